@@ -1,0 +1,62 @@
+# Two commands do everything: `make demo` and `make test`. Both set up .venv on their first run.
+
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+PORT ?= 8000
+FRESH ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo serve test check format lock clean
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: $(VENV)/.web-and-worker ## See Touchstone at work: a campaign that judges itself (PORT=8000, FRESH=1 begins again)
+	@TOUCHSTONE_DATA_DIR=$${TOUCHSTONE_DATA_DIR:-var/demo} $(PY) manage.py demo --port $(PORT) $(if $(FRESH),--fresh)
+
+serve: $(VENV)/.web-and-worker ## Serve the embedded form on this machine (PORT=8000)
+	@$(PY) manage.py serve --port $(PORT)
+
+test: $(VENV)/.dev ## Run the whole suite (what needs PostgreSQL, Redis or Chromium runs where they are found)
+	$(PY) -m pytest
+	TEST_FORM=production $(PY) -m pytest tests/evalsite
+
+check: $(VENV)/.dev ## Format, lint, types, fences, migrations: what CI looks at beside the tests
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+	$(PY) manage.py makemigrations --check --dry-run
+	$(PY) -m tests.house.locks
+
+format: $(VENV)/.dev ## Format the code and mend what can be mended by itself
+	$(VENV)/bin/ruff check --fix .
+	$(VENV)/bin/ruff format .
+
+lock: $(VENV)/.dev ## Compile requirements/*.in into lock files with hashes
+	@for name in dev base web worker; do \
+	  constraint=$$([ $$name = dev ] || echo "-c requirements/dev.txt"); \
+	  $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	    --no-annotate $$constraint requirements/$$name.in -o requirements/$$name.txt || exit 1; \
+	done
+
+clean: ## Remove what these commands made
+	rm -rf $(VENV) var
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Touchstone needs Python 3.11 or newer; this is $$($(PYTHON) --version). Try: make PYTHON=python3.12 ..."; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+	  { echo "This Python has no venv. On Debian or Ubuntu: apt install python3-venv"; exit 1; }
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+
+$(VENV)/.web-and-worker: requirements/web.txt requirements/worker.txt | $(VENV)/bin/python
+	@echo "Installing the locked requirements (once; about a minute) ..."
+	@[ $(VENV)/.dev -nt requirements/web.txt -a $(VENV)/.dev -nt requirements/worker.txt ] || $(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/web.txt -r requirements/worker.txt
+	@touch $@
+
+$(VENV)/.dev: requirements/dev.txt | $(VENV)/bin/python
+	@echo "Installing the locked requirements (once; about two minutes) ..."
+	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@touch $@

@@ -1,0 +1,85 @@
+"""What every test may use, and what is skipped where.
+
+The suite runs on the embedded form (SQLite). With TEST_FORM=production it runs on PostgreSQL and Redis instead.
+What needs a service that this machine lacks is skipped with the reason; under CI=true that is a failure.
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from django.core.management import call_command
+
+from tests.environment import CHROMIUM, CI, DATABASE_URL, PRODUCTION, REDIS_PREFIX, REDIS_URL
+from tests.processes import Start, end, forget_redis_keys, start_manage
+
+
+def answers(url: str, default_port: int) -> bool:
+    """Whether something listens at the address."""
+    parts = urlsplit(url)
+    try:
+        with socket.create_connection((parts.hostname or "127.0.0.1", parts.port or default_port), timeout=2):
+            return True
+    except OSError:
+        return False
+
+
+MISSING = {
+    "postgresql": "" if answers(DATABASE_URL, 5432) else "no PostgreSQL answers (set TEST_DATABASE_URL)",
+    "redis": "" if answers(REDIS_URL, 6379) else "no Redis answers (set TEST_REDIS_URL)",
+    "browser": "" if CHROMIUM else "no Chromium on this machine",
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if PRODUCTION:
+            item.add_marker(pytest.mark.postgresql)
+            item.add_marker(pytest.mark.redis)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for marker, reason in MISSING.items():
+        if reason and item.get_closest_marker(marker):
+            if CI:
+                pytest.fail(f"{reason}, and under CI=true nothing may be skipped")
+            pytest.skip(reason)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _data_directory() -> Iterator[None]:
+    """The data directory of this run, with the static files collected where the form needs it; removed at its end."""
+    if PRODUCTION:
+        call_command("collectstatic", interactive=False, verbosity=0)
+    yield
+    if PRODUCTION and not MISSING["redis"]:
+        forget_redis_keys(REDIS_URL, REDIS_PREFIX)
+    shutil.rmtree(os.environ["TOUCHSTONE_DATA_DIR"], ignore_errors=True)
+
+
+@pytest.fixture
+def real_votes() -> Path:
+    """The folder of real votes, which the project neither ships nor needs."""
+    folder = os.environ.get("EVAL_DATA_DIR")
+    if not folder:
+        pytest.skip("EVAL_DATA_DIR is not set: no folder of real votes to measure on")
+    return Path(folder)
+
+
+@pytest.fixture
+def manage(tmp_path: Path) -> Iterator[Start]:
+    """Start `manage.py <arguments>` with a data directory of its own; it is ended after the test."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*arguments: str, **environment: str) -> subprocess.Popen[str]:
+        started.append(start_manage(tmp_path / "data", *arguments, **environment))
+        return started[-1]
+
+    yield start
+    for process in started:
+        end(process)

@@ -1,0 +1,31 @@
+"""The environment of a test run, set before Django reads its settings (pytest loads this file first: see addopts).
+
+Nothing of the developer's own configuration may leak in. TEST_FORM=production chooses PostgreSQL and Redis.
+"""
+
+import os
+import shutil
+import tempfile
+import uuid
+
+CI = os.environ.get("CI", "").lower() in {"1", "true"}
+PRODUCTION = os.environ.get("TEST_FORM") == "production"
+DATABASE_URL = os.environ.get("TEST_DATABASE_URL", "postgres://postgres@127.0.0.1:5432/postgres")
+REDIS_URL = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/9")
+REDIS_PREFIX = f"touchstone-tests-{uuid.uuid4().hex[:8]}"  # throttles of an earlier run must not count in this one
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+for name in ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "ALLOWED_HOSTS", "TOUCHSTONE_DEBUG", "TOUCHSTONE_REDIS_PREFIX"):
+    os.environ.pop(name, None)
+os.environ["TOUCHSTONE_DATA_DIR"] = tempfile.mkdtemp(prefix="touchstone-tests-")
+os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"  # Playwright's synchronous API runs a loop in the test's thread
+if PRODUCTION:
+    os.environ |= {
+        "DATABASE_URL": DATABASE_URL,
+        "REDIS_URL": REDIS_URL,
+        "TOUCHSTONE_REDIS_PREFIX": REDIS_PREFIX,
+        "SECRET_KEY": "tests-only-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGH",
+        "ALLOWED_HOSTS": "testserver,localhost,127.0.0.1",
+        "TOUCHSTONE_HTTPS": "no",
+        "STATIC_ROOT": os.environ["TOUCHSTONE_DATA_DIR"] + "/static",
+    }

@@ -1,0 +1,63 @@
+"""The fences: what holds the house together and would rot unseen."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+
+from tests.house.locks import problems
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_the_lock_files_name_no_host_and_no_machine() -> None:
+    assert problems() == []
+
+
+def test_there_is_no_python_under_frontend() -> None:
+    assert list((ROOT / "frontend").rglob("*.py")) == []
+
+
+def test_templates_have_no_inline_script_or_style() -> None:
+    for template in (ROOT / "frontend" / "templates").rglob("*.html"):
+        text = template.read_text()
+        for line in text.splitlines():
+            assert "<style" not in line, template
+            assert " style=" not in line, template
+            assert " onclick=" not in line, template
+            assert "<script" not in line or "src=" in line, template
+
+
+@pytest.mark.django_db
+def test_no_migration_is_missing() -> None:
+    call_command("makemigrations", check=True, dry_run=True, verbosity=0)
+
+
+def test_the_web_process_loads_neither_the_engine_nor_what_it_stands_on() -> None:
+    """PyMC alone would cost 220 MB and a second and a half in every web process."""
+    code = (
+        "import sys, evalsite.wsgi, evalsite.urls, evalsite.api.views, evalsite.pages.views;"
+        "print([name for name in ('pymc', 'pytensor', 'numba', 'scipy', 'numpy', 'statsmodels', 'irt_engine')"
+        " if name in sys.modules])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
+
+
+def test_the_engine_and_the_scheduler_load_without_django() -> None:
+    code = "import sys, irt_engine, scheduler; print('django' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "False"
+
+
+def test_the_project_names_no_folder_of_a_developer() -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    words = ("/" + "work/", "shared" + "/data", "/home" + "/", "/ro" + "ot/")
+    for name in listed.splitlines():
+        path = ROOT / name
+        if path.suffix in {".svg", ".png", ".ico"} or not path.is_file():
+            continue
+        text = path.read_text(errors="ignore")
+        assert not [word for word in words if word in text], name

@@ -1,0 +1,93 @@
+"""Whole processes, as a user starts them: real ports, real children, ended by their own ids."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+import redis
+
+ROOT = Path(__file__).resolve().parents[1]
+Start = Callable[..., subprocess.Popen[str]]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def wait_for(condition: Callable[[], Any], *, within_s: float, what: str) -> Any:
+    """The first true value of the condition; fails with `what` when there is none in time."""
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline:
+        try:
+            value = condition()
+        except httpx2.TransportError:
+            value = None
+        if value:
+            return value
+        time.sleep(0.2)
+    pytest.fail(f"{what} did not come within {within_s:.0f} s")
+
+
+def forget_redis_keys(url: str, prefix: str) -> None:
+    """Delete every key that begins with the prefix: a test leaves nothing in a Redis that others use too."""
+    with redis.Redis.from_url(url) as client:
+        for key in client.scan_iter(match=f"{prefix}:*", count=1000):
+            client.delete(key)
+
+
+def start_manage(data: Path, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+    """Start `manage.py <arguments>` with this data directory and no configuration but the given one."""
+    configured = {"DATABASE_URL", "REDIS_URL", "SECRET_KEY", "ALLOWED_HOSTS"}
+    clean = {name: value for name, value in os.environ.items() if name not in configured}
+    return subprocess.Popen(
+        [sys.executable, "manage.py", *arguments],
+        cwd=ROOT,
+        env={**clean, "TOUCHSTONE_DATA_DIR": str(data), "PYTHONUNBUFFERED": "1", **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def end(process: subprocess.Popen[str]) -> tuple[int, str]:
+    """Ctrl-C; exit status and everything that was said."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT)
+    try:
+        output, _ = process.communicate(timeout=20)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        output, _ = process.communicate()
+        pytest.fail(f"it did not end on Ctrl-C:\n{output}")
+    return process.returncode, output
+
+
+def children_of(parent: int) -> list[int]:
+    """Ids of the processes whose ancestor this is."""
+    listed = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+    pairs = [(int(pid), int(ppid)) for pid, ppid in (line.split() for line in listed.splitlines())]
+    found: list[int] = []
+    frontier = [parent]
+    while frontier:
+        frontier = [pid for pid, ppid in pairs if ppid in frontier]
+        found += frontier
+    return found
+
+
+def alive(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
