@@ -1,0 +1,42 @@
+"""Default priors, each with its reason. All are normal; SDs are in units of ability unless they say log."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+
+from .errors import InvalidResponses
+
+
+@dataclass(frozen=True, slots=True)
+class Priors:
+    """Prior standard deviations. Raises InvalidResponses unless each is positive and finite."""
+
+    # A comparison of a person with a poor chatbot lies near 3 in the published analyses: 2 lets it stand there with
+    # little shrinkage, and still keeps an all-wins comparison finite.
+    theta_sd: float = 2.0
+    # theta = s_B - s_A, so the two scales agree when the ability's SD is theta_sd / sqrt(2).
+    ability_sd: float = 1.5
+    # Two thirds of the prompts within a factor e^0.5 = 1.65 of the typical discrimination. Wider, a joint mode
+    # lets single prompts run away with the scale.
+    log_discrimination_sd: float = 0.5
+    # Where a prompt's tie category lies (model pair only; 0 under board by symmetry).
+    location_sd: float = 0.5
+    # How far a prompt's own log gaps may leave the common ones: about a third wider or narrower.
+    log_gap_sd: float = 0.35
+    # The common log gaps: weak, exp(+-1.5) covers a factor of 20 in both directions; learned from all cells. It is
+    # what keeps the gap of a category that nobody used finite.
+    common_log_gap_sd: float = 1.5
+    # Advantage of the side shown first: rarely above half a logit.
+    side_sd: float = 0.5
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not (math.isfinite(value) and value > 0):
+                raise InvalidResponses(
+                    f"prior {field.name} is {value}", code="bad_prior", hint="give a positive, finite SD"
+                )
+
+
+DEFAULT_PRIORS = Priors()

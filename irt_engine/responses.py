@@ -1,0 +1,197 @@
+"""ResponseTable: votes as frozen integer arrays, validated at birth. It is the only way into the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Self
+
+import numpy as np
+
+from .arrays import IntArray, frozen
+from .errors import InvalidResponses
+
+_OUTCOMES = (-1, 0, 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResponseTable:
+    """n votes on M chatbots and J prompts.
+
+    a, b        (n,) indices into `chatbots`, as the row had them; a != b
+    prompt      (n,) indices into `prompts`
+    outcome     (n,) -1 A better, 0 tie, 1 B better
+    annotator   (n,) >= 0, or -1 for unknown
+    a_first     (n,) 1 A was shown first, 0 B was, -1 unknown
+    label       (n,) indices into `labels`, which keep repeated experiments on one pair apart; all 0 without labels
+
+    `chatbots` and `prompts` may name more than the votes do: an entrant without votes has a wide posterior.
+    Raises InvalidResponses (with the first bad row in the message, counted from 1).
+    """
+
+    chatbots: tuple[str, ...]
+    prompts: tuple[str, ...]
+    labels: tuple[str, ...]
+    a: IntArray
+    b: IntArray
+    prompt: IntArray
+    outcome: IntArray
+    annotator: IntArray
+    a_first: IntArray
+    label: IntArray
+
+    def __post_init__(self) -> None:
+        for field in fields(self)[3:]:
+            object.__setattr__(self, field.name, _int_column(getattr(self, field.name), field.name))
+        _check_sizes(self)
+        _check_rows(self)
+
+    def __len__(self) -> int:
+        return len(self.a)
+
+    @classmethod
+    def from_votes(
+        cls,
+        system_a: Sequence[str],
+        system_b: Sequence[str],
+        prompt_id: Sequence[str],
+        outcome: Sequence[int],
+        *,
+        annotator_id: Sequence[str | None] | None = None,
+        a_first: Sequence[int | bool | None] | None = None,
+        label: Sequence[str] | None = None,
+    ) -> Self:
+        """A table from columns of equal length; None means unknown.
+
+        Names are sorted before they are numbered, so the order of the rows never matters to a fit.
+        Raises InvalidResponses on columns of unequal length, empty names and whatever the table itself refuses.
+        """
+        _check_lengths(system_a, system_b, prompt_id, outcome, annotator_id, a_first, label)
+        _check_names(system_a=system_a, system_b=system_b, prompt_id=prompt_id)
+        chatbots = tuple(sorted({*system_a, *system_b}))
+        number = {name: i for i, name in enumerate(chatbots)}
+        prompts, prompt = _numbered(prompt_id)
+        labels, label_number = _numbered(label) if label is not None else ((), np.zeros(len(outcome), np.int64))
+        return cls(
+            chatbots=chatbots,
+            prompts=prompts,
+            labels=labels,
+            a=np.array([number[name] for name in system_a], np.int64),
+            b=np.array([number[name] for name in system_b], np.int64),
+            prompt=prompt,
+            outcome=_int_column(outcome, "outcome"),
+            annotator=_annotators(annotator_id, len(outcome)),
+            a_first=_first_shown(a_first, len(outcome)),
+            label=label_number,
+        )
+
+
+def _int_column(values: object, name: str) -> IntArray:
+    """A frozen integer column; floats pass only where they are whole numbers (NaN is refused)."""
+    try:
+        raw = np.asarray(values, dtype=np.float64) if not _is_int(values) else np.asarray(values)
+    except (TypeError, ValueError) as error:
+        raise InvalidResponses(
+            f"column {name} holds something that is not a number",
+            code="not_a_number",
+            hint="outcomes are -1 (A better), 0 (tie), 1 (B better); unknown is None only where the column allows it",
+        ) from error
+    if raw.ndim != 1:
+        raise InvalidResponses(f"column {name} is not one-dimensional", code="shape", hint="give one value per vote")
+    whole = np.isfinite(raw) & (raw == np.floor(raw)) if raw.dtype.kind == "f" else np.ones(len(raw), bool)
+    if not whole.all():
+        row = int(np.argmin(whole))
+        raise InvalidResponses(
+            f"row {row + 1}: {name} is {raw[row]!r}, not a whole number", code="not_whole", hint="correct the row"
+        )
+    return frozen(raw, np.int64)
+
+
+def _is_int(values: object) -> bool:
+    return isinstance(values, np.ndarray) and values.dtype.kind in "iu"
+
+
+def _check_sizes(table: ResponseTable) -> None:
+    lengths = {len(getattr(table, field.name)) for field in fields(table)[3:]}
+    if len(lengths) != 1:
+        raise InvalidResponses(
+            "the columns differ in length", code="length", hint="every column needs one value per vote"
+        )
+    if len(table.a) == 0:
+        raise InvalidResponses("there are no votes", code="no_votes", hint="at least one vote is needed")
+    if len(table.chatbots) < 2:
+        raise InvalidResponses(
+            "there is only one chatbot", code="one_chatbot", hint="a comparison needs two different chatbots"
+        )
+    for kind in ("chatbots", "prompts", "labels"):
+        names = getattr(table, kind)
+        if len(set(names)) != len(names):
+            raise InvalidResponses(f"a name occurs twice in {kind}", code="repeated_name", hint="names are unique")
+
+
+def _check_rows(table: ResponseTable) -> None:
+    """Every index inside its range, no chatbot against itself."""
+    limits = (
+        ("a", 0, len(table.chatbots)),
+        ("b", 0, len(table.chatbots)),
+        ("prompt", 0, len(table.prompts)),
+        ("label", 0, max(1, len(table.labels))),
+        ("outcome", -1, 2),
+        ("a_first", -1, 2),
+        ("annotator", -1, np.iinfo(np.int64).max),
+    )
+    for name, low, high in limits:
+        column = getattr(table, name)
+        bad = (column < low) | (column >= high)
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise InvalidResponses(
+                f"row {row + 1}: {name} is {column[row]}, outside {low}..{high - 1}",
+                code="out_of_range",
+                hint="correct the row; an unknown verdict is never a tie",
+            )
+    same = table.a == table.b
+    if same.any():
+        row = int(np.argmax(same))
+        raise InvalidResponses(
+            f"row {row + 1}: {table.chatbots[table.a[row]]!r} is compared with itself",
+            code="self_comparison",
+            hint="remove the row, or correct one of its two names",
+        )
+
+
+def _check_lengths(*columns: Sequence[object] | None) -> None:
+    if len({len(column) for column in columns if column is not None}) != 1:
+        raise InvalidResponses(
+            "the columns differ in length", code="length", hint="every column needs one value per vote"
+        )
+
+
+def _check_names(**columns: Sequence[object]) -> None:
+    for name, column in columns.items():
+        for row, value in enumerate(column, start=1):
+            if not isinstance(value, str) or not value:
+                raise InvalidResponses(
+                    f"row {row}: {name} is {value!r}, not a name",
+                    code="missing_name",
+                    hint="names are non-empty text",
+                )
+
+
+def _numbered(names: Sequence[str]) -> tuple[tuple[str, ...], IntArray]:
+    distinct = tuple(sorted(set(names)))
+    number = {name: i for i, name in enumerate(distinct)}
+    return distinct, np.array([number[name] for name in names], np.int64)
+
+
+def _annotators(ids: Sequence[str | None] | None, n: int) -> IntArray:
+    if ids is None:
+        return np.full(n, -1, np.int64)
+    number = {name: i for i, name in enumerate(sorted({x for x in ids if x is not None}))}
+    return np.array([-1 if x is None else number[x] for x in ids], np.int64)
+
+
+def _first_shown(values: Sequence[int | bool | None] | None, n: int) -> IntArray:
+    if values is None:
+        return np.full(n, -1, np.int64)
+    return _int_column([-1 if x is None else int(x) for x in values], "a_first")
