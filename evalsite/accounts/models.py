@@ -1,0 +1,97 @@
+from typing import Any, ClassVar, Self
+
+from django.contrib.auth.models import AbstractUser, UserManager
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Lower
+from django.utils import timezone
+from django.utils.text import slugify
+
+from evalsite.core.db import PublicModel, write_transaction
+
+
+class People(UserManager["User"]):
+    """Every way of making a person (services, createsuperuser) gives them an organisation of their own."""
+
+    def _create_user(self, *args: Any, **fields: Any) -> "User":
+        with write_transaction():
+            user = super()._create_user(*args, **fields)  # type: ignore[misc]
+            Organisation.objects.found(name=user.get_username(), owner=user, personal=True)
+        return user  # type: ignore[no-any-return]
+
+
+class User(PublicModel, AbstractUser):
+    """A person with an account. Annotators need none: they are pseudonyms (judgments.Annotator)."""
+
+    objects: ClassVar[People] = People()
+
+    class Meta(AbstractUser.Meta):
+        constraints = [
+            models.UniqueConstraint(Lower("email"), condition=~Q(email=""), name="user_email_unique_in_any_case"),
+        ]
+
+
+class Organisations(models.Manager["Organisation"]):
+    """Founding one takes an address that is free and its owner's membership."""
+
+    def found(self, *, name: str, owner: User | None = None, personal: bool = False) -> "Organisation":
+        with write_transaction():
+            organisation = self.create(name=name, slug=self._free_slug(name), personal_of=owner if personal else None)
+            if owner is not None:
+                Membership.objects.create(organisation=organisation, user=owner, role=Membership.Role.OWNER)
+        return organisation
+
+    def _free_slug(self, name: str) -> str:
+        stem = slugify(name)[:60] or "organisation"
+        taken = set(self.filter(slug__startswith=stem).values_list("slug", flat=True))
+        if stem not in taken:
+            return stem
+        return next(slug for number in range(2, len(taken) + 3) if (slug := f"{stem}-{number}") not in taken)
+
+
+class Organisation(PublicModel):
+    """Who owns chatbots, prompt sets and campaigns. Every person has one of their own."""
+
+    name = models.CharField(max_length=200)
+    slug = models.SlugField(max_length=80, unique=True)
+    personal_of = models.OneToOneField(
+        User, null=True, blank=True, on_delete=models.PROTECT, related_name="personal_organisation"
+    )
+    members = models.ManyToManyField(User, through="Membership", related_name="organisations")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects = Organisations()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Membership(models.Model):
+    class Role(models.TextChoices):
+        OWNER = "owner"
+        MANAGER = "manager"
+        VIEWER = "viewer"
+
+    organisation = models.ForeignKey(Organisation, on_delete=models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=10, choices=Role)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["organisation", "user"], name="membership_once"),
+            models.CheckConstraint(condition=Q(role__in=["owner", "manager", "viewer"]), name="membership_role_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} is {self.role} of {self.organisation}"
+
+
+class OwnedQuerySet(models.QuerySet[Any]):
+    """Rows that belong to an organisation: every question about them starts with whose they are."""
+
+    def of(self, user: User | None) -> Self:
+        """Those of the organisations that this person is a member of; none for a stranger."""
+        if user is None or not user.is_authenticated:
+            return self.none()
+        return self.filter(organisation__in=Membership.objects.filter(user=user).values("organisation"))

@@ -1,0 +1,13 @@
+"""The database itself refuses to change these rows."""
+
+from django.db import migrations
+
+from evalsite.core.db import forbid_update
+
+
+class Migration(migrations.Migration):
+    dependencies = [("adaptive", "0001_initial")]
+    operations = [
+        forbid_update("adaptive_snapshot"),
+        forbid_update("adaptive_decision"),
+    ]

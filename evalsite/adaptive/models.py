@@ -1,0 +1,98 @@
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from evalsite.accounts.models import Organisation, OwnedQuerySet
+from evalsite.campaigns.models import Aspect, Campaign
+from evalsite.core.db import PublicModel
+
+
+class Board(PublicModel):
+    """Which judgments are ranked together: campaigns, an aspect, a slice. Each campaign has a default one."""
+
+    organisation = models.ForeignKey(Organisation, on_delete=models.PROTECT, related_name="boards")
+    name = models.CharField(max_length=200)
+    slug = models.SlugField(max_length=80, unique=True)
+    aspect = models.ForeignKey(Aspect, on_delete=models.PROTECT, related_name="boards")
+    campaigns = models.ManyToManyField(Campaign, related_name="boards")
+    default_of = models.OneToOneField(
+        Campaign, null=True, blank=True, on_delete=models.PROTECT, related_name="default_board"
+    )
+    category = models.CharField(max_length=100, blank=True, default="", help_text="the slice; blank ranks all prompts")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects = OwnedQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Snapshot(PublicModel):
+    """A board at a moment: the posterior and the rows that pages show. Immutable; keyed by its input's hash."""
+
+    board = models.ForeignKey(Board, on_delete=models.PROTECT, related_name="snapshots")
+    number = models.PositiveIntegerField()
+    input_sha256 = models.CharField(max_length=64)
+    engine = models.CharField(max_length=30, help_text="version of the engine that made it")
+    seed = models.PositiveIntegerField()
+    judgments = models.PositiveIntegerField()
+    annotators = models.PositiveIntegerField()
+    converged = models.BooleanField()
+    seconds = models.FloatField(help_text="that the fit took")
+    rows = models.JSONField(help_text="the leaderboard, strongest first")
+    posterior = models.BinaryField()
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        get_latest_by = "number"
+        constraints = [
+            models.UniqueConstraint(fields=["board", "number"], name="snapshot_number_once"),
+            models.UniqueConstraint(fields=["board", "input_sha256"], name="snapshot_input_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"snapshot {self.number} of {self.board}"
+
+
+class Decision(models.Model):
+    """Whether to go on after a refit, and why. A snapshot gets another when the rules or the entrants changed."""
+
+    snapshot = models.ForeignKey(Snapshot, on_delete=models.PROTECT, related_name="decisions")
+    stop = models.BooleanField()
+    reason = models.TextField()
+    evidence = models.JSONField(default=dict)
+    decided_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=~Q(reason=""), name="decision_has_reason")]
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+class Refit(models.Model):
+    """One run of the worker on a board, whatever came of it."""
+
+    class Outcome(models.TextChoices):
+        PUBLISHED = "published"
+        UNCHANGED = "unchanged"
+        FAILED = "failed"
+
+    board = models.ForeignKey(Board, on_delete=models.PROTECT, related_name="refits")
+    outcome = models.CharField(max_length=10, choices=Outcome)
+    snapshot = models.ForeignKey(Snapshot, null=True, on_delete=models.PROTECT, related_name="refits")
+    message = models.TextField(blank=True, default="")
+    started_at = models.DateTimeField()
+    finished_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(outcome="failed", snapshot__isnull=True)
+                | Q(outcome__in=["published", "unchanged"], snapshot__isnull=False),
+                name="refit_outcome_fits_snapshot",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"refit of {self.board}: {self.outcome}"

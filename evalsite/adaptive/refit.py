@@ -1,0 +1,175 @@
+"""The loop's heart: judgments -> fit -> snapshot -> decide -> plan -> queue.
+
+No transaction is open while it fits and plans; one transaction, fenced by the job's lease, writes everything.
+If it fails, the last good board and the old queue serve on.
+"""
+
+import logging
+import time
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils import timezone
+
+from evalsite.adaptive.models import Board, Decision, Refit, Snapshot
+from evalsite.adaptive.rows import board_rows
+from evalsite.adaptive.services import board_default
+from evalsite.adaptive.tables import ENGINE, MODEL, FitInput, Planner, fit_input
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.services import campaign_stop, refit_request
+from evalsite.core.db import write_transaction
+from evalsite.core.jobs import Lease
+from evalsite.judgments.models import Assignment
+from evalsite.judgments.queue import queue_replace, queue_withdraw
+from evalsite.judgments.selectors import budget_left, judgments_spent
+from irt_engine import EngineError, Posterior, fit
+from scheduler import Budget, NothingLeft, Plan, StoppingRule, TargetSE, decide, plan
+from scheduler import Decision as Verdict
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A posterior with what it was made of. `snapshot` is set when an earlier one had the same input."""
+
+    posterior: Posterior
+    given: FitInput
+    seconds: float
+    snapshot: Snapshot | None
+
+
+def refit_campaign(campaign: Campaign, lease: Lease) -> None:
+    """Refit every board that ranks this campaign; if it collects, decide and plan from its own board."""
+    own = board_default(campaign=campaign)
+    for board in campaign.boards.order_by("pk"):
+        began = timezone.now()
+        fitted = _fitted(board, began)
+        if board == own and campaign.collecting:
+            _go_on(board, campaign, fitted, began, lease)
+        elif fitted is not None:
+            with write_transaction():
+                lease.confirm()
+                _publish(board, fitted, began)
+    if not campaign.collecting:
+        queue_withdraw(campaign=campaign)
+
+
+def _go_on(board: Board, campaign: Campaign, fitted: Fitted | None, began: datetime, lease: Lease) -> None:
+    """Decide and plan with no transaction open; then write snapshot, decision and queue in one."""
+    planner = Planner(campaign)
+    state = planner.state(fitted.posterior if fitted else None, judgments_spent(campaign))
+    verdict = decide(state, rules=_rules(campaign))
+    count = 0 if verdict.stop else _queue_size(campaign)
+    asks = plan(state, policy=campaign.policy, count=count, seed=_plan_seed(campaign, fitted)) if count else None
+    with write_transaction():
+        lease.confirm()
+        snapshot = _publish(board, fitted, began) if fitted else None
+        if snapshot is not None:
+            _decided(snapshot, verdict)
+        _act(campaign, verdict, asks, planner, snapshot)
+
+
+def _fitted(board: Board, began: datetime) -> Fitted | None:
+    """The posterior of the board's votes; None before the first ones. A failure is noted, then raised."""
+    given = fit_input(board)
+    if not given.votes:
+        return None
+    same = board.snapshots.filter(input_sha256=given.sha256).first()
+    if same is not None:
+        return Fitted(Posterior.from_bytes(bytes(same.posterior)), given, 0.0, same)
+    # Only this engine's own posteriors are read: another version's bytes may mean something else.
+    last = board.snapshots.filter(engine=ENGINE).order_by("-number").first()
+    clock = time.perf_counter()
+    try:
+        posterior = fit(
+            given.table(),
+            MODEL,
+            start=Posterior.from_bytes(bytes(last.posterior)) if last else None,
+            seed=given.seed,
+        )
+    except EngineError as error:
+        with write_transaction():
+            Refit.objects.create(board=board, outcome=Refit.Outcome.FAILED, message=str(error), started_at=began)
+        raise
+    return Fitted(posterior, given, time.perf_counter() - clock, None)
+
+
+def _rules(campaign: Campaign) -> list[StoppingRule]:
+    spec = campaign.stopping
+    rules: list[StoppingRule] = []
+    if spec.target_se is not None:
+        rules.append(TargetSE(spec.target_se))
+    if spec.budget is not None:
+        rules.append(Budget(spec.budget))
+    return [*rules, NothingLeft()]
+
+
+def _queue_size(campaign: Campaign) -> int:
+    """Asks to plan: what the next batch takes, and twice what is issued, so that nobody waits for a fit.
+
+    Never more than the budget has left.
+    """
+    issued = Assignment.objects.filter(campaign=campaign, state=Assignment.State.ISSUED).count()
+    wanted = 2 * campaign.batch_size + 2 * max(issued, campaign.block_size)
+    left = budget_left(campaign)
+    return wanted if left is None else min(wanted, left)
+
+
+def _plan_seed(campaign: Campaign, fitted: Fitted | None) -> int:
+    return campaign.seed * 1_000_003 + (len(fitted.given.votes) if fitted else 0)
+
+
+def _publish(board: Board, fitted: Fitted, began: datetime) -> Snapshot:
+    if fitted.snapshot is not None:
+        Refit.objects.create(board=board, outcome=Refit.Outcome.UNCHANGED, snapshot=fitted.snapshot, started_at=began)
+        return fitted.snapshot
+    last = board.snapshots.order_by("-number").values_list("number", flat=True).first() or 0
+    snapshot = Snapshot.objects.create(
+        board=board,
+        number=last + 1,
+        input_sha256=fitted.given.sha256,
+        engine=ENGINE,
+        seed=fitted.given.seed,
+        judgments=len(fitted.given.votes),
+        annotators=fitted.given.annotators,
+        converged=fitted.posterior.converged,
+        seconds=fitted.seconds,
+        rows=board_rows(fitted.posterior),
+        posterior=fitted.posterior.to_bytes(),
+    )
+    Refit.objects.create(board=board, outcome=Refit.Outcome.PUBLISHED, snapshot=snapshot, started_at=began)
+    return snapshot
+
+
+def _decided(snapshot: Snapshot, verdict: Verdict) -> None:
+    """Keep the decision, unless it is the last one of this snapshot again."""
+    evidence = {key: float(value) for key, value in verdict.evidence.items()}
+    last = snapshot.decisions.order_by("-pk").first()
+    if last is None or (last.stop, last.reason, last.evidence) != (verdict.stop, verdict.reason, evidence):
+        Decision.objects.create(snapshot=snapshot, stop=verdict.stop, reason=verdict.reason, evidence=evidence)
+
+
+def _act(campaign: Campaign, verdict: Verdict, asks: Plan | None, planner: Planner, snapshot: Snapshot | None) -> None:
+    """Stop, or replace the queue. What changed while it was planned is seen: the campaign is locked and read again."""
+    now = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+    if not now.collecting:
+        queue_withdraw(campaign=now)
+        return
+    if planner.is_outdated():
+        refit_request(now)
+        return
+    if verdict.stop:
+        campaign_stop(campaign=now, reason=verdict.reason)
+        queue_withdraw(campaign=now)
+        log.info("campaign %s stopped: %s", now.slug, verdict.reason)
+        return
+    if asks is not None and not asks.asks:
+        log.warning("campaign %s: nothing planned: %s", now.slug, asks.reason)
+    queue_replace(
+        campaign=now,
+        asks=planner.asks(asks.asks) if asks else [],
+        policy=asks.policy if asks else "",
+        snapshot=snapshot.public_id if snapshot else None,
+        seed=asks.seed if asks else 0,
+    )

@@ -1,0 +1,148 @@
+"""The one mapping between rows of the database and the frozen values of the two libraries.
+
+In a ResponseTable a chatbot is called by its version's id and a prompt by its id: names may change, ids do not.
+"""
+
+import hashlib
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from evalsite.adaptive.models import Board
+from evalsite.campaigns.models import Campaign, Entrant
+from evalsite.chatbots.models import Reply
+from evalsite.judgments.queue import PlannedAsk, item_parts
+from evalsite.judgments.selectors import (
+    RETURNS_THAT_CLOSE,
+    CountedVote,
+    item_counts,
+    items_given_back,
+    votes_counted,
+)
+from evalsite.prompts.models import Prompt
+from irt_engine import Posterior, ResponseTable
+from scheduler import Ask, CampaignState
+
+ENGINE = "0.1"
+MODEL: Literal["board"] = "board"
+
+
+@dataclass(frozen=True, slots=True)
+class FitInput:
+    """What a fit sees, and the hash that names it."""
+
+    votes: Sequence[CountedVote]
+    sha256: str
+    seed: int
+
+    @property
+    def annotators(self) -> int:
+        return len({vote.annotator for vote in self.votes if vote.annotator is not None})
+
+    def table(self) -> ResponseTable:
+        """The votes as the engine takes them. The first candidate of an assignment was shown first, if known."""
+        return ResponseTable.from_votes(
+            [str(vote.first_version) for vote in self.votes],
+            [str(vote.second_version) for vote in self.votes],
+            [str(vote.prompt) for vote in self.votes],
+            [vote.outcome for vote in self.votes],
+            annotator_id=[None if vote.annotator is None else str(vote.annotator) for vote in self.votes],
+            a_first=[1 if vote.order_known else None for vote in self.votes],
+        )
+
+
+def fit_input(board: Board) -> FitInput:
+    """The counted votes of a board. The same votes, options and engine have the same hash, whatever their order."""
+    campaigns = list(board.campaigns.order_by("pk"))
+    votes = votes_counted(campaigns, board.aspect, category=board.category)
+    seed = campaigns[0].seed if campaigns else 0
+    lines = sorted(
+        f"{v.first_version},{v.second_version},{v.prompt},{v.annotator},{v.outcome},{int(v.order_known)}" for v in votes
+    )
+    digest = hashlib.sha256(f"{ENGINE};{MODEL};{seed}\n".encode())
+    digest.update("\n".join(lines).encode())
+    return FitInput(votes, digest.hexdigest(), seed)
+
+
+class Planner:
+    """A campaign's rows as the scheduler's indices, and its asks as rows again."""
+
+    def __init__(self, campaign: Campaign) -> None:
+        self.campaign = campaign
+        self.entrants = list(
+            campaign.entrants.filter(state=Entrant.State.ACTIVE).select_related("version__chatbot").order_by("pk")
+        )
+        self.prompts = list(campaign.prompt_set.prompts.filter(corrected_by__isnull=True).order_by("pk"))
+        self.replies = self._replies()
+
+    def _replies(self) -> dict[tuple[int, int], Reply]:
+        """(version, prompt) -> the reply in force that can be shown."""
+        rows = Reply.objects.filter(
+            version__in=[entrant.version_id for entrant in self.entrants],
+            prompt__prompt_set=self.campaign.prompt_set_id,
+            sample=1,
+            text__isnull=False,
+            corrected_by__isnull=True,
+        ).defer("text")
+        return {(reply.version_id, reply.prompt_id): reply for reply in rows}
+
+    def state(self, posterior: Posterior | None, judgments: int) -> CampaignState:
+        """What the scheduler chooses from. Items are (a, b, prompt) with a < b, one row per judgment or open issue."""
+        counts = item_counts(self.campaign)
+        return CampaignState(
+            chatbots=tuple(str(entrant.version_id) for entrant in self.entrants),
+            prompts=tuple(str(prompt.pk) for prompt in self.prompts),
+            posterior=posterior,
+            judged=self._items(counts.judged),
+            pending=self._items(counts.pending),
+            closed=self._closed(),
+            votes_per_item=self.campaign.votes_per_item,
+            judgments=judgments,
+        )
+
+    def is_outdated(self) -> bool:
+        """Whether an entrant has joined or left since this was read."""
+        active = Entrant.objects.filter(campaign=self.campaign, state=Entrant.State.ACTIVE)
+        return set(active.values_list("pk", flat=True)) != {entrant.pk for entrant in self.entrants}
+
+    def asks(self, asks: Sequence[Ask]) -> list[PlannedAsk]:
+        """The scheduler's indices as rows."""
+        return [self._ask(ask) for ask in asks]
+
+    def _ask(self, ask: Ask) -> PlannedAsk:
+        first, second, prompt = self.entrants[ask.a], self.entrants[ask.b], self.prompts[ask.prompt]
+        replies = (self.replies[first.version_id, prompt.pk], self.replies[second.version_id, prompt.pk])
+        return PlannedAsk((first, second), replies, prompt, ask.probability)
+
+    def _items(self, counts: Mapping[str, int]) -> np.ndarray:
+        entrant_index = {entrant.pk: index for index, entrant in enumerate(self.entrants)}
+        prompt_index = {prompt.pk: index for index, prompt in enumerate(self.prompts)}
+        rows = []
+        for item, count in counts.items():
+            prompt, pair = item_parts(item)
+            indices = sorted(entrant_index[entrant] for entrant in pair if entrant in entrant_index)
+            if len(indices) == 2 and prompt in prompt_index:  # a withdrawn entrant's items concern nobody
+                rows.extend([(*indices, prompt_index[prompt])] * count)
+        return _triples(rows)
+
+    def _closed(self) -> np.ndarray:
+        """Items that are not asked: a reply is missing, both are the same text (a known tie), or given back twice."""
+        given_back = items_given_back(self.campaign, times=RETURNS_THAT_CLOSE)
+        rows = [tuple(row) for row in self._items(dict.fromkeys(given_back, 1))]
+        for prompt_index, prompt in enumerate(self.prompts):
+            hashes = [self._hash(entrant, prompt) for entrant in self.entrants]
+            for a, b in itertools.combinations(range(len(hashes)), 2):
+                if hashes[a] is None or hashes[b] is None or hashes[a] == hashes[b]:
+                    rows.append((a, b, prompt_index))
+        return _triples(rows)
+
+    def _hash(self, entrant: Entrant, prompt: Prompt) -> str | None:
+        reply = self.replies.get((entrant.version_id, prompt.pk))
+        return reply.sha256 if reply else None
+
+
+def _triples(rows: Sequence[tuple[int, ...]]) -> np.ndarray:
+    return np.array(rows, dtype=np.int64).reshape(-1, 3)

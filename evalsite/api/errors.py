@@ -1,0 +1,67 @@
+"""One shape for every failure: {"error": {"code", "message", "hint", "field"}}."""
+
+import math
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, JsonResponse
+from rest_framework import exceptions
+from rest_framework.response import Response
+from rest_framework.views import exception_handler as rest_exception_handler
+
+from evalsite.core.errors import TooMany, TouchstoneError
+
+HINTS = {
+    "not_authenticated": "Send the header Authorization: Bearer <token>.",
+    "authentication_failed": "Ask for a new token: POST /api/v1/annotators.",
+    "parse_error": "Send one JSON object, encoded as UTF-8.",
+    "unsupported_media_type": "Send Content-Type: application/json.",
+}
+
+
+def shape(code: str, message: str, *, hint: str = "", field: str = "") -> dict[str, Any]:
+    return {"error": {"code": code, "message": message, "hint": hint, "field": field}}
+
+
+def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
+    """Turn our errors and the framework's into the one shape. None (a fault of ours) stays a 500."""
+    if isinstance(error, TouchstoneError):
+        body = shape(error.code, error.message, hint=error.hint, field=error.field)
+        headers = {"Retry-After": str(math.ceil(error.retry_after_s))} if isinstance(error, TooMany) else None
+        return Response(body, status=error.status, headers=headers)
+    response = rest_exception_handler(error, context)
+    if response is not None:
+        response.data = _framework_shape(error)
+    return response
+
+
+def _framework_shape(error: Exception) -> dict[str, Any]:
+    if isinstance(error, exceptions.ValidationError):
+        field, message = _first_problem(error.detail)
+        return shape("invalid", message, field=field)
+    if isinstance(error, Http404):
+        return shape("not_found", "There is nothing at this address.")
+    if isinstance(error, PermissionDenied):
+        return shape("not_allowed", "This is not yours to do.")
+    if not isinstance(error, exceptions.APIException):
+        return shape("error", str(error))
+    code = str(error.get_codes() if isinstance(error.get_codes(), str) else error.default_code)
+    return shape(code, str(error.detail), hint=HINTS.get(code, ""))
+
+
+def _first_problem(detail: Any, path: str = "") -> tuple[str, str]:
+    """The first field that is wrong, as a dotted path, and what is wrong with it."""
+    if isinstance(detail, dict):
+        key = next(iter(detail))
+        name = "" if key == "non_field_errors" else str(key)
+        return _first_problem(detail[key], ".".join(part for part in (path, name) if part))
+    if isinstance(detail, list):
+        position = next((index for index, one in enumerate(detail) if one), 0)
+        inner = detail[position]
+        return _first_problem(inner, f"{path}.{position}" if isinstance(inner, dict) else path)
+    return path, str(detail)
+
+
+def not_found(request: HttpRequest, exception: Exception | None = None) -> JsonResponse:
+    """For API addresses that no view answers."""
+    return JsonResponse(shape("not_found", "There is nothing at this address."), status=404)

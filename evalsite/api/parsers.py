@@ -1,0 +1,37 @@
+"""Read JSON that may be hostile: deep nesting and huge integers are bad requests, not faults of the server."""
+
+import json
+from collections.abc import Mapping
+from typing import IO, Any
+
+from rest_framework.exceptions import ParseError
+from rest_framework.parsers import BaseParser
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+class StrictJSONParser(BaseParser):
+    """RFC 8259 and no more. Every way in which a body can be malformed is a 400 that says so."""
+
+    media_type = "application/json"
+
+    def parse(
+        self,
+        stream: IO[bytes],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> Any:
+        try:
+            text = stream.read().decode("utf-8")
+            value = json.loads(text, parse_constant=_refuse_constant)
+            # A lone surrogate is legal JSON that no database can store; its encoding fails here, where it can be said.
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+        except RecursionError:
+            raise ParseError("The JSON is nested too deeply.") from None
+        except (ValueError, UnicodeError) as error:
+            raise ParseError(f"The body is not valid JSON: {error}.") from None
+        if not isinstance(value, dict):
+            raise ParseError("The body must be a JSON object.")
+        return value

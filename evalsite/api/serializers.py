@@ -1,0 +1,67 @@
+"""Shapes of what comes in. What goes out is plain dictionaries from presenters."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from evalsite.judgments.models import Annotator
+
+
+class StrictSerializer(serializers.Serializer[Any]):
+    """Refuses fields that it does not know: a misspelt one must not be silently without effect."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        unknown = sorted(set(data) - set(self.fields)) if isinstance(data, dict) else []
+        if unknown:
+            raise serializers.ValidationError({unknown[0]: "This field is not known here."})
+        return super().to_internal_value(data)
+
+
+class StrictCharField(serializers.CharField):
+    """A JSON string; the framework's own field would also take a number."""
+
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str):
+            raise serializers.ValidationError("This must be a string.")
+        return super().to_internal_value(data)
+
+
+class StrictIntegerField(serializers.IntegerField):
+    """A JSON integer; the framework's own field would also take a string."""
+
+    def to_internal_value(self, data: Any) -> int:
+        if isinstance(data, bool) or not isinstance(data, int):
+            raise serializers.ValidationError("This must be an integer.")
+        return super().to_internal_value(data)
+
+
+class EnrolSerializer(StrictSerializer):
+    campaign = StrictCharField(max_length=80)
+    kind = serializers.ChoiceField(choices=["human", "simulated", "model"], default=Annotator.Kind.HUMAN)
+
+
+class ClaimSerializer(StrictSerializer):
+    count = StrictIntegerField(min_value=1, max_value=100, required=False)
+
+
+class AnswerSerializer(StrictSerializer):
+    aspect = StrictCharField(max_length=60)
+    choice = StrictCharField(max_length=20)
+
+
+class JudgmentSerializer(StrictSerializer):
+    answers = serializers.ListField(child=AnswerSerializer(), allow_empty=False, max_length=50)
+    client_ms = StrictIntegerField(min_value=0, max_value=2**31 - 1, required=False)
+    comment = StrictCharField(max_length=2000, required=False, allow_blank=True)
+
+    def validate_answers(self, answers: list[dict[str, str]]) -> dict[str, str]:
+        """Aspect -> choice; an aspect answered twice is refused, since one of the two would be lost."""
+        choices = {answer["aspect"]: answer["choice"] for answer in answers}
+        if len(choices) != len(answers):
+            raise serializers.ValidationError("An aspect is answered twice.")
+        return choices
+
+
+class SkipSerializer(StrictSerializer):
+    reason = StrictCharField(max_length=20)
+    note = StrictCharField(max_length=500, required=False, allow_blank=True)

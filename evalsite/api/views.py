@@ -1,0 +1,131 @@
+"""The REST API v1: thin doors that parse, call one service or selector, and present."""
+
+import uuid
+from typing import Any, cast
+
+from django.conf import settings
+from django.http.response import HttpResponseBase
+from django.utils.decorators import method_decorator
+from django.views.decorators.cache import never_cache
+from rest_framework.authentication import SessionAuthentication
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from evalsite.accounts.models import User
+from evalsite.adaptive.selectors import board_get, board_state_get
+from evalsite.api import presenters
+from evalsite.api.authentication import Caller
+from evalsite.api.serializers import (
+    ClaimSerializer,
+    EnrolSerializer,
+    JudgmentSerializer,
+    SkipSerializer,
+    StrictSerializer,
+)
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.selectors import campaign_get
+from evalsite.core.errors import NotFound
+from evalsite.core.http import unchanged
+from evalsite.core.throttle import admit, client_address
+from evalsite.judgments.models import Annotator, Enrolment
+from evalsite.judgments.services import (
+    annotator_enrol,
+    assignment_claim,
+    assignment_skip,
+    judgment_record,
+    token_issue,
+)
+
+
+def _checked(serializer: type[StrictSerializer], request: Request) -> dict[str, Any]:
+    shape = serializer(data=request.data)
+    shape.is_valid(raise_exception=True)
+    return dict(shape.validated_data)
+
+
+@method_decorator(never_cache, name="dispatch")
+class EnrolView(APIView):
+    """POST: become an annotator of an open campaign; the token is shown once."""
+
+    authentication_classes = ()
+    permission_classes = (AllowAny,)
+
+    def post(self, request: Request) -> Response:
+        address = client_address(request._request)
+        admit(what="enrol", who=address, at_most=settings.ENROLMENTS_PER_HOUR, per_s=3600)
+        given = _checked(EnrolSerializer, request)
+        campaign = campaign_get(key=given["campaign"], user=None)
+        annotator = annotator_enrol(campaign=campaign, kind=Annotator.Kind(given["kind"]))
+        body = {"annotator": str(annotator.public_id), "token": token_issue(annotator=annotator)}
+        return Response(body, status=201)
+
+
+class ClaimView(APIView):
+    """POST: the annotator's open block, or a new one."""
+
+    def post(self, request: Request, key: str) -> Response:
+        given = _checked(ClaimSerializer, request)
+        campaign = _joined(key, _caller(request))
+        rows = assignment_claim(campaign=campaign, annotator=_caller(request), count=given.get("count"))
+        return Response(presenters.block(rows, campaign))
+
+
+def _caller(request: Request) -> Annotator:
+    """The annotator whose token this is (authentication and permission have made sure of one)."""
+    return cast("Caller", request.user).annotator
+
+
+def _joined(key: str, annotator: Annotator) -> Campaign:
+    """The campaign at this address, found among those that the annotator has joined."""
+    joined = Enrolment.objects.filter(annotator=annotator).select_related("campaign__rubric")
+    for enrolment in joined:
+        if key in {enrolment.campaign.slug, str(enrolment.campaign.public_id)}:
+            return enrolment.campaign
+    raise NotFound("You have not joined such a campaign.", hint="Join it first: POST /api/v1/annotators.")
+
+
+class JudgmentView(APIView):
+    """POST: answer an assignment. Sending it again is answered 200 with what was recorded."""
+
+    def post(self, request: Request, assignment: uuid.UUID) -> Response:
+        who = str(_caller(request).public_id)
+        admit(what="answer", who=who, at_most=settings.ANSWERS_PER_MINUTE, per_s=60)
+        given = _checked(JudgmentSerializer, request)
+        recorded = judgment_record(
+            annotator=_caller(request),
+            assignment_id=assignment,
+            choices=given["answers"],
+            client_ms=given.get("client_ms"),
+            comment=given.get("comment", ""),
+        )
+        return Response(presenters.judgment(recorded.judgment), status=201 if recorded.created else 200)
+
+
+class SkipView(APIView):
+    """POST: give an assignment back, with a reason."""
+
+    def post(self, request: Request, assignment: uuid.UUID) -> Response:
+        given = _checked(SkipSerializer, request)
+        annotator, note = _caller(request), given.get("note", "")
+        assignment_skip(annotator=annotator, assignment_id=assignment, reason=given["reason"], note=note)
+        return Response({"skipped": str(assignment)})
+
+
+def _session_user(request: Request) -> User | None:
+    return request.user if isinstance(request.user, User) else None
+
+
+class BoardView(APIView):
+    """GET: a board, with an ETag: an unchanged one is a 304."""
+
+    authentication_classes = (SessionAuthentication,)
+    permission_classes = (AllowAny,)
+
+    def get(self, request: Request, key: str) -> HttpResponseBase:
+        standing = board_state_get(board_get(key=key, user=_session_user(request)))
+        headers = {"ETag": standing.etag, "Cache-Control": "no-cache"}
+        if unchanged(request._request, standing.etag):
+            return Response(status=304, headers=headers)
+        return Response(presenters.board(standing), headers=headers)

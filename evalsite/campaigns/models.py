@@ -1,0 +1,196 @@
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from evalsite.accounts.models import Organisation, OwnedQuerySet
+from evalsite.chatbots.models import Version
+from evalsite.core.db import PublicModel
+from evalsite.prompts.models import PromptSet
+
+
+class Rubric(PublicModel):
+    """The aspects that annotators judge. Several campaigns may share one, and then one board may rank them all."""
+
+    organisation = models.ForeignKey(Organisation, on_delete=models.PROTECT, related_name="rubrics")
+    name = models.CharField(max_length=200)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["organisation", "name"], name="rubric_name_once")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Aspect(models.Model):
+    """One question asked about the candidates. The first one (position 0) is the primary aspect."""
+
+    class Kind(models.TextChoices):
+        CHOOSE_ONE = "choose_one", "choose one candidate"
+        SELECT_ANY = "select_any", "select any candidates"
+        RATING = "rating", "rate a candidate"
+        LABEL = "label", "label a candidate"
+
+    rubric = models.ForeignKey(Rubric, on_delete=models.CASCADE, related_name="aspects")
+    position = models.PositiveIntegerField()
+    key = models.SlugField(max_length=60)
+    question = models.CharField(max_length=300)
+    kind = models.CharField(max_length=12, choices=Kind, default=Kind.CHOOSE_ONE)
+    allow_tie = models.BooleanField(default=True)
+    allow_both_bad = models.BooleanField(default=True)
+
+    class Meta:
+        ordering = ["position"]
+        constraints = [
+            models.UniqueConstraint(fields=["rubric", "position"], name="aspect_position_once"),
+            models.UniqueConstraint(fields=["rubric", "key"], name="aspect_key_once"),
+            # Only the choice between candidates is built; lifting this is a small migration.
+            models.CheckConstraint(condition=Q(kind="choose_one"), name="aspect_kind_built_now"),
+        ]
+
+    def __str__(self) -> str:
+        return self.question
+
+    @property
+    def choices(self) -> list[str]:
+        """The verdicts that an annotator may give, in the order of their buttons."""
+        tie = ["tie"] if self.allow_tie else []
+        both_bad = ["both_bad"] if self.allow_both_bad else []
+        return ["A", *tie, "B", *both_bad]
+
+
+class Campaign(PublicModel):
+    """What is compared, by whom, on which prompts, and until when."""
+
+    class State(models.TextChoices):
+        DRAFT = "draft"
+        PILOT = "pilot"
+        RUNNING = "running"
+        PAUSED = "paused"
+        STOPPED = "stopped"
+
+    class Visibility(models.TextChoices):
+        PRIVATE = "private", "members of the organisation"
+        LINK = "link", "whoever has the link"
+        PUBLIC = "public", "everybody"
+
+    class Admission(models.TextChoices):
+        MEMBERS = "members", "members of the organisation judge"
+        OPEN = "open", "whoever sees the campaign judges"
+
+    organisation = models.ForeignKey(Organisation, on_delete=models.PROTECT, related_name="campaigns")
+    name = models.CharField(max_length=200)
+    slug = models.SlugField(max_length=80, unique=True)
+    description = models.TextField(blank=True, default="")
+    state = models.CharField(max_length=10, choices=State, default=State.DRAFT)
+    visibility = models.CharField(max_length=10, choices=Visibility, default=Visibility.PRIVATE)
+    admission = models.CharField(max_length=10, choices=Admission, default=Admission.MEMBERS)
+    standing = models.BooleanField(
+        default=False, help_text="never ends: after a stop it waits, and opens again when an entrant joins"
+    )
+    prompt_set = models.ForeignKey(PromptSet, on_delete=models.PROTECT, related_name="campaigns")
+    rubric = models.ForeignKey(Rubric, on_delete=models.PROTECT, related_name="campaigns")
+    policy = models.CharField(max_length=30, default="least_certain")
+    seed = models.PositiveIntegerField(default=0)
+    batch_size = models.PositiveIntegerField(default=100, help_text="judgments that close a batch and start a refit")
+    batch_age_s = models.PositiveIntegerField(default=60, help_text="seconds after which an open batch closes")
+    block_size = models.PositiveIntegerField(default=10, help_text="assignments that an annotator claims at a time")
+    lease_s = models.PositiveIntegerField(default=1200, help_text="seconds in which a claimed block is to be answered")
+    votes_per_item = models.PositiveIntegerField(default=1, help_text="judgments wanted of one pair on one prompt")
+    quota = models.PositiveIntegerField(null=True, blank=True, help_text="judgments one annotator may give")
+    pay_rate = models.DecimalField(max_digits=9, decimal_places=4, default=0, help_text="for one judgment")
+    currency = models.CharField(max_length=3, default="USD")
+    stop_reason = models.TextField(blank=True, default="")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    started_at = models.DateTimeField(null=True, blank=True)
+    opened_at = models.DateTimeField(
+        null=True, blank=True, help_text="the budget counts from here: the start, or the last reopening"
+    )
+    stopped_at = models.DateTimeField(null=True, blank=True)
+
+    objects = OwnedQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state__in=["draft", "pilot", "running", "paused", "stopped"]),
+                name="campaign_state_known",
+            ),
+            models.CheckConstraint(
+                condition=Q(visibility__in=["private", "link", "public"]), name="campaign_visibility_known"
+            ),
+            models.CheckConstraint(condition=Q(admission__in=["members", "open"]), name="campaign_admission_known"),
+            models.CheckConstraint(
+                condition=Q(
+                    batch_size__gte=1,
+                    batch_age_s__gte=1,
+                    block_size__gte=1,
+                    lease_s__gte=1,
+                    votes_per_item__gte=1,
+                ),
+                name="campaign_sizes_from_one",
+            ),
+            models.CheckConstraint(condition=Q(pay_rate__gte=0), name="campaign_pay_not_negative"),
+            models.CheckConstraint(
+                condition=~Q(state="stopped") | Q(stopped_at__isnull=False), name="campaign_stopped_has_time"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def collecting(self) -> bool:
+        """Whether new assignments may be issued."""
+        return self.state in {self.State.PILOT, self.State.RUNNING}
+
+
+class StoppingSpec(models.Model):
+    """When a campaign has learnt enough. The first rule that holds stops it (scheduler.stopping)."""
+
+    campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, related_name="stopping")
+    target_se = models.FloatField(
+        null=True, blank=True, help_text="in logits: every chatbot's ability is known to this standard error"
+    )
+    budget = models.PositiveIntegerField(null=True, blank=True, help_text="judgments at the most")
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(target_se__isnull=True) | Q(target_se__gt=0), name="stopping_target_se_positive"
+            ),
+            models.CheckConstraint(
+                condition=Q(budget__isnull=True) | Q(budget__gte=1), name="stopping_budget_from_one"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"stopping of {self.campaign}"
+
+
+class Entrant(PublicModel):
+    """A chatbot's version that takes part in a campaign."""
+
+    class State(models.TextChoices):
+        ACTIVE = "active"
+        WITHDRAWN = "withdrawn"
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="entrants")
+    version = models.ForeignKey(Version, on_delete=models.PROTECT, related_name="entrants")
+    state = models.CharField(max_length=10, choices=State, default=State.ACTIVE)
+    withdrawn_reason = models.CharField(max_length=300, blank=True, default="")
+    joined_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "version"], name="entrant_once"),
+            models.CheckConstraint(condition=Q(state__in=["active", "withdrawn"]), name="entrant_state_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.version} in {self.campaign}"
+
+    @property
+    def name(self) -> str:
+        """What boards show; the version is named only by pages that need it."""
+        return self.version.chatbot.name

@@ -1,0 +1,58 @@
+"""Reads of the campaigns room."""
+
+import uuid
+from typing import TypeVar
+
+from django.db.models import Model, Q, QuerySet
+
+from evalsite.accounts.models import User
+from evalsite.campaigns.models import Aspect, Campaign
+from evalsite.core.errors import NotFound
+
+ModelT = TypeVar("ModelT", bound=Model)
+
+
+def as_uuid(key: str) -> uuid.UUID | None:
+    """The key as a public id, or None when it is a slug."""
+    try:
+        return uuid.UUID(key)
+    except ValueError:
+        return None
+
+
+def visible_by_key(key: str, user: User | None) -> Q:
+    """The condition under which a campaign is found by its public address.
+
+    A public id is a secret link: it opens what is public or by link. A slug can be guessed: it opens what is
+    public. Members of the organisation open everything of theirs either way, staff everything.
+    """
+    public_id = as_uuid(key)
+    open_to = [Campaign.Visibility.PUBLIC, *([Campaign.Visibility.LINK] if public_id else [])]
+    allowed = Q(visibility__in=open_to) | Q(pk__in=Campaign.objects.of(user))
+    if user is not None and user.is_staff:
+        allowed |= Q(pk__isnull=False)
+    return allowed & (Q(public_id=public_id) if public_id else Q(slug=key))
+
+
+def campaign_get(*, key: str, user: User | None) -> Campaign:
+    """The campaign at this address, if this person may see it. Raises NotFound for both "no" and "not yours"."""
+    found: Campaign | None = (
+        Campaign.objects.filter(visible_by_key(key, user)).select_related("organisation", "rubric").first()
+    )
+    if found is None:
+        raise NotFound("There is no such campaign.", hint="Check the address; a private campaign needs you to log in.")
+    return found
+
+
+def aspect_primary(campaign: Campaign) -> Aspect:
+    """The question that the campaign is about."""
+    return campaign.rubric.aspects.get(position=0)
+
+
+def campaigns_to_judge() -> QuerySet[Campaign]:
+    """Public campaigns where anybody may judge now, newest first."""
+    return Campaign.objects.filter(
+        visibility=Campaign.Visibility.PUBLIC,
+        admission=Campaign.Admission.OPEN,
+        state__in=[Campaign.State.PILOT, Campaign.State.RUNNING],
+    ).order_by("-pk")

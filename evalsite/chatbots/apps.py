@@ -1,0 +1,7 @@
+from django.apps import AppConfig
+
+
+class ChatbotsConfig(AppConfig):
+    name = "evalsite.chatbots"
+    label = "chatbots"
+    verbose_name = "Chatbots"

@@ -1,0 +1,96 @@
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from evalsite.accounts.models import Organisation, OwnedQuerySet
+from evalsite.core.db import PublicModel
+from evalsite.prompts.models import Prompt
+
+
+class Chatbot(PublicModel):
+    """What is compared, under the name that the board shows."""
+
+    organisation = models.ForeignKey(Organisation, on_delete=models.PROTECT, related_name="chatbots")
+    name = models.CharField(max_length=200)
+    description = models.TextField(blank=True, default="")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects = OwnedQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["organisation", "name"], name="chatbot_name_once"),
+            models.CheckConstraint(condition=~Q(name=""), name="chatbot_has_name"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Version(PublicModel):
+    """One state of a chatbot: what it says does not change. Immutable; a change is a new version."""
+
+    class Kind(models.TextChoices):
+        STATIC = "static", "a file of replies"
+        LIVE = "live", "an endpoint"
+
+    chatbot = models.ForeignKey(Chatbot, on_delete=models.PROTECT, related_name="versions")
+    label = models.CharField(max_length=100)
+    kind = models.CharField(max_length=10, choices=Kind)
+    follows = models.OneToOneField("self", null=True, blank=True, on_delete=models.PROTECT, related_name="followed_by")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["chatbot", "label"], name="version_label_once"),
+            models.CheckConstraint(condition=Q(kind__in=["static", "live"]), name="version_kind_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.chatbot} {self.label}"
+
+
+class Reply(PublicModel):
+    """What a version answered to a prompt, sample by sample. Immutable; a correction is a new revision.
+
+    `text` null means unknown (imported votes name who answered, not what). `sha256` is the hash of the text in
+    hexadecimal: two replies with equal hashes are equal and are never shown against each other.
+    """
+
+    class Origin(models.TextChoices):
+        FILE = "file"
+        ENDPOINT = "endpoint"
+        IMPORT = "import"
+
+    version = models.ForeignKey(Version, on_delete=models.PROTECT, related_name="replies")
+    prompt = models.ForeignKey(Prompt, on_delete=models.PROTECT, related_name="replies")
+    sample = models.PositiveIntegerField(default=1)
+    revision = models.PositiveIntegerField(default=1)
+    corrects = models.OneToOneField(
+        "self", null=True, blank=True, on_delete=models.PROTECT, related_name="corrected_by"
+    )
+    text = models.TextField(null=True, blank=True)
+    sha256 = models.CharField(max_length=64, null=True, blank=True)
+    origin = models.CharField(max_length=10, choices=Origin)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        verbose_name_plural = "replies"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["version", "prompt", "sample", "revision"], name="reply_once_per_sample_and_revision"
+            ),
+            models.CheckConstraint(
+                condition=Q(text__isnull=True, sha256__isnull=True) | Q(text__isnull=False, sha256__isnull=False),
+                name="reply_hash_goes_with_text",
+            ),
+            models.CheckConstraint(
+                condition=Q(revision=1, corrects__isnull=True) | Q(revision__gt=1, corrects__isnull=False),
+                name="reply_correction_names_what_it_corrects",
+            ),
+            models.CheckConstraint(condition=Q(sample__gte=1), name="reply_sample_from_one"),
+            models.CheckConstraint(condition=Q(origin__in=["file", "endpoint", "import"]), name="reply_origin_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.version} on {self.prompt}"

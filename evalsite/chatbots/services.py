@@ -1,0 +1,47 @@
+"""Writes of the chatbots room."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+
+from evalsite.accounts.models import Organisation
+from evalsite.chatbots.models import Chatbot, Reply, Version
+from evalsite.core.db import write_transaction
+from evalsite.prompts.models import Prompt
+
+
+def text_sha256(text: str) -> str:
+    """The hash by which two replies are equal: of the text without surrounding blanks."""
+    return hashlib.sha256(text.strip().encode()).hexdigest()
+
+
+def chatbot_create(*, organisation: Organisation, name: str, description: str = "") -> Chatbot:
+    with write_transaction():
+        return Chatbot.objects.create(organisation=organisation, name=name, description=description)
+
+
+def version_create(*, chatbot: Chatbot, label: str = "1", kind: Version.Kind = Version.Kind.STATIC) -> Version:
+    with write_transaction():
+        newest = chatbot.versions.order_by("-pk").first()
+        return Version.objects.create(chatbot=chatbot, label=label, kind=kind, follows=newest)
+
+
+def replies_add(
+    *,
+    version: Version,
+    replies: Mapping[Prompt, str | None] | Iterable[tuple[Prompt, str | None]],
+    origin: Reply.Origin,
+) -> list[Reply]:
+    """Store a version's replies (first samples); a text of None is stored as unknown."""
+    pairs = replies.items() if isinstance(replies, Mapping) else replies
+    rows = [
+        Reply(
+            version=version,
+            prompt=prompt,
+            text=text,
+            sha256=None if text is None else text_sha256(text),
+            origin=origin,
+        )
+        for prompt, text in pairs
+    ]
+    with write_transaction():
+        return Reply.objects.bulk_create(rows, batch_size=500)

@@ -1,0 +1,40 @@
+"""The raw view for staff: what may never change is read-only here too."""
+
+from django.contrib import admin
+from django.db.models import Model
+from django.http import HttpRequest
+
+from evalsite.core.models import Job
+
+
+class ReadOnlyAdmin(admin.ModelAdmin):
+    """Rows that are facts: to be looked at, never added, changed or deleted by hand."""
+
+    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
+@admin.register(Job)
+class JobAdmin(ReadOnlyAdmin):
+    list_display = (
+        "kind",
+        "key",
+        "state",
+        "attempts",
+        "run_after",
+        "lease_owner",
+        "finished_at",
+        "last_error",
+    )
+    list_filter = ("state", "kind")
+
+
+admin.site.site_header = "Touchstone"
+admin.site.site_title = "Touchstone"
+admin.site.index_title = "Raw view for staff"

@@ -1,0 +1,102 @@
+"""Read configuration from the environment; refuse bad values loudly instead of guessing.
+
+Every reader names the variable, the value it met and what it would accept, so that a wrong deployment stops
+at its first line and not at its first visitor.
+"""
+
+import os
+import secrets
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+_TRUE = {"1", "true", "yes", "on"}
+_FALSE = {"0", "false", "no", "off"}
+
+
+def text(name: str, default: str = "") -> str:
+    """The variable without surrounding blanks, or `default` when it is unset or blank."""
+    return os.environ.get(name, "").strip() or default
+
+
+def flag(name: str, *, default: bool) -> bool:
+    """A yes/no variable. Raises ImproperlyConfigured for anything that is neither."""
+    value = text(name).lower()
+    if not value:
+        return default
+    if value in _TRUE:
+        return True
+    if value in _FALSE:
+        return False
+    raise ImproperlyConfigured(
+        f"{name}={value!r} is neither yes nor no: use one of 1, true, yes, on, 0, false, no, off."
+    )
+
+
+def whole(name: str, *, default: int) -> int:
+    """A whole number of at least 0. Raises ImproperlyConfigured for anything else."""
+    value = text(name)
+    if not value:
+        return default
+    if not (value.isascii() and value.isdigit()):
+        raise ImproperlyConfigured(f"{name}={value!r} is not a whole number of at least 0.")
+    return int(value)
+
+
+def names(name: str) -> list[str]:
+    """A list separated by commas; blanks around the parts are dropped."""
+    return [part.strip() for part in text(name).split(",") if part.strip()]
+
+
+def data_directory(default: Path) -> Path:
+    """Where the embedded form keeps its database, its key and its caches."""
+    path = Path(text("TOUCHSTONE_DATA_DIR", str(default))).expanduser().resolve()
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"{path} cannot be made ({error.strerror}): set TOUCHSTONE_DATA_DIR to a folder that can be written."
+        ) from error
+    return path
+
+
+def generated_secret(path: Path) -> str:
+    """The secret kept in `path`; made on first use, readable by its owner only (0600).
+
+    O_EXCL decides between two processes that start at once: the loser reads the winner's file.
+    """
+    try:
+        handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    except FileExistsError:
+        return _kept_secret(path)
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"{path.parent} cannot be written ({error.strerror}): set TOUCHSTONE_DATA_DIR to a folder that can."
+        ) from error
+    value = secrets.token_urlsafe(48)
+    with os.fdopen(handle, "w") as file:
+        file.write(value)
+    return value
+
+
+def _kept_secret(path: Path) -> str:
+    value = path.read_text().strip()
+    if len(value) < 32:
+        raise ImproperlyConfigured(f"{path} does not hold a whole key: delete it, and a new one is made.")
+    return value
+
+
+def production_secret() -> str:
+    """SECRET_KEY of a production start. Refuses a missing, short, repetitive or well-known one."""
+    value = text("SECRET_KEY")
+    if not value:
+        raise ImproperlyConfigured(
+            "SECRET_KEY is missing. A production start (DATABASE_URL is set) needs one of its own: "
+            'python -c "import secrets; print(secrets.token_urlsafe(48))"'
+        )
+    if len(value) < 50 or len(set(value)) < 12 or value.startswith(("django-insecure", "change")):
+        raise ImproperlyConfigured(
+            "SECRET_KEY is a default or too simple: it needs at least 50 characters made at random "
+            '(python -c "import secrets; print(secrets.token_urlsafe(48))").'
+        )
+    return value

@@ -1,0 +1,244 @@
+"""The outbox: work as rows, claimed by a lease, executed by any worker.
+
+One code path for both forms. The embedded worker polls; in production Celery carries a row's id as a wake-up
+and a periodic sweep sends again what was lost. Either way a job is claimed by one conditional UPDATE, its lease
+is renewed while it runs, and what it writes is fenced: a worker that lost its lease cannot publish.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import DatabaseError, IntegrityError, connection, transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from evalsite.core.db import patient_statements, write_transaction
+from evalsite.core.models import Job
+
+log = logging.getLogger(__name__)
+
+LEASE = timedelta(seconds=60)
+MAX_ATTEMPTS = 6
+LONGEST_BACKOFF = timedelta(minutes=5)
+
+
+class LeaseLost(Exception):
+    """Another worker owns this job now; whatever this one computed must not be written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to run one job: valid while the row still names this owner and this attempt."""
+
+    job_id: int
+    kind: str
+    key: str
+    args: Mapping[str, Any]
+    owner: str
+    attempt: int
+
+    def confirm(self) -> None:
+        """Call first inside the transaction that writes the results; raises LeaseLost (the fence)."""
+        if not _held(self).select_for_update().exists():
+            raise LeaseLost(f"job {self.job_id} ({self.kind}) belongs to another worker now")
+
+
+Handler = Callable[[Lease], None]
+_handlers: dict[str, Handler] = {}
+_sweeps: list[Callable[[], None]] = []
+
+
+def handles(kind: str) -> Callable[[Handler], Handler]:
+    """Register the function that runs jobs of this kind."""
+
+    def register(handler: Handler) -> Handler:
+        if kind in _handlers and _handlers[kind] is not handler:
+            raise ValueError(f"two handlers for jobs of kind {kind!r}")
+        _handlers[kind] = handler
+        return handler
+
+    return register
+
+
+def sweeps(function: Callable[[], None]) -> Callable[[], None]:
+    """Register a short periodic check (about once a second embedded, every two seconds in production)."""
+    _sweeps.append(function)
+    return function
+
+
+def job_enqueue(*, kind: str, key: str, args: Mapping[str, Any] | None = None) -> Job:
+    """Queue work in the caller's transaction; a job already queued under this key is the same job."""
+    try:
+        with transaction.atomic():
+            job = Job.objects.create(kind=kind, key=key, args=dict(args or {}))
+    except IntegrityError:
+        # Touching the queued row locks it until we commit. Without the lock a worker could claim it now and read
+        # the database before our change is there, and nobody would look again.
+        queued = Job.objects.filter(key=key, state=Job.State.QUEUED)
+        if not queued.update(args=dict(args or {})):
+            return job_enqueue(kind=kind, key=key, args=args)
+        return queued.get()
+    if settings.PRODUCTION:
+        transaction.on_commit(lambda: _wake(job.pk))
+    return job
+
+
+def job_claim(*, owner: str, job_id: int | None = None) -> Lease | None:
+    """Take one due job (this one, if named). None when there is nothing to take."""
+    now = timezone.now()
+    due = _due(now).filter(pk=job_id) if job_id else _due(now)
+    if not due.exists():  # without a lock: idling must not take the write lock
+        return None
+    with write_transaction():
+        job = due.select_for_update(skip_locked=True).first()
+        if job is None:
+            return None
+        return _take(job, owner, now)
+
+
+def job_run(lease: Lease) -> bool:
+    """Run a claimed job to its end. Failures back off and are kept; after MAX_ATTEMPTS the job is dead."""
+    try:
+        with _heartbeat(lease), patient_statements():
+            _handlers[lease.kind](lease)
+    except LeaseLost:
+        log.warning("job %s (%s): lease lost, result dropped", lease.job_id, lease.kind)
+        return False
+    except Exception as error:
+        log.exception("job %s (%s) failed, attempt %s", lease.job_id, lease.kind, lease.attempt)
+        _fail(lease, f"{type(error).__name__}: {error}")
+        return False
+    return _finish(lease, state=Job.State.DONE)
+
+
+def work_once(owner: str) -> bool:
+    """Claim and run one job; False when there was none."""
+    lease = job_claim(owner=owner)
+    if lease is None:
+        return False
+    job_run(lease)
+    return True
+
+
+def job_run_now(*, key: str, owner: str) -> bool:
+    """Run the queued job of this key here, unless a worker has taken it; whether it ran to its end here."""
+    queued = Job.objects.filter(key=key, state=Job.State.QUEUED).values_list("pk", flat=True).first()
+    lease = job_claim(owner=owner, job_id=queued) if queued is not None else None
+    return lease is not None and job_run(lease)
+
+
+def leases_release(*, host: str, alive: Callable[[int], bool]) -> int:
+    """End the leases of this host's workers whose processes are gone (owners are "host:pid"); how many they were.
+
+    A worker that starts again after kill -9 need not wait for the lease of the one before it.
+    """
+    released = 0
+    running = Job.objects.filter(state=Job.State.RUNNING, lease_owner__startswith=f"{host}:")
+    for number, name in running.values_list("pk", "lease_owner"):
+        if alive(int(name.rpartition(":")[2])):
+            continue
+        with write_transaction():
+            now = timezone.now()
+            held = Job.objects.filter(pk=number, state=Job.State.RUNNING, lease_owner=name)
+            released += held.update(lease_until=now - timedelta(seconds=1))
+    return released
+
+
+def sweep() -> None:
+    """Run every periodic check; one that fails does not stop the others."""
+    for function in _sweeps:
+        try:
+            function()
+        except Exception:
+            log.exception("sweep %s failed", function.__name__)
+
+
+def jobs_due() -> list[int]:
+    """Ids of the jobs that a worker could take now, for the production sweep to send again."""
+    return list(_due(timezone.now()).values_list("pk", flat=True)[:100])
+
+
+def _due(now: datetime) -> QuerySet[Job]:
+    running = Job.objects.filter(key=OuterRef("key"), state=Job.State.RUNNING)
+    queued = Q(state=Job.State.QUEUED, run_after__lte=now) & ~Exists(running)
+    abandoned = Q(state=Job.State.RUNNING, lease_until__lt=now)
+    return Job.objects.filter(queued | abandoned).order_by("run_after", "pk")
+
+
+def _take(job: Job, owner: str, now: datetime) -> Lease | None:
+    attempt = job.attempts + 1
+    if attempt > MAX_ATTEMPTS:  # its workers died each time without a word
+        Job.objects.filter(pk=job.pk).update(state=Job.State.DEAD, finished_at=now, last_error="its workers died")
+        return None
+    try:
+        with transaction.atomic():
+            taken = Job.objects.filter(pk=job.pk, state=job.state, attempts=job.attempts).update(
+                state=Job.State.RUNNING, lease_owner=owner, lease_until=now + LEASE, attempts=attempt
+            )
+    except IntegrityError:  # another worker started this key between our look and our update
+        return None
+    return Lease(job.pk, job.kind, job.key, job.args, owner, attempt) if taken else None
+
+
+def _held(lease: Lease) -> QuerySet[Job]:
+    return Job.objects.filter(pk=lease.job_id, state=Job.State.RUNNING, lease_owner=lease.owner, attempts=lease.attempt)
+
+
+def _finish(lease: Lease, *, state: Job.State, error: str = "") -> bool:
+    with write_transaction():
+        return bool(_held(lease).update(state=state, finished_at=timezone.now(), last_error=error[:2000]))
+
+
+def _fail(lease: Lease, error: str) -> None:
+    if lease.attempt >= MAX_ATTEMPTS:
+        _finish(lease, state=Job.State.DEAD, error=error)
+        return
+    back_off = min(timedelta(seconds=2**lease.attempt), LONGEST_BACKOFF)
+    again = timezone.now() + back_off
+    with write_transaction():
+        try:
+            with transaction.atomic():
+                _held(lease).update(state=Job.State.QUEUED, run_after=again, last_error=error[:2000], lease_owner="")
+        except IntegrityError:  # a newer request for the same work waits already: this one has nothing left to say
+            _held(lease).update(state=Job.State.DEAD, finished_at=timezone.now(), last_error=error[:2000])
+            waiting = Job.objects.filter(key=lease.key, state=Job.State.QUEUED)
+            waiting.update(run_after=again, attempts=lease.attempt)
+
+
+@contextmanager
+def _heartbeat(lease: Lease) -> Iterator[None]:
+    """Renew the lease from a thread of its own while the work goes on."""
+    done = threading.Event()
+
+    def beat() -> None:
+        while not done.wait(LEASE.total_seconds() / 3):
+            try:
+                with write_transaction():
+                    _held(lease).update(lease_until=timezone.now() + LEASE)
+            except DatabaseError:  # a busy database now is no reason to give the job up: the next beat tries again
+                log.warning("the lease of job %s could not be renewed", lease.job_id, exc_info=True)
+                connection.close()
+        connection.close()
+
+    thread = threading.Thread(target=beat, name=f"lease-{lease.job_id}", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def _wake(job_id: int) -> None:
+    from evalsite.core.tasks import run_job  # Celery is loaded only where a broker is configured
+
+    try:
+        run_job.apply_async((job_id,), retry=False)
+    except Exception as error:  # noqa: BLE001  the row is safe; the sweep sends it again
+        log.warning("broker not reachable, job %s waits for the sweep: %s", job_id, error)

@@ -1,0 +1,63 @@
+"""`manage.py serve`: the whole service on one machine, no broker, no second service to install."""
+
+import socket
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from evalsite.core import env
+from evalsite.core.supervisor import Child, supervise
+
+WILDCARDS = {"0.0.0.0", "::"}  # noqa: S104  what a person may ask for
+
+
+def serving_children(host: str, port: int) -> list[Child]:
+    """The two processes of the embedded form. A host that is asked for by name is allowed by name."""
+    allowed = [*settings.ALLOWED_HOSTS, *([] if host in WILDCARDS else [in_address(host)])]
+    environment = {"ALLOWED_HOSTS": ",".join(allowed)}
+    return [Child("web", ("web", "--host", host, "--port", str(port)), environment), Child("worker", ("worker",))]
+
+
+def in_address(host: str) -> str:
+    """The host as it stands in an address: a wildcard is this machine, IPv6 has brackets."""
+    if host in WILDCARDS:
+        return "127.0.0.1"
+    return f"[{host}]" if ":" in host else host
+
+
+def check_host(host: str) -> None:
+    """Raise CommandError for a wildcard without names: every visitor would be refused, and nobody told why."""
+    if host in WILDCARDS and not env.names("ALLOWED_HOSTS"):
+        raise CommandError(
+            f"{host} listens on every address, but under which names? Set ALLOWED_HOSTS=name,... and try again."
+        )
+
+
+def check_port(host: str, port: int) -> None:
+    """Raise CommandError when the address is taken, before anything is started."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise CommandError(f"{host}:{port} cannot be used ({error.strerror}). Choose another port.") from error
+
+
+class Command(BaseCommand):
+    help = "Serve the embedded form: one supervisor, a web process and a worker process, SQLite, no broker."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
+        parser.add_argument("--port", type=int, default=8000)
+
+    def handle(self, *args: Any, host: str, port: int, **options: Any) -> None:
+        if settings.PRODUCTION:
+            raise CommandError("DATABASE_URL is set: in the production form run granian and celery (docs/operate.md).")
+        check_host(host)
+        check_port(host, port)
+        call_command("migrate", verbosity=0, interactive=False)
+        self.stdout.write(f"Touchstone serves http://{in_address(host)}:{port}/ (Ctrl-C ends it)")
+        supervise(serving_children(host, port))

@@ -1,0 +1,133 @@
+"""Keep a few child processes alive, and end them all when told to.
+
+Used by `manage.py serve` (web and worker) and `manage.py demo` (the same and the simulated annotators).
+"""
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+
+log = logging.getLogger(__name__)
+
+MANAGE = Path(__file__).resolve().parent.parent.parent / "manage.py"
+WATCH_PARENT = "TOUCHSTONE_WATCH_PARENT"
+GRACE_S = 10.0
+STEADY_S = 30.0
+LONGEST_PAUSE_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """One process to keep: `manage.py <arguments>`. It is started again whenever it ends.
+
+    `may_end`: an end without error is its work's end, and final.
+    """
+
+    name: str
+    arguments: Sequence[str]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    may_end: bool = False
+
+
+class _Kept:
+    """A child with its process, and how often it failed in a row."""
+
+    def __init__(self, child: Child) -> None:
+        self.child = child
+        self.failures = 0
+        self.start_at = 0.0
+        self.started = 0.0
+        self.process: subprocess.Popen[bytes] | None = None
+        self.finished = False
+
+    def start(self) -> None:
+        environment = {**os.environ, WATCH_PARENT: str(os.getpid()), **self.child.environment}
+        command = [sys.executable, str(MANAGE), *self.child.arguments]
+        # A session of its own: Ctrl-C in the terminal reaches the supervisor alone, which ends the children in order.
+        self.process = subprocess.Popen(command, env=environment, start_new_session=True)  # noqa: S603
+        self.started = time.monotonic()
+
+    def look(self) -> None:
+        """Start what is due; note what ended."""
+        now = time.monotonic()
+        if self.finished:
+            return
+        if self.process is None:
+            if now >= self.start_at:
+                self.start()
+            return
+        status = self.process.poll()
+        if status is None:
+            return
+        self.process = None
+        if status == 0 and self.child.may_end:
+            self.finished = True
+            return
+        self.failures = 1 if now - self.started > STEADY_S else self.failures + 1
+        pause = min(0.5 * 2**self.failures, LONGEST_PAUSE_S)
+        self.start_at = now + pause
+        log.warning("%s ended with status %s; it starts again in %.0f s", self.child.name, status, pause)
+
+    def stop(self, signal_number: int) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(signal_number)
+
+
+def supervise(children: Sequence[Child], *, stop: threading.Event | None = None) -> None:
+    """Run the children until SIGINT or SIGTERM (or `stop`), then end them: politely first, surely after GRACE_S."""
+    stop = stop or threading.Event()
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        stop.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, ask)
+    kept = [_Kept(child) for child in children]
+    try:
+        while not stop.wait(0.1):
+            for one in kept:
+                one.look()
+    finally:
+        _end(kept)
+
+
+def _end(kept: Sequence[_Kept]) -> None:
+    for one in reversed(kept):
+        one.stop(signal.SIGTERM)
+    deadline = time.monotonic() + GRACE_S
+    for one in kept:
+        if one.process is None:
+            continue
+        try:
+            one.process.wait(max(0.1, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            log.warning("%s did not end in %.0f s and is killed", one.child.name, GRACE_S)
+            one.process.kill()
+            one.process.wait()
+
+
+def follow_parent(*, grandchild: bool = False) -> None:
+    """End this process when its parent is gone, if a supervisor started it (kill -9 of it leaves no orphan).
+
+    A child knows the supervisor's id from its environment, so one that was killed before this line counts too; a
+    grandchild (the web server's own worker) follows whoever started it.
+    """
+    supervisor = os.environ.get(WATCH_PARENT)
+    if not supervisor:
+        return
+    parent = os.getppid() if grandchild else int(supervisor)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, name="follow-parent", daemon=True).start()

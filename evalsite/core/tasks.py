@@ -1,0 +1,28 @@
+"""What Celery carries in the production form: the id of a job, and the clock's tick."""
+
+import os
+import socket
+
+from celery import shared_task
+
+from evalsite.core import jobs
+
+
+def owner() -> str:
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+@shared_task
+def run_job(job_id: int) -> None:
+    """Claim and run one job; a duplicate delivery finds nothing to claim and is harmless."""
+    lease = jobs.job_claim(owner=owner(), job_id=job_id)
+    if lease is not None:
+        jobs.job_run(lease)
+
+
+@shared_task
+def sweep() -> None:
+    """Periodic checks, and a second wake-up for jobs whose first one a broker lost."""
+    jobs.sweep()
+    for job_id in jobs.jobs_due():
+        run_job.apply_async((job_id,), retry=False)

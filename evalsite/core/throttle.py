@@ -1,0 +1,34 @@
+"""How often somebody may knock: an atomic count in the shared cache (Redis, or the one embedded web process)."""
+
+import time
+
+from django.conf import settings
+from django.core.cache import cache
+from django.http import HttpRequest
+
+from evalsite.core.errors import TooMany
+
+
+def admit(*, what: str, who: str, at_most: int, per_s: int) -> None:
+    """Count one try; raise TooMany beyond `at_most` in the current window of `per_s` seconds.
+
+    add-then-increment is atomic where a read and a write are not: of 200 tries at once exactly `at_most` pass.
+    """
+    now = time.time()
+    key = f"throttle:{what}:{who}:{int(now // per_s)}"
+    cache.add(key, 0, timeout=2 * per_s)
+    try:
+        count = cache.incr(key)
+    except ValueError:  # evicted in between
+        return
+    if count > at_most:
+        wait = per_s - now % per_s
+        raise TooMany("That was too often.", hint=f"Try again in {wait:.0f} seconds.", retry_after_s=wait)
+
+
+def client_address(request: HttpRequest) -> str:
+    """Who is calling, seen past the configured number of trusted proxies (TOUCHSTONE_PROXIES)."""
+    forwarded = [part.strip() for part in request.headers.get("X-Forwarded-For", "").split(",") if part.strip()]
+    if settings.PROXIES and len(forwarded) >= settings.PROXIES:
+        return forwarded[-settings.PROXIES]
+    return str(request.META.get("REMOTE_ADDR", ""))

@@ -1,0 +1,123 @@
+"""Simulated annotators: people who see two texts and say which is better, each with a weakness of his own.
+
+| kind            | of 12 | what he does                                                               |
+|-----------------|-------|----------------------------------------------------------------------------|
+| careful         | 5     | judges by the truth, temperature 1                                         |
+| noisy           | 3     | judges by the truth, temperature 2: half as sure                           |
+| side-preferring | 2     | adds 0.8 logits for the reply that stands first                            |
+| careless        | 1     | picks any of the choices without reading                                   |
+| adversarial     | 1     | sees the truth like a careful one and says A for B and B for A             |
+
+Annotators see only texts. Who wrote them is looked up in `Truth`; on a text that it does not know (a chatbot
+that a visitor added, say) they can only guess and take any of the choices, like the careless one.
+"""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any
+
+from evalsite.demo.truth import Truth, VerdictOdds
+
+JsonObject = Mapping[str, Any]
+"""An assignment as the API gives it out: context, candidates, aspects."""
+
+NOISY_TEMPERATURE = 2.0
+SIDE_PREFERENCE = 0.8
+
+
+class Kind(StrEnum):
+    CAREFUL = "careful"
+    NOISY = "noisy"
+    SIDE_PREFERRING = "side-preferring"
+    CARELESS = "careless"
+    ADVERSARIAL = "adversarial"
+
+
+PANEL_OF_TWELVE: Mapping[Kind, int] = MappingProxyType(
+    {Kind.CAREFUL: 5, Kind.NOISY: 3, Kind.SIDE_PREFERRING: 2, Kind.CARELESS: 1, Kind.ADVERSARIAL: 1}
+)
+"""How many of each kind in a panel of 12; other sizes keep these shares as well as whole people can."""
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedAnnotator:
+    """One member of the panel. He has no memory: what he says depends on assignment and generator."""
+
+    name: str
+    kind: Kind
+    truth: Truth = field(repr=False)
+
+    def recognises(self, assignment: JsonObject) -> bool:
+        """Whether the truth knows who wrote both texts; otherwise the verdict is a guess."""
+        return self.odds(assignment) is not None
+
+    def odds(self, assignment: JsonObject) -> VerdictOdds | None:
+        """The odds of his verdicts if he reads (a careless one does not); None where a text is unknown."""
+        prompt = assignment["context"]["prompt"]
+        shown = {candidate["label"]: candidate for candidate in assignment["candidates"]}
+        a, b = (self.truth.identify(prompt, shown[label]["text"]) for label in ("A", "B"))
+        if a is None or b is None:
+            return None
+        temperature = NOISY_TEMPERATURE if self.kind is Kind.NOISY else 1.0
+        side = SIDE_PREFERENCE if self.kind is Kind.SIDE_PREFERRING else 0.0
+        a_is_first = shown["A"]["position"] < shown["B"]["position"]
+        odds = self.truth.odds(a, b, prompt, temperature=temperature, side=side if a_is_first else -side)
+        return odds.mirrored() if self.kind is Kind.ADVERSARIAL else odds
+
+    def judge(self, assignment: JsonObject, rng: random.Random) -> str:
+        """His verdict on the first question: one of its choices ("A", "tie", "B", "both_bad")."""
+        return self._choose(assignment, assignment["aspects"][0], rng)
+
+    def answers(self, assignment: JsonObject, rng: random.Random) -> list[dict[str, str]]:
+        """His verdicts on all questions, as the API takes them."""
+        return [
+            {"aspect": aspect["key"], "choice": self._choose(assignment, aspect, rng)}
+            for aspect in assignment["aspects"]
+        ]
+
+    def _choose(self, assignment: JsonObject, aspect: JsonObject, rng: random.Random) -> str:
+        choices: Sequence[str] = aspect["choices"]
+        odds = None if self.kind is Kind.CARELESS else self.odds(assignment)
+        if odds is None:
+            return rng.choice(choices)
+        weights = offered(odds, choices)
+        return rng.choices(list(weights), list(weights.values()))[0]
+
+
+def offered(odds: VerdictOdds, choices: Sequence[str]) -> dict[str, float]:
+    """The odds of the choices on offer: without "both_bad" it is a tie, without "tie" either side is as good.
+
+    Keeps the order A, tie, B, both_bad, so that one generator gives one verdict however choices are listed.
+    """
+    weights = odds.by_choice()
+    if "both_bad" not in choices:
+        weights["tie"] += weights.pop("both_bad")
+    if "tie" not in choices:
+        spare = weights.pop("tie")
+        weights["A"] += spare / 2
+        weights["B"] += spare / 2
+    return weights
+
+
+def panel(count: int, seed: int, truth: Truth) -> tuple[SimulatedAnnotator, ...]:
+    """`count` annotators in the shares of PANEL_OF_TWELVE (largest remainders), ordered by the seed.
+
+    ValueError when count is below 1.
+    """
+    if count < 1:
+        raise ValueError("a panel needs at least one annotator")
+    kinds = [kind for kind, number in _shares(count).items() for _ in range(number)]
+    random.Random(seed).shuffle(kinds)  # noqa: S311  (a simulation, no secret)
+    return tuple(SimulatedAnnotator(f"{kind.value}-{place:02d}", kind, truth) for place, kind in enumerate(kinds, 1))
+
+
+def _shares(count: int) -> dict[Kind, int]:
+    whole = sum(PANEL_OF_TWELVE.values())
+    numbers = {kind: count * share // whole for kind, share in PANEL_OF_TWELVE.items()}
+    by_remainder = sorted(PANEL_OF_TWELVE, key=lambda kind: -(count * PANEL_OF_TWELVE[kind] % whole))
+    for kind in by_remainder[: count - sum(numbers.values())]:
+        numbers[kind] += 1
+    return numbers

@@ -1,0 +1,73 @@
+"""What the concierge remembers of a conversation: it looks through the user's earlier sentences."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from evalsite.demo.bots.text import content, sentences, turned, words
+
+_CUES = re.compile(
+    r"\b(?:again|remind|remember|did i say|did i tell|what was|my name|where are my|where is my"
+    r"|do i have|on which day|what did i)\b"
+)
+"""Words by which people ask for something that they have said before."""
+
+_KINDS: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = tuple(
+    (re.compile(asked, re.IGNORECASE), re.compile(answer))
+    for asked, answer in (
+        (r"\bname\b", r"\b[Mm]y name is\b|\b[Ii]'m called\b"),
+        (r"\b(?:which|what) day\b", r"\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b"),
+        (r"\bwhere\b", r"\b(?:in|at|on|under|behind)\b"),
+        (r"\bhow many\b", r"\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten)\b"),
+        (r"\bcolou?r\b", r"\b(?:red|green|blue|white|black|yellow|grey|pink|brown|orange|purple)\b"),
+    )
+)
+"""What is asked for -> what a sentence that answers it looks like."""
+
+_CANNOT_EAT = re.compile(
+    r"\b(?:allergic to|(?:does|do) not eat|doesn't eat|don't eat|cannot eat|can't eat) (\w+)", re.IGNORECASE
+)
+_FOOD = frozenset({"bake", "cake", "cook", "dinner", "dish", "eat", "lunch", "meal", "recipe", "supper"})
+
+
+@dataclass(frozen=True, slots=True)
+class Recollection:
+    """A sentence of the user, as the bot says it back, and how well it fits (higher is better)."""
+
+    sentence: str
+    fit: float
+
+
+def statements(earlier: Sequence[str]) -> Iterator[str]:
+    """The sentences that are no questions; of "Let us play: the word is x" also the part after the colon."""
+    for text in earlier:
+        for sentence in sentences(text):
+            if not sentence.endswith("?"):
+                yield sentence.rstrip(" .!;")
+                yield from (part.strip(" .!;") for part in sentence.split(": ")[1:])
+
+
+def recall(asked: str, earlier: Sequence[str]) -> Recollection | None:
+    """The earlier statement that answers the question best, or None where the user does not ask for one."""
+    if not earlier or "?" not in asked or not _CUES.search(asked.lower()):
+        return None
+    best = max(statements(earlier), key=lambda sentence: fit_of(asked, sentence), default="")
+    fit = fit_of(asked, best)
+    return Recollection(turned(best), fit) if best and (fit >= 1 or len(list(statements(earlier))) == 1) else None
+
+
+def fit_of(asked: str, sentence: str) -> float:
+    """Shared words of meaning, one more for each kind that was asked for, less a little for length."""
+    shared = len(set(content(asked)) & set(content(sentence)))
+    kinds = sum(1 for question, answer in _KINDS if question.search(asked) and answer.search(sentence))
+    return shared + kinds - len(words(sentence)) / 200
+
+
+def left_out(asked: str, earlier: Sequence[str]) -> Recollection | None:
+    """What somebody cannot eat, where the talk is of food and no sentence is asked for."""
+    if not _FOOD & set(words(asked)):
+        return None
+    for sentence in statements(earlier):
+        if found := _CANNOT_EAT.search(sentence):
+            return Recollection(f"{found.group(1).lower()}, since {turned(sentence)}", 1.0)
+    return None

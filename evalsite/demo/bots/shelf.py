@@ -1,0 +1,79 @@
+"""Bookmark: finds the sentence on its shelf that is closest to what was said (TF-IDF and cosine)."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from evalsite.demo.bots.base import Turns
+from evalsite.demo.bots.text import content, last_said, pick, said_before
+
+CONTEXT_WEIGHT = 0.35
+"""What a word of an earlier turn counts, beside 1 for a word of the last one."""
+
+_FAR = 0.12
+"""Cosine. A sentence that is less similar than this is offered only as a stray thought."""
+
+_STRAY = (
+    "I found nothing on that, but I did find this: {line}",
+    "My shelf is silent here. The book next to it says: {line}",
+    "Not quite your question, I fear. {line}",
+)
+
+
+@cache
+def shelf() -> tuple[str, ...]:
+    """The sentences of shelf.txt, written for this project, one a line."""
+    return tuple(Path(__file__).with_name("shelf.txt").read_text(encoding="utf-8").split("\n")[:-1])
+
+
+@cache
+def rarity() -> Mapping[str, float]:
+    """stem -> its inverse document frequency on the shelf, log(1 + sentences / sentences with it)."""
+    seen = Counter(word for line in shelf() for word in set(content(line)))
+    return {word: math.log1p(len(shelf()) / count) for word, count in seen.items()}
+
+
+@cache
+def vectors() -> tuple[Mapping[str, float], ...]:
+    """Each sentence as stem -> weight, of length 1."""
+    rare = rarity()
+    return tuple(unit({word: rare[word] * n for word, n in Counter(content(line)).items()}) for line in shelf())
+
+
+def unit(vector: Mapping[str, float]) -> Mapping[str, float]:
+    length = math.sqrt(sum(weight * weight for weight in vector.values()))
+    return {word: weight / length for word, weight in vector.items()} if length else {}
+
+
+def query(turns: Turns) -> Mapping[str, float]:
+    """The user's words as a unit vector; earlier turns count less, words that the shelf lacks not at all."""
+    counts = Counter[str]()
+    for text, weight in [(last_said(turns), 1.0)] + [(text, CONTEXT_WEIGHT) for text in said_before(turns)]:
+        for word in set(content(text)):
+            counts[word] = max(counts[word], weight)  # type: ignore[assignment]
+    return unit({word: rarity()[word] * weight for word, weight in counts.items() if word in rarity()})
+
+
+def closest(turns: Turns) -> tuple[str, float]:
+    """The most similar sentence (the first of equals) and its cosine, 0 when nothing is similar."""
+    asked = query(turns)
+    scores = [sum(weight * line.get(word, 0.0) for word, weight in asked.items()) for line in vectors()]
+    best = max(range(len(scores)), key=scores.__getitem__)
+    return shelf()[best], scores[best]
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    key: str = "bookmark"
+    name: str = "Bookmark"
+    description: str = "Looks up the sentence on its small shelf that comes closest to what you said."
+
+    def reply(self, turns: Turns) -> str:
+        line, similarity = closest(turns)
+        if similarity >= _FAR:
+            return line
+        heard = last_said(turns)
+        return pick(_STRAY, self.key, heard).format(line=pick(shelf(), "line", heard))

@@ -1,0 +1,258 @@
+"""Lets simulated annotators judge through the public HTTP API, as people's browsers and scripts would.
+
+Each annotator is a thread of its own: it enrols, claims a block, judges one assignment after the other with
+pauses between them, and goes on until the campaign has stopped or the stop event is set. A busy or absent
+server (no connection, 429, 5xx) is tried again with longer and longer waits. What is sent again is the very
+same answer: the API takes a judgment once, so a reply lost on the way costs nothing. (An enrolment or a claim
+whose reply was lost leaves an unused row or a lease that runs out; both are harmless.)
+"""
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any, Literal, Self
+
+import httpx2
+
+from evalsite.demo.annotators import JsonObject, SimulatedAnnotator
+
+GONE = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.GONE})
+"""Answers by which one assignment is lost (its lease ran out, say), but the annotator can go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long an annotator waits for a server that does not answer. Seconds; `attempts` counts all."""
+
+    first_s: float = 0.25
+    factor: float = 2.0
+    most_s: float = 5.0
+    attempts: int = 20
+
+    def waits(self) -> Iterable[float]:
+        """The waits between the attempts: one fewer than there are attempts."""
+        return (min(self.first_s * self.factor**n, self.most_s) for n in range(self.attempts - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Drive:
+    """Where and how to judge. `pause_s`: the mean of the exponential pause before each verdict, seconds."""
+
+    base_url: str
+    campaign: str
+    block: int = 5
+    pause_s: float = 1.0
+    seed: int = 0
+    timeout_s: float = 15.0
+    patience: Patience = field(default_factory=Patience)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something worth telling the person who watches. `report` gets it in the annotator's own thread."""
+
+    annotator: str
+    what: Literal["enrolled", "judged", "lost", "waiting", "retried", "ended"]
+    detail: str = ""
+
+
+Report = Callable[[Event], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What one annotator did. `guessed`: verdicts on texts of unknown origin; `ended`: why he left."""
+
+    annotator: str
+    kind: str
+    judgments: int
+    guessed: int
+    lost: int
+    retries: int
+    ended: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    tallies: tuple[Tally, ...]
+
+    @property
+    def judgments(self) -> int:
+        return sum(tally.judgments for tally in self.tallies)
+
+
+class ClientError(Exception):
+    """The server refused, or could not be reached for too long."""
+
+    def __init__(self, message: str, *, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class _StoppedError(Exception):
+    """The stop event was set while something was waited for."""
+
+
+def run_panel(panel: Sequence[SimulatedAnnotator], drive: Drive, *, stop: threading.Event, report: Report) -> Summary:
+    """Lets all annotators judge at once and returns when each has ended; sets `stop` when it is interrupted.
+
+    An annotator whom the server refuses ends with that as his reason and does not disturb the others.
+    """
+    with ThreadPoolExecutor(max_workers=max(len(panel), 1), thread_name_prefix="annotator") as pool:
+        try:
+            runs = [pool.submit(run_annotator, member, drive, stop=stop, report=report) for member in panel]
+            return Summary(tuple(run.result() for run in runs))
+        except BaseException:
+            stop.set()  # otherwise the pool would wait for the others until the campaign's own end
+            raise
+
+
+def run_annotator(annotator: SimulatedAnnotator, drive: Drive, *, stop: threading.Event, report: Report) -> Tally:
+    """Lets one annotator judge until the campaign has stopped, the event is set or the server refuses him."""
+    # trust_env=False: a proxy that the visitor's machine is set to use would not find a server on localhost.
+    with httpx2.Client(base_url=drive.base_url, timeout=drive.timeout_s, trust_env=False) as http:
+        session = _Session(annotator, drive, http, stop, report)
+        try:
+            ended = session.work()
+        except _StoppedError:
+            ended = "asked to stop"
+        except ClientError as error:
+            ended = f"gave up: {error}"
+    report(Event(annotator.name, "ended", ended))
+    return session.tally(ended)
+
+
+class _Session:
+    """One annotator's conversation with the server, with his token and his counts."""
+
+    def __init__(
+        self,
+        annotator: SimulatedAnnotator,
+        drive: Drive,
+        http: httpx2.Client,
+        stop: threading.Event,
+        report: Report,
+    ) -> None:
+        self._annotator, self._drive, self._http = annotator, drive, http
+        self._stop, self._report = stop, report
+        self._rng = random.Random(f"{drive.seed}/{annotator.name}")  # noqa: S311  (a simulation, no secret)
+        self._judgments = self._guessed = self._lost = self._retries = 0
+
+    def work(self) -> str:
+        """Enrols and judges block after block; returns why it ended."""
+        self._enrol()
+        while True:
+            claimed = self._send(f"/api/v1/campaigns/{self._drive.campaign}/claims", {"count": self._drive.block})
+            for assignment in claimed["assignments"]:
+                self._judge(assignment)
+            if claimed["assignments"]:
+                continue
+            campaign = claimed["campaign"]
+            if campaign["state"] == "stopped":
+                return "the campaign has stopped"
+            self._tell("waiting", campaign["state"])
+            self._wait(float(campaign.get("retry_after_s") or 1.0))
+
+    def tally(self, ended: str) -> Tally:
+        who = self._annotator
+        return Tally(who.name, who.kind.value, self._judgments, self._guessed, self._lost, self._retries, ended)
+
+    def _enrol(self) -> None:
+        enrolled = self._send("/api/v1/annotators", {"campaign": self._drive.campaign, "kind": "simulated"})
+        self._http.headers["Authorization"] = f"Bearer {enrolled['token']}"
+        self._tell("enrolled", str(enrolled["annotator"]))
+
+    def _judge(self, assignment: JsonObject) -> None:
+        started = time.monotonic()
+        answers = self._annotator.answers(assignment, self._rng)
+        self._wait(self._rng.expovariate(1.0) * self._drive.pause_s)
+        # Built once: what is sent again after a lost reply must be the very same answer.
+        body = {"answers": answers, "client_ms": round(1000 * (time.monotonic() - started))}
+        try:
+            self._send(f"/api/v1/assignments/{assignment['id']}/judgment", body)
+        except ClientError as error:
+            if error.status not in GONE:
+                raise
+            self._lost += 1
+            self._tell("lost", str(error))
+            return
+        self._judgments += 1
+        self._guessed += not self._annotator.recognises(assignment)
+        self._tell("judged", answers[0]["choice"])
+
+    def _send(self, path: str, body: JsonObject) -> dict[str, Any]:
+        """POSTs until the server answers; ClientError when it refuses or all attempts were in vain."""
+        waits = iter(self._drive.patience.waits())
+        while True:
+            attempt = _Attempt.of(self._http, path, body)
+            if attempt.answer is not None:
+                return attempt.answer
+            wait = next(waits, None)
+            if wait is None or not attempt.worth_another:
+                raise ClientError(attempt.trouble, status=attempt.status)
+            self._retries += 1
+            self._tell("retried", attempt.trouble)
+            self._wait(max(wait, attempt.asked_wait_s))
+
+    def _wait(self, seconds: float) -> None:
+        if self._stop.wait(seconds):
+            raise _StoppedError
+
+    def _tell(self, what: Literal["enrolled", "judged", "lost", "waiting", "retried", "ended"], detail: str) -> None:
+        self._report(Event(self._annotator.name, what, detail))
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """The outcome of one request: an answer, or trouble that may pass (`worth_another`) or not."""
+
+    answer: dict[str, Any] | None = None
+    trouble: str = ""
+    status: int | None = None
+    worth_another: bool = False
+    asked_wait_s: float = 0.0
+
+    @classmethod
+    def of(cls, http: httpx2.Client, path: str, body: JsonObject) -> Self:
+        try:
+            response = http.post(path, json=body)
+        except httpx2.TransportError as error:
+            return cls(trouble=f"no answer ({type(error).__name__})", worth_another=True)
+        if response.is_success:
+            return cls._read(response)
+        busy = response.status_code == HTTPStatus.TOO_MANY_REQUESTS or response.status_code >= 500
+        return cls(
+            trouble=_what_the_server_said(response),
+            status=response.status_code,
+            worth_another=busy,
+            asked_wait_s=_retry_after(response),
+        )
+
+    @classmethod
+    def _read(cls, response: httpx2.Response) -> Self:
+        try:
+            answer = response.json()
+        except ValueError:
+            answer = None
+        if not isinstance(answer, dict):
+            return cls(trouble="the answer is no JSON object: is this the right address?")
+        return cls(answer=answer, status=response.status_code)
+
+
+def _what_the_server_said(response: httpx2.Response) -> str:
+    """The status and, where the body is the API's error object, its message."""
+    try:
+        message = str(response.json()["error"]["message"])
+    except (ValueError, KeyError, TypeError):
+        return f"HTTP {response.status_code}"
+    return f"HTTP {response.status_code}: {message}"
+
+
+def _retry_after(response: httpx2.Response) -> float:
+    """Seconds of a Retry-After header; 0 without one, or for a date (which our server does not send)."""
+    asked = response.headers.get("Retry-After", "")
+    return float(asked) if asked.isdecimal() else 0.0

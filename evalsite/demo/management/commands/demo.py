@@ -1,0 +1,96 @@
+"""`manage.py demo`: everything at once, on one machine, with nothing to install beside Python."""
+
+import threading
+import time
+import urllib.error
+import urllib.request
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from evalsite.core.management.commands.serve import check_host, check_port, in_address, serving_children
+from evalsite.core.supervisor import Child, supervise
+from evalsite.demo.services import SLUG, administrator_ensure, demonstration_load
+
+ADDRESSES = """
+  Touchstone is running.
+
+    Leaderboard   {url}/boards/{slug}/
+    Judge         {url}/judge/{slug}/
+    Admin         {url}/admin/   ({username} / {password})
+
+  {state}
+  Ctrl-C ends everything; the next `make demo` goes on from here.
+"""
+
+
+class Command(BaseCommand):
+    help = "Load the demonstration campaign, serve it, and let simulated annotators judge it until it stops."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--host", default="127.0.0.1")
+        parser.add_argument("--port", type=int, default=8000)
+        parser.add_argument("--annotators", type=int, default=12, help="simulated ones; 0 leaves the judging to you")
+        parser.add_argument("--fresh", action="store_true", help="forget the earlier demonstration and begin again")
+        parser.add_argument("--speed", type=float, default=1.0, help="1: each judges about once a second")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if settings.PRODUCTION:
+            raise CommandError("DATABASE_URL is set. The demonstration runs on its own SQLite database: unset it.")
+        host, port = options["host"], options["port"]
+        check_host(host)
+        check_port(host, port)
+        if options["fresh"]:
+            _forget()
+        call_command("migrate", verbosity=0, interactive=False)
+        board = demonstration_load()
+        url = f"http://{in_address(host)}:{port}"
+        threading.Thread(target=self._announce, args=(url, board.default_of), daemon=True).start()
+        annotators = [_annotators(url, options)] if options["annotators"] else []
+        supervise([*serving_children(host, port), *annotators])
+        self.stdout.write("Touchstone has ended.")
+
+    def _announce(self, url: str, campaign: Any) -> None:
+        """Print the addresses once they answer."""
+        administrator = administrator_ensure()
+        if not _answers(f"{url}/readyz"):
+            self.stderr.write("The web process does not answer; its messages are above.")
+            return
+        stopped = f"This campaign has ended ({campaign.stop_reason}). `make demo FRESH=1` begins again."
+        collecting = "Simulated annotators are judging; watch the leaderboard converge."
+        self.stdout.write(
+            ADDRESSES.format(
+                url=url,
+                slug=SLUG,
+                username=administrator.username,
+                password=administrator.password,
+                state=collecting if campaign.collecting else stopped,
+            )
+        )
+        self.stdout.flush()
+
+
+def _annotators(url: str, options: dict[str, Any]) -> Child:
+    arguments = ("simulate_annotators", "--url", url, "--count", str(options["annotators"]))
+    # They need no threads of numpy, and no more of the machine than a patient visitor.
+    environment = {"OMP_NUM_THREADS": "1"}
+    return Child("annotators", (*arguments, "--speed", str(options["speed"])), environment, may_end=True)
+
+
+def _forget() -> None:
+    """Remove the demonstration's database (its port is free, so nothing runs on it)."""
+    for file in settings.DATA_DIR.glob("touchstone.sqlite3*"):
+        file.unlink()
+
+
+def _answers(url: str, *, within_s: float = 60.0) -> bool:
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline:
+        try:
+            with urllib.request.urlopen(url, timeout=2):  # noqa: S310  our own address
+                return True
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.2)
+    return False

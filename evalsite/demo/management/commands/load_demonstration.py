@@ -1,0 +1,15 @@
+"""`manage.py load_demonstration`: the demonstration campaign in this database (production form included)."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from evalsite.demo.services import demonstration_load
+
+
+class Command(BaseCommand):
+    help = "Load the demonstration campaign and start it. A second call changes nothing."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        board = demonstration_load()
+        self.stdout.write(f"Leaderboard: /boards/{board.slug}/")

@@ -1,0 +1,84 @@
+"""Writes of the demonstration: its campaign, and an administrator to look around with."""
+
+from dataclasses import dataclass
+
+from django.conf import settings
+
+from evalsite.accounts.models import Organisation, User
+from evalsite.accounts.services import organisation_create, user_create
+from evalsite.adaptive.models import Board
+from evalsite.adaptive.services import campaign_open
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.services import Design, campaign_create, entrant_add
+from evalsite.chatbots.models import Reply
+from evalsite.chatbots.services import chatbot_create, replies_add, version_create
+from evalsite.core import env
+from evalsite.core.db import write_transaction
+from evalsite.demo.bots import BOTS
+from evalsite.demo.truth import load_prompts
+from evalsite.prompts.models import Prompt, PromptSet
+from evalsite.prompts.services import NewPrompt, prompt_set_create
+
+SLUG = "demonstration"
+SEED = 20
+ADMIN = "admin"
+DESIGN = Design(
+    visibility=Campaign.Visibility.PUBLIC,
+    admission=Campaign.Admission.OPEN,
+    seed=SEED,
+    batch_size=60,
+    batch_age_s=5,
+    block_size=5,
+    lease_s=300,
+    target_se=0.13,
+    budget=6000,
+)
+
+
+def demonstration_load(*, design: Design = DESIGN) -> Board:
+    """The demonstration campaign, running: eight chatbots, eighty prompts. Loaded once; later calls find it."""
+    with write_transaction():
+        campaign: Campaign | None = Campaign.objects.filter(slug=SLUG).first()
+        if campaign is not None:
+            return campaign.default_board
+        organisation = organisation_create(name="Touchstone")
+        prompt_set = _prompt_set(organisation)
+        campaign = campaign_create(
+            organisation=organisation,
+            name="Small chatbots, small talk",
+            slug=SLUG,
+            prompt_set=prompt_set,
+            design=design,
+            description="Eight small rule-based chatbots answer eighty prompts. Simulated annotators judge them "
+            "around the clock, and you can judge too.",
+        )
+        _enter_bots(campaign, organisation, list(prompt_set.prompts.order_by("pk")))
+        return campaign_open(campaign=campaign)
+
+
+def _prompt_set(organisation: Organisation) -> PromptSet:
+    prompts = [NewPrompt(prompt.prompt_id, prompt.turns, prompt.category) for prompt in load_prompts()]
+    return prompt_set_create(organisation=organisation, name="Demonstration prompts", prompts=prompts)
+
+
+def _enter_bots(campaign: Campaign, organisation: Organisation, prompts: list[Prompt]) -> None:
+    for bot in BOTS:
+        chatbot = chatbot_create(organisation=organisation, name=bot.name, description=bot.description)
+        version = version_create(chatbot=chatbot)
+        replies = [(prompt, bot.reply(prompt.turns or [])) for prompt in prompts]
+        replies_add(version=version, replies=replies, origin=Reply.Origin.FILE)
+        entrant_add(campaign=campaign, version=version)
+
+
+@dataclass(frozen=True, slots=True)
+class Administrator:
+    username: str
+    password: str
+
+
+def administrator_ensure() -> Administrator:
+    """An account for Django's admin; its password is generated once and kept in the data directory (0600)."""
+    password = env.generated_secret(settings.DATA_DIR / "admin_password")[:20]
+    if not User.objects.filter(username=ADMIN).exists():
+        user_create(username=ADMIN, password=password, staff=True)
+    return Administrator(ADMIN, password)

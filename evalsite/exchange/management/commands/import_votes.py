@@ -1,0 +1,71 @@
+"""`manage.py import_votes FILE --campaign NAME`: a file of votes becomes a campaign with a leaderboard."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.services import refit_key
+from evalsite.core import jobs
+from evalsite.core.errors import TouchstoneError
+from evalsite.core.tasks import owner
+from evalsite.exchange.importing import Imported, votes_import
+from evalsite.exchange.management.commands.rank import condition
+from evalsite.exchange.progress import Bar
+
+_BAD_INPUT = 2
+_ORGANISATION = "Imported votes"
+
+
+class Command(BaseCommand):
+    help = "Bring a file of votes into the database as a campaign. Importing the same file again changes nothing."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", metavar="FILE", type=Path, help="the votes (formats: see rank)")
+        parser.add_argument("--campaign", required=True, metavar="NAME", help="the campaign to make of it")
+        parser.add_argument("--source", default="", help="the source's name (default: the file's)")
+        parser.add_argument("--organisation", default=_ORGANISATION, help="its owner (made if it does not exist)")
+        parser.add_argument(
+            "--visibility",
+            choices=Campaign.Visibility.values,
+            default=Campaign.Visibility.LINK,
+            help="who sees the leaderboard (default: whoever has the link)",
+        )
+        parser.add_argument(
+            "--where", metavar="COLUMN=VALUE", action="append", default=[], type=condition, help="as in rank"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            with Bar(self.stderr, "Importing") as bar:
+                imported = votes_import(
+                    path=options["file"],
+                    name=options["campaign"],
+                    organisation=options["organisation"],
+                    visibility=Campaign.Visibility(options["visibility"]),
+                    source=options["source"],
+                    where=options["where"],
+                    progress=bar,
+                )
+        except TouchstoneError as error:
+            message = str(error) if not error.hint or error.hint in str(error) else f"{error.message} {error.hint}"
+            raise CommandError(message, returncode=_BAD_INPUT) from error
+        self._fit(imported)
+        self._tell(imported)
+
+    def _fit(self, imported: Imported) -> None:
+        """Fit here and now, so that the page shows something even where no worker runs."""
+        campaign = imported.board.default_of
+        if campaign is not None:
+            jobs.job_run_now(key=refit_key(campaign), owner=owner())
+
+    def _tell(self, imported: Imported) -> None:
+        for warning in imported.warnings:
+            self.stderr.write(f"Warning: {warning}", self.style.WARNING)
+        what = "Imported" if imported.created else "Already there, unchanged:"
+        self.stdout.write(f"{what} {imported.votes:,} votes.")
+        self.stdout.write(f"Leaderboard: /boards/{imported.board.public_id}/")

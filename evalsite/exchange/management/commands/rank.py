@@ -1,0 +1,113 @@
+"""`manage.py rank FILE`: a file of votes becomes a ranking, without server and database."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from argparse import ArgumentParser, ArgumentTypeError
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from evalsite.exchange.errors import VoteFileError
+from evalsite.exchange.presenters import as_csv, as_json
+from evalsite.exchange.progress import Bar
+from evalsite.exchange.ranking import Ranking, rank_votes
+from evalsite.exchange.tables import ASCII, UNICODE, as_table
+from evalsite.exchange.votefile import read_votes
+from irt_engine.errors import DidNotConverge, EngineError
+
+_BAD_INPUT = 2
+_INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it
+_READER_GONE = 141  # 128 + SIGPIPE
+_EPILOG = """\
+The file is CSV or JSON, plain or gzipped, with the columns system_a, system_b, outcome (-1: A better, 0: tie,
+1: B better) or model_a, model_b, winner (model_a, model_b, tie, both_bad); prompt and annotator if known.
+The exit status is 2 if the file cannot be used; standard error says why.
+"""
+
+
+class Command(BaseCommand):
+    help = "Rank the chatbots of a file of votes. " + _EPILOG
+    requires_system_checks: list[str] = []
+    requires_migrations_checks = False
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", metavar="FILE", help="the votes")
+        parser.add_argument(
+            "--model",
+            choices=["board", "pair"],
+            default="board",
+            help="board: one ability for each chatbot; pair: each comparison for itself (default: board)",
+        )
+        parser.add_argument("--by", metavar="COLUMN", help="treat each value of the column as a separate comparison")
+        parser.add_argument(
+            "--where",
+            metavar="COLUMN=VALUE",
+            action="append",
+            default=[],
+            type=condition,
+            help="only rows with this value; repeat it for other columns, or for other values of one column",
+        )
+        form = parser.add_mutually_exclusive_group()
+        form.add_argument("--json", action="store_true", help="everything, as JSON")
+        form.add_argument("--csv", action="store_true", help="chatbots (board) or comparisons (pair), as CSV")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            ranking = self._rank(options)
+            for warning in ranking.warnings:
+                self.stderr.write(f"Warning: {warning}", self.style.WARNING)
+            self._show(ranking, options)
+        except DidNotConverge as error:  # not the file's fault
+            raise CommandError(str(error), returncode=1) from error
+        except (VoteFileError, EngineError) as error:
+            raise CommandError(str(error), returncode=_BAD_INPUT) from error
+        except KeyboardInterrupt:
+            self.stderr.write("Interrupted.")
+            raise SystemExit(_INTERRUPTED) from None
+
+    def _rank(self, options: dict[str, Any]) -> Ranking:
+        with Bar(self.stderr, "Reading") as bar:
+            votes = read_votes(options["file"], by=options["by"], where=options["where"], progress=bar)
+        with Bar(self.stderr, "Fitting") as bar:
+            return rank_votes(votes, model=options["model"], progress=bar)
+
+    def _show(self, ranking: Ranking, options: dict[str, Any]) -> None:
+        if options["json"]:
+            text = as_json(ranking)
+        elif options["csv"]:
+            text = as_csv(ranking)
+        else:
+            text = as_table(ranking, width=self._width(), pen=UNICODE if self._draws_lines() else ASCII)
+        try:
+            self.stdout.write(text)
+            self.stdout.flush()
+        except BrokenPipeError:
+            _forget_stdout()
+            raise SystemExit(_READER_GONE) from None
+        except OSError as error:
+            _forget_stdout()
+            raise CommandError(f"The result could not be written ({error.strerror}).") from error
+
+    def _width(self) -> int:
+        return shutil.get_terminal_size((100, 24)).columns if self.stdout.isatty() else 100
+
+    def _draws_lines(self) -> bool:
+        encoding = getattr(self.stdout, "encoding", None) or "utf-8"
+        return "utf" in encoding.lower()
+
+
+def condition(text: str) -> tuple[str, str]:
+    column, sign, value = text.partition("=")
+    if not sign or not column.strip():
+        raise ArgumentTypeError(f"{text!r} is not COLUMN=VALUE")
+    return column.strip(), value.strip()
+
+
+def _forget_stdout() -> None:
+    """What it still holds can go nowhere; the interpreter's last flush must not fail over it."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

@@ -1,0 +1,32 @@
+"""A ranking as JSON and as CSV, for programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+
+from evalsite.exchange.ranking import ChatbotRow, PairRow, Ranking
+
+
+def as_json(ranking: Ranking) -> str:
+    """One line of JSON with exactly the fields of `Ranking`; never NaN or Infinity, which are not JSON."""
+    return json.dumps(asdict(ranking), allow_nan=False)
+
+
+def as_csv(ranking: Ranking) -> str:
+    """The chatbots of a board, or the comparisons of model pair, with a header; None is an empty cell."""
+    kind: type[ChatbotRow] | type[PairRow] = ChatbotRow if ranking.model == "board" else PairRow
+    rows: Sequence[ChatbotRow | PairRow] = ranking.chatbots if ranking.model == "board" else ranking.pairs
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    names = [field.name for field in fields(kind)]
+    writer.writerow(names)
+    writer.writerows([_cell(getattr(row, name)) for name in names] for row in rows)
+    return text.getvalue().removesuffix("\n")
+
+
+def _cell(value: object) -> object:
+    return str(value).lower() if isinstance(value, bool) else value

@@ -1,0 +1,149 @@
+"""Bytes of a file that somebody sent: opened by content, decompressed, and bounded whatever they hold.
+
+Nothing here is believed: a gzip file of 1 MB may hold 1 GB of one letter. So every read is metered: a limit
+on one record (`Source.record_done` starts the next one), a limit on the whole. A few buffers are in memory.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from evalsite.exchange.errors import FormatError
+
+BUFFER = 1 << 16
+MAX_RECORD = 1_000_000  # bytes of one line, and of one object of a JSON array
+MAX_BYTES = 4 << 30  # decompressed bytes of a whole file: where a bomb ends
+GZIP_MAGIC = b"\x1f\x8b"
+UTF8_BOM = b"\xef\xbb\xbf"
+
+Progress = Callable[[int, int], None]  # (done, total) in bytes of the file as it lies on the disk
+
+_FOREIGN = {
+    b"PK\x03\x04": "a zip archive or an Excel workbook",
+    b"BZh": "a bzip2 file",
+    b"\xfd7zXZ\x00": "an xz file",
+    b"\x28\xb5\x2f\xfd": "a zstd file",
+    b"PAR1": "a Parquet file",
+    b"SQLite format 3\x00": "an SQLite database",
+    b"\xff\xfe": "text in UTF-16",
+    b"\xfe\xff": "text in UTF-16",
+    GZIP_MAGIC: "compressed twice",
+}
+
+
+class _Metered(io.RawIOBase):
+    """A raw stream over `inner` that counts what it hands out and gives every failure one kind of error."""
+
+    def __init__(self, inner: io.BufferedIOBase, told: Callable[[], None]) -> None:
+        super().__init__()
+        self.total = 0
+        self.record_start = 0
+        self._inner = inner
+        self._told = told
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        try:
+            # What can be had now: before a gzip file breaks off, everything up to there is handed out.
+            chunk = self._inner.read1(len(buffer))
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise _broken_gzip(error) from error
+        except OSError as error:
+            raise FormatError(f"cannot be read ({error.strerror or error})", code="unreadable") from error
+        buffer[: len(chunk)] = chunk
+        self.total += len(chunk)
+        self._told()
+        self._refuse_too_much()
+        return len(chunk)
+
+    def _refuse_too_much(self) -> None:
+        # One buffer may lie between what was read and what was used, on both sides of the record.
+        if self.total - self.record_start > MAX_RECORD + 4 * BUFFER:
+            raise too_long()
+        if self.total > MAX_BYTES:
+            raise FormatError(
+                f"holds more than {MAX_BYTES >> 30} GiB", code="too_big", hint="Split it into smaller files."
+            )
+
+
+class Source:
+    """An opened file: `stream` gives decompressed bytes without a byte order mark."""
+
+    def __init__(self, file: io.BufferedReader, progress: Progress | None) -> None:
+        self._file = file
+        self._progress = progress
+        self._size = os.fstat(file.fileno()).st_size
+        compressed = file.peek(2)[:2] == GZIP_MAGIC
+        inner: io.BufferedIOBase = gzip.GzipFile(fileobj=file) if compressed else file
+        self._meter = _Metered(inner, self._tell)
+        self.stream = io.BufferedReader(self._meter, BUFFER)
+        if self.stream.peek(3)[:3] == UTF8_BOM:
+            self.stream.read(3)
+
+    def head(self) -> bytes:
+        """The next bytes, which stay to be read; empty at the end of the file."""
+        return self.stream.peek(BUFFER)
+
+    def record_done(self) -> None:
+        """The bytes so far are used; what follows counts as a new record."""
+        self._meter.record_start = self._meter.total
+
+    def _tell(self) -> None:
+        if self._progress is not None and self._size:
+            self._progress(min(self._file_position(), self._size), self._size)
+
+    def _file_position(self) -> int:
+        return self._file.tell() if self._file.seekable() else 0
+
+
+@contextmanager
+def open_source(path: Path, *, progress: Progress | None = None) -> Iterator[Source]:
+    """Open `path` for one pass; FormatError if it cannot be read, is empty, or is plainly something else."""
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise FormatError(f"cannot be read ({error.strerror})", code="unreadable") from error
+    except ValueError as error:  # a NUL in the name
+        raise FormatError(f"cannot be read ({error})", code="unreadable") from error
+    with file:
+        source = Source(file, progress)
+        _refuse_foreign(source.head())
+        yield source
+
+
+def too_long() -> FormatError:
+    """One record over the limit; said before it is in memory."""
+    return FormatError(
+        f"one row is longer than {MAX_RECORD:,} bytes",
+        code="too_long",
+        hint="A quotation mark may be open, or the file is not a file of votes.",
+    )
+
+
+def _refuse_foreign(head: bytes) -> None:
+    if not head:
+        raise FormatError("is empty", code="empty_file", hint="A file of votes has one row for each judgment.")
+    for magic, name in _FOREIGN.items():
+        if head.startswith(magic):
+            raise FormatError(
+                f"is {name}",
+                code="unknown_format",
+                hint="Save it as CSV or JSON in UTF-8, plain or compressed with gzip.",
+            )
+
+
+def _broken_gzip(error: Exception) -> FormatError:
+    what = "breaks off" if isinstance(error, EOFError) else "is damaged"
+    return FormatError(
+        f"the gzip data {what} ({error})",
+        code="bad_gzip",
+        hint="Copy or download the file again.",
+    )

@@ -1,0 +1,359 @@
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from evalsite.accounts.models import User
+from evalsite.campaigns.models import Aspect, Campaign, Entrant
+from evalsite.chatbots.models import Reply
+from evalsite.core.db import PublicModel
+from evalsite.prompts.models import Prompt
+
+
+class Annotator(PublicModel):
+    """Who judges: a pseudonym. What identifies the person stands in AnnotatorIdentity and can be erased."""
+
+    class Kind(models.TextChoices):
+        HUMAN = "human"
+        SIMULATED = "simulated"
+        MODEL = "model"
+        UNKNOWN = "unknown"
+
+    kind = models.CharField(max_length=10, choices=Kind, default=Kind.UNKNOWN)
+    user = models.OneToOneField(User, null=True, blank=True, on_delete=models.SET_NULL, related_name="annotator")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(kind__in=["human", "simulated", "model", "unknown"]), name="annotator_kind_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.public_id)
+
+
+class AnnotatorIdentity(models.Model):
+    """What links a pseudonym to a person (a platform's id, an address). Erasable without touching a judgment."""
+
+    annotator = models.ForeignKey(Annotator, on_delete=models.CASCADE, related_name="identities")
+    source = models.CharField(max_length=200, help_text="crowd platform, or the vote file that names the annotator")
+    external_id = models.CharField(max_length=200)
+    email = models.EmailField(blank=True, default="")
+
+    class Meta:
+        verbose_name_plural = "annotator identities"
+        constraints = [models.UniqueConstraint(fields=["source", "external_id"], name="identity_once_per_source")]
+
+    def __str__(self) -> str:
+        return f"{self.source}: {self.external_id}"
+
+
+class AnnotatorToken(models.Model):
+    """The key of an annotator's programs. Only its SHA-256 is kept: a 256-bit random key needs no slow hash."""
+
+    annotator = models.ForeignKey(Annotator, on_delete=models.CASCADE, related_name="tokens")
+    sha256 = models.CharField(max_length=64, unique=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    expires_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"token of {self.annotator}"
+
+
+class Enrolment(models.Model):
+    """An annotator who may judge in a campaign."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="enrolments")
+    annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="enrolments")
+    blocks_claimed = models.PositiveIntegerField(default=0)
+    joined_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["campaign", "annotator"], name="enrolment_once")]
+
+    def __str__(self) -> str:
+        return f"{self.annotator} in {self.campaign}"
+
+
+class Place(models.Model):
+    """What the plan wants filled: one judgment of one item. Each issue of it is an assignment of its own.
+
+    `item` names what is shown whatever the order: "<prompt>:<entrant>-<entrant>", ids ascending.
+    """
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="places")
+    prompt = models.ForeignKey(Prompt, on_delete=models.PROTECT, related_name="places")
+    item = models.CharField(max_length=200)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        indexes = [models.Index(fields=["campaign", "item"], name="place_item")]
+
+    def __str__(self) -> str:
+        return self.item
+
+
+class Assignment(PublicModel):
+    """One issue of a place to one annotator, from the queue to its end."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued"
+        ISSUED = "issued"
+        ANSWERED = "answered"
+        EXPIRED = "expired"
+        RETURNED = "returned"
+        WITHDRAWN = "withdrawn"
+
+    class Purpose(models.TextChoices):
+        MEASURE = "measure", "to rank the chatbots"
+        OVERLAP = "overlap", "to compare annotators (it also ranks)"
+        GOLD = "gold", "to check an annotator"
+        QUALIFICATION = "qualification", "to admit an annotator"
+
+    class Source(models.TextChoices):
+        PLAN = "plan"
+        IMPORT = "import"
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="assignments")
+    place = models.ForeignKey(Place, on_delete=models.PROTECT, related_name="assignments")
+    item = models.CharField(max_length=200, help_text="its place's; here so that the database keeps it single")
+    state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
+    purpose = models.CharField(max_length=14, choices=Purpose, default=Purpose.MEASURE)
+    source = models.CharField(max_length=6, choices=Source, default=Source.PLAN)
+    priority = models.PositiveIntegerField(default=0, help_text="its place in the plan; the lowest is issued first")
+    policy = models.CharField(max_length=30, blank=True, default="")
+    snapshot = models.UUIDField(null=True, blank=True, help_text="public id of the snapshot that it was planned from")
+    probability = models.FloatField(
+        null=True, blank=True, help_text="of this draw, given the earlier draws of the same plan"
+    )
+    order_known = models.BooleanField(default=True, help_text="whether the candidates' positions are the shown order")
+    annotator = models.ForeignKey(
+        Annotator, null=True, blank=True, on_delete=models.PROTECT, related_name="assignments"
+    )
+    block = models.UUIDField(null=True, blank=True)
+    block_position = models.PositiveIntegerField(default=0)
+    pay_rate = models.DecimalField(max_digits=9, decimal_places=4, default=0)
+    currency = models.CharField(max_length=3, blank=True, default="")
+    queued_at = models.DateTimeField(default=timezone.now, editable=False)
+    issued_at = models.DateTimeField(null=True, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    closed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["campaign", "state", "priority"], name="assignment_queue"),
+            models.Index(fields=["lease_until"], condition=Q(state="issued"), name="assignment_leases"),
+            models.Index(fields=["annotator", "state"], name="assignment_of_annotator"),
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["place"],
+                condition=Q(state__in=["queued", "issued", "answered"]),
+                name="assignment_one_open_or_answered_per_place",
+            ),
+            models.UniqueConstraint(
+                fields=["annotator", "item"],
+                condition=Q(source="plan", annotator__isnull=False),
+                name="assignment_item_once_per_annotator",
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=["queued", "withdrawn"], annotator__isnull=True)
+                | Q(
+                    state__in=["issued", "answered", "expired", "returned"],
+                    annotator__isnull=False,
+                    issued_at__isnull=False,
+                    lease_until__isnull=False,
+                )
+                | Q(state="answered", source="import"),
+                name="assignment_state_fits_annotator_and_lease",
+            ),
+            models.CheckConstraint(
+                condition=Q(probability__isnull=True) | Q(probability__gt=0, probability__lte=1),
+                name="assignment_probability_is_one",
+            ),
+            models.CheckConstraint(
+                condition=Q(purpose__in=["measure", "overlap", "gold", "qualification"]),
+                name="assignment_purpose_known",
+            ),
+            models.CheckConstraint(condition=Q(source__in=["plan", "import"]), name="assignment_source_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.item} ({self.state})"
+
+
+class Candidate(models.Model):
+    """One reply that an assignment shows, at its position from 0 (0 is "A")."""
+
+    assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="candidates")
+    position = models.PositiveIntegerField()
+    entrant = models.ForeignKey(Entrant, on_delete=models.PROTECT, related_name="candidacies")
+    reply = models.ForeignKey(Reply, on_delete=models.PROTECT, related_name="candidacies")
+
+    class Meta:
+        ordering = ["position"]
+        constraints = [
+            models.UniqueConstraint(fields=["assignment", "position"], name="candidate_position_once"),
+            models.UniqueConstraint(fields=["assignment", "entrant"], name="candidate_never_against_itself"),
+            # Only two candidates are built; lifting this is a small migration.
+            models.CheckConstraint(condition=Q(position__lte=1), name="candidate_positions_built_now"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.label}: {self.entrant}"
+
+    @property
+    def label(self) -> str:
+        return "AB"[self.position]
+
+
+class Batch(models.Model):
+    """Judgments that are refitted together. What a fit sees is bounded by batches: ids commit out of order."""
+
+    class State(models.TextChoices):
+        OPEN = "open"
+        CLOSED = "closed"
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="batches")
+    number = models.PositiveIntegerField()
+    state = models.CharField(max_length=10, choices=State, default=State.OPEN)
+    opened_at = models.DateTimeField(default=timezone.now, editable=False)
+    closed_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        verbose_name_plural = "batches"
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "number"], name="batch_number_once"),
+            models.UniqueConstraint(fields=["campaign"], condition=Q(state="open"), name="batch_one_open_per_campaign"),
+            models.CheckConstraint(
+                condition=Q(state="open", closed_at__isnull=True) | Q(state="closed", closed_at__isnull=False),
+                name="batch_closed_has_time",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"batch {self.number} of {self.campaign}"
+
+
+class Judgment(PublicModel):
+    """What an annotator decided about an assignment. Append-only: an undo is a new judgment that supersedes."""
+
+    assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="judgments")
+    annotator = models.ForeignKey(Annotator, null=True, blank=True, on_delete=models.PROTECT, related_name="judgments")
+    batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="judgments")
+    supersedes = models.OneToOneField(
+        "self", null=True, blank=True, on_delete=models.PROTECT, related_name="superseded_by"
+    )
+    late = models.BooleanField(default=False, help_text="answered after its lease had ended")
+    client_ms = models.PositiveIntegerField(null=True, blank=True, help_text="from shown to decided, by the client")
+    answered_at = models.DateTimeField(null=True, blank=True, help_text="null: an imported vote does not say")
+    recorded_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["assignment"],
+                condition=Q(supersedes__isnull=True),
+                name="judgment_first_once_per_assignment",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.public_id)
+
+
+class Answer(models.Model):
+    """A judgment's answer on one aspect: a candidate and a value, or no candidate and a value."""
+
+    class Value(models.TextChoices):
+        CHOSEN = "chosen"
+        TIE = "tie"
+        BOTH_BAD = "both_bad"
+
+    judgment = models.ForeignKey(Judgment, on_delete=models.PROTECT, related_name="answers")
+    aspect = models.ForeignKey(Aspect, on_delete=models.PROTECT, related_name="answers")
+    candidate = models.ForeignKey(Candidate, null=True, blank=True, on_delete=models.PROTECT, related_name="answers")
+    value = models.CharField(max_length=60)
+
+    class Meta:
+        constraints = [
+            # Choosing one is what is built; any of several, ratings and labels lift these two constraints.
+            models.UniqueConstraint(fields=["judgment", "aspect"], name="answer_one_per_aspect_built_now"),
+            models.CheckConstraint(
+                condition=Q(candidate__isnull=False, value="chosen")
+                | Q(candidate__isnull=True, value__in=["tie", "both_bad"]),
+                name="answer_choice_built_now",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class Comment(models.Model):
+    """What an annotator wrote beside a judgment. Erasable: it may tell who wrote it."""
+
+    judgment = models.OneToOneField(Judgment, on_delete=models.CASCADE, related_name="comment")
+    text = models.CharField(max_length=2000)
+
+    def __str__(self) -> str:
+        return self.text[:60]
+
+
+class Skip(models.Model):
+    """An assignment that an annotator gave back, with the reason. Not a judgment, and never a tie."""
+
+    class Reason(models.TextChoices):
+        CANNOT_JUDGE = "cannot_judge", "topic or language"
+        BROKEN = "broken", "a reply is missing or broken"
+        OFFENSIVE = "offensive", "does not want to read it"
+        OTHER = "other", "something else"
+
+    assignment = models.OneToOneField(Assignment, on_delete=models.PROTECT, related_name="skip")
+    reason = models.CharField(max_length=20, choices=Reason)
+    skipped_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(reason__in=["cannot_judge", "broken", "offensive", "other"]), name="skip_reason_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+class SkipNote(models.Model):
+    """What an annotator wrote beside a skip. Erasable, like a comment."""
+
+    skip = models.OneToOneField(Skip, on_delete=models.CASCADE, related_name="note")
+    text = models.CharField(max_length=500)
+
+    def __str__(self) -> str:
+        return self.text[:60]
+
+
+class Exclusion(models.Model):
+    """The fact that a judgment, or all of an annotator's in a campaign, does not count (or counts again)."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="exclusions")
+    annotator = models.ForeignKey(Annotator, null=True, blank=True, on_delete=models.PROTECT, related_name="exclusions")
+    judgment = models.ForeignKey(Judgment, null=True, blank=True, on_delete=models.PROTECT, related_name="exclusions")
+    lifted = models.BooleanField(default=False, help_text="this fact re-admits")
+    reason = models.CharField(max_length=500)
+    decided_by = models.ForeignKey(User, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+    decided_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(annotator__isnull=False, judgment__isnull=True)
+                | Q(annotator__isnull=True, judgment__isnull=False),
+                name="exclusion_of_annotator_or_judgment",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.reason

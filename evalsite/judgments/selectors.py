@@ -1,0 +1,182 @@
+"""Reads of the judgments room."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from django.db.models import Count, Q, QuerySet
+
+from evalsite.campaigns.models import Aspect, Campaign
+from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Exclusion, Judgment
+
+RETURNS_THAT_CLOSE = 2
+RANKING_PURPOSES = [Assignment.Purpose.MEASURE, Assignment.Purpose.OVERLAP]
+
+
+@dataclass(frozen=True, slots=True)
+class CountedVote:
+    """One vote that counts, as the fit needs it. `outcome`: -1 the first is better, 0 a tie, 1 the second."""
+
+    first_version: int
+    second_version: int
+    prompt: int
+    annotator: int | None
+    outcome: int
+    order_known: bool
+
+
+def judgments_counted(campaigns: Iterable[Campaign]) -> QuerySet[Judgment]:
+    """Judgments that a fit may see: of closed batches, in force, for ranking, and not excluded.
+
+    A late answer whose place was filled by somebody else is kept but left out: its assignment is not ANSWERED.
+    """
+    campaigns = list(campaigns)
+    excluded = _excluded(campaigns)
+    counted = Judgment.objects.filter(
+        batch__campaign__in=campaigns,
+        batch__state=Batch.State.CLOSED,
+        assignment__state=Assignment.State.ANSWERED,
+        assignment__purpose__in=RANKING_PURPOSES,
+        superseded_by__isnull=True,
+    )
+    for campaign, annotators in excluded.annotators.items():
+        counted = counted.exclude(batch__campaign=campaign, annotator__isnull=False, annotator__in=annotators)
+    return counted.exclude(pk__in=excluded.judgments)
+
+
+def votes_counted(campaigns: Iterable[Campaign], aspect: Aspect, *, category: str = "") -> list[CountedVote]:
+    """The votes of the counted judgments on one aspect; `category` keeps the prompts of one category.
+
+    One query, two rows a vote (its candidates): PostgreSQL plans it as hash joins, where a second query by a
+    subselect of the first made a nested loop over every entrant there is.
+    """
+    answers = Answer.objects.filter(judgment__in=judgments_counted(campaigns), aspect=aspect)
+    if category:
+        answers = answers.filter(judgment__assignment__place__prompt__category=category)
+    rows = answers.order_by("pk", "judgment__assignment__candidates__position").values_list(
+        "judgment__assignment__place__prompt_id",
+        "judgment__annotator_id",
+        "judgment__assignment__order_known",
+        "candidate__position",
+        "judgment__assignment__candidates__entrant__version_id",
+    )
+    votes = rows.iterator(chunk_size=10_000)
+    return [
+        CountedVote(first, second, prompt, annotator, _outcome(chosen), order_known)
+        for (prompt, annotator, order_known, chosen, first), (*_, second) in zip(votes, votes, strict=True)
+    ]
+
+
+def _outcome(chosen_position: int | None) -> int:
+    return 0 if chosen_position is None else (-1, 1)[chosen_position]
+
+
+@dataclass(frozen=True, slots=True)
+class Excluded:
+    """What does not count: annotators by campaign id (an exclusion is one campaign's), and single judgments."""
+
+    annotators: Mapping[int, set[int]]
+    judgments: set[int]
+
+
+def _excluded(campaigns: list[Campaign]) -> Excluded:
+    """Of each subject's facts the last decides."""
+    last: dict[tuple[int, int | None, int | None], bool] = {}
+    facts = Exclusion.objects.filter(campaign__in=campaigns).order_by("pk")
+    for campaign, annotator, judgment, lifted in facts.values_list(
+        "campaign_id", "annotator_id", "judgment_id", "lifted"
+    ):
+        last[campaign, annotator, judgment] = not lifted
+    annotators: dict[int, set[int]] = {}
+    for (number, person, _), out in last.items():
+        if out and person is not None:
+            annotators.setdefault(number, set()).add(person)
+    return Excluded(annotators, {single for (_, _, single), out in last.items() if out and single is not None})
+
+
+@dataclass(frozen=True, slots=True)
+class ItemCounts:
+    """How often each item was judged as the next fit sees it, and how often it is under way."""
+
+    judged: Mapping[str, int]
+    pending: Mapping[str, int]
+
+
+def item_counts(campaign: Campaign) -> ItemCounts:
+    """Items by what has become of them. Under way is what is issued, or answered in a batch that is still open."""
+    ranking = Assignment.objects.filter(campaign=campaign, purpose__in=RANKING_PURPOSES)
+    answered = Q(state=Assignment.State.ANSWERED)
+    in_open_batch = answered & Q(judgments__batch__state=Batch.State.OPEN)
+    in_closed_batch = answered & Q(judgments__batch__state=Batch.State.CLOSED)
+    return ItemCounts(
+        judged=_per_item(ranking.filter(in_closed_batch)),
+        pending=_per_item(ranking.filter(Q(state=Assignment.State.ISSUED) | in_open_batch)),
+    )
+
+
+def items_given_back(campaign: Campaign, *, times: int) -> set[str]:
+    """Items that at least so many annotators gave back: something is wrong with them, and nobody else is asked."""
+    returned = Assignment.objects.filter(campaign=campaign, state=Assignment.State.RETURNED)
+    counted = returned.values("item").annotate(count=Count("pk")).filter(count__gte=times)
+    return set(counted.values_list("item", flat=True))
+
+
+def judgments_spent(campaign: Campaign) -> int:
+    """What the budget has paid for since the campaign opened: answers for ranking, whatever became of them later."""
+    answered = Assignment.objects.filter(
+        campaign=campaign, state=Assignment.State.ANSWERED, purpose__in=RANKING_PURPOSES
+    )
+    return answered.filter(closed_at__gte=campaign.opened_at).count() if campaign.opened_at else answered.count()
+
+
+def budget_left(campaign: Campaign) -> int | None:
+    """Assignments that may still be issued within the budget; None without one. What is issued counts as spent."""
+    budget = campaign.stopping.budget
+    if budget is None:
+        return None
+    issued = Assignment.objects.filter(
+        campaign=campaign, state=Assignment.State.ISSUED, purpose__in=RANKING_PURPOSES
+    ).count()
+    return max(0, budget - judgments_spent(campaign) - issued)
+
+
+def _per_item(assignments: QuerySet[Assignment]) -> dict[str, int]:
+    rows = assignments.values_list("item").annotate(count=Count("pk", distinct=True))
+    return dict(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    judgments: int
+    annotators: int
+
+
+def tally(campaigns: Iterable[Campaign]) -> Tally:
+    """What has been collected, as heads count it: judgments in force, and who gave them."""
+    counted = Judgment.objects.filter(batch__campaign__in=list(campaigns), superseded_by__isnull=True).aggregate(
+        judgments=Count("pk"), annotators=Count("annotator", distinct=True)
+    )
+    return Tally(counted["judgments"], counted["annotators"])
+
+
+def assignments_open(*, campaign: Campaign, annotator: Annotator) -> QuerySet[Assignment]:
+    """What this annotator has been issued and has not answered, in the order of the block."""
+    return (
+        Assignment.objects.filter(campaign=campaign, annotator=annotator, state=Assignment.State.ISSUED)
+        .select_related("place__prompt")
+        .prefetch_related("candidates__reply")
+        .order_by("block_position", "pk")
+    )
+
+
+def judgments_given(*, campaign: Campaign, annotator: Annotator) -> int:
+    return Judgment.objects.filter(batch__campaign=campaign, annotator=annotator, superseded_by__isnull=True).count()
+
+
+def queue_is_low(campaign: Campaign) -> bool:
+    """Whether less than twice what is issued waits in the queue, or nothing at all: time to plan more."""
+    waiting = [Assignment.State.QUEUED, Assignment.State.ISSUED]
+    counts = Assignment.objects.filter(campaign=campaign, state__in=waiting).aggregate(
+        queued=Count("pk", filter=Q(state=Assignment.State.QUEUED)),
+        issued=Count("pk", filter=Q(state=Assignment.State.ISSUED)),
+    )
+    return bool(counts["queued"] < max(1, 2 * counts["issued"]))

@@ -1,0 +1,395 @@
+"""Writes of the judgments room: enrol, claim, record, skip, expire."""
+
+import hashlib
+import random
+import secrets
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from evalsite.accounts.models import User
+from evalsite.campaigns.models import Aspect, Campaign
+from evalsite.campaigns.services import refit_request
+from evalsite.core.db import write_transaction
+from evalsite.core.errors import Conflict, InvalidInput, NotAllowed, NotFound
+from evalsite.judgments.models import (
+    Annotator,
+    AnnotatorToken,
+    Answer,
+    Assignment,
+    Batch,
+    Candidate,
+    Comment,
+    Enrolment,
+    Judgment,
+    Place,
+    Skip,
+    SkipNote,
+)
+from evalsite.judgments.queue import requeue
+from evalsite.judgments.selectors import (
+    RETURNS_THAT_CLOSE,
+    assignments_open,
+    budget_left,
+    items_given_back,
+    judgments_given,
+    queue_is_low,
+)
+
+TOKEN_LIFE = timedelta(days=90)
+LONGEST_CLIENT_MS = 24 * 3600 * 1000
+
+
+# Who judges ---------------------------------------------------------------------------------------------
+
+
+def annotator_enrol(
+    *,
+    campaign: Campaign,
+    annotator: Annotator | None = None,
+    user: User | None = None,
+    kind: Annotator.Kind = Annotator.Kind.HUMAN,
+) -> Annotator:
+    """Admit an annotator to a campaign. Raises NotAllowed.
+
+    A person with an account is one annotator everywhere; the pseudonym that their browser had before logging in
+    becomes theirs. Without an account, a new pseudonym if none is given.
+    """
+    _check_admission(campaign, user)
+    with write_transaction():
+        annotator = _annotator_of(annotator, user, kind)
+        Enrolment.objects.get_or_create(campaign=campaign, annotator=annotator)
+    return annotator
+
+
+def _annotator_of(annotator: Annotator | None, user: User | None, kind: Annotator.Kind) -> Annotator:
+    if user is None:
+        return annotator or Annotator.objects.create(kind=kind)
+    known = Annotator.objects.filter(user=user).first()
+    if known is not None:
+        return known
+    if annotator is None or annotator.user_id is not None:
+        return Annotator.objects.create(kind=kind, user=user)
+    annotator.user = user
+    annotator.save(update_fields=["user"])
+    return annotator
+
+
+def _check_admission(campaign: Campaign, user: User | None) -> None:
+    """Raise NotAllowed unless this person may judge here now (a campaign may have become private since they joined)."""
+    by_members = campaign.admission == Campaign.Admission.MEMBERS
+    private = campaign.visibility == Campaign.Visibility.PRIVATE
+    if (by_members or private) and not Campaign.objects.of(user).filter(pk=campaign.pk).exists():
+        raise NotAllowed("This campaign is judged by invited people only.", hint="Ask its owner for an invitation.")
+
+
+def token_issue(*, annotator: Annotator) -> str:
+    """A key for an annotator's program; shown this once, kept as a hash."""
+    secret = f"ts_{secrets.token_urlsafe(32)}"
+    with write_transaction():
+        AnnotatorToken.objects.create(
+            annotator=annotator, sha256=token_hash(secret), expires_at=timezone.now() + TOKEN_LIFE
+        )
+    return secret
+
+
+def token_hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+# Claiming -----------------------------------------------------------------------------------------------
+
+
+def assignment_claim(*, campaign: Campaign, annotator: Annotator, count: int | None = None) -> list[Assignment]:
+    """The annotator's block: what was issued and is still open, or else the best of the queue.
+
+    One transaction; no two annotators get the same assignment, and nobody gets an item twice. Asking again while
+    a block is open gives the same block. Empty when there is nothing for this annotator now.
+    """
+    with write_transaction():
+        enrolment = Enrolment.objects.select_for_update().filter(campaign=campaign, annotator=annotator).first()
+        if enrolment is None:
+            raise NotAllowed("You have not joined this campaign.", hint="Open its judging page first.")
+        open_block = list(assignments_open(campaign=campaign, annotator=annotator))
+        campaign.refresh_from_db()
+        if open_block or not campaign.collecting:
+            return open_block
+        _check_admission(campaign, annotator.user)
+        wanted = _room(campaign, annotator, count or campaign.block_size)
+        block = _compose(campaign, annotator, enrolment, wanted)
+        if block:
+            _issue(campaign, annotator, enrolment, block)
+        if queue_is_low(campaign):
+            refit_request(campaign)  # without new judgments this only plans again
+    return list(assignments_open(campaign=campaign, annotator=annotator))
+
+
+def _room(campaign: Campaign, annotator: Annotator, asked: int) -> int:
+    """How many may be issued now: the block's size, the annotator's quota and the campaign's budget permitting."""
+    room = min(asked, campaign.block_size)
+    if campaign.quota is not None:
+        room = min(room, campaign.quota - judgments_given(campaign=campaign, annotator=annotator))
+    left = budget_left(campaign)
+    return max(0, room if left is None else min(room, left))
+
+
+def _compose(campaign: Campaign, annotator: Annotator, enrolment: Enrolment, wanted: int) -> list[Assignment]:
+    """The most wanted rows that fit together: no prompt twice in a block. Order mixed by a seed of its own."""
+    block: list[Assignment] = []
+    prompts: set[int] = set()
+    for assignment in _claimable(campaign, annotator)[: 5 * wanted]:
+        if len(block) == wanted:
+            break
+        if assignment.place.prompt_id not in prompts:
+            prompts.add(assignment.place.prompt_id)
+            block.append(assignment)
+    seed = f"{campaign.seed}:{annotator.public_id}:{enrolment.blocks_claimed}"
+    random.Random(seed).shuffle(block)  # noqa: S311  an order to mix, not a secret to keep
+    return block
+
+
+def _claimable(campaign: Campaign, annotator: Annotator) -> QuerySet[Assignment]:
+    """Queued rows that this annotator may see: no item seen before, no chatbot of their own.
+
+    In a campaign of their own organisation members do judge its chatbots: that is what a private campaign is for.
+    """
+    seen = Assignment.objects.filter(annotator=annotator, item=OuterRef("item"))
+    # SQLite ignores the lock: its transactions are IMMEDIATE, so there is one claim at a time anyway.
+    rows = Assignment.objects.select_for_update(skip_locked=True, of=("self",)).filter(
+        Q(campaign=campaign, state=Assignment.State.QUEUED) & ~Exists(seen)
+    )
+    if annotator.user_id is not None:
+        own = Candidate.objects.filter(
+            assignment=OuterRef("pk"), entrant__version__chatbot__organisation__members=annotator.user_id
+        ).exclude(entrant__version__chatbot__organisation=campaign.organisation_id)
+        rows = rows.filter(~Exists(own))
+    return rows.select_related("place").order_by("priority", "pk")
+
+
+def _issue(campaign: Campaign, annotator: Annotator, enrolment: Enrolment, block: list[Assignment]) -> None:
+    now, name = timezone.now(), uuid.uuid4()
+    for position, assignment in enumerate(block):
+        assignment.state = Assignment.State.ISSUED
+        assignment.annotator, assignment.block, assignment.block_position = annotator, name, position
+        assignment.issued_at, assignment.lease_until = now, now + timedelta(seconds=campaign.lease_s)
+        assignment.pay_rate, assignment.currency = campaign.pay_rate, campaign.currency
+    fields = ["state", "annotator", "block", "block_position", "issued_at", "lease_until", "pay_rate", "currency"]
+    Assignment.objects.bulk_update(block, fields)
+    Enrolment.objects.filter(pk=enrolment.pk).update(blocks_claimed=F("blocks_claimed") + 1)
+
+
+# Recording ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What became of an answer. `created` False: it had been recorded before, and this is that one."""
+
+    judgment: Judgment
+    created: bool
+
+
+def judgment_record(
+    *,
+    annotator: Annotator,
+    assignment_id: uuid.UUID,
+    choices: Mapping[str, str],
+    client_ms: int | None = None,
+    comment: str = "",
+) -> Recorded:
+    """Record an annotator's choices, aspect key -> "A", "B", "tie" or "both_bad", exactly once.
+
+    A late answer (its lease has ended) is kept, and counts if nobody has taken its place. Closing a full batch
+    asks for a refit in the same transaction, so no closed batch is ever forgotten.
+    """
+    now = timezone.now()
+    comment = _checked_text(comment, longest=2000, field="comment")
+    with write_transaction():
+        assignment = _own_assignment(annotator, assignment_id)
+        first = assignment.judgments.filter(supersedes__isnull=True).first()
+        if first is not None:
+            return Recorded(first, created=False)
+        if assignment.state not in {Assignment.State.ISSUED, Assignment.State.EXPIRED}:
+            raise Conflict("You gave this one back.", hint="Ask for the next one.", code="returned")
+        late = assignment.lease_until is not None and now > assignment.lease_until
+        answers = _answers(assignment, choices)
+        batch = _open_batch(assignment.campaign)
+        judgment = Judgment.objects.create(
+            assignment=assignment,
+            annotator=annotator,
+            batch=batch,
+            late=late,
+            client_ms=_plausible_ms(client_ms),
+            answered_at=now,
+        )
+        for answer in answers:
+            answer.judgment = judgment
+        Answer.objects.bulk_create(answers)
+        if comment:
+            Comment.objects.create(judgment=judgment, text=comment)
+        _fill(assignment, now)
+        if batch.judgments.count() >= assignment.campaign.batch_size:
+            _close(batch)
+    return Recorded(judgment, created=True)
+
+
+def _own_assignment(annotator: Annotator, assignment_id: uuid.UUID) -> Assignment:
+    """The annotator's assignment, locked, and its place locked before it.
+
+    Whatever ends or fills an assignment locks in this order, so that two of them on one place wait for each other
+    instead of both believing that the place is theirs.
+    """
+    own = Assignment.objects.filter(public_id=assignment_id, annotator=annotator)
+    place = own.values_list("place_id", flat=True).first()
+    if place is None:
+        # The same words for "not there" and "somebody else's": no hint about what exists.
+        raise NotFound("You have no such assignment.", hint="Ask for the next one.", field="assignment")
+    _lock_place(place)
+    return own.select_for_update(of=("self",)).select_related("campaign__rubric", "place").get()
+
+
+def _lock_place(place_id: int) -> None:
+    Place.objects.select_for_update(no_key=True).get(pk=place_id)
+
+
+def _answers(assignment: Assignment, choices: Mapping[str, str]) -> list[Answer]:
+    aspects = {aspect.key: aspect for aspect in assignment.campaign.rubric.aspects.all()}
+    unknown, missing = set(choices) - set(aspects), set(aspects) - set(choices)
+    if unknown or missing:
+        name = sorted(unknown or missing)[0]
+        problem = "is not an aspect of this campaign" if unknown else "is not answered"
+        raise InvalidInput(
+            f"Aspect {name!r} {problem}.", hint=f"Answer each of: {', '.join(aspects)}.", field="answers"
+        )
+    candidates = {candidate.label: candidate for candidate in assignment.candidates.all()}
+    return [_answer(aspect, choices[key], candidates) for key, aspect in aspects.items()]
+
+
+def _answer(aspect: Aspect, choice: str, candidates: Mapping[str, Candidate]) -> Answer:
+    if choice not in aspect.choices:
+        raise InvalidInput(
+            f"{choice!r} is not a verdict for {aspect.key!r}.",
+            hint=f"Use one of: {', '.join(aspect.choices)}.",
+            field="choice",
+        )
+    if choice in candidates:
+        return Answer(aspect=aspect, candidate=candidates[choice], value=Answer.Value.CHOSEN)
+    return Answer(aspect=aspect, candidate=None, value=choice)
+
+
+def _plausible_ms(client_ms: int | None) -> int | None:
+    """The client's own timing, or unknown when it cannot be true; it never decides anything."""
+    return client_ms if client_ms is not None and 0 <= client_ms <= LONGEST_CLIENT_MS else None
+
+
+def _checked_text(text: str, *, longest: int, field: str) -> str:
+    """What a person wrote, as it can be stored."""
+    text = text.strip()
+    if len(text) > longest:
+        raise InvalidInput(f"The {field} is longer than {longest:,} characters.", hint="Shorten it.", field=field)
+    if "\0" in text:
+        raise InvalidInput(f"The {field} holds a NUL character.", hint="Remove it.", field=field)
+    return text
+
+
+def _fill(assignment: Assignment, now: datetime) -> None:
+    """Mark the place filled, unless the answer came late and somebody has taken the place meanwhile."""
+    if assignment.state == Assignment.State.EXPIRED:
+        # Locked and then looked at: a claim of the queued one may be committing just now.
+        others = Assignment.objects.select_for_update().filter(place=assignment.place_id).exclude(pk=assignment.pk)
+        states = {other.state for other in others}
+        if states & {Assignment.State.ISSUED, Assignment.State.ANSWERED}:
+            return
+        queued = Assignment.objects.filter(place=assignment.place_id, state=Assignment.State.QUEUED)
+        queued.update(state=Assignment.State.WITHDRAWN, closed_at=now)
+    assignment.state, assignment.closed_at = Assignment.State.ANSWERED, now
+    assignment.save(update_fields=["state", "closed_at"])
+
+
+# Batches ------------------------------------------------------------------------------------------------
+
+
+def _open_batch(campaign: Campaign) -> Batch:
+    """The campaign's open batch, locked; opened by the first judgment that needs it."""
+    open_batch = Batch.objects.select_for_update(no_key=True).filter(campaign=campaign, state=Batch.State.OPEN)
+    batch = open_batch.first()
+    if batch is not None:
+        return batch
+    # The lock on the campaign decides between two first judgments at once.
+    Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+    batch = open_batch.first()
+    if batch is not None:
+        return batch
+    last = Batch.objects.filter(campaign=campaign).order_by("-number").first()
+    return Batch.objects.create(campaign=campaign, number=last.number + 1 if last else 1)
+
+
+def _close(batch: Batch) -> None:
+    batch.state, batch.closed_at = Batch.State.CLOSED, timezone.now()
+    batch.save(update_fields=["state", "closed_at"])
+    refit_request(batch.campaign)
+
+
+def batches_close_aged() -> None:
+    """Close batches that have been open for their campaign's age: a slow campaign still shows its newest state."""
+    now = timezone.now()
+    for batch in Batch.objects.filter(state=Batch.State.OPEN).select_related("campaign"):
+        if now - batch.opened_at < timedelta(seconds=batch.campaign.batch_age_s):
+            continue
+        with write_transaction():
+            still = Batch.objects.select_for_update().filter(pk=batch.pk, state=Batch.State.OPEN).first()
+            if still is not None:
+                _close(still)
+
+
+# What comes back ----------------------------------------------------------------------------------------
+
+
+def assignment_skip(*, annotator: Annotator, assignment_id: uuid.UUID, reason: str, note: str = "") -> None:
+    """Give an assignment back with a reason; its place is queued for somebody else.
+
+    An item that two annotators gave back is not asked again.
+    """
+    if reason not in Skip.Reason.values:
+        raise InvalidInput(
+            f"{reason!r} is not a reason to skip.", hint=f"Use one of: {', '.join(Skip.Reason.values)}.", field="reason"
+        )
+    note = _checked_text(note, longest=500, field="note")
+    with write_transaction():
+        assignment = _own_assignment(annotator, assignment_id)
+        if assignment.state == Assignment.State.RETURNED:
+            return
+        if assignment.state != Assignment.State.ISSUED:
+            raise Conflict("This one cannot be skipped any more.", hint="Ask for the next one.")
+        _end_unanswered(assignment, Assignment.State.RETURNED)
+        skip = Skip.objects.create(assignment=assignment, reason=reason)
+        if note:
+            SkipNote.objects.create(skip=skip, text=note)
+
+
+def assignments_expire() -> None:
+    """End the leases that ran out, and queue their places again."""
+    now = timezone.now()
+    overdue = Assignment.objects.filter(state=Assignment.State.ISSUED, lease_until__lt=now)
+    for number, place in overdue.order_by("lease_until").values_list("pk", "place_id")[:500]:
+        with write_transaction():
+            _lock_place(place)
+            assignment = Assignment.objects.select_for_update().filter(pk=number, state=Assignment.State.ISSUED).first()
+            if assignment is not None:
+                _end_unanswered(assignment, Assignment.State.EXPIRED)
+
+
+def _end_unanswered(assignment: Assignment, state: Assignment.State) -> None:
+    assignment.state, assignment.closed_at = state, timezone.now()
+    assignment.save(update_fields=["state", "closed_at"])
+    campaign = Campaign.objects.get(pk=assignment.campaign_id)
+    if not campaign.collecting:
+        return
+    if assignment.item in items_given_back(campaign, times=RETURNS_THAT_CLOSE):
+        refit_request(campaign)  # without it a campaign whose last items were given back would wait for ever
+        return
+    requeue(assignment)

@@ -1,0 +1,189 @@
+"""A board as its page shows it: words and numbers, ready to be laid out."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from evalsite.adaptive.rows import BoardRow
+from evalsite.adaptive.selectors import BoardState
+from evalsite.campaigns.models import Campaign, Entrant
+from evalsite.pages.charts import Axis, Whisker, axis_for, whisker
+
+POLL_S = 2
+POLL_STOPPED_S = 15
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRow:
+    rank: int
+    rank_lower: int
+    rank_upper: int
+    rank_text: str
+    name: str
+    organisation: str
+    kind: str
+    ability_text: str
+    interval_text: str
+    se_text: str
+    judgments: int
+    preliminary: bool
+    group: int
+    whisker: Whisker
+
+
+def board_context(standing: BoardState, key: str) -> dict[str, Any]:
+    """Everything that board.html and its live part show."""
+    rows: list[BoardRow] = standing.snapshot.rows if standing.snapshot else []
+    axis = axis_for([row["lower"] for row in rows], [row["upper"] for row in rows])
+    campaign = standing.campaign
+    return {
+        "board": _head(standing, key),
+        "headline": headline(rows),
+        "status": status(standing),
+        "counts": _counts(standing, rows),
+        "rows": [_shown(row, axis) for row in rows],
+        "groups": max((row["group"] for row in rows), default=0),
+        "axis": axis,
+        "poll_s": POLL_STOPPED_S if campaign and campaign.state == Campaign.State.STOPPED else POLL_S,
+    }
+
+
+def _head(standing: BoardState, key: str) -> dict[str, Any]:
+    campaign = standing.campaign
+    judged = campaign is not None and campaign.collecting and campaign.admission == Campaign.Admission.OPEN
+    return {
+        "name": standing.board.name,
+        "question": standing.board.aspect.question,
+        "description": campaign.description if campaign else "",
+        "url": reverse("board", args=[key]),
+        "live_url": reverse("board_live", args=[key]),
+        "judge_url": reverse("judge", args=[_campaign_key(campaign, key)]) if campaign and judged else None,
+        "campaign_state": campaign.state if campaign else "",
+        "etag": standing.etag,
+    }
+
+
+def _campaign_key(campaign: Campaign, key: str) -> str:
+    """A reader who came by the secret link is led on by the secret link."""
+    return campaign.slug if key == campaign.slug else str(campaign.public_id)
+
+
+def _counts(standing: BoardState, rows: list[BoardRow]) -> dict[str, Any]:
+    updated: datetime | None = standing.snapshot.created_at if standing.snapshot else None
+    return {
+        "chatbots": len(rows) or _entrants(standing.campaign),
+        "judgments": standing.tally.judgments,
+        "annotators": standing.tally.annotators,
+        "ranked_judgments": standing.snapshot.judgments if standing.snapshot else 0,
+        "updated_at": updated,
+    }
+
+
+def _entrants(campaign: Campaign | None) -> int:
+    """Who will be ranked, as long as nothing is."""
+    return campaign.entrants.filter(state=Entrant.State.ACTIVE).count() if campaign else 0
+
+
+def _shown(row: BoardRow, axis: Axis) -> ShownRow:
+    return ShownRow(
+        rank=row["rank"],
+        rank_lower=row["rank_lower"],
+        rank_upper=row["rank_upper"],
+        rank_text=_rank_text(row),
+        name=row["name"],
+        organisation=row["organisation"],
+        kind=row["kind"],
+        ability_text=signed(row["ability"]),
+        interval_text=_("%(lower)s to %(upper)s") % {"lower": signed(row["lower"]), "upper": signed(row["upper"])},
+        se_text=f"{row['se']:.2f}",
+        judgments=row["judgments"],
+        preliminary=row["preliminary"],
+        group=row["group"],
+        whisker=whisker(axis, row["lower"], row["ability"], row["upper"]),
+    )
+
+
+def signed(value: float) -> str:
+    """Two decimals with a true minus sign; what rounds to zero has no sign."""
+    text = f"{value:+.2f}"
+    return "0.00" if text in {"+0.00", "-0.00"} else text.replace("-", "−")
+
+
+def _rank_text(row: BoardRow) -> str:
+    if row["rank_lower"] == row["rank_upper"]:
+        return str(row["rank"])
+    return f"{row['rank']} ({row['rank_lower']}–{row['rank_upper']})"
+
+
+def headline(rows: list[BoardRow]) -> str:
+    """What a newspaper could print, and no more than the intervals support."""
+    first = [row for row in rows if row["group"] == 1]
+    if not first:
+        return _("Nothing is ranked yet.")
+    top = [row["name"] for row in first if row["rank_lower"] == 1]
+    if len(top) > 1:
+        return _("%(names)s cannot be told apart at the top yet.") % {"names": _joined(top)}
+    behind = [row["name"] for row in first if row["rank_lower"] == 2]
+    lead = _("%(name)s leads") % {"name": first[0]["name"]}
+    if len(behind) < 2:
+        return f"{lead}."
+    rest = _("the next %(count)s cannot be told apart yet") % {"count": _number(len(behind))}
+    return f"{lead}; {rest}."
+
+
+def _joined(names: list[str]) -> str:
+    if len(names) > 4:
+        return _("%(first)s and %(count)s others") % {"first": names[0], "count": _number(len(names) - 1)}
+    return _("%(first)s and %(last)s") % {"first": ", ".join(names[:-1]), "last": names[-1]}
+
+
+def _number(count: int) -> str:
+    words = [
+        _("no"),
+        _("one"),
+        _("two"),
+        _("three"),
+        _("four"),
+        _("five"),
+        _("six"),
+        _("seven"),
+        _("eight"),
+        _("nine"),
+    ]
+    return words[count] if count < len(words) else str(count)
+
+
+def status(standing: BoardState) -> dict[str, Any]:
+    """The campaign's state in one line, with the progress to its target where it has one."""
+    campaign = standing.campaign
+    state = campaign.state if campaign else ""
+    evidence = standing.decision.evidence if standing.decision else {}
+    progress = evidence.get("progress")
+    percent = None if progress is None else round(100 * min(1.0, max(0.0, progress)))
+    if campaign is not None and campaign.state == Campaign.State.STOPPED:
+        text = _("stopped: %(reason)s") % {"reason": campaign.stop_reason or _("by its owner")}
+        return {"text": text, "progress": percent, "state": state}
+    if campaign is not None and not campaign.collecting:
+        return {"text": str(campaign.get_state_display()), "progress": percent, "state": state}
+    return {"text": _collecting(evidence, percent), "progress": percent, "state": state}
+
+
+def _collecting(evidence: dict[str, float], percent: int | None) -> str:
+    if percent is None or "se" not in evidence:
+        return _("collecting")
+    text = _("collecting, %(percent)s %%: SE %(se).2f, target %(target).2f") % {
+        "percent": percent,
+        "se": evidence["se"],
+        "target": evidence["target"],
+    }
+    if "judgments_to_go" not in evidence:
+        return text
+    count = round(evidence["judgments_to_go"])
+    left = ngettext("about %(count)s judgment to go", "about %(count)s judgments to go", count) % {
+        "count": f"{count:,}"
+    }
+    return f"{text}; {left}"

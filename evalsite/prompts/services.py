@@ -1,0 +1,73 @@
+"""Writes of the prompts room."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from evalsite.accounts.models import Organisation
+from evalsite.core.db import write_transaction
+from evalsite.core.errors import Conflict, InvalidInput
+from evalsite.prompts.models import Prompt, PromptSet
+
+SPEAKERS = {"user", "chatbot"}
+
+
+@dataclass(frozen=True, slots=True)
+class NewPrompt:
+    """A prompt as a file names it. `turns` None: its text is not known."""
+
+    key: str
+    turns: Sequence[Mapping[str, str]] | None
+    category: str = ""
+
+
+def prompt_set_create(
+    *,
+    organisation: Organisation,
+    name: str,
+    prompts: Iterable[NewPrompt],
+    description: str = "",
+    origin: Prompt.Origin = Prompt.Origin.AUTHORED,
+) -> PromptSet:
+    """A set with its prompts, all or nothing."""
+    with write_transaction():
+        if PromptSet.objects.filter(organisation=organisation, name=name).exists():
+            raise Conflict(f"There is already a prompt set called {name!r}.", field="name")
+        prompt_set = PromptSet.objects.create(organisation=organisation, name=name, description=description)
+        prompts_add(prompt_set=prompt_set, prompts=prompts, origin=origin)
+    return prompt_set
+
+
+def prompts_add(*, prompt_set: PromptSet, prompts: Iterable[NewPrompt], origin: Prompt.Origin) -> list[Prompt]:
+    """Add prompts whose keys are new to the set; a known key is an error, since prompts never change."""
+    new = list(prompts)
+    known = set(prompt_set.prompts.values_list("key", flat=True))
+    for prompt in new:
+        if prompt.key in known:
+            raise InvalidInput(f"The set already has a prompt {prompt.key!r}.", field="prompt_id")
+        known.add(prompt.key)
+        if prompt.turns is not None:
+            _check_turns(prompt)
+    rows = [
+        Prompt(
+            prompt_set=prompt_set,
+            key=prompt.key,
+            category=prompt.category,
+            turns=None if prompt.turns is None else [dict(turn) for turn in prompt.turns],
+            origin=origin,
+        )
+        for prompt in new
+    ]
+    with write_transaction():
+        return Prompt.objects.bulk_create(rows, batch_size=500)
+
+
+def _check_turns(prompt: NewPrompt) -> None:
+    turns = prompt.turns or []
+    for turn in turns:
+        if set(turn) != {"speaker", "text"} or turn["speaker"] not in SPEAKERS or not turn["text"].strip():
+            raise InvalidInput(
+                f"Prompt {prompt.key!r}: each turn needs a speaker (user or chatbot) and a text.",
+                field="turns",
+            )
+    if not turns or turns[-1]["speaker"] != "user":
+        raise InvalidInput(f"Prompt {prompt.key!r}: the last turn must be the user's.", field="turns")

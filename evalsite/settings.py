@@ -1,0 +1,270 @@
+"""One settings file, two forms.
+
+*Embedded* (nothing set): SQLite in the data directory, a worker process beside the web process, no broker.
+*Production* (DATABASE_URL and REDIS_URL set): PostgreSQL, and Redis as Celery's broker, cache and throttle store.
+
+Half a production configuration is refused: it would silently run on the embedded parts.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import dj_database_url
+from django.core.exceptions import ImproperlyConfigured
+
+from evalsite.core import env
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+DATA_DIR = env.data_directory(BASE_DIR / "var")
+
+DATABASE_URL = env.text("DATABASE_URL")
+REDIS_URL = env.text("REDIS_URL")
+REDIS_PREFIX = env.text("TOUCHSTONE_REDIS_PREFIX", "touchstone")  # two sites may share one Redis
+PRODUCTION = bool(DATABASE_URL)
+if bool(DATABASE_URL) != bool(REDIS_URL):
+    missing, given = ("REDIS_URL", "DATABASE_URL") if DATABASE_URL else ("DATABASE_URL", "REDIS_URL")
+    raise ImproperlyConfigured(
+        f"{given} is set but {missing} is not. The production form needs both; the embedded form needs neither."
+    )
+
+DEBUG = env.flag("TOUCHSTONE_DEBUG", default=False)
+if PRODUCTION and DEBUG:
+    raise ImproperlyConfigured("TOUCHSTONE_DEBUG is on in the production form: it would show secrets to visitors.")
+
+SECRET_KEY = env.production_secret() if PRODUCTION else env.generated_secret(DATA_DIR / "secret_key")
+SECRET_KEY_FALLBACKS = env.names("SECRET_KEY_FALLBACKS")
+
+ALLOWED_HOSTS = env.names("ALLOWED_HOSTS")
+if PRODUCTION and not ALLOWED_HOSTS:
+    raise ImproperlyConfigured("ALLOWED_HOSTS is missing: name the hosts of this site, separated by commas.")
+if not PRODUCTION:
+    ALLOWED_HOSTS = [*ALLOWED_HOSTS, "localhost", "127.0.0.1", "[::1]"]
+CSRF_TRUSTED_ORIGINS = env.names("CSRF_TRUSTED_ORIGINS")
+
+# Applications -------------------------------------------------------------------------------------------
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django_htmx",
+    "csp",
+    "rest_framework",
+    "evalsite.core.apps.CoreConfig",
+    "evalsite.accounts.apps.AccountsConfig",
+    "evalsite.prompts.apps.PromptsConfig",
+    "evalsite.chatbots.apps.ChatbotsConfig",
+    "evalsite.campaigns.apps.CampaignsConfig",
+    "evalsite.judgments.apps.JudgmentsConfig",
+    "evalsite.adaptive.apps.AdaptiveConfig",
+    "evalsite.exchange.apps.ExchangeConfig",
+    "evalsite.demo.apps.DemoConfig",
+    "evalsite.api.apps.ApiConfig",
+    "evalsite.pages.apps.PagesConfig",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.middleware.gzip.GZipMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "evalsite.pages.middleware.ErrorPages",
+]
+
+ROOT_URLCONF = "evalsite.urls"
+WSGI_APPLICATION = "evalsite.wsgi.application"
+AUTH_USER_MODEL = "accounts.User"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "frontend" / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+# Data ---------------------------------------------------------------------------------------------------
+
+# IMMEDIATE: a deferred transaction that turns from reading to writing fails at once under load ("database is
+# locked"), whatever the timeout. FULL: an acknowledged judgment survives a loss of power.
+SQLITE: dict[str, Any] = {
+    "ENGINE": "django.db.backends.sqlite3",
+    "NAME": DATA_DIR / "touchstone.sqlite3",
+    "CONN_MAX_AGE": None,
+    # Tests run on a file too: Django's in-memory default shares one cache among threads and locks whole tables.
+    "TEST": {"NAME": DATA_DIR / "test.sqlite3"},
+    "OPTIONS": {
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 20,
+        "init_command": "PRAGMA journal_mode=WAL;PRAGMA synchronous=FULL;PRAGMA cache_size=-20000;"
+        "PRAGMA temp_store=MEMORY;PRAGMA journal_size_limit=67108864;",
+    },
+}
+
+
+def _postgresql(url: str) -> dict[str, Any]:
+    if not url.startswith(("postgres://", "postgresql://")):
+        raise ImproperlyConfigured(
+            "DATABASE_URL must be a postgres:// address: the production form runs on PostgreSQL."
+        )
+    options = "-c statement_timeout=15000 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=30000"
+    parsed: dict[str, Any] = dict(dj_database_url.parse(url, conn_max_age=60, conn_health_checks=True))
+    # The address may bring options of its own (sslmode=verify-full): they must not be lost.
+    return {**parsed, "OPTIONS": {"options": options, **parsed.get("OPTIONS", {})}}
+
+
+DATABASES = {"default": _postgresql(DATABASE_URL) if PRODUCTION else SQLITE}
+
+if PRODUCTION:
+    CACHES = {
+        "default": {
+            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "LOCATION": REDIS_URL,
+            "KEY_PREFIX": REDIS_PREFIX,
+        }
+    }
+else:
+    CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+
+# Work in the background: rows in core.Job; Celery only carries their ids (docs/decisions/0001) ----------
+
+CELERY_BROKER_URL = REDIS_URL or "memory://"
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TASK_PUBLISH_RETRY = False
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False  # the job's lease decides who owns it
+CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 20
+CELERY_TASK_TIME_LIMIT = 900
+CELERY_TASK_SOFT_TIME_LIMIT = 840
+CELERY_WORKER_MAX_TASKS_PER_CHILD = 200
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_TASK_DEFAULT_QUEUE = "touchstone"
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "visibility_timeout": 1200,  # longer than a task may last, else the broker hands it out twice
+    "unacked_restore_interval": 5,
+    "unacked_restore_throttle": 1,
+    "socket_timeout": 10,
+    "socket_connect_timeout": 3,
+    "health_check_interval": 25,
+    "global_keyprefix": f"{REDIS_PREFIX}:",
+}
+CELERY_BEAT_SCHEDULE = {"sweep": {"task": "evalsite.core.tasks.sweep", "schedule": 2.0, "options": {"expires": 2}}}
+CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "celerybeat-schedule")
+
+# People and passwords -----------------------------------------------------------------------------------
+
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+LOGIN_URL = "admin:login"
+
+# Language and time --------------------------------------------------------------------------------------
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_I18N = True
+USE_TZ = True
+
+# Static files -------------------------------------------------------------------------------------------
+
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "frontend" / "static"]
+# The embedded form serves straight from the packages, so a fresh clone needs no collectstatic.
+WHITENOISE_USE_FINDERS = not PRODUCTION
+if PRODUCTION:
+    STATIC_ROOT = Path(env.text("STATIC_ROOT", str(BASE_DIR / "staticfiles")))
+    STORAGES = {
+        "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+        "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    }
+
+# Safety -------------------------------------------------------------------------------------------------
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'none'"],
+        "script-src": ["'self'"],
+        "style-src": ["'self'"],
+        "img-src": ["'self'", "data:"],
+        "font-src": ["'self'"],
+        "connect-src": ["'self'"],
+        "form-action": ["'self'"],
+        "base-uri": ["'none'"],
+        "frame-ancestors": ["'none'"],
+        "object-src": ["'none'"],
+    }
+}
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SAMESITE = "Lax"
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1_048_576
+if PRODUCTION and env.flag("TOUCHSTONE_HTTPS", default=True):
+    SECURE_SSL_REDIRECT = True
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    SECURE_HSTS_SECONDS = 31_536_000
+    # Subdomains and the browsers' preload list are the domain owner's to decide, not this site's.
+    SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
+    SECURE_REDIRECT_EXEMPT = [r"^livez$", r"^readyz$"]
+    SESSION_COOKIE_SECURE = True
+    CSRF_COOKIE_SECURE = True
+
+# How often somebody may knock (core.throttle) ---------------------------------------------------------------
+
+PROXIES = env.whole("TOUCHSTONE_PROXIES", default=0)  # trusted proxies before this site
+ENROLMENTS_PER_HOUR = env.whole("TOUCHSTONE_ENROLMENTS_PER_HOUR", default=300)  # from one address
+ANSWERS_PER_MINUTE = env.whole("TOUCHSTONE_ANSWERS_PER_MINUTE", default=600)  # by one annotator
+
+# The API ------------------------------------------------------------------------------------------------
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["evalsite.api.authentication.AnnotatorTokenAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["evalsite.api.parsers.StrictJSONParser"],
+    "EXCEPTION_HANDLER": "evalsite.api.errors.exception_handler",
+    "UNAUTHENTICATED_USER": None,
+    "UNICODE_JSON": True,
+}
+
+# Logs ---------------------------------------------------------------------------------------------------
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": "WARNING"},
+    "loggers": {"evalsite": {"level": env.text("TOUCHSTONE_LOG_LEVEL", "INFO").upper()}},
+}

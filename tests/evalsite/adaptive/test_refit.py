@@ -1,0 +1,230 @@
+"""The loop: a closed batch becomes a snapshot, a decision and the next queue; a failure leaves the last good ones."""
+
+from dataclasses import replace
+
+import pytest
+from django.db.models import Count
+from django.utils import timezone
+
+from evalsite.adaptive import refit as refit_module
+from evalsite.adaptive.models import Board, Decision, Refit, Snapshot
+from evalsite.adaptive.selectors import board_state_get, snapshot_current
+from evalsite.adaptive.services import campaign_open
+from evalsite.adaptive.tables import fit_input
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.services import campaign_stop, entrant_add, refit_request
+from evalsite.chatbots.models import Reply
+from evalsite.chatbots.services import chatbot_create, replies_add, version_create
+from evalsite.judgments.models import Annotator, Assignment, Batch, Exclusion, Judgment
+from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
+from irt_engine import EngineError, Posterior
+from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
+
+
+def prefer_earlier_bots(campaign: Campaign, annotator: Annotator) -> int:
+    """Judge one block: the entrant that joined first is better."""
+    given = 0
+    for assignment in assignment_claim(campaign=campaign, annotator=annotator):
+        first, second = assignment.candidates.all()
+        choice = "A" if first.entrant_id < second.entrant_id else "B"
+        judgment_record(annotator=annotator, assignment_id=assignment.public_id, choices={"overall": choice})
+        given += 1
+    return given
+
+
+def judge_all(campaign: Campaign, *annotators: Annotator) -> int:
+    given = 0
+    while judged := sum(prefer_earlier_bots(campaign, annotator) for annotator in annotators):
+        given += judged
+        run_jobs()
+    return given
+
+
+def close_batches() -> None:
+    Batch.objects.filter(state=Batch.State.OPEN).update(state=Batch.State.CLOSED, closed_at=timezone.now())
+
+
+def board_of(campaign: Campaign) -> Board:
+    return Board.objects.get(default_of=campaign)
+
+
+def test_before_the_first_judgment_there_is_a_queue_and_no_snapshot(campaign: Campaign) -> None:
+    assert Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED).exists()
+    assert not Snapshot.objects.exists()
+
+
+def test_the_first_plan_connects_all_chatbots(campaign: Campaign) -> None:
+    queued = Assignment.objects.filter(campaign=campaign).annotate(n=Count("candidates"))
+    assert set(queued.values_list("n", flat=True)) == {2}
+    seen = set(queued.values_list("candidates__entrant", flat=True))
+    assert seen == set(campaign.entrants.values_list("pk", flat=True))
+
+
+def test_a_closed_batch_becomes_a_snapshot_a_decision_and_a_queue_planned_from_it(
+    campaign: Campaign, bob: Annotator
+) -> None:
+    judge(campaign, bob, blocks=2)
+    run_jobs()
+    snapshot = Snapshot.objects.get()
+    assert (snapshot.number, snapshot.judgments) == (1, 5), "the sixth judgment is in a batch that is still open"
+    assert snapshot.decisions.get().reason
+    queued = Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED)
+    assert queued.exists()
+    assert set(queued.values_list("snapshot", flat=True)) == {snapshot.public_id}
+
+
+def test_the_better_chatbots_come_out_on_top(campaign: Campaign, bob: Annotator, dora: Annotator) -> None:
+    judge_all(campaign, bob, dora)
+    snapshot = snapshot_current(board_of(campaign))
+    assert snapshot is not None
+    assert [row["name"] for row in snapshot.rows] == [f"trial bot {n}" for n in range(4)]
+    assert all(row["lower"] < row["ability"] < row["upper"] for row in snapshot.rows)
+
+
+def test_the_same_judgments_again_make_no_second_snapshot(campaign: Campaign, bob: Annotator) -> None:
+    judge(campaign, bob, blocks=2)
+    run_jobs()
+    refit_request(campaign)
+    run_jobs()
+    assert Snapshot.objects.count() == 1
+    assert Refit.objects.order_by("-pk")[0].outcome == Refit.Outcome.UNCHANGED
+
+
+def test_excluding_an_annotator_and_readmitting_them_brings_the_same_snapshot_back(
+    campaign: Campaign, bob: Annotator, dora: Annotator
+) -> None:
+    prefer_earlier_bots(campaign, bob)
+    judge(campaign, dora, "B")
+    close_batches()
+    refit_request(campaign)
+    run_jobs()
+    board = board_of(campaign)
+    full = snapshot_current(board)
+    for lifted in (False, True):
+        Exclusion.objects.create(campaign=campaign, annotator=dora, reason="always B", lifted=lifted)
+        refit_request(campaign)
+        run_jobs()
+        current = snapshot_current(board)
+        assert current is not None
+        assert (current == full) is lifted
+    assert Snapshot.objects.count() == 2
+
+
+def test_a_judgment_that_is_excluded_alone_leaves_the_fit(campaign: Campaign, bob: Annotator) -> None:
+    judge(campaign, bob, blocks=2)
+    before = len(fit_input(board_of(campaign)).votes)
+    Exclusion.objects.create(campaign=campaign, judgment=Judgment.objects.first(), reason="test of the form")
+    assert len(fit_input(board_of(campaign)).votes) == before - 1
+
+
+@pytest.mark.parametrize("purpose", [Assignment.Purpose.GOLD, Assignment.Purpose.QUALIFICATION])
+def test_the_fit_never_sees_gold_or_qualification(campaign: Campaign, bob: Annotator, purpose: str) -> None:
+    judge(campaign, bob, blocks=2)
+    Assignment.objects.update(purpose=purpose)
+    assert fit_input(board_of(campaign)).votes == []
+
+
+def test_the_hash_of_the_input_does_not_depend_on_the_order_of_rows(campaign: Campaign, bob: Annotator) -> None:
+    judge(campaign, bob, blocks=2)
+    given = fit_input(board_of(campaign))
+    assert len(given.sha256) == 64
+    assert fit_input(board_of(campaign)).sha256 == given.sha256
+
+
+def test_a_failed_fit_leaves_the_last_board_and_the_queue(
+    campaign: Campaign, bob: Annotator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge(campaign, bob, blocks=2)
+    run_jobs()
+    good = snapshot_current(board_of(campaign))
+
+    def fails(*args: object, **options: object) -> Posterior:
+        raise EngineError("no answer", code="did_not_converge", hint="look at the data")
+
+    monkeypatch.setattr(refit_module, "fit", fails)
+    judge(campaign, bob, blocks=2)
+    run_jobs()
+    assert snapshot_current(board_of(campaign)) == good
+    assert Refit.objects.filter(outcome=Refit.Outcome.FAILED).exists()
+    assert Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED).exists()
+
+
+def test_the_campaign_stops_by_itself_when_its_target_is_reached(make_campaign: CampaignMaker) -> None:
+    campaign = make_campaign(design=replace(OPEN, target_se=1.5), chatbots=3, prompts=12)
+    judge_all(campaign, annotator_enrol(campaign=campaign))
+    campaign.refresh_from_db()
+    assert campaign.state == Campaign.State.STOPPED
+    assert campaign.stop_reason == Decision.objects.get(stop=True).reason
+    assert not Assignment.objects.filter(state=Assignment.State.QUEUED).exists()
+
+
+def test_the_budget_is_never_exceeded(make_campaign: CampaignMaker) -> None:
+    campaign = make_campaign(design=replace(OPEN, budget=12), chatbots=4, prompts=8)
+    annotators = [annotator_enrol(campaign=campaign) for _ in range(3)]
+    assert judge_all(campaign, *annotators) == 12
+
+
+def test_nothing_left_to_ask_stops_the_campaign_with_that_reason(campaign: Campaign, bob: Annotator) -> None:
+    judge_all(campaign, bob)
+    close_batches()
+    refit_request(campaign)
+    run_jobs()
+    campaign.refresh_from_db()
+    assert campaign.state == Campaign.State.STOPPED
+    assert campaign.stop_reason
+
+
+def test_what_is_issued_when_a_campaign_stops_may_be_answered_and_enters_one_last_refit(
+    campaign: Campaign, bob: Annotator
+) -> None:
+    judge(campaign, bob, blocks=2)
+    run_jobs()
+    block = assignment_claim(campaign=campaign, annotator=bob)
+    campaign_stop(campaign=campaign, reason="by its owner")
+    for assignment in block:
+        judgment_record(annotator=bob, assignment_id=assignment.public_id, choices={"overall": "A"})
+    close_batches()
+    refit_request(campaign)
+    run_jobs()
+    current = snapshot_current(board_of(campaign))
+    assert current is not None
+    assert current.judgments == Judgment.objects.count() == 9
+    campaign.refresh_from_db()
+    assert campaign.state == Campaign.State.STOPPED
+    assert not Assignment.objects.filter(state=Assignment.State.QUEUED).exists()
+    last = board_state_get(board_of(campaign)).decision
+    assert last is not None, "the board still says what was decided last"
+    assert last.snapshot.number < current.number
+
+
+def test_a_standing_campaign_opens_again_when_a_chatbot_joins(make_campaign: CampaignMaker) -> None:
+    campaign = make_campaign(design=replace(OPEN, target_se=1.5, standing=True), chatbots=3, prompts=12)
+    bob = annotator_enrol(campaign=campaign)
+    judge_all(campaign, bob)
+    campaign.refresh_from_db()
+    assert campaign.state == Campaign.State.STOPPED
+    chatbot = chatbot_create(organisation=campaign.organisation, name="newcomer")
+    version = version_create(chatbot=chatbot)
+    replies = {prompt: f"New words on {prompt.key}." for prompt in campaign.prompt_set.prompts.all()}
+    replies_add(version=version, replies=replies, origin=Reply.Origin.FILE)
+    newcomer = entrant_add(campaign=campaign, version=version)
+    run_jobs()
+    campaign.refresh_from_db()
+    assert campaign.state == Campaign.State.RUNNING
+    queued = Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED)
+    assert queued.filter(candidates__entrant=newcomer).exists()
+
+
+def test_equal_and_missing_replies_are_never_shown(make_campaign: CampaignMaker) -> None:
+    campaign = make_campaign(chatbots=3, prompts=4, start=False)
+    prompt = campaign.prompt_set.prompts.order_by("pk")[0]
+    twins = version_create(chatbot=chatbot_create(organisation=campaign.organisation, name="twin"))
+    replies_add(version=twins, replies={prompt: " Bot 0 on p0. "}, origin=Reply.Origin.FILE)
+    entrant = entrant_add(campaign=campaign, version=twins)
+    campaign_open(campaign=campaign)
+    run_jobs()
+    twin_items = Assignment.objects.filter(campaign=campaign, candidates__entrant=entrant)
+    assert {item.place.prompt_id for item in twin_items} <= {prompt.pk}
+    for item in twin_items:
+        texts = [(candidate.reply.text or "").strip() for candidate in item.candidates.all()]
+        assert texts[0] != texts[1]

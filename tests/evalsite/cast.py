@@ -1,0 +1,38 @@
+"""What the cast does: small helpers that tests import by name."""
+
+from collections.abc import Callable
+
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.services import Design
+from evalsite.core import jobs
+from evalsite.judgments.models import Annotator
+from evalsite.judgments.services import assignment_claim, judgment_record
+
+OPEN = Design(
+    visibility=Campaign.Visibility.PUBLIC,
+    admission=Campaign.Admission.OPEN,
+    batch_size=5,
+    block_size=3,
+    seed=1,
+    target_se=0.05,
+)
+
+CampaignMaker = Callable[..., Campaign]
+
+
+def run_jobs() -> int:
+    """Do what the worker would do, now; the number of jobs that ran."""
+    done = 0
+    while jobs.work_once("test"):
+        done += 1
+    return done
+
+
+def judge(campaign: Campaign, annotator: Annotator, choice: str = "A", *, blocks: int = 1) -> int:
+    """Let an annotator answer whole blocks with one choice; the number of judgments."""
+    given = 0
+    for _ in range(blocks):
+        for assignment in assignment_claim(campaign=campaign, annotator=annotator):
+            judgment_record(annotator=annotator, assignment_id=assignment.public_id, choices={"overall": choice})
+            given += 1
+    return given

@@ -1,0 +1,143 @@
+"""The outbox: nothing queued is lost, nothing runs twice at once, a zombie cannot publish."""
+
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+from django.conf import settings
+from django.utils import timezone
+
+from evalsite.core import jobs
+from evalsite.core.db import write_transaction
+from evalsite.core.models import Job
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def ran() -> Iterator[list[str]]:
+    """The keys of the jobs of kind "note" that ran, in their order."""
+    seen: list[str] = []
+
+    @jobs.handles("note")
+    def note(lease: jobs.Lease) -> None:
+        seen.append(lease.key)
+        if lease.args.get("fail"):
+            raise RuntimeError("the worker stumbled")
+
+    yield seen
+    del jobs._handlers["note"]
+
+
+def test_a_queued_job_runs_once(ran: list[str]) -> None:
+    jobs.job_enqueue(kind="note", key="a")
+    assert jobs.work_once("w1")
+    assert not jobs.work_once("w1")
+    assert ran == ["a"]
+    assert Job.objects.get().state == Job.State.DONE
+
+
+def test_asking_ten_times_while_it_waits_is_one_job(ran: list[str]) -> None:
+    for _ in range(10):
+        jobs.job_enqueue(kind="note", key="a")
+    assert Job.objects.count() == 1
+
+
+def test_asking_while_it_runs_queues_exactly_one_more(ran: list[str]) -> None:
+    jobs.job_enqueue(kind="note", key="a")
+    first = jobs.job_claim(owner="w1")
+    assert first is not None
+    jobs.job_enqueue(kind="note", key="a")
+    jobs.job_enqueue(kind="note", key="a")
+    assert Job.objects.count() == 2
+    assert jobs.job_claim(owner="w2") is None, "the same key must not run twice at once"
+    assert jobs.job_run(first)
+    assert jobs.work_once("w2")
+    assert ran == ["a", "a"]
+
+
+def test_a_failing_job_is_tried_again_later_and_dies_at_last(ran: list[str]) -> None:
+    jobs.job_enqueue(kind="note", key="a", args={"fail": True})
+    job = Job.objects.get()
+    for attempt in range(1, jobs.MAX_ATTEMPTS + 1):
+        assert jobs.work_once("w1")
+        job.refresh_from_db()
+        assert job.attempts == attempt
+        assert "stumbled" in job.last_error
+        assert not jobs.work_once("w1"), "it must wait before it is tried again"
+        Job.objects.update(run_after=timezone.now() - timedelta(seconds=1))
+    assert job.state == Job.State.DEAD
+    assert len(ran) == jobs.MAX_ATTEMPTS
+
+
+def test_a_failure_with_a_newer_request_waiting_leaves_that_one_to_try(ran: list[str]) -> None:
+    jobs.job_enqueue(kind="note", key="a", args={"fail": True})
+    lease = jobs.job_claim(owner="w1")
+    assert lease is not None
+    jobs.job_enqueue(kind="note", key="a")
+    assert not jobs.job_run(lease)
+    assert [job.state for job in Job.objects.order_by("pk")] == [Job.State.DEAD, Job.State.QUEUED]
+
+
+def test_the_job_of_a_dead_worker_is_taken_over_when_its_lease_ends(ran: list[str]) -> None:
+    jobs.job_enqueue(kind="note", key="a")
+    assert jobs.job_claim(owner="killed") is not None
+    assert not jobs.work_once("w2")
+    Job.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    assert jobs.work_once("w2")
+    assert ran == ["a"]
+
+
+def test_a_worker_that_starts_again_takes_the_job_of_its_dead_predecessor_at_once(ran: list[str]) -> None:
+    jobs.job_enqueue(kind="note", key="a")
+    assert jobs.job_claim(owner="here:17") is not None
+    assert jobs.leases_release(host="there", alive=lambda pid: False) == 0
+    assert jobs.leases_release(host="here", alive=lambda pid: True) == 0
+    assert not jobs.work_once("here:18")
+    assert jobs.leases_release(host="here", alive=lambda pid: pid != 17) == 1
+    assert jobs.work_once("here:18")
+    assert ran == ["a"]
+
+
+def test_a_worker_that_lost_its_lease_cannot_publish(ran: list[str]) -> None:
+    jobs.job_enqueue(kind="note", key="a")
+    zombie = jobs.job_claim(owner="zombie")
+    assert zombie is not None
+    Job.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    heir = jobs.job_claim(owner="heir")
+    assert heir is not None
+    with pytest.raises(jobs.LeaseLost), write_transaction():
+        zombie.confirm()
+    with write_transaction():
+        heir.confirm()
+    assert not jobs.job_run(zombie), "its end must not close the heir's job"
+    assert Job.objects.get().state == Job.State.RUNNING
+
+
+def test_a_job_whose_workers_always_die_ends_as_dead(ran: list[str]) -> None:
+    jobs.job_enqueue(kind="note", key="a")
+    for _ in range(jobs.MAX_ATTEMPTS):
+        assert jobs.job_claim(owner="doomed") is not None
+        Job.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    assert jobs.job_claim(owner="doomed") is None
+    assert Job.objects.get().state == Job.State.DEAD
+
+
+def test_two_handlers_for_one_kind_are_refused(ran: list[str]) -> None:
+    with pytest.raises(ValueError, match="two handlers"):
+        jobs.handles("note")(lambda lease: None)
+
+
+@pytest.mark.skipif(not settings.PRODUCTION, reason="the embedded form has no broker (TEST_FORM=production runs this)")
+def test_a_wake_up_from_any_thread_goes_to_the_sites_broker() -> None:
+    from django.core.cache import cache
+
+    def waiting() -> int:
+        return int(cache._cache.get_client().llen(f"{settings.REDIS_PREFIX}:touchstone"))  # type: ignore[attr-defined]
+
+    before = waiting()
+    thread = threading.Thread(target=jobs._wake, args=(1,))
+    thread.start()
+    thread.join()
+    assert waiting() == before + 1

@@ -1,0 +1,91 @@
+"""The supervisor keeps its children alive, lets one end that may, and leaves no orphan."""
+
+import logging
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from evalsite.core import supervisor
+from evalsite.core.supervisor import Child, supervise
+
+
+@pytest.fixture
+def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A stand-in for manage.py: notes each start in a file, then does what its first argument says."""
+    path = tmp_path / "manage.py"
+    path.write_text(
+        "import sys, time, pathlib, os\n"
+        "notes = pathlib.Path(__file__).with_name('starts-' + sys.argv[2])\n"
+        "with notes.open('a') as file: file.write(f'{os.getpid()}\\n')\n"
+        "if sys.argv[1] == 'sleep': time.sleep(60)\n"
+        "sys.exit(int(sys.argv[3]) if len(sys.argv) > 3 else 0)\n"
+    )
+    monkeypatch.setattr(supervisor, "MANAGE", path)
+    logging.getLogger("evalsite.core.supervisor").setLevel(logging.ERROR)
+    yield path
+    logging.getLogger("evalsite.core.supervisor").setLevel(logging.NOTSET)
+
+
+class Supervised:
+    """The supervisor in a thread of the test."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path, *children: Child) -> None:
+        monkeypatch.setattr(signal, "signal", lambda *_: None)  # only a main thread may install handlers
+        self.folder, self.stop = folder, threading.Event()
+        self.thread = threading.Thread(target=supervise, args=(children,), kwargs={"stop": self.stop})
+        self.thread.start()
+
+    def starts(self, name: str) -> list[int]:
+        path = self.folder / f"starts-{name}"
+        return [int(line) for line in path.read_text().split()] if path.exists() else []
+
+    def wait(self, name: str, count: int) -> list[int]:
+        deadline = time.monotonic() + 15
+        while len(self.starts(name)) < count and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return self.starts(name)
+
+    def end(self) -> None:
+        self.stop.set()
+        self.thread.join(20)
+        assert not self.thread.is_alive()
+
+
+def test_a_child_that_is_killed_starts_again(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    running = Supervised(monkeypatch, script.parent, Child("web", ("sleep", "web")))
+    (first,) = running.wait("web", 1)
+    os.kill(first, signal.SIGKILL)
+    assert len(running.wait("web", 2)) == 2
+    running.end()
+    assert not [pid for pid in running.starts("web") if Path(f"/proc/{pid}").exists()]
+
+
+def test_a_service_that_ends_without_error_starts_again_too(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    running = Supervised(monkeypatch, script.parent, Child("worker", ("exit", "worker", "0")))
+    assert len(running.wait("worker", 2)) >= 2
+    running.end()
+
+
+def test_a_child_that_may_end_is_left_alone_when_its_work_is_done(
+    script: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = Child("annotators", ("exit", "annotators", "0"), may_end=True)
+    running = Supervised(monkeypatch, script.parent, done, Child("web", ("exit", "web", "1")))
+    running.wait("web", 2)
+    assert len(running.starts("annotators")) == 1
+    running.end()
+
+
+def test_a_child_that_fails_again_and_again_is_started_less_and_less_often(
+    script: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running = Supervised(monkeypatch, script.parent, Child("web", ("exit", "web", "1")))
+    running.wait("web", 2)
+    time.sleep(1.0)
+    assert len(running.starts("web")) == 2, "the second pause is two seconds"
+    running.end()

@@ -1,0 +1,261 @@
+"""The client of the simulated annotators, against a small real HTTP server that keeps the API's contract."""
+
+import json
+import threading
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from evalsite.demo.annotators import Kind, SimulatedAnnotator, panel
+from evalsite.demo.bots import BOTS
+from evalsite.demo.client import Drive, Event, Patience, run_annotator, run_panel
+from evalsite.demo.truth import Truth, load_prompts
+
+PROMPTS = load_prompts()
+TRUTH = Truth.of(PROMPTS)
+QUICK = Patience(first_s=0.01, most_s=0.02, attempts=6)
+
+
+@dataclass
+class Campaign:
+    """What the server knows. `faults`: (path ending, fault) that strike once each, in order."""
+
+    places: int = 12
+    faults: list[tuple[str, str]] = field(default_factory=list)
+    tokens: set[str] = field(default_factory=set)
+    issued: dict[str, str] = field(default_factory=dict)
+    judged: dict[str, dict[str, Any]] = field(default_factory=dict)
+    bodies: dict[str, list[bytes]] = field(default_factory=dict)
+    idle_claims: int = 0
+    forever: bool = False
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def fault_for(self, path: str) -> str:
+        if self.faults and path.endswith(self.faults[0][0]):
+            return self.faults.pop(0)[1]
+        return ""
+
+    def answer(self, path: str, token: str, raw: bytes) -> tuple[int, dict[str, Any]]:
+        body = json.loads(raw)
+        if path == "/api/v1/annotators":
+            assert body == {"campaign": "demo", "kind": "simulated"}
+            self.tokens.add(name := str(uuid.uuid4()))
+            return 201, {"annotator": str(uuid.uuid4()), "token": name}
+        if token.removeprefix("Bearer ") not in self.tokens:
+            return 401, {"error": {"code": "no_token", "message": "Who are you?", "hint": "", "field": None}}
+        if path == "/api/v1/campaigns/demo/claims":
+            return 200, self.claim(token, body["count"])
+        return self.record(path.split("/")[-2], token, body, raw)
+
+    def claim(self, token: str, count: int) -> dict[str, Any]:
+        state = "stopped" if len(self.judged) >= self.places and not self.forever else "running"
+        fresh = [str(uuid.uuid4()) for _ in range(min(count, self.places - len(self.issued)))]
+        self.issued.update(dict.fromkeys(fresh, token))
+        self.idle_claims += not fresh
+        tasks = [task(key, len(self.issued) + at) for at, key in enumerate(fresh)]
+        return {"assignments": tasks, "campaign": {"state": state, "retry_after_s": 0.01}}
+
+    def record(self, key: str, token: str, body: dict[str, Any], raw: bytes) -> tuple[int, dict[str, Any]]:
+        assert self.issued[key] == token
+        self.bodies.setdefault(key, []).append(raw)
+        repeated = key in self.judged
+        self.judged.setdefault(key, body)
+        return (200 if repeated else 201), {}
+
+
+def task(key: str, number: int) -> dict[str, Any]:
+    prompt = PROMPTS[number % len(PROMPTS)]
+    a, b = BOTS[number % 8], BOTS[(number + 3) % 8]
+    return {
+        "id": key,
+        "lease_until": "2030-01-01T00:00:00Z",
+        "context": {"prompt": prompt.prompt_id, "category": prompt.category, "turns": list(prompt.turns)},
+        "candidates": [
+            {"position": 0, "label": "A", "text": a.reply(prompt.turns)},
+            {"position": 1, "label": "B", "text": b.reply(prompt.turns)},
+        ],
+        "aspects": [
+            {
+                "key": "overall",
+                "question": "?",
+                "kind": "choose_one",
+                "choices": ["A", "tie", "B", "both_bad"],
+            }
+        ],
+    }
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Plays the faults: "drop" loses the request, "drop-after" the reply; a number is a status."""
+
+    protocol_version = "HTTP/1.1"
+    wbufsize = -1  # one packet for head and body: without it each reply waits 40 ms for an acknowledgement
+    campaign: Campaign
+
+    def do_POST(self) -> None:
+        raw = self.rfile.read(int(self.headers["Content-Length"]))
+        with self.campaign.lock:
+            fault = self.campaign.fault_for(self.path)
+            if fault == "drop":
+                self.close_connection = True
+                return
+            if fault.isdecimal():
+                error = {"code": "fault", "message": "Not now.", "hint": "", "field": None}
+                self.send(int(fault), json.dumps({"error": error}))
+                return
+            status, answer = self.campaign.answer(self.path, self.headers.get("Authorization", ""), raw)
+        if fault == "drop-after":
+            self.close_connection = True
+            return
+        self.send(status, "<html>" if fault == "garbage" else json.dumps(answer))
+
+    def send(self, status: int, text: str) -> None:
+        content = text.encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(content)))
+        if status == 429:
+            self.send_header("Retry-After", "0")
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Says nothing: the test's own output is enough."""
+
+
+@dataclass
+class Stage:
+    campaign: Campaign
+    drive: Drive
+    stop: threading.Event = field(default_factory=threading.Event)
+    events: list[Event] = field(default_factory=list)
+
+    def run(self, count: int = 1) -> list[str]:
+        summary = run_panel(panel(count, 1, TRUTH), self.drive, stop=self.stop, report=self.events.append)
+        self.summary = summary
+        return [tally.ended for tally in summary.tallies]
+
+
+@pytest.fixture
+def stage() -> Iterator[Stage]:
+    campaign = Campaign()
+    handler = type("BoundHandler", (Handler,), {"campaign": campaign})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    address = f"http://127.0.0.1:{server.server_address[1]}"
+    yield Stage(campaign, Drive(address, "demo", block=3, pause_s=0.0, patience=QUICK))
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_one_annotator_judges_until_the_campaign_has_stopped(stage: Stage) -> None:
+    assert stage.run() == ["the campaign has stopped"]
+    assert stage.summary.judgments == len(stage.campaign.judged) == 12
+    assert Counter(event.what for event in stage.events) == {"enrolled": 1, "judged": 12, "ended": 1}
+
+
+def test_several_share_the_work_and_nobody_judges_twice(stage: Stage) -> None:
+    stage.campaign.places = 40
+    stage.run(5)
+    assert stage.summary.judgments == len(stage.campaign.judged) == 40
+    assert len(stage.campaign.tokens) == 5
+    assert all(len(bodies) == 1 for bodies in stage.campaign.bodies.values())
+
+
+def test_a_dropped_connection_and_a_busy_server_cost_nothing(stage: Stage) -> None:
+    stage.campaign.faults = [
+        ("annotators", "503"),
+        ("claims", "drop"),
+        ("judgment", "503"),
+        ("judgment", "429"),
+    ]
+    assert stage.run() == ["the campaign has stopped"]
+    assert len(stage.campaign.judged) == 12
+    assert stage.summary.tallies[0].retries == 4
+
+
+def test_after_a_lost_reply_the_very_same_answer_is_sent_again(stage: Stage) -> None:
+    stage.campaign.faults = [("judgment", "drop-after")]
+    stage.run()
+    repeated = [bodies for bodies in stage.campaign.bodies.values() if len(bodies) > 1]
+    assert len(repeated) == 1
+    assert len(set(repeated[0])) == 1
+    assert stage.summary.judgments == 12
+
+
+def test_a_judgment_names_the_question_the_choice_and_the_time(stage: Stage) -> None:
+    stage.run()
+    for body in stage.campaign.judged.values():
+        assert set(body) == {"answers", "client_ms"}
+        assert [answer["aspect"] for answer in body["answers"]] == ["overall"]
+        assert body["answers"][0]["choice"] in {"A", "tie", "B", "both_bad"}
+        assert body["client_ms"] >= 0
+
+
+def test_a_lost_lease_costs_one_assignment_only(stage: Stage) -> None:
+    stage.campaign.places, stage.campaign.faults = 3, [("judgment", "409")]
+    stage.campaign.judged["elsewhere"] = {}
+    assert stage.run() == ["the campaign has stopped"]
+    assert (stage.summary.tallies[0].lost, stage.summary.judgments) == (1, 2)
+
+
+def test_a_refusal_ends_this_annotator_and_says_why(stage: Stage) -> None:
+    stage.campaign.faults = [("claims", "403")]
+    assert stage.run() == ["gave up: HTTP 403: Not now."]
+
+
+def test_an_answer_that_is_no_json_is_named_as_such(stage: Stage) -> None:
+    stage.campaign.faults = [("annotators", "garbage")]
+    assert stage.run() == ["gave up: the answer is no JSON object: is this the right address?"]
+
+
+def test_a_server_that_stays_away_is_given_up(stage: Stage) -> None:
+    stage.campaign.faults = [("claims", "drop")] * QUICK.attempts
+    (ended,) = stage.run()
+    assert ended.startswith("gave up: no answer")
+    assert stage.summary.tallies[0].retries == QUICK.attempts - 1
+
+
+def test_it_waits_while_there_is_nothing_to_do_and_ends_when_it_is_asked_to(stage: Stage) -> None:
+    stage.campaign.forever = True
+
+    def stop_after_a_while(event: Event) -> None:
+        stage.events.append(event)
+        if stage.campaign.idle_claims >= 3:
+            stage.stop.set()
+
+    annotator = SimulatedAnnotator("bob", Kind.CAREFUL, TRUTH)
+    tally = run_annotator(annotator, stage.drive, stop=stage.stop, report=stop_after_a_while)
+    assert tally.ended == "asked to stop"
+    assert tally.judgments == 12
+    assert [event.what for event in stage.events].count("waiting") == 3
+
+
+def test_a_fault_in_the_watcher_stops_everybody_and_is_not_hidden(stage: Stage) -> None:
+    stage.campaign.forever = True
+
+    def broken(event: Event) -> None:
+        if event.what == "judged":
+            raise RuntimeError("the screen is gone")
+
+    with pytest.raises(RuntimeError, match="the screen is gone"):
+        run_panel(panel(3, 1, TRUTH), stage.drive, stop=stage.stop, report=broken)
+    assert stage.stop.is_set()
+
+
+def test_texts_of_unknown_origin_are_counted_as_guesses(stage: Stage) -> None:
+    stranger = Truth.of(PROMPTS[:1], BOTS[:1])
+    members = panel(1, 1, stranger)
+    summary = run_panel(members, stage.drive, stop=stage.stop, report=stage.events.append)
+    assert summary.tallies[0].guessed == summary.judgments == 12
+
+
+def test_the_waits_grow_up_to_a_bound() -> None:
+    assert list(Patience(first_s=1, factor=2, most_s=5, attempts=5).waits()) == [1, 2, 4, 5]

@@ -1,0 +1,204 @@
+"""Importing a vote file: whole or not at all, once, with unknown stored as unknown."""
+
+import csv
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from evalsite.adaptive.models import Snapshot
+from evalsite.adaptive.selectors import snapshot_current
+from evalsite.adaptive.tables import fit_input
+from evalsite.campaigns.models import Campaign
+from evalsite.exchange.importing import moment
+from evalsite.exchange.models import ImportedVote, VoteSource
+from evalsite.judgments.models import Annotator, AnnotatorIdentity, Answer, Assignment, Candidate, Judgment
+from evalsite.prompts.models import Prompt
+
+pytestmark = pytest.mark.django_db
+
+COLUMNS = ["system_a", "system_b", "prompt_id", "annotator_id", "outcome", "a_first", "timestamp"]
+VOTES = [
+    ["ant", "bee", "p1", "w1", "-1", "1", "2024-05-01 12:00:00"],
+    ["ant", "bee", "p1", "w1", "-1", "1", ""],  # the same person again: kept
+    ["ant", "bee", "p2", "w2", "0", "0", "05/01/2024 12:00"],
+    ["bee", "cow", "p1", "", "1", "", "1714564800"],
+    ["cow", "ant", "p2", "w3", "1", "", ""],
+]
+
+
+def write(path: Path, rows: Iterable[list[str]], columns: list[str] = COLUMNS) -> Path:
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([columns, *rows])
+    return path
+
+
+@pytest.fixture
+def votes(tmp_path: Path) -> Path:
+    return write(tmp_path / "zoo.csv", VOTES)
+
+
+def import_votes(path: Path, campaign: str = "Zoo", **options: object) -> None:
+    call_command("import_votes", str(path), campaign=campaign, **options)
+
+
+def counts() -> list[int]:
+    return [model.objects.count() for model in (Campaign, Prompt, Candidate, Judgment, Answer, ImportedVote, Annotator)]
+
+
+def test_every_row_becomes_a_judgment_and_the_page_shows_the_board(votes: Path, stranger: Client) -> None:
+    import_votes(votes)
+    assert Judgment.objects.count() == len(VOTES)
+    campaign = Campaign.objects.get(slug="zoo")
+    page = stranger.get(f"/boards/{campaign.default_board.public_id}/")
+    assert page.status_code == 200
+    for name in ("ant", "bee", "cow"):
+        assert name.encode() in page.content
+    snapshot = snapshot_current(campaign.default_board)
+    assert snapshot is not None
+    assert snapshot.judgments == len(VOTES)
+
+
+def test_what_the_file_does_not_say_is_unknown(votes: Path) -> None:
+    import_votes(votes)
+    assert set(Prompt.objects.values_list("turns", flat=True)) == {None}
+    assert not Candidate.objects.filter(reply__text__isnull=False).exists()
+    assert Judgment.objects.filter(annotator__isnull=True).count() == 1
+    assert Assignment.objects.filter(order_known=False).count() == 2
+    assert Judgment.objects.filter(answered_at__isnull=True).count() == 3
+    assert set(Annotator.objects.values_list("kind", flat=True)) == {"unknown"}
+    assert set(AnnotatorIdentity.objects.values_list("external_id", flat=True)) == {"w1", "w2", "w3"}
+
+
+def test_the_fit_sees_the_votes_of_the_file_with_their_sides(votes: Path) -> None:
+    import_votes(votes)
+    board = Campaign.objects.get().default_board
+    table = fit_input(board).table()
+    names = {
+        str(entrant.version_id): entrant.name
+        for entrant in Campaign.objects.get().entrants.select_related("version__chatbot")
+    }
+    seen = []
+    for a, b, outcome, first in zip(table.a, table.b, table.outcome, table.a_first, strict=True):
+        pair = (names[table.chatbots[a]], names[table.chatbots[b]], int(outcome))
+        seen.append((*(pair if pair[0] < pair[1] else (pair[1], pair[0], -pair[2])), int(first)))
+    assert sorted(seen) == sorted(
+        [
+            ("ant", "bee", -1, 1),
+            ("ant", "bee", -1, 1),
+            ("ant", "bee", 0, 1),
+            ("bee", "cow", 1, -1),
+            ("ant", "cow", -1, -1),
+        ]
+    )
+
+
+def test_importing_it_again_changes_nothing(votes: Path) -> None:
+    import_votes(votes)
+    before = [*counts(), Snapshot.objects.count()]
+    import_votes(votes)
+    assert [*counts(), Snapshot.objects.count()] == before
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda rows: [*rows[:2], ["ant", "bee", "p2", "w2", "1", "0", ""], *rows[3:]], "1 changed"),
+        (lambda rows: [*rows, ["ant", "cow", "p9", "w9", "1", "", ""]], "1 new"),
+        (lambda rows: rows[:-1], "1 missing"),
+    ],
+)
+def test_a_changed_file_under_the_same_name_is_refused_with_what_differs(
+    votes: Path, change: object, words: str
+) -> None:
+    import_votes(votes)
+    before = counts()
+    write(votes, change(VOTES))  # type: ignore[operator]
+    with pytest.raises(CommandError, match=words) as refused:
+        import_votes(votes)
+    assert refused.value.returncode == 2
+    assert counts() == before
+
+
+def test_the_files_own_vote_ids_are_used_so_that_rows_may_be_reordered(tmp_path: Path) -> None:
+    rows = [[*row, f"v{number}"] for number, row in enumerate(VOTES)]
+    path = write(tmp_path / "zoo.csv", rows, [*COLUMNS, "vote_id"])
+    import_votes(path)
+    write(path, rows[::-1], [*COLUMNS, "vote_id"])
+    import_votes(path)
+    assert VoteSource.objects.get().votes == len(VOTES)
+    assert set(ImportedVote.objects.values_list("vote_id", flat=True)) == {f"id v{n}" for n in range(len(VOTES))}
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (["ant", "ant", "p1", "w1", "1", "", ""], "row 6"),
+        (["ant", "bee", "p1", "w1", "2", "", ""], "outcome"),
+        (["ant", "bee", "p1", "w" * 300, "1", "", ""], "annotator_id"),
+    ],
+)
+def test_a_fault_in_the_last_row_leaves_nothing_behind(tmp_path: Path, row: list[str], words: str) -> None:
+    path = write(tmp_path / "zoo.csv", [*VOTES, row])
+    with pytest.raises(CommandError, match=words) as refused:
+        import_votes(path)
+    assert refused.value.returncode == 2
+    assert counts() == [0] * 7
+
+
+def test_a_name_that_belongs_to_another_campaign_is_refused(votes: Path, tmp_path: Path) -> None:
+    import_votes(votes)
+    other = write(tmp_path / "other.csv", VOTES[:3])
+    with pytest.raises(CommandError, match="already a campaign"):
+        import_votes(other)
+
+
+def test_a_name_that_makes_no_address_is_refused(votes: Path) -> None:
+    with pytest.raises(CommandError, match="no address"):
+        import_votes(votes, campaign="???")
+
+
+def test_both_bad_stays_both_bad_and_counts_as_a_tie(tmp_path: Path) -> None:
+    rows = [["ant", "bee", "tie (bothbad)", "q1"], ["ant", "bee", "tie", "q2"], ["ant", "bee", "model_a", "q3"]]
+    import_votes(write(tmp_path / "arena.csv", rows, ["model_a", "model_b", "winner", "question_id"]))
+    assert sorted(Answer.objects.values_list("value", flat=True)) == ["both_bad", "chosen", "tie"]
+    board = Campaign.objects.get().default_board
+    assert sorted(vote.outcome for vote in fit_input(board).votes) == [-1, 0, 0]
+
+
+def test_an_imported_campaign_asks_nobody(votes: Path) -> None:
+    import_votes(votes)
+    campaign = Campaign.objects.get()
+    assert campaign.state == Campaign.State.STOPPED
+    assert not Assignment.objects.exclude(state=Assignment.State.ANSWERED).exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "iso"),
+    [
+        ("2024-05-01 12:00:00", "2024-05-01T12:00:00+00:00"),
+        ("2024-05-01T12:00:00+02:00", "2024-05-01T10:00:00+00:00"),
+        ("1714564800.5", "2024-05-01T12:00:00.500000+00:00"),
+        ("05/01/2024 12:00", None),
+        ("nan", None),
+        ("1e300", None),
+        ("0001-01-01T00:00:00+14:00", None),
+        ("9999-12-31T23:59:59-14:00", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_a_time_is_read_where_its_writing_is_certain(text: str | None, iso: str | None) -> None:
+    read = moment(text)
+    assert (read and read.isoformat()) == iso
+
+
+def test_real_votes_become_a_board_with_the_strongest_on_top(real_votes: Path) -> None:
+    import_votes(real_votes / "vicuna80_human.csv.gz", campaign="vicuna")
+    board = Campaign.objects.get().default_board
+    snapshot = snapshot_current(board)
+    assert snapshot is not None
+    assert snapshot.judgments == 6720
+    assert snapshot.rows[0]["name"] == "gpt-4"

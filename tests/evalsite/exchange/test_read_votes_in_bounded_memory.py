@@ -1,0 +1,74 @@
+"""A line of 1 GB, whatever the format, is refused before it is in memory."""
+
+import gzip
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from evalsite.exchange.errors import VoteFileError
+from evalsite.exchange.votefile import iter_votes
+
+MEMORY = 400 << 20  # bytes of address space for the whole process, a fraction of the line's
+CHILD = f"""
+import resource, sys
+from evalsite.exchange.errors import VoteFileError
+from evalsite.exchange.votefile import read_votes
+resource.setrlimit(resource.RLIMIT_AS, ({MEMORY}, {MEMORY}))
+try:
+    read_votes(sys.argv[1])
+except VoteFileError as error:
+    print(error.code, error.row, error)
+"""
+
+STARTS = {
+    "the header": b"",
+    "a row": b"model_a,model_b,winner\nx,y,tie\n",
+    "a quoted field": b'model_a,model_b,winner\nx,y,tie\n"',
+    "JSON lines": b'{"model_a":"x","model_b":"y","winner":"tie"}\n{"text":"',
+    "a JSON array": b'[{"model_a":"x","model_b":"y","winner":"tie"},{"text":"',
+}
+
+
+def gigabyte(path: Path, start: bytes, filling: bytes) -> None:
+    """1 GB after `start`, from gzip members of 1 MB: quick to write, 1 MB on the disk."""
+    member = gzip.compress(filling * (1_000_000 // len(filling)))
+    path.write_bytes(gzip.compress(start) + member * 1000)
+
+
+@pytest.mark.parametrize("start", STARTS, ids=STARTS.keys())
+def test_a_line_of_a_gigabyte_is_refused(tmp_path: Path, start: str) -> None:
+    path = tmp_path / "bomb"
+    gigabyte(path, STARTS[start], b"a")
+    done = subprocess.run([sys.executable, "-c", CHILD, path], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stderr == ""
+    row = "None" if start == "the header" else "2"
+    assert done.stdout.startswith(f"too_long {row} {path}"), done.stdout
+
+
+def test_a_quote_left_open_over_a_gigabyte_of_lines_is_refused_where_it_opens(tmp_path: Path) -> None:
+    path = tmp_path / "bomb"
+    gigabyte(path, b'model_a,model_b,winner\nx,y,tie\nx,"y,tie\n', b"x,y,tie\n")
+    done = subprocess.run([sys.executable, "-c", CHILD, path], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stderr == ""
+    assert done.stdout.startswith("too_long 2 "), done.stdout
+    assert "row 2 (line 3)" in done.stdout
+
+
+def test_a_gigabyte_of_spaces_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "bomb"
+    gigabyte(path, b"", b" ")
+    done = subprocess.run([sys.executable, "-c", CHILD, path], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.startswith("too_long None"), done.stdout
+
+
+def test_the_whole_file_has_a_limit_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evalsite.exchange.sources.MAX_BYTES", 1 << 20)
+    path = tmp_path / "bomb"
+    gigabyte(path, b"model_a,model_b,winner\n", b"x,y,tie\n")
+    with pytest.raises(VoteFileError) as caught:
+        for _ in iter_votes(path):
+            pass
+    assert caught.value.code == "too_big"
+    assert (caught.value.row or 0) > 100_000

@@ -1,0 +1,162 @@
+"""Claiming a block: the best of the queue, each to one annotator, no item twice to anybody."""
+
+import threading
+from dataclasses import replace
+
+import pytest
+from django.db import connection
+
+from evalsite.accounts.models import User
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.services import Design, campaign_stop
+from evalsite.chatbots.models import Chatbot
+from evalsite.core.errors import NotAllowed
+from evalsite.judgments.models import Annotator, Assignment, Enrolment
+from evalsite.judgments.queue import item_parts
+from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
+from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
+
+
+def test_a_block_has_the_campaigns_size_and_no_prompt_twice(campaign: Campaign, bob: Annotator) -> None:
+    block = assignment_claim(campaign=campaign, annotator=bob)
+    assert len(block) == campaign.block_size
+    prompts = [item_parts(assignment.item)[0] for assignment in block]
+    assert len(set(prompts)) == len(prompts)
+    assert {assignment.state for assignment in block} == {Assignment.State.ISSUED}
+    assert all(assignment.lease_until and assignment.issued_at for assignment in block)
+
+
+def test_asking_again_gives_the_same_open_block(campaign: Campaign, bob: Annotator) -> None:
+    first = assignment_claim(campaign=campaign, annotator=bob)
+    again = assignment_claim(campaign=campaign, annotator=bob)
+    assert [assignment.pk for assignment in again] == [assignment.pk for assignment in first]
+
+
+def test_two_annotators_never_hold_the_same_assignment(campaign: Campaign, bob: Annotator, dora: Annotator) -> None:
+    of_bob = assignment_claim(campaign=campaign, annotator=bob)
+    of_dora = assignment_claim(campaign=campaign, annotator=dora)
+    assert of_dora
+    assert not {a.place_id for a in of_bob} & {a.place_id for a in of_dora}
+
+
+def test_nobody_gets_an_item_twice_until_there_is_nothing_left(campaign: Campaign, bob: Annotator) -> None:
+    given = 0
+    while judged := judge(campaign, bob):
+        given += judged
+        run_jobs()
+    items = list(Assignment.objects.filter(annotator=bob).values_list("item", flat=True))
+    assert len(items) == len(set(items)) == given == 6 * 6  # six pairs of four chatbots, six prompts
+
+
+def test_the_candidates_are_two_different_entrants_on_mixed_sides(campaign: Campaign) -> None:
+    sides = set()
+    for assignment in Assignment.objects.filter(campaign=campaign).prefetch_related("candidates"):
+        first, second = assignment.candidates.all()
+        assert first.entrant_id != second.entrant_id
+        sides.add(first.entrant_id < second.entrant_id)
+    assert sides == {True, False}
+
+
+def test_each_planned_assignment_says_how_it_was_chosen(campaign: Campaign) -> None:
+    for assignment in Assignment.objects.filter(campaign=campaign):
+        assert assignment.policy
+        assert assignment.probability is not None
+        assert 0 < assignment.probability <= 1
+
+
+def test_a_campaign_that_has_stopped_issues_nothing(campaign: Campaign, bob: Annotator) -> None:
+    campaign_stop(campaign=campaign, reason="enough")
+    assert assignment_claim(campaign=campaign, annotator=bob) == []
+
+
+def test_after_a_stop_the_open_block_is_still_there_to_answer(campaign: Campaign, bob: Annotator) -> None:
+    block = assignment_claim(campaign=campaign, annotator=bob)
+    campaign_stop(campaign=campaign, reason="enough")
+    assert assignment_claim(campaign=campaign, annotator=bob) == block
+
+
+def test_the_quota_ends_an_annotators_work(make_campaign: CampaignMaker) -> None:
+    campaign = make_campaign(design=replace(OPEN, quota=4))
+    bob = annotator_enrol(campaign=campaign)
+    assert judge(campaign, bob, blocks=5) == 4
+
+
+def test_who_has_not_joined_is_refused(campaign: Campaign) -> None:
+    with pytest.raises(NotAllowed):
+        assignment_claim(campaign=campaign, annotator=Annotator.objects.create())
+
+
+def test_a_stranger_may_not_join_a_campaign_for_members(make_campaign: CampaignMaker, charlie: User) -> None:
+    campaign = make_campaign(design=Design(), start=False)
+    with pytest.raises(NotAllowed):
+        annotator_enrol(campaign=campaign, user=charlie)
+
+
+def test_nobody_judges_their_own_chatbot_in_somebody_elses_campaign(campaign: Campaign, charlie: User) -> None:
+    entrant = campaign.entrants.order_by("pk")[0]
+    Chatbot.objects.filter(pk=entrant.version.chatbot_id).update(organisation=charlie.personal_organisation)
+    submitter = annotator_enrol(campaign=campaign, user=charlie)
+    seen = set()
+    while block := assignment_claim(campaign=campaign, annotator=submitter):
+        for assignment in block:
+            seen |= set(assignment.candidates.values_list("entrant", flat=True))
+            judgment_record(annotator=submitter, assignment_id=assignment.public_id, choices={"overall": "tie"})
+        run_jobs()
+    assert seen == set(campaign.entrants.values_list("pk", flat=True)) - {entrant.pk}
+
+
+def test_members_judge_the_chatbots_of_their_own_private_campaign(make_campaign: CampaignMaker, alice: User) -> None:
+    campaign = make_campaign(design=Design(batch_size=5, block_size=3))
+    member = annotator_enrol(campaign=campaign, user=alice)
+    assert len(assignment_claim(campaign=campaign, annotator=member)) == 3
+
+
+def test_a_campaign_that_became_private_issues_nothing_new_to_strangers(campaign: Campaign, bob: Annotator) -> None:
+    block = assignment_claim(campaign=campaign, annotator=bob)
+    Campaign.objects.update(visibility="private")
+    assert assignment_claim(campaign=campaign, annotator=bob) == block, "what is issued may still be answered"
+    for assignment in block:
+        judgment_record(annotator=bob, assignment_id=assignment.public_id, choices={"overall": "tie"})
+    with pytest.raises(NotAllowed):
+        assignment_claim(campaign=campaign, annotator=bob)
+
+
+def test_a_person_with_an_account_is_one_annotator_in_every_browser(campaign: Campaign, charlie: User) -> None:
+    pseudonym = annotator_enrol(campaign=campaign)
+    assert annotator_enrol(campaign=campaign, annotator=pseudonym, user=charlie) == pseudonym
+    elsewhere = annotator_enrol(campaign=campaign)
+    assert annotator_enrol(campaign=campaign, annotator=elsewhere, user=charlie) == pseudonym
+
+
+@pytest.mark.parametrize(("count", "given"), [(None, 3), (1, 1), (50, 3)])
+def test_a_block_is_never_larger_than_the_campaigns(
+    make_campaign: CampaignMaker, count: int | None, given: int
+) -> None:
+    campaign = make_campaign(design=replace(OPEN, quota=60), prompts=20)
+    annotator = annotator_enrol(campaign=campaign)
+    assert len(assignment_claim(campaign=campaign, annotator=annotator, count=count)) == given
+
+
+@pytest.mark.django_db(transaction=True)
+def test_twenty_claims_at_once_issue_no_assignment_twice(make_campaign: CampaignMaker) -> None:
+    campaign = make_campaign(chatbots=6, prompts=20)
+    annotators = [annotator_enrol(campaign=campaign) for _ in range(20)]
+    blocks: list[list[int]] = []
+    together = threading.Barrier(len(annotators))
+
+    def claim(annotator: Annotator) -> None:
+        together.wait()
+        own = Campaign.objects.get(pk=campaign.pk)
+        blocks.append([row.place_id for row in assignment_claim(campaign=own, annotator=annotator)])
+        connection.close()
+
+    threads = [threading.Thread(target=claim, args=(annotator,)) for annotator in annotators]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    places = [place for block in blocks for place in block]
+    assert len(blocks) == len(annotators), "every claim was answered"
+    assert places
+    assert len(places) == len(set(places))
+    assert sum(Enrolment.objects.values_list("blocks_claimed", flat=True)) == sum(1 for block in blocks if block)

@@ -1,0 +1,247 @@
+"""Recording an answer: exactly once, for its owner, as one of the verdicts that were offered."""
+
+import threading
+import time
+import uuid
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from evalsite.campaigns.models import Campaign
+from evalsite.core.db import write_transaction
+from evalsite.core.errors import Conflict, InvalidInput, NotFound
+from evalsite.core.models import Job
+from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Candidate, Comment, Judgment
+from evalsite.judgments.services import (
+    annotator_enrol,
+    assignment_claim,
+    assignment_skip,
+    assignments_expire,
+    batches_close_aged,
+    judgment_record,
+)
+from tests.evalsite.cast import CampaignMaker, judge
+
+
+@pytest.fixture
+def assignment(campaign: Campaign, bob: Annotator) -> Assignment:
+    return assignment_claim(campaign=campaign, annotator=bob)[0]
+
+
+def record(annotator: Annotator, assignment: Assignment, choice: str = "A") -> Judgment:
+    recorded = judgment_record(
+        annotator=annotator, assignment_id=assignment.public_id, choices={"overall": choice}, client_ms=1500
+    )
+    return recorded.judgment
+
+
+@pytest.mark.parametrize(
+    ("choice", "position", "value"),
+    [("A", 0, "chosen"), ("B", 1, "chosen"), ("tie", None, "tie"), ("both_bad", None, "both_bad")],
+)
+def test_each_verdict_is_stored_as_what_it_says(
+    bob: Annotator, assignment: Assignment, choice: str, position: int | None, value: str
+) -> None:
+    answer = record(bob, assignment, choice).answers.get()
+    assert answer.value == value
+    assert (answer.candidate and answer.candidate.position) == position
+    assignment.refresh_from_db()
+    assert assignment.state == Assignment.State.ANSWERED
+
+
+def test_sending_it_again_returns_the_first_and_stores_nothing(bob: Annotator, assignment: Assignment) -> None:
+    first = judgment_record(annotator=bob, assignment_id=assignment.public_id, choices={"overall": "A"})
+    again = judgment_record(annotator=bob, assignment_id=assignment.public_id, choices={"overall": "B"})
+    assert (first.created, again.created) == (True, False)
+    assert again.judgment == first.judgment
+    assert Judgment.objects.count() == Answer.objects.count() == 1
+
+
+def test_it_refuses_an_assignment_of_someone_else_as_if_it_were_not_there(
+    dora: Annotator, assignment: Assignment
+) -> None:
+    with pytest.raises(NotFound) as of_bob:
+        record(dora, assignment)
+    with pytest.raises(NotFound) as of_nobody:
+        judgment_record(annotator=dora, assignment_id=uuid.uuid4(), choices={"overall": "A"})
+    assert str(of_bob.value) == str(of_nobody.value)
+    assert not Judgment.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "choices", [{"overall": "C"}, {"overall": "a"}, {"overall": ""}, {"humour": "A"}, {}, {"overall": "A", "x": "A"}]
+)
+def test_an_unknown_verdict_or_aspect_is_refused_and_nothing_is_written(
+    bob: Annotator, assignment: Assignment, choices: dict[str, str]
+) -> None:
+    with pytest.raises(InvalidInput):
+        judgment_record(annotator=bob, assignment_id=assignment.public_id, choices=choices)
+    assert not Judgment.objects.exists()
+    assert not Batch.objects.exists()
+    assignment.refresh_from_db()
+    assert assignment.state == Assignment.State.ISSUED
+
+
+def test_an_answer_to_what_was_given_back_is_refused(bob: Annotator, assignment: Assignment) -> None:
+    assignment_skip(annotator=bob, assignment_id=assignment.public_id, reason="cannot_judge")
+    with pytest.raises(Conflict, match="gave this one back"):
+        record(bob, assignment)
+
+
+def test_a_comment_is_kept_apart_from_the_judgment(bob: Annotator, assignment: Assignment) -> None:
+    judgment_record(
+        annotator=bob, assignment_id=assignment.public_id, choices={"overall": "A"}, comment="B repeats itself"
+    )
+    assert Comment.objects.get().text == "B repeats itself"
+    Comment.objects.all().delete()
+    assert Judgment.objects.count() == 1
+
+
+def test_the_judgment_that_fills_a_batch_closes_it_and_asks_for_one_refit(campaign: Campaign, bob: Annotator) -> None:
+    Job.objects.all().delete()
+    judge(campaign, bob, blocks=2)  # six judgments, batches of five
+    states = list(Batch.objects.order_by("number").values_list("number", "state"))
+    assert states == [(1, "closed"), (2, "open")]
+    assert Job.objects.filter(kind="refit", state=Job.State.QUEUED).count() == 1
+
+
+def test_an_old_batch_closes_although_it_is_not_full(campaign: Campaign, bob: Annotator) -> None:
+    judge(campaign, bob)
+    batches_close_aged()
+    assert Batch.objects.get().state == Batch.State.OPEN
+    Batch.objects.update(opened_at=timezone.now() - timedelta(seconds=campaign.batch_age_s + 1))
+    batches_close_aged()
+    assert Batch.objects.get().state == Batch.State.CLOSED
+    assert Job.objects.filter(kind="refit", state=Job.State.QUEUED).count() == 1
+
+
+class TestLate:
+    """An answer after the end of its lease is kept, and counts if nobody has taken its place."""
+
+    @pytest.fixture
+    def expired(self, assignment: Assignment) -> Assignment:
+        Assignment.objects.filter(pk=assignment.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+        assignments_expire()
+        assignment.refresh_from_db()
+        assert assignment.state == Assignment.State.EXPIRED
+        return assignment
+
+    def test_its_place_is_queued_again_with_the_same_candidates(self, expired: Assignment) -> None:
+        again = Assignment.objects.get(place=expired.place, state=Assignment.State.QUEUED)
+        shown = [list(one.candidates.values_list("position", "reply")) for one in (expired, again)]
+        assert shown[0] == shown[1]
+
+    def test_it_counts_while_its_place_waits(self, bob: Annotator, expired: Assignment) -> None:
+        judgment = record(bob, expired)
+        expired.refresh_from_db()
+        assert judgment.late
+        assert expired.state == Assignment.State.ANSWERED
+        others = Assignment.objects.filter(place=expired.place).exclude(pk=expired.pk)
+        assert [other.state for other in others] == [Assignment.State.WITHDRAWN]
+
+    def test_it_is_kept_but_does_not_count_when_somebody_has_taken_the_place(
+        self, campaign: Campaign, bob: Annotator, dora: Annotator, expired: Assignment
+    ) -> None:
+        Assignment.objects.filter(state=Assignment.State.QUEUED).exclude(place=expired.place).update(priority=9999)
+        taken = assignment_claim(campaign=campaign, annotator=dora)
+        assert expired.place_id in {one.place_id for one in taken}
+        judgment = record(bob, expired)
+        expired.refresh_from_db()
+        assert judgment.late
+        assert expired.state == Assignment.State.EXPIRED
+
+    def test_an_expired_assignment_is_not_offered_to_the_same_annotator_again(
+        self, campaign: Campaign, bob: Annotator, expired: Assignment
+    ) -> None:
+        while block := assignment_claim(campaign=campaign, annotator=bob):
+            assert expired.item not in {one.item for one in block}
+            for one in block:
+                record(bob, one)
+
+
+class TestSkip:
+    def test_a_skip_is_not_a_judgment_and_queues_the_place_again(self, bob: Annotator, assignment: Assignment) -> None:
+        assignment_skip(annotator=bob, assignment_id=assignment.public_id, reason="cannot_judge")
+        assert not Judgment.objects.exists()
+        states = set(Assignment.objects.filter(place=assignment.place).values_list("state", flat=True))
+        assert states == {Assignment.State.RETURNED, Assignment.State.QUEUED}
+
+    def test_skipping_again_changes_nothing(self, bob: Annotator, assignment: Assignment) -> None:
+        for _ in range(2):
+            assignment_skip(annotator=bob, assignment_id=assignment.public_id, reason="cannot_judge")
+        assert Assignment.objects.filter(place=assignment.place).count() == 2
+
+    @pytest.mark.parametrize("reason", ["", "   ", "bored", "CANNOT_JUDGE"])
+    def test_a_skip_without_a_usable_reason_is_refused(
+        self, bob: Annotator, assignment: Assignment, reason: str
+    ) -> None:
+        with pytest.raises(InvalidInput):
+            assignment_skip(annotator=bob, assignment_id=assignment.public_id, reason=reason)
+        assignment.refresh_from_db()
+        assert assignment.state == Assignment.State.ISSUED
+
+    def test_what_is_answered_cannot_be_skipped(self, bob: Annotator, assignment: Assignment) -> None:
+        record(bob, assignment)
+        with pytest.raises(Conflict):
+            assignment_skip(annotator=bob, assignment_id=assignment.public_id, reason="other")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_ten_posts_of_one_answer_at_once_are_one_judgment(make_campaign: CampaignMaker) -> None:
+    campaign = make_campaign()
+    bob = annotator_enrol(campaign=campaign)
+    assignment = assignment_claim(campaign=campaign, annotator=bob)[0]
+    created: list[bool] = []
+    together = threading.Barrier(10)
+
+    def post() -> None:
+        together.wait()
+        recorded = judgment_record(annotator=bob, assignment_id=assignment.public_id, choices={"overall": "B"})
+        created.append(recorded.created)
+        connection.close()
+
+    threads = [threading.Thread(target=post) for _ in range(10)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(created) == [False] * 9 + [True]
+    assert Judgment.objects.count() == 1
+    assert Candidate.objects.filter(assignment=assignment).count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_late_answer_and_the_claim_of_its_place_at_once_fill_the_place_once(make_campaign: CampaignMaker) -> None:
+    campaign = make_campaign(chatbots=2, prompts=1)
+    bob, dora = annotator_enrol(campaign=campaign), annotator_enrol(campaign=campaign)
+    late = assignment_claim(campaign=campaign, annotator=bob)[0]
+    Assignment.objects.filter(pk=late.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+    assignments_expire()
+    claimed, failures = threading.Event(), []
+
+    def claim() -> None:
+        with write_transaction():
+            assignment_claim(campaign=Campaign.objects.get(pk=campaign.pk), annotator=dora)
+            claimed.set()
+            time.sleep(0.3)  # the other one looks while this is not committed
+        connection.close()
+
+    def answer() -> None:
+        claimed.wait(5)
+        try:
+            judgment_record(annotator=bob, assignment_id=late.public_id, choices={"overall": "A"})
+        except Exception as error:  # noqa: BLE001  whatever it is, the test is to show it
+            failures.append(error)
+        connection.close()
+
+    threads = [threading.Thread(target=work) for work in (claim, answer)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert Judgment.objects.get().late
+    states = sorted(Assignment.objects.filter(place=late.place).values_list("state", flat=True))
+    assert states == [Assignment.State.EXPIRED, Assignment.State.ISSUED], "the place was taken; the answer is kept"

@@ -1,0 +1,223 @@
+"""The pages as a browser without scripts gets them: words, states, safety headers."""
+
+import re
+from html import unescape
+
+import pytest
+from django.test import Client
+
+from evalsite.accounts.models import User
+from evalsite.adaptive.services import campaign_open
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.services import campaign_stop
+from evalsite.chatbots.models import Reply
+from evalsite.judgments.models import Annotator, Assignment, Judgment, Skip
+from evalsite.judgments.services import assignment_claim
+from evalsite.prompts.models import Prompt
+from tests.evalsite.cast import CampaignMaker, judge, run_jobs
+
+HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\u202e\u200b end"
+
+
+def words(response: object) -> str:
+    """The visible text of a page, in one line."""
+    text = response.content.decode()  # type: ignore[attr-defined]
+    text = re.sub(r"(?s)<(script|style|svg).*?</\1>", " ", text)
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", text)).split())
+
+
+def next_assignment(page: object) -> str:
+    found = re.search(r'name="assignment" value="([0-9a-f-]{36})"', page.content.decode())  # type: ignore[attr-defined]
+    assert found
+    return found.group(1)
+
+
+class TestHome:
+    def test_it_lists_the_public_boards_and_what_can_be_judged(self, campaign: Campaign, stranger: Client) -> None:
+        page = stranger.get("/")
+        assert b"/boards/trial/" in page.content
+        assert b"/judge/trial/" in page.content
+
+    @pytest.mark.parametrize("visibility", ["private", "link"])
+    def test_it_does_not_tell_of_others(self, campaign: Campaign, stranger: Client, visibility: str) -> None:
+        Campaign.objects.update(visibility=visibility)
+        assert b"trial" not in stranger.get("/").content.lower()
+
+
+class TestBoard:
+    def test_before_the_first_snapshot_it_says_that_nothing_is_ranked(
+        self, campaign: Campaign, stranger: Client
+    ) -> None:
+        page = stranger.get("/boards/trial/")
+        assert page.status_code == 200
+        assert "collecting" in words(page)
+
+    def test_it_shows_each_chatbot_with_rank_bounds_interval_and_judgments(
+        self, campaign: Campaign, bob: Annotator, stranger: Client
+    ) -> None:
+        judge(campaign, bob, blocks=2)
+        run_jobs()
+        text = words(stranger.get("/boards/trial/"))
+        for n in range(4):
+            assert f"trial bot {n}" in text
+        assert re.search(r"\d possible: \d–\d", text), "rank with its bounds"
+        assert re.search(r"[+−]?\d\.\d\d to [+−]?\d\.\d\d", text), "interval as text"
+        assert "SE" in text
+        assert "target 0.05" in text
+
+    def test_its_live_part_costs_a_304_until_something_changes(
+        self, campaign: Campaign, bob: Annotator, stranger: Client
+    ) -> None:
+        etag = stranger.get("/boards/trial/live/")["ETag"]
+        same = stranger.get("/boards/trial/live/", headers={"If-None-Match": etag})
+        assert (same.status_code, same.content) == (304, b"")
+        judge(campaign, bob)
+        changed = stranger.get("/boards/trial/live/", headers={"If-None-Match": etag})
+        assert changed.status_code == 200
+        assert "3" in words(changed)
+
+    def test_a_stopped_campaign_says_why(self, campaign: Campaign, stranger: Client) -> None:
+        campaign_stop(campaign=campaign, reason="the budget is spent")
+        assert "the budget is spent" in words(stranger.get("/boards/trial/"))
+
+    def test_a_private_board_is_not_found_and_opens_for_its_owner(
+        self, campaign: Campaign, alice: User, stranger: Client
+    ) -> None:
+        Campaign.objects.update(visibility="private")
+        assert stranger.get("/boards/trial/").status_code == 404
+        stranger.force_login(alice)
+        assert stranger.get("/boards/trial/").status_code == 200
+
+
+class TestJudging:
+    def begin(self, client: Client) -> object:
+        return client.post("/judge/trial/begin/", follow=True)
+
+    def test_looking_at_the_page_takes_no_assignment(self, campaign: Campaign, stranger: Client) -> None:
+        assert stranger.get("/judge/trial/").status_code == 200
+        assert not Assignment.objects.filter(state=Assignment.State.ISSUED).exists()
+        assert not Annotator.objects.exists()
+
+    def test_after_beginning_it_shows_a_prompt_and_two_replies_and_no_name(
+        self, campaign: Campaign, stranger: Client
+    ) -> None:
+        text = words(self.begin(stranger))
+        assert "Question" in text
+        assert "Response A" in text
+        assert "Response B" in text
+        assert "trial bot" not in text
+
+    @pytest.mark.parametrize("choice", ["A", "tie", "B", "both_bad"])
+    def test_each_button_records_its_verdict_and_moves_on(
+        self, campaign: Campaign, stranger: Client, choice: str
+    ) -> None:
+        first = next_assignment(self.begin(stranger))
+        page = stranger.post(
+            "/judge/trial/answer/", {"assignment": first, "choice": choice, "client_ms": "1200"}, follow=True
+        )
+        assert next_assignment(page) != first
+        judgment = Judgment.objects.get()
+        assert judgment.client_ms == 1200
+        expected = {"A": 0, "B": 1}.get(choice)
+        answer = judgment.answers.get()
+        assert (answer.candidate and answer.candidate.position) == expected
+
+    def test_a_double_click_is_one_judgment(self, campaign: Campaign, stranger: Client) -> None:
+        first = next_assignment(self.begin(stranger))
+        for _ in range(2):
+            stranger.post("/judge/trial/answer/", {"assignment": first, "choice": "A"})
+        assert Judgment.objects.count() == 1
+
+    def test_a_skip_keeps_its_reason(self, campaign: Campaign, stranger: Client) -> None:
+        first = next_assignment(self.begin(stranger))
+        stranger.post("/judge/trial/skip/", {"assignment": first, "reason": "other", "note": "in French"})
+        skip = Skip.objects.get()
+        assert (skip.reason, skip.note.text) == ("other", "in French")
+        assert not Judgment.objects.exists()
+
+    @pytest.mark.parametrize("form", [{}, {"assignment": "x"}, {"assignment": "0" * 8, "choice": "A"}, {"choice": "A"}])
+    def test_a_form_that_was_tampered_with_is_a_designed_error(
+        self, campaign: Campaign, stranger: Client, form: dict[str, str]
+    ) -> None:
+        self.begin(stranger)
+        response = stranger.post("/judge/trial/answer/", form)
+        assert response.status_code == 400
+        assert "Reload the page" in words(response)
+
+    def test_the_assignment_of_somebody_else_is_refused(
+        self, campaign: Campaign, bob: Annotator, stranger: Client
+    ) -> None:
+        of_bob = assignment_claim(campaign=campaign, annotator=bob)[0]
+        self.begin(stranger)
+        form = {"assignment": str(of_bob.public_id), "choice": "A"}
+        assert stranger.post("/judge/trial/answer/", form).status_code == 404
+        assert not Judgment.objects.exists()
+
+    def test_a_post_without_a_csrf_token_is_refused(self, campaign: Campaign) -> None:
+        strict = Client(enforce_csrf_checks=True)
+        assert strict.post("/judge/trial/begin/").status_code == 403
+        assert not Annotator.objects.exists()
+
+    def test_who_waits_gets_the_next_item_as_soon_as_there_is_one(self, campaign: Campaign, stranger: Client) -> None:
+        queued = Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED)
+        queued.update(state=Assignment.State.WITHDRAWN)
+        assert "Nothing to judge right now" in words(self.begin(stranger))
+        run_jobs()
+        assert "Response A" in words(self.begin(stranger))
+
+    def test_get_never_answers_or_skips(self, campaign: Campaign, stranger: Client) -> None:
+        for path in ("begin", "answer", "skip"):
+            assert stranger.get(f"/judge/trial/{path}/").status_code == 405
+
+    @pytest.mark.parametrize(
+        ("state", "said"), [("stopped", "enough"), ("paused", "is paused"), ("running", "Nothing to judge right now")]
+    )
+    def test_every_state_without_work_has_its_words(
+        self, campaign: Campaign, stranger: Client, state: str, said: str
+    ) -> None:
+        Assignment.objects.update(state=Assignment.State.WITHDRAWN)
+        self.begin(stranger)
+        if state == "stopped":
+            campaign_stop(campaign=campaign, reason="enough")
+        Campaign.objects.update(state=state)
+        assert said in words(stranger.get("/judge/trial/"))
+
+
+class TestSafety:
+    def test_text_of_chatbots_and_owners_is_shown_and_never_run(
+        self, make_campaign: CampaignMaker, stranger: Client
+    ) -> None:
+        campaign = make_campaign(start=False, chatbots=2, prompts=1)
+        Campaign.objects.update(name=HOSTILE, description=HOSTILE)
+        prompt = Prompt.objects.create(
+            prompt_set=campaign.prompt_set, key="h", turns=[{"speaker": "user", "text": HOSTILE}], origin="authored"
+        )
+        for number, entrant in enumerate(campaign.entrants.all()):
+            Reply.objects.create(
+                version=entrant.version, prompt=prompt, text=f"{number}{HOSTILE}", sha256=f"{number}", origin="file"
+            )
+        campaign.refresh_from_db()
+        campaign_open(campaign=campaign)
+        run_jobs()
+        page = stranger.post("/judge/trial/begin/", follow=True)
+        for response in (page, stranger.get("/boards/trial/"), stranger.get("/")):
+            body = response.content.decode()
+            assert "<script>alert" not in body
+            assert "<img src=x" not in body
+        assert "alert(1)" in words(page)
+
+    @pytest.mark.parametrize("path", ["/", "/boards/trial/", "/judge/trial/", "/boards/none/", "/admin/login/"])
+    def test_every_page_carries_the_strict_policy(self, campaign: Campaign, stranger: Client, path: str) -> None:
+        policy = stranger.get(path)["Content-Security-Policy"]
+        assert "default-src 'none'" in policy
+        assert "script-src 'self'" in policy
+        assert "unsafe" not in policy
+
+    def test_an_unknown_page_is_a_designed_404(self, db: None, stranger: Client) -> None:
+        assert stranger.get("/nowhere/").status_code == 404
+
+
+class TestHealth:
+    def test_it_lives_and_is_ready(self, db: None, stranger: Client) -> None:
+        assert stranger.get("/livez").json() == {"live": True}
+        assert stranger.get("/readyz").json() == {"ready": True}
