@@ -1,0 +1,197 @@
+/* Judging by keyboard, one answer per item, and the time it took. Without this file the page still works by its buttons. */
+"use strict";
+
+(() => {
+  const SHOW_CHOICE_MS = 260; // how long the chosen answer stays in sight, at least
+  const SETTLE_MS = 300; // a second press meant for the last item must not judge this one
+  const SLOW_MS = 700;
+  const ARROWS = { ArrowLeft: "A", ArrowRight: "B", ArrowDown: "tie", ArrowUp: "both_bad" };
+  const LETTERS = { a: "A", b: "B", t: "tie", n: "both_bad" };
+
+  const stage = () => document.getElementById("stage");
+  const answer = () => document.getElementById("answer");
+  const skip = () => document.getElementById("skip");
+  const keys = () => document.getElementById("keys");
+  const choices = () => [...document.querySelectorAll("#answer button[name=choice]")];
+
+  let shownAt = performance.now();
+  let sentAt = null;
+  let slowTimer = 0;
+  let stateBefore = null;
+
+  // What is on the stage ---------------------------------------------------------------------------------
+
+  const markOverflow = (box) => {
+    const overflows = box.scrollHeight > box.clientHeight + 1;
+    const atEnd = box.scrollTop + box.clientHeight >= box.scrollHeight - 4;
+    box.toggleAttribute("data-more", overflows && !atEnd);
+    if (!overflows) {
+      for (const name of ["tabindex", "role"]) box.removeAttribute(name);
+      return;
+    }
+    box.setAttribute("tabindex", "0");
+    box.setAttribute("role", "region");
+    if (box.dataset.region) box.setAttribute("aria-label", box.dataset.region);
+  };
+
+  const markAllOverflows = () => document.querySelectorAll(".scrolls").forEach(markOverflow);
+
+  const showItem = () => {
+    shownAt = performance.now();
+    sentAt = null;
+    clearTimeout(slowTimer);
+    document.body.classList.remove("slow");
+    markAllOverflows();
+    const prompt = document.querySelector(".prompt");
+    if (prompt) prompt.scrollTop = prompt.scrollHeight; // the last turn is the one replied to
+  };
+
+  const setDisabled = (buttons, disabled) => {
+    for (const button of buttons) button.disabled = disabled;
+  };
+
+  const settle = () => {
+    const buttons = choices();
+    setDisabled(buttons, true);
+    setTimeout(() => setDisabled(buttons, false), SETTLE_MS);
+  };
+
+  // Sending ----------------------------------------------------------------------------------------------
+
+  const complain = (kind) => {
+    const box = document.getElementById("trouble");
+    box.hidden = !kind;
+    box.textContent = kind ? box.dataset[kind] : "";
+  };
+
+  const markChoice = (button) => {
+    answer().classList.add("chosen");
+    button.dataset.chosen = "";
+    const buttons = choices();
+    setTimeout(() => setDisabled(sentAt === null ? [] : buttons, true)); // later: the form is being read now
+    const card = document.querySelector(`.card[data-side="${CSS.escape(button.value)}"]`);
+    if (card) card.dataset.chosen = "";
+  };
+
+  const takeBack = () => {
+    sentAt = null;
+    clearTimeout(slowTimer);
+    document.body.classList.remove("slow");
+    answer()?.classList.remove("chosen");
+    setDisabled(choices(), false);
+    answer()?.querySelector("button[data-chosen]")?.focus();
+    for (const marked of document.querySelectorAll("[data-chosen]")) delete marked.dataset.chosen;
+  };
+
+  const onSubmit = (event) => {
+    if (!stage()?.contains(event.target) || stage().dataset.state !== "item") return;
+    if (sentAt !== null) {
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      return;
+    }
+    sentAt = performance.now();
+    slowTimer = setTimeout(() => document.body.classList.add("slow"), SLOW_MS);
+    complain(null);
+    if (event.target !== answer()) return;
+    answer().elements.client_ms.value = Math.round(sentAt - shownAt);
+    if (event.submitter) markChoice(event.submitter);
+  };
+
+  // Capture: before htmx sees the event, so that a second press is stopped and client_ms is in the form.
+  document.addEventListener("submit", onSubmit, true);
+
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    if (event.detail.target?.id !== "stage") return;
+    stateBefore = stage().dataset.state;
+    if (sentAt === null || !answer()?.classList.contains("chosen")) return;
+    const rest = Math.max(0, SHOW_CHOICE_MS - (performance.now() - sentAt));
+    event.detail.swapOverride = `outerHTML swap:${Math.round(rest)}ms`;
+  });
+
+  document.addEventListener("htmx:afterSwap", () => {
+    if (!stage()) return;
+    const state = stage().dataset.state;
+    if (state !== "item" && state === stateBefore) return; // still waiting: say nothing, move nothing
+    showItem();
+    if (stateBefore === "item" && state === "item") settle();
+    scrollTo(0, 0);
+    document.getElementById("stage-heading")?.focus({ preventScroll: true });
+  });
+
+  document.addEventListener("htmx:sendError", () => {
+    if (sentAt === null) return;
+    takeBack();
+    complain("unreachable");
+  });
+
+  document.addEventListener("htmx:responseError", () => {
+    if (sentAt === null) return;
+    takeBack();
+    complain("refused");
+  });
+
+  // Keys -------------------------------------------------------------------------------------------------
+
+  const isTyping = (element) => element?.closest("input, select, textarea, [contenteditable]") !== null;
+
+  const arrowsScroll = (key) => {
+    const box = document.activeElement?.closest(".scrolls[tabindex]");
+    const page = document.documentElement;
+    const vertical = key === "ArrowUp" || key === "ArrowDown";
+    return Boolean(box) || (vertical && page.scrollHeight > page.clientHeight + 1);
+  };
+
+  const choiceFor = (key) => {
+    if (key in ARROWS) return arrowsScroll(key) ? null : ARROWS[key];
+    return LETTERS[key.toLowerCase()] ?? null;
+  };
+
+  const openSkip = () => {
+    if (!skip()) return;
+    skip().open = true;
+    skip().querySelector("input[type=radio]").focus();
+  };
+
+  const onKey = (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.isComposing) return;
+    if (event.key === "Escape" && skip()?.open) {
+      skip().open = false;
+      skip().querySelector("summary").focus();
+      return;
+    }
+    if (isTyping(document.activeElement) || keys().open) return;
+    if (event.key === "?") {
+      keys().showModal();
+    } else if (event.key.toLowerCase() === "s") {
+      openSkip();
+    } else {
+      const value = skip()?.open ? null : choiceFor(event.key);
+      const button = value && choices().find((candidate) => candidate.value === value);
+      if (!button) return;
+      button.click();
+    }
+    event.preventDefault();
+  };
+
+  document.addEventListener("keydown", onKey);
+
+  // Start ------------------------------------------------------------------------------------------------
+
+  document.addEventListener("scroll", (event) => {
+    if (event.target.classList?.contains("scrolls")) markOverflow(event.target);
+  }, { capture: true, passive: true });
+
+  addEventListener("resize", markAllOverflows, { passive: true });
+  addEventListener("pageshow", (event) => {
+    if (event.persisted) takeBack(); // back from the browser's memory: the buttons must work again
+  });
+
+  document.addEventListener("DOMContentLoaded", () => {
+    for (const button of document.querySelectorAll("[data-opens-keys]")) {
+      button.hidden = false;
+      button.addEventListener("click", () => keys().showModal());
+    }
+    showItem();
+  });
+})();

@@ -1,0 +1,75 @@
+"""A real browser before a real server: Debian's Chromium, driven by Playwright."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.environment import CHROMIUM
+from tests.processes import end, free_port, start_manage, wait_for
+
+# --no-sandbox: tests may run as root; the rest keeps Chromium from calling home.
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The demonstration campaign, served, with nobody judging but the test."""
+    data: Path = tmp_path_factory.mktemp("site")
+    port = free_port()
+    process = start_manage(data, "demo", "--port", str(port), "--annotators", "0")
+    url = f"http://127.0.0.1:{port}"
+    wait_for(lambda: httpx2.get(f"{url}/readyz", trust_env=False).is_success, within_s=60, what="the server")
+    yield url
+    end(process)
+
+
+class Watched:
+    """A page with everything that went wrong on it: console errors, failed scripts, requests to other hosts."""
+
+    def __init__(self, page: Page, site: str) -> None:
+        self.page, self.site = page, site
+        self.troubles: list[str] = []
+        page.on("console", lambda message: self._note(message.type == "error", message.text))
+        page.on("pageerror", lambda error: self._note(True, str(error)))
+        page.on("request", lambda request: self._note(not request.url.startswith((site, "data:")), request.url))
+
+    def _note(self, wrong: bool, what: str) -> None:
+        if wrong:
+            self.troubles.append(what)
+
+    def open(self, path: str) -> None:
+        self.page.goto(self.site + path)
+
+
+@pytest.fixture(params=[(1280, 900), (375, 800)], ids=["desktop", "phone"])
+def visitor(browser: Browser, site: str, request: pytest.FixtureRequest) -> Iterator[Watched]:
+    width, height = request.param
+    context = browser.new_context(viewport={"width": width, "height": height}, base_url=site)
+    watched = Watched(context.new_page(), site)
+    yield watched
+    context.close()
+    assert watched.troubles == []
+
+
+def sideways(page: Page) -> int:
+    """By how many pixels the page is wider than the window."""
+    return int(page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))

@@ -1,0 +1,87 @@
+"""In a real browser: judge, and the leaderboard's count goes up under the reader's eyes."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Watched, sideways
+
+pytestmark = pytest.mark.browser
+
+BOARD, JUDGE = "/boards/demonstration/", "/judge/demonstration/"
+
+
+def count(page: Page) -> int:
+    return int(page.locator("#judgment-count").inner_text().replace(",", ""))
+
+
+def begin(visitor: Watched) -> None:
+    visitor.open(JUDGE)
+    visitor.page.get_by_role("button", name="Start judging").click()
+    expect(visitor.page.locator("#stage[data-state=item]")).to_be_visible()
+
+
+def test_judging_one_assignment_raises_the_count_on_an_open_leaderboard(visitor: Watched) -> None:
+    visitor.open(BOARD)
+    before = count(visitor.page)
+    reader = visitor.page
+    judge = reader.context.new_page()
+    watched = Watched(judge, visitor.site)
+    begin(watched)
+    judge.locator("button[value=A]").click()
+    expect(judge.locator("#stage-heading")).to_contain_text("2 of")
+    expect(reader.locator("#judgment-count")).to_have_text(str(before + 1), timeout=10_000)
+    assert watched.troubles == []
+
+
+def test_a_block_is_judged_by_keyboard_alone(visitor: Watched) -> None:
+    begin(visitor)
+    page = visitor.page
+    for number, key in enumerate(["a", "b", "t", "n", "ArrowRight"], start=1):
+        expect(page.locator("#stage-heading")).to_contain_text(re.compile(rf"\b{number} of 5"))
+        expect(page.locator("button[value=A]")).to_be_enabled()
+        page.keyboard.press(key)
+    expect(page.locator("#stage-heading")).to_contain_text(re.compile(r"\b1 of 5"), timeout=10_000)
+    visitor.open(BOARD)
+    assert count(page) >= 5
+
+
+def test_a_skip_moves_on_and_is_not_a_judgment(visitor: Watched) -> None:
+    visitor.open(BOARD)
+    before = count(visitor.page)
+    begin(visitor)
+    shown = visitor.page.locator("input[name=assignment]").first.input_value()
+    visitor.page.keyboard.press("s")
+    visitor.page.get_by_label("A reply is missing or broken").check()
+    visitor.page.get_by_role("button", name="Skip", exact=True).click()
+    expect(visitor.page.locator("input[name=assignment]").first).not_to_have_value(shown)
+    visitor.open(BOARD)
+    assert count(visitor.page) == before
+
+
+def test_a_reload_in_the_middle_shows_the_same_item(visitor: Watched) -> None:
+    begin(visitor)
+    shown = visitor.page.locator("input[name=assignment]").first.input_value()
+    visitor.page.reload()
+    assert visitor.page.locator("input[name=assignment]").first.input_value() == shown
+
+
+@pytest.mark.parametrize("path", ["/", BOARD, JUDGE, "/nowhere/"])
+def test_no_page_is_wider_than_the_window(visitor: Watched, path: str) -> None:
+    visitor.page.goto(visitor.site + path)
+    assert sideways(visitor.page) <= 0
+    visitor.troubles[:] = [one for one in visitor.troubles if "404" not in one]  # the browser logs the 404 itself
+
+
+def test_it_works_without_scripts(visitor: Watched) -> None:
+    browser = visitor.page.context.browser
+    assert browser is not None
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(visitor.site + JUDGE)
+    page.get_by_role("button", name="Start judging").click()
+    first = page.locator("input[name=assignment]").first.input_value()
+    page.locator("button[value=tie]").click()
+    assert page.locator("input[name=assignment]").first.input_value() != first
+    context.close()
