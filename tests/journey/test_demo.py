@@ -1,0 +1,104 @@
+"""`manage.py demo`, as a visitor meets it: it starts, judges itself, can be stopped, killed and started again."""
+
+import os
+import signal
+import time
+
+import httpx2
+import pytest
+
+from evalsite.demo.truth import Truth, load_prompts
+from tests.processes import Start, alive, children_of, end, free_port, wait_for
+
+
+def board(url: str) -> dict:
+    answer: dict = httpx2.get(f"{url}/api/v1/boards/demonstration", trust_env=False, timeout=5).json()
+    return answer
+
+
+def test_the_demonstration_judges_itself_until_its_rule_and_ends_with_the_true_order(manage: Start) -> None:
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    process = manage("demo", "--port", str(port), "--speed", "8", "--annotators", "16")
+    wait_for(lambda: board(url)["judgments"] > 0, within_s=40, what="the first judgment")
+    final = wait_for(lambda: (b := board(url))["state"] == "stopped" and b, within_s=240, what="the stopping rule")
+    assert final["decision"]["stop"]
+    assert max(row["se"] for row in final["chatbots"]) <= final["decision"]["evidence"]["target"]
+    assert tau_with_the_truth(final) >= 0.8
+    assert wrong_by_more_than_two_se(final) == []
+    status, output = end(process)
+    assert status == 0, output
+    assert f"{url}/boards/demonstration/" in output
+    assert "Admin" in output
+    assert "Traceback" not in output
+
+
+def tau_with_the_truth(final: dict) -> float:
+    """Kendall's tau between the ranking and the simulated qualities."""
+    order = quality_in_order(final)
+    pairs = [(i, j) for i in range(len(order)) for j in range(i + 1, len(order))]
+    return sum(1 if order[i] > order[j] else -1 for i, j in pairs) / len(pairs)
+
+
+def wrong_by_more_than_two_se(final: dict) -> list[tuple[str, str]]:
+    """Pairs in the wrong order whose abilities the board puts more than two standard errors apart."""
+    rows, order = final["chatbots"], quality_in_order(final)
+    wrong = []
+    for i, upper in enumerate(rows):
+        for j in range(i + 1, len(rows)):
+            apart = upper["ability"] - rows[j]["ability"]
+            if order[i] < order[j] and apart > 2 * (upper["se"] ** 2 + rows[j]["se"] ** 2) ** 0.5:
+                wrong.append((upper["name"], rows[j]["name"]))
+    return wrong
+
+
+def quality_in_order(final: dict) -> list[float]:
+    truth = Truth.of(load_prompts())
+    return [truth.quality[row["name"].lower()] for row in final["chatbots"]]
+
+
+def test_ctrl_c_ends_every_process_and_the_next_start_goes_on(manage: Start) -> None:
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    process = manage("demo", "--port", str(port))
+    wait_for(lambda: board(url)["judgments"] >= 10, within_s=40, what="ten judgments")
+    children = children_of(process.pid)
+    assert len(children) >= 3, "web, worker and annotators"
+    status, output = end(process)
+    assert status == 0, output
+    assert not [pid for pid in children if alive(pid)]
+
+    again = manage("demo", "--port", str(port))
+    kept = wait_for(lambda: board(url)["judgments"], within_s=20, what="the second start")
+    assert kept >= 10
+    end(again)
+
+
+@pytest.mark.parametrize("victim", ["supervisor", "web", "worker"])
+def test_kill_9_loses_no_acknowledged_judgment_and_the_loop_goes_on(manage: Start, victim: str) -> None:
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    process = manage("demo", "--port", str(port), "--speed", "4")
+    wait_for(lambda: board(url)["judgments"] >= 80, within_s=60, what="eighty judgments")
+    pids = {"supervisor": [process.pid]}
+    for pid in children_of(process.pid):
+        words = open(f"/proc/{pid}/cmdline").read().split("\0")  # noqa: SIM115, PTH123
+        for name in ("web", "worker"):
+            if name in words[2:3]:
+                pids.setdefault(name, []).append(pid)
+    acknowledged = board(url)["judgments"]
+    everybody = [process.pid, *children_of(process.pid)]
+    for pid in pids[victim]:
+        os.kill(pid, signal.SIGKILL)
+    if victim == "supervisor":
+        process.communicate()
+        wait_for(lambda: not [pid for pid in everybody if alive(pid)], within_s=20, what="the end of the orphans")
+        process = manage("demo", "--port", str(port), "--speed", "4")
+    time.sleep(1)
+    after = wait_for(
+        lambda: (b := board(url))["snapshot"] and b["snapshot"]["judgments"] > acknowledged and b,
+        within_s=90,
+        what="a ranking of what had been acknowledged, and more",
+    )
+    assert after["judgments"] >= after["snapshot"]["judgments"]
+    end(process)

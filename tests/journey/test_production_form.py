@@ -1,0 +1,113 @@
+"""The production form with real parts: PostgreSQL, Redis, a web server, a Celery worker and beat."""
+
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import httpx2
+import psycopg
+import pytest
+import redis
+
+from tests.environment import DATABASE_URL, REDIS_PREFIX, REDIS_URL
+from tests.processes import ROOT, forget_redis_keys, free_port, wait_for
+
+pytestmark = [pytest.mark.postgresql, pytest.mark.redis]
+
+
+@pytest.fixture
+def database() -> Iterator[str]:
+    """The address of an empty database, dropped after the test."""
+    name = f"touchstone_journey_{uuid.uuid4().hex[:8]}"
+    with psycopg.connect(DATABASE_URL, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"')
+        yield urlunsplit(urlsplit(DATABASE_URL)._replace(path=f"/{name}"))
+        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+class Site:
+    """The processes of a production site; each is ended by its own id."""
+
+    def __init__(self, database: str, folder: Path) -> None:
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.environment = {
+            "PATH": os.environ["PATH"],
+            "DJANGO_SETTINGS_MODULE": "evalsite.settings",
+            "DATABASE_URL": database,
+            "REDIS_URL": REDIS_URL,
+            "TOUCHSTONE_REDIS_PREFIX": f"{REDIS_PREFIX}-journey",
+            "SECRET_KEY": "journey-only-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEF",
+            "ALLOWED_HOSTS": "127.0.0.1",
+            "TOUCHSTONE_HTTPS": "no",
+            "TOUCHSTONE_DATA_DIR": str(folder),
+            "STATIC_ROOT": str(folder / "static"),
+        }
+        self.logs = folder
+        self.started: list[subprocess.Popen[bytes]] = []
+
+    def run(self, *arguments: str) -> None:
+        subprocess.run([sys.executable, "manage.py", *arguments], cwd=ROOT, env=self.environment, check=True)
+
+    def start(self, name: str, *command: str) -> None:
+        with (self.logs / f"{name}.log").open("wb") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-m", *command], cwd=ROOT, env=self.environment, stdout=log, stderr=log
+            )
+        self.started.append(process)
+
+    def end(self) -> None:
+        for process in reversed(self.started):
+            process.terminate()
+        for process in self.started:
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        for log in sorted(self.logs.glob("*.log")):  # shown where the test failed
+            print(f"--- {log.name}", *log.read_text(errors="replace").splitlines()[-15:], sep="\n")
+
+
+@pytest.fixture
+def site(database: str, tmp_path: Path) -> Iterator[Site]:
+    with_redis = Site(database, tmp_path)
+    yield with_redis
+    with_redis.end()
+    forget_redis_keys(REDIS_URL, f"{REDIS_PREFIX}-journey")
+
+
+def test_judgments_over_http_become_a_board_by_celery(site: Site) -> None:
+    site.run("migrate", "--verbosity=0")
+    site.run("collectstatic", "--noinput", "--verbosity=0")
+    site.run("load_demonstration")
+    with redis.Redis.from_url(REDIS_URL) as broker:
+        assert broker.llen(f"{REDIS_PREFIX}-journey:touchstone") > 0, "a command wakes the workers by the site's broker"
+    site.start(
+        "web", "granian", "--interface", "wsgi", "--port", str(site.port), "--blocking-threads", "4",
+        "evalsite.wsgi:application",
+    )  # fmt: skip
+    site.start("worker", "celery", "-A", "evalsite", "worker", "--concurrency", "1", "--loglevel", "INFO")
+    site.start("beat", "celery", "-A", "evalsite", "beat", "--schedule", str(site.logs / "beat"))
+    get = httpx2.Client(base_url=site.url, trust_env=False, timeout=5)
+    wait_for(lambda: get.get("/readyz").is_success, within_s=90, what="the web process")
+    site.start("annotators", "manage", "simulate_annotators", "--url", site.url, "--speed", "6")
+
+    board = "/api/v1/boards/demonstration"
+    second = wait_for(
+        lambda: (b := get.get(board).json())["snapshot"] and b["snapshot"]["number"] >= 2 and b,
+        within_s=240,
+        what="the second snapshot",
+    )
+    assert second["snapshot"]["judgments"] >= 100
+    assert len(second["chatbots"]) == 8
+    page = get.get("/boards/demonstration/")
+    assert "Concierge" in page.text
+    style = next(line for line in page.text.splitlines() if "design." in line and ".css" in line)
+    address = style.split('href="')[1].split('"')[0]
+    assert get.get(address).headers["Cache-Control"].endswith("immutable"), "static files carry their hash"
+    assert "Traceback" not in (site.logs / "worker.log").read_text()
