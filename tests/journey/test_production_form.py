@@ -70,7 +70,8 @@ class Site:
                 process.kill()
                 process.wait()
         for log in sorted(self.logs.glob("*.log")):  # shown where the test failed
-            print(f"--- {log.name}", *log.read_text(errors="replace").splitlines()[-15:], sep="\n")
+            lines = log.read_text(errors="replace").splitlines()[-15:]
+            sys.stdout.write("\n".join([f"--- {log.name}", *lines, ""]))
 
 
 @pytest.fixture
