@@ -102,13 +102,13 @@ class Records:
 
     def _from_lines(self) -> Iterator[Record]:
         lines = _Lines(self._source)
-        self.row = 1
+        self.row = self.line = 1  # of what is read next: a line that cannot be read is at fault itself
         for text in lines:
-            self.line = lines.number
             if text.strip():
                 yield Record(self.row, self.line, self._learn_keys(_json_line(text)))
                 self.row += 1
             lines.begin_record()
+            self.line = lines.number + 1
 
     def _from_array(self) -> Iterator[Record]:
         self.row = 1

@@ -133,6 +133,13 @@ def test_a_file_that_was_compressed_twice_is_named(write: Write) -> None:
     assert "compressed twice" in str(refusal(write(gzip.compress(NATIVE.encode()), zipped=True)))
 
 
+@pytest.mark.parametrize("fault", [b"\xe9", b"\0", b"{", b"x" * 1_000_001])
+def test_a_bad_line_of_json_is_named_itself_and_not_the_one_before(write: Write, fault: bytes) -> None:
+    vote = b'{"model_a":"x","model_b":"y","winner":"tie"}\n'
+    error = refusal(write(vote + b"\n" + vote + fault + b"\n"))
+    assert (error.row, error.line) == (3, 4)
+
+
 def test_bytes_that_are_not_utf8_are_refused_with_their_line(write: Write) -> None:
     error = refusal(write(NATIVE.encode() + b"x,y,p,a,1\n\xe9,y,p,a,1\n"))
     assert (error.code, error.row, error.line) == ("bad_encoding", 2, 3)
