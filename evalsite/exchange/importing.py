@@ -91,7 +91,7 @@ def votes_import(
         if len(value) > 200 or "\0" in value:
             raise InvalidInput(f"The name given as --{field} cannot be stored (200 characters at most).", field=field)
     votes = read_votes(path, where=where)  # every row is checked before the first one is written
-    _check_lengths(votes.rows())
+    _check_lengths(votes.rows(), path)
     sha256 = _sha256(votes.rows())
     with write_transaction():
         campaign = Campaign.objects.filter(slug=slug).first()
@@ -128,13 +128,14 @@ def _sha256(votes: Iterable[Vote]) -> str:
     return hashes.hexdigest()
 
 
-def _check_lengths(votes: Iterable[Vote]) -> None:
+def _check_lengths(votes: Iterable[Vote], path: Path) -> None:
     for vote in votes:
         for column, longest in LONGEST.items():
             value = getattr(vote, column)
             if value is not None and len(value) > longest:
                 raise InvalidInput(
-                    f"Row {vote.row:,}, column {column}: {len(value):,} characters; at most {longest} can be stored.",
+                    f"{path}, row {vote.row:,}, column {column}: {len(value):,} characters; "
+                    f"at most {longest} can be stored.",
                     hint="Shorten it in the file.",
                     field=column,
                 )

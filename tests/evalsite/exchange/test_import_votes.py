@@ -148,6 +148,15 @@ def test_a_fault_in_the_last_row_leaves_nothing_behind(tmp_path: Path, row: list
     assert counts() == [0] * 7
 
 
+def test_a_text_too_long_to_store_is_refused_with_its_file_row_and_column(tmp_path: Path) -> None:
+    rows = [["ant", "bee", "1", "talk"], ["ant", "bee", "0", "t" * 101]]
+    path = write(tmp_path / "zoo.csv", rows, ["system_a", "system_b", "outcome", "category"])
+    with pytest.raises(CommandError, match=f"{path}, row 2, column category") as refused:
+        import_votes(path)
+    assert refused.value.returncode == 2
+    assert counts() == [0] * 7
+
+
 def test_a_name_that_belongs_to_another_campaign_is_refused(votes: Path, tmp_path: Path) -> None:
     import_votes(votes)
     other = write(tmp_path / "other.csv", VOTES[:3])
