@@ -177,6 +177,16 @@ def test_both_bad_stays_both_bad_and_counts_as_a_tie(tmp_path: Path) -> None:
     assert sorted(vote.outcome for vote in fit_input(board).votes) == [-1, 0, 0]
 
 
+@pytest.mark.parametrize(("other", "warned"), [("dog", True), ("ant", False)])
+def test_separate_parts_are_imported_with_a_warning(
+    tmp_path: Path, other: str, warned: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [["ant", "bee", "1"], [other, "cow", "-1"]]
+    import_votes(write(tmp_path / "zoo.csv", rows, ["system_a", "system_b", "outcome"]))
+    assert ("fall into 2 separate parts" in capsys.readouterr().err) == warned
+    assert Judgment.objects.count() == 2
+
+
 def test_an_imported_campaign_asks_nobody(votes: Path) -> None:
     import_votes(votes)
     campaign = Campaign.objects.get()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from evalsite.adaptive.selectors import snapshot_current
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import refit_key
 from evalsite.core import jobs
@@ -64,8 +66,19 @@ class Command(BaseCommand):
             jobs.job_run_now(key=refit_key(campaign), owner=owner())
 
     def _tell(self, imported: Imported) -> None:
-        for warning in imported.warnings:
+        for warning in (*imported.warnings, *_parts(imported)):
             self.stderr.write(f"Warning: {warning}", self.style.WARNING)
         what = "Imported" if imported.created else "Already there, unchanged:"
         self.stdout.write(f"{what} {imported.votes:,} votes.")
         self.stdout.write(f"Leaderboard: /boards/{imported.board.public_id}/")
+
+
+def _parts(imported: Imported) -> Iterator[str]:
+    """A warning where the board's chatbots were not all compared, not even through others."""
+    snapshot = snapshot_current(imported.board)
+    parts = max((row["group"] for row in snapshot.rows), default=0) if snapshot else 0
+    if parts > 1:
+        yield (
+            f"The comparisons fall into {parts:,} separate parts, which are ranked separately "
+            "and cannot be compared with each other."
+        )
