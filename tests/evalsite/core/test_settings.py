@@ -1,6 +1,7 @@
 """Configuration fails loudly: half a production form, a missing or simple key, a word that is neither yes nor no."""
 
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -111,3 +112,10 @@ def test_what_the_database_address_asks_for_is_kept(tmp_path: Path) -> None:
     )
     assert "'sslmode': 'verify-full'" in result.stdout
     assert "statement_timeout" in result.stdout
+
+
+def test_no_key_that_everybody_can_read_stands_in_the_image_or_the_guides() -> None:
+    files = [file for folder in ("docker", "docs") for file in (ROOT / folder).rglob("*") if file.is_file()]
+    texts = {file: file.read_text(errors="replace") for file in files}
+    assert any("SECRET_KEY" in text for text in texts.values())
+    assert [file for file, text in texts.items() if re.search(r"SECRET_KEY\W{1,4}[\w-]{20,}", text)] == []
