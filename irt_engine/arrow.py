@@ -1,31 +1,27 @@
-"""Newton steps on an arrow-shaped Hessian: prompts are independent of each other given the shaft.
+"""The arrow: prompts are independent of each other given the shaft, so a fit eliminates them one by one.
 
-Notation: z (S,) is the shaft: K abilities, one side effect if there is one, G common log gaps. phi (J, P) are the
-prompts' own parameters. theta_i = sum_k coef[i, k] z[col[i, k]] for cell i. With A the shaft's block of the negative
-Hessian, D_j a prompt's and C_j (P, S) the cross block, the Schur complement
+Notation: z (S,) is the shaft: abilities, pair effects, a side effect if there is one, G common log gaps; phi (J, P)
+the prompts' own parameters, one row a slot. theta_i = sum_k coef[i, k] z[col[i, k]] for cell i. With A the shaft's
+block of the precision, D_j a slot's and C_j (P, S) the cross block, the Schur complement
 
-    H = A - sum_j C_j^T D_j^-1 C_j
+    H = A - sum_j C_j' D_j^-1 C_j
 
-costs O(cells + J P S^2), and H^-1 is the marginal covariance of z under the Gaussian at the mode.
-Work goes through the prompts in chunks, so that memory stays near O(cells + J P^2) + one chunk.
+costs O(cells + J P S^2), and H^-1 is the marginal covariance of z under the Gaussian with that precision.
+Work goes through the slots in chunks, so that memory stays near O(cells + J P^2) + one chunk.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
-from .arrays import BoolArray, FloatArray, IntArray
-from .prompts import CellTerms, PromptModel
+from .arrays import FloatArray, IntArray
+from .compiled import compiled
+from .prompts import PromptModel
 
-_CHUNK_CELLS = 1 << 15  # keeps the (cells, 6, P) temporaries of one chunk within a few megabytes
 _CHUNK_DENSE = 1 << 22  # numbers in one chunk's dense cross blocks
-_LEAST_CURVATURE = 0.05  # of the prior's: a prompt whose posterior is flatter somewhere is not near its mode
-
-Edges = Literal["none", "safe", "exact"]  # how much of the edges' own curvature goes into an observed information
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,283 +37,191 @@ class Point:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problem:
-    """What is being fitted: cells sorted by slot, their design on the shaft, and the normal priors."""
+    """What is being fitted: cells sorted by slot, and their design on the shaft."""
 
     prompts: PromptModel
-    slot: IntArray  # (n,) sorted
-    slots: int
-    category: IntArray  # (n,)
+    starts: IntArray  # (J + 1,) where each slot's cells begin
+    counts: FloatArray  # (n, 1) category of a net rating, or (n, 3) votes A better, tie, B better
     weight: FloatArray  # (n,)
     col: IntArray  # (n, k)
     coef: FloatArray  # (n, k)
-    prior_mean: FloatArray  # (S,)
-    prior_precision: FloatArray  # (S,)
-    phi_precision: FloatArray  # (J, P); prior means of phi are 0
+    shaft: int  # S
 
     @property
-    def shaft(self) -> int:
-        """S."""
-        return len(self.prior_mean)
+    def slots(self) -> int:
+        """J."""
+        return len(self.starts) - 1
 
     @property
     def common(self) -> slice:
         """The common log gaps inside z."""
         return slice(self.shaft - self.prompts.gaps, self.shaft)
 
-    def theta(self, z: FloatArray, cells: slice) -> FloatArray:
-        """(cells,) linear predictor on the ability scale."""
-        total: FloatArray = (self.coef[cells] * z[self.col[cells]]).sum(axis=1)
+    def theta(self, z: FloatArray) -> FloatArray:
+        """(n,) linear predictor on the ability scale."""
+        total: FloatArray = (self.coef * z[self.col]).sum(axis=1)
         return total
 
     def total_phi(self, point: Point) -> FloatArray:
-        """(J, P) with the common log gaps added to each prompt's own deviation."""
+        """(J, P) with the common log gaps added to each slot's own deviation."""
         phi = point.phi.copy()
         phi[:, self.prompts.first_gap :] += point.z[self.common]
         return phi
 
-    def chunks(self) -> Iterator[tuple[slice, slice]]:
-        """(slots, cells) of consecutive chunks; a slot is never divided."""
-        ends = np.searchsorted(self.slot, np.arange(self.slots), side="right")
+    def chunks(self) -> Iterator[slice]:
+        """Consecutive slots whose dense cross blocks fit a chunk."""
         most = max(1, _CHUNK_DENSE // (self.shaft * self.prompts.size))
-        first, cell = 0, 0
-        while first < self.slots:
-            last = int(np.searchsorted(ends, cell + _CHUNK_CELLS, side="right"))
-            last = min(max(last, first + 1), first + most, self.slots)
-            yield slice(first, last), slice(cell, int(ends[last - 1]))
-            first, cell = last, int(ends[last - 1])
+        for first in range(0, self.slots, most):
+            yield slice(first, min(first + most, self.slots))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class System:
-    """One linearisation: everything that a step, a covariance or an averaged refinement needs."""
+class Precision:
+    """Prior precisions, diagonal: of z (S,) and of phi (J, P). Prior means are 0."""
 
-    gradient: Point  # of the log posterior
-    shaft: FloatArray  # (S, S) A
-    schur: FloatArray  # (S, S)
+    z: FloatArray
+    phi: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Information:
+    """What the cells say: i_theta (n,), cross (n, P) = theta x phi, i_phi (J, P, P) summed by slot."""
+
+    i_theta: FloatArray
+    cross: FloatArray
+    i_phi: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arrow:
+    """A factored precision: the Gaussian that it belongs to can be asked for steps and covariances."""
+
+    problem: Problem
+    information: Information
     inverse: FloatArray  # (J, P, P) of D
-    cross: FloatArray  # (n, P)
-    common: FloatArray  # (J, P, G) prompts x common log gaps
+    schur: FloatArray  # (S, S)
 
+    def cross_blocks(self, slots: slice) -> FloatArray:
+        """C (slots, P, S) of one chunk, dense."""
+        problem, info = self.problem, self.information
+        return _dense_blocks(problem, info, slots)
 
-def log_posterior(problem: Problem, point: Point) -> float:
-    """Up to a constant."""
-    phi = problem.total_phi(point)
-    total = -0.5 * float(problem.prior_precision @ (point.z - problem.prior_mean) ** 2)
-    total -= 0.5 * float((problem.phi_precision * point.phi**2).sum())
-    for _, cells in problem.chunks():
-        value = problem.prompts.log_likelihood(
-            problem.theta(point.z, cells), phi[problem.slot[cells]], problem.category[cells]
-        )
-        total += float(problem.weight[cells] @ value)
-    return total
+    def covariance(self) -> FloatArray:
+        """(S, S) of the shaft. Raises LinAlgError where the precision is not positive definite."""
+        lower = np.linalg.inv(np.linalg.cholesky(self.schur))
+        covariance: FloatArray = lower.T @ lower
+        return covariance
 
+    def step(self, gradient: Point) -> Point:
+        """precision^-1 gradient."""
+        problem, info = self.problem, self.information
+        along = np.matmul(self.inverse, gradient.phi[:, :, None])[:, :, 0]
+        first = problem.prompts.first_gap
+        reduced = gradient.z - _to_shaft(problem, info, along)
+        z = np.linalg.solve(self.schur, reduced).astype(np.float64, copy=False)
+        theta = problem.theta(z)
+        pull = np.empty_like(gradient.phi)
+        _sum_slots(problem.starts, info.cross, theta, pull)
+        pull += info.i_phi[:, :, first:] @ z[problem.common]
+        phi: FloatArray = along - np.matmul(self.inverse, pull[:, :, None])[:, :, 0]
+        return Point(z, phi)
 
-def evaluate_cells(problem: Problem, point: Point, phi: FloatArray, slots: slice, cells: slice) -> CellTerms:
-    """Cell terms at one point: the joint mode's choice. Averaged fits put their own function in its place."""
-    return problem.prompts.cell_terms(problem.theta(point.z, cells), phi[problem.slot[cells]], problem.category[cells])
+    def slot_covariances(self, covariance: FloatArray, slots: slice) -> tuple[FloatArray, FloatArray]:
+        """Of the total phi of some slots: with the shaft (slots, P, S), and its own (slots, P, P).
 
-
-class Linearisation:
-    """Accumulates a System chunk by chunk.
-
-    With `kept` = (system, share), that share of another system's precision takes the place of as much of the new one:
-    an average of two arrows is an arrow.
-    """
-
-    def __init__(self, problem: Problem, point: Point, *, kept: tuple[System, float] | None = None) -> None:
-        S, J, P = problem.shaft, problem.slots, problem.prompts.size
-        self.problem, self.point, self.kept = problem, point, kept
-        self.z_gradient = -problem.prior_precision * (point.z - problem.prior_mean)
-        self.phi_gradient = -problem.phi_precision * point.phi
-        self.shaft = np.diag(problem.prior_precision)
-        self.eliminated = np.zeros((S, S))  # what the prompts take from A
-        self.inverse = np.empty((J, P, P))
-        self.cross = np.empty((len(problem.slot), P))
-        self.common = np.empty((J, P, problem.prompts.gaps))
-
-    def add(self, slots: slice, cells: slice, terms: CellTerms, *, edges: Edges = "none") -> None:
-        """One chunk: prompt sums, shaft sums, then the elimination of its prompts."""
-        problem = self.problem
-        w = problem.weight[cells]
-        local = problem.slot[cells] - slots.start
-        count = slots.stop - slots.start
-        d_phi = _sum_by(local, w[:, None] * terms.d_phi, count)
-        i_phi = _sum_by(local, w[:, None, None] * terms.i_phi, count)
-        self.cross[cells] = w[:, None] * terms.cross
-        if edges != "none":
-            exact = self._curve_edges(slots, d_phi, i_phi, only_safe=edges == "safe")
-            self.cross[cells, 0] -= exact[local] * w * terms.d_theta
-        self.common[slots] = i_phi[:, :, problem.prompts.first_gap :]
-        self.phi_gradient[slots] += d_phi
-        self._add_shaft(cells, w * terms.d_theta, w * terms.i_theta, d_phi, i_phi)
-        P = np.arange(problem.prompts.size)
-        i_phi[:, P, P] += problem.phi_precision[slots]
-        if self.kept is not None:
-            i_phi = self._keep(slots, cells, i_phi)
-        self._eliminate(slots, cells, local, i_phi)
-
-    def _keep(self, slots: slice, cells: slice, D: FloatArray) -> FloatArray:
-        """Put the kept share into one chunk's cross blocks and its D, which is returned."""
-        assert self.kept is not None  # noqa: S101 - the caller has looked
-        old, share = self.kept
-        self.cross[cells] += share * (old.cross[cells] - self.cross[cells])
-        self.common[slots] += share * (old.common[slots] - self.common[slots])
-        mixed: FloatArray = D + share * (np.linalg.inv(old.inverse[slots]) - D)
-        return mixed
-
-    def _curve_edges(self, slots: slice, d_phi: FloatArray, i_phi: FloatArray, *, only_safe: bool) -> BoolArray:
-        """Add the edges' own curvature to i_phi in place; (slots,) where all of it could be added.
-
-        Where a prompt's block would not stay positive, only the part of it that is positive by itself is added: a
-        gradient that pulls a log down is then also the curvature that keeps the pull from overshooting.
+        `covariance` (S, S) is the shaft's. phi_j given z is normal with mean -D^-1 C z and covariance D^-1; the common
+        log gaps are part of z.
         """
-        prompts, precision = self.problem.prompts, self.problem.phi_precision[slots]
-        added = prompts.edge_curvature(d_phi)
-        exact = np.zeros(len(d_phi), bool)
-        if not only_safe:
-            scale = 1.0 / np.sqrt(precision)
-            scaled = (i_phi + added) * scale[:, :, None] * scale[:, None, :]
-            exact = np.linalg.eigvalsh(scaled)[:, 0] > _LEAST_CURVATURE - 1.0
-        i_phi[exact] += added[exact]
-        P = np.arange(prompts.size)
-        safe = np.maximum(added[:, P, P], 0.0)
-        i_phi[:, P, P] += np.where(exact[:, None], 0.0, safe)
-        return exact
+        problem = self.problem
+        B = -np.matmul(self.inverse[slots], self.cross_blocks(slots))
+        gaps = np.arange(problem.prompts.gaps)
+        B[:, problem.prompts.first_gap + gaps, problem.common.start + gaps] += 1.0
+        with_shaft = (B.reshape(-1, problem.shaft) @ covariance).reshape(B.shape)
+        return with_shaft, np.matmul(with_shaft, B.transpose(0, 2, 1)) + self.inverse[slots]
 
-    def _add_shaft(
-        self, cells: slice, d_theta: FloatArray, i_theta: FloatArray, d_phi: FloatArray, i_phi: FloatArray
-    ) -> None:
-        problem, S, first = self.problem, self.problem.shaft, self.problem.prompts.first_gap
-        col, coef = problem.col[cells], problem.coef[cells]
-        gaps = problem.common
-        self.z_gradient += np.bincount(col.ravel(), (coef * d_theta[:, None]).ravel(), minlength=S)
-        self.z_gradient[gaps] += d_phi[:, first:].sum(axis=0)
-        pairs = col[:, :, None] * S + col[:, None, :]
-        values = coef[:, :, None] * coef[:, None, :] * i_theta[:, None, None]
-        self.shaft += np.bincount(pairs.ravel(), values.ravel(), minlength=S * S).reshape(S, S)
-        block = np.zeros((S, problem.prompts.gaps))
-        for g in range(problem.prompts.gaps):
-            weights = coef * self.cross[cells, first + g, None]
-            block[:, g] = np.bincount(col.ravel(), weights.ravel(), minlength=S)
-        self.shaft[:, gaps] += block
-        self.shaft[gaps, :] += block.T
-        self.shaft[gaps, gaps] += i_phi[:, first:, first:].sum(axis=0)
-
-    def _eliminate(self, slots: slice, cells: slice, local: IntArray, D: FloatArray) -> None:
-        lower = np.linalg.inv(np.linalg.cholesky(D))
-        self.inverse[slots] = np.matmul(lower.transpose(0, 2, 1), lower)
-        C = cross_blocks(self.problem, self.cross, self.common, slots, cells, local)
-        W = np.matmul(lower, C).reshape(-1, self.problem.shaft)
-        self.eliminated += W.T @ W
-
-    def system(self) -> System:
-        shaft = self.shaft
-        if self.kept is not None:
-            old, share = self.kept
-            shaft = shaft + share * (old.shaft - shaft)
-        schur = shaft - self.eliminated
-        return System(
-            gradient=Point(self.z_gradient, self.phi_gradient),
-            shaft=shaft,
-            schur=0.5 * (schur + schur.T),
-            inverse=self.inverse,
-            cross=self.cross,
-            common=self.common,
-        )
+    def own_variances(self, covariance: FloatArray) -> FloatArray:
+        """Marginal variances (J, P) of the slots' own deviations; `covariance` (S, S) is the shaft's."""
+        P = self.problem.prompts.size
+        variance = self.inverse[:, np.arange(P), np.arange(P)].copy()
+        for slots in self.problem.chunks():
+            B = np.matmul(self.inverse[slots], self.cross_blocks(slots))
+            along = (B.reshape(-1, self.problem.shaft) @ covariance).reshape(B.shape)
+            variance[slots] += (along * B).sum(axis=2)
+        return variance
 
 
-def linearise(problem: Problem, point: Point) -> System:
-    """Gradient and expected information of the log posterior at `point`."""
-    phi = problem.total_phi(point)
-    work = Linearisation(problem, point)
-    for slots, cells in problem.chunks():
-        work.add(slots, cells, evaluate_cells(problem, point, phi, slots, cells))
-    return work.system()
+def factored(problem: Problem, information: Information, prior: Precision) -> Arrow:
+    """Eliminate the slots. Raises LinAlgError where a slot's block is not positive definite."""
+    P, gaps, first = problem.prompts.size, problem.common, problem.prompts.first_gap
+    D = information.i_phi.copy()
+    D[:, np.arange(P), np.arange(P)] += prior.phi
+    lower = np.linalg.inv(np.linalg.cholesky(D))
+    shaft = np.diag(prior.z)
+    _add_shaft(problem.col, problem.coef, information.i_theta, information.cross[:, first:], gaps.start, shaft)
+    shaft[gaps, gaps] += information.i_phi[:, first:, first:].sum(axis=0)
+    for slots in problem.chunks():
+        W = np.matmul(lower[slots], _dense_blocks(problem, information, slots)).reshape(-1, problem.shaft)
+        shaft -= W.T @ W
+    return Arrow(problem, information, np.matmul(lower.transpose(0, 2, 1), lower), 0.5 * (shaft + shaft.T))
 
 
-def linearise_exactly(problem: Problem, point: Point) -> System:
-    """Gradient and observed information at `point`, or the nearest to it that is positive definite.
-
-    Newton steps on it converge quadratically, where those on the expected information need hundreds for one prompt
-    whose votes are unlike what it expects.
-    """
-    exact = _observed(problem, point, "exact")
-    return exact if is_positive(exact.schur) else linearise_safely(problem, point)
-
-
-def linearise_safely(problem: Problem, point: Point) -> System:
-    """Gradient and the part of the observed information that is positive definite anywhere."""
-    return _observed(problem, point, "safe")
-
-
-def _observed(problem: Problem, point: Point, edges: Edges) -> System:
-    phi = problem.total_phi(point)
-    work = Linearisation(problem, point)
-    for slots, cells in problem.chunks():
-        theta = problem.theta(point.z, cells)
-        terms = problem.prompts.bent_terms(theta, phi[problem.slot[cells]], problem.category[cells])
-        work.add(slots, cells, terms, edges=edges)
-    return work.system()
-
-
-def is_positive(matrix: FloatArray) -> bool:
-    """Whether a symmetric matrix is positive definite."""
-    try:
-        np.linalg.cholesky(matrix)
-    except np.linalg.LinAlgError:
-        return False
-    return True
-
-
-def cross_blocks(
-    problem: Problem, cross: FloatArray, common: FloatArray, slots: slice, cells: slice, local: IntArray
-) -> FloatArray:
-    """C (slots, P, S) of one chunk, dense."""
-    S, P, count = problem.shaft, problem.prompts.size, slots.stop - slots.start
-    C = np.empty((count, P, S))
-    index = (local[:, None] * S + problem.col[cells]).ravel()
-    for p in range(P):
-        values = problem.coef[cells] * cross[cells, p, None]
-        C[:, p] = np.bincount(index, values.ravel(), minlength=count * S).reshape(count, S)
-    C[:, :, problem.common] += common[slots]
+def _dense_blocks(problem: Problem, information: Information, slots: slice) -> FloatArray:
+    C = np.zeros((slots.stop - slots.start, problem.prompts.size, problem.shaft))
+    _add_blocks(slots.start, problem.starts, problem.col, problem.coef, information.cross, C)
+    C[:, :, problem.common] += information.i_phi[slots][:, :, problem.prompts.first_gap :]
     return C
 
 
-def newton_step(problem: Problem, system: System, gradient: Point | None = None) -> tuple[Point, float]:
-    """The step, and the squared Newton decrement (how far the mode is, in posterior SDs squared).
-
-    `gradient` takes the place of the system's own: a step on the curvature of an earlier, nearby point.
-    """
-    g = system.gradient if gradient is None else gradient
-    S, slot = problem.shaft, problem.slot
-    along = np.matmul(system.inverse, g.phi[:, :, None])[:, :, 0]
-    weights = problem.coef * (system.cross * along[slot]).sum(axis=1)[:, None]
-    reduced = g.z - np.bincount(problem.col.ravel(), weights.ravel(), minlength=S)
-    reduced[problem.common] -= np.einsum("jpg,jp->g", system.common, along)
-    z = np.linalg.solve(system.schur, reduced).astype(np.float64)
-    pull = _sum_by(slot, system.cross * problem.theta(z, slice(None))[:, None], problem.slots)
-    pull += system.common @ z[problem.common]
-    phi: FloatArray = along - np.matmul(system.inverse, pull[:, :, None])[:, :, 0]
-    decrement = float(g.z @ z + (g.phi * phi).sum())
-    return Point(z, phi), decrement
-
-
-def phi_variances(problem: Problem, system: System, covariance: FloatArray) -> FloatArray:
-    """Marginal variances (J, P) of the prompts' own deviations; `covariance` (S, S) = schur^-1."""
-    P = problem.prompts.size
-    variance = system.inverse[:, np.arange(P), np.arange(P)].copy()
-    for slots, cells in problem.chunks():
-        local = problem.slot[cells] - slots.start
-        C = cross_blocks(problem, system.cross, system.common, slots, cells, local)
-        pulled = np.matmul(system.inverse[slots], C)
-        variance[slots] += ((pulled @ covariance) * pulled).sum(axis=2)
-    return variance
-
-
-def _sum_by(local: IntArray, values: FloatArray, count: int) -> FloatArray:
-    """Sum rows of `values` by `local` (sorted), (count, ...); a slot without cells gets zeros."""
-    total = np.zeros((count, *values.shape[1:]))
-    if len(local):
-        starts = np.flatnonzero(np.r_[True, local[1:] != local[:-1]])
-        total[local[starts]] = np.add.reduceat(values, starts, axis=0)
+def _to_shaft(problem: Problem, information: Information, along: FloatArray) -> FloatArray:
+    """sum_j C_j' along_j, (S,)."""
+    total = np.zeros(problem.shaft)
+    _pull_shaft(problem.starts, problem.col, problem.coef, information.cross, along, total)
+    total[problem.common] += np.einsum("jpg,jp->g", information.i_phi[:, :, problem.prompts.first_gap :], along)
     return total
+
+
+@compiled
+def _add_shaft(
+    col: IntArray, coef: FloatArray, i_theta: FloatArray, of_gaps: FloatArray, gaps: int, shaft: FloatArray
+) -> None:
+    """Add the cells' information about theta, and about theta with the common log gaps, to (S, S)."""
+    for i in range(len(col)):
+        for k in range(col.shape[1]):
+            for m in range(col.shape[1]):
+                shaft[col[i, k], col[i, m]] += coef[i, k] * coef[i, m] * i_theta[i]
+            for g in range(of_gaps.shape[1]):
+                shaft[col[i, k], gaps + g] += coef[i, k] * of_gaps[i, g]
+                shaft[gaps + g, col[i, k]] += coef[i, k] * of_gaps[i, g]
+
+
+@compiled
+def _add_blocks(
+    first: int, starts: IntArray, col: IntArray, coef: FloatArray, cross: FloatArray, C: FloatArray
+) -> None:
+    for j in range(len(C)):
+        for i in range(starts[first + j], starts[first + j + 1]):
+            for p in range(C.shape[1]):
+                for k in range(col.shape[1]):
+                    C[j, p, col[i, k]] += coef[i, k] * cross[i, p]
+
+
+@compiled
+def _pull_shaft(
+    starts: IntArray, col: IntArray, coef: FloatArray, cross: FloatArray, along: FloatArray, total: FloatArray
+) -> None:
+    for j in range(len(along)):
+        for i in range(starts[j], starts[j + 1]):
+            pull = 0.0
+            for p in range(along.shape[1]):
+                pull += cross[i, p] * along[j, p]
+            for k in range(col.shape[1]):
+                total[col[i, k]] += coef[i, k] * pull
+
+
+@compiled
+def _sum_slots(starts: IntArray, cross: FloatArray, theta: FloatArray, pull: FloatArray) -> None:
+    """pull (J, P) = sum over a slot's cells of cross theta."""
+    for j in range(len(pull)):
+        pull[j] = 0.0
+        for i in range(starts[j], starts[j + 1]):
+            pull[j] += cross[i] * theta[i]

@@ -16,7 +16,6 @@ import numpy as np
 from scipy.special import ndtri
 
 from .arrays import BoolArray, FloatArray, IntArray
-from .average import MAX_CELLS
 from .errors import DidNotConverge, EngineWarning, InvalidResponses, NotIdentified
 from .fit import fit
 from .posterior import Posterior
@@ -24,6 +23,7 @@ from .priors import DEFAULT_PRIORS, Priors
 from .significance import check_count, check_probability
 from .simulate import Truth, draw_truth, draw_votes
 
+_MOST_CELLS = 100_000  # whole campaigns are drawn and fitted, many times over
 _ROUNDING = 1e-9  # a size that is whole but for floating point is not rounded up
 
 
@@ -48,9 +48,9 @@ class CampaignDesign:
 
     @property
     def capacity(self) -> int:
-        """The most judgments that can be asked: every cell, or as many as the calibrated fit can average over."""
+        """The most judgments that can be asked: every cell, or as many as a simulation should fit."""
         cells = self.chatbots * (self.chatbots - 1) // 2 * self.prompts
-        return self.votes_per_cell * min(cells, MAX_CELLS)
+        return self.votes_per_cell * min(cells, _MOST_CELLS)
 
     def votes(self, judgments: int, rng: np.random.Generator) -> IntArray:
         """(n, 3) the pair and the prompt of each judgment."""

@@ -1,4 +1,4 @@
-"""From votes to cells: the net rating of every (comparison, prompt), in canonical order.
+"""From votes to cells: what was voted on every (comparison, prompt), in canonical order.
 
 Notation: a comparison is an unordered pair of chatbots (x label). Inside the engine it is oriented low -> high index;
 `flip` says that the table has it the other way round. u = 3 (wins_B - wins_A) / n on the grid -3..3 (Sedoc & Ungar
@@ -43,7 +43,7 @@ class Cells:
 
     comparison: IntArray  # (n,)
     slot: IntArray  # (n,)
-    category: IntArray  # (n,) 0..6
+    counts: FloatArray  # (n, 1) category 0..6 of the net rating, or (n, 3) votes low better, tie, high better
     side: FloatArray  # (n,) mean over votes of +1 high shown first, -1 low shown first, 0 unknown
     weight: FloatArray  # (n,)
     slots: int
@@ -81,18 +81,22 @@ def net_rating(wins_b: IntArray, wins_a: IntArray, votes: IntArray) -> IntArray:
     return rating
 
 
-def cells_of(table: ResponseTable, comparison: IntArray) -> Cells:
-    """Votes -> cells; `comparison` (n,) as `compare` gives it."""
+def cells_of(table: ResponseTable, comparison: IntArray, *, votes: bool = False) -> Cells:
+    """Votes -> cells, each its net rating or (`votes`) its votes; `comparison` (n,) as `compare` gives it."""
     J = len(table.prompts)
     sign = np.where(table.a < table.b, 1, -1)
     code, index = np.unique(comparison * J + table.prompt, return_inverse=True)
-    votes = np.bincount(index)
-    net = np.bincount(index, weights=table.outcome * sign).astype(np.int64)
+    size = np.bincount(index)
     first = np.where(table.a_first == -1, 0, np.where(table.a_first == 1, -1, 1)) * sign
-    side = np.bincount(index, weights=first) / votes
-    category = net_rating(net, np.zeros_like(net), votes) + 3
+    side = np.bincount(index, weights=first) / size
+    toward = table.outcome * sign
+    if votes:
+        counts: FloatArray = np.stack([np.bincount(index, weights=toward == value) for value in (-1, 0, 1)], axis=1)
+    else:
+        net = np.bincount(index, weights=toward).astype(np.int64)
+        counts = np.asarray(net_rating(net, np.zeros_like(net), size)[:, None] + 3.0, np.float64)
     slot_of, slots, shared = _slots(np.bincount(code % J, minlength=J))
-    return _merged(code // J, slot_of[code % J], category, side, slots, shared, slot_of)
+    return _merged(code // J, slot_of[code % J], counts, side, slots, shared, slot_of)
 
 
 def _slots(cells_per_prompt: IntArray) -> tuple[IntArray, int, int]:
@@ -108,15 +112,15 @@ def _slots(cells_per_prompt: IntArray) -> tuple[IntArray, int, int]:
 def _merged(
     comparison: IntArray,
     slot: IntArray,
-    category: IntArray,
+    counts: FloatArray,
     side: FloatArray,
     slots: int,
     shared: int,
     prompt_slot: IntArray,
 ) -> Cells:
     """Sort cells canonically and count equal ones once; only cells of the shared slot can be equal."""
-    order = np.lexsort((side, category, comparison, slot))
-    key = np.stack([slot, comparison, category], axis=1)[order]
+    order = np.lexsort((side, *counts.T[::-1], comparison, slot))
+    key = np.column_stack([slot, comparison, counts])[order]
     new = np.ones(len(order), bool)
     new[1:] = (key[1:] != key[:-1]).any(axis=1) | (np.diff(side[order]) != 0)
     weight = np.diff(np.append(np.flatnonzero(new), len(order))).astype(np.float64)
@@ -124,7 +128,7 @@ def _merged(
     return Cells(
         comparison=comparison[kept],
         slot=slot[kept],
-        category=category[kept],
+        counts=counts[kept],
         side=side[kept],
         weight=weight,
         slots=slots,

@@ -1,65 +1,57 @@
-"""The joint mode of a problem: Newton steps on the observed information, halved where they go too far.
+"""Toward the joint mode, where a fit begins: Fisher scoring, its steps halved where they go too far.
 
-Near the mode the observed information is positive definite and the steps converge quadratically. Farther away it need
-not be, and `linearise_exactly` bends it until it is, so that every step goes uphill and some part of it is always
-accepted.
+The expected information is positive definite everywhere, so every step goes uphill. The scales stay as given: they
+cannot be learned around a joint mode.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from .arrays import FloatArray
+from .arrow import Point, factored
+from .average import Cells, Progress, Told
 
-from .arrow import Point, Problem, System, linearise_exactly, linearise_safely, log_posterior, newton_step
-from .errors import DidNotConverge
-
-Progress = Callable[[int, int], None]
-
-MAX_ITERATIONS = 200  # published votes need 6 to 21
-_TOLERANCE = 1e-12  # squared Newton decrement: a millionth of a posterior SD
+MOST_STEPS = 40  # published votes need 6 to 12
+NEAR = 1e-3  # squared decrement from which the average finds its way
 _ROUNDING = 1e-13  # of the log posterior: about what a sum over a million cells loses
-_UNSEEN = 1e-9  # a decrement below this is a rise that the log posterior of a few cells may not show either
 _SUFFICIENT = 1e-4  # share of the promised rise that a step must keep (Armijo)
 _HALVINGS = 40
 
 
-def find_mode(problem: Problem, start: Point, progress: Progress | None = None) -> tuple[Point, int]:
-    """The mode to a millionth of a posterior SD, and the number of iterations. Raises DidNotConverge."""
-    point, value = start, log_posterior(problem, start)
-    for iteration in range(1, MAX_ITERATIONS + 1):
-        system = linearise_exactly(problem, point)
-        if newton_step(problem, system)[1] < _TOLERANCE:
-            return point, iteration
-        moved = _uphill(problem, point, system, value) or _uphill(
-            problem, point, linearise_safely(problem, point), value
-        )
-        if moved is None:
-            raise DidNotConverge(
-                "the log posterior does not rise along the Newton direction",
-                code="line_search",
-                hint="use tighter priors; report the votes if it persists",
-            )
-        point, value = moved
-        if progress is not None:
-            progress(iteration, MAX_ITERATIONS)
-    raise DidNotConverge(
-        f"no mode after {MAX_ITERATIONS} iterations",
-        code="no_convergence",
-        hint="look for a prompt or chatbot with contradictory extreme votes, or use tighter priors",
-    )
+def climb(cells: Cells, start: Point, *, progress: Progress | None = None) -> tuple[Point, int]:
+    """A point near the mode, or as near as `MOST_STEPS` lead, and the number of steps.
 
-
-def _uphill(problem: Problem, point: Point, system: System, value: float) -> tuple[Point, float] | None:
-    """Halve the step until the log posterior rises by a part of what the slope promises; None if it never does.
-
-    A rise that rounding hides is taken on trust: the slope is exact where the sum is not.
+    Contradictory votes can make the last part of the way a long creep; the average has its own way from there.
     """
-    step, decrement = newton_step(problem, system)
-    slack = _ROUNDING * max(1.0, abs(value))
+    log_sd = cells.effects.start()
+    point, told = start, cells.ask(start, log_sd, None)
+    for steps in range(MOST_STEPS):
+        step = factored(cells.problem, told.information, cells.effects.precision(log_sd)).step(told.gradient)
+        if _decrement(told, step) < NEAR:
+            return point, steps
+        moved = _uphill(cells, point, told, step, log_sd)
+        if moved is None:
+            return point, steps
+        point, told = moved
+        if progress is not None:
+            progress(steps + 1, 10 * MOST_STEPS)
+    return point, MOST_STEPS
+
+
+def _decrement(told: Told, step: Point) -> float:
+    """Squared decrement: how far the mode is, in posterior SDs squared."""
+    return float(told.gradient.z @ step.z + (told.gradient.phi * step.phi).sum())
+
+
+def _uphill(cells: Cells, point: Point, told: Told, step: Point, log_sd: FloatArray) -> tuple[Point, Told] | None:
+    """Halve the step until the log posterior rises by a part of what the slope promises; None if it never does."""
+    decrement = _decrement(told, step)
+    slack = _ROUNDING * max(1.0, abs(told.log_posterior))
     length = 1.0
     for _ in range(_HALVINGS):
         trial = point.moved(step, length)
-        reached = log_posterior(problem, trial)
-        if decrement < max(_UNSEEN, slack) or reached >= value + _SUFFICIENT * length * decrement - slack:
-            return trial, reached
+        there = cells.ask(trial, log_sd, None)
+        rise = there.log_posterior - told.log_posterior
+        if rise >= _SUFFICIENT * length * decrement - slack:
+            return trial, there
         length /= 2.0
     return None

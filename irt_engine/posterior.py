@@ -1,25 +1,42 @@
 """Posterior: what a fit believes, frozen; questions about it; to and from bytes.
 
-Abilities are approximately jointly normal; everything here is arithmetic on their means and covariance.
+Abilities are approximately jointly normal; everything here is arithmetic on their means and covariance (`ranks`), and
+what the next vote will be (`predict`). Units: abilities, differences and SEs in logits at a prompt of discrimination 1.
 """
 
 from __future__ import annotations
 
 import io
 import json
+import math
 import zipfile
-from dataclasses import dataclass, fields
+import zlib
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr
 
-from .arrays import FloatArray, IntArray, frozen
+from . import predict
+from .anchor import Anchored, anchored
+from .arrays import BoolArray, FloatArray, IntArray, frozen
 from .errors import EngineError, InvalidResponses, NotIdentified
+from .ranks import (
+    Differences,
+    Simultaneous,
+    classes_of,
+    differences_of,
+    pair_variances,
+    quantile,
+    rank_probabilities_of,
+    simultaneous_of,
+)
 
-_FORMAT = 1
+_FORMAT = 2
 _FLOATS = ("ability", "covariance", "theta", "theta_se", "discrimination", "discrimination_se", "thresholds")
 _INTS = ("group", "chatbot_judgments")
+# What numpy, zipfile and json raise on bytes that are damaged or were never an archive (RuntimeError: "encrypted").
+_UNREADABLE = (ValueError, KeyError, OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +60,29 @@ class Difference:
 
 
 def difference_of(mean: float, se: float) -> Difference:
-    """What a normal difference with this mean and SE says; used for chatbots and for comparisons alike."""
-    z = mean / se
-    return Difference(mean, se, float(ndtr(z)), bool(abs(z) > ndtri(0.975)))
+    """What a normal difference with this mean and SE says; used for chatbots and for comparisons alike.
+
+    Without any uncertainty (se 0) equal is P = 1/2 and not significant, everything else is certain.
+    """
+    z = mean / se if se > 0 else math.copysign(math.inf, mean) if mean else 0.0
+    return Difference(mean, se, float(ndtr(z)), bool(abs(z) > quantile(0.95)))
+
+
+@dataclass(frozen=True, slots=True)
+class Scales:
+    """SDs of the fit's effects, as learned or given; None where the model has no such effect.
+
+    log_discrimination, location, log_gap: of prompts. pair: of theta about the difference of abilities. side: of the
+    advantage of the side shown first. cell: of what the votes of a cell share (logit scale).
+    """
+
+    log_discrimination: float
+    log_gap: float
+    location: float | None = None
+    pair: float | None = None
+    side: float | None = None
+    cell: float | None = None
+    learned: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,9 +93,13 @@ class Posterior:
     mean but its own, so it stands at 0 with the prior's variance. Empty under model pair.
     group (M,): 1 = the largest connected part of the comparison graph.
     theta, theta_se (C,): per comparison, > 0 means b is better.
-    discrimination (J,), discrimination_se (J,); thresholds (J, 6) for u >= -2..3 in the comparison's orientation.
-    converged: the fit solved the equations that data of this size call for (see `fit`); False means that the SEs are
-    those of a joint mode, too small, on data that should have been averaged. iterations counts both stages.
+    Under board it has the pair's own effect in it: theta = s_b - s_a + effect.
+    discrimination (J,), discrimination_se (J,); thresholds (J, E) in the comparison's orientation: E = 6 for
+    u >= -2..3 (form net), E = 2 for "not worse" and "better" (form vote).
+    side, side_se: advantage of the side shown first, in units of ability; 0 and 0 where no order is known.
+    converged: the everyday fit has solved its equations, or raised; False is a full fit whose chains disagree.
+    iterations counts both stages.
+    ties: how many of the judgments are ties, which net ratings alone do not tell; None where nobody counted.
     """
 
     model: str
@@ -79,6 +120,11 @@ class Posterior:
     converged: bool
     iterations: int
     seed: int
+    form: str
+    side: float
+    side_se: float
+    scales: Scales
+    ties: int | None = None
 
     def __post_init__(self) -> None:
         for name in _FLOATS:
@@ -99,12 +145,12 @@ class Posterior:
 
     def interval(self, level: float = 0.95) -> FloatArray:
         """(M, 2) central intervals of the abilities. Raises EngineError unless 0 < level < 1."""
-        half = _quantile(level) * self.se
+        half = quantile(level) * self.se
         return np.stack([self.ability - half, self.ability + half], axis=1)
 
     def difference(self, a: str, b: str) -> Difference:
         """s_b - s_a. Raises NotIdentified for unknown names, a == b, or chatbots in separate groups."""
-        i, j = self._index(a), self._index(b)
+        i, j = self.index(a), self.index(b)
         if i == j:
             raise NotIdentified(f"{a!r} against itself", code="self_comparison", hint="name two chatbots")
         if self.group[i] != self.group[j]:
@@ -113,16 +159,29 @@ class Posterior:
                 code="separate_groups",
                 hint="collect votes on a pair that links the two parts",
             )
-        C = self.covariance
-        variance = C[i, i] + C[j, j] - 2.0 * C[i, j]
+        variance = pair_variances(self.covariance, np.array([i]), np.array([j]))[0]
         return difference_of(float(self.ability[j] - self.ability[i]), float(np.sqrt(variance)))
 
-    def rank_bounds(self, level: float = 0.95) -> IntArray:
+    def differences(self) -> Differences:
+        """s_b - s_a of all pairs a < b inside the groups at once: indices, means, SEs, P(b better), (P,) each."""
+        return differences_of(self.ability, self.covariance, self.group)
+
+    def simultaneous(self, level: float = 0.95) -> Simultaneous:
+        """Intervals of all pairs that hold together with probability `level` in each group, adjusted p, clearly better.
+
+        The quantile of max |z| under the joint normal (Hothorn, Bretz & Westfall 2008), by quasi-random draws with a
+        fixed seed. Raises EngineError unless 0 < level < 1.
+        """
+        return simultaneous_of(self.ability, self.covariance, self.group, level)
+
+    def rank_bounds(self, level: float = 0.95, *, simultaneous: bool = False) -> IntArray:
         """(M, 3) rank, best possible, worst possible, within the group; 1 is best.
 
-        Best possible = 1 + how many are significantly better; worst = size - how many are significantly worse.
+        Best possible = 1 + how many are significantly better; worst = size - how many are significantly worse. Pair by
+        pair at `level`, or (`simultaneous`) so that the bounds of all chatbots of a group hold together with that
+        probability (Al Mohamad, Goeman & van Zwet 2022). Raises EngineError unless 0 < level < 1.
         """
-        better = self._clearly_better(level)
+        better = self.simultaneous(level).clearly_better if simultaneous else self._clearly_better(level)
         same = self.group[:, None] == self.group[None, :]
         above = same & (self.ability[None, :] > self.ability[:, None])
         rank = 1 + above.sum(axis=1)
@@ -130,13 +189,59 @@ class Posterior:
         upper = same.sum(axis=1) - (better & same).sum(axis=1)
         return np.stack([rank, lower, upper], axis=1)
 
-    def _clearly_better(self, level: float) -> Any:
-        """(M, M) boolean: row is better than column at this level."""
-        v = np.diag(self.covariance)
-        se = np.sqrt(np.maximum(v[:, None] + v[None, :] - 2.0 * self.covariance, 0.0))
-        return self.ability[:, None] - self.ability[None, :] > _quantile(level) * se
+    def _clearly_better(self, level: float) -> BoolArray:
+        """(M, M): row is better than column at this level, pair by pair."""
+        pairs, z = self.differences(), quantile(level)
+        better = np.zeros((len(self.ability), len(self.ability)), bool)
+        for up, low, high in ((1.0, pairs.b, pairs.a), (-1.0, pairs.a, pairs.b)):
+            clear = up * pairs.mean > z * pairs.se
+            better[low[clear], high[clear]] = True
+        return better
 
-    def _index(self, name: str) -> int:
+    def rank_probabilities(self) -> FloatArray:
+        """(M, M) P(chatbot has rank r + 1 in its group), 1 the best, by quasi-random draws with a fixed seed.
+
+        Rows sum to 1; so do the columns of a group up to its size. Accurate to about .005; 16 bytes x M^2 of memory.
+        """
+        return rank_probabilities_of(self.ability, self.covariance, self.group)
+
+    def classes(self, level: float = 0.95) -> IntArray:
+        """(M,) class within the group, 1 the strongest: chatbots of a class cannot be told from the one that opens it.
+
+        The strongest opens a class; in order of ability others join while their upper bound reaches its lower bound;
+        the next one opens the next class. Bounds are those of `interval`. Raises EngineError unless 0 < level < 1.
+        """
+        return classes_of(self.ability, self.interval(level), self.group)
+
+    def anchored(self, *, chatbot: str | None = None, value: float = 0.0) -> Anchored:
+        """What is shown when a chatbot, or the mean of each group, stands at `value`: a shift of the abilities alone.
+
+        Every group has its own anchor: where the chatbot is not in it, its mean stands at the value. SEs, widths of
+        intervals, differences and ranks never change. Raises NotIdentified for an unknown chatbot, EngineError for a
+        value that is not finite.
+        """
+        return anchored(self, None if chatbot is None else self.index(chatbot), value)
+
+    def vote_probabilities(
+        self, a: IntArray, b: IntArray, prompt: IntArray, a_first: IntArray | None = None
+    ) -> FloatArray:
+        """(n, 3) P(A better), P(tie), P(B better) of one further vote; a, b, prompt (n,) are indices. Board only.
+
+        theta (with the pair's own effect) and the cell effect are integrated out, prompts stand at their means;
+        prompt -1 is one that is not known, the mean over those that are. a_first (n,) is 1, 0 or -1 as in
+        ResponseTable, default unknown. Form net: see `predict.votes_of_rating`. Raises InvalidResponses (indices),
+        NotIdentified (model pair, separate groups).
+        """
+        return predict.vote_probabilities(self, a, b, prompt, a_first)
+
+    def comparison_vote_probabilities(
+        self, comparison: IntArray, prompt: IntArray, a_first: IntArray | None = None
+    ) -> FloatArray:
+        """As `vote_probabilities`, for indices (n,) into `comparisons` in their own orientation; any model."""
+        return predict.comparison_vote_probabilities(self, comparison, prompt, a_first)
+
+    def index(self, name: str) -> int:
+        """Where a chatbot stands in `chatbots`. Raises NotIdentified (unknown_chatbot)."""
         try:
             return self.chatbots.index(name)
         except ValueError:
@@ -148,6 +253,7 @@ class Posterior:
         """A compressed numpy archive without pickles; equal posteriors give equal bytes."""
         words = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in _FLOATS + _INTS}
         words["comparisons"] = [(c.a, c.b, c.by, c.judgments) for c in self.comparisons]
+        words["scales"] = asdict(self.scales)
         words["format"] = _FORMAT
         head = np.frombuffer(json.dumps(words, sort_keys=True).encode(), np.uint8)
         buffer = io.BytesIO()
@@ -162,11 +268,12 @@ class Posterior:
             with np.load(io.BytesIO(data), allow_pickle=False) as archive:
                 words = json.loads(archive["head"].tobytes())
                 arrays = {name: archive[name] for name in _FLOATS + _INTS}
-        except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
+        except _UNREADABLE as error:
             raise _not_a_posterior() from error
-        if words.pop("format", None) != _FORMAT:
+        if not isinstance(words, dict) or words.pop("format", None) != _FORMAT:
             raise _not_a_posterior()
         words["comparisons"] = tuple(Comparison(*row) for row in words["comparisons"])
+        words["scales"] = Scales(**words["scales"])
         words["chatbots"], words["prompts"] = tuple(words["chatbots"]), tuple(words["prompts"])
         return cls(**words, **arrays)
 
@@ -175,9 +282,3 @@ def _not_a_posterior() -> InvalidResponses:
     return InvalidResponses(
         "these bytes are not a posterior of this version", code="bad_bytes", hint="fit the votes again"
     )
-
-
-def _quantile(level: float) -> float:
-    if not 0.0 < level < 1.0:
-        raise EngineError(f"level {level} is not a probability", code="bad_level", hint="give for example 0.95")
-    return float(ndtri(0.5 + level / 2.0))

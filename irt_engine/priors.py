@@ -1,4 +1,8 @@
-"""Default priors, each with its reason. All are normal; SDs are in units of ability unless they say log."""
+"""Default priors, each with its reason. All are normal; SDs are in units of ability unless they say log or logit.
+
+With `learn` the SDs of prompts, pairs, cells and the side effect are where learning begins and the middle of a weak
+prior (`scales`); without it they stand as given. Abilities and common gaps keep their wide priors either way.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from .errors import InvalidResponses
 
 @dataclass(frozen=True, slots=True)
 class Priors:
-    """Prior standard deviations. Raises InvalidResponses unless each is positive and finite."""
+    """Prior standard deviations. Raises InvalidResponses unless each is positive (pair_sd: or 0) and finite."""
 
     # A comparison of a person with a poor chatbot lies near 3 in the published analyses: 2 lets it stand there with
     # little shrinkage, and still keeps an all-wins comparison finite.
@@ -29,11 +33,20 @@ class Priors:
     common_log_gap_sd: float = 1.5
     # Advantage of the side shown first: rarely above half a logit.
     side_sd: float = 0.5
+    # How far a pair may leave the difference of its abilities (model board): published boards show 0 to 0.4. 0 leaves
+    # the effect out.
+    pair_sd: float = 0.25
+    # What the votes of a cell share beyond ability and prompt, on the logit scale (form vote): the correlations of
+    # .16 to .5 that were measured within cells are SDs of 0.8 to 1.8.
+    cell_sd: float = 0.8
+    learn: bool = True
 
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if not (math.isfinite(value) and value > 0):
+            if field.name == "learn":
+                continue
+            if not (math.isfinite(value) and (value > 0 or (field.name == "pair_sd" and value == 0))):
                 raise InvalidResponses(
                     f"prior {field.name} is {value}", code="bad_prior", hint="give a positive, finite SD"
                 )

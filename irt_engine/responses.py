@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Self
+from typing import Any, Self, overload
 
 import numpy as np
 
 from .arrays import IntArray, frozen
 from .errors import InvalidResponses
+from .frames import REQUIRED, Frame, columns_of, is_frame
 
 _OUTCOMES = (-1, 0, 1)
 
@@ -49,6 +50,11 @@ class ResponseTable:
     def __len__(self) -> int:
         return len(self.a)
 
+    @overload
+    @classmethod
+    def from_votes(cls, system_a: Frame, /, *, label: str | None = None) -> Self: ...
+
+    @overload
     @classmethod
     def from_votes(
         cls,
@@ -60,12 +66,49 @@ class ResponseTable:
         annotator_id: Sequence[str | None] | None = None,
         a_first: Sequence[int | bool | None] | None = None,
         label: Sequence[str] | None = None,
+    ) -> Self: ...
+
+    @classmethod
+    def from_votes(
+        cls,
+        system_a: Any,
+        system_b: Any = None,
+        prompt_id: Any = None,
+        outcome: Any = None,
+        *,
+        annotator_id: Any = None,
+        a_first: Any = None,
+        label: Any = None,
     ) -> Self:
-        """A table from columns of equal length; None means unknown.
+        """A table from a data frame, or from columns of equal length (n,); None means unknown.
+
+        A frame is a pandas DataFrame or any mapping of columns: system_a, system_b, prompt_id, outcome (-1 A better,
+        0 tie, 1 B better), and where it has them annotator_id and a_first (1 A was shown first, 0 B was); None, NaN
+        and NA there mean unknown. `label` then names the column that keeps repeated experiments on a pair apart, such
+        as "category"; other columns are not looked at.
 
         Names are sorted before they are numbered, so the order of the rows never matters to a fit.
-        Raises InvalidResponses on columns of unequal length, empty names and whatever the table itself refuses.
+        Raises InvalidResponses on a missing column (missing_column), columns of unequal length, empty names and
+        whatever the table itself refuses.
         """
+        if is_frame(system_a):
+            _only_frame(system_b, prompt_id, outcome, annotator_id, a_first)
+            return cls._from_columns(**columns_of(system_a, label))
+        needed = {"system_a": system_a, "system_b": system_b, "prompt_id": prompt_id, "outcome": outcome}
+        _check_there([name for name, column in needed.items() if column is not None])
+        return cls._from_columns(**needed, annotator_id=annotator_id, a_first=a_first, label=label)
+
+    @classmethod
+    def _from_columns(
+        cls,
+        system_a: Sequence[str],
+        system_b: Sequence[str],
+        prompt_id: Sequence[str],
+        outcome: Sequence[int],
+        annotator_id: Sequence[str | None] | None,
+        a_first: Sequence[int | bool | None] | None,
+        label: Sequence[str] | None,
+    ) -> Self:
         _check_lengths(system_a, system_b, prompt_id, outcome, annotator_id, a_first, label)
         _check_names(system_a=system_a, system_b=system_b, prompt_id=prompt_id)
         chatbots = tuple(sorted({*system_a, *system_b}))
@@ -83,6 +126,21 @@ class ResponseTable:
             annotator=_annotators(annotator_id, len(outcome)),
             a_first=_first_shown(a_first, len(outcome)),
             label=label_number,
+        )
+
+
+def _only_frame(*columns: object) -> None:
+    if any(column is not None for column in columns):
+        raise InvalidResponses(
+            "there are both a frame and columns", code="two_sources", hint="give the frame alone, or columns alone"
+        )
+
+
+def _check_there(names: list[str]) -> None:
+    missing = [name for name in REQUIRED if name not in names]
+    if missing:
+        raise InvalidResponses(
+            f"column {missing[0]} is missing", code="missing_column", hint=f"give {', '.join(REQUIRED)}"
         )
 
 
@@ -174,7 +232,7 @@ def _check_names(**columns: Sequence[object]) -> None:
                 raise InvalidResponses(
                     f"row {row}: {name} is {value!r}, not a name",
                     code="missing_name",
-                    hint="names are non-empty text",
+                    hint="names are non-empty text; turn numbers into text first",
                 )
 
 
@@ -187,7 +245,8 @@ def _numbered(names: Sequence[str]) -> tuple[tuple[str, ...], IntArray]:
 def _annotators(ids: Sequence[str | None] | None, n: int) -> IntArray:
     if ids is None:
         return np.full(n, -1, np.int64)
-    number = {name: i for i, name in enumerate(sorted({x for x in ids if x is not None}))}
+    known = sorted({x for x in ids if x is not None}, key=lambda x: (str(x), type(x).__name__))
+    number = {name: i for i, name in enumerate(known)}
     return np.array([-1 if x is None else number[x] for x in ids], np.int64)
 
 

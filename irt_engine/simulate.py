@@ -1,4 +1,14 @@
-"""Draw votes from known parameters: for tests, for power, and for the closed loop. Every draw has its own seed."""
+"""Draw votes from known parameters: for tests, for power, and for the closed loop. Every draw has its own seed.
+
+What is drawn is what `fit` assumes. A vote or net rating on chatbots (a, b) and prompt j has the edges
+
+    x_c = r (alpha_j theta + e) - alpha_j b_jc,   P(category > c) = sigma(x_c),
+    theta = s_b - s_a + pair_ab + side (+1 if b was shown first, -1 if a was),
+
+where e ~ N(0, cell_sd^2) belongs to the cell and is shared by its votes (form vote), and r is the reliability of
+whoever votes: at r = 1 the model of `fit`, at r = 0 somebody who ties as often as others do between equals, and
+otherwise guesses.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +16,48 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from scipy.special import expit
 
 from .arrays import FloatArray, IntArray
 from .errors import InvalidResponses
-from .grm import category_probabilities
+from .grm import EDGES
 from .priors import DEFAULT_PRIORS, Priors
-from .prompts import FREE, MIRRORED
+from .prompts import prompt_model
 from .responses import ResponseTable
 
-# The typical log gaps of simulated prompts: tie category +-0.4, then steps of 0.9 (about what crowds show).
-TYPICAL_LOG_GAPS = {"board": np.log([0.4, 0.9, 0.9]), "pair": np.log([0.9, 0.9, 0.8, 0.9, 0.9])}
+Form = Literal["net", "vote"]
+
+# The typical log gaps of simulated prompts, by the name of their shape: tie category +-0.4, then steps of 0.9 (about
+# what crowds show).
+TYPICAL_LOG_GAPS = {
+    "board": np.log([0.4, 0.9, 0.9]),
+    "pair": np.log([0.9, 0.9, 0.8, 0.9, 0.9]),
+    "board vote": np.log([0.4]),
+    "pair vote": np.log([0.4]),
+}
+_VOTE_EDGES = slice(2, 4)  # of the six edges of a net rating: u >= 0 (a is not better) and u >= 1 (b is better)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Truth:
-    """Known parameters: ability (M,), discrimination (J,), thresholds (J, 6); side = advantage of the first shown."""
+    """Known parameters.
+
+    ability         (M,)
+    discrimination  (J,) > 0
+    thresholds      (J, 6) of a net rating, or (J, 2) of a vote; increasing
+    side            advantage of the side shown first, in units of ability
+    pair            (M, M) the pairs' own effects, pair[a, b] = -pair[b, a] is added to s_b - s_a; None: there are none
+    cell_sd         SD of what the votes of a cell share, on the logit scale
+    reliability     (K,) of the annotators; None: nobody is named, and all are as reliable as `fit` assumes
+    """
 
     ability: FloatArray
     discrimination: FloatArray
     thresholds: FloatArray
     side: float = 0.0
+    pair: FloatArray | None = None
+    cell_sd: float = 0.0
+    reliability: FloatArray | None = None
 
     @property
     def chatbots(self) -> tuple[str, ...]:
@@ -37,6 +69,11 @@ class Truth:
         """Names that sort as their indices do."""
         return tuple(f"prompt{j:07d}" for j in range(len(self.discrimination)))
 
+    def theta(self, a: IntArray, b: IntArray) -> FloatArray:
+        """(n,) how much better b is than a, without the side effect."""
+        theta: FloatArray = self.ability[b] - self.ability[a]
+        return theta if self.pair is None else theta + self.pair[a, b]
+
 
 def draw_truth(
     chatbots: int,
@@ -44,23 +81,64 @@ def draw_truth(
     *,
     seed: int,
     model: Literal["pair", "board"] = "board",
+    form: Form = "net",
     priors: Priors = DEFAULT_PRIORS,
+    common_log_gap_sd: float | None = None,
+    pair_sd: float = 0.0,
+    side_sd: float = 0.0,
+    cell_sd: float = 0.0,
+    annotators: int = 0,
+    reliability_sd: float = 0.5,
 ) -> Truth:
-    """Parameters from the priors. Under `pair`, abilities are of comparisons: chatbots 2i (0) and 2i + 1 (theta_i)."""
+    """Parameters from the priors. Under `pair`, abilities are of comparisons: chatbots 2i (0) and 2i + 1 (theta_i).
+
+    Abilities, discriminations and the prompts' own log gaps and locations have the SDs of `priors`. The common log gaps
+    are the typical ones, or N(0, common_log_gap_sd^2) if that is given (the prior of `fit` is
+    `priors.common_log_gap_sd`). The other effects are left out unless an SD is given: `pair_sd` of each unordered pair,
+    `side_sd`, `cell_sd` (kept as it is, each cell's effect is drawn with its votes), and `annotators` whose log
+    reliabilities have SD `reliability_sd`.
+    `form` vote gives thresholds (J, 2), net (J, 6). Raises InvalidResponses on an SD that is negative or not finite.
+    """
+    _check_sds(pair_sd=pair_sd, side_sd=side_sd, cell_sd=cell_sd, reliability_sd=reliability_sd)
     rng = np.random.default_rng(seed)
-    shape = MIRRORED if model == "board" else FREE
+    shape = prompt_model(model, form)
     sd = np.full(shape.size, priors.log_gap_sd)
     sd[0] = priors.log_discrimination_sd
     if shape.located:
         sd[1] = priors.location_sd
     phi = sd * rng.standard_normal((prompts, shape.size))
-    phi[:, shape.first_gap :] += TYPICAL_LOG_GAPS[model]
     if model == "board":
         ability = priors.ability_sd * rng.standard_normal(chatbots)
     else:
         ability = np.zeros(chatbots)
         ability[1::2] = priors.theta_sd * rng.standard_normal(chatbots // 2)
-    return Truth(ability, np.exp(phi[:, 0]), shape.thresholds(phi))
+    common = TYPICAL_LOG_GAPS[shape.name]
+    if common_log_gap_sd is not None:
+        _check_sds(common_log_gap_sd=common_log_gap_sd)
+        common = common_log_gap_sd * rng.standard_normal(shape.gaps)
+    phi[:, shape.first_gap :] += common
+    return Truth(
+        ability,
+        np.exp(phi[:, 0]),
+        shape.thresholds(phi),
+        side=float(side_sd * rng.standard_normal()) if side_sd else 0.0,
+        pair=_pair_effects(chatbots, pair_sd, rng) if pair_sd else None,
+        cell_sd=cell_sd,
+        reliability=np.exp(reliability_sd * rng.standard_normal(annotators)) if annotators else None,
+    )
+
+
+def _check_sds(**sds: float) -> None:
+    for name, value in sds.items():
+        if not (np.isfinite(value) and value >= 0.0):
+            raise InvalidResponses(f"{name} is {value}", code="bad_sd", hint="give a finite SD, 0 or more")
+
+
+def _pair_effects(chatbots: int, sd: float, rng: np.random.Generator) -> FloatArray:
+    """(M, M), antisymmetric: one effect N(0, sd^2) for each unordered pair."""
+    upper = np.triu(sd * rng.standard_normal((chatbots, chatbots)), 1)
+    effects: FloatArray = upper - upper.T
+    return effects
 
 
 def all_cells(chatbots: int, prompts: int) -> IntArray:
@@ -68,6 +146,12 @@ def all_cells(chatbots: int, prompts: int) -> IntArray:
     a, b = np.triu_indices(chatbots, 1)
     J = np.arange(prompts)
     return np.stack([np.repeat(a, prompts), np.repeat(b, prompts), np.tile(J, len(a))], axis=1)
+
+
+def comparison_cells(comparisons: int, prompts: int) -> IntArray:
+    """(n, 3) every cell of the comparisons that `draw_truth` makes under `pair`: (2i, 2i + 1, prompt)."""
+    i = np.repeat(np.arange(comparisons), prompts)
+    return np.stack([2 * i, 2 * i + 1, np.tile(np.arange(prompts), comparisons)], axis=1)
 
 
 def some_cells(chatbots: int, prompts: int, share: float, *, seed: int) -> IntArray:
@@ -80,29 +164,98 @@ def some_cells(chatbots: int, prompts: int, share: float, *, seed: int) -> IntAr
 
 
 def draw_votes(
-    truth: Truth, cells: IntArray, *, seed: int, votes: int = 1, form: Literal["net", "vote"] = "vote"
+    truth: Truth,
+    cells: IntArray,
+    *,
+    seed: int,
+    votes: int | IntArray = 1,
+    form: Form = "vote",
+    order: Literal["vote", "cell"] = "vote",
 ) -> ResponseTable:
     """Votes on cells (n, 3) of (a, b, prompt).
 
-    `net`: three votes a cell whose net rating is one draw of the graded model (the model is then exactly true).
-    `vote`: `votes` independent votes a cell, each the sign of such a draw.
-    The order shown is drawn for every vote when the truth has a side effect, and is unknown otherwise.
+    `net`: three votes a cell whose net rating is one draw of the graded model (the model is then exactly true). A cell
+    effect or annotators are not part of that model and are refused.
+    `vote`: `votes` of them a cell, or votes[i] on cell i; independent given the cell's effect, which rows of equal
+    (a, b, prompt) share whichever way round they are. Thresholds of six edges are cut to the two of a vote.
+    The order shown is drawn for every vote (`order` cell: once for all votes of a row of `cells`; only then is a mean
+    over a cell's orders what was shown) when the truth has a side effect, and is unknown otherwise.
+    Raises InvalidResponses where truth and form do not fit together, or a cell has no votes.
     """
+    _check_form(truth, form)
     rng = np.random.default_rng(seed)
-    repeated = np.repeat(cells, 1 if form == "net" else votes, axis=0)
-    first = rng.integers(0, 2, len(repeated)) if truth.side else np.full(len(repeated), -1)
+    repeats = _repeats(cells, 1 if form == "net" else votes)
+    repeated = np.repeat(cells, repeats, axis=0)
+    first = _first_shown(truth, repeats, order, rng)
     push = np.where(first == -1, 0.0, np.where(first == 1, -1.0, 1.0)) * truth.side
     a, b, j = repeated.T
-    p = category_probabilities(truth.ability[b] - truth.ability[a] + push, truth.discrimination[j], truth.thresholds[j])
-    u = (p.cumsum(axis=1) < rng.random(len(p))[:, None]).sum(axis=1).clip(0, 6) - 3
-    outcome = np.sign(u)
-    if form == "net":
-        repeated, first = np.repeat(repeated, 3, axis=0), np.repeat(first, 3)
-        outcome = (np.sign(u)[:, None] * (np.arange(3) < np.abs(u)[:, None])).ravel()
-    return _table(truth, repeated, outcome, first)
+    at = truth.discrimination[j] * (truth.theta(a, b) + push) + _cell_effects(truth, repeated, rng)
+    annotator = np.full(len(repeated), -1)
+    if truth.reliability is not None:
+        annotator = rng.integers(0, len(truth.reliability), len(repeated))
+        at = truth.reliability[annotator] * at
+    thresholds = truth.thresholds
+    if form == "vote" and thresholds.shape[1] == EDGES:
+        thresholds = thresholds[:, _VOTE_EDGES]
+    level = truth.discrimination[j, None] * thresholds[j]
+    category = (expit(level - at[:, None]) < rng.random(len(at))[:, None]).sum(axis=1)
+    if form == "vote":
+        return _table(truth, repeated, category - 1, first, annotator)
+    u = category - 3
+    outcome = (np.sign(u)[:, None] * (np.arange(3) < np.abs(u)[:, None])).ravel()
+    thrice = [np.repeat(x, 3, axis=0) for x in (repeated, first, annotator)]
+    return _table(truth, thrice[0], outcome, thrice[1], thrice[2])
 
 
-def _table(truth: Truth, cells: IntArray, outcome: IntArray, first: IntArray) -> ResponseTable:
+def _check_form(truth: Truth, form: str) -> None:
+    if form not in ("net", "vote"):
+        raise InvalidResponses(f"unknown form {form!r}", code="unknown_form", hint="use 'net' or 'vote'")
+    if form == "vote":
+        return
+    if truth.thresholds.shape[1] != EDGES:
+        raise InvalidResponses(
+            f"thresholds of {truth.thresholds.shape[1]} edges make no net rating",
+            code="wrong_thresholds",
+            hint="draw the truth with form 'net'",
+        )
+    if truth.cell_sd or truth.reliability is not None:
+        raise InvalidResponses(
+            "a net rating has neither a cell effect nor annotators of its own",
+            code="wrong_truth",
+            hint="draw votes with form 'vote'",
+        )
+
+
+def _repeats(cells: IntArray, votes: int | IntArray) -> IntArray:
+    """(n,) votes on every row of `cells`."""
+    repeats = np.broadcast_to(np.asarray(votes), len(cells))
+    if repeats.dtype.kind not in "iu" or (repeats < 1).any():
+        raise InvalidResponses("a cell has no votes", code="bad_votes", hint="give whole numbers from 1")
+    return repeats.astype(np.int64)
+
+
+def _first_shown(truth: Truth, repeats: IntArray, order: str, rng: np.random.Generator) -> IntArray:
+    """(sum of repeats,) 1 a, 0 b, -1 unknown."""
+    if not truth.side:
+        return np.full(int(repeats.sum()), -1)
+    if order == "cell":
+        return np.repeat(rng.integers(0, 2, len(repeats)), repeats)
+    return rng.integers(0, 2, int(repeats.sum()))
+
+
+def _cell_effects(truth: Truth, cells: IntArray, rng: np.random.Generator) -> FloatArray:
+    """(n,) each row's effect toward its b; rows of one pair and prompt share theirs, with the sign of their order."""
+    if not truth.cell_sd:
+        return np.zeros(len(cells))
+    a, b, j = cells.T
+    key = (np.minimum(a, b) * len(truth.ability) + np.maximum(a, b)) * len(truth.discrimination) + j
+    distinct, index = np.unique(key, return_inverse=True)
+    effect = truth.cell_sd * rng.standard_normal(len(distinct))
+    toward: FloatArray = np.where(a < b, 1.0, -1.0) * effect[index]
+    return toward
+
+
+def _table(truth: Truth, cells: IntArray, outcome: IntArray, first: IntArray, annotator: IntArray) -> ResponseTable:
     n = len(cells)
     return ResponseTable(
         chatbots=truth.chatbots,
@@ -112,7 +265,7 @@ def _table(truth: Truth, cells: IntArray, outcome: IntArray, first: IntArray) ->
         b=cells[:, 1],
         prompt=cells[:, 2],
         outcome=outcome,
-        annotator=np.full(n, -1),
+        annotator=annotator,
         a_first=first,
         label=np.zeros(n, np.int64),
     )

@@ -26,7 +26,7 @@ from evalsite.prompts.models import Prompt
 from irt_engine import Posterior, ResponseTable
 from scheduler import Ask, CampaignState
 
-ENGINE = "0.1"
+ENGINE = "0.2"
 MODEL: Literal["board"] = "board"
 
 

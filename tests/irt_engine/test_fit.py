@@ -63,7 +63,7 @@ def test_labels_make_separate_comparisons() -> None:
     assert [c.by for c in pair.comparisons] == ["1", "2"]
     assert pair.theta[0] > 0 > pair.theta[1]
     assert [c.by for c in board.comparisons] == ["1", "2"]
-    assert board.theta[0] == board.theta[1]
+    assert board.theta[0] == pytest.approx(-board.theta[1])  # the labels' own effects, around one ability
     assert abs(board.ability[0]) < 1e-6
 
 
@@ -172,8 +172,10 @@ def test_prompts_of_their_own_for_every_row_share_their_parameters() -> None:
 def test_it_reports_progress() -> None:
     calls: list[tuple[int, int]] = []
     fit(small_board(), progress=lambda done, most: calls.append((done, most)))
-    assert calls
-    assert [done for done, _ in calls] == list(range(1, len(calls) + 1))
+    done = [done for done, _ in calls]
+    assert done == sorted(done)
+    assert {most for _, most in calls} == {100}
+    assert done[-1] >= 80
 
 
 def test_it_refuses_an_unknown_model_and_a_prior_without_spread() -> None:

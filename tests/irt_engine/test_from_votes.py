@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from irt_engine import InvalidResponses, ResponseTable
@@ -82,3 +84,87 @@ def test_it_refuses_a_single_chatbot() -> None:
 def test_the_message_names_the_row() -> None:
     with pytest.raises(InvalidResponses, match="row 2"):
         ResponseTable.from_votes(**(GOOD | {"outcome": [0, 7]}))
+
+
+def same_table(one: ResponseTable, other: ResponseTable) -> bool:
+    return all(np.array_equal(getattr(one, field.name), getattr(other, field.name)) for field in fields(ResponseTable))
+
+
+COLUMNS: dict[str, Any] = GOOD | {"annotator_id": [None, "w1"], "a_first": [1, None]}
+AS_COLUMNS = ResponseTable.from_votes(**COLUMNS)
+FRAMES = [
+    COLUMNS,
+    {name: tuple(column) for name, column in COLUMNS.items()},
+    {name: np.array(column, object) for name, column in COLUMNS.items()},
+    pd.DataFrame(COLUMNS),
+    pd.DataFrame(COLUMNS).convert_dtypes(),
+    pd.DataFrame(COLUMNS).assign(category="x", timestamp=None).iloc[:, ::-1],
+]
+
+
+@pytest.mark.parametrize("frame", FRAMES, ids=["lists", "tuples", "arrays", "pandas", "nullable", "more columns"])
+def test_a_frame_gives_the_table_of_its_columns(frame: Any) -> None:
+    assert same_table(ResponseTable.from_votes(frame), AS_COLUMNS)
+
+
+def test_a_frame_without_the_optional_columns_leaves_them_unknown() -> None:
+    assert same_table(ResponseTable.from_votes(GOOD), ResponseTable.from_votes(**GOOD))
+
+
+def test_optional_columns_that_hold_nothing_are_unknown() -> None:
+    frame = pd.DataFrame(GOOD).assign(annotator_id=np.nan, a_first=np.nan)
+    assert same_table(ResponseTable.from_votes(frame), ResponseTable.from_votes(**GOOD))
+
+
+def test_a_frames_label_is_the_name_of_a_column() -> None:
+    table = ResponseTable.from_votes(pd.DataFrame(GOOD).assign(category=["second", "first"]), label="category")
+    assert table.labels == ("first", "second")
+    assert table.label.tolist() == [1, 0]
+    numbered = ResponseTable.from_votes(pd.DataFrame(GOOD).assign(run=[2.5, np.nan]), label="run")
+    assert numbered.labels == ("", "2.5")
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_missing_column_is_named_together_with_what_is_there(name: str) -> None:
+    rest = {key: column for key, column in GOOD.items() if key != name} | {"verdict": [1, 0]}
+    for frame in (rest, pd.DataFrame(rest)):
+        with pytest.raises(InvalidResponses, match=f"no column {name}") as caught:
+            ResponseTable.from_votes(frame)
+        assert caught.value.code == "missing_column"
+        assert "verdict" in caught.value.hint
+    if name != "system_a":
+        with pytest.raises(InvalidResponses, match=f"{name} is missing"):
+            ResponseTable.from_votes(**{key: column for key, column in GOOD.items() if key != name})
+
+
+def test_a_label_that_is_no_column_is_refused() -> None:
+    with pytest.raises(InvalidResponses, match="no column category"):
+        ResponseTable.from_votes(GOOD, label="category")
+
+
+def test_a_frame_and_columns_together_are_refused() -> None:
+    with pytest.raises(InvalidResponses) as caught:
+        ResponseTable.from_votes(GOOD, outcome=[1, 1])  # type: ignore[call-overload]
+    assert caught.value.code == "two_sources"
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"outcome": [1, np.nan]}, "not_whole"),
+        ({"outcome": ["A", "B"]}, "not_a_number"),
+        ({"system_a": ["eliza", np.nan]}, "missing_name"),
+        ({"prompt_id": [1, 2]}, "missing_name"),
+    ],
+)
+def test_what_columns_may_not_hold_a_frame_may_not_hold(change: dict[str, Any], code: str) -> None:
+    for frame in (GOOD | change, pd.DataFrame(GOOD | change)):
+        with pytest.raises(InvalidResponses) as caught:
+            ResponseTable.from_votes(frame)
+        assert caught.value.code == code
+
+
+def test_an_empty_frame_has_no_votes() -> None:
+    with pytest.raises(InvalidResponses) as caught:
+        ResponseTable.from_votes(pd.DataFrame(GOOD).iloc[:0])
+    assert caught.value.code == "no_votes"

@@ -1,0 +1,108 @@
+"""From a table and a model to a problem: which columns the shaft has, which effects share a scale.
+
+Columns of the shaft: abilities (board: of chatbots; pair: one theta a comparison), the pairs' own effects (board), the
+side effect where an order is known, the common log gaps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .arrays import BoolArray, FloatArray
+from .arrow import Problem
+from .cells import Cells, Comparisons, cells_of, compare
+from .priors import Priors
+from .prompts import prompt_model
+from .responses import ResponseTable
+from .scales import LOOSE, TIGHT, Effects, Group
+
+MOST_PAIR_EFFECTS = 600  # columns: beyond it a pair's own effect is carried as overdispersion of its cells
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Design:
+    """A problem together with the names of its parts."""
+
+    table: ResponseTable
+    model: str
+    form: str
+    comparisons: Comparisons
+    cells: Cells
+    problem: Problem
+    effects: Effects
+    abilities: int  # K
+    pair: slice | None  # columns of the pairs' own effects
+    side: int  # column of the side effect, -1 without one
+
+    @property
+    def board(self) -> bool:
+        return self.model == "board"
+
+
+def design(table: ResponseTable, model: str, form: str, priors: Priors) -> Design:
+    """Everything that a fit needs to know beforehand."""
+    comparisons, index = compare(table)
+    cells = cells_of(table, index, votes=form == "vote")
+    board, C = model == "board", len(comparisons.low)
+    K = len(table.chatbots) if board else C
+    shaft = _Shaft()
+    shaft.add("ability" if board else "theta", K, priors.ability_sd if board else priors.theta_sd)
+    which, n = cells.comparison, len(cells.comparison)
+    if board:
+        col = [comparisons.low[which], comparisons.high[which]]
+        coef = [-np.ones(n), np.ones(n)]
+    else:
+        col, coef = [which], [np.ones(n)]
+    pair = None
+    if board and priors.pair_sd > 0 and C <= MOST_PAIR_EFFECTS:
+        pair = shaft.add("pair", C, priors.pair_sd, learned=priors.learn, width=LOOSE)
+        col, coef = [*col, pair.start + which], [*coef, np.ones(n)]
+    side = -1
+    if board and np.any(cells.side):
+        side = shaft.add("side", 1, priors.side_sd, learned=priors.learn, width=LOOSE).start
+        col, coef = [*col, np.full(n, side)], [*coef, cells.side]
+    prompts = prompt_model(model, form)
+    shaft.add("common_log_gap", prompts.gaps, priors.common_log_gap_sd)
+    problem = Problem(
+        prompts=prompts,
+        starts=np.searchsorted(cells.slot, np.arange(cells.slots + 1)),
+        counts=cells.counts if board else _turned(cells.counts, comparisons.flip[which]),
+        weight=cells.weight,
+        col=np.ascontiguousarray(np.stack(col, axis=1)),
+        coef=np.ascontiguousarray(np.stack(coef, axis=1)),
+        shaft=shaft.size,
+    )
+    groups = [*shaft.groups, Group("log_discrimination", priors.log_discrimination_sd, priors.learn, phi=slice(0, 1))]
+    if prompts.located:
+        groups.append(Group("location", priors.location_sd, priors.learn, phi=slice(1, 2)))
+    groups.append(Group("log_gap", priors.log_gap_sd, priors.learn, phi=slice(prompts.first_gap, prompts.size)))
+    effects = Effects(
+        groups=tuple(groups),
+        cell=Group("cell", priors.cell_sd, priors.learn, LOOSE) if form == "vote" else None,
+        shaft=shaft.size,
+        shape=(cells.slots, prompts.size),
+        shared=cells.shared,
+    )
+    return Design(table, model, form, comparisons, cells, problem, effects, K, pair, side)
+
+
+class _Shaft:
+    """Columns in the order in which they are added."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.groups: list[Group] = []
+
+    def add(self, name: str, columns: int, sd: float, *, learned: bool = False, width: float = TIGHT) -> slice:
+        part = slice(self.size, self.size + columns)
+        self.groups.append(Group(name, sd, learned, width, z=part))
+        self.size += columns
+        return part
+
+
+def _turned(counts: FloatArray, flip: BoolArray) -> FloatArray:
+    """Counts in the comparisons' own orientation."""
+    other = 6.0 - counts if counts.shape[1] == 1 else counts[:, ::-1]
+    return np.ascontiguousarray(np.where(flip[:, None], other, counts))

@@ -1,0 +1,167 @@
+"""kernels: what cells say at a point, against finite differences, sums over all outcomes and numerical integrals."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+from irt_engine.arrow import Point, Problem
+from irt_engine.average import Cells, Told, sigma_points
+from irt_engine.prompts import FREE, FREE_VOTE, MIRRORED, MIRRORED_VOTE, PromptModel
+from irt_engine.scales import Effects, Group
+
+NET = pytest.mark.parametrize("prompts", [FREE, MIRRORED], ids=lambda m: m.name)
+VOTE = pytest.mark.parametrize("prompts", [FREE_VOTE, MIRRORED_VOTE], ids=lambda m: m.name)
+SD = 0.8
+
+
+def asked(prompts: PromptModel, counts: np.ndarray, at: np.ndarray, sd: float = SD) -> Told:
+    """Every row of counts is a cell with a slot and a theta of its own; at (n, 1 + P) are theta and phi.
+
+    Everything has so vague a prior that only the likelihood is left.
+    """
+    n, gaps = len(counts), prompts.gaps
+    problem = Problem(
+        prompts=prompts,
+        starts=np.arange(n + 1),
+        counts=counts,
+        weight=np.ones(n),
+        col=np.arange(n)[:, None],
+        coef=np.ones((n, 1)),
+        shaft=n + gaps,
+    )
+    vague = 1e8
+    effects = Effects(
+        groups=(
+            Group("theta", vague, False, z=slice(0, n + gaps)),
+            Group("prompt", vague, False, phi=slice(0, prompts.size)),
+        ),
+        cell=Group("cell", sd, False) if counts.shape[1] == 3 else None,
+        shaft=n + gaps,
+        shape=(n, prompts.size),
+        shared=-1,
+    )
+    return Cells(problem, effects).ask(Point(np.r_[at[:, 0], np.zeros(gaps)], at[:, 1:]), effects.start(), None)
+
+
+def categories() -> np.ndarray:
+    return np.arange(7.0)[:, None]
+
+
+def outcomes(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """All counts of n votes, and in how many orders each can come."""
+    counts = np.array([(a, t, n - a - t) for a in range(n + 1) for t in range(n + 1 - a)], dtype=float)
+    ways = [math.factorial(n) / math.prod(math.factorial(int(k)) for k in row) for row in counts]
+    return counts, np.array(ways)
+
+
+def somewhere(prompts: PromptModel, cells: int, *, same: bool = False) -> np.ndarray:
+    at = 0.5 * np.random.default_rng(0).standard_normal((cells, 1 + prompts.size))
+    return np.tile(at[:1], (cells, 1)) if same else at
+
+
+def assert_gradient(prompts: PromptModel, counts: np.ndarray) -> None:
+    at = somewhere(prompts, len(counts))
+    told = asked(prompts, counts, at)
+    analytic = np.column_stack([told.gradient.z[: len(counts)], told.gradient.phi])
+    for cell, p in itertools.product(range(len(counts)), range(at.shape[1])):
+        step = np.zeros_like(at)
+        step[cell, p] = 1e-5
+        up, down = (asked(prompts, counts, at + sign * step).log_posterior for sign in (1, -1))
+        assert analytic[cell, p] == pytest.approx((up - down) / 2e-5, rel=1e-5, abs=1e-6)
+
+
+def assert_information(prompts: PromptModel, counts: np.ndarray, ways: np.ndarray) -> None:
+    at = somewhere(prompts, len(counts), same=True)
+    told = asked(prompts, counts, at)
+    alone = [asked(prompts, counts[k : k + 1], at[k : k + 1]).log_posterior for k in range(len(counts))]
+    p = ways * np.exp(alone)
+    assert p.sum() == pytest.approx(1.0, abs=1e-9)
+    score = np.column_stack([told.gradient.z[: len(counts)], told.gradient.phi])
+    expected = (p[:, None] * score).T @ score
+    assert told.information.i_theta[0] == pytest.approx(expected[0, 0], abs=1e-9)
+    assert np.allclose(told.information.cross[0], expected[0, 1:], atol=1e-9)
+    assert np.allclose(told.information.i_phi[0], expected[1:, 1:], atol=1e-9)
+
+
+@NET
+def test_the_gradient_of_a_net_rating_is_the_finite_difference(prompts: PromptModel) -> None:
+    assert_gradient(prompts, categories())
+
+
+@NET
+def test_the_information_of_a_net_rating_is_the_expected_square_of_its_score(prompts: PromptModel) -> None:
+    assert_information(prompts, categories(), np.ones(7))
+
+
+@VOTE
+@pytest.mark.parametrize("votes", [1, 2, 3, 5, 12])
+def test_the_gradient_of_votes_is_the_finite_difference(prompts: PromptModel, votes: int) -> None:
+    assert_gradient(prompts, outcomes(votes)[0][:10])
+
+
+@VOTE
+@pytest.mark.parametrize("votes", [1, 2, 3])
+def test_the_information_of_few_votes_is_the_expected_square_of_their_score(prompts: PromptModel, votes: int) -> None:
+    assert_information(prompts, *outcomes(votes))
+
+
+@VOTE
+@pytest.mark.parametrize("votes", [4, 6, 8, 20])
+def test_the_information_of_more_votes_is_close_to_the_expected_square_of_their_score(
+    prompts: PromptModel, votes: int
+) -> None:
+    """It is that of normal votes: the more of them, the closer."""
+    counts, ways = outcomes(votes)
+    at = somewhere(prompts, len(counts), same=True)
+    told = asked(prompts, counts, at)
+    alone = [asked(prompts, counts[k : k + 1], at[k : k + 1]).log_posterior for k in range(len(counts))]
+    exact = ways * np.exp(alone) @ told.gradient.z[: len(counts)] ** 2
+    assert told.information.i_theta[0] == pytest.approx(exact, rel=0.12)
+
+
+@pytest.mark.parametrize("counts", [(1, 0, 0), (0, 1, 0), (1, 1, 1), (5, 0, 0), (4, 4, 4), (0, 0, 40), (300, 50, 10)])
+def test_the_effect_of_a_cell_is_integrated_out(counts: tuple[int, int, int]) -> None:
+    a, t, b = counts
+    theta, tie = 0.7, 0.5
+    at = np.array([[theta, 0.0, math.log(tie)]])
+
+    def chance(e: float) -> float:
+        lose, win = 1 / (1 + math.exp(theta + e + tie)), 1 / (1 + math.exp(-(theta + e - tie)))
+        return lose**a * (1 - lose - win) ** t * win**b * math.exp(-0.5 * (e / SD) ** 2) / (SD * math.sqrt(2 * math.pi))
+
+    exact = quad(chance, -8, 8, epsabs=0, epsrel=1e-10, limit=500)[0]
+    assert asked(MIRRORED_VOTE, np.array([counts], float), at).log_posterior == pytest.approx(math.log(exact), abs=2e-3)
+
+
+def test_a_cell_without_an_effect_is_so_many_votes() -> None:
+    counts = np.array([[2.0, 1.0, 3.0]])
+    at = np.array([[0.3, 0.2, -0.5]])
+    together = asked(MIRRORED_VOTE, counts, at, sd=0.01).log_posterior
+    one = [asked(MIRRORED_VOTE, np.eye(3)[k : k + 1], at, sd=0.01).log_posterior for k in range(3)]
+    assert together == pytest.approx(float(counts[0] @ one), abs=1e-3)
+
+
+@pytest.mark.parametrize("theta", [-900.0, -80.0, 80.0, 900.0])
+@pytest.mark.parametrize("prompts", [FREE, MIRRORED, FREE_VOTE, MIRRORED_VOTE], ids=lambda m: m.name)
+def test_it_stays_finite_far_out(prompts: PromptModel, theta: float) -> None:
+    counts = outcomes(2)[0] if prompts in (FREE_VOTE, MIRRORED_VOTE) else categories()
+    at = np.zeros((len(counts), 1 + prompts.size))
+    at[:, 0] = theta
+    told = asked(prompts, counts, at)
+    assert np.isfinite(told.log_posterior)
+    for values in (told.gradient.z, told.gradient.phi, told.information.i_theta, told.information.i_phi):
+        assert np.isfinite(values).all()
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+@pytest.mark.parametrize("dimension", [3, 5, 8])
+def test_sigma_points_have_the_moments_of_a_normal(dimension: int, mirrored: bool) -> None:
+    points = sigma_points(dimension, mirrored=mirrored)
+    assert np.allclose(points.mean(axis=0), 0.0, atol=1e-12)
+    assert np.allclose(points.T @ points / len(points), np.eye(dimension), atol=1e-9)
+    assert np.allclose((points**3).mean(axis=0), 0.0, atol=1e-9)
