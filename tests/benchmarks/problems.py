@@ -1,0 +1,55 @@
+"""The simulated problems that benchmarks share; every one is made anew from fixed seeds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from irt_engine import Priors, ResponseTable
+from irt_engine.fit import Model
+from irt_engine.simulate import Truth, draw_truth, draw_votes, some_cells
+
+KNOWN_SCALES = Priors(learn=False, pair_sd=0.2)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """What is fitted, and how."""
+
+    name: str
+    table: ResponseTable
+    model: Model
+    priors: Priors
+
+
+def paper_size(seed: int = 2020) -> Problem:
+    """20 comparisons on 200 prompts, 4,000 net ratings, model pair, known scales (Sedoc & Ungar 2020)."""
+    truth = draw_truth(40, 200, seed=seed, model="pair", priors=KNOWN_SCALES)
+    cells = np.array([(2 * c, 2 * c + 1, j) for c in range(20) for j in range(200)])
+    return Problem("pair-20x200", draw_votes(truth, cells, seed=seed + 1, form="net"), "pair", KNOWN_SCALES)
+
+
+def board_size(seed: int = 2021) -> Problem:
+    """12 chatbots on 40 prompts, a third of the cells seen, pairs with effects of their own, known scales."""
+    drawn = draw_truth(12, 40, seed=seed, priors=KNOWN_SCALES)
+    low, high = np.triu_indices(12, 1)
+    own = KNOWN_SCALES.pair_sd * np.random.default_rng(seed + 1).standard_normal(len(low))
+    theta = drawn.ability[high] - drawn.ability[low] + own
+    apart = Truth(np.stack([np.zeros_like(theta), theta], axis=1).ravel(), drawn.discrimination, drawn.thresholds)
+    cells = some_cells(12, 40, 1 / 3, seed=seed + 2)
+    pair = np.searchsorted(low * 12 + high, cells[:, 0] * 12 + cells[:, 1])
+    votes = draw_votes(apart, np.stack([2 * pair, 2 * pair + 1, cells[:, 2]], axis=1), seed=seed + 3, form="net")
+    table = ResponseTable(
+        chatbots=drawn.chatbots,
+        prompts=drawn.prompts,
+        labels=(),
+        a=low[votes.a // 2],
+        b=high[votes.a // 2],
+        prompt=votes.prompt,
+        outcome=votes.outcome,
+        annotator=votes.annotator,
+        a_first=votes.a_first,
+        label=votes.label,
+    )
+    return Problem("board-12x40", table, "board", KNOWN_SCALES)

@@ -1,0 +1,198 @@
+"""fit_full: the reference agrees with the everyday fit, and says honestly how its chains went."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from irt_engine import EngineError, EngineWarning, InvalidResponses, Priors, ResponseTable, fit
+from irt_engine.design import design
+from irt_engine.fit import Form, Model
+from irt_engine.fit_full import FullPosterior, _cells, _compiled, _drawn, _layout, _log_likelihood, agreement, fit_full
+from irt_engine.grm import log_likelihood
+from irt_engine.simulate import Truth, draw_truth, draw_votes, some_cells
+from tests.irt_engine.cast import rebuilt, rows, small_board
+
+KNOWN = Priors(learn=False)
+# The functions of PyTensor that the likelihood uses, in numpy.
+NUMPY = SimpleNamespace(softplus=lambda x: np.logaddexp(0.0, x), maximum=np.maximum, log=np.log, expm1=np.expm1)
+
+
+def mixed_board() -> ResponseTable:
+    """Five chatbots on twelve prompts; some comparisons stand the other way round in the file."""
+    table = small_board()
+    columns = rows(table)
+    turned = (table.a + table.b) % 2 == 1
+    columns["a"] = np.where(turned, table.b, table.a)
+    columns["b"] = np.where(turned, table.a, table.b)
+    columns["outcome"] = np.where(turned, -table.outcome, table.outcome)
+    return rebuilt(table, columns)
+
+
+def board_with_everything() -> ResponseTable:
+    """Known order shown, two prompts with a single cell each, and an entrant without votes."""
+    drawn = draw_truth(4, 10, seed=4)
+    truth = Truth(drawn.ability, drawn.discrimination, drawn.thresholds, side=0.4)
+    cells = some_cells(4, 8, 0.6, seed=5)
+    cells = np.concatenate([cells, [[0, 1, 8], [0, 1, 9]]])
+    table = draw_votes(truth, cells, seed=6, votes=2)
+    return ResponseTable((*table.chatbots, "zz-new"), table.prompts, (), **rows(table))
+
+
+def quick(table: ResponseTable, *args: Any, draws: int = 100, tune: int = 200, **more: Any) -> FullPosterior:
+    """A short run; whether it has converged is not what the test asks."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EngineWarning)
+        return fit_full(table, *args, draws=draws, tune=tune, **more)
+
+
+@pytest.mark.parametrize("form", ["net", "vote"])
+@pytest.mark.parametrize("model", ["pair", "board"])
+def test_it_agrees_with_the_everyday_fit_of_the_same_votes(model: Model, form: Form) -> None:
+    table = mixed_board()
+    everyday = fit(table, model, form=form, priors=KNOWN)
+    full = quick(table, model, form=form, priors=KNOWN, draws=1000, tune=500, seed=1)
+    assert agreement(everyday, full).mean < 0.2
+    assert agreement(everyday, full).sd < 0.25
+    found = full.posterior
+    assert np.allclose(found.theta, everyday.theta, atol=0.5 * everyday.theta_se.max())
+    assert np.allclose(np.log(found.discrimination), np.log(everyday.discrimination), atol=0.3)
+    assert found.thresholds.shape == everyday.thresholds.shape
+    assert (np.diff(found.thresholds, axis=1) > 0).all()
+    assert found.comparisons == everyday.comparisons
+    assert found.chatbots == everyday.chatbots
+    assert found.scales.learned is False
+    assert found.scales.cell == everyday.scales.cell
+
+
+def test_learned_scales_and_every_effect_at_once() -> None:
+    table = board_with_everything()
+    stages: list[tuple[int, int]] = []
+    full = quick(table, form="vote", seed=2, progress=lambda done, most: stages.append((done, most)))
+    found = full.posterior
+    assert stages == [(1, 3), (2, 3), (3, 3)]
+    scales = [found.scales.log_discrimination, found.scales.log_gap, found.scales.pair, found.scales.side]
+    assert all(sd is not None and sd > 0 for sd in [*scales, found.scales.cell])
+    assert found.scales.learned
+    assert found.scales.location is None
+    assert found.side_se > 0
+    assert (found.discrimination[[8, 9]] == 1.0).all()
+    assert found.discrimination_se[8] == found.scales.log_discrimination
+    assert found.group.tolist() == [1, 1, 1, 1, 2]
+    assert found.ability[-1] == 0.0
+    assert abs(found.ability[:4].sum()) < 1e-9
+    assert np.linalg.eigvalsh(found.covariance)[0] > -1e-9
+    assert type(found).from_bytes(found.to_bytes()).to_bytes() == found.to_bytes()
+
+
+def test_the_same_seed_gives_the_same_digits_on_any_number_of_cores() -> None:
+    made = design(small_board(), "pair", "net", KNOWN)
+    compiled = _compiled(made, KNOWN, _cells(made), _layout(made, KNOWN))
+    first, again, other = (
+        _drawn(compiled, draws=20, tune=30, chains=2, cores=cores, seed=seed)[0]["standard"]
+        for seed, cores in ((3, 1), (3, 2), (4, 2))
+    )
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+    assert not np.array_equal(first[0], first[1])
+
+
+def test_too_few_draws_are_said_to_be_too_few() -> None:
+    with pytest.warns(EngineWarning, match="no reference yet"):
+        full = fit_full(small_board(), "pair", priors=KNOWN, draws=10, tune=20)
+    assert not full.posterior.converged
+    assert not full.diagnostics.converged
+    assert full.diagnostics.ess_bulk < 400
+    assert (full.diagnostics.draws, full.diagnostics.tune, full.diagnostics.chains) == (10, 20, 2)
+
+
+@pytest.mark.parametrize("model", ["pair", "board"])
+def test_its_likelihood_of_net_ratings_is_the_graded_response_model(model: Model) -> None:
+    made = design(mixed_board(), model, "net", KNOWN)
+    rng = np.random.default_rng(0)
+    at = rng.normal(size=len(made.cells.weight))
+    level = np.sort(rng.normal(size=(made.cells.slots, 6)), axis=1)
+    x = at[:, None] - level[made.cells.slot]
+    expected = made.cells.weight @ log_likelihood(x, made.problem.counts[:, 0].astype(np.int64))
+    assert _log_likelihood(NUMPY, at, level, _cells(made)) == pytest.approx(expected)
+
+
+def test_its_likelihood_of_votes_is_that_of_three_categories_and_equal_cells_have_effects_of_their_own() -> None:
+    made = design(board_with_everything(), "board", "vote", KNOWN)
+    cells = _cells(made)
+    assert len(cells.slot) == made.cells.total
+    rng = np.random.default_rng(0)
+    at = rng.normal(size=len(cells.slot))
+    level = np.sort(rng.normal(size=(made.cells.slots, 2)), axis=1)
+    counts = np.repeat(made.problem.counts, made.cells.weight.astype(np.int64), axis=0)
+    not_worse, better = expit(at[:, None] - level[cells.slot]).T
+    expected = (counts * np.log(np.stack([1.0 - not_worse, not_worse - better, better], axis=1))).sum()
+    assert _log_likelihood(NUMPY, at, level, cells) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"model": "rasch"}, "unknown_model"),
+        ({"form": "stars"}, "unknown_form"),
+        ({"draws": 3}, "bad_run"),
+        ({"tune": 0}, "bad_run"),
+        ({"chains": 0}, "bad_run"),
+        ({"cores": 0}, "bad_run"),
+        ({"seed": -1}, "bad_run"),
+    ],
+)
+def test_what_it_cannot_run_has_a_typed_error(change: dict[str, Any], code: str) -> None:
+    with pytest.raises(InvalidResponses) as caught:
+        fit_full(small_board(), **change)
+    assert caught.value.code == code
+    assert caught.value.hint
+
+
+def test_too_many_parameters_are_refused_before_anything_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("irt_engine.fit_full.MAX_PARAMETERS", 40)
+    with pytest.raises(InvalidResponses) as caught:
+        fit_full(small_board())
+    assert caught.value.code == "too_many_parameters"
+
+
+def test_without_the_sampler_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "nutpie", None)
+    with pytest.raises(EngineError) as caught:
+        fit_full(small_board())
+    assert caught.value.code == "no_sampler"
+    assert "nutpie" in caught.value.hint
+
+
+def test_agreement_measures_in_full_standard_deviations() -> None:
+    reference = fit(small_board(), "pair", priors=KNOWN)
+    full = FullPosterior(reference, diagnostics=None)  # type: ignore[arg-type]
+    same = agreement(reference, full)
+    assert (same.mean, same.sd, same.worst_mean, same.worst_sd) == (0.0, 0.0, 0.0, 0.0)
+    off = type(reference)(**{name: getattr(reference, name) for name in reference.__slots__} | {
+        "theta": reference.theta + 0.3 * reference.theta_se, "theta_se": 0.9 * reference.theta_se
+    })  # fmt: skip
+    found = agreement(off, full)
+    assert [found.mean, found.worst_mean] == pytest.approx([0.3, 0.3])
+    assert [found.sd, found.worst_sd] == pytest.approx([0.1, 0.1])
+
+
+def test_agreement_refuses_posteriors_of_different_votes() -> None:
+    full = FullPosterior(fit(small_board(), "pair", priors=KNOWN), diagnostics=None)  # type: ignore[arg-type]
+    for other in (fit(small_board(), priors=KNOWN), fit(small_board(votes=3), "pair", priors=KNOWN)):
+        with pytest.raises(InvalidResponses) as caught:
+            agreement(other, full)
+        assert caught.value.code == "different_fits"
+
+
+def test_the_engine_does_not_load_pymc_until_a_full_fit_is_asked_for() -> None:
+    code = "import sys, irt_engine.fit_full; print(sorted({'pymc', 'pytensor', 'nutpie', 'arviz'} & set(sys.modules)))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
