@@ -3,11 +3,13 @@
 PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
+BENCH_VENV := $(VENV)-bench
+BENCH ?= paper calibration full_bayes scale prediction
 PORT ?= 8000
 FRESH ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test check format lock clean
+.PHONY: help demo serve test check bench format lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -30,6 +32,11 @@ check: $(VENV)/.dev ## Format, lint, types, fences, migrations: what CI looks at
 	$(PY) manage.py makemigrations --check --dry-run
 	$(PY) -m tests.house.locks
 
+bench: $(BENCH_VENV)/.bench ## Measure the engine against its targets: hours (BENCH="paper scale"; EVAL_DATA_DIR for real votes)
+	@failed=; for name in $(BENCH); do \
+	  echo; echo "== $$name"; $(BENCH_VENV)/bin/python -m tests.benchmarks.$$name || failed="$$failed $$name"; \
+	done; [ -z "$$failed" ] || { echo; echo "Failed:$$failed"; exit 1; }
+
 format: $(VENV)/.dev ## Format the code and mend what can be mended by itself
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
@@ -40,9 +47,11 @@ lock: $(VENV)/.dev ## Compile requirements/*.in into lock files with hashes
 	  $(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
 	    --no-annotate $$constraint requirements/$$name.in -o requirements/$$name.txt || exit 1; \
 	done
+	@$(VENV)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+	  --no-annotate requirements/bench.in -o requirements/bench.txt
 
 clean: ## Remove what these commands made
-	rm -rf $(VENV) var
+	rm -rf $(VENV) $(BENCH_VENV) var
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -59,4 +68,11 @@ $(VENV)/.web-and-worker: requirements/web.txt requirements/worker.txt | $(VENV)/
 $(VENV)/.dev: requirements/dev.txt | $(VENV)/bin/python
 	@echo "Installing the locked requirements (once; about two minutes) ..."
 	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@touch $@
+
+$(BENCH_VENV)/.bench: requirements/bench.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "The benchmarks need Python 3.11 or newer."; exit 1; }
+	@echo "Installing the benchmarks' locked requirements (once; about two minutes) ..."
+	@[ -x $(BENCH_VENV)/bin/python ] || $(PYTHON) -m venv $(BENCH_VENV)
+	@$(BENCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bench.txt
 	@touch $@

@@ -1,0 +1,159 @@
+"""The benchmarks at toy sizes: that they still run, count rightly, and can fail. Nothing here is timed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from irt_engine import Priors, ResponseTable, fit
+from irt_engine.simulate import all_cells, draw_truth, draw_votes
+from tests.benchmarks import baselines, calibration, paper, predict, prediction, report, scale, workers
+from tests.benchmarks import votes as published
+
+TABLE = draw_votes(draw_truth(5, 8, seed=1, form="vote", cell_sd=0.5), all_cells(5, 8), seed=2, votes=3)
+
+
+def test_one_failed_check_fails_a_benchmark_and_none_does_too(capsys: pytest.CaptureFixture[str]) -> None:
+    good, bad, unknown = (report.Check("x", "1", "2", passed) for passed in (True, False, None))
+    assert report.conclude("t", [good, unknown]) == 0
+    assert report.conclude("t", [good, bad]) == 1
+    assert report.conclude("t", []) == 1
+    assert "FAIL" in capsys.readouterr().out
+
+
+def test_jobs_come_back_in_their_order_and_a_failure_is_not_swallowed() -> None:
+    assert workers.run(math.sqrt, [9, 4, 1], "root", processes=2) == [3, 2, 1]
+    for processes in (1, 2):
+        with pytest.raises(workers.JobFailed, match="ValueError"):
+            workers.run(math.sqrt, [1, -1], "root", processes=processes)
+
+
+@pytest.mark.parametrize("setting", calibration.settings((4, 6), (4, 6)), ids=lambda s: s.name)
+def test_calibration_draws_fits_and_counts_every_setting(setting: calibration.Setting) -> None:
+    found = calibration.measure(replace(setting, gaps="typical"), 2, processes=1)
+    share, se = found.share()
+    assert len(found.outcomes) == 2
+    assert ((share >= 0) & (share <= 1) & (se >= 0)).all()
+    assert (np.diff(share) >= 0).all()
+    assert len(found.row()) == 8
+
+
+def test_coverage_counts_what_lies_inside() -> None:
+    rng = np.random.default_rng(0)
+    outcomes = []
+    for _ in range(400):
+        true = rng.standard_normal(6)
+        outcomes.append(calibration._count(true, true + 0.5 * rng.standard_normal(6), 0.25 * np.eye(6), True))
+    exact = calibration.Coverage(calibration.settings()[0], outcomes)
+    assert exact.share()[0] == pytest.approx(calibration.LEVELS, abs=0.03)
+    assert [check.passed for check in exact.checks()] == [None, None, None]  # 400 sets confirm nothing
+    narrow = calibration.Coverage(
+        exact.setting, [calibration._count(np.arange(6.0), np.zeros(6), np.eye(6) / 99, True)] * 9
+    )
+    assert [check.passed for check in narrow.checks()] == [False, False, False]
+
+
+def test_a_fit_without_an_answer_covers_nothing() -> None:
+    failed = calibration.Outcome(np.full(3, np.nan), np.nan, np.nan, (0.0, 0.0), False, "LinAlgError")
+    found = calibration.Coverage(calibration.settings()[0], [failed, failed])
+    assert found.share()[0].tolist() == [0.0, 0.0, 0.0]
+    assert found.row()[2] == "2"
+
+
+def test_the_papers_rows_are_found_in_either_direction() -> None:
+    board = fit(ResponseTable.from_votes(["x", "x", "y"], ["y", "y", "z"], ["p", "q", "p"], [1, 1, -1]), "pair")
+    there, back = (paper.Row(a, b, 0.5, 0.2, False) for a, b in (("x", "y"), ("y", "x")))
+    one, other = paper.matched(board, [there, back])
+    assert one.mean == -other.mean == board.theta[0] > 0
+    with pytest.raises(LookupError):
+        paper.matched(board, [paper.Row("x", "z", 0.0, 1.0, False)])
+
+
+def test_the_papers_checks_hold_for_its_own_numbers_and_not_for_half_of_them() -> None:
+    def verdicts(factor: float) -> list[bool | None]:
+        rows = [paper.Matched(row, factor * row.mean, row.sd) for row in paper.PUBLISHED]
+        return [check.passed for check in paper.checks_of(rows, settled=True)]
+
+    assert len(paper.PUBLISHED) == 17
+    assert verdicts(1.0) == [True, True, True, True]
+    assert verdicts(0.5) == [True, True, False, False]
+
+
+@pytest.mark.skipif(published.folder() is None, reason=published.MISSING)
+def test_the_papers_runs_are_all_there() -> None:
+    runs = {(r["system_a"], r["system_b"]) for r in published.read(paper.VOTES) if r["category"] not in paper.LEFT_OUT}
+    assert runs == {(row.a, row.b) for row in paper.PUBLISHED}
+
+
+def test_folds_keep_the_votes_of_a_pair_and_prompt_together() -> None:
+    fold, item = prediction.folds(TABLE), published.items(TABLE).index
+    assert set(fold) == set(range(prediction.FOLDS))
+    assert all(len(set(fold[item == k])) == 1 for k in set(item))
+
+
+@pytest.mark.parametrize("model", prediction.MODELS)
+def test_every_model_predicts_every_held_out_vote_once(model: str) -> None:
+    jobs = [prediction.Job("toy", fold, model, Priors(learn=False)) for fold in range(prediction.FOLDS)]
+    found = prediction.together([prediction.predicted(TABLE, job) for job in jobs])
+    assert len(found.half_win) == len(TABLE)
+    assert np.isfinite(found.half_win).all()
+    assert np.isnan(found.three_way).all() == (model == "bradley-terry")
+    assert found.half_win.mean() < 1.0
+
+
+@pytest.mark.parametrize("model", ["board", "pair"])
+def test_predicted_probabilities_turn_round_with_the_row(model: str) -> None:
+    found = fit(TABLE, model, form="vote", priors=Priors(learn=False))  # type: ignore[arg-type]
+    swapped = ResponseTable(
+        TABLE.chatbots, TABLE.prompts, (), TABLE.b, TABLE.a, TABLE.prompt, -TABLE.outcome, TABLE.annotator,
+        TABLE.a_first, TABLE.label,
+    )  # fmt: skip
+    p, q = (predict.vote_probabilities(found, votes, Priors()) for votes in (TABLE, swapped))
+    assert np.allclose(p.sum(axis=1), 1.0)
+    assert (p > 0).all()
+    assert np.allclose(p, q[:, ::-1])
+
+
+def test_davidsons_fit_recovers_its_own_parameters() -> None:
+    rng, n = np.random.default_rng(1), 60_000
+    ability, nu = np.array([0.0, 0.5, 1.5]), 0.7
+    a = rng.integers(0, 3, n)
+    b = (a + rng.integers(1, 3, n)) % 3
+    d = ability[b] - ability[a]
+    weight = np.stack([np.exp(-d / 2), np.full(n, nu), np.exp(d / 2)], axis=1)
+    y = (rng.random(n)[:, None] > (weight / weight.sum(axis=1, keepdims=True)).cumsum(axis=1)).sum(axis=1) - 1
+    names = np.array(["x", "y", "z"])
+    votes = ResponseTable.from_votes(names[a].tolist(), names[b].tolist(), ["p"] * n, y.tolist())
+    found = baselines.davidson(votes)
+    assert np.diff(found.ability) == pytest.approx([0.5, 1.0], abs=0.05)
+    assert found.log_nu == pytest.approx(np.log(nu), abs=0.04)
+    assert found.probabilities(a[:5], b[:5]) == pytest.approx(
+        weight[:5] / weight[:5].sum(axis=1, keepdims=True), abs=0.02
+    )
+
+
+def test_bradley_terry_counts_a_tie_as_half_a_win() -> None:
+    votes = ResponseTable.from_votes(["x"] * 4000, ["y"] * 4000, ["p"] * 4000, [1] * 2000 + [0] * 1000 + [-1] * 1000)
+    found = baselines.bradley_terry(votes)
+    half = found.half_win(np.array([0]), np.array([1]))
+    assert half == pytest.approx([0.625], abs=0.01)
+    assert expit(found.ability[1] - found.ability[0]) == pytest.approx(0.625, abs=0.01)
+
+
+def test_a_difference_of_clusters_has_the_se_of_their_means() -> None:
+    difference, cluster = np.repeat([1.0, 3.0, 5.0, 3.0], 50), np.repeat(np.arange(4), 50)
+    mean, se = prediction.clustered(difference, cluster)
+    assert mean == 3.0
+    assert se == pytest.approx(np.std([1.0, 3.0, 5.0, 3.0], ddof=1) / 2.0)
+
+
+def test_the_scale_benchmark_measures_a_small_board_in_its_own_process() -> None:
+    measured = scale.in_a_process("ours", scale.Size(600, 4, 10), 1, "vote")
+    assert set(measured) == {"prepare", "fit", "memory", "warm_prepare", "warm", "settled", "rounds"}
+    assert 0.05 < measured["memory"] < 1.5
+    with pytest.raises(RuntimeError, match="failed"):
+        scale.in_a_process("ours", scale.Size(600, 0, 10), 1, "vote")

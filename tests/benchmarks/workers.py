@@ -1,0 +1,79 @@
+"""Many independent jobs on all cores, by processes, with a progress bar."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from typing import TypeVar
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+_THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+class JobFailed(Exception):
+    """A job raised. The original error may not survive the way between processes, so its words are kept."""
+
+
+def _one(function: Callable[[Job], Result], job: Job) -> Result:
+    try:
+        return function(job)
+    except Exception as error:  # noqa: BLE001, raised again
+        raise JobFailed(f"{job}: {type(error).__name__}: {error}") from None
+
+
+def run(function: Callable[[Job], Result], jobs: Sequence[Job], label: str, *, processes: int = 0) -> list[Result]:
+    """function(job) for each job, in their order. `processes` 0: one a core; 1: in this process, for tests.
+
+    A job that raises stops everything with JobFailed: a benchmark that leaves out what it cannot do shows nothing.
+    """
+    processes = processes or os.cpu_count() or 1
+    bar = _Bar(label, len(jobs))
+    if processes == 1:
+        results = []
+        for job in jobs:
+            results.append(_one(function, job))
+            bar.advance()
+        bar.finish()
+        return results
+    for name in _THREAD_LIMITS:  # one linear algebra thread a process: the processes are the parallelism
+        os.environ.setdefault(name, "1")
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        waiting = {pool.submit(_one, function, job): index for index, job in enumerate(jobs)}
+        try:
+            done: dict[int, Result] = {}
+            for future in as_completed(waiting):
+                done[waiting[future]] = future.result()
+                bar.advance()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    bar.finish()
+    return [done[index] for index in range(len(jobs))]
+
+
+class _Bar:
+    """One line on a terminal's stderr, rewritten; without a terminal, a line every tenth of the way."""
+
+    def __init__(self, label: str, total: int) -> None:
+        self.label, self.total, self.done, self.began = label, total, 0, time.monotonic()
+        self.live = sys.stderr.isatty()
+
+    def advance(self) -> None:
+        self.done += 1
+        if not self.live and self.done * 10 // self.total == (self.done - 1) * 10 // self.total:
+            return
+        left = (time.monotonic() - self.began) / self.done * (self.total - self.done)
+        filled = 30 * self.done // self.total
+        text = f"{self.label}  [{'#' * filled}{'.' * (30 - filled)}] {self.done}/{self.total}, {left:.0f} s left"
+        sys.stderr.write(f"\r{text}\x1b[K" if self.live else text + "\n")
+        sys.stderr.flush()
+
+    def finish(self) -> None:
+        if self.live and self.done:
+            sys.stderr.write("\r\x1b[K")
