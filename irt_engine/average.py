@@ -188,6 +188,14 @@ def solve(cells: Cells, start: Point, steps: int = 0, progress: Progress | None 
     return _at_the_mean(cells, found)
 
 
+def solve_from(cells: Cells, state: State, progress: Progress | None = None) -> Found | None:
+    """From where an earlier fit ended; None where that leads nowhere."""
+    try:
+        return _at_the_mean(cells, settle(cells, state, cells.effects.learned, 0, progress))
+    except (DidNotConverge, np.linalg.LinAlgError):
+        return None
+
+
 def _at_the_mean(cells: Cells, found: Found) -> Found:
     """The same means and scales, with the covariance that the information at the mean gives.
 

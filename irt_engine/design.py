@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .arrays import BoolArray, FloatArray
-from .arrow import Problem
+from .arrow import Point, Problem
 from .cells import Cells, Comparisons, cells_of, compare
 from .priors import Priors
 from .prompts import prompt_model
@@ -39,6 +39,11 @@ class Design:
     @property
     def board(self) -> bool:
         return self.model == "board"
+
+    @property
+    def origin(self) -> Point:
+        """Where a fit begins that knows nothing."""
+        return Point(np.zeros(self.problem.shaft), np.zeros((self.problem.slots, self.problem.prompts.size)))
 
 
 def design(table: ResponseTable, model: str, form: str, priors: Priors) -> Design:

@@ -26,9 +26,9 @@ from .priors import DEFAULT_PRIORS, Priors
 from .responses import ResponseTable
 
 if TYPE_CHECKING:
-    from .arrow import Point
     from .average import Found, Progress
     from .design import Design
+    from .warm import Warm
 
 Model = Literal["pair", "board"]
 Form = Literal["net", "vote"]
@@ -65,8 +65,8 @@ def fit(
             code="too_many_abilities",
             hint="use model 'board', or fewer comparisons",
         )
-    found = _find(made, _start(made, start), _rising(progress) if progress else None)
-    return _posterior(made, priors, found, seed)
+    found, warm = _find(made, start, _rising(progress) if progress else None)
+    return _posterior(made, priors, found, warm, seed)
 
 
 def _rising(progress: Progress) -> Progress:
@@ -88,46 +88,30 @@ def _check(table: ResponseTable, model: str, form: str) -> None:
         raise InvalidResponses(f"unknown form {form!r}", code="unknown_form", hint="use 'net' or 'vote'")
 
 
-def _find(made: Design, start: Point, progress: Progress | None) -> Found:
-    """The average, with its scales as given where they cannot be learned."""
-    from .average import Cells, solve
+def _find(made: Design, start: Posterior | None, progress: Progress | None) -> tuple[Found, Warm]:
+    """The average, with its scales as given where they cannot be learned; and what the next fit may begin with."""
+    from .average import Cells, solve, solve_from
     from .mode import climb
+    from .warm import recall, remember
 
     with Cells(made.problem, made.effects) as cells:
-        near, steps = climb(cells, start, progress=progress)
-        try:
-            return solve(cells, near, steps, progress)
-        except DidNotConverge:
-            if not made.effects.learned:
-                raise
-            warnings.warn(EngineWarning(_NOT_LEARNED), stacklevel=3)
-            cells.effects = made.effects.as_given()
-            return solve(cells, near, steps, progress)
+        state = recall(made, start, cells) if start else None
+        found = solve_from(cells, state, progress) if state else None
+        if found is None:
+            near, steps = climb(cells, made.origin, progress=progress)
+            try:
+                found = solve(cells, near, steps, progress)
+            except DidNotConverge:
+                if not made.effects.learned:
+                    raise
+                warnings.warn(EngineWarning(_NOT_LEARNED), stacklevel=3)
+                cells.effects = made.effects.as_given()
+                found = solve(cells, near, steps, progress)
+        return found, remember(made, found, cells.known)
 
 
-def _start(made: Design, start: Posterior | None) -> Point:
-    """Zero, or what an earlier posterior of the same model knew."""
-    from .arrow import Point
-
-    problem, table = made.problem, made.table
-    z, phi = np.zeros(problem.shaft), np.zeros((problem.slots, problem.prompts.size))
-    if start is None or (start.model, start.form) != (made.model, made.form):
-        return Point(z, phi)
-    if made.board:
-        known = dict(zip(start.chatbots, start.ability, strict=True))
-        z[: made.abilities] = [known.get(name, 0.0) for name in table.chatbots]
-    else:
-        of = {(c.a, c.b, c.by): t for c, t in zip(start.comparisons, start.theta, strict=True)}
-        named = _comparisons(table, made.comparisons)
-        z[: made.abilities] = [of.get((c.a, c.b, c.by), 0.0) for c in named]
-    alpha = dict(zip(start.prompts, start.discrimination, strict=True))
-    slopes = np.array([np.log(alpha.get(name, 1.0)) for name in table.prompts])
-    own = made.cells.prompt_slot != made.cells.shared
-    phi[made.cells.prompt_slot[own], 0] = slopes[own]
-    return Point(z, phi)
-
-
-def _comparisons(table: ResponseTable, comparisons: Comparisons) -> tuple[Comparison, ...]:
+def comparisons_of(table: ResponseTable, comparisons: Comparisons) -> tuple[Comparison, ...]:
+    """The comparisons by name, each in its file's orientation."""
     first = np.where(comparisons.flip, comparisons.high, comparisons.low)
     second = np.where(comparisons.flip, comparisons.low, comparisons.high)
     return tuple(
@@ -136,7 +120,7 @@ def _comparisons(table: ResponseTable, comparisons: Comparisons) -> tuple[Compar
     )
 
 
-def _posterior(made: Design, priors: Priors, found: Found, seed: int) -> Posterior:
+def _posterior(made: Design, priors: Priors, found: Found, warm: Warm, seed: int) -> Posterior:
     table, cells, board, K = made.table, made.cells, made.board, made.abilities
     z, covariance = found.state.point.z, found.covariance
     theta, theta_se = _thetas(made, z, covariance)
@@ -153,7 +137,7 @@ def _posterior(made: Design, priors: Priors, found: Found, seed: int) -> Posteri
         covariance=of_ability if board else np.empty((0, 0)),
         group=group if board else np.empty(0, np.int64),
         chatbot_judgments=_judgments(table) if board else np.empty(0, np.int64),
-        comparisons=_comparisons(table, made.comparisons),
+        comparisons=comparisons_of(table, made.comparisons),
         theta=theta,
         theta_se=theta_se,
         prompts=table.prompts,
@@ -170,6 +154,8 @@ def _posterior(made: Design, priors: Priors, found: Found, seed: int) -> Posteri
         side_se=float(np.sqrt(covariance[made.side, made.side])) if made.side >= 0 else 0.0,
         scales=_scales(made, priors, found),
         ties=int((table.outcome == 0).sum()),
+        theta_covariance=np.empty((0, 0)) if board else covariance[:K, :K],
+        warm=warm,
     )
 
 

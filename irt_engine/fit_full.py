@@ -26,7 +26,7 @@ from .arrays import FloatArray, IntArray
 from .convergence import Diagnostics, effective_sizes, r_hat
 from .design import Design, design
 from .errors import DidNotConverge, EngineError, EngineWarning, InvalidResponses, NotIdentified
-from .fit import Form, Model, _check, _comparisons, _judgments
+from .fit import Form, Model, _check, _judgments, comparisons_of
 from .graph import centred, groups_of
 from .posterior import Posterior, Scales
 from .priors import DEFAULT_PRIORS, Priors
@@ -433,7 +433,7 @@ def _posterior(
         covariance=covariance,
         group=group if board else np.empty(0, np.int64),
         chatbot_judgments=_judgments(table) if board else np.empty(0, np.int64),
-        comparisons=_comparisons(table, made.comparisons),
+        comparisons=comparisons_of(table, made.comparisons),
         theta=np.where(made.comparisons.flip, -theta, theta) if board else theta,
         theta_se=flat["theta"].std(axis=0, ddof=1),
         prompts=table.prompts,

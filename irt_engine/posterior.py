@@ -11,7 +11,7 @@ import json
 import math
 import zipfile
 import zlib
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
 import numpy as np
@@ -31,10 +31,21 @@ from .ranks import (
     rank_probabilities_of,
     simultaneous_of,
 )
+from .warm import Warm
 
-_FORMAT = 2
-_FLOATS = ("ability", "covariance", "theta", "theta_se", "discrimination", "discrimination_se", "thresholds")
+_FORMAT = 3
+_FLOATS = (
+    "ability",
+    "covariance",
+    "theta",
+    "theta_se",
+    "discrimination",
+    "discrimination_se",
+    "thresholds",
+    "theta_covariance",
+)
 _INTS = ("group", "chatbot_judgments")
+_WARM = "warm_"
 # What numpy, zipfile and json raise on bytes that are damaged or were never an archive (RuntimeError: "encrypted").
 _UNREADABLE = (ValueError, KeyError, OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
 
@@ -99,6 +110,8 @@ class Posterior:
     side, side_se: advantage of the side shown first, in units of ability; 0 and 0 where no order is known.
     converged: the everyday fit has solved its equations, or raised; False is a full fit whose chains disagree.
     iterations counts both stages.
+    theta_covariance (C, C): of theta under model pair, whose comparisons may be set against each other; else empty.
+    warm: where the fit ended, for the next one to begin with; it says nothing that the rest does not.
     ties: how many of the judgments are ties, which net ratings alone do not tell; None where nobody counted.
     """
 
@@ -125,6 +138,8 @@ class Posterior:
     side_se: float
     scales: Scales
     ties: int | None = None
+    theta_covariance: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    warm: Warm | None = None
 
     def __post_init__(self) -> None:
         for name in _FLOATS:
@@ -251,13 +266,15 @@ class Posterior:
 
     def to_bytes(self) -> bytes:
         """A compressed numpy archive without pickles; equal posteriors give equal bytes."""
-        words = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in _FLOATS + _INTS}
+        arrays: dict[str, Any] = {name: getattr(self, name) for name in _FLOATS + _INTS}
+        words = {part.name: getattr(self, part.name) for part in fields(self) if part.name not in (*arrays, "warm")}
+        if self.warm is not None:
+            arrays |= {_WARM + part.name: getattr(self.warm, part.name) for part in fields(Warm)}
         words["comparisons"] = [(c.a, c.b, c.by, c.judgments) for c in self.comparisons]
         words["scales"] = asdict(self.scales)
         words["format"] = _FORMAT
         head = np.frombuffer(json.dumps(words, sort_keys=True).encode(), np.uint8)
         buffer = io.BytesIO()
-        arrays: dict[str, Any] = {name: getattr(self, name) for name in _FLOATS + _INTS}
         np.savez_compressed(buffer, head=head, **arrays)
         return buffer.getvalue()
 
@@ -267,7 +284,9 @@ class Posterior:
         try:
             with np.load(io.BytesIO(data), allow_pickle=False) as archive:
                 words = json.loads(archive["head"].tobytes())
-                arrays = {name: archive[name] for name in _FLOATS + _INTS}
+                arrays: dict[str, Any] = {name: archive[name] for name in _FLOATS + _INTS}
+                if _WARM + "z" in archive:
+                    arrays["warm"] = Warm(**{part.name: archive[_WARM + part.name] for part in fields(Warm)})
         except _UNREADABLE as error:
             raise _not_a_posterior() from error
         if not isinstance(words, dict) or words.pop("format", None) != _FORMAT:

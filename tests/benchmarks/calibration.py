@@ -21,10 +21,8 @@ from typing import Literal
 import numpy as np
 from scipy.special import ndtri
 
-from irt_engine import EngineError, EngineWarning, Posterior, Priors, ResponseTable, fit
+from irt_engine import EngineError, EngineWarning, Priors, ResponseTable, fit
 from irt_engine.arrays import FloatArray
-from irt_engine.design import design
-from irt_engine.fit import _find, _start
 from irt_engine.simulate import Form, Truth, comparison_cells, draw_truth, draw_votes, some_cells
 
 from .report import Check, conclude, say, table
@@ -129,14 +127,10 @@ def _ends(comparisons: int) -> tuple[np.ndarray, np.ndarray]:
 
 def believed(votes: ResponseTable, setting: Setting) -> tuple[FloatArray, FloatArray, bool]:
     """Means, covariance of the abilities, and whether the average settled."""
+    found = fit(votes, setting.model, form=setting.form, priors=setting.fitted)
     if setting.model == "board":
-        found: Posterior = fit(votes, "board", form=setting.form, priors=setting.fitted)
         return found.ability, found.covariance, found.converged
-    # A Posterior of model pair keeps only the SEs of theta; differences need the whole covariance.
-    made = design(votes, "pair", setting.form, setting.fitted)
-    inner = _find(made, _start(made, None), None)
-    K = made.abilities
-    return inner.state.point.z[:K], inner.covariance[:K, :K], True
+    return found.theta, found.theta_covariance, found.converged
 
 
 def _count(true: FloatArray, mean: FloatArray, covariance: FloatArray, settled: bool) -> Outcome:

@@ -1,0 +1,172 @@
+"""Where an earlier fit ended, so that the next one begins there: means, scales, and what every cell said.
+
+Kept by name, because the next table may have more chatbots, prompts and votes. A cell that was not there before, and a
+prompt with such a cell, begin from their information at the mean. What is kept never changes a result, only the way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .arrays import BoolArray, FloatArray, IntArray, frozen
+
+if TYPE_CHECKING:
+    from .arrow import Information, Point
+    from .average import Cells, Found, State
+    from .design import Design
+    from .posterior import Posterior
+
+MOST_CELLS = 50_000  # whose information is kept; a table with more of them has prompts that are as good as known
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Warm:
+    """K abilities, C comparisons (0 pair effects where the fit has none), J prompts, n kept cells, P parameters each.
+
+    z holds (abilities, pair effects, side, common log gaps) one after another; log_sd the scales in the fit's order.
+    flip (C,) is 1 where a comparison was turned; slot (J,) is 1 where a prompt had parameters of its own.
+    """
+
+    z: FloatArray
+    log_sd: FloatArray
+    phi: FloatArray
+    i_phi: FloatArray
+    i_theta: FloatArray
+    cross: FloatArray
+    comparison: IntArray
+    prompt: IntArray
+    flip: IntArray
+    own: IntArray
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            kind = np.int64 if field.name in ("comparison", "prompt", "flip", "own") else np.float64
+            object.__setattr__(self, field.name, frozen(getattr(self, field.name), kind))
+
+
+def remember(made: Design, found: Found, known: IntArray) -> Warm:
+    """What the next fit begins with."""
+    cells, problem, state = made.cells, made.problem, found.state
+    own = cells.prompt_slot != cells.shared
+    prompt_of = np.full(problem.slots, -1)
+    prompt_of[cells.prompt_slot[own]] = np.flatnonzero(own)
+    kept = (prompt_of[cells.slot] >= 0) & (known[cells.slot] == 0)
+    if kept.sum() > MOST_CELLS:
+        kept[:] = False
+    P = problem.prompts.size
+    phi, i_phi = np.zeros((len(own), P)), np.zeros((len(own), P, P))
+    phi[own] = state.point.phi[cells.prompt_slot[own]]
+    i_phi[own] = state.information.i_phi[cells.prompt_slot[own]]
+    return Warm(
+        z=state.point.z,
+        log_sd=state.log_sd,
+        phi=phi,
+        i_phi=i_phi if kept.any() else np.zeros((0, P, P)),
+        i_theta=state.information.i_theta[kept],
+        cross=state.information.cross[kept],
+        comparison=cells.comparison[kept],
+        prompt=prompt_of[cells.slot[kept]],
+        flip=made.comparisons.flip.astype(np.int64),
+        own=own.astype(np.int64),
+    )
+
+
+def recall(made: Design, start: Posterior, cells: Cells) -> State | None:
+    """The state to begin with; None where the earlier fit was of another kind."""
+    from .average import State
+
+    warm = start.warm
+    if warm is None or (start.model, start.form) != (made.model, made.form):
+        return None
+    old = _Places.of(made, start, warm)
+    if old is None or len(warm.log_sd) != len(cells.effects.start()):
+        return None
+    point = _point(made, warm, old)
+    log_sd = warm.log_sd if cells.effects.learned else cells.effects.start()
+    told = cells.ask(point, log_sd, None)
+    return State(point, _information(made, warm, old, told.information), log_sd)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Places:
+    """Where things were: index in the earlier fit, -1 for what is new."""
+
+    ability: IntArray  # (K,)
+    comparison: IntArray  # (C,)
+    prompt: IntArray  # (J,)
+    abilities: int
+    pairs: int
+    side: int
+
+    @classmethod
+    def of(cls, made: Design, start: Posterior, warm: Warm) -> _Places | None:
+        from .fit import comparisons_of
+
+        named = {(c.a, c.b, c.by): i for i, c in enumerate(start.comparisons)}
+        comparison = np.array([named.get((c.a, c.b, c.by), -1) for c in comparisons_of(made.table, made.comparisons)])
+        turned = (comparison >= 0) & (warm.flip[comparison] != made.comparisons.flip)
+        comparison[turned] = -1
+        prompts = {name: j for j, name in enumerate(start.prompts)}
+        prompt = np.array([prompts.get(name, -1) for name in made.table.prompts])
+        prompt[(prompt >= 0) & (warm.own[prompt] == 0)] = -1
+        chatbots = {name: m for m, name in enumerate(start.chatbots)}
+        ability = np.array([chatbots.get(n, -1) for n in made.table.chatbots]) if made.board else comparison
+        abilities = len(start.chatbots) if made.board else len(start.comparisons)
+        rest = len(warm.z) - abilities - made.problem.prompts.gaps
+        pairs = len(start.comparisons) if made.board and rest >= len(start.comparisons) else 0
+        if rest - pairs not in (0, 1) or (made.pair is not None) != (pairs > 0):
+            return None
+        return cls(ability, comparison, prompt, abilities, pairs, rest - pairs)
+
+
+def _point(made: Design, warm: Warm, old: _Places) -> Point:
+    from .arrow import Point
+
+    problem, cells = made.problem, made.cells
+    z, phi = np.zeros(problem.shaft), np.zeros((problem.slots, problem.prompts.size))
+    z[: made.abilities] = _taken(warm.z[: old.abilities], old.ability)
+    if made.pair is not None:
+        z[made.pair] = _taken(warm.z[old.abilities : old.abilities + old.pairs], old.comparison)
+    if made.side >= 0 and old.side:
+        z[made.side] = warm.z[old.abilities + old.pairs]
+    z[problem.common] = warm.z[len(warm.z) - problem.prompts.gaps :]
+    own = cells.prompt_slot != cells.shared
+    phi[cells.prompt_slot[own]] = _taken(warm.phi, old.prompt[own])
+    return Point(z, phi)
+
+
+def _taken(values: FloatArray, index: IntArray) -> FloatArray:
+    """Rows of values, 0 where the index is -1."""
+    taken: FloatArray = np.zeros((len(index), *values.shape[1:]))
+    taken[index >= 0] = values[index[index >= 0]]
+    return taken
+
+
+def _information(made: Design, warm: Warm, old: _Places, here: Information) -> Information:
+    """What kept cells said, in the place of their information at the mean."""
+    from .arrow import Information
+
+    cells, problem = made.cells, made.problem
+    if not len(warm.i_theta):
+        return here
+    J = max(int(warm.prompt.max()) + 1, len(warm.own))
+    kept = warm.comparison * J + warm.prompt
+    order = np.argsort(kept)
+    prompt_of = np.full(problem.slots, -1)
+    own = cells.prompt_slot != cells.shared
+    prompt_of[cells.prompt_slot[own]] = old.prompt[own]
+    was, on = old.comparison[cells.comparison], prompt_of[cells.slot]
+    code = was * J + on
+    place = np.minimum(np.searchsorted(kept[order], code), len(kept) - 1)
+    found: BoolArray = (was >= 0) & (on >= 0) & (kept[order][place] == code)
+    i_theta, cross, i_phi = here.i_theta.copy(), here.cross.copy(), here.i_phi.copy()
+    i_theta[found], cross[found] = warm.i_theta[order][place[found]], warm.cross[order][place[found]]
+    whole = np.bincount(cells.slot, minlength=problem.slots) == np.bincount(cells.slot[found], minlength=problem.slots)
+    whole &= prompt_of >= 0
+    i_phi[whole] = warm.i_phi[prompt_of[whole]]
+    partly = ~whole[cells.slot]  # a slot's blocks must belong together, or its precision may not be positive
+    i_theta[partly], cross[partly] = here.i_theta[partly], here.cross[partly]
+    return Information(i_theta, cross, i_phi)
