@@ -36,7 +36,7 @@ Progress = Callable[[int, int], None]
 KNOWN_FROM = 400  # cells of a slot: from here its mean stands for it
 MAX_ROUNDS = 150
 MAX_SCALES = 60  # moves of the scales by themselves
-_TOLERANCE = 3e-11  # posterior SDs, of means, SEs and scales alike
+_TOLERANCE = 1e-10  # posterior SDs, of means, SEs and scales alike
 _REACH = 1.0  # SDs that a parameter may move in a round: farther away the step is not to be believed
 _NODES = 9  # of the quadrature over the cell effect
 

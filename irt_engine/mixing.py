@@ -27,48 +27,49 @@ class Mixer:
         """unit (N,): what counts as equally far in every number."""
         self.weight = 1.0 / unit
         self.memory = max(1, min(MEMORY, _MOST_NUMBERS // (2 * len(unit))))
-        self._forget()
-        self.last_x = self.last_move = self.safe = np.zeros(0)
+        self.moves = np.empty((self.memory, len(unit)))  # differences of successive moves, weighted
+        self.ends = np.empty((self.memory, len(unit)))  # differences of successive ends
+        self.gram = np.empty((self.memory, self.memory))  # of `moves`
+        self.kept = self.oldest = 0
+        self.last_end = self.last_move = self.safe = np.empty(0)
         self.share, self.best = FIRST_SHARE, np.inf
 
     def next(self, x: FloatArray, move: FloatArray, error: float) -> FloatArray:
         """Where to begin after a round from x that moved by `move`, both (N,)."""
-        along = self._remember(x, move)
+        weighted, end = move * self.weight, x + move
+        along = self._remember(end, weighted)
         self.safe = x + _CAUTION * move
         if error > _WORSE * self.best:
-            self._forget()
+            self.kept = 0
         self.best = min(self.best, error)
-        if error > MIXED_BELOW or not self.moves:
+        if error > MIXED_BELOW or self.kept == 0:
             self._steer(along)
             return x + self.share * move
-        dF = np.array(self.moves)
-        length = np.maximum(np.sqrt((dF * dF).sum(axis=1)), 1e-100)  # rounds differ by powers of ten
-        gram = (dF @ dF.T) / np.outer(length, length)
-        gamma = np.linalg.lstsq(gram, dF @ (move * self.weight) / length, rcond=1e-13)[0] / length
-        mixed: FloatArray = x + move
-        for share, end in zip(gamma, self.ends, strict=True):
-            mixed -= share * end
+        length = np.sqrt(np.maximum(np.diag(self.gram)[: self.kept], 1e-200))  # rounds differ by powers of ten
+        gram = self.gram[: self.kept, : self.kept] / np.outer(length, length)
+        toward = self.moves[: self.kept] @ weighted / length
+        gamma = np.linalg.lstsq(gram, toward, rcond=1e-13)[0] / length
+        mixed: FloatArray = end - gamma @ self.ends[: self.kept]
         return mixed
 
     def back(self) -> FloatArray | None:
         """A cautious way on from the last start that held, forgetting the mixture that broke; None if that broke."""
-        safe, self.safe = self.safe, np.zeros(0)
-        self._forget()
+        safe, self.safe = self.safe, np.empty(0)
+        self.kept = 0
         return safe if safe.size else None
 
-    def _forget(self) -> None:
-        self.moves: list[FloatArray] = []  # differences of successive moves, weighted
-        self.ends: list[FloatArray] = []  # differences of successive ends
-
-    def _remember(self, x: FloatArray, move: FloatArray) -> float:
+    def _remember(self, end: FloatArray, weighted: FloatArray) -> float:
         """Keep the differences to the round before; returns how far the two moves go the same way."""
         along = 0.0
-        if self.last_x.size:
-            weighted, before = move * self.weight, self.last_move * self.weight
-            along = float(weighted @ before)
-            self.moves = [*self.moves, weighted - before][-self.memory :]
-            self.ends = [*self.ends, (x - self.last_x) + (move - self.last_move)][-self.memory :]
-        self.last_x, self.last_move = x, move
+        if self.last_move.size:
+            along = float(weighted @ self.last_move)
+            place = self.kept if self.kept < self.memory else self.oldest
+            self.oldest = 0 if self.kept < self.memory else (place + 1) % self.memory
+            self.kept = min(self.kept + 1, self.memory)
+            np.subtract(weighted, self.last_move, out=self.moves[place])
+            np.subtract(end, self.last_end, out=self.ends[place])
+            self.gram[place, : self.kept] = self.gram[: self.kept, place] = self.moves[: self.kept] @ self.moves[place]
+        self.last_end, self.last_move = end, weighted
         return along
 
     def _steer(self, along: float) -> None:
