@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 
 class EngineError(Exception):
     """Base of all errors that the engine raises on purpose.
@@ -17,6 +20,10 @@ class EngineError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message} ({self.hint})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Made again by its keywords: an exception's own way of unpickling knows positions only."""
+        return partial(type(self), code=self.code, hint=self.hint), (self.message,), self.__dict__
 
 
 class InvalidResponses(EngineError):

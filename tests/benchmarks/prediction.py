@@ -19,14 +19,14 @@ from functools import lru_cache
 
 import numpy as np
 
-from irt_engine import DEFAULT_PRIORS, EngineWarning, Priors, ResponseTable, fit
+from irt_engine import DEFAULT_PRIORS, EngineError, EngineWarning, Priors, ResponseTable, fit
 from irt_engine.arrays import FloatArray, IntArray
 
 from . import votes as published
 from .baselines import bradley_terry, davidson
 from .predict import vote_probabilities
 from .report import Check, conclude, say, table
-from .workers import JobFailed, run
+from .workers import run
 
 FOLDS = 10
 # Of wmt15_human the three language pairs with the fewest votes, which take the least time.
@@ -199,7 +199,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             continue
         try:
             losses = measure(name, {model: Job(name, 0, model) for model in MODELS}, options.processes)
-        except JobFailed as error:  # the other sets still have something to say
+        except EngineError as error:  # the other sets still have something to say
             checks.append(Check(name, str(error), "a prediction", False))
             continue
         say(table(_HEAD, [_row(name, model, losses[model]) for model in MODELS]))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from irt_engine import Priors, ResponseTable, fit
+from irt_engine import InvalidResponses, Priors, ResponseTable, fit
 from irt_engine.simulate import all_cells, draw_truth, draw_votes
 from tests.benchmarks import baselines, calibration, paper, predict, prediction, report, scale, workers
 from tests.benchmarks import votes as published
@@ -25,11 +25,20 @@ def test_one_failed_check_fails_a_benchmark_and_none_does_too(capsys: pytest.Cap
     assert "FAIL" in capsys.readouterr().out
 
 
+def decided(names: tuple[str, ...]) -> ResponseTable:
+    """A job that the engine refuses where there are no names."""
+    return ResponseTable.from_votes(names, names[::-1], ["p"] * len(names), [1] * len(names))
+
+
 def test_jobs_come_back_in_their_order_and_a_failure_is_not_swallowed() -> None:
     assert workers.run(math.sqrt, [9, 4, 1], "root", processes=2) == [3, 2, 1]
     for processes in (1, 2):
-        with pytest.raises(workers.JobFailed, match="ValueError"):
+        with pytest.raises(ValueError, match=r"math domain error|nonnegative") as caught:
             workers.run(math.sqrt, [1, -1], "root", processes=processes)
+        assert "job: -1" in caught.value.__notes__
+        with pytest.raises(InvalidResponses) as refused:
+            workers.run(decided, [()], "votes", processes=processes)
+        assert refused.value.code == "no_votes"
 
 
 @pytest.mark.parametrize("setting", calibration.settings((4, 6), (4, 6)), ids=lambda s: s.name)

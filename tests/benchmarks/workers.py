@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from multiprocessing import get_context
 from typing import TypeVar
 
@@ -16,45 +17,47 @@ Result = TypeVar("Result")
 _THREAD_LIMITS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
-class JobFailed(Exception):
-    """A job raised. The original error may not survive the way between processes, so its words are kept."""
-
-
-def _one(function: Callable[[Job], Result], job: Job) -> Result:
-    try:
-        return function(job)
-    except Exception as error:  # noqa: BLE001, raised again
-        raise JobFailed(f"{job}: {type(error).__name__}: {error}") from None
-
-
 def run(function: Callable[[Job], Result], jobs: Sequence[Job], label: str, *, processes: int = 0) -> list[Result]:
     """function(job) for each job, in their order. `processes` 0: one a core; 1: in this process, for tests.
 
-    A job that raises stops everything with JobFailed: a benchmark that leaves out what it cannot do shows nothing.
+    A job's error stops everything and says which job it was: a benchmark that leaves out what it cannot do shows
+    nothing.
     """
     processes = processes or os.cpu_count() or 1
     bar = _Bar(label, len(jobs))
     if processes == 1:
         results = []
         for job in jobs:
-            results.append(_one(function, job))
+            with _named(job):
+                results.append(function(job))
             bar.advance()
         bar.finish()
         return results
     for name in _THREAD_LIMITS:  # one linear algebra thread a process: the processes are the parallelism
         os.environ.setdefault(name, "1")
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        waiting = {pool.submit(_one, function, job): index for index, job in enumerate(jobs)}
+        waiting = {pool.submit(function, job): index for index, job in enumerate(jobs)}
         try:
             done: dict[int, Result] = {}
             for future in as_completed(waiting):
-                done[waiting[future]] = future.result()
+                index = waiting[future]
+                with _named(jobs[index]):
+                    done[index] = future.result()
                 bar.advance()
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
     bar.finish()
     return [done[index] for index in range(len(jobs))]
+
+
+@contextmanager
+def _named(job: object) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"job: {job}")
+        raise
 
 
 class _Bar:
