@@ -23,7 +23,6 @@ from .priors import DEFAULT_PRIORS, Priors
 from .significance import check_count, check_probability
 from .simulate import Truth, draw_truth, draw_votes
 
-_MOST_CELLS = 100_000  # whole campaigns are drawn and fitted, many times over
 _ROUNDING = 1e-9  # a size that is whole but for floating point is not rounded up
 
 
@@ -48,9 +47,8 @@ class CampaignDesign:
 
     @property
     def capacity(self) -> int:
-        """The most judgments that can be asked: every cell, or as many as a simulation should fit."""
-        cells = self.chatbots * (self.chatbots - 1) // 2 * self.prompts
-        return self.votes_per_cell * min(cells, _MOST_CELLS)
+        """The most judgments that can be asked: `votes_per_cell` on every pair and prompt."""
+        return self.votes_per_cell * (self.chatbots * (self.chatbots - 1) // 2 * self.prompts)
 
     def votes(self, judgments: int, rng: np.random.Generator) -> IntArray:
         """(n, 3) the pair and the prompt of each judgment."""
@@ -216,9 +214,10 @@ def campaign_size(
     goal is met: a few short rounds to come near, then rounds of `replicates` until the answer lies within 20 % of the
     n simulated. The interval is the 95 % bootstrap of the last round. Equal seeds give equal answers.
 
-    Cost: 1.3 to 4.3 times `replicates` fits, each about 0.1 s for 8 chatbots and 1,000 judgments and 2 s for 20 and
-    10,000; `progress(done, most)` is called after every fit. Votes are drawn independent given the model: repeated
-    votes on one cell will in truth be more alike, so votes_per_cell > 1 makes the answer too small.
+    Cost: 1.3 to 4.3 times `replicates` fits, each about 0.2 s for 8 chatbots and 1,000 judgments, 2 s for 20 and
+    10,000, 3 s for 50 and 100,000; `progress(done, most)` is called after every fit. Votes are drawn independent
+    given the model: repeated votes on one cell will in truth be more alike, so votes_per_cell > 1 makes the answer
+    too small.
     Raises InvalidResponses; NotIdentified when all cells judged once are not enough; DidNotConverge.
     """
     check_probability(power, "power")

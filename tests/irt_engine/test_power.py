@@ -312,6 +312,12 @@ def test_a_design_asks_no_pair_and_prompt_twice_but_for_its_blocks() -> None:
     assert (distinct[:, 0] < distinct[:, 1]).all()
 
 
+def test_a_design_can_ask_every_pair_on_every_prompt_as_often_as_its_blocks_say() -> None:
+    design = CampaignDesign(20, 1000, votes_per_cell=3)
+    assert design.capacity == 190 * 1000 * 3
+    assert len(np.unique(design.votes(design.capacity, np.random.default_rng(1)), axis=0)) == 190 * 1000
+
+
 def test_half_of_the_chatbots_stand_a_gap_above_a_partner() -> None:
     ability = GapFound(0.7).truth(CampaignDesign(7, 3), 1).ability
     assert np.allclose(ability[1:6:2] - ability[0:6:2], 0.7)
