@@ -15,6 +15,8 @@ from .arrays import BoolArray, FloatArray, IntArray
 from .responses import ResponseTable
 
 MIN_CELLS = 2  # a prompt seen in fewer cells says nothing about its own parameters
+_VOTE_BITS = 4  # of a packed vote: verdict and order, two bits each
+_MOST_CODES_PER_VOTE = 4  # up to here counting is faster than sorting, and its tables about as large as the votes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,20 +56,33 @@ class Cells:
 
 def compare(table: ResponseTable) -> tuple[Comparisons, IntArray]:
     """The comparisons of a table, and for each vote the number of its comparison, (n,)."""
+    M, width = len(table.chatbots), max(1, len(table.labels))
     low, high = np.minimum(table.a, table.b), np.maximum(table.a, table.b)
-    width = max(1, len(table.labels))
-    code = (low * len(table.chatbots) + high) * width + table.label
-    distinct, index = np.unique(code, return_inverse=True)
+    distinct, index = _numbered((low * M + high) * width + table.label, M * M * width)
     judgments = np.bincount(index)
     flipped = np.bincount(index, weights=table.a > table.b)
     pair = distinct // width
     return Comparisons(
-        low=pair // len(table.chatbots),
-        high=pair % len(table.chatbots),
+        low=pair // M,
+        high=pair % M,
         label=distinct % width,
         flip=flipped * 2 > judgments,
         judgments=judgments,
     ), index
+
+
+def _numbered(code: IntArray, codes: int) -> tuple[IntArray, IntArray]:
+    """The distinct values of `code` (n,), ascending, and for each of its elements the number of its value, (n,).
+
+    `codes` is how many values there could be: a table of that length is counted, not sorted, unless votes are few.
+    """
+    if codes > _MOST_CODES_PER_VOTE * len(code):
+        distinct, index = np.unique(code, return_inverse=True)
+        return distinct, index
+    distinct = np.flatnonzero(np.bincount(code, minlength=codes))
+    number = np.empty(codes, np.int64)
+    number[distinct] = np.arange(len(distinct))
+    return distinct, number[code]
 
 
 def net_rating(wins_b: IntArray, wins_a: IntArray, votes: IntArray) -> IntArray:
@@ -83,20 +98,41 @@ def net_rating(wins_b: IntArray, wins_a: IntArray, votes: IntArray) -> IntArray:
 
 def cells_of(table: ResponseTable, comparison: IntArray, *, votes: bool = False) -> Cells:
     """Votes -> cells, each its net rating or (`votes`) its votes; `comparison` (n,) as `compare` gives it."""
-    J = len(table.prompts)
-    sign = np.where(table.a < table.b, 1, -1)
-    code, index = np.unique(comparison * J + table.prompt, return_inverse=True)
-    size = np.bincount(index)
-    first = np.where(table.a_first == -1, 0, np.where(table.a_first == 1, -1, 1)) * sign
-    side = np.bincount(index, weights=first) / size
-    toward = table.outcome * sign
+    J, C = len(table.prompts), int(comparison.max()) + 1
+    vote = np.sort(_packed(table, comparison, C))
+    first, size = _runs(vote >> _VOTE_BITS)
+    code = vote[first] >> _VOTE_BITS
+    prompt = code // C
+    toward = ((vote >> 2) & 3) - 1
+    shown = (vote & 3) - 1
+    side = np.add.reduceat(shown, first) / size
     if votes:
-        counts: FloatArray = np.stack([np.bincount(index, weights=toward == value) for value in (-1, 0, 1)], axis=1)
+        counts = np.stack([np.add.reduceat(toward == value, first, dtype=np.float64) for value in (-1, 0, 1)], axis=1)
     else:
-        net = np.bincount(index, weights=toward).astype(np.int64)
-        counts = np.asarray(net_rating(net, np.zeros_like(net), size)[:, None] + 3.0, np.float64)
-    slot_of, slots, shared = _slots(np.bincount(code % J, minlength=J))
-    return _merged(code // J, slot_of[code % J], counts, side, slots, shared, slot_of)
+        net = np.add.reduceat(toward, first)
+        counts = (net_rating(net, np.zeros_like(net), size) + 3.0)[:, None]
+    slot_of, slots, shared = _slots(np.bincount(prompt, minlength=J))
+    return _merged(code - prompt * C, slot_of[prompt], counts, side, slots, shared, slot_of)
+
+
+def _packed(table: ResponseTable, comparison: IntArray, C: int) -> IntArray:
+    """(n,) a vote as one number, (prompt, comparison, verdict, order): sorted, votes lie cell by cell, cells by prompt.
+
+    One column sorts several times faster than the order of several can be found. 63 bits leave room for 5e17
+    pairs of a prompt and a comparison.
+    """
+    turned = table.a > table.b
+    toward = np.where(turned, -table.outcome, table.outcome)  # 1: the higher was better
+    shown = np.where(turned, table.a_first == 1, table.a_first == 0).astype(np.int64)  # 1: the higher was first
+    shown -= np.where(turned, table.a_first == 0, table.a_first == 1)
+    packed: IntArray = ((table.prompt * C + comparison) << _VOTE_BITS) + ((toward + 1) << 2) + (shown + 1)
+    return packed
+
+
+def _runs(column: IntArray) -> tuple[IntArray, IntArray]:
+    """Where each run of equal neighbours begins, and how long it is."""
+    first = np.flatnonzero(np.append(True, column[1:] != column[:-1]))
+    return first, np.diff(np.append(first, len(column)))
 
 
 def _slots(cells_per_prompt: IntArray) -> tuple[IntArray, int, int]:
@@ -118,21 +154,25 @@ def _merged(
     shared: int,
     prompt_slot: IntArray,
 ) -> Cells:
-    """Sort cells canonically and count equal ones once; only cells of the shared slot can be equal."""
-    order = np.lexsort((side, *counts.T[::-1], comparison, slot))
-    key = np.column_stack([slot, comparison, counts])[order]
-    new = np.ones(len(order), bool)
-    new[1:] = (key[1:] != key[:-1]).any(axis=1) | (np.diff(side[order]) != 0)
-    weight = np.diff(np.append(np.flatnonzero(new), len(order))).astype(np.float64)
-    kept = order[new]
+    """Cells sorted by (prompt, comparison) in canonical order, equal ones counted once: those of the shared slot.
+
+    A prompt's own cells are in order as they come, and no two of them are equal.
+    """
+    own, other = np.flatnonzero(slot != shared), np.flatnonzero(slot == shared)
+    columns = [comparison[other], *counts[other].T, side[other]]
+    order = np.lexsort(columns[::-1])
+    new = np.ones(len(other), bool)
+    new[1:] = np.any([np.diff(column[order]) != 0 for column in columns], axis=0)
+    first = np.flatnonzero(new)
+    kept = np.concatenate([own, other[order[first]]])
     return Cells(
         comparison=comparison[kept],
         slot=slot[kept],
         counts=counts[kept],
         side=side[kept],
-        weight=weight,
+        weight=np.concatenate([np.ones(len(own)), np.diff(np.append(first, len(other)))]),
         slots=slots,
         shared=shared,
         prompt_slot=prompt_slot,
-        total=len(order),
+        total=len(slot),
     )
