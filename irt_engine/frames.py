@@ -11,6 +11,7 @@ from .errors import InvalidResponses
 
 REQUIRED = ("system_a", "system_b", "prompt_id", "outcome")
 OPTIONAL = ("annotator_id", "a_first")
+_ALWAYS_KNOWN = {str, int, bool, type(None)}  # of these no value is other than itself: nothing to ask one by one
 
 
 class Frame(Protocol):
@@ -50,7 +51,10 @@ def columns_of(frame: Frame, label: str | None) -> dict[str, Any]:
 
 
 def _listed(column: Any) -> list[Any]:
-    return [_known(value) for value in (column.tolist() if hasattr(column, "tolist") else column)]
+    values = list(column.tolist() if hasattr(column, "tolist") else column)
+    if set(map(type, values)) <= _ALWAYS_KNOWN:
+        return values
+    return [value if type(value) in _ALWAYS_KNOWN else _known(value) for value in values]
 
 
 def _known(value: Any) -> Any:

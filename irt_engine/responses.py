@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
-from typing import Any, Self, overload
+from typing import Any, Self, cast, overload
 
 import numpy as np
 
@@ -110,22 +111,20 @@ class ResponseTable:
         label: Sequence[str] | None,
     ) -> Self:
         _check_lengths(system_a, system_b, prompt_id, outcome, annotator_id, a_first, label)
-        _check_names(system_a=system_a, system_b=system_b, prompt_id=prompt_id)
-        chatbots = tuple(sorted({*system_a, *system_b}))
-        number = {name: i for i, name in enumerate(chatbots)}
-        prompts, prompt = _numbered(prompt_id)
-        labels, label_number = _numbered(label) if label is not None else ((), np.zeros(len(outcome), np.int64))
+        chatbots = tuple(sorted(_names(system_a, "system_a") | _names(system_b, "system_b")))
+        prompts = tuple(sorted(_names(prompt_id, "prompt_id")))
+        labels = () if label is None else tuple(sorted(set(label)))
         return cls(
             chatbots=chatbots,
             prompts=prompts,
             labels=labels,
-            a=np.array([number[name] for name in system_a], np.int64),
-            b=np.array([number[name] for name in system_b], np.int64),
-            prompt=prompt,
+            a=_numbers(system_a, _places(chatbots)),
+            b=_numbers(system_b, _places(chatbots)),
+            prompt=_numbers(prompt_id, _places(prompts)),
             outcome=_int_column(outcome, "outcome"),
             annotator=_annotators(annotator_id, len(outcome)),
             a_first=_first_shown(a_first, len(outcome)),
-            label=label_number,
+            label=np.zeros(len(outcome), np.int64) if label is None else _numbers(label, _places(labels)),
         )
 
 
@@ -200,9 +199,8 @@ def _check_rows(table: ResponseTable) -> None:
     )
     for name, low, high in limits:
         column = getattr(table, name)
-        bad = (column < low) | (column >= high)
-        if bad.any():
-            row = int(np.argmax(bad))
+        if column.min() < low or column.max() >= high:
+            row = int(np.argmax((column < low) | (column >= high)))
             raise InvalidResponses(
                 f"row {row + 1}: {name} is {column[row]}, outside {low}..{high - 1}",
                 code="out_of_range",
@@ -225,29 +223,33 @@ def _check_lengths(*columns: Sequence[object] | None) -> None:
         )
 
 
-def _check_names(**columns: Sequence[object]) -> None:
-    for name, column in columns.items():
-        for row, value in enumerate(column, start=1):
-            if not isinstance(value, str) or not value:
-                raise InvalidResponses(
-                    f"row {row}: {name} is {value!r}, not a name",
-                    code="missing_name",
-                    hint="names are non-empty text; turn numbers into text first",
-                )
+def _names(column: Sequence[object], title: str) -> set[str]:
+    """The distinct names of a column; they are few, so that only they need to be looked at one by one."""
+    with suppress(TypeError):  # something that cannot be hashed is no name either
+        distinct = set(column)
+        if all(isinstance(value, str) and value for value in distinct):
+            return cast("set[str]", distinct)
+    row, value = next((i, x) for i, x in enumerate(column, start=1) if not (isinstance(x, str) and x))
+    raise InvalidResponses(
+        f"row {row}: {title} is {value!r}, not a name",
+        code="missing_name",
+        hint="names are non-empty text; turn numbers into text first",
+    )
 
 
-def _numbered(names: Sequence[str]) -> tuple[tuple[str, ...], IntArray]:
-    distinct = tuple(sorted(set(names)))
-    number = {name: i for i, name in enumerate(distinct)}
-    return distinct, np.array([number[name] for name in names], np.int64)
+def _places(names: Sequence[Any]) -> dict[Any, int]:
+    return {name: i for i, name in enumerate(names)}
+
+
+def _numbers(column: Sequence[Any], number: dict[Any, int]) -> IntArray:
+    return np.fromiter(map(number.__getitem__, column), np.int64, len(column))
 
 
 def _annotators(ids: Sequence[str | None] | None, n: int) -> IntArray:
     if ids is None:
         return np.full(n, -1, np.int64)
     known = sorted({x for x in ids if x is not None}, key=lambda x: (str(x), type(x).__name__))
-    number = {name: i for i, name in enumerate(known)}
-    return np.array([-1 if x is None else number[x] for x in ids], np.int64)
+    return _numbers(ids, _places(known) | {None: -1})
 
 
 def _first_shown(values: Sequence[int | bool | None] | None, n: int) -> IntArray:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from irt_engine import InvalidResponses, ResponseTable
 
@@ -34,6 +36,39 @@ def test_names_are_sorted_and_unknown_stays_unknown() -> None:
     assert table.annotator.tolist() == [-1, 0]
     assert table.a_first.tolist() == [1, -1]
     assert table.labels == ()
+
+
+NAMES = st.text("abAB é", min_size=1, max_size=2)
+UNKNOWN: st.SearchStrategy[None] = st.none()
+VOTES = st.tuples(
+    st.tuples(NAMES, NAMES).filter(lambda pair: pair[0] != pair[1]),
+    NAMES,
+    st.sampled_from([-1, 0, 1]),
+    UNKNOWN | NAMES,
+    UNKNOWN | st.sampled_from([0, 1, False, True]),
+    st.text("xy", max_size=1),
+)
+
+
+@given(st.lists(VOTES, min_size=1, max_size=30))
+def test_numbers_are_places_among_the_sorted_names(votes: list[Any]) -> None:
+    pairs, prompt, outcome, annotator, first, label = (list(column) for column in zip(*votes, strict=True))
+    a, b = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    table = ResponseTable.from_votes(a, b, prompt, outcome, annotator_id=annotator, a_first=first, label=label)
+    for given_names, names, numbers in (
+        (a, sorted({*a, *b}), table.a),
+        (b, list(table.chatbots), table.b),
+        (prompt, sorted({*prompt}), table.prompt),
+        (annotator, sorted({*annotator} - {None}), table.annotator),
+        (label, sorted({*label}), table.label),
+    ):
+        assert numbers.tolist() == [-1 if name is None else names.index(name) for name in given_names]
+    assert (list(table.prompts), list(table.labels)) == (sorted({*prompt}), sorted({*label}))
+    assert table.outcome.tolist() == outcome
+    assert table.a_first.tolist() == [-1 if x is None else int(x) for x in first]
+    frame = {"system_a": a, "system_b": b, "prompt_id": prompt, "outcome": outcome, "kind": label}
+    frame |= {"annotator_id": annotator, "a_first": [np.nan if x is None else x for x in first]}
+    assert same_table(ResponseTable.from_votes(frame, label="kind"), table)
 
 
 def test_its_arrays_are_read_only() -> None:
@@ -69,7 +104,7 @@ def test_it_refuses_columns_of_unequal_length() -> None:
     assert refused(annotator_id=["w1"]) == "length"
 
 
-@pytest.mark.parametrize("name", ["", None, 3])
+@pytest.mark.parametrize("name", ["", None, 3, float("nan"), ["echo"]])
 def test_it_refuses_what_is_not_a_name(name: object) -> None:
     assert refused(system_a=[name, "echo"]) == "missing_name"
 
@@ -82,6 +117,8 @@ def test_it_refuses_a_single_chatbot() -> None:
 
 
 def test_the_message_names_the_row() -> None:
+    with pytest.raises(InvalidResponses, match="row 2: prompt_id is ''"):
+        ResponseTable.from_votes(**(GOOD | {"prompt_id": ["p1", ""]}))
     with pytest.raises(InvalidResponses, match="row 2"):
         ResponseTable.from_votes(**(GOOD | {"outcome": [0, 7]}))
 
