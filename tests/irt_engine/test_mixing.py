@@ -26,8 +26,8 @@ def rounds_of(g: Map, x: np.ndarray, *, mixed: bool, most: int = 400) -> int:
 def linear(slopes: np.ndarray) -> Map:
     size = len(slopes)
     turn = np.linalg.qr(np.random.default_rng(0).standard_normal((size, size)))[0]
-    A = turn @ np.diag(slopes) @ turn.T
-    return lambda x: A @ x
+    matrix = turn @ np.diag(slopes) @ turn.T
+    return lambda x: matrix @ x
 
 
 def test_a_linear_map_with_few_slow_directions_ends_in_few_rounds() -> None:
@@ -46,7 +46,7 @@ def test_more_rounds_than_are_kept_are_forgotten_in_turn() -> None:
 @pytest.mark.parametrize("slope", [-1.5, -1.0, -4.0])
 def test_rounds_that_answer_each_other_back_and_forth_come_to_rest(slope: float) -> None:
     def g(x: np.ndarray) -> np.ndarray:
-        return slope * np.tanh(x)
+        return np.asarray(slope * np.tanh(x))
 
     assert rounds_of(g, np.array([-0.5]), mixed=True) < 100
     assert rounds_of(g, np.array([-0.5]), mixed=False) == 400
