@@ -1,23 +1,34 @@
 """Pure choice: which judgments to collect next, and when to stop."""
 
 from .errors import InvalidRequest, InvalidState, SchedulerError
-from .planner import POLICIES, decide, plan
+from .pairs import DEFAULT_DESIGN, Design
+from .planner import decide, plan
+from .policies import POLICIES
 from .state import Ask, CampaignState, Decision, Plan
 from .stopping import Budget, NothingLeft, StoppingRule, TargetSE
+from .targets import Both, NewEntrant, Precision, Ranking, Target, TopK
 
 __all__ = [
+    "DEFAULT_DESIGN",
     "POLICIES",
     "Ask",
+    "Both",
     "Budget",
     "CampaignState",
     "Decision",
+    "Design",
     "InvalidRequest",
     "InvalidState",
+    "NewEntrant",
     "NothingLeft",
     "Plan",
+    "Precision",
+    "Ranking",
     "SchedulerError",
     "StoppingRule",
+    "Target",
     "TargetSE",
+    "TopK",
     "decide",
     "plan",
 ]

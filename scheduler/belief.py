@@ -1,7 +1,17 @@
 """What a plan believes about the abilities while it is made: the last posterior, with work in flight counted in.
 
-One judgment on (a, b) with information I adds I x x^T to the precision, x = e_b - e_a; the covariance falls by the
-rank-one update Sigma - I (Sigma x)(Sigma x)^T / (1 + I x^T Sigma x). The mean stays: nobody knows the answers yet.
+Notation: s ~ N(mean, Sigma) of M chatbots; a pair's theta = x's + delta, x = e_high - e_low, delta ~ N(0, tau^2) the
+pair's own effect; a target W (`targets`) leaves trace(W Sigma) to learn.
+
+One judgment with information I on theta is worth less about x's, since it learns delta too. All judgments of a pair,
+with information h in sum, weigh as much as information h / (1 + h tau^2) on x's itself (delta integrated out), so that
+the next one adds
+
+    k = I / ((1 + h tau^2) (1 + (h + I) tau^2)),
+
+which falls with the square of h: the tenth vote on a pair teaches less about abilities than the first on another. The
+precision grows by k x x', so Sigma falls by k (Sigma x)(Sigma x)' / (1 + k x' Sigma x), and trace(W Sigma) by
+k x' Sigma W Sigma x / (1 + k x' Sigma x). The mean stays: nobody knows the answers yet.
 """
 
 from __future__ import annotations
@@ -15,40 +25,72 @@ from irt_engine.priors import DEFAULT_PRIORS
 
 from .pool import Pool
 from .state import CampaignState
+from .targets import Precision, Target
+
+_LEAST_VARIANCE = 1e-12
+_REACH, _POINTS = 6.0, 33  # of the table: every 3/8 logit; finer costs time and moves no value by a hundredth
 
 
 class Belief:
-    """Mean and covariance of all of a campaign's chatbots, and what prompts tell about a pair; local to one plan."""
+    """Abilities of all of a campaign's chatbots, and what prompts tell about a pair; local to one plan."""
 
-    def __init__(self, state: CampaignState, posterior: Posterior, pool: Pool) -> None:
+    def __init__(self, state: CampaignState, posterior: Posterior, pool: Pool, target: Target | None = None) -> None:
         self.mean, self.covariance = _abilities(state, posterior)
         self.low, self.high = pool.low, pool.high
-        self.table = InformationTable.of(*_prompts(state, posterior))
-        self.variance = self._variances()
-        self.typical = self.table.typical(self.mean[self.high] - self.mean[self.low], np.sqrt(self.variance))
+        self.weight = (target or Precision()).weight(self.mean, self.covariance)
+        self.toward = self.covariance @ self.weight @ self.covariance
+        self.variance = np.maximum(_across(self.covariance, self.low, self.high), _LEAST_VARIANCE)
+        self.projected = _across(self.toward, self.low, self.high)
+        self.pair_variance = (posterior.scales.pair or 0.0) ** 2
+        self.cell_variance = (posterior.scales.cell or 0.0) ** 2
+        self.table = _table(state, posterior)
+        se = np.sqrt(self.variance + self.pair_variance)
+        self.typical = self.table.typical(self.mean[self.high] - self.mean[self.low], se)
+        self.known = _judgments(state, posterior, pool) * self.typical
         for pair, prompt in zip(pool.pairs_of(state.pending).tolist(), state.pending[:, 2].tolist(), strict=True):
             self.expect(pair, float(self.information(pair)[prompt]))
 
     def information(self, pair: int) -> FloatArray:
-        """(J,) expected information of each prompt about this pair."""
+        """(J,) expected information of each prompt about this pair's theta."""
         mean = self.mean[self.high[pair]] - self.mean[self.low[pair]]
-        return self.table.of_pair(float(mean), float(np.sqrt(self.variance[pair])))
+        return self.table.of_pair(float(mean), float(np.sqrt(self.variance[pair] + self.pair_variance)))
+
+    def about_abilities(self, information: FloatArray) -> FloatArray:
+        """(N,) what information (N,) on each pair's theta adds on its difference of abilities: k of the module."""
+        before = 1.0 + self.known * self.pair_variance
+        added: FloatArray = information / (before * (before + information * self.pair_variance))
+        return added
+
+    def falls(self) -> FloatArray:
+        """(N,) by how much one judgment of typical information on each pair is expected to lower trace(W Sigma)."""
+        return variance_fall(self.about_abilities(self.typical), self.projected, self.variance)
 
     def expect(self, pair: int, information: float) -> float:
-        """Count a judgment in; returns by how much the summed variance of the abilities is expected to fall."""
+        """Count a judgment in; returns by how much trace(W Sigma) is expected to fall."""
         a, b = self.low[pair], self.high[pair]
-        toward = self.covariance[:, b] - self.covariance[:, a]
-        variance = float(toward[b] - toward[a])
-        fall = float(variance_fall(information, np.asarray(toward @ toward), np.asarray(variance)))
-        factor = information / (1.0 + information * variance)
-        self.covariance -= factor * np.outer(toward, toward)
-        self.variance = np.maximum(self.variance - factor * (toward[self.high] - toward[self.low]) ** 2, 1e-12)
-        return fall
+        before = 1.0 + self.known[pair] * self.pair_variance
+        k = information / (before * (before + information * self.pair_variance))
+        t = self.covariance[:, b] - self.covariance[:, a]
+        u = self.toward[:, b] - self.toward[:, a]
+        factor = k / (1.0 + k * float(t[b] - t[a]))
+        squared = max(float(u[b] - u[a]), 0.0)
+        across_t, across_u = t[self.high] - t[self.low], u[self.high] - u[self.low]
+        # (Sigma - f t t') W (Sigma - f t t') = toward - f (t u' + u t') + f^2 (t' W t) t t', with t' W t = x' toward x.
+        mixed = np.outer(t, u)
+        self.toward -= factor * (mixed + mixed.T) - factor**2 * squared * np.outer(t, t)
+        self.projected += factor * across_t * (factor * squared * across_t - 2.0 * across_u)
+        np.maximum(self.projected, 0.0, out=self.projected)
+        self.covariance -= factor * np.outer(t, t)
+        self.variance = np.maximum(self.variance - factor * across_t**2, _LEAST_VARIANCE)
+        self.known[pair] += information
+        return float(factor * squared)
 
-    def _variances(self) -> FloatArray:
-        v = np.diag(self.covariance)
-        total: FloatArray = v[self.low] + v[self.high] - 2.0 * self.covariance[self.low, self.high]
-        return np.maximum(total, 1e-12)
+
+def _across(Q: FloatArray, low: IntArray, high: IntArray) -> FloatArray:
+    """x' Q x of every pair, never negative."""
+    v = np.diag(Q)
+    value: FloatArray = np.maximum(v[low] + v[high] - 2.0 * Q[low, high], 0.0)
+    return value
 
 
 def _abilities(state: CampaignState, posterior: Posterior) -> tuple[FloatArray, FloatArray]:
@@ -69,13 +111,35 @@ def _abilities(state: CampaignState, posterior: Posterior) -> tuple[FloatArray, 
     return mean, covariance
 
 
-def _prompts(state: CampaignState, posterior: Posterior) -> tuple[FloatArray, FloatArray]:
-    """(J,), (J, 6) in the state's order; a prompt without votes counts as the typical one."""
+def _judgments(state: CampaignState, posterior: Posterior, pool: Pool) -> FloatArray:
+    """(N,) judgments of each pair that the posterior has seen: those that its tau was learned beside."""
+    number = {name: i for i, name in enumerate(state.chatbots)}
+    ends = [(number[c.a], number[c.b], c.judgments) for c in posterior.comparisons if c.a in number and c.b in number]
+    seen = np.zeros(len(pool.low))
+    if ends:
+        rows = np.array(ends, np.int64)
+        rows[:, :2].sort(axis=1)
+        np.add.at(seen, pool.pairs_of(rows), rows[:, 2])
+    return seen
+
+
+def _table(state: CampaignState, posterior: Posterior) -> InformationTable:
+    """Prompts in the state's order, under their own uncertainty. One without votes is drawn from the typical ones:
+
+    its discrimination has the SD of all, so it is worth a look.
+    """
     number = {name: j for j, name in enumerate(posterior.prompts)}
     rows: IntArray = np.array([number.get(name, -1) for name in state.prompts], np.int64)
-    slope = np.exp(np.log(posterior.discrimination).mean())
-    typical = np.median(posterior.thresholds, axis=0)
     known = rows >= 0
+    slope = float(np.exp(np.log(posterior.discrimination).mean()))
     discrimination = np.where(known, posterior.discrimination[rows], slope)
-    thresholds = np.where(known[:, None], posterior.thresholds[rows], typical)
-    return discrimination, thresholds
+    se = np.where(known, posterior.discrimination_se[rows], posterior.scales.log_discrimination * slope)
+    thresholds = np.where(known[:, None], posterior.thresholds[rows], np.median(posterior.thresholds, axis=0))
+    return InformationTable.of(
+        discrimination,
+        thresholds,
+        discrimination_se=se,
+        cell_sd=posterior.scales.cell or 0.0,
+        reach=_REACH,
+        points=_POINTS,
+    )

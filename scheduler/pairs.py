@@ -1,52 +1,55 @@
-"""PairPolicy and its kinds: with which probability each pair is asked next."""
+"""PairPolicies of the scheduler's own: at random, balanced, and by what a judgment is expected to teach."""
 
 from __future__ import annotations
 
-from typing import Protocol
+import math
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from irt_engine.arrays import FloatArray
+from irt_engine.arrays import BoolArray, FloatArray
 from irt_engine.graph import groups_of
 
 from .belief import Belief
+from .draws import even, shortlisted
+from .errors import InvalidRequest
 from .pool import Pool
-
-SHORTLIST = 5  # randomesque: the best few share the draw, so that no pair or prompt is certain to come next
-FLOOR = 0.2  # exploration: this share of draws ignores values; it keeps every open item possible
+from .targets import Both, Precision, Ranking, Target
 
 
-class PairPolicy(Protocol):
-    """Probabilities of the next pair. Pairs without an open item get 0; the others need not get more."""
+@dataclass(frozen=True, slots=True)
+class Design:
+    """What an adaptive campaign wants, and what keeps its choice honest.
 
-    def probabilities(self, pool: Pool) -> FloatArray:
-        """(N,) summing to 1; the pool has at least one open item."""
-        ...
-
-
-def shortlisted(score: FloatArray, floor: float = FLOOR, best: int = SHORTLIST) -> FloatArray:
-    """Uniform over the `best` highest scores with probability 1 - floor, uniform over all with `floor`.
-
-    Scores of -inf are out. Equal scores are cut by position, so the result is deterministic.
+    target  what is worth learning; by default both who is above whom and how large all abilities are
+    floor   share of asks that go to open pairs at random: what a greedy choice alone would never look at again
+    cap     largest share of all judgments that one pair may take (or four times an even share, if that is more)
+    best    how many of the most valuable pairs share a draw
+    Raises InvalidRequest unless 0 <= floor <= 1, 0 < cap <= 1 and best >= 1.
     """
-    allowed = np.isfinite(score)
-    count = min(best, int(allowed.sum()))
-    if len(score) > 4 * count:
-        edge = np.partition(score, len(score) - count)[len(score) - count]
-        near = np.flatnonzero(score >= edge)
-    else:
-        near = np.arange(len(score))
-    top = near[np.argsort(-score[near], kind="stable")[:count]]
-    p = np.where(allowed, floor / allowed.sum(), 0.0)
-    p[top] += (1.0 - floor) / count
-    total: FloatArray = p / p.sum()
-    return total
+
+    target: Target = field(default_factory=lambda: Both(Ranking(), Precision()))
+    floor: float = 0.3
+    cap: float = 0.1
+    best: int = 5
+
+    def __post_init__(self) -> None:
+        shares = math.isfinite(self.floor + self.cap) and 0.0 <= self.floor <= 1.0 and 0.0 < self.cap <= 1.0
+        if not shares or self.best < 1:
+            raise InvalidRequest(
+                f"floor {self.floor}, cap {self.cap}, best {self.best}",
+                code="bad_design",
+                hint="floor is a share from 0 to 1, cap a share above 0, best at least 1",
+            )
+
+
+DEFAULT_DESIGN = Design()
 
 
 class UniformPairs:
     """In proportion to open items: every open item is equally likely."""
 
-    def probabilities(self, pool: Pool) -> FloatArray:
+    def probabilities(self, pool: Pool, rng: np.random.Generator) -> FloatArray:
         p: FloatArray = pool.open_per_pair / pool.open_per_pair.sum()
         return p
 
@@ -54,18 +57,14 @@ class UniformPairs:
 class BalancedPairs:
     """Before the first fit: first join separate parts of the graph, then level the votes per chatbot and pair."""
 
-    def probabilities(self, pool: Pool) -> FloatArray:
-        open_ = pool.open_per_pair > 0
-        seen = pool.seen()
-        group = groups_of(pool.chatbots, pool.low[seen], pool.high[seen])
-        joining = open_ & (group[pool.low] != group[pool.high])
-        candidates = joining if joining.any() else open_
+    def probabilities(self, pool: Pool, rng: np.random.Generator) -> FloatArray:
+        joining = joining_pairs(pool)
+        candidates = joining if joining.any() else pool.open_per_pair > 0
         degree = pool.degrees()
         load = np.stack([pool.pair_votes, degree[pool.low] + degree[pool.high]])
         for row in load if not joining.any() else load[1:]:
             candidates = candidates & (row == row[candidates].min())
-        p: FloatArray = candidates / candidates.sum()
-        return p
+        return even(candidates)
 
 
 class LeastCertainPairs:
@@ -78,6 +77,37 @@ class LeastCertainPairs:
     def __init__(self, belief: Belief) -> None:
         self.belief = belief
 
-    def probabilities(self, pool: Pool) -> FloatArray:
+    def probabilities(self, pool: Pool, rng: np.random.Generator) -> FloatArray:
         gain = np.log1p(self.belief.typical * self.belief.variance)
         return shortlisted(np.where(pool.open_per_pair > 0, gain, -np.inf))
+
+
+class AdaptivePairs:
+    """The pairs whose next judgment is expected to lower the target's variance most, with a floor and a cap.
+
+    While the comparisons (judged or on their way) fall into separate parts, only pairs that join two of them are drawn:
+    what a board cannot compare is worth more than what it knows too roughly.
+    """
+
+    def __init__(self, belief: Belief, design: Design) -> None:
+        self.belief, self.design = belief, design
+
+    def probabilities(self, pool: Pool, rng: np.random.Generator) -> FloatArray:
+        joining = joining_pairs(pool)
+        allowed = joining if joining.any() else self._below_cap(pool)
+        value = np.where(allowed, self.belief.falls(), -np.inf)
+        return shortlisted(value, self.design.floor, self.design.best)
+
+    def _below_cap(self, pool: Pool) -> BoolArray:
+        open_ = pool.open_per_pair > 0
+        share = max(self.design.cap, 4.0 / len(pool.low))
+        below: BoolArray = open_ & (pool.pair_votes + 1 <= max(1.0, share * (pool.pair_votes.sum() + 1)))
+        return below if below.any() else open_
+
+
+def joining_pairs(pool: Pool) -> BoolArray:
+    """(N,) open pairs between separate parts of the graph of judged and pending pairs; none once it is connected."""
+    seen = pool.seen()
+    group = groups_of(pool.chatbots, pool.low[seen], pool.high[seen])
+    joining: BoolArray = (pool.open_per_pair > 0) & (group[pool.low] != group[pool.high])
+    return joining

@@ -2,55 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
+from collections.abc import Sequence
 
 import numpy as np
 
-from .belief import Belief
+from .draws import Chooser
 from .errors import InvalidRequest
-from .pairs import BalancedPairs, LeastCertainPairs, PairPolicy, UniformPairs
+from .pairs import DEFAULT_DESIGN, Design
+from .policies import POLICIES
 from .pool import Pool
-from .prompts import LeastUsedPrompts, MostInformativePrompts, PromptPolicy, UniformPrompts
 from .state import Ask, CampaignState, Decision, Plan
 from .stopping import StoppingRule
 
 
-@dataclass(frozen=True, slots=True)
-class Chooser:
-    """One policy made ready for one state: how pairs and prompts are drawn, and the belief that values them."""
-
-    pairs: PairPolicy
-    prompts: PromptPolicy
-    belief: Belief | None
-    reason: str
-
-
-def _least_certain(state: CampaignState, pool: Pool) -> Chooser:
-    """Least certain pair, most informative prompt; a connected balanced design while there is no posterior."""
-    if state.posterior is None:
-        return Chooser(BalancedPairs(), LeastUsedPrompts(), None, "a balanced design at random before the first fit")
-    belief = Belief(state, state.posterior, pool)
-    reason = f"the least certain pairs after {state.posterior.judgments} judgments"
-    return Chooser(LeastCertainPairs(belief), MostInformativePrompts(belief), belief, reason)
-
-
-def _random(state: CampaignState, pool: Pool) -> Chooser:
-    """Every open item alike."""
-    return Chooser(UniformPairs(), UniformPrompts(), None, "open items at random")
-
-
-POLICIES: Mapping[str, Callable[[CampaignState, Pool], Chooser]] = MappingProxyType(
-    {"least_certain": _least_certain, "random": _random}
-)
-
-
-def plan(state: CampaignState, *, policy: str, count: int, seed: int) -> Plan:
+def plan(state: CampaignState, *, policy: str, count: int, seed: int, design: Design = DEFAULT_DESIGN) -> Plan:
     """Up to `count` asks; fewer only where fewer items are open, and then the reason says so.
 
     Equal arguments give equal plans. Asks count on each other: every one is expected to be answered before the next
-    is chosen. Raises InvalidRequest on an unknown policy or a negative count.
+    is chosen. `design` is for the policy `adaptive`: what is worth learning, and its safeguards.
+    Raises InvalidRequest on an unknown policy, a negative count, or a target that the state's chatbots do not have.
     """
     if policy not in POLICIES:
         raise InvalidRequest(
@@ -64,7 +34,7 @@ def plan(state: CampaignState, *, policy: str, count: int, seed: int) -> Plan:
     pool = Pool(state)
     if pool.total == 0:
         return Plan((), policy, seed, "every item is judged, pending or closed")
-    chooser = POLICIES[policy](state, pool)
+    chooser = POLICIES[policy](state, pool, design)
     asks = _draw(chooser, pool, count, np.random.default_rng(seed))
     short = "" if len(asks) == count else f"; only {len(asks)} judgments could still be asked"
     return Plan(asks, policy, seed, chooser.reason + short)
@@ -81,25 +51,11 @@ def _why_empty(state: CampaignState, count: int) -> str:
 def _draw(chooser: Chooser, pool: Pool, count: int, rng: np.random.Generator) -> tuple[Ask, ...]:
     asks: list[Ask] = []
     while len(asks) < count and pool.total > 0:
-        of_pair = chooser.pairs.probabilities(pool)
-        pair = _pick(of_pair, rng)
-        prompts = pool.open_prompts(pair)
-        of_prompt = chooser.prompts.probabilities(pool, pair, prompts)
-        chosen = _pick(of_prompt, rng)
-        prompt = int(prompts[chosen])
-        value = 0.0
-        if chooser.belief is not None:
-            value = chooser.belief.expect(pair, float(chooser.belief.information(pair)[prompt]))
-        pool.take(pair, prompt)
-        probability = float(of_pair[pair] * of_prompt[chosen])
-        asks.append(Ask(int(pool.low[pair]), int(pool.high[pair]), prompt, value, probability))
+        draw = chooser.draw(pool, rng)
+        pool.take(draw.pair, draw.prompt)
+        a, b = int(pool.low[draw.pair]), int(pool.high[draw.pair])
+        asks.append(Ask(a, b, draw.prompt, draw.value, draw.probability))
     return tuple(asks)
-
-
-def _pick(probabilities: np.ndarray[tuple[int, ...], np.dtype[np.float64]], rng: np.random.Generator) -> int:
-    """An index with these probabilities; never one whose probability is 0."""
-    cumulative = np.cumsum(probabilities)
-    return int(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right"))
 
 
 def decide(state: CampaignState, *, rules: Sequence[StoppingRule]) -> Decision:

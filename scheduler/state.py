@@ -26,7 +26,8 @@ class CampaignState:
     """Everything that a plan or a decision may depend on.
 
     judged (n, 3) one row per vote; pending (k, 3) asked and not yet answered; closed (m, 3) items that may never be
-    asked (equal or missing replies). An item is full when votes_per_item votes are judged or pending.
+    asked (equal or missing replies). An item is full when votes_per_item votes are judged or pending, a pair when
+    votes_per_pair are (None: no pair is ever full).
     `posterior` is of model board, or None before the first fit. Raises InvalidState.
     """
 
@@ -38,6 +39,7 @@ class CampaignState:
     closed: IntArray = field(default_factory=no_items)
     votes_per_item: int = 1
     judgments: int = 0
+    votes_per_pair: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("judged", "pending", "closed"):
@@ -47,6 +49,12 @@ class CampaignState:
                 f"votes_per_item {self.votes_per_item}, judgments {self.judgments}",
                 code="bad_count",
                 hint="votes_per_item is at least 1, judgments at least 0",
+            )
+        if self.votes_per_pair is not None and self.votes_per_pair < self.votes_per_item:
+            raise InvalidState(
+                f"votes_per_pair {self.votes_per_pair} is below votes_per_item {self.votes_per_item}",
+                code="contradictory_caps",
+                hint="a pair has at least the votes of one of its items",
             )
         if self.posterior is not None and self.posterior.model != "board":
             raise InvalidState(
@@ -72,7 +80,7 @@ class CampaignState:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One judgment to collect. `value`: expected fall of the summed variance of all abilities (0 if not valued).
+    """One judgment to collect. `value`: expected fall of the target's variance trace(W Sigma) (0 if not valued).
 
     `probability`: of this draw, given the earlier draws of the same plan.
     """

@@ -1,0 +1,83 @@
+"""The registry of policies: a name, and how it is made ready for a state. The contract test goes through it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from .belief import Belief
+from .draws import FLOOR, SHORTLIST, Chooser, PairPolicy, PairThenPrompt
+from .pairs import AdaptivePairs, BalancedPairs, Design, LeastCertainPairs, UniformPairs
+from .pool import Pool
+from .prompts import LeastUsedPrompts, MostInformativePrompts, UniformPrompts
+from .rivals import ArenaPairs, AsapPairs, EntropyPairs, RmedPairs, SwissPairs, ThompsonPairs
+from .state import CampaignState
+from .static import StaticDesign
+
+Make = Callable[[CampaignState, Pool, Design], Chooser]
+
+_FIRST = "a balanced design at random before the first fit"
+
+
+def _random(state: CampaignState, pool: Pool, design: Design) -> Chooser:
+    """Every open item alike."""
+    return PairThenPrompt(UniformPairs(), UniformPrompts(), None, "open items at random")
+
+
+def _balanced(state: CampaignState, pool: Pool, design: Design) -> Chooser:
+    """As even as can be over chatbots, pairs and prompts."""
+    return PairThenPrompt(BalancedPairs(), LeastUsedPrompts(), None, "level votes per chatbot, pair and prompt")
+
+
+def _adaptive(state: CampaignState, pool: Pool, design: Design) -> Chooser:
+    """The pair that lowers the target's variance most, then the prompt that tells most about it."""
+    if state.posterior is None:
+        return PairThenPrompt(BalancedPairs(), LeastUsedPrompts(), None, _FIRST)
+    belief = Belief(state, state.posterior, pool, design.target)
+    prompts = MostInformativePrompts(belief, design.floor, design.best)
+    reason = f"what teaches most after {state.posterior.judgments} judgments"
+    return PairThenPrompt(AdaptivePairs(belief, design), prompts, belief, reason)
+
+
+def _least_certain(state: CampaignState, pool: Pool, design: Design) -> Chooser:
+    """Least certain pair, most informative prompt; a connected balanced design while there is no posterior."""
+    if state.posterior is None:
+        return PairThenPrompt(BalancedPairs(), LeastUsedPrompts(), None, _FIRST)
+    belief = Belief(state, state.posterior, pool)
+    prompts = MostInformativePrompts(belief, FLOOR, SHORTLIST)
+    reason = f"the least certain pairs after {state.posterior.judgments} judgments"
+    return PairThenPrompt(LeastCertainPairs(belief), prompts, belief, reason)
+
+
+def _rival(pairs: Callable[[Belief], PairPolicy], named: str) -> Make:
+    """A published pair policy on prompts at random; the balanced design while there is no posterior."""
+
+    def make(state: CampaignState, pool: Pool, design: Design) -> Chooser:
+        if state.posterior is None:
+            return PairThenPrompt(BalancedPairs(), UniformPrompts(), None, _FIRST)
+        belief = Belief(state, state.posterior, pool)
+        return PairThenPrompt(pairs(belief), UniformPrompts(), belief, f"{named}, prompts at random")
+
+    return make
+
+
+def _paper(state: CampaignState, pool: Pool, design: Design) -> Chooser:
+    """The static design of the first paper."""
+    return StaticDesign(state)
+
+
+POLICIES: Mapping[str, Make] = MappingProxyType(
+    {
+        "adaptive": _adaptive,
+        "arena": _rival(ArenaPairs, "pairs by the fall of their intervals' width"),
+        "asap": _rival(AsapPairs, "pairs by expected KL, in spanning trees"),
+        "balanced": _balanced,
+        "entropy": _rival(EntropyPairs, "the pair of the least certain outcome"),
+        "least_certain": _least_certain,
+        "paper": _paper,
+        "random": _random,
+        "rmed": _rival(RmedPairs, "a dueling bandit for the best"),
+        "swiss": _rival(SwissPairs, "neighbours in the standings"),
+        "thompson": _rival(ThompsonPairs, "the best of posterior draws against each other"),
+    }
+)

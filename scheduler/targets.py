@@ -1,0 +1,164 @@
+"""What is worth learning: a target names the part of the uncertainty about abilities that a campaign wants to lower.
+
+Notation: abilities s ~ N(mean, Sigma), M chatbots. A target is a positive semidefinite W (M, M), and what is left to
+learn is trace(W Sigma), the expected squared error counted by W. A stack of contrasts c_k is W = sum_k c_k c_k'. One
+more judgment lowers the trace by a rank-one update (`belief`), so all pairs are valued at once from Sigma W Sigma.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.special import ndtr
+
+from irt_engine.arrays import FloatArray, frozen
+from irt_engine.ranks import pair_variances, standardised
+
+from .errors import InvalidRequest
+
+
+class Target(Protocol):
+    """A frozen choice of what to learn."""
+
+    def weight(self, mean: FloatArray, covariance: FloatArray) -> FloatArray:
+        """W (M, M), symmetric and positive semidefinite, for abilities (M,) with covariance (M, M)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Precision:
+    """All abilities alike (W = 1), or given contrasts: rows (K, M) that sum to 0, such as e_b - e_a.
+
+    Raises InvalidRequest on contrasts that are not finite, have another shape, or do not sum to 0: such a sum of
+    abilities has no answer on a scale without a zero.
+    """
+
+    contrasts: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        if self.contrasts is None:
+            return
+        rows = np.asarray(self.contrasts, np.float64)
+        if rows.ndim != 2 or not np.isfinite(rows).all() or np.abs(rows.sum(axis=1)).max(initial=0.0) > 1e-9:
+            raise InvalidRequest(
+                "contrasts are not rows that sum to 0", code="bad_contrasts", hint="give for example [[-1, 1, 0]]"
+            )
+        object.__setattr__(self, "contrasts", frozen(rows, np.float64))
+
+    def weight(self, mean: FloatArray, covariance: FloatArray) -> FloatArray:
+        if self.contrasts is None:
+            return np.eye(len(mean))
+        if self.contrasts.shape[1] != len(mean):
+            raise InvalidRequest(
+                f"contrasts of {self.contrasts.shape[1]} chatbots on a board of {len(mean)}",
+                code="bad_contrasts",
+                hint="one column per chatbot",
+            )
+        W: FloatArray = self.contrasts.T @ self.contrasts
+        return W
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Who is above whom: the Laplacian of all pairs, each weighted by the probability that its present order is wrong.
+
+    A decided pair has no weight; two equal chatbots keep theirs, but their variance falls and with it what they are
+    worth.
+    """
+
+    def weight(self, mean: FloatArray, covariance: FloatArray) -> FloatArray:
+        return laplacian(len(mean), error_probabilities(mean, covariance))
+
+
+@dataclass(frozen=True, slots=True)
+class TopK:
+    """Which chatbots are the best k: the pairs across the border, weighted by how likely each is the wrong way round.
+
+    Raises InvalidRequest unless k is at least 1 and, on a board, less than its chatbots.
+    """
+
+    k: int = 1
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise InvalidRequest(f"the best {self.k}", code="bad_target", hint="k is at least 1")
+
+    def weight(self, mean: FloatArray, covariance: FloatArray) -> FloatArray:
+        M = len(mean)
+        if self.k >= M:
+            raise InvalidRequest(
+                f"the best {self.k} of {M} chatbots", code="bad_target", hint="k is less than the number of chatbots"
+            )
+        top = np.zeros(M, bool)
+        top[np.argsort(-mean, kind="stable")[: self.k]] = True
+        low, high = np.triu_indices(M, 1)
+        across = top[low] != top[high]
+        return laplacian(M, np.where(across, error_probabilities(mean, covariance), 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class NewEntrant:
+    """Where one chatbot (an index) stands on a board that stands: its difference to the mean of the others.
+
+    Raises InvalidRequest for an index outside the board.
+    """
+
+    chatbot: int
+
+    def weight(self, mean: FloatArray, covariance: FloatArray) -> FloatArray:
+        M = len(mean)
+        if not 0 <= self.chatbot < M or M < 2:
+            raise InvalidRequest(
+                f"entrant {self.chatbot} on a board of {M}", code="bad_target", hint="give an index of the chatbots"
+            )
+        contrast = np.full(M, -1.0 / (M - 1))
+        contrast[self.chatbot] = 1.0
+        return np.outer(contrast, contrast)
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """Two targets at once: each is taken relative to what is left of it, so that `share` is the first one's part.
+
+    W = share W_1 / trace(W_1 Sigma) + (1 - share) W_2 / trace(W_2 Sigma), whose fall is that of share log trace_1 +
+    (1 - share) log trace_2. A target of which nothing is left leaves all to the other. Raises InvalidRequest unless
+    0 <= share <= 1.
+    """
+
+    first: Target
+    second: Target
+    share: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.share) and 0.0 <= self.share <= 1.0):
+            raise InvalidRequest(f"share {self.share}", code="bad_target", hint="give a share from 0 to 1")
+
+    def weight(self, mean: FloatArray, covariance: FloatArray) -> FloatArray:
+        total = np.zeros_like(covariance)
+        for target, share in ((self.first, self.share), (self.second, 1.0 - self.share)):
+            W = target.weight(mean, covariance)
+            left = float(np.sum(W * covariance))
+            if left > 0.0:
+                total += share / left * W
+        return total
+
+
+def error_probabilities(mean: FloatArray, covariance: FloatArray) -> FloatArray:
+    """(N,) P(the order of the means is wrong) = Phi(-|z|) of every pair low < high, from 0 to 1/2."""
+    low, high = np.triu_indices(len(mean), 1)
+    se = np.sqrt(pair_variances(covariance, low, high))
+    wrong: FloatArray = ndtr(-np.abs(standardised(mean[high] - mean[low], se)))
+    return wrong
+
+
+def laplacian(chatbots: int, weights: FloatArray) -> FloatArray:
+    """sum_p w_p x_p x_p' (M, M) for x_p = e_high - e_low and weights (N,) in the order of `numpy.triu_indices`."""
+    low, high = np.triu_indices(chatbots, 1)
+    W = np.zeros((chatbots, chatbots))
+    W[low, high] = -weights
+    W += W.T
+    W[np.diag_indices(chatbots)] = -W.sum(axis=1)
+    return W

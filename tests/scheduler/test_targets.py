@@ -1,0 +1,128 @@
+"""Targets: W is positive semidefinite, and says what a judgment is worth before and after it is counted in."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scheduler import Both, InvalidRequest, NewEntrant, Precision, Ranking, Target, TopK
+from scheduler.belief import Belief
+from scheduler.pool import Pool
+from tests.scheduler.cast import POSTERIOR, midway
+
+CONTRASTS = np.array([[-1.0, 1.0, 0.0, 0.0, 0.0], [0.0, -1.0, 0.5, 0.5, 0.0]])
+TARGETS: list[Target] = [
+    Precision(), Precision(CONTRASTS), Ranking(), TopK(1), TopK(3), NewEntrant(2), Both(Ranking(), Precision(), 0.3)
+]  # fmt: skip
+EVERY_TARGET = pytest.mark.parametrize("target", TARGETS, ids=str)
+
+
+def belief(target: Target | None = None) -> Belief:
+    state = midway()
+    return Belief(state, POSTERIOR, Pool(state), target)
+
+
+def some_board(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Abilities (5,) and a covariance of full rank."""
+    rng = np.random.default_rng(seed)
+    root = rng.standard_normal((5, 5))
+    return rng.standard_normal(5), root @ root.T + 0.01 * np.eye(5)
+
+
+@EVERY_TARGET
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000))
+def test_a_weight_is_symmetric_and_never_negative(target: Target, seed: int) -> None:
+    weight = target.weight(*some_board(seed))
+    assert np.allclose(weight, weight.T)
+    assert np.linalg.eigvalsh(weight).min() > -1e-9 * max(np.abs(weight).max(), 1.0)
+
+
+@EVERY_TARGET
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 9), st.floats(0.01, 5.0))
+def test_counting_a_judgment_in_lowers_the_target_by_what_was_foretold(
+    target: Target, pair: int, information: float
+) -> None:
+    """Against the posterior computed anew: the precision of s and of the pair's own effect, with one more judgment."""
+    found = belief(target)
+    before = float(np.sum(found.weight * found.covariance))
+    said = found.expect(pair, information)
+    assert said == pytest.approx(before - float(np.sum(found.weight * found.covariance)), rel=1e-6, abs=1e-12)
+    assert found.toward == pytest.approx(found.covariance @ found.weight @ found.covariance, abs=1e-10)
+    x = np.zeros(5)
+    x[found.low[pair]], x[found.high[pair]] = -1.0, 1.0
+    assert found.variance[pair] == pytest.approx(x @ found.covariance @ x, rel=1e-6)
+    assert found.projected[pair] == pytest.approx(x @ found.toward @ x, rel=1e-6, abs=1e-12)
+
+
+def test_all_pairs_are_valued_at_once_as_each_is_alone() -> None:
+    falls = belief(Ranking()).falls()
+    alone = [belief(Ranking()).expect(pair, float(belief().typical[pair])) for pair in range(10)]
+    assert falls == pytest.approx(np.array(alone), rel=1e-9)
+
+
+def test_the_pairs_own_effect_is_integrated_out_exactly() -> None:
+    """h judgments of a pair, then one more: the abilities' covariance is that of the joint model with the effect."""
+    tau2, h, more = 0.3, 4.0, 1.5
+    _, sigma = some_board(1)
+    found = belief()
+    found.pair_variance, found.covariance, found.known = tau2, sigma.copy(), np.zeros(10)
+    found.toward = sigma @ found.weight @ sigma
+    found.expect(0, h)
+    found.expect(0, more)
+    design = np.append(np.eye(5)[found.high[0]] - np.eye(5)[found.low[0]], 1.0)
+    prior = np.linalg.inv(np.block([[sigma, np.zeros((5, 1))], [np.zeros((1, 5)), np.array([[tau2]])]]))
+    exact = np.linalg.inv(prior + (h + more) * np.outer(design, design))[:5, :5]
+    assert found.covariance == pytest.approx(exact, abs=1e-10)
+
+
+def test_repeated_judgments_on_a_pair_teach_less_where_pairs_have_effects_of_their_own() -> None:
+    found = belief()
+    found.pair_variance = 0.3
+    first = found.about_abilities(found.typical)[0]
+    found.known[0] += 20.0
+    assert found.about_abilities(found.typical)[0] < first / 10.0
+
+
+def test_a_ranking_leaves_decided_pairs_out_and_weighs_undecided_ones_by_their_error() -> None:
+    mean, covariance = np.array([0.0, 0.1, 50.0]), 0.01 * np.eye(3)
+    weight = Ranking().weight(mean, covariance)
+    assert -weight[0, 1] == pytest.approx(0.2398, abs=1e-3)  # Phi(-0.1 / sqrt(0.02))
+    assert -weight[0, 2] == pytest.approx(0.0, abs=1e-12)
+    assert weight.sum(axis=1) == pytest.approx(np.zeros(3))
+
+
+def test_the_best_k_are_about_pairs_across_the_border_only() -> None:
+    mean, covariance = np.array([3.0, 2.9, 0.0, -0.1]), np.eye(4)
+    weight = TopK(2).weight(mean, covariance)
+    assert weight[0, 1] == weight[2, 3] == 0.0
+    assert -weight[1, 2] > -weight[0, 3] > 0.0
+
+
+def test_both_targets_count_by_what_is_left_of_them() -> None:
+    mean, covariance = some_board(3)
+    weight = Both(Precision(), Ranking(), 0.4).weight(mean, covariance)
+    assert np.sum(weight * covariance) == pytest.approx(1.0)
+    assert np.sum(Both(Precision(), Ranking(), 1.0).weight(mean, covariance) * covariance) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Precision(np.array([[1.0, 1.0]])),
+        lambda: Precision(np.array([1.0, -1.0])),
+        lambda: Precision(np.array([[np.nan, 0.0]])),
+        lambda: TopK(0),
+        lambda: Both(Precision(), Ranking(), 1.5),
+        lambda: TopK(5).weight(np.zeros(5), np.eye(5)),
+        lambda: NewEntrant(5).weight(np.zeros(5), np.eye(5)),
+        lambda: Precision(np.array([[-1.0, 1.0]])).weight(np.zeros(5), np.eye(5)),
+    ],
+)
+def test_a_target_that_cannot_be_is_refused(make: object) -> None:
+    assert callable(make)
+    with pytest.raises(InvalidRequest):
+        make()
