@@ -1,4 +1,4 @@
-"""A ranking as JSON and as CSV, for programs."""
+"""A ranking as JSON and as CSV, and a replay as JSON, for programs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,17 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields
 
 from evalsite.exchange.ranking import ChatbotRow, PairRow, Ranking
+from evalsite.exchange.replaying import Replay
 
 
 def as_json(ranking: Ranking) -> str:
     """One line of JSON with exactly the fields of `Ranking`; never NaN or Infinity, which are not JSON."""
     return json.dumps(asdict(ranking), allow_nan=False)
+
+
+def replay_as_json(replay: Replay) -> str:
+    """One line of JSON with exactly the fields of `Replay`."""
+    return json.dumps(asdict(replay), allow_nan=False)
 
 
 def as_csv(ranking: Ranking) -> str:

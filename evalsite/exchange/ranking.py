@@ -85,7 +85,7 @@ def rank_votes(
     The votes already carry the values of the column that keeps comparisons apart (`by` of `read_votes`).
     Raises irt_engine's EngineError.
     """
-    table = _table(votes)
+    table = table_of(votes)
     begun = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", EngineWarning)
@@ -102,7 +102,8 @@ def rank_votes(
     )
 
 
-def _table(votes: Votes) -> ResponseTable:
+def table_of(votes: Votes) -> ResponseTable:
+    """The votes as the engine takes them; a row without a prompt is a prompt of its own."""
     labels = None if votes.by_column is None else [label or "" for label in votes.by]
     return ResponseTable.from_votes(
         votes.system_a,

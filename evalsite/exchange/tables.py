@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from evalsite.exchange.ranking import ChatbotRow, PairRow, Ranking
+from evalsite.exchange.replaying import Replay
 
 _Z = 1.959963984540054  # of a two-sided 95 % interval
 _LEAST_DRAWING, _MOST_DRAWING = 16, 48  # columns
@@ -43,6 +44,30 @@ def as_table(ranking: Ranking, *, width: int = 100, pen: Pen = UNICODE) -> str:
     )
     body = _board(ranking, width, pen) if ranking.model == "board" else _comparisons(ranking.pairs, width, pen)
     return "\n".join([head, "", *body])
+
+
+def replay_as_table(replay: Replay) -> str:
+    """A replay in lines: one for each point."""
+    known, base = replay.reference.judgments, replay.reference
+    against = f"the board of all {known:,} votes" if known else "the known truth"
+    head = (
+        f"Policy {replay.policy}, seed {replay.seed}, against {against}: {_count(len(base.chatbots), 'chatbot')}, "
+        f"{base.separated:,} of {_count(base.pairs, 'pair')} separated"
+    )
+    heads = ("votes", "tau", "RMSE", "decided", "wrong", "mean SE", "coverage")
+    cells = [
+        [
+            f"{p.votes:,}",
+            _decimal(p.tau),
+            _decimal(p.rmse),
+            f"{p.decided:.0%}",
+            f"{p.wrong:.1%}",
+            _decimal(p.mean_se),
+            f"{p.coverage:.0%}",
+        ]
+        for p in replay.points
+    ]
+    return "\n".join([head, "", *_lines(heads, ">" * len(heads), cells, [], 0, ASCII)])
 
 
 _MODELS = {"board": "Board", "pair": "Comparisons"}

@@ -91,12 +91,18 @@ class Votes:
 
 
 def iter_votes(
-    path: Path | str, *, by: str | None = None, where: Where = (), progress: Progress | None = None
+    path: Path | str,
+    *,
+    by: str | None = None,
+    where: Where = (),
+    without: Where = (),
+    progress: Progress | None = None,
 ) -> Generator[Vote, None, None]:
     """The votes of the file one by one, in constant memory.
 
     `where` keeps the rows that hold one of the values given for a column, for every column given; the other
-    rows are not looked at any further. A fault far down the file is raised when it is reached: who stores
+    rows are not looked at any further. `without` leaves out the rows that hold a word, between semicolons, in a column
+    that the file may have: ("note", "same_output"). A fault far down the file is raised when it is reached: who stores
     votes while reading does it in one transaction. Raises VoteFileError.
     """
     path = Path(path)
@@ -104,20 +110,25 @@ def iter_votes(
     try:
         with open_source(path, progress=progress) as source:
             records = Records(source)
-            yield from _Reading(records, by, where).votes()
+            yield from _Reading(records, by, where, without).votes()
     except FormatError as problem:
         row, line = (records.row, records.line) if records is not None else (None, None)
         raise VoteFileError(problem, path=path, row=row, line=line) from problem
 
 
 def read_votes(
-    path: Path | str, *, by: str | None = None, where: Where = (), progress: Progress | None = None
+    path: Path | str,
+    *,
+    by: str | None = None,
+    where: Where = (),
+    without: Where = (),
+    progress: Progress | None = None,
 ) -> Votes:
     """All votes of the file, with warnings. Raises VoteFileError; at most MAX_VOTES votes."""
     path = Path(path)
     columns: tuple[list[object], ...] = tuple([] for _ in Vote._fields)
     repeats = _Repeats()
-    with closing(iter_votes(path, by=by, where=where, progress=progress)) as votes:
+    with closing(iter_votes(path, by=by, where=where, without=without, progress=progress)) as votes:
         for vote in votes:
             if len(columns[0]) == MAX_VOTES:
                 problem = FormatError(
@@ -136,9 +147,10 @@ def read_votes(
 class _Reading:
     """One pass over the records: which rows are asked for, what they hold, and what only the end can tell."""
 
-    def __init__(self, records: Records, by: str | None, where: Where) -> None:
+    def __init__(self, records: Records, by: str | None, where: Where, without: Where) -> None:
         self._records = records
         self._by = by
+        self._without = without
         self._wanted: dict[str, set[str]] = {}
         for column, value in where:
             self._wanted.setdefault(column, set()).add(value)
@@ -170,6 +182,8 @@ class _Reading:
         return layout
 
     def _is_wanted(self, values: Mapping[str, str]) -> bool:
+        if any(word in values.get(column, "").split(";") for column, word in self._without):
+            return False
         return all(values.get(column, "").strip() in wanted for column, wanted in self._wanted.items())
 
     def _criterion_is_one(self, values: Mapping[str, str]) -> bool:

@@ -1,0 +1,116 @@
+"""`manage.py replay FILE --policy P`: what a policy would have learnt from a file's votes, and how fast."""
+
+from __future__ import annotations
+
+import re
+from argparse import ArgumentParser, ArgumentTypeError
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from evalsite.exchange.errors import VoteFileError
+from evalsite.exchange.management.commands.rank import condition
+from evalsite.exchange.presenters import replay_as_json
+from evalsite.exchange.progress import Bar
+from evalsite.exchange.replaying import Replay, Run, replay_simulated, replay_votes
+from evalsite.exchange.tables import replay_as_table
+from evalsite.exchange.votefile import read_votes
+from irt_engine.errors import DidNotConverge, EngineError
+from scheduler import POLICIES, SchedulerError
+
+_BAD_INPUT = 2
+_INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it
+_MOST_ITEMS = 2_000_000  # of a simulation: three votes of each are drawn beforehand
+_EPILOG = """\
+The file is one that `rank` takes. Its votes are used up one by one, as the policy asks for them; after every few the
+board is fitted again and compared with the board of all votes. Rows whose note says same_output are left out.
+"""
+
+
+class Command(BaseCommand):
+    help = "Replay the votes of a file in the order in which a policy would have asked for them. " + _EPILOG
+    requires_system_checks: list[str] = []
+    requires_migrations_checks = False
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        source = parser.add_mutually_exclusive_group(required=True)
+        source.add_argument("file", metavar="FILE", nargs="?", help="the votes")
+        source.add_argument(
+            "--simulate",
+            metavar="CHATBOTSxPROMPTS",
+            type=size,
+            help="votes drawn from known parameters instead of a file, for example 10x100",
+        )
+        parser.add_argument("--policy", choices=sorted(POLICIES), default="adaptive", help="(default: adaptive)")
+        parser.add_argument("--budget", type=positive, default=1000, metavar="N", help="votes (default: 1000)")
+        parser.add_argument("--every", type=positive, default=100, metavar="K", help="votes a refit (default: 100)")
+        parser.add_argument("--seed", type=natural, default=0, metavar="S", help="(default: 0)")
+        parser.add_argument(
+            "--where",
+            metavar="COLUMN=VALUE",
+            action="append",
+            default=[],
+            type=condition,
+            help="only rows with this value; repeat it for other columns, or for other values of one column",
+        )
+        parser.add_argument("--json", action="store_true", help="everything, as JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            found = self._replay(options)
+        except DidNotConverge as error:  # not the file's fault
+            raise CommandError(str(error), returncode=1) from error
+        except (VoteFileError, EngineError, SchedulerError) as error:
+            raise CommandError(str(error), returncode=_BAD_INPUT) from error
+        except KeyboardInterrupt:
+            self.stderr.write("Interrupted.")
+            raise SystemExit(_INTERRUPTED) from None
+        for warning in found.warnings:
+            self.stderr.write(f"Warning: {warning}", self.style.WARNING)
+        self.stdout.write(replay_as_json(found) if options["json"] else replay_as_table(found))
+
+    def _replay(self, options: dict[str, Any]) -> Replay:
+        run = Run(options["policy"], options["budget"], options["every"], options["seed"])
+        if options["simulate"]:
+            chatbots, prompts = options["simulate"]
+            if options["where"]:
+                raise CommandError("--where selects rows of a file; a simulation has none.", returncode=_BAD_INPUT)
+            with Bar(self.stderr, "Replaying") as bar:
+                return replay_simulated(chatbots, prompts, run, progress=bar)
+        with Bar(self.stderr, "Reading") as bar:
+            votes = read_votes(options["file"], where=options["where"], without=SAME_OUTPUT, progress=bar)
+        with Bar(self.stderr, "Replaying") as bar:
+            return replay_votes(votes, run, progress=bar)
+
+
+SAME_OUTPUT = [("note", "same_output")]  # two outputs were the same text: a tie that nobody judged
+
+
+def size(text: str) -> tuple[int, int]:
+    found = re.fullmatch(r"(\d+)[xX](\d+)", text.strip())
+    if found is None:
+        raise ArgumentTypeError(f"{text!r} is not CHATBOTSxPROMPTS, for example 10x100")
+    chatbots, prompts = int(found[1]), int(found[2])
+    if chatbots < 2 or prompts < 1:
+        raise ArgumentTypeError(f"{text!r}: at least 2 chatbots and 1 prompt are needed")
+    if chatbots * (chatbots - 1) // 2 * prompts > _MOST_ITEMS:
+        raise ArgumentTypeError(f"{text!r} has more than {_MOST_ITEMS:,} pairs on prompts")
+    return chatbots, prompts
+
+
+def positive(text: str) -> int:
+    return _whole(text, 1)
+
+
+def natural(text: str) -> int:
+    return _whole(text, 0)
+
+
+def _whole(text: str, least: int) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not a whole number") from None
+    if number < least:
+        raise ArgumentTypeError(f"{number} is less than {least}")
+    return number
