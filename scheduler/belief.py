@@ -19,16 +19,16 @@ from __future__ import annotations
 import numpy as np
 
 from irt_engine.arrays import FloatArray, IntArray
-from irt_engine.information import InformationTable, variance_fall
+from irt_engine.information import variance_fall
 from irt_engine.posterior import Posterior
 from irt_engine.priors import DEFAULT_PRIORS
 
 from .pool import Pool
+from .prompt_table import prompt_table
 from .state import CampaignState
 from .targets import Precision, Target
 
 _LEAST_VARIANCE = 1e-12
-_REACH, _POINTS = 6.0, 33  # of the table: every 3/8 logit; finer costs time and moves no value by a hundredth
 
 
 class Belief:
@@ -43,7 +43,7 @@ class Belief:
         self.projected = _across(self.toward, self.low, self.high)
         self.pair_variance = (posterior.scales.pair or 0.0) ** 2
         self.cell_variance = (posterior.scales.cell or 0.0) ** 2
-        self.table = _table(state, posterior)
+        self.table = prompt_table(state, posterior)
         se = np.sqrt(self.variance + self.pair_variance)
         self.typical = self.table.typical(self.mean[self.high] - self.mean[self.low], se)
         self.known = _judgments(state, posterior, pool) * self.typical
@@ -121,25 +121,3 @@ def _judgments(state: CampaignState, posterior: Posterior, pool: Pool) -> FloatA
         rows[:, :2].sort(axis=1)
         np.add.at(seen, pool.pairs_of(rows), rows[:, 2])
     return seen
-
-
-def _table(state: CampaignState, posterior: Posterior) -> InformationTable:
-    """Prompts in the state's order, under their own uncertainty. One without votes is drawn from the typical ones:
-
-    its discrimination has the SD of all, so it is worth a look.
-    """
-    number = {name: j for j, name in enumerate(posterior.prompts)}
-    rows: IntArray = np.array([number.get(name, -1) for name in state.prompts], np.int64)
-    known = rows >= 0
-    slope = float(np.exp(np.log(posterior.discrimination).mean()))
-    discrimination = np.where(known, posterior.discrimination[rows], slope)
-    se = np.where(known, posterior.discrimination_se[rows], posterior.scales.log_discrimination * slope)
-    thresholds = np.where(known[:, None], posterior.thresholds[rows], np.median(posterior.thresholds, axis=0))
-    return InformationTable.of(
-        discrimination,
-        thresholds,
-        discrimination_se=se,
-        cell_sd=posterior.scales.cell or 0.0,
-        reach=_REACH,
-        points=_POINTS,
-    )

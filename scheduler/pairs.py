@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from irt_engine.arrays import BoolArray, FloatArray
-from irt_engine.graph import groups_of
 
 from .belief import Belief
 from .draws import even, shortlisted
@@ -107,7 +106,6 @@ class AdaptivePairs:
 
 def joining_pairs(pool: Pool) -> BoolArray:
     """(N,) open pairs between separate parts of the graph of judged and pending pairs; none once it is connected."""
-    seen = pool.seen()
-    group = groups_of(pool.chatbots, pool.low[seen], pool.high[seen])
+    group = pool.groups()
     joining: BoolArray = (pool.open_per_pair > 0) & (group[pool.low] != group[pool.high])
     return joining

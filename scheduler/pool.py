@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from irt_engine.arrays import BoolArray, IntArray
+from irt_engine.graph import groups_of
 
 from .state import CampaignState
 
@@ -23,6 +24,7 @@ class Pool:
         self._open = np.full(len(self.low), self.prompts, np.int64)
         full = self._codes[self._shut | (self._counts >= self.votes_per_item)] // max(self.prompts, 1)
         self._open -= np.bincount(full, minlength=len(self.low))
+        self._connected, self._group = False, np.ones(self.chatbots, np.int64)
         self._rows: dict[int, tuple[IntArray, BoolArray]] = {}
         if self.votes_per_pair is not None:
             self._open[self.pair_votes >= self.votes_per_pair] = 0
@@ -83,9 +85,16 @@ class Pool:
         degree += np.bincount(self.high, self.pair_votes, self.chatbots)
         return degree.astype(np.int64)
 
-    def seen(self) -> BoolArray:
-        """(N,) which pairs have a vote, judged or on its way."""
-        return self.pair_votes > 0
+    def groups(self) -> IntArray:
+        """(M,) part of the graph of judged and pending pairs that each chatbot is in; 1 the largest.
+
+        Votes are only ever added, so a graph that was found connected stays so.
+        """
+        if not self._connected:
+            seen = self.pair_votes > 0
+            self._group = groups_of(self.chatbots, self.low[seen], self.high[seen])
+            self._connected = bool(self._group.max(initial=1) == 1)
+        return self._group
 
     def _used_items(self, used: IntArray, closed: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
         """Code (pair times J plus prompt) of every item with votes or closed, its votes, and whether it is closed."""
