@@ -20,14 +20,14 @@ from .targets import Both, Precision, Ranking, Target
 class Design:
     """What an adaptive campaign wants, and what keeps its choice honest.
 
-    target  what is worth learning; by default both who is above whom and how large all abilities are
+    target  what is worth learning; by default who is above whom, and for a fifth how large all abilities are
     floor   share of asks that go to open pairs at random: what a greedy choice alone would never look at again
     cap     largest share of all judgments that one pair may take (or four times an even share, if that is more)
     best    how many of the most valuable pairs share a draw
     Raises InvalidRequest unless 0 <= floor <= 1, 0 < cap <= 1 and best >= 1.
     """
 
-    target: Target = field(default_factory=lambda: Both(Ranking(), Precision()))
+    target: Target = field(default_factory=lambda: Both(Ranking(), Precision(), 0.8))
     floor: float = 0.3
     cap: float = 0.1
     best: int = 5

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from irt_engine.arrays import FloatArray, frozen
-from irt_engine.ranks import pair_variances, standardised
+from irt_engine.ranks import pair_variances, quantile, standardised
 
 from .errors import InvalidRequest
 
@@ -63,28 +63,40 @@ class Precision:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Who is above whom: the Laplacian of all pairs, each weighted by the probability that its present order is wrong.
+    """Who is above whom: the Laplacian of all undecided pairs, each weighted by how likely a look ahead decides it.
 
-    A decided pair has no weight; two equal chatbots keep theirs, but their variance falls and with it what they are
-    worth.
+    A pair is decided when |z| reaches the quantile of `level`. After votes that halve its variance v, its z is normal
+    about sqrt(2) z with SD 1, so they decide it with probability p(z) = P(|sqrt(2) z + e| > critical): .05 for equal
+    chatbots, .8 for a pair that is nearly there. The weight is p(z) / v: the fall of a share of v, per chance that it
+    matters. Weighing by the probability that the order is wrong instead puts most votes on the pairs that no budget
+    decides. Raises InvalidRequest unless 0 < level < 1.
     """
 
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.level < 1.0:
+            raise InvalidRequest(f"level {self.level}", code="bad_target", hint="give for example 0.95")
+
     def weight(self, mean: FloatArray, covariance: FloatArray) -> FloatArray:
-        return laplacian(len(mean), error_probabilities(mean, covariance))
+        return laplacian(len(mean), decision_weights(mean, covariance, self.level))
 
 
 @dataclass(frozen=True, slots=True)
 class TopK:
-    """Which chatbots are the best k: the pairs across the border, weighted by how likely each is the wrong way round.
+    """Which chatbots are the best k: the pairs across the border, weighted as in `Ranking`.
 
     Raises InvalidRequest unless k is at least 1 and, on a board, less than its chatbots.
     """
 
     k: int = 1
+    level: float = 0.95
 
     def __post_init__(self) -> None:
-        if self.k < 1:
-            raise InvalidRequest(f"the best {self.k}", code="bad_target", hint="k is at least 1")
+        if self.k < 1 or not 0.0 < self.level < 1.0:
+            raise InvalidRequest(
+                f"the best {self.k} at level {self.level}", code="bad_target", hint="k is at least 1, the level below 1"
+            )
 
     def weight(self, mean: FloatArray, covariance: FloatArray) -> FloatArray:
         M = len(mean)
@@ -96,7 +108,7 @@ class TopK:
         top[np.argsort(-mean, kind="stable")[: self.k]] = True
         low, high = np.triu_indices(M, 1)
         across = top[low] != top[high]
-        return laplacian(M, np.where(across, error_probabilities(mean, covariance), 0.0))
+        return laplacian(M, np.where(across, decision_weights(mean, covariance, self.level), 0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +158,17 @@ class Both:
         return total
 
 
-def error_probabilities(mean: FloatArray, covariance: FloatArray) -> FloatArray:
-    """(N,) P(the order of the means is wrong) = Phi(-|z|) of every pair low < high, from 0 to 1/2."""
+def decision_weights(mean: FloatArray, covariance: FloatArray, level: float) -> FloatArray:
+    """(N,) p(z) / v of every pair low < high that is not decided at `level`, as in `Ranking`; 0 for the others."""
     low, high = np.triu_indices(len(mean), 1)
-    se = np.sqrt(pair_variances(covariance, low, high))
-    wrong: FloatArray = ndtr(-np.abs(standardised(mean[high] - mean[low], se)))
-    return wrong
+    variance = pair_variances(covariance, low, high)
+    z = np.abs(standardised(mean[high] - mean[low], np.sqrt(variance)))
+    critical = quantile(level)
+    ahead = np.sqrt(2.0) * np.minimum(z, critical)  # a certain pair has an infinite z, and no weight
+    chance = ndtr(ahead - critical) + ndtr(-ahead - critical)
+    undecided = (z < critical) & (variance > 0.0)
+    weights: FloatArray = np.divide(chance, variance, out=np.zeros_like(chance), where=undecided)
+    return weights
 
 
 def laplacian(chatbots: int, weights: FloatArray) -> FloatArray:

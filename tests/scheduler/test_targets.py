@@ -87,19 +87,28 @@ def test_repeated_judgments_on_a_pair_teach_less_where_pairs_have_effects_of_the
     assert found.about_abilities(found.typical)[0] < first / 10.0
 
 
-def test_a_ranking_leaves_decided_pairs_out_and_weighs_undecided_ones_by_their_error() -> None:
-    mean, covariance = np.array([0.0, 0.1, 50.0]), 0.01 * np.eye(3)
+def test_a_ranking_leaves_decided_pairs_out_and_weighs_the_others_by_the_chance_to_decide_them() -> None:
+    """Against draws: the posterior mean after votes that halve the variance, decided at 95 % or not."""
+    mean, covariance = np.array([0.0, 0.15, 50.0]), 0.01 * np.eye(3)
     weight = Ranking().weight(mean, covariance)
-    assert -weight[0, 1] == pytest.approx(0.2398, abs=1e-3)  # Phi(-0.1 / sqrt(0.02))
-    assert -weight[0, 2] == pytest.approx(0.0, abs=1e-12)
+    ahead = 0.15 + np.sqrt(0.01) * np.random.default_rng(0).standard_normal(200_000)
+    decided = np.mean(np.abs(ahead) > 1.96 * np.sqrt(0.01))
+    assert -weight[0, 1] * 0.02 == pytest.approx(decided, abs=5e-3)
+    assert weight[0, 2] == weight[1, 2] == 0.0  # decided
     assert weight.sum(axis=1) == pytest.approx(np.zeros(3))
 
 
+def test_a_pair_that_is_nearly_decided_is_worth_more_than_two_equal_chatbots() -> None:
+    mean, covariance = np.array([0.0, 0.0, 1.0, 1.25]), 0.01 * np.eye(4)
+    weight = -Ranking().weight(mean, covariance)
+    assert weight[2, 3] > 5.0 * weight[0, 1] > 0.0
+
+
 def test_the_best_k_are_about_pairs_across_the_border_only() -> None:
-    mean, covariance = np.array([3.0, 2.9, 0.0, -0.1]), np.eye(4)
+    mean, covariance = np.array([3.0, 2.9, 1.0, 0.9]), np.eye(4)
     weight = TopK(2).weight(mean, covariance)
     assert weight[0, 1] == weight[2, 3] == 0.0
-    assert -weight[1, 2] > -weight[0, 3] > 0.0
+    assert -weight[0, 3] > -weight[1, 2] > 0.0
 
 
 def test_both_targets_count_by_what_is_left_of_them() -> None:
@@ -116,6 +125,8 @@ def test_both_targets_count_by_what_is_left_of_them() -> None:
         lambda: Precision(np.array([1.0, -1.0])),
         lambda: Precision(np.array([[np.nan, 0.0]])),
         lambda: TopK(0),
+        lambda: TopK(1, level=1.0),
+        lambda: Ranking(level=0.0),
         lambda: Both(Precision(), Ranking(), 1.5),
         lambda: TopK(5).weight(np.zeros(5), np.eye(5)),
         lambda: NewEntrant(5).weight(np.zeros(5), np.eye(5)),
