@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from irt_engine.arrays import FloatArray, IntArray
-from irt_engine.information import InformationTable, normal_nodes
+from irt_engine.information import InformationTable, normal_nodes, vote_information
 from irt_engine.posterior import Posterior
 
 from .state import CampaignState
@@ -44,15 +44,16 @@ def vote_table(
     nodes, weights = normal_nodes()
     slopes = discrimination * np.exp(nodes[:, None] * discrimination_se / discrimination)
     widths = np.linspace(0.0, max(float((slopes * half_width).max(initial=0.0)), 1e-6), _WIDTHS)
+    logits = np.linspace(-_LOGITS, _LOGITS, _LOGIT_POINTS)
     edges = np.stack([-widths, widths], axis=1)
-    unit = InformationTable.of(np.ones(_WIDTHS), edges, cell_sd=cell_sd, reach=_LOGITS, points=_LOGIT_POINTS)
+    unit = vote_information(logits[:, None], np.ones(_WIDTHS), edges, cell_sd)
     grid = np.linspace(-REACH, REACH, POINTS)
     values = np.zeros((POINTS, len(discrimination)))
     for weight, alpha in zip(weights, slopes, strict=True):
         at = np.clip(grid[:, None] * alpha, -_LOGITS, _LOGITS)
-        row = (at + _LOGITS) / (unit.grid[1] - unit.grid[0])
+        row = (at + _LOGITS) / (logits[1] - logits[0])
         column = np.broadcast_to(alpha * half_width / widths[1], at.shape)
-        values += weight * alpha**2 * _between(unit.values, row, column)
+        values += weight * alpha**2 * _between(unit, row, column)
     return InformationTable(grid, values)
 
 
