@@ -13,12 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from irt_engine import Posterior, Priors, ResponseTable, fit
+from irt_engine import Posterior, ResponseTable
 from irt_engine.arrays import BoolArray, FloatArray, IntArray
 from irt_engine.graph import centred
 from irt_engine.simulate import Truth, all_cells, draw_votes
 
 from .errors import InvalidRequest
+from .estimator import estimate
 from .pairs import DEFAULT_DESIGN, Design
 from .planner import plan
 from .policies import POLICIES
@@ -26,9 +27,6 @@ from .state import CampaignState
 
 VOTES_OF_PAPER = 3  # of each item, under policy `paper`
 _Z = float(ndtri(0.975))
-# Seven sets of real votes have pair effects of .03 to .08 and one of .30, cell effects of .6 to 2.4. Most votes of a
-# campaign are alone in their cell and tell little about either: wide priors let both run away with the scale.
-CAMPAIGN_PRIORS = Priors(cell_sd=0.25, pair_sd=0.1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,11 +89,6 @@ def reference_of_truth(truth: Truth) -> Reference:
 def simulated(truth: Truth, *, votes: int = VOTES_OF_PAPER, seed: int) -> ResponseTable:
     """Votes of known parameters to replay: every pair on every prompt, `votes` times."""
     return draw_votes(truth, all_cells(len(truth.ability), len(truth.discrimination)), seed=seed, votes=votes)
-
-
-def estimate(table: ResponseTable, start: Posterior | None = None) -> Posterior:
-    """The estimator of every replay: votes with an effect of their cell, the pairs' own effects, scales learned."""
-    return fit(table, "board", form="vote", priors=CAMPAIGN_PRIORS, start=start)
 
 
 def replay(

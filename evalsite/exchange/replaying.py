@@ -12,7 +12,8 @@ from evalsite.exchange.votefile import Votes
 from irt_engine.errors import EngineWarning
 from irt_engine.responses import ResponseTable
 from irt_engine.simulate import draw_truth
-from scheduler.replay import Point, Reference, estimate, reference_of, reference_of_truth, replay, simulated
+from scheduler.estimator import estimate
+from scheduler.replay import Point, Reference, reference_of, reference_of_truth, replay, simulated
 
 Progress = Callable[[int, int], None]
 

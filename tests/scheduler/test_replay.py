@@ -7,10 +7,10 @@ import pytest
 
 from irt_engine.simulate import draw_truth
 from scheduler import POLICIES, InvalidRequest
+from scheduler.estimator import estimate
 from scheduler.pairs import DEFAULT_DESIGN
 from scheduler.replay import (
     _Loop,
-    estimate,
     point_of,
     reference_of,
     reference_of_truth,
