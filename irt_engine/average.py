@@ -23,6 +23,7 @@ from typing import Self
 
 import numpy as np
 from scipy.special import ndtri
+from threadpoolctl import threadpool_limits
 
 from .arrays import FloatArray, IntArray
 from .arrow import Arrow, Information, Point, Precision, Problem, factored
@@ -105,8 +106,12 @@ class Cells:
         self.nodes = np.zeros((4, _NODES))
         self.nodes[0], self.nodes[1] = nodes, weights / weights.sum()
         self.pool: ThreadPoolExecutor | None = None
+        self.limits: threadpool_limits | None = None
 
     def __enter__(self) -> Self:
+        # The chunks are the parallel work. A linear algebra library that opens threads of its own inside them makes
+        # more threads than processors, which wait for each other in loops: measured, 30 times slower.
+        self.limits = threadpool_limits(1, user_api="blas")
         if _workers() > 1 and len(self.chunks) > 1:
             self.pool = ThreadPoolExecutor(_workers())
         return self
@@ -115,6 +120,9 @@ class Cells:
         if self.pool is not None:
             self.pool.shutdown()
             self.pool = None
+        if self.limits is not None:
+            self.limits.restore_original_limits()
+            self.limits = None
 
     def ask(self, point: Point, log_sd: FloatArray, q: tuple[Arrow, FloatArray] | None) -> Told:
         """Under the Gaussian `q` around the point, or at the point alone. Raises LinAlgError if q has no root."""
