@@ -13,7 +13,7 @@ Work goes through the slots in chunks, so that memory stays near O(cells + J P^2
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,14 +26,13 @@ _CHUNK_DENSE = 1 << 22  # numbers in one chunk's dense cross blocks
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Point:
-    """A value of all parameters: z (S,), phi (J, P) as deviations from the common ones, pair (C,) outside the shaft."""
+    """A value of all parameters: z (S,), phi (J, P) as deviations from the common ones."""
 
     z: FloatArray
     phi: FloatArray
-    pair: FloatArray = field(default_factory=lambda: np.empty(0))
 
     def moved(self, step: Point, length: float) -> Point:
-        return Point(self.z + length * step.z, self.phi + length * step.phi, self.pair + length * step.pair)
+        return Point(self.z + length * step.z, self.phi + length * step.phi)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,8 +46,6 @@ class Problem:
     col: IntArray  # (n, k)
     coef: FloatArray  # (n, k)
     shaft: int  # S
-    pair: IntArray = field(default_factory=lambda: np.empty(0, np.int64))  # (n,) where pair effects stand outside z
-    ends: IntArray = field(default_factory=lambda: np.empty((0, 2), np.int64))  # (C, 2) columns of each pair's chatbots
 
     @property
     def slots(self) -> int:
@@ -65,11 +62,6 @@ class Problem:
         total: FloatArray = (self.coef * z[self.col]).sum(axis=1)
         return total
 
-    def predictor(self, point: Point) -> FloatArray:
-        """theta with the pair effects outside the shaft."""
-        theta = self.theta(point.z)
-        return theta + point.pair[self.pair] if len(self.ends) else theta
-
     def total_phi(self, point: Point) -> FloatArray:
         """(J, P) with the common log gaps added to each slot's own deviation."""
         phi = point.phi.copy()
@@ -85,11 +77,10 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Precision:
-    """Prior precisions, diagonal: of z (S,), of phi (J, P), of pair effects outside z. Prior means are 0."""
+    """Prior precisions, diagonal: of z (S,) and of phi (J, P). Prior means are 0."""
 
     z: FloatArray
     phi: FloatArray
-    pair: float = np.inf
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,29 +93,13 @@ class Information:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pairs:
-    """Effects of many pairs, eliminated before the prompts: each as overdispersion of the cells of its pair.
-
-    Given the rest an effect has precision I + 1 / tau^2, I (C,) what its pair's cells say of theta. `share` (C,) is
-    what is left of that for the abilities, 1 / (1 + tau^2 I). That two prompts on one pair become dependent is left
-    out. Against the exact elimination at 30 chatbots, 60 prompts, a fifth of the cells, tau 0.3: means within 0.01 SD
-    and tau within 1 %, SEs of abilities 2 % (votes) to 12 % (net ratings) too small on the whole,
-    most at the ends of the scale, because all discriminations together are then less free than they should be.
-    """
-
-    share: FloatArray
-    variance: FloatArray  # (C,) of an effect given the rest
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Arrow:
     """A factored precision: the Gaussian that it belongs to can be asked for steps and covariances."""
 
     problem: Problem
-    information: Information  # less what the pairs' effects take
+    information: Information
     inverse: FloatArray  # (J, P, P) of D
     schur: FloatArray  # (S, S)
-    pairs: Pairs | None = None
 
     def cross_blocks(self, slots: slice) -> FloatArray:
         """C (slots, P, S) of one chunk, dense."""
@@ -139,23 +114,6 @@ class Arrow:
 
     def step(self, gradient: Point) -> Point:
         """precision^-1 gradient."""
-        if self.pairs is None:
-            return self._shaft_step(gradient)
-        problem, pairs = self.problem, self.pairs
-        share = pairs.share[problem.pair]
-        i_theta, cross = self.information.i_theta / share, self.information.cross / share[:, None]
-        effect = (pairs.variance * gradient.pair)[problem.pair]
-        phi = np.empty_like(gradient.phi)
-        _sum_slots(problem.starts, cross, effect, phi)
-        z = _summed(problem, i_theta * effect)
-        z[problem.common] += phi[:, problem.prompts.first_gap :].sum(axis=0)
-        step = self._shaft_step(Point(gradient.z - z, gradient.phi - phi))
-        total = problem.total_phi(step)[np.repeat(np.arange(problem.slots), np.diff(problem.starts))]
-        taken = i_theta * problem.theta(step.z) + (cross * total).sum(axis=1)
-        rest = gradient.pair - np.bincount(problem.pair, taken, minlength=len(problem.ends))
-        return Point(step.z, step.phi, pairs.variance * rest)
-
-    def _shaft_step(self, gradient: Point) -> Point:
         problem, info = self.problem, self.information
         along = np.matmul(self.inverse, gradient.phi[:, :, None])[:, :, 0]
         first = problem.prompts.first_gap
@@ -181,15 +139,6 @@ class Arrow:
         with_shaft = (B.reshape(-1, problem.shaft) @ covariance).reshape(B.shape)
         return with_shaft, np.matmul(with_shaft, B.transpose(0, 2, 1)) + self.inverse[slots]
 
-    def pair_variances(self, covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Of the pairs' effects outside the shaft, and of their theta, (C,) each; `covariance` is the shaft's."""
-        if self.pairs is None:
-            return np.empty(0), np.empty(0)
-        low, high = self.problem.ends.T
-        apart = covariance[low, low] + covariance[high, high] - 2.0 * covariance[low, high]
-        share, variance = self.pairs.share, self.pairs.variance
-        return (1.0 - share) ** 2 * apart + variance, share**2 * apart + variance
-
     def own_variances(self, covariance: FloatArray) -> FloatArray:
         """Marginal variances (J, P) of the slots' own deviations; `covariance` (S, S) is the shaft's."""
         P = self.problem.prompts.size
@@ -204,9 +153,6 @@ class Arrow:
 def factored(problem: Problem, information: Information, prior: Precision) -> Arrow:
     """Eliminate the slots. Raises LinAlgError where a slot's block is not positive definite."""
     P, gaps, first = problem.prompts.size, problem.common, problem.prompts.first_gap
-    pairs = _pairs(problem, information, prior) if len(problem.ends) else None
-    if pairs is not None:
-        information = _less(problem, information, pairs)
     D = information.i_phi.copy()
     D[:, np.arange(P), np.arange(P)] += prior.phi
     lower = np.linalg.inv(np.linalg.cholesky(D))
@@ -216,28 +162,7 @@ def factored(problem: Problem, information: Information, prior: Precision) -> Ar
     for slots in problem.chunks():
         W = np.matmul(lower[slots], _dense_blocks(problem, information, slots)).reshape(-1, problem.shaft)
         shaft -= W.T @ W
-    inverse = np.matmul(lower.transpose(0, 2, 1), lower)
-    return Arrow(problem, information, inverse, 0.5 * (shaft + shaft.T), pairs)
-
-
-def _pairs(problem: Problem, information: Information, prior: Precision) -> Pairs:
-    said = np.bincount(problem.pair, information.i_theta, minlength=len(problem.ends))
-    variance = 1.0 / (said + prior.pair)
-    return Pairs(share=np.asarray(prior.pair * variance), variance=np.asarray(variance, np.float64))
-
-
-def _less(problem: Problem, information: Information, pairs: Pairs) -> Information:
-    """What is left when the pairs' effects have taken their part."""
-    share = pairs.share[problem.pair]
-    i_phi = information.i_phi.copy()
-    _take_squares(problem.starts, information.cross, pairs.variance[problem.pair], i_phi)
-    return Information(information.i_theta * share, information.cross * share[:, None], i_phi)
-
-
-def _summed(problem: Problem, of_theta: FloatArray) -> FloatArray:
-    """(S,) from numbers for each theta (n,)."""
-    weights = (problem.coef * of_theta[:, None]).ravel()
-    return np.bincount(problem.col.ravel(), weights, minlength=problem.shaft).astype(np.float64)
+    return Arrow(problem, information, np.matmul(lower.transpose(0, 2, 1), lower), 0.5 * (shaft + shaft.T))
 
 
 def _dense_blocks(problem: Problem, information: Information, slots: slice) -> FloatArray:
@@ -278,16 +203,6 @@ def _add_blocks(
             for p in range(C.shape[1]):
                 for k in range(col.shape[1]):
                     C[j, p, col[i, k]] += coef[i, k] * cross[i, p]
-
-
-@compiled
-def _take_squares(starts: IntArray, cross: FloatArray, variance: FloatArray, i_phi: FloatArray) -> None:
-    """i_phi (J, P, P) less the sum over a slot's cells of variance cross cross'."""
-    for j in range(len(i_phi)):
-        for i in range(starts[j], starts[j + 1]):
-            for p in range(cross.shape[1]):
-                for r in range(cross.shape[1]):
-                    i_phi[j, p, r] -= variance[i] * cross[i, p] * cross[i, r]
 
 
 @compiled

@@ -26,7 +26,7 @@ from scipy.special import ndtri
 from threadpoolctl import threadpool_limits
 
 from .arrays import FloatArray, IntArray
-from .arrow import Arrow, Information, Point, Precision, Problem, factored
+from .arrow import Arrow, Information, Point, Problem, factored
 from .errors import DidNotConverge
 from .kernels import average_slots
 from .mixing import Mixer
@@ -128,8 +128,7 @@ class Cells:
         """Under the Gaussian `q` around the point, or at the point alone. Raises LinAlgError if q has no root."""
         problem = self.problem
         n, J, P, S = len(problem.weight), problem.slots, problem.prompts.size, problem.shaft
-        theta, phi = problem.predictor(point), problem.total_phi(point)
-        shares = _shares(problem, q[0] if q else None)
+        theta, phi = problem.theta(point.z), problem.total_phi(point)
         nodes = self._nodes(log_sd)
         d_theta, d_phi, sums = np.empty(n), np.empty((J, P)), np.empty((J, 3))
         i_theta, cross, i_phi = np.empty(n), np.empty((n, P)), np.empty((J, P, P))
@@ -141,7 +140,7 @@ class Cells:
             return average_slots(
                 np.array([slots.start, slots.stop]), problem.starts, averaged, theta, problem.counts, problem.weight,
                 phi, problem.prompts.located, problem.prompts.spread, self.points, problem.col, problem.coef,
-                np.zeros((S, S)) if q is None else q[1], shares, *own, nodes,
+                np.zeros((S, S)) if q is None else q[1], *own, nodes,
                 d_theta, d_phi, i_theta, cross, i_phi, sums,
             )  # fmt: skip
 
@@ -150,13 +149,10 @@ class Cells:
         prior = self.effects.precision(log_sd)
         z = np.bincount(problem.col.ravel(), (problem.coef * d_theta[:, None]).ravel(), minlength=S)
         z[problem.common] += d_phi[:, problem.prompts.first_gap :].sum(axis=0)
-        pair = np.empty(0)
-        if len(problem.ends):
-            pair = np.bincount(problem.pair, d_theta, minlength=len(problem.ends)) - prior.pair * point.pair
-        gradient = Point(z - prior.z * point.z, d_phi - prior.phi * point.phi, pair)
+        gradient = Point(z - prior.z * point.z, d_phi - prior.phi * point.phi)
         total = sums.sum(axis=0)
         return Told(
-            float(total[0] - 0.5 * _penalty(prior, point)),
+            float(total[0] - 0.5 * (prior.z @ point.z**2) - 0.5 * (prior.phi * point.phi**2).sum()),
             gradient,
             Information(i_theta, cross, i_phi),
             total[1:],
@@ -167,20 +163,6 @@ class Cells:
         sd = self.effects.cell_sd(log_sd)
         nodes[2], nodes[3] = np.exp(-sd * nodes[0]), sd
         return nodes
-
-
-def _penalty(prior: Precision, point: Point) -> float:
-    penalty = prior.z @ point.z**2 + (prior.phi * point.phi**2).sum()
-    return float(penalty + (prior.pair * (point.pair @ point.pair) if point.pair.size else 0.0))
-
-
-def _shares(problem: Problem, arrow: Arrow | None) -> FloatArray:
-    """(2, n): how a cell's theta moves with the shaft, and the variance of its pair's own effect."""
-    shares = np.zeros((2, len(problem.weight)))
-    shares[0] = 1.0
-    if arrow is not None and arrow.pairs is not None:
-        shares[0], shares[1] = arrow.pairs.share[problem.pair], arrow.pairs.variance[problem.pair]
-    return shares
 
 
 def _workers() -> int:
@@ -294,14 +276,9 @@ def _round(cells: Cells, state: State, arrow: Arrow, covariance: FloatArray) -> 
     told = cells.ask(state.point, state.log_sd, (arrow, covariance))
     step = arrow.step(told.gradient)
     z_variance, phi_variance = np.diag(covariance), arrow.own_variances(covariance)
-    pair_variance, _ = arrow.pair_variances(covariance)
-    length = max(
-        _most(step.z / np.sqrt(z_variance)),
-        _most(step.phi / np.sqrt(phi_variance)),
-        _most(step.pair / np.sqrt(pair_variance)),
-    )
+    length = max(_most(step.z / np.sqrt(z_variance)), _most(step.phi / np.sqrt(phi_variance)))
     point = state.point.moved(step, min(1.0, _REACH / max(length, 1e-300)))
-    log_sd = effects.learnt(state.log_sd, point, (z_variance, phi_variance, pair_variance), told.cell_sums)
+    log_sd = effects.learnt(state.log_sd, point, z_variance, phi_variance, told.cell_sums)
     return State(point, told.information, log_sd), length
 
 
@@ -322,17 +299,17 @@ class _Layout:
     def flat(self, state: State) -> FloatArray:
         info = state.information
         parts = (info.i_theta[self.cells], info.cross[self.cells], info.i_phi[self.slots])
-        return np.concatenate([part.ravel() for part in (*_means(state), *parts)])
+        return np.concatenate([part.ravel() for part in (state.point.z, state.point.phi, state.log_sd, *parts)])
 
     def state(self, flat: FloatArray, like: State) -> State:
         """The state of a vector; what is not in the vector is as in `like`."""
         info = like.information
         i_theta, cross, i_phi = info.i_theta.copy(), info.cross.copy(), info.i_phi.copy()
-        parts = [*_means(like), i_theta[self.cells], cross[self.cells], i_phi[self.slots]]
+        parts = [like.point.z, like.point.phi, like.log_sd, i_theta[self.cells], cross[self.cells], i_phi[self.slots]]
         pieces = np.split(flat, np.cumsum([part.size for part in parts])[:-1])
-        z, phi, pair, log_sd, *own = (piece.reshape(part.shape) for piece, part in zip(pieces, parts, strict=True))
+        z, phi, log_sd, *own = (piece.reshape(part.shape) for piece, part in zip(pieces, parts, strict=True))
         i_theta[self.cells], cross[self.cells], i_phi[self.slots] = own
-        return State(Point(z, phi, pair), Information(i_theta, cross, i_phi), log_sd)
+        return State(Point(z, phi), Information(i_theta, cross, i_phi), log_sd)
 
     def unit(self, arrow: Arrow, covariance: FloatArray, state: State) -> FloatArray:
         """What counts as equally far: posterior SDs, and their reciprocals for the information of a slot."""
@@ -343,9 +320,4 @@ class _Layout:
             np.ones_like(state.information.cross),
             1.0 / (sd[:, :, None] * sd[:, None, :]),
         )
-        pair = np.sqrt(arrow.pair_variances(covariance)[0])
-        return self.flat(State(Point(np.sqrt(np.diag(covariance)), sd, pair), ones, np.ones_like(state.log_sd)))
-
-
-def _means(state: State) -> tuple[FloatArray, ...]:
-    return state.point.z, state.point.phi, state.point.pair, state.log_sd
+        return self.flat(State(Point(np.sqrt(np.diag(covariance)), sd), ones, np.ones_like(state.log_sd)))

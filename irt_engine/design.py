@@ -18,7 +18,7 @@ from .prompts import prompt_model
 from .responses import ResponseTable
 from .scales import LOOSE, TIGHT, Effects, Group
 
-MOST_PAIR_EFFECTS = 1250  # columns: beyond it pairs' effects are eliminated apart (`arrow.Pairs`)
+MOST_PAIR_EFFECTS = 600  # columns: beyond it a pair's own effect is carried as overdispersion of its cells
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +33,7 @@ class Design:
     problem: Problem
     effects: Effects
     abilities: int  # K
-    pair: slice | None  # columns of the pairs' own effects, None where they stand outside the shaft or are not
+    pair: slice | None  # columns of the pairs' own effects
     side: int  # column of the side effect, -1 without one
 
     @property
@@ -43,10 +43,7 @@ class Design:
     @property
     def origin(self) -> Point:
         """Where a fit begins that knows nothing."""
-        problem = self.problem
-        return Point(
-            np.zeros(problem.shaft), np.zeros((problem.slots, problem.prompts.size)), np.zeros(len(problem.ends))
-        )
+        return Point(np.zeros(self.problem.shaft), np.zeros((self.problem.slots, self.problem.prompts.size)))
 
 
 def design(table: ResponseTable, model: str, form: str, priors: Priors) -> Design:
@@ -64,10 +61,7 @@ def design(table: ResponseTable, model: str, form: str, priors: Priors) -> Desig
     else:
         col, coef = [which], [np.ones(n)]
     pair = None
-    apart = board and priors.pair_sd > 0 and C > MOST_PAIR_EFFECTS
-    if apart:
-        shaft.groups.append(Group("pair", priors.pair_sd, priors.learn, LOOSE))
-    elif board and priors.pair_sd > 0:
+    if board and priors.pair_sd > 0 and C <= MOST_PAIR_EFFECTS:
         pair = shaft.add("pair", C, priors.pair_sd, learned=priors.learn, width=LOOSE)
         col, coef = [*col, pair.start + which], [*coef, np.ones(n)]
     side = -1
@@ -84,8 +78,6 @@ def design(table: ResponseTable, model: str, form: str, priors: Priors) -> Desig
         col=np.ascontiguousarray(np.stack(col, axis=1)),
         coef=np.ascontiguousarray(np.stack(coef, axis=1)),
         shaft=shaft.size,
-        pair=which if apart else np.empty(0, np.int64),
-        ends=np.stack([comparisons.low, comparisons.high], axis=1) if apart else np.empty((0, 2), np.int64),
     )
     groups = [*shaft.groups, Group("log_discrimination", priors.log_discrimination_sd, priors.learn, phi=slice(0, 1))]
     if prompts.located:

@@ -123,7 +123,7 @@ def comparisons_of(table: ResponseTable, comparisons: Comparisons) -> tuple[Comp
 def _posterior(made: Design, priors: Priors, found: Found, warm: Warm, seed: int) -> Posterior:
     table, cells, board, K = made.table, made.cells, made.board, made.abilities
     z, covariance = found.state.point.z, found.covariance
-    theta, theta_se = _thetas(made, found)
+    theta, theta_se = _thetas(made, z, covariance)
     ability, of_ability = z[:K], covariance[:K, :K]
     group = groups_of(len(table.chatbots), made.comparisons.low, made.comparisons.high)
     if board:
@@ -172,22 +172,22 @@ def _scales(made: Design, priors: Priors, found: Found) -> Scales:
     )
 
 
-def _thetas(made: Design, found: Found) -> tuple[FloatArray, FloatArray]:
+def _thetas(made: Design, z: FloatArray, covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
     """theta and its SE, (C,) each, in the file's orientation."""
-    K, z, covariance = made.abilities, found.state.point.z, found.covariance
+    K = made.abilities
     if not made.board:
         return z[:K], np.sqrt(np.diag(covariance)[:K])
-    low, high = made.comparisons.low, made.comparisons.high
-    mean = z[high] - z[low]
-    if made.pair is None:
-        variance = covariance[low, low] + covariance[high, high] - 2.0 * covariance[low, high]
-    else:
-        own = made.pair.start + np.arange(len(low))
-        mean = mean + z[own]
-        variance = covariance[low, low] + covariance[high, high] + covariance[own, own]
-        variance += 2.0 * (covariance[high, own] - covariance[low, own] - covariance[low, high])
-    if len(made.problem.ends):
-        mean, variance = mean + found.state.point.pair, found.arrow.pair_variances(covariance)[1]
+    C = len(made.comparisons.low)
+    col = [made.comparisons.low, made.comparisons.high]
+    coef = [-1.0, 1.0]
+    if made.pair is not None:
+        col, coef = [*col, made.pair.start + np.arange(C)], [*coef, 1.0]
+    variance = np.zeros(C)
+    mean = np.zeros(C)
+    for k, a in zip(col, coef, strict=True):
+        mean += a * z[k]
+        for m, b in zip(col, coef, strict=True):
+            variance += a * b * covariance[k, m]
     return np.where(made.comparisons.flip, -mean, mean), np.sqrt(variance)
 
 

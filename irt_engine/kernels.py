@@ -275,7 +275,6 @@ def average_slots(
     col: IntArray,  # (n, k)
     coef: FloatArray,  # (n, k)
     covariance: FloatArray,  # (S, S) of the shaft
-    shares: FloatArray,  # (2, n) what is left of theta's move beside its pair's own effect, and that effect's variance
     pulled: FloatArray,  # (slots, P, S) covariance of phi with the shaft, of these slots
     of_phi: FloatArray,  # (slots, P, P) covariance of phi, of these slots
     effects: FloatArray,  # (4, nodes) of the cell effect; without votes not looked at
@@ -305,7 +304,7 @@ def average_slots(
         use = points if averaged[j] else only_mean
         here = j - slots[0]
         if averaged[j]:
-            if not _reach_slot(first, cells, col, coef, covariance, shares, pulled[here], of_phi[here], lower, reach):
+            if not _reach_slot(first, cells, col, coef, covariance, pulled[here], of_phi[here], lower, reach):
                 return False
         else:
             reach[:, :cells] = 0.0
@@ -373,7 +372,6 @@ def _reach_slot(
     col: IntArray,
     coef: FloatArray,
     covariance: FloatArray,
-    shares: FloatArray,
     pulled: FloatArray,
     of_phi: FloatArray,
     lower: FloatArray,
@@ -389,11 +387,10 @@ def _reach_slot(
         for k in range(col.shape[1]):
             for m in range(col.shape[1]):
                 variance += coef[n, k] * coef[n, m] * covariance[col[n, k], col[n, m]]
-        variance = shares[0, n] ** 2 * variance + shares[1, n]
         for p in range(P):
             value = 0.0
             for k in range(col.shape[1]):
-                value += shares[0, n] * coef[n, k] * pulled[p, col[n, k]]
+                value += coef[n, k] * pulled[p, col[n, k]]
             for c in range(p):
                 value -= lower[p, c] * reach[c, i]
             reach[p, i] = value / lower[p, p]

@@ -39,8 +39,7 @@ def climb(cells: Cells, start: Point, *, progress: Progress | None = None) -> tu
 
 def _decrement(told: Told, step: Point) -> float:
     """Squared decrement: how far the mode is, in posterior SDs squared."""
-    rise = told.gradient.z @ step.z + (told.gradient.phi * step.phi).sum() + told.gradient.pair @ step.pair
-    return float(rise)
+    return float(told.gradient.z @ step.z + (told.gradient.phi * step.phi).sum())
 
 
 def _uphill(cells: Cells, point: Point, told: Told, step: Point, log_sd: FloatArray) -> tuple[Point, Told] | None:

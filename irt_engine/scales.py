@@ -28,7 +28,7 @@ _PINNED = 1e6  # precision of what a definition fixes
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Effects that share an SD: a part of z, columns of phi, or (neither) the pairs' effects outside z."""
+    """Effects that share an SD: a part of z, or columns of phi."""
 
     name: str
     sd: float  # given; where learning begins, and the middle of its prior
@@ -67,18 +67,16 @@ class Effects:
 
     def precision(self, log_sd: FloatArray) -> Precision:
         """The prior's, at these log SDs."""
-        z, phi, pair = np.ones(self.shaft), np.ones(self.shape), np.inf
+        z, phi = np.ones(self.shaft), np.ones(self.shape)
         for group, value in zip(self.groups, np.exp(-2.0 * log_sd), strict=False):
             if group.z is not None:
                 z[group.z] = value
-            elif group.phi is not None:
+            if group.phi is not None:
                 phi[:, group.phi] = value
-            else:
-                pair = float(value)
         if self.shared >= 0:
             # All but the location, which pooled prompts may have in common, is typical: alpha = 1 and the common gaps.
             phi[self.shared, [c for c in range(self.shape[1]) if not self._is_location(c)]] = _PINNED
-        return Precision(z, phi, pair)
+        return Precision(z, phi)
 
     def _is_location(self, column: int) -> bool:
         named = [g.phi for g in self.groups if g.name == "location" and g.phi is not None]
@@ -89,15 +87,15 @@ class Effects:
         return float(np.exp(log_sd[-1])) if self.cell else 0.0
 
     def learnt(
-        self, log_sd: FloatArray, point: Point, variances: tuple[FloatArray, FloatArray, FloatArray], sums: FloatArray
+        self, log_sd: FloatArray, point: Point, z_variance: FloatArray, phi_variance: FloatArray, sums: FloatArray
     ) -> FloatArray:
-        """The next log SDs, from means, variances (S,), (J, P), (C,) and the cell effect's sums (2,): its score by log
-        SD and the sum of squares of that."""
+        """The next log SDs, from means, variances (S,), (J, P) and the cell effect's sums (2,): its score by log SD
+        and the sum of squares of that."""
         new = log_sd.copy()
         own = np.arange(self.shape[0]) != self.shared
         for index, group in enumerate(self.groups):
             if group.learned:
-                m, v = _members(group, point, variances, own)
+                m, v = _members(group, point, z_variance, phi_variance, own)
                 if m.size:
                     new[index] = _next(log_sd[index], group, m, v)
         if self.cell and self.cell.learned:
@@ -108,13 +106,11 @@ class Effects:
 
 
 def _members(
-    group: Group, point: Point, variances: tuple[FloatArray, FloatArray, FloatArray], own: BoolArray
+    group: Group, point: Point, z_variance: FloatArray, phi_variance: FloatArray, own: BoolArray
 ) -> tuple[FloatArray, FloatArray]:
     if group.z is not None:
-        return point.z[group.z], variances[0][group.z]
-    if group.phi is not None:
-        return point.phi[own, group.phi].ravel(), variances[1][own, group.phi].ravel()
-    return point.pair, variances[2]
+        return point.z[group.z], z_variance[group.z]
+    return point.phi[own, group.phi].ravel(), phi_variance[own, group.phi].ravel()
 
 
 def _next(log_sd: float, group: Group, mean: FloatArray, variance: FloatArray) -> float:

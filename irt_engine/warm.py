@@ -61,7 +61,7 @@ def remember(made: Design, found: Found, known: IntArray) -> Warm:
     phi[own] = state.point.phi[cells.prompt_slot[own]]
     i_phi[own] = state.information.i_phi[cells.prompt_slot[own]]
     return Warm(
-        z=np.insert(state.point.z, made.abilities, state.point.pair),
+        z=state.point.z,
         log_sd=state.log_sd,
         phi=phi,
         i_phi=i_phi if kept.any() else np.zeros((0, P, P)),
@@ -117,13 +117,9 @@ class _Places:
         abilities = len(start.chatbots) if made.board else len(start.comparisons)
         rest = len(warm.z) - abilities - made.problem.prompts.gaps
         pairs = len(start.comparisons) if made.board and rest >= len(start.comparisons) else 0
-        if rest - pairs not in (0, 1) or _has_pairs(made) != (pairs > 0):
+        if rest - pairs not in (0, 1) or (made.pair is not None) != (pairs > 0):
             return None
         return cls(ability, comparison, prompt, abilities, pairs, rest - pairs)
-
-
-def _has_pairs(made: Design) -> bool:
-    return made.pair is not None or len(made.problem.ends) > 0
 
 
 def _point(made: Design, warm: Warm, old: _Places) -> Point:
@@ -132,19 +128,14 @@ def _point(made: Design, warm: Warm, old: _Places) -> Point:
     problem, cells = made.problem, made.cells
     z, phi = np.zeros(problem.shaft), np.zeros((problem.slots, problem.prompts.size))
     z[: made.abilities] = _taken(warm.z[: old.abilities], old.ability)
-    pair = np.zeros(len(problem.ends))
-    if _has_pairs(made):
-        effects = _taken(warm.z[old.abilities : old.abilities + old.pairs], old.comparison)
-        if made.pair is None:
-            pair = effects
-        else:
-            z[made.pair] = effects
+    if made.pair is not None:
+        z[made.pair] = _taken(warm.z[old.abilities : old.abilities + old.pairs], old.comparison)
     if made.side >= 0 and old.side:
         z[made.side] = warm.z[old.abilities + old.pairs]
     z[problem.common] = warm.z[len(warm.z) - problem.prompts.gaps :]
     own = cells.prompt_slot != cells.shared
     phi[cells.prompt_slot[own]] = _taken(warm.phi, old.prompt[own])
-    return Point(z, phi, pair)
+    return Point(z, phi)
 
 
 def _taken(values: FloatArray, index: IntArray) -> FloatArray:
