@@ -14,7 +14,7 @@ from django.utils import timezone
 from evalsite.adaptive.models import Board, Decision, Refit, Snapshot
 from evalsite.adaptive.rows import board_rows
 from evalsite.adaptive.services import board_default
-from evalsite.adaptive.tables import ENGINE, MODEL, FitInput, Planner, fit_input
+from evalsite.adaptive.tables import ENGINE, FitInput, Planner, fit_input
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import campaign_stop, refit_request
 from evalsite.core.db import write_transaction
@@ -22,9 +22,10 @@ from evalsite.core.jobs import Lease
 from evalsite.judgments.models import Assignment
 from evalsite.judgments.queue import queue_replace, queue_withdraw
 from evalsite.judgments.selectors import budget_left, judgments_spent
-from irt_engine import EngineError, Posterior, fit
+from irt_engine import EngineError, Posterior
 from scheduler import Budget, NothingLeft, Plan, StoppingRule, TargetSE, decide, plan
 from scheduler import Decision as Verdict
+from scheduler.estimator import estimate
 
 log = logging.getLogger(__name__)
 
@@ -82,12 +83,8 @@ def _fitted(board: Board, began: datetime) -> Fitted | None:
     last = board.snapshots.filter(engine=ENGINE).order_by("-number").first()
     clock = time.perf_counter()
     try:
-        posterior = fit(
-            given.table(),
-            MODEL,
-            start=Posterior.from_bytes(bytes(last.posterior)) if last else None,
-            seed=given.seed,
-        )
+        start = Posterior.from_bytes(bytes(last.posterior)) if last else None
+        posterior = estimate(given.table(), start, given.seed)
     except EngineError as error:
         with write_transaction():
             Refit.objects.create(board=board, outcome=Refit.Outcome.FAILED, message=str(error), started_at=began)

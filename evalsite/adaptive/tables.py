@@ -7,7 +7,6 @@ import hashlib
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from irt_engine import Posterior, ResponseTable
 from scheduler import Ask, CampaignState
 
 ENGINE = "0.2"
-MODEL: Literal["board"] = "board"
+MODEL = "board, vote"  # what `scheduler.estimator` fits
 
 
 @dataclass(frozen=True, slots=True)

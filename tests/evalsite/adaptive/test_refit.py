@@ -141,7 +141,7 @@ def test_a_failed_fit_leaves_the_last_board_and_the_queue(
     def fails(*args: object, **options: object) -> Posterior:
         raise EngineError("no answer", code="did_not_converge", hint="look at the data")
 
-    monkeypatch.setattr(refit_module, "fit", fails)
+    monkeypatch.setattr(refit_module, "estimate", fails)
     judge(campaign, bob, blocks=2)
     run_jobs()
     assert snapshot_current(board_of(campaign)) == good
