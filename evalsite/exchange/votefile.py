@@ -295,11 +295,12 @@ class _Repeats:
     def warnings(self) -> Iterator[str]:
         if self._repeated:
             yield (
-                f"{self._repeated:,} votes repeat an earlier one: same annotator, chatbots and prompt. "
-                "They are kept and counted."
+                f"{'1 vote repeats' if self._repeated == 1 else f'{self._repeated:,} votes repeat'} an earlier one: "
+                "same annotator, chatbots and prompt. Repeats are kept and counted."
             )
         if self._without_prompt:
-            yield f"{self._without_prompt:,} votes have no prompt id: each is taken as a prompt of its own."
+            votes = "1 vote has" if self._without_prompt == 1 else f"{self._without_prompt:,} votes have"
+            yield f"{votes} no prompt id: each is taken as a prompt of its own."
 
 
 def _look_alikes(names: Iterable[str]) -> Iterator[str]:

@@ -42,7 +42,7 @@ def board_context(standing: BoardState, key: str) -> dict[str, Any]:
     campaign = standing.campaign
     return {
         "board": _head(standing, key),
-        "headline": headline(rows),
+        "headline": headline(rows, more_to_come=campaign is None or campaign.collecting),
         "status": status(standing),
         "counts": _counts(standing, rows),
         "rows": [_shown(row, axis) for row in rows],
@@ -119,20 +119,22 @@ def _rank_text(row: BoardRow) -> str:
     return f"{row['rank']} ({row['rank_lower']}–{row['rank_upper']})"
 
 
-def headline(rows: list[BoardRow]) -> str:
-    """What a newspaper could print, and no more than the intervals support."""
+def headline(rows: list[BoardRow], *, more_to_come: bool = True) -> str:
+    """What a newspaper could print, and no more than the intervals support. "Yet" only where judgments still come."""
     first = [row for row in rows if row["group"] == 1]
     if not first:
         return _("Nothing is ranked yet.")
     top = [row["name"] for row in first if row["rank_lower"] == 1]
     if len(top) > 1:
-        return _("%(names)s cannot be told apart at the top yet.") % {"names": _joined(top)}
+        apart = _("%(names)s cannot be told apart at the top yet.")
+        return (apart if more_to_come else _("%(names)s cannot be told apart at the top.")) % {"names": _joined(top)}
     behind = [row["name"] for row in first if row["rank_lower"] == 2]
     lead = _("%(name)s leads") % {"name": first[0]["name"]}
     if len(behind) < 2:
         return f"{lead}."
-    rest = _("the next %(count)s cannot be told apart yet") % {"count": _number(len(behind))}
-    return f"{lead}; {rest}."
+    rest = _("the next %(count)s cannot be told apart yet")
+    rest = rest if more_to_come else _("the next %(count)s cannot be told apart")
+    return f"{lead}; {rest % {'count': _number(len(behind))}}."
 
 
 def _joined(names: list[str]) -> str:

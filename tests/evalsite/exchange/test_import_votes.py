@@ -72,6 +72,14 @@ def test_what_the_file_does_not_say_is_unknown(votes: Path) -> None:
     assert set(AnnotatorIdentity.objects.values_list("external_id", flat=True)) == {"w1", "w2", "w3"}
 
 
+def test_a_board_whose_file_names_nobody_does_not_say_that_there_was_nobody(tmp_path: Path, stranger: Client) -> None:
+    nameless = write(tmp_path / "zoo.csv", [[*row[:3], "", *row[4:]] for row in VOTES])
+    import_votes(nameless)
+    page = stranger.get(f"/boards/{Campaign.objects.get().default_board.public_id}/").content
+    assert b"annotators unknown" in page
+    assert b"0 annotators" not in page
+
+
 def test_the_fit_sees_the_votes_of_the_file_with_their_sides(votes: Path) -> None:
     import_votes(votes)
     board = Campaign.objects.get().default_board

@@ -141,7 +141,7 @@ def test_what_the_file_makes_doubtful_is_among_the_warnings(write: Write) -> Non
     row = "a,b,p,w,1,one\n"
     ranking = rank_votes(read_votes(write(HEAD + row * 3 + "b,a,q,w,1,one\n")))
     assert ranking.warnings == (
-        "2 votes repeat an earlier one: same annotator, chatbots and prompt. They are kept and counted.",
+        "2 votes repeat an earlier one: same annotator, chatbots and prompt. Repeats are kept and counted.",
     )
     assert ranking.fit.judgments == 4
 

@@ -100,6 +100,8 @@ def test_without_a_prompt_id_each_row_is_its_own_prompt_and_that_is_said(write: 
     assert votes.prompt_id == (None, None)
     assert votes.prompt_key == ("row 1", "row 2")
     assert votes.warnings == ("2 votes have no prompt id: each is taken as a prompt of its own.",)
+    one = read_votes(write("model_a,model_b,winner,judge\nx,y,tie,j\n"))
+    assert one.warnings == ("1 vote has no prompt id: each is taken as a prompt of its own.",)
 
 
 def test_repeats_by_one_annotator_are_kept_and_counted(write: Write) -> None:
@@ -107,7 +109,7 @@ def test_repeats_by_one_annotator_are_kept_and_counted(write: Write) -> None:
     votes = read_votes(path)
     assert len(votes) == 7
     assert votes.warnings == (
-        "2 votes repeat an earlier one: same annotator, chatbots and prompt. They are kept and counted.",
+        "2 votes repeat an earlier one: same annotator, chatbots and prompt. Repeats are kept and counted.",
     )
 
 

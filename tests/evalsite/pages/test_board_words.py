@@ -50,6 +50,7 @@ def row(name: str, rank: int, lower: int, upper: int, group: int = 1) -> BoardRo
 )
 def test_the_headline_claims_what_the_intervals_support(rows: list[BoardRow], words: str) -> None:
     assert headline(rows) == words
+    assert headline(rows, more_to_come=False) == words.replace(" yet.", ".").replace("is ranked.", "is ranked yet.")
 
 
 @pytest.mark.parametrize(
