@@ -13,12 +13,13 @@ stand at their means.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import expit
 
-from .arrays import FloatArray, IntArray
+from .arrays import FloatArray, IntArray, frozen
 from .grm import category_probabilities, item_information
 from .predict import theta_of_pairs
 
@@ -30,10 +31,11 @@ _CELL_NODES = 15
 _CHUNK = 1 << 20  # numbers at a time
 
 
+@cache
 def normal_nodes(count: int = NODES) -> tuple[FloatArray, FloatArray]:
-    """Nodes and weights (count,) for expectations under a standard normal."""
+    """Nodes and weights (count,) for expectations under a standard normal; read-only, made once."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(count)
-    return nodes, weights / weights.sum()
+    return frozen(nodes, np.float64), frozen(weights / weights.sum(), np.float64)
 
 
 def category_information(theta: FloatArray, discrimination: FloatArray, thresholds: FloatArray) -> FloatArray:

@@ -113,7 +113,7 @@ def test_the_example_of_the_guide_runs_on_what_pip_installed_without_django(inst
 
 def test_importing_the_engine_is_light() -> None:
     """What only some need is loaded when it is needed."""
-    heavy = ("pymc", "pytensor", "statsmodels", "pandas", "scipy.stats", "django")
+    heavy = ("numba", "pymc", "pytensor", "nutpie", "statsmodels", "pandas", "scipy.stats", "django")
     program = f"import sys, irt_engine; print([name for name in {heavy} if name in sys.modules])"
     assert run(program, ROOT, ROOT).strip() == "[]"
 
