@@ -65,7 +65,14 @@ def fit(
             code="too_many_abilities",
             hint="use model 'board', or fewer comparisons",
         )
-    found, warm = _find(made, start, _rising(progress) if progress else None)
+    try:
+        found, warm = _find(made, start, _rising(progress) if progress else None)
+    except np.linalg.LinAlgError as error:
+        raise DidNotConverge(
+            f"the precision of the fit cannot be factored ({error})",
+            code="not_positive",
+            hint="use tighter priors; report the votes if it persists",
+        ) from error
     return _posterior(made, priors, found, warm, seed)
 
 

@@ -106,6 +106,16 @@ def test_scales_that_cannot_be_learned_stay_as_given_and_it_is_said(
     assert np.allclose(found.theta, given.theta, atol=1e-8)
 
 
+def test_a_precision_that_cannot_be_factored_is_an_error_with_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:
+    def singular(*_: object) -> None:
+        raise np.linalg.LinAlgError("Matrix is not positive definite")
+
+    monkeypatch.setattr("irt_engine.average._at_the_mean", singular)
+    with pytest.raises(DidNotConverge, match="cannot be factored") as caught:
+        fit(small_board(), priors=Priors(learn=False))
+    assert caught.value.hint
+
+
 def test_an_average_that_does_not_settle_is_an_error_and_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("irt_engine.average.MAX_ROUNDS", 2)
     with pytest.raises(DidNotConverge, match="did not settle in 2 rounds") as caught:
