@@ -28,6 +28,7 @@ from threadpoolctl import threadpool_limits
 from .arrays import FloatArray, IntArray
 from .arrow import Arrow, Information, Point, Problem, factored
 from .errors import DidNotConverge
+from .information import normal_nodes
 from .kernels import average_slots
 from .mixing import Mixer
 from .scales import Effects
@@ -102,9 +103,8 @@ class Cells:
         self.points = sigma_points(1 + prompts.size, mirrored=not prompts.located)
         self.known = (np.diff(problem.starts) >= KNOWN_FROM).astype(np.int64)
         self.chunks = _balanced(problem, workers=2 * _workers())
-        nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
         self.nodes = np.zeros((4, _NODES))
-        self.nodes[0], self.nodes[1] = nodes, weights / weights.sum()
+        self.nodes[0], self.nodes[1] = normal_nodes(_NODES)
         self.pool: ThreadPoolExecutor | None = None
         self.limits: threadpool_limits | None = None
 

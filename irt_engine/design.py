@@ -18,7 +18,7 @@ from .prompts import prompt_model
 from .responses import ResponseTable
 from .scales import LOOSE, TIGHT, Effects, Group
 
-MOST_PAIR_EFFECTS = 600  # columns: beyond it a pair's own effect is carried as overdispersion of its cells
+MOST_PAIR_EFFECTS = 600  # columns of the shaft: a board of more pairs is fitted without them, and `scales.pair` is None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

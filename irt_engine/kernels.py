@@ -17,8 +17,8 @@ import numpy as np
 
 from .arrays import FloatArray, IntArray
 from .compiled import compiled
+from .prompts import FARTHEST
 
-FARTHEST = 12.0  # e^12 = 160,000: no prompt is there, only a line search's trial steps are
 _FARTHEST_EDGE = 300.0  # exp of the sum of two such numbers is still finite
 _SMALLEST_GAP = 1e-7  # two thresholds never quite meet, so that no category has probability 0
 _FACTORIAL = np.array([1.0, 1.0, 2.0, 6.0])  # of up to three votes

@@ -14,12 +14,12 @@ import numpy as np
 from .arrays import FloatArray
 from .grm import EDGES
 
-_FARTHEST = 12.0  # e^12 = 160,000: no prompt is there, only a line search's trial steps are
+FARTHEST = 12.0  # e^12 = 160,000: no prompt is there, only a line search's trial steps are
 
 
 def _exp(log: FloatArray) -> FloatArray:
     """exp without overflow, so that a trial step too far is a bad value and not a warning."""
-    return np.exp(np.clip(log, -_FARTHEST, _FARTHEST))
+    return np.exp(np.clip(log, -FARTHEST, FARTHEST))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
