@@ -59,8 +59,15 @@ class Problem:
 
     def theta(self, z: FloatArray) -> FloatArray:
         """(n,) linear predictor on the ability scale."""
-        total: FloatArray = (self.coef * z[self.col]).sum(axis=1)
-        return total
+        theta = np.empty(len(self.col))
+        _add_up(self.col, self.coef, z, theta)
+        return theta
+
+    def on_shaft(self, theta: FloatArray) -> FloatArray:
+        """(S,) what numbers of the cells, (n,), put on the shaft together: the transpose of `theta`."""
+        z = np.zeros(self.shaft)
+        _add_down(self.col, self.coef, theta, z)
+        return z
 
     def total_phi(self, point: Point) -> FloatArray:
         """(J, P) with the common log gaps added to each slot's own deviation."""
@@ -222,6 +229,26 @@ def _pull_shaft(
 def _sum_slots(starts: IntArray, cross: FloatArray, theta: FloatArray, pull: FloatArray) -> None:
     """pull (J, P) = sum over a slot's cells of cross theta."""
     for j in range(len(pull)):
-        pull[j] = 0.0
-        for i in range(starts[j], starts[j + 1]):
-            pull[j] += cross[i] * theta[i]
+        for p in range(pull.shape[1]):
+            total = 0.0
+            for i in range(starts[j], starts[j + 1]):
+                total += cross[i, p] * theta[i]
+            pull[j, p] = total
+
+
+@compiled
+def _add_up(col: IntArray, coef: FloatArray, z: FloatArray, theta: FloatArray) -> None:
+    """theta (n,) = sum_k coef z[col]."""
+    for i in range(len(col)):
+        total = 0.0
+        for k in range(col.shape[1]):
+            total += coef[i, k] * z[col[i, k]]
+        theta[i] = total
+
+
+@compiled
+def _add_down(col: IntArray, coef: FloatArray, theta: FloatArray, z: FloatArray) -> None:
+    """Add to z (S,) what the cells' theta (n,) put on it."""
+    for i in range(len(col)):
+        for k in range(col.shape[1]):
+            z[col[i, k]] += coef[i, k] * theta[i]

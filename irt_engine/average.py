@@ -8,8 +8,8 @@ to what suits the abilities best. Expectations are taken cell by cell over the m
 set of sigma points, so the result is deterministic; a slot with so many cells that its parameters are as good as known
 is taken at its mean.
 
-Every round takes a scoring step of the mean, and a new information from where it was. The two chase each other, so
-rounds are mixed (`mixing`).
+Every round takes a step of the mean, and a new information from where it was. The two chase each other, so rounds are
+mixed (`mixing`).
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from threadpoolctl import threadpool_limits
 
 from .arrays import FloatArray, IntArray
 from .arrow import Arrow, Information, Point, Problem, factored
+from .curvature import Curvature, curved
 from .errors import DidNotConverge
 from .information import normal_nodes
 from .kernels import average_slots
@@ -36,10 +37,10 @@ from .scales import Effects
 Progress = Callable[[int, int], None]
 
 KNOWN_FROM = 400  # cells of a slot: from here its mean stands for it
-MAX_ROUNDS = 150
 MAX_SCALES = 60  # moves of the scales by themselves
 _TOLERANCE = 1e-10  # posterior SDs, of means, SEs and scales alike
 _REACH = 1.0  # SDs that a parameter may move in a round: farther away the step is not to be believed
+_SETTLED = 0.03  # posterior SDs: from here the curvature of steps stays as it is
 _NODES = 9  # of the quadrature over the cell effect
 
 
@@ -58,7 +59,9 @@ class Told:
 
     log_posterior: float  # up to a constant
     gradient: Point  # of the log posterior
-    information: Information  # expected
+    d_theta: FloatArray  # (n,) of the log-likelihood, by each cell's theta
+    d_phi: FloatArray  # (J, P) of the log-likelihood
+    information: Information  # expected, or observed of the edges
     cell_sums: FloatArray  # (2,) the cell effect's score by log SD, and the sum of squares of that
 
 
@@ -124,7 +127,9 @@ class Cells:
             self.limits.restore_original_limits()
             self.limits = None
 
-    def ask(self, point: Point, log_sd: FloatArray, q: tuple[Arrow, FloatArray] | None) -> Told:
+    def ask(
+        self, point: Point, log_sd: FloatArray, q: tuple[Arrow, FloatArray] | None, *, observed: bool = False
+    ) -> Told:
         """Under the Gaussian `q` around the point, or at the point alone. Raises LinAlgError if q has no root."""
         problem = self.problem
         n, J, P, S = len(problem.weight), problem.slots, problem.prompts.size, problem.shaft
@@ -140,20 +145,22 @@ class Cells:
             return average_slots(
                 np.array([slots.start, slots.stop]), problem.starts, averaged, theta, problem.counts, problem.weight,
                 phi, problem.prompts.located, problem.prompts.spread, self.points, problem.col, problem.coef,
-                np.zeros((S, S)) if q is None else q[1], *own, nodes,
+                np.zeros((S, S)) if q is None else q[1], *own, nodes, observed,
                 d_theta, d_phi, i_theta, cross, i_phi, sums,
             )  # fmt: skip
 
         if not all((self.pool.map if self.pool else map)(work, self.chunks)):
             raise np.linalg.LinAlgError("a cell's covariance is not positive")
         prior = self.effects.precision(log_sd)
-        z = np.bincount(problem.col.ravel(), (problem.coef * d_theta[:, None]).ravel(), minlength=S)
+        z = problem.on_shaft(d_theta)
         z[problem.common] += d_phi[:, problem.prompts.first_gap :].sum(axis=0)
         gradient = Point(z - prior.z * point.z, d_phi - prior.phi * point.phi)
         total = sums.sum(axis=0)
         return Told(
             float(total[0] - 0.5 * (prior.z @ point.z**2) - 0.5 * (prior.phi * point.phi**2).sum()),
             gradient,
+            d_theta,
+            d_phi,
             Information(i_theta, cross, i_phi),
             total[1:],
         )
@@ -222,7 +229,7 @@ def _settle_apart(cells: Cells, state: State, steps: int, progress: Progress | N
     for _ in range(MAX_SCALES):
         found = settle(cells, state, False, steps, progress)
         steps, state = found.rounds, found.state
-        after, _ = _round(cells, state, found.arrow, found.covariance)
+        after = _round(cells, state, (found.arrow, found.covariance), None, CAREFUL.farthest).after
         move = after.log_sd - state.log_sd
         if np.abs(move).max() < _TOLERANCE * 10.0:
             return replace(found, learned=True)
@@ -232,54 +239,121 @@ def _settle_apart(cells: Cells, state: State, steps: int, progress: Progress | N
     raise _no_average(f"the scales did not settle in {MAX_SCALES} moves")
 
 
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How rounds go toward the fixed point, which is the same whichever way leads there."""
+
+    rounds: int
+    curved: bool  # steps divide by the observed information, and scales move together with the means
+    mixed_below: float  # as in Mixer
+    share: float
+    farthest: float  # that a log SD moves in a round
+
+
+QUICK = Way(rounds=40, curved=True, mixed_below=1.0, share=1.0, farthest=0.2)
+CAREFUL = Way(rounds=150, curved=False, mixed_below=0.1, share=0.7, farthest=0.7)  # few or contradictory votes
+
+
 def settle(cells: Cells, state: State, learn: bool, steps: int, progress: Progress | None) -> Found:
     """The fixed point from one state, its scales moving too if `learn`. Raises DidNotConverge."""
-    effects, problem = cells.effects, cells.problem
-    layout = _Layout(problem, cells.known)
-    mixer: Mixer | None = None
-    before, error = np.zeros(problem.shaft), np.inf
-    for rounds in range(1, MAX_ROUNDS + 1):
+    try:
+        return _settle(cells, state, learn, steps, progress, QUICK)
+    except DidNotConverge:
+        return _settle(cells, state, learn, steps + QUICK.rounds, progress, CAREFUL)
+
+
+def _settle(cells: Cells, state: State, learn: bool, steps: int, progress: Progress | None, way: Way) -> Found:
+    rounds = _Rounds(cells, learn, way)
+    error = np.inf
+    for count in range(1, way.rounds + 1):
         try:
-            arrow = factored(problem, state.information, effects.precision(state.log_sd))
-            covariance = arrow.covariance()
-            after, error = _round(cells, state, arrow, covariance)
+            taken = rounds.take(state, error)
         except np.linalg.LinAlgError:
-            safe = mixer.back() if mixer else None
-            if safe is None:
-                raise _no_average("the average over the prompts' parameters broke down") from None
-            state = layout.state(safe, state)
+            state = rounds.back(state)
             continue
-        if not learn:
-            after = replace(after, log_sd=state.log_sd)
-        log_variance = np.log(np.diag(covariance))
-        error = max(error, 0.5 * float(np.abs(log_variance - before).max()), _most(after.log_sd - state.log_sd))
-        before = log_variance
+        error = taken.error
         if not np.isfinite(error):
             break
         if error < _TOLERANCE:
-            return Found(state, arrow, covariance, steps + rounds, learned=learn)
+            return Found(state, taken.arrow, taken.covariance, steps + count, learned=learn)
         if progress is not None:
             progress(10 + round(90.0 * max(0.0, np.log(error) / np.log(_TOLERANCE))), 100)
-        mixer = mixer or Mixer(layout.unit(arrow, covariance, state))
-        x = layout.flat(state)
-        state = layout.state(mixer.next(x, layout.flat(after) - x, error), after)
-    raise _no_average(f"the average did not settle in {MAX_ROUNDS} rounds (error {error:.1e} SD)")
+        state = rounds.mix(state, taken)
+    raise _no_average(f"the average did not settle in {way.rounds} rounds (error {error:.1e} SD)")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Taken:
+    """A round: q, where it led, how far that is in posterior SDs, and the SDs of the log scales."""
+
+    arrow: Arrow
+    covariance: FloatArray
+    after: State
+    error: float
+    log_sd_spread: FloatArray
+
+
+class _Rounds:
+    """What rounds remember of each other."""
+
+    def __init__(self, cells: Cells, learn: bool, way: Way) -> None:
+        self.cells, self.learn, self.way = cells, learn, way
+        self.layout = _Layout(cells.problem, cells.known)
+        self.mixer: Mixer | None = None
+        self.curvature: Curvature | None = None
+        self.before = np.zeros(cells.problem.shaft)  # log variances
+
+    def take(self, state: State, error: float) -> Taken:
+        """A round from `state`; `error` is the last one's. Raises LinAlgError."""
+        cells = self.cells
+        arrow = factored(cells.problem, state.information, cells.effects.precision(state.log_sd))
+        covariance = arrow.covariance()
+        if self.way.curved and error > _SETTLED:
+            self.curvature = curved(cells, state, learn=self.learn)
+        taken = _round(cells, state, (arrow, covariance), self.curvature, self.way.farthest if self.learn else 0.0)
+        log_variance = np.log(np.diag(covariance))
+        narrowed = 0.5 * _most(log_variance - self.before)
+        self.before = log_variance
+        return replace(taken, error=max(taken.error, narrowed, _most(taken.after.log_sd - state.log_sd)))
+
+    def mix(self, state: State, taken: Taken) -> State:
+        """Where the next round begins."""
+        self.mixer = self.mixer or self._mixer(state, taken)
+        x = self.layout.flat(state)
+        return self.layout.state(self.mixer.next(x, self.layout.flat(taken.after) - x, taken.error), taken.after)
+
+    def _mixer(self, state: State, taken: Taken) -> Mixer:
+        return Mixer(self.layout.unit(state, taken), mixed_below=self.way.mixed_below, share=self.way.share)
+
+    def back(self, state: State) -> State:
+        """After a round that broke down. Raises DidNotConverge where nothing safer is known."""
+        safe = self.mixer.back() if self.mixer else None
+        if safe is None:
+            raise _no_average("the average over the prompts' parameters broke down") from None
+        return self.layout.state(safe, state)
 
 
 def _no_average(what: str) -> DidNotConverge:
     return DidNotConverge(what, code="no_average", hint="use tighter priors; report the votes if it persists")
 
 
-def _round(cells: Cells, state: State, arrow: Arrow, covariance: FloatArray) -> tuple[State, float]:
-    """The next state, and how far its means are, in posterior SDs."""
-    effects = cells.effects
-    told = cells.ask(state.point, state.log_sd, (arrow, covariance))
-    step = arrow.step(told.gradient)
+def _round(
+    cells: Cells, state: State, q: tuple[Arrow, FloatArray], curvature: Curvature | None, farthest: float
+) -> Taken:
+    """One round of means and scales. The step divides by `curvature`, or by q's own precision; no log SD moves farther
+    than `farthest`."""
+    (arrow, covariance), effects = q, cells.effects
+    told = cells.ask(state.point, state.log_sd, q)
     z_variance, phi_variance = np.diag(covariance), arrow.own_variances(covariance)
+    score, slope = effects.scores(state.log_sd, state.point, z_variance, phi_variance, told.cell_sums)
+    step = (curvature.arrow if curvature else arrow).step(told.gradient)
+    move = curvature.scale_step(told.gradient, score) if curvature else score / slope
+    log_sd = effects.moved(state.log_sd, move, farthest)
+    if curvature:
+        step = curvature.follow(step, log_sd - state.log_sd)
     length = max(_most(step.z / np.sqrt(z_variance)), _most(step.phi / np.sqrt(phi_variance)))
     point = state.point.moved(step, min(1.0, _REACH / max(length, 1e-300)))
-    log_sd = effects.learnt(state.log_sd, point, z_variance, phi_variance, told.cell_sums)
-    return State(point, told.information, log_sd), length
+    return Taken(arrow, covariance, State(point, told.information, log_sd), length, slope**-0.5)
 
 
 def _most(values: FloatArray) -> float:
@@ -311,13 +385,13 @@ class _Layout:
         i_theta[self.cells], cross[self.cells], i_phi[self.slots] = own
         return State(Point(z, phi), Information(i_theta, cross, i_phi), log_sd)
 
-    def unit(self, arrow: Arrow, covariance: FloatArray, state: State) -> FloatArray:
+    def unit(self, state: State, taken: Taken) -> FloatArray:
         """What counts as equally far: posterior SDs, and their reciprocals for the information of a slot."""
         P = state.point.phi.shape[1]
-        sd = np.sqrt(arrow.inverse[:, np.arange(P), np.arange(P)])
+        sd = np.sqrt(taken.arrow.inverse[:, np.arange(P), np.arange(P)])
         ones = Information(
             np.ones_like(state.information.i_theta),
             np.ones_like(state.information.cross),
             1.0 / (sd[:, :, None] * sd[:, None, :]),
         )
-        return self.flat(State(Point(np.sqrt(np.diag(covariance)), sd), ones, np.ones_like(state.log_sd)))
+        return self.flat(State(Point(np.sqrt(np.diag(taken.covariance)), sd), ones, taken.log_sd_spread))

@@ -18,13 +18,11 @@ import numpy as np
 from .arrays import FloatArray, IntArray
 from .compiled import compiled
 from .prompts import FARTHEST
+from .vote_edges import SUMS, ask_votes
 
 _FARTHEST_EDGE = 300.0  # exp of the sum of two such numbers is still finite
 _SMALLEST_GAP = 1e-7  # two thresholds never quite meet, so that no category has probability 0
-_FACTORIAL = np.array([1.0, 1.0, 2.0, 6.0])  # of up to three votes
-_LEAST_CHANCE = 1e-300  # its logarithm is finite
 BLOCK = 64  # cells whose edges fit the nearest cache
-ADAPTIVE_FROM = 7  # votes in a cell: from here the cell effect's quadrature is centred on where its votes put it
 
 
 @compiled
@@ -66,9 +64,10 @@ def graded_edges(
     edge: FloatArray,
     odds: FloatArray,
     counts: FloatArray,  # (n, 1): category 0..E
-    by_edge: FloatArray,  # (4, E, m)   out: P(at or above), score, expected information and its off-diagonal
+    observed: bool,
+    by_edge: FloatArray,  # (4, E, m)   out: P(at or above), score, information and its off-diagonal
 ) -> None:
-    """Net ratings: score and expected information of the edges of some cells."""
+    """Net ratings: score and information, expected or `observed`, of the edges of some cells."""
     E, (first, m) = len(edge), cells
     for c in range(E):
         for i in range(m):
@@ -88,6 +87,25 @@ def graded_edges(
         for i in range(m):
             F, higher = by_edge[0, c, i], by_edge[0, c + 1, i]
             by_edge[3, c, i] = -higher * (1.0 - higher) * (1.0 - F + above)
+    if observed:
+        _observe_graded(cells, odds, counts, by_edge)
+
+
+@compiled
+def _observe_graded(cells: tuple[int, int], odds: FloatArray, counts: FloatArray, by_edge: FloatArray) -> None:
+    """Observed information in the place of the expected: a category's logarithm is a sum over its two edges and their
+    gap, log F_k + log(1 - F_(k+1)) + log(1 - e^-gap)."""
+    E, (first, m) = len(odds), cells
+    for c in range(E):
+        below = odds[c] * (1.0 + odds[c])
+        above = odds[c + 1] * (1.0 + odds[c + 1]) if c + 1 < E else 0.0
+        for i in range(m):
+            F, category = by_edge[0, c, i], counts[first + i, 0]
+            own = F * (1.0 - F)
+            won = own + above if category == c + 1.0 else 0.0
+            lost = own + below if category == c else 0.0
+            by_edge[2, c, i] = won + lost
+            by_edge[3, c, i] = -above if category == c + 1.0 else 0.0
 
 
 @compiled
@@ -107,139 +125,6 @@ def graded_log(
             log_p -= np.log1p(odds[k])
         total += weight[first + i] * log_p
     return total
-
-
-@compiled
-def vote_edges(
-    low: float,
-    edge: FloatArray,
-    odds: FloatArray,
-    counts: FloatArray,  # (n, 3) votes: A better, tie, B better
-    cell: int,
-    effects: FloatArray,  # (4, Q): e / sd and weights of a Gauss-Hermite rule, exp(-e), and sd in the first place
-    work: FloatArray,  # (4, Q)
-    told: FloatArray,  # (6,)   out: score (2), expected information (0, 0), (1, 1), (0, 1), d log P / d log sd
-) -> float:
-    """The votes of one cell, its effect e ~ N(0, sd^2) on both edges integrated out. Returns log P.
-
-    The expected information of up to 3 votes runs over all their outcomes; that of more is that of normal votes,
-    I - I 1 1' I / (1 / sd^2 + 1' I 1).
-    """
-    a, t, b = counts[cell, 0], counts[cell, 1], counts[cell, 2]
-    n, tie, sd = a + t + b, odds[1], effects[3, 0]
-    many = n >= ADAPTIVE_FROM
-    if many:
-        _nodes_of_many(low, edge, a, t, b, effects, work)
-    else:
-        _nodes(low, edge, effects, work)
-    log_p = _share_nodes(a, t, b, work)
-    told[:] = 0.0
-    for q in range(effects.shape[1]):
-        F0, F1, share = work[0, q], work[1, q], work[2, q]
-        g0 = -a * F0 + t * (1.0 - F0 + tie)
-        g1 = b * (1.0 - F1) - t * (F1 + tie)
-        told[0] += share * g0
-        told[1] += share * g1
-        told[5] += share * (g0 + g1) * sd * work[3, q]
-    if many:
-        _nodes(low, edge, effects, work)
-    if n <= 3.0 and n == np.floor(n):
-        _expect_outcomes(tie, int(n), effects, work, told)
-    else:
-        _expect_normal(tie, n, effects, work, told)
-    return float(log_p - t * np.log1p(tie))
-
-
-@compiled
-def _nodes(low: float, edge: FloatArray, effects: FloatArray, work: FloatArray) -> None:
-    """The rule as it is: work = (P(not worse), P(better), log weight, node)."""
-    for q in range(effects.shape[1]):
-        at = low * effects[2, q]
-        work[0, q], work[1, q] = 1.0 / (1.0 + at * edge[0]), 1.0 / (1.0 + at * edge[1])
-        work[2, q], work[3, q] = np.log(effects[1, q]), effects[0, q]
-
-
-@compiled
-def _nodes_of_many(
-    low: float, edge: FloatArray, a: float, t: float, b: float, effects: FloatArray, work: FloatArray
-) -> None:
-    """The rule moved to where many votes put their cell's effect, and narrowed to their width."""
-    sd = effects[3, 0]
-    centre, width = 0.0, 1.0  # of the nodes, in e / sd
-    for _ in range(8):
-        at = low * np.exp(-sd * centre)
-        F0, F1 = 1.0 / (1.0 + at * edge[0]), 1.0 / (1.0 + at * edge[1])
-        slope = sd * (-a * F0 + t * (1.0 - F0 - F1) + b * (1.0 - F1)) - centre
-        curve = sd * sd * ((a + t) * F0 * (1.0 - F0) + (b + t) * F1 * (1.0 - F1)) + 1.0
-        centre += min(max(slope / curve, -1.0), 1.0)
-        width = 1.0 / np.sqrt(curve)
-    for q in range(effects.shape[1]):
-        u = effects[0, q]
-        z = centre + width * u
-        at = low * np.exp(-sd * z)
-        work[0, q], work[1, q] = 1.0 / (1.0 + at * edge[0]), 1.0 / (1.0 + at * edge[1])
-        work[2, q], work[3, q] = np.log(effects[1, q] * width) - 0.5 * (z * z - u * u), z
-
-
-@compiled
-def _share_nodes(a: float, t: float, b: float, work: FloatArray) -> float:
-    """Turn log weights into each node's share of the votes' probability; returns the log of that but for ties' gap."""
-    most, total = -np.inf, 0.0
-    for q in range(work.shape[1]):
-        F0, F1 = work[0, q], work[1, q]
-        if a > 0.0:
-            work[2, q] += a * np.log(max(1.0 - F0, _LEAST_CHANCE))
-        if b > 0.0:
-            work[2, q] += b * np.log(max(F1, _LEAST_CHANCE))
-        if t > 0.0:
-            work[2, q] += t * np.log(max(F0 * (1.0 - F1), _LEAST_CHANCE))
-        most = max(most, work[2, q])
-    for q in range(work.shape[1]):
-        work[2, q] = np.exp(work[2, q] - most)
-        total += work[2, q]
-    for q in range(work.shape[1]):
-        work[2, q] /= total
-    return float(most + np.log(total))
-
-
-@compiled
-def _expect_outcomes(tie: float, n: int, effects: FloatArray, work: FloatArray, told: FloatArray) -> None:
-    """Sum over the outcomes of n votes of dP dP' / P; at most ten of them."""
-    for a in range(n + 1):
-        for t in range(n + 1 - a):
-            b = n - a - t
-            P, d0, d1 = 0.0, 0.0, 0.0
-            for q in range(work.shape[1]):
-                F0, F1 = work[0, q], work[1, q]
-                p = effects[1, q]
-                for _ in range(a):
-                    p *= 1.0 - F0
-                for _ in range(t):
-                    p *= F0 * (1.0 - F1) / (1.0 + tie)
-                for _ in range(b):
-                    p *= F1
-                P += p
-                d0 += p * (-a * F0 + t * (1.0 - F0 + tie))
-                d1 += p * (b * (1.0 - F1) - t * (F1 + tie))
-            if P > _LEAST_CHANCE:
-                ways = _FACTORIAL[n] / (_FACTORIAL[a] * _FACTORIAL[t] * _FACTORIAL[b] * P)
-                told[2] += ways * d0 * d0
-                told[3] += ways * d1 * d1
-                told[4] += ways * d0 * d1
-
-
-@compiled
-def _expect_normal(tie: float, n: float, effects: FloatArray, work: FloatArray, told: FloatArray) -> None:
-    i00, i01, i11 = 0.0, 0.0, 0.0
-    for q in range(work.shape[1]):
-        F0, F1, weight = work[0, q], work[1, q], n * effects[1, q]
-        i00 += weight * F0 * (1.0 - F0) * (1.0 + tie)
-        i11 += weight * F1 * (1.0 - F1) * (1.0 + tie)
-        i01 -= weight * F1 * (1.0 - F1) * (1.0 - F0 + tie)
-    along0, along1 = i00 + i01, i01 + i11
-    variance = effects[3, 0] ** 2
-    taken = variance / (1.0 + variance * (along0 + along1))
-    told[2], told[3], told[4] = i00 - taken * along0**2, i11 - taken * along1**2, i01 - taken * along0 * along1
 
 
 @compiled
@@ -278,9 +163,10 @@ def average_slots(
     pulled: FloatArray,  # (slots, P, S) covariance of phi with the shaft, of these slots
     of_phi: FloatArray,  # (slots, P, P) covariance of phi, of these slots
     effects: FloatArray,  # (4, nodes) of the cell effect; without votes not looked at
+    observed: bool,  # information: observed of the edges, or expected
     d_theta: FloatArray,  # (n,)         out: gradient, weighted
     d_phi: FloatArray,  # (J, P)         out
-    i_theta: FloatArray,  # (n,)         out: expected information
+    i_theta: FloatArray,  # (n,)         out: information
     cross: FloatArray,  # (n, P)         out: theta x phi
     i_phi: FloatArray,  # (J, P, P)      out
     sums: FloatArray,  # (J, 3)          out: log-likelihood, its derivative by log sd, sum of squares of that
@@ -295,7 +181,8 @@ def average_slots(
     level, edge, odds, U = np.empty(E), np.empty(E), np.empty(E), np.zeros((E, P - 1))
     lower, value, reach = np.zeros((P, P)), np.empty(P), np.empty((P + 1, most))
     by_cell, by_edge, by_phi = np.empty((2, BLOCK)), np.zeros((4, E, BLOCK)), np.empty((P, BLOCK))
-    of_edges, work, told = np.empty((4, E)), np.empty((4, effects.shape[1])), np.empty(6)
+    of_edges, over_nodes = np.empty((4, E)), np.empty((SUMS, BLOCK))
+    work, told = np.empty((4, effects.shape[1])), np.empty(6)
     sd_score = np.empty(most)
     only_mean = np.zeros((1, P + 1))
     for j in range(slots[0], slots[1]):
@@ -321,11 +208,12 @@ def average_slots(
                 block = (first + offset, min(BLOCK, cells - offset))
                 _place_cells(block, offset, theta, reach, use, q, alpha, by_cell)
                 if counts.shape[1] == 3:
-                    sums[j, 0] += share * _ask_votes(
-                        block, offset, by_cell[1], edge, odds, counts, weight, effects, work, told, by_edge, sd_score
-                    )
+                    sums[j, 0] += share * ask_votes(
+                        block, offset, by_cell[1], edge, odds, counts, weight, effects, observed,
+                        over_nodes, work, told, by_edge, sd_score,
+                    )  # fmt: skip
                 else:
-                    graded_edges(block, by_cell[1], edge, odds, counts, by_edge)
+                    graded_edges(block, by_cell[1], edge, odds, counts, observed, by_edge)
                     if len(use) == 1:
                         sums[j, 0] += graded_log(block, by_cell[1], edge, odds, counts, weight)
                 of_slope, of_information = _sum_cells(
@@ -423,32 +311,6 @@ def _place_cells(
     for i in range(m):
         by_cell[0, i] = min(max(alpha * by_cell[0, i], -_FARTHEST_EDGE), _FARTHEST_EDGE)
         by_cell[1, i] = np.exp(-by_cell[0, i])
-
-
-@compiled
-def _ask_votes(
-    block: tuple[int, int],
-    offset: int,
-    low: FloatArray,
-    edge: FloatArray,
-    odds: FloatArray,
-    counts: FloatArray,
-    weight: FloatArray,
-    effects: FloatArray,
-    work: FloatArray,
-    told: FloatArray,
-    by_edge: FloatArray,
-    sd_score: FloatArray,
-) -> float:
-    """`vote_edges` for a block, laid out as `graded_edges` does; returns the weighted log-likelihood."""
-    total = 0.0
-    for i in range(block[1]):
-        cell = block[0] + i
-        total += weight[cell] * vote_edges(low[i], edge, odds, counts, cell, effects, work, told)
-        by_edge[1, 0, i], by_edge[1, 1, i] = told[0], told[1]
-        by_edge[2, 0, i], by_edge[2, 1, i], by_edge[3, 0, i] = told[2], told[3], told[4]
-        sd_score[offset + i] += told[5]
-    return total
 
 
 @compiled

@@ -11,8 +11,6 @@ import numpy as np
 from .arrays import FloatArray
 
 MEMORY = 10  # rounds that are mixed
-MIXED_BELOW = 0.1  # error, in units of `unit`: farther away the rounds are not on a straight line
-FIRST_SHARE = 0.7  # of the new values in the first round that is not mixed
 _LARGEST_SHARE = 2.0
 _SMALLEST_SHARE = 0.05
 _WORSE = 30.0  # times the least error so far: a mixture that led there is forgotten
@@ -23,8 +21,9 @@ _CAUTION = 0.3  # share of the round after a failure
 class Mixer:
     """The next start, from where a round began and by how much it moved."""
 
-    def __init__(self, unit: FloatArray) -> None:
-        """unit (N,): what counts as equally far in every number."""
+    def __init__(self, unit: FloatArray, *, mixed_below: float = 0.1, share: float = 0.7) -> None:
+        """unit (N,): what counts as equally far in every number. Rounds are mixed where the error, in these units, is
+        below `mixed_below`: farther away they are not on a straight line, and a `share` of the move is taken."""
         self.weight = 1.0 / unit
         self.memory = max(1, min(MEMORY, _MOST_NUMBERS // (2 * len(unit))))
         self.moves = np.empty((self.memory, len(unit)))  # differences of successive moves, weighted
@@ -32,7 +31,7 @@ class Mixer:
         self.gram = np.empty((self.memory, self.memory))  # of `moves`
         self.kept = self.oldest = 0
         self.last_end = self.last_move = self.safe = np.empty(0)
-        self.share, self.best = FIRST_SHARE, np.inf
+        self.mixed_below, self.share, self.best = mixed_below, share, np.inf
 
     def next(self, x: FloatArray, move: FloatArray, error: float) -> FloatArray:
         """Where to begin after a round from x that moved by `move`, both (N,)."""
@@ -42,7 +41,7 @@ class Mixer:
         if error > _WORSE * self.best:
             self.kept = 0
         self.best = min(self.best, error)
-        if error > MIXED_BELOW or self.kept == 0:
+        if error > self.mixed_below or self.kept == 0:
             self._steer(along)
             return x + self.share * move
         length = np.sqrt(np.maximum(np.diag(self.gram)[: self.kept], 1e-200))  # rounds differ by powers of ten

@@ -11,7 +11,7 @@ from .arrow import Point, factored
 from .average import Cells, Progress, Told
 
 MOST_STEPS = 40  # published votes need 6 to 12
-NEAR = 1e-3  # squared decrement from which the average finds its way
+NEAR = 1e-2  # squared decrement from which the average finds its way
 _ROUNDING = 1e-13  # of the log posterior: about what a sum over a million cells loses
 _SUFFICIENT = 1e-4  # share of the promised rise that a step must keep (Armijo)
 _HALVINGS = 40

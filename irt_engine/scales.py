@@ -15,14 +15,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .arrays import BoolArray, FloatArray
+from .arrays import FloatArray
 from .arrow import Point, Precision
 
 TIGHT = 0.5  # of the prior of a log SD: a factor of 1.6 either way is common, one of 4 takes many votes
 LOOSE = 1.0
 MOST = 4.0  # times the given SD: beyond it verdicts without any doubt would lead a scale to infinity
 LEAST = 0.01  # an SD that small is an effect that is not there
-_FARTHEST = 0.7  # of log s in a round
 _PINNED = 1e6  # precision of what a definition fixes
 
 
@@ -86,45 +85,68 @@ class Effects:
         """SD of the cell effect on the logit scale; 0 without one."""
         return float(np.exp(log_sd[-1])) if self.cell else 0.0
 
-    def learnt(
+    @property
+    def learnable(self) -> list[int]:
+        """Which log SDs are learned."""
+        return [index for index, group in enumerate(self._every()) if group.learned]
+
+    def is_cell(self, index: int) -> bool:
+        """Whether a log SD is the cell effect's."""
+        return index == len(self.groups)
+
+    def scores(
         self, log_sd: FloatArray, point: Point, z_variance: FloatArray, phi_variance: FloatArray, sums: FloatArray
-    ) -> FloatArray:
-        """The next log SDs, from means, variances (S,), (J, P) and the cell effect's sums (2,): its score by log SD
-        and the sum of squares of that."""
+    ) -> tuple[FloatArray, FloatArray]:
+        """Score (L,) of every log SD, its prior included, and how steeply it falls; 0 and 1 of those as given.
+
+        From means, variances (S,), (J, P) and the cell effect's sums (2,): the votes' score by its log SD, and the sum
+        of squares of that. The score of a group falls by 2 sum m^2 / s^2 where the data determine its effects, and by
+        about twice its own size where they hardly do.
+        """
+        score, slope = np.zeros_like(log_sd), np.ones_like(log_sd)
+        for index in self.learnable:
+            group = self._every()[index]
+            weak = group.width**-2.0
+            pull = (np.log(group.sd) - log_sd[index]) * weak
+            if self.is_cell(index):
+                score[index], slope[index] = sums[0] + pull, sums[1] + weak
+                continue
+            m, v = self._members(group, point, Point(z_variance, phi_variance))
+            s2 = np.exp(2.0 * log_sd[index])
+            spread, determined = float(m @ m) / s2, max(m.size - float(v.sum()) / s2, 0.0)
+            share = determined / max(m.size, 1)
+            score[index] = spread - determined + pull
+            slope[index] = 2.0 * max(share * max(spread, determined), abs(spread - determined)) + weak
+        return score, slope
+
+    def own_slope(self, index: int, log_sd: FloatArray, point: Point, variance: Point) -> float:
+        """How steeply a group's score falls by its log SD while the means stand still and the variances follow."""
+        group, s2 = self._every()[index], np.exp(2.0 * log_sd[index])
+        m, v = self._members(group, point, variance)
+        open_ = v / s2  # the share of each effect that the data leave open
+        return float(2.0 * (m @ m) / s2 + 2.0 * (open_ * (1.0 - open_)).sum() + group.width**-2.0)
+
+    def pull(self, index: int, log_sd: FloatArray, point: Point) -> Point:
+        """By how much the log posterior's gradient changes as a group's log SD does: its prior lets go of the means."""
+        group, z, phi = self._every()[index], np.zeros_like(point.z), np.zeros_like(point.phi)
+        let_go = 2.0 * np.exp(-2.0 * log_sd[index])
+        if group.z is not None:
+            z[group.z] = let_go * point.z[group.z]
+        if group.phi is not None:
+            own = np.arange(self.shape[0]) != self.shared
+            phi[own, group.phi] = let_go * point.phi[own, group.phi]
+        return Point(z, phi)
+
+    def moved(self, log_sd: FloatArray, step: FloatArray, farthest: float) -> FloatArray:
+        """The log SDs after a step, none of them moved by more than `farthest`."""
         new = log_sd.copy()
-        own = np.arange(self.shape[0]) != self.shared
-        for index, group in enumerate(self.groups):
-            if group.learned:
-                m, v = _members(group, point, z_variance, phi_variance, own)
-                if m.size:
-                    new[index] = _next(log_sd[index], group, m, v)
-        if self.cell and self.cell.learned:
-            pull = (np.log(self.cell.sd) - log_sd[-1]) / self.cell.width**2
-            step = (sums[0] + pull) / (sums[1] + 1.0 / self.cell.width**2)
-            new[-1] = _moved(log_sd[-1], step, self.cell)
+        for index in self.learnable:
+            there = log_sd[index] + np.clip(step[index], -farthest, farthest)
+            new[index] = np.clip(there, np.log(LEAST), np.log(MOST * self._every()[index].sd))
         return new
 
-
-def _members(
-    group: Group, point: Point, z_variance: FloatArray, phi_variance: FloatArray, own: BoolArray
-) -> tuple[FloatArray, FloatArray]:
-    if group.z is not None:
-        return point.z[group.z], z_variance[group.z]
-    return point.phi[own, group.phi].ravel(), phi_variance[own, group.phi].ravel()
-
-
-def _next(log_sd: float, group: Group, mean: FloatArray, variance: FloatArray) -> float:
-    """A damped Newton step: the slope of the score is -2 sum m^2 / s^2 where the data determine the effects, and twice
-    the score's own size where they hardly do."""
-    s2 = np.exp(2.0 * log_sd)
-    spread = float(mean @ mean) / s2
-    determined = max(mean.size - float(variance.sum()) / s2, 0.0)
-    score = spread - determined + (np.log(group.sd) - log_sd) / group.width**2
-    share = determined / mean.size
-    slope = 2.0 * max(share * max(spread, determined), abs(spread - determined)) + 1.0 / group.width**2
-    return _moved(log_sd, score / slope, group)
-
-
-def _moved(log_sd: float, step: float, group: Group) -> float:
-    there = log_sd + np.clip(step, -_FARTHEST, _FARTHEST)
-    return float(np.clip(there, np.log(LEAST), np.log(MOST * group.sd)))
+    def _members(self, group: Group, point: Point, variance: Point) -> tuple[FloatArray, FloatArray]:
+        if group.z is not None:
+            return point.z[group.z], variance.z[group.z]
+        own = np.arange(self.shape[0]) != self.shared
+        return point.phi[own, group.phi].ravel(), variance.phi[own, group.phi].ravel()

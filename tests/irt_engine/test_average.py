@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from irt_engine import DidNotConverge, EngineWarning, Priors, fit
 from irt_engine.arrow import Point
-from irt_engine.average import Cells, State, settle
+from irt_engine.average import CAREFUL, Cells, State, settle
 from irt_engine.design import design
 from irt_engine.fit import Form, Model
 from irt_engine.mode import climb
@@ -34,7 +35,7 @@ def test_the_end_does_not_depend_on_the_way(
     model: Model, form: Form, learn: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     brisk = fit(small_board(), model, form=form, priors=Priors(learn=learn))
-    monkeypatch.setattr("irt_engine.mixing.FIRST_SHARE", 0.3)
+    monkeypatch.setattr("irt_engine.average.QUICK", CAREFUL)
     monkeypatch.setattr("irt_engine.mixing.MEMORY", 4)
     calm = fit(small_board(), model, form=form, priors=Priors(learn=learn))
     assert brisk.iterations != calm.iterations
@@ -94,8 +95,8 @@ def test_scales_that_cannot_be_learned_stay_as_given_and_it_is_said(
 ) -> None:
     other = itertools.cycle([0.3, -0.3])
     monkeypatch.setattr(
-        "irt_engine.scales.Effects.learnt",
-        lambda self, log_sd, *rest: log_sd + next(other) if self.learned else log_sd,
+        "irt_engine.scales.Effects.moved",
+        lambda self, log_sd, step, farthest: log_sd + next(other) if self.learned and farthest else log_sd,
     )
     with pytest.warns(EngineWarning, match="given ones stand"):
         found = fit(small_board(), model, form=form)
@@ -117,7 +118,8 @@ def test_a_precision_that_cannot_be_factored_is_an_error_with_a_hint(monkeypatch
 
 
 def test_an_average_that_does_not_settle_is_an_error_and_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("irt_engine.average.MAX_ROUNDS", 2)
+    for way in ("QUICK", "CAREFUL"):
+        monkeypatch.setattr(f"irt_engine.average.{way}", replace(CAREFUL, rounds=2))
     with pytest.raises(DidNotConverge, match="did not settle in 2 rounds") as caught:
         fit(small_board(), priors=Priors(learn=False))
     assert caught.value.hint

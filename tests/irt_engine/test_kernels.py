@@ -11,6 +11,7 @@ from scipy.integrate import quad
 
 from irt_engine.arrow import Point, Problem
 from irt_engine.average import Cells, Told, sigma_points
+from irt_engine.curvature import _with_bends
 from irt_engine.prompts import FREE, FREE_VOTE, MIRRORED, MIRRORED_VOTE, PromptModel
 from irt_engine.scales import Effects, Group
 
@@ -19,33 +20,41 @@ VOTE = pytest.mark.parametrize("prompts", [FREE_VOTE, MIRRORED_VOTE], ids=lambda
 SD = 0.8
 
 
-def asked(prompts: PromptModel, counts: np.ndarray, at: np.ndarray, sd: float = SD) -> Told:
-    """Every row of counts is a cell with a slot and a theta of its own; at (n, 1 + P) are theta and phi.
-
-    Everything has so vague a prior that only the likelihood is left.
-    """
-    n, gaps = len(counts), prompts.gaps
-    problem = Problem(
+def problem_of(prompts: PromptModel, counts: np.ndarray, starts: np.ndarray) -> Problem:
+    """Every row of counts is a cell with a theta of its own."""
+    n = len(counts)
+    return Problem(
         prompts=prompts,
-        starts=np.arange(n + 1),
+        starts=starts,
         counts=counts,
         weight=np.ones(n),
         col=np.arange(n)[:, None],
         coef=np.ones((n, 1)),
-        shaft=n + gaps,
+        shaft=n + prompts.gaps,
     )
-    vague = 1e8
+
+
+def vague_cells(problem: Problem, sd: float) -> Cells:
+    """Everything has so vague a prior that only the likelihood is left."""
+    vague, prompts = 1e8, problem.prompts
     effects = Effects(
         groups=(
-            Group("theta", vague, False, z=slice(0, n + gaps)),
+            Group("theta", vague, False, z=slice(0, problem.shaft)),
             Group("prompt", vague, False, phi=slice(0, prompts.size)),
         ),
-        cell=Group("cell", sd, False) if counts.shape[1] == 3 else None,
-        shaft=n + gaps,
-        shape=(n, prompts.size),
+        cell=Group("cell", sd, False) if problem.counts.shape[1] == 3 else None,
+        shaft=problem.shaft,
+        shape=(problem.slots, prompts.size),
         shared=-1,
     )
-    return Cells(problem, effects).ask(Point(np.r_[at[:, 0], np.zeros(gaps)], at[:, 1:]), effects.start(), None)
+    return Cells(problem, effects)
+
+
+def asked(prompts: PromptModel, counts: np.ndarray, at: np.ndarray, sd: float = SD, *, observed: bool = False) -> Told:
+    """Every row of counts is a cell with a slot and a theta of its own; at (n, 1 + P) are theta and phi."""
+    cells = vague_cells(problem_of(prompts, counts, np.arange(len(counts) + 1)), sd)
+    point = Point(np.r_[at[:, 0], np.zeros(prompts.gaps)], at[:, 1:])
+    return cells.ask(point, cells.effects.start(), None, observed=observed)
 
 
 def categories() -> np.ndarray:
@@ -102,6 +111,46 @@ def test_the_information_of_a_net_rating_is_the_expected_square_of_its_score(pro
 @pytest.mark.parametrize("votes", [1, 2, 3, 5, 12])
 def test_the_gradient_of_votes_is_the_finite_difference(prompts: PromptModel, votes: int) -> None:
     assert_gradient(prompts, outcomes(votes)[0][:10])
+
+
+def assert_observed(prompts: PromptModel, counts: np.ndarray) -> None:
+    """Less the scores times the edges' bends, observed information is the fall of the gradient, to 1e-5."""
+    at = somewhere(prompts, len(counts))
+    told = asked(prompts, counts, at, observed=True)
+    seen = _with_bends(problem_of(prompts, counts, np.arange(len(counts) + 1)), told)
+    whole = np.concatenate([seen.cross[:, None, :], seen.i_phi], axis=1)
+    whole = np.concatenate([np.column_stack([seen.i_theta, seen.cross])[:, :, None], whole], axis=2)
+    for p in range(at.shape[1]):
+        step = np.zeros_like(at)
+        step[:, p] = 1e-5
+        up, down = (asked(prompts, counts, at + sign * step).gradient for sign in (1, -1))
+        rise = np.column_stack([(up.z - down.z)[: len(counts)], up.phi - down.phi]) / 2e-5
+        assert np.allclose(whole[:, :, p], -rise, atol=1e-5)
+
+
+@NET
+def test_the_observed_information_of_a_net_rating_is_the_fall_of_its_gradient(prompts: PromptModel) -> None:
+    assert_observed(prompts, categories())
+
+
+@VOTE
+@pytest.mark.parametrize("votes", [1, 2, 3, 5])
+def test_the_observed_information_of_votes_is_the_fall_of_their_gradient(prompts: PromptModel, votes: int) -> None:
+    assert_observed(prompts, outcomes(votes)[0])
+
+
+@VOTE
+def test_single_votes_beside_others_are_told_as_they_are_alone(prompts: PromptModel) -> None:
+    """Single votes go through a block side by side, the rest one by one."""
+    counts = np.array([[1, 0, 0], [2, 0, 1], [0, 1, 0], [0, 0, 1], [1, 1, 1], [0, 0, 1], [4, 3, 2]], float)
+    at = somewhere(prompts, 1)
+    cells = vague_cells(problem_of(prompts, counts, np.array([0, len(counts)])), SD)
+    point = Point(np.r_[np.full(len(counts), at[0, 0]), np.zeros(prompts.gaps)], at[:, 1:])
+    mixed = cells.ask(point, cells.effects.start(), None)
+    for cell in range(len(counts)):
+        alone = asked(prompts, counts[cell : cell + 1], at)
+        assert mixed.gradient.z[cell] == pytest.approx(alone.gradient.z[0], rel=1e-12)
+        assert mixed.information.i_theta[cell] == pytest.approx(alone.information.i_theta[0], rel=1e-12)
 
 
 @VOTE

@@ -90,4 +90,4 @@ def test_near_the_mode_little_is_left_to_gain(model: str, form: str, monkeypatch
         gradient = cells.ask(mode, cells.effects.start(), None).gradient
         assert steps < 1000
         assert np.abs(gradient.z).max() < 1e-3
-        assert height(cells, mode) - height(cells, point) < 1e-2
+        assert height(cells, mode) - height(cells, point) < 0.05

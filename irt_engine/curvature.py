@@ -1,0 +1,140 @@
+"""The curvature that a step divides by, once the average is near: the observed information at the mean.
+
+The expected information, which q rests on, differs from it by the luck of every prompt's votes: measured, steps with it
+end between half too short and half too long, and a round gains a factor of 3; with the observed one a factor of 5 to 6.
+Where few votes leave a slot's observed block without a clear curvature of its own, its expected one stands in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .arrays import BoolArray, FloatArray
+from .arrow import Arrow, Information, Point, Precision, Problem, factored
+
+if TYPE_CHECKING:
+    from .average import Cells, State, Told
+
+_CLEAR = 0.25  # of the expected curvature in every direction
+_STEP = 1e-4  # of a log SD
+_LEAST_SLOPE = 0.05  # of the cell effect's, in shares of what it is while the means stand still
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curvature:
+    """What a step of means and learned scales divides by.
+
+    along: by how much the means follow each log SD. slope (L, L): how fast the log SDs' scores fall while the means do
+    so. One after the other, they would take many small steps: a wider effect is made up for by abilities farther apart.
+    """
+
+    arrow: Arrow
+    scales: list[int]
+    along: list[Point]
+    slope: FloatArray
+
+    def scale_step(self, gradient: Point, score: FloatArray) -> FloatArray:
+        """Newton's step (L,) of the log SDs, from the gradient of the means and their own score (L,)."""
+        move = np.zeros_like(score)
+        total = [score[index] + _dot(along, gradient) for index, along in zip(self.scales, self.along, strict=True)]
+        move[self.scales] = np.linalg.solve(self.slope, total)
+        return move
+
+    def follow(self, step: Point, moved: FloatArray) -> Point:
+        """A step of the means together with what they owe to the log SDs' having moved."""
+        for index, along in zip(self.scales, self.along, strict=True):
+            step = step.moved(along, float(moved[index]))
+        return step
+
+
+def curved(cells: Cells, state: State, *, learn: bool) -> Curvature | None:
+    """The observed precision at a state's mean, factored; None where it is not positive."""
+    problem, prior = cells.problem, cells.effects.precision(state.log_sd)
+    told = cells.ask(state.point, state.log_sd, None, observed=True)
+    seen = _with_bends(problem, told)
+    unclear = ~_clear(problem, seen.i_phi, state.information.i_phi, prior)
+    of_cells = np.repeat(unclear, np.diff(problem.starts))
+    for own, expected, where in (
+        (seen.i_theta, state.information.i_theta, of_cells),
+        (seen.cross, state.information.cross, of_cells),
+        (seen.i_phi, state.information.i_phi, unclear),
+    ):
+        own[where] = expected[where]
+    try:
+        arrow = factored(problem, seen, prior)
+        covariance = arrow.covariance()
+    except np.linalg.LinAlgError:
+        return None
+    if not learn:
+        return Curvature(arrow, [], [], np.zeros((0, 0)))
+    return _with_scales(cells, state, told, arrow, covariance)
+
+
+def _with_scales(cells: Cells, state: State, told: Told, arrow: Arrow, covariance: FloatArray) -> Curvature:
+    effects, scales = cells.effects, cells.effects.learnable
+    variance = Point(np.diag(covariance), arrow.own_variances(covariance))
+    changes, own = [], []
+    for index in scales:
+        if effects.is_cell(index):
+            change, fall = _by_cell_effect(cells, state, told)
+        else:
+            change = effects.pull(index, state.log_sd, state.point)
+            fall = effects.own_slope(index, state.log_sd, state.point, variance)
+        changes.append(change)
+        own.append(fall)
+    along = [arrow.step(change) for change in changes]
+    slope = np.diag(own) - np.array([[_dot(change, other) for other in along] for change in changes])
+    least = effects.scores(state.log_sd, state.point, variance.z, variance.phi, told.cell_sums)[1][scales]
+    least *= [_LEAST_SLOPE if effects.is_cell(index) else 1.0 for index in scales]
+    return Curvature(arrow, scales, along, _at_least(0.5 * (slope + slope.T), least))
+
+
+def _by_cell_effect(cells: Cells, state: State, told: Told) -> tuple[Point, float]:
+    """How gradient and score change with the cell effect's log SD: differences, because they only steer."""
+    wider = state.log_sd.copy()
+    wider[-1] += _STEP
+    there = cells.ask(state.point, wider, None)
+    change = Point((there.gradient.z - told.gradient.z) / _STEP, (there.gradient.phi - told.gradient.phi) / _STEP)
+    assert cells.effects.cell is not None  # noqa: S101 - one of the learned scales is its own
+    return change, float((told.cell_sums[0] - there.cell_sums[0]) / _STEP + cells.effects.cell.width**-2.0)
+
+
+def _at_least(slope: FloatArray, least: FloatArray) -> FloatArray:
+    """The slopes (L, L) with no direction flatter than `least` (L,)."""
+    scale = np.sqrt(np.outer(least, least))
+    value, vector = np.linalg.eigh(slope / scale)
+    raised: FloatArray = (vector * np.maximum(value, 1.0)) @ vector.T * scale
+    return raised
+
+
+def _dot(a: Point, b: Point) -> float:
+    return float(a.z @ b.z + (a.phi * b.phi).sum())
+
+
+def _with_bends(problem: Problem, told: Told) -> Information:
+    """The edges' observed information, less the scores times the edges' own second derivatives:
+
+    d2x / dtheta dlog alpha = alpha, d2x / dlog alpha2 = x, d2x / dlog alpha dphi_p = U_p, d2x / dgap2 = U_gap.
+    """
+    told.information.cross[:, 0] -= told.d_theta
+    i_phi, first = told.information.i_phi, problem.prompts.first_gap
+    i_phi[:, 0, :] -= told.d_phi
+    i_phi[:, 1:, 0] -= told.d_phi[:, 1:]
+    gaps = np.arange(first, problem.prompts.size)
+    i_phi[:, gaps, gaps] -= told.d_phi[:, first:]
+    return told.information
+
+
+def _clear(problem: Problem, observed: FloatArray, expected: FloatArray, prior: Precision) -> BoolArray:
+    """(J,) whether a slot's observed block is at least a share of its expected one in every direction."""
+    P = np.arange(problem.prompts.size)
+    own, usual = observed.copy(), expected.copy()
+    own[:, P, P] += prior.phi
+    usual[:, P, P] += prior.phi
+    lower = np.linalg.inv(np.linalg.cholesky(usual))
+    share = np.matmul(np.matmul(lower, own), lower.transpose(0, 2, 1))
+    clear: BoolArray = np.linalg.eigvalsh(share)[:, 0] >= _CLEAR
+    return clear
