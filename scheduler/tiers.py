@@ -1,0 +1,75 @@
+"""Tiers: bands of quality, so that a prompt may tell strong chatbots apart and not weak ones (Sedoc & Ungar 2020).
+
+Tier 0 is the strongest. A chatbot's place in a ranking wavers while little is known, and a tier that wavers would
+move the votes of all its prompts to another parameter; so who has a tier keeps it until the posterior says clearly
+that it stands on the other side of the border.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+
+import numpy as np
+from scipy.special import ndtri
+
+from irt_engine.arrays import FloatArray, IntArray
+from irt_engine.posterior import Posterior
+
+from .errors import InvalidRequest
+
+TIERS = 2  # as in the paper
+
+
+def place(
+    posterior: Posterior, *, count: int = TIERS, earlier: Mapping[str, int] | None = None, level: float = 0.9
+) -> dict[str, int]:
+    """The tier of every chatbot of a board, by name, 0 the strongest.
+
+    The borders cut the abilities into `count` bands of as equal size as can be (the stronger ones get the odd ones), so
+    that each tier's prompts have votes to learn from. A chatbot with an `earlier` tier leaves it when its ability is
+    beyond that tier's border with a probability of more than `level`; then it goes where it now stands. The same
+    posterior gives the same tiers again. Raises InvalidRequest unless count >= 1 and 0.5 <= level < 1, and for earlier
+    tiers outside 0..count - 1.
+    """
+    given = dict(earlier or {})
+    _check(count, level, given)
+    ability, se = posterior.ability, posterior.se
+    borders = _borders(ability, count)
+    now = (ability[:, None] < borders).sum(axis=1)
+    tiers = {}
+    for m, name in enumerate(posterior.chatbots):
+        before = min(given.get(name, int(now[m])), len(borders))
+        tiers[name] = int(now[m]) if _left(ability[m], se[m], before, int(now[m]), borders, level) else before
+    return tiers
+
+
+def tier_of_pairs(tiers: IntArray, low: IntArray, high: IntArray) -> IntArray:
+    """(n, 2) the tiers of both chatbots of each pair, the stronger one first, whichever way round the pair is given."""
+    both: IntArray = np.sort(np.stack([tiers[low], tiers[high]], axis=-1), axis=-1)
+    return both
+
+
+def _check(count: int, level: float, earlier: Mapping[str, int]) -> None:
+    if count < 1 or not 0.5 <= level < 1.0 or not all(0 <= tier < count for tier in earlier.values()):
+        raise InvalidRequest(
+            f"{count} tiers at level {level}, earlier ones {sorted(set(earlier.values()))}",
+            code="bad_tiers",
+            hint="at least 1 tier, a level from 0.5 to 1, earlier tiers from 0 to count - 1",
+        )
+
+
+def _borders(ability: FloatArray, count: int) -> FloatArray:
+    """(count - 1,) falling: half-way between the weakest of a band and the strongest of the next."""
+    ordered = np.sort(ability)[::-1]
+    bands = [band for band in np.array_split(ordered, count) if len(band)]
+    borders: FloatArray = np.array([(upper[-1] + lower[0]) / 2.0 for upper, lower in itertools.pairwise(bands)])
+    return borders
+
+
+def _left(ability: float, se: float, before: int, now: int, borders: FloatArray, level: float) -> bool:
+    """Whether a chatbot is clearly beyond the border of its earlier tier on the way to where it stands now."""
+    if now == before:
+        return False
+    border = borders[before - 1] if now < before else borders[before]
+    return bool(abs(ability - border) > ndtri(level) * se)

@@ -1,0 +1,86 @@
+"""Tiers: bands of equal size that a chatbot leaves only when the posterior clearly says so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from irt_engine import Posterior
+from scheduler import InvalidRequest
+from scheduler.tiers import place, tier_of_pairs
+from tests.scheduler.cast import POSTERIOR
+
+
+def board(ability: list[float], se: float = 0.1) -> Posterior:
+    """A board of so many chatbots, 'c0' the first, all as uncertain as each other."""
+    count = len(ability)
+    names = tuple(f"c{m}" for m in range(count))
+    return replace(
+        POSTERIOR, chatbots=names, ability=np.array(ability), covariance=se**2 * np.eye(count),
+        group=np.ones(count, int), chatbot_judgments=np.ones(count, int),
+    )  # fmt: skip
+
+
+ABILITIES = st.lists(st.floats(-3.0, 3.0).map(lambda x: round(x, 3)), min_size=1, max_size=12, unique=True)
+
+
+@settings(max_examples=200, deadline=None)
+@given(ABILITIES, st.integers(1, 5))
+def test_bands_are_of_equal_size_and_in_order(ability: list[float], count: int) -> None:
+    tiers = np.array(list(place(board(ability), count=count).values()))
+    sizes = np.bincount(tiers, minlength=min(count, len(ability)))
+    assert sizes.max() - sizes.min() <= 1
+    assert (np.diff(tiers[np.argsort(-np.array(ability))]) >= 0).all()
+
+
+@settings(max_examples=200, deadline=None)
+@given(ABILITIES, st.integers(1, 4), st.lists(st.integers(0, 3), min_size=12, max_size=12), st.floats(0.001, 3.0))
+def test_the_same_posterior_gives_the_same_tiers_again(
+    ability: list[float], count: int, before: list[int], se: float
+) -> None:
+    posterior = board(ability, se)
+    earlier = {name: tier % count for name, tier in zip(posterior.chatbots, before, strict=False)}
+    once = place(posterior, count=count, earlier=earlier)
+    assert place(posterior, count=count, earlier=once) == once
+    assert place(posterior, count=count) == place(posterior, count=count, earlier=place(posterior, count=count))
+
+
+def test_a_chatbot_stays_until_it_is_clearly_on_the_other_side() -> None:
+    earlier = {"c0": 0, "c1": 0, "c2": 1, "c3": 1}
+    slightly = [1.0, -0.05, 0.05, -1.0]  # c1 and c2 have changed places, by less than their SEs
+    assert place(board(slightly), earlier=earlier) == earlier
+    clearly = [1.0, -0.5, 0.5, -1.0]
+    assert place(board(clearly), earlier=earlier) == {"c0": 0, "c1": 1, "c2": 0, "c3": 1}
+
+
+def test_clearly_is_as_probable_as_the_level_says() -> None:
+    """The border is 0 and the SE 0.1, so a chatbot at -0.1 is beyond it with P = Phi(1) = .841."""
+    posterior = board([1.0, 0.1, -0.1, -1.0])
+    assert place(posterior, earlier={"c2": 0}, level=0.85)["c2"] == 0
+    assert place(posterior, earlier={"c2": 0}, level=0.83)["c2"] == 1
+
+
+def test_who_has_no_tier_yet_goes_where_it_stands() -> None:
+    assert place(board([1.0, 0.9, -1.0, -0.01]), earlier={"c0": 0})["c3"] == 1
+
+
+def test_more_tiers_than_chatbots_are_one_each() -> None:
+    assert place(board([0.0, 1.0]), count=5) == {"c0": 1, "c1": 0}
+
+
+def test_the_tiers_of_a_pair_do_not_depend_on_its_order() -> None:
+    tiers = np.array([1, 0, 1])
+    low, high = np.array([0, 0, 1]), np.array([1, 2, 2])
+    assert tier_of_pairs(tiers, low, high).tolist() == [[0, 1], [1, 1], [0, 1]]
+    assert (tier_of_pairs(tiers, high, low) == tier_of_pairs(tiers, low, high)).all()
+
+
+@pytest.mark.parametrize("change", [{"count": 0}, {"level": 0.4}, {"level": 1.0}, {"earlier": {"c0": 2}}])
+def test_tiers_that_cannot_be_are_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(InvalidRequest):
+        place(board([0.0, 1.0]), **change)
