@@ -1,6 +1,7 @@
 """Pure choice: which judgments to collect next, and when to stop."""
 
 from .errors import InvalidRequest, InvalidState, SchedulerError
+from .overlap import Overlap
 from .pairs import DEFAULT_DESIGN, Design
 from .planner import decide, plan
 from .policies import POLICIES
@@ -21,6 +22,7 @@ __all__ = [
     "InvalidState",
     "NewEntrant",
     "NothingLeft",
+    "Overlap",
     "Plan",
     "Precision",
     "Ranking",

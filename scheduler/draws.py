@@ -36,6 +36,10 @@ class Chooser(Protocol):
         """An open item of a pool that has one; it is taken from the pool afterwards."""
         ...
 
+    def expect(self, pair: int, prompt: int) -> float:
+        """Count on an answer of an item that was not drawn here; returns its value (0 if not valued)."""
+        ...
+
 
 class PairPolicy(Protocol):
     """Probabilities of the next pair. Pairs without an open item get 0; the others need not get more."""
@@ -69,10 +73,12 @@ class PairThenPrompt:
         of_prompt = self.prompts.probabilities(pool, pair, prompts)
         chosen = pick(of_prompt, rng)
         prompt = int(prompts[chosen])
-        value = 0.0
-        if self.belief is not None:
-            value = self.belief.expect(pair, float(self.belief.information(pair)[prompt]))
-        return Draw(pair, prompt, float(of_pair[pair] * of_prompt[chosen]), value)
+        return Draw(pair, prompt, float(of_pair[pair] * of_prompt[chosen]), self.expect(pair, prompt))
+
+    def expect(self, pair: int, prompt: int) -> float:
+        if self.belief is None:
+            return 0.0
+        return self.belief.expect(pair, float(self.belief.information(pair)[prompt]))
 
 
 def pick(probabilities: FloatArray, rng: np.random.Generator) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .draws import Chooser
+from .draws import Chooser, Draw
 from .errors import InvalidRequest
 from .pairs import DEFAULT_DESIGN, Design
 from .policies import POLICIES
@@ -33,7 +33,7 @@ def plan(state: CampaignState, *, policy: str, count: int, seed: int, design: De
         return Plan((), policy, seed, empty)
     pool = Pool(state)
     if pool.total == 0:
-        return Plan((), policy, seed, "every item is judged, pending or closed")
+        return Plan((), policy, seed, _why_closed(state))
     chooser = POLICIES[policy](state, pool, design)
     asks = _draw(chooser, pool, count, np.random.default_rng(seed))
     short = "" if len(asks) == count else f"; only {len(asks)} judgments could still be asked"
@@ -48,10 +48,17 @@ def _why_empty(state: CampaignState, count: int) -> str:
     return "" if state.prompts else "there are no prompts"
 
 
+def _why_closed(state: CampaignState) -> str:
+    if len(state.retired) == len(state.prompts):
+        return "all prompts are retired"
+    return f"every item is judged, pending or closed{', or its prompt is retired' if len(state.retired) else ''}"
+
+
 def _draw(chooser: Chooser, pool: Pool, count: int, rng: np.random.Generator) -> tuple[Ask, ...]:
     asks: list[Ask] = []
     while len(asks) < count and pool.total > 0:
-        draw = chooser.draw(pool, rng)
+        begun = pool.begun()
+        draw = Draw(*begun, 1.0, chooser.expect(*begun)) if begun else chooser.draw(pool, rng)
         pool.take(draw.pair, draw.prompt)
         a, b = int(pool.low[draw.pair]), int(pool.high[draw.pair])
         asks.append(Ask(a, b, draw.prompt, draw.value, draw.probability))

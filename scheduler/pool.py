@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 import numpy as np
 
 from irt_engine.arrays import BoolArray, IntArray
 from irt_engine.graph import groups_of
 
+from .overlap import Lots
 from .state import CampaignState
 
 
@@ -17,17 +20,18 @@ class Pool:
         self.chatbots, self.prompts = len(state.chatbots), len(state.prompts)
         self.votes_per_item, self.votes_per_pair = state.votes_per_item, state.votes_per_pair
         self.low, self.high = (x.astype(np.int64) for x in np.triu_indices(self.chatbots, 1))
+        self.retired = np.zeros(self.prompts, bool)
+        self.retired[state.retired] = True
         used = np.concatenate([state.judged, state.pending])
         self.pair_votes = np.bincount(self.pairs_of(used), minlength=len(self.low))
         self.prompt_votes = np.bincount(used[:, 2], minlength=self.prompts)
+        self._lots = Lots(state.overlap, state.chatbots, state.prompts)
+        self._overlap, self._most = state.overlap.votes, state.most_votes
         self._codes, self._counts, self._shut = self._used_items(used, state.closed)
-        self._open = np.full(len(self.low), self.prompts, np.int64)
-        full = self._codes[self._shut | (self._counts >= self.votes_per_item)] // max(self.prompts, 1)
-        self._open -= np.bincount(full, minlength=len(self.low))
+        self._open = self._count_open()
         self._connected, self._group = False, np.ones(self.chatbots, np.int64)
-        self._rows: dict[int, tuple[IntArray, BoolArray]] = {}
-        if self.votes_per_pair is not None:
-            self._open[self.pair_votes >= self.votes_per_pair] = 0
+        self._rows: dict[int, tuple[IntArray, BoolArray, IntArray]] = {}
+        self._begun = self._begun_items()
 
     @property
     def open_per_pair(self) -> IntArray:
@@ -51,33 +55,55 @@ class Pool:
 
     def open_prompts(self, pair: int) -> IntArray:
         """The prompts that a pair may still be asked on, increasing."""
-        votes, shut = self._row(pair)
+        votes, shut, wanted = self._row(pair)
         if self._open[pair] == 0:
             return np.empty(0, np.int64)
-        return np.flatnonzero(~shut & (votes < self.votes_per_item))
+        return np.flatnonzero(~shut & (votes < wanted))
 
     def open_pairs(self, prompt: int) -> IntArray:
         """The pairs that may still be asked on a prompt, increasing. O(N) look-ups."""
+        free = (self._open > 0) & ~self.retired[prompt]
         at = np.arange(len(self.low)) * self.prompts + prompt
         place = np.minimum(np.searchsorted(self._codes, at), max(len(self._codes) - 1, 0))
-        free = self._open > 0
         if len(self._codes):
             there = self._codes[place] == at
-            free &= ~(there & (self._shut[place] | (self._counts[place] >= self.votes_per_item)))
-        for pair, (votes, shut) in self._rows.items():
-            free[pair] = self._open[pair] > 0 and not shut[prompt] and votes[prompt] < self.votes_per_item
+            free &= ~(there & (self._shut[place] | (self._counts[place] >= self._wanted(at))))
+        for pair, (votes, shut, wanted) in self._rows.items():
+            free[pair] = self._open[pair] > 0 and not shut[prompt] and votes[prompt] < wanted[prompt]
         return np.flatnonzero(free)
+
+    def begun(self) -> tuple[int, int] | None:
+        """Pair and prompt of an item of the overlap that has some of its votes and lacks the next; the oldest."""
+        while self._begun:
+            pair, prompt = self._begun[0]
+            votes, shut, _ = self._row(pair)
+            if self._open[pair] > 0 and not shut[prompt] and votes[prompt] < self._overlap:
+                return pair, prompt
+            self._begun.popleft()
+        return None
+
+    def below_cap(self, cap: float) -> BoolArray:
+        """(N,) open pairs that with one more vote have no more than a share `cap` of all, or than four even shares.
+
+        All open pairs where that would leave none.
+        """
+        open_ = self._open > 0
+        share = max(cap, 4.0 / max(len(self.low), 1))
+        below: BoolArray = open_ & (self.pair_votes + 1 <= max(1.0, share * (self.pair_votes.sum() + 1)))
+        return below if below.any() else open_
 
     def take(self, pair: int, prompt: int) -> None:
         """One more vote is on its way to this item."""
-        votes, shut = self._row(pair)
+        votes, shut, wanted = self._row(pair)
         votes[prompt] += 1
         self.pair_votes[pair] += 1
         self.prompt_votes[prompt] += 1
         if self.votes_per_pair is not None and self.pair_votes[pair] >= self.votes_per_pair:
             self._open[pair] = 0
-        elif votes[prompt] == self.votes_per_item and not shut[prompt]:
+        elif votes[prompt] == wanted[prompt] and not shut[prompt]:
             self._open[pair] -= 1
+        if votes[prompt] == 1 and self._chosen(pair, np.array([prompt]))[0]:
+            self._begun.append((pair, prompt))
 
     def degrees(self) -> IntArray:
         """(M,) votes that touch each chatbot."""
@@ -97,20 +123,48 @@ class Pool:
         return self._group
 
     def _used_items(self, used: IntArray, closed: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
-        """Code (pair times J plus prompt) of every item with votes or closed, its votes, and whether it is closed."""
+        """Code (pair times J plus prompt) of every item with votes or closed, its votes, and whether it is shut."""
         of_used, of_closed = (self.pairs_of(x) * self.prompts + x[:, 2] for x in (used, closed))
         codes, index = np.unique(np.concatenate([of_used, of_closed]), return_inverse=True)
         counts = np.bincount(index[: len(of_used)], minlength=len(codes))
-        shut = np.zeros(len(codes), bool)
+        shut = self.retired[codes % max(self.prompts, 1)]
         shut[index[len(of_used) :]] = True
         return codes, counts, shut
 
-    def _row(self, pair: int) -> tuple[IntArray, BoolArray]:
-        """Votes (J,) and closed (J,) of a pair, made when it is first looked at."""
+    def _count_open(self) -> IntArray:
+        """(N,) prompts that are not retired, minus the pair's items among them that are closed or full."""
+        J = max(self.prompts, 1)
+        out = (self._shut | (self._counts >= self._wanted(self._codes))) & ~self.retired[self._codes % J]
+        count = np.full(len(self.low), self.prompts - self.retired.sum(), np.int64)
+        count -= np.bincount(self._codes[out] // J, minlength=len(self.low))
+        if self.votes_per_pair is not None:
+            count[self.pair_votes >= self.votes_per_pair] = 0
+        return count
+
+    def _begun_items(self) -> deque[tuple[int, int]]:
+        """Items of the overlap that have some of their votes: they are finished before others are begun."""
+        under_way = (self._counts > 0) & (self._counts < self._overlap) & ~self._shut
+        codes = self._codes[under_way]
+        pairs, prompts = codes // max(self.prompts, 1), codes % max(self.prompts, 1)
+        mine = self._chosen(pairs, prompts)
+        return deque(zip(pairs[mine].tolist(), prompts[mine].tolist(), strict=True))
+
+    def _chosen(self, pair: IntArray | int, prompt: IntArray) -> BoolArray:
+        """(n,) whether the overlap wants more votes of these items."""
+        return self._lots.chosen(self.low[pair], self.high[pair], prompt)
+
+    def _wanted(self, codes: IntArray) -> IntArray:
+        """(n,) votes wanted of each item."""
+        J = max(self.prompts, 1)
+        return np.where(self._chosen(codes // J, codes % J), self._most, self.votes_per_item)
+
+    def _row(self, pair: int) -> tuple[IntArray, BoolArray, IntArray]:
+        """Votes (J,), shut (J,) and votes wanted (J,) of a pair's items, made when it is first looked at."""
         if pair not in self._rows:
-            part = slice(*np.searchsorted(self._codes, [pair * self.prompts, (pair + 1) * self.prompts]))
-            votes, shut = np.zeros(self.prompts, np.int64), np.zeros(self.prompts, bool)
-            at = self._codes[part] - pair * self.prompts
+            start = pair * self.prompts
+            part = slice(*np.searchsorted(self._codes, [start, start + self.prompts]))
+            votes, shut = np.zeros(self.prompts, np.int64), self.retired.copy()
+            at = self._codes[part] - start
             votes[at], shut[at] = self._counts[part], self._shut[part]
-            self._rows[pair] = votes, shut
+            self._rows[pair] = votes, shut, self._wanted(start + np.arange(self.prompts))
         return self._rows[pair]

@@ -14,6 +14,7 @@ from irt_engine.arrays import IntArray, frozen
 from irt_engine.posterior import Posterior
 
 from .errors import InvalidState
+from .overlap import Overlap
 
 
 def no_items() -> IntArray:
@@ -21,13 +22,21 @@ def no_items() -> IntArray:
     return np.empty((0, 3), np.int64)
 
 
+def no_prompts() -> IntArray:
+    """An empty (0,) array of prompts."""
+    return np.empty(0, np.int64)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class CampaignState:
     """Everything that a plan or a decision may depend on.
 
     judged (n, 3) one row per vote; pending (k, 3) asked and not yet answered; closed (m, 3) items that may never be
-    asked (equal or missing replies). An item is full when votes_per_item votes are judged or pending, a pair when
-    votes_per_pair are (None: no pair is ever full).
+    asked (equal or missing replies). An item is full when votes_per_item votes are judged or pending (`overlap` names
+    the items that get more), a pair when votes_per_pair are (None: no pair is ever full). With votes_per_item above 1
+    the policy decides by expected information which items get a second vote.
+    retired (r,) prompts, by index, that are asked about no more. categories: one per prompt, or none at all.
+    redundant: groups of prompts that say the same thing, by name, as `irt_engine.redundant_prompts` finds them.
     `posterior` is of model board, or None before the first fit. Raises InvalidState.
     """
 
@@ -40,26 +49,65 @@ class CampaignState:
     votes_per_item: int = 1
     judgments: int = 0
     votes_per_pair: int | None = None
+    overlap: Overlap = field(default_factory=Overlap)
+    retired: IntArray = field(default_factory=no_prompts)
+    categories: tuple[str, ...] = ()
+    redundant: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("judged", "pending", "closed"):
             object.__setattr__(self, name, self._items(name))
+        object.__setattr__(self, "retired", self._retired())
+        self._check_votes()
+        self._check_prompts()
+        if self.posterior is not None and self.posterior.model != "board":
+            raise InvalidState(
+                f"a plan needs a board, not model {self.posterior.model!r}", code="bad_model", hint="fit model 'board'"
+            )
+
+    @property
+    def most_votes(self) -> int:
+        """Votes that an item can get at the most."""
+        return max(self.votes_per_item, self.overlap.votes) if self.overlap.share > 0.0 else self.votes_per_item
+
+    def _check_votes(self) -> None:
         if self.votes_per_item < 1 or self.judgments < 0:
             raise InvalidState(
                 f"votes_per_item {self.votes_per_item}, judgments {self.judgments}",
                 code="bad_count",
                 hint="votes_per_item is at least 1, judgments at least 0",
             )
-        if self.votes_per_pair is not None and self.votes_per_pair < self.votes_per_item:
+        if self.votes_per_pair is not None and self.votes_per_pair < self.most_votes:
             raise InvalidState(
-                f"votes_per_pair {self.votes_per_pair} is below votes_per_item {self.votes_per_item}",
+                f"votes_per_pair {self.votes_per_pair} is below the {self.most_votes} votes of an item",
                 code="contradictory_caps",
                 hint="a pair has at least the votes of one of its items",
             )
-        if self.posterior is not None and self.posterior.model != "board":
+
+    def _check_prompts(self) -> None:
+        if self.categories and len(self.categories) != len(self.prompts):
             raise InvalidState(
-                f"a plan needs a board, not model {self.posterior.model!r}", code="bad_model", hint="fit model 'board'"
+                f"{len(self.categories)} categories for {len(self.prompts)} prompts",
+                code="bad_categories",
+                hint="give one category per prompt, or none at all",
             )
+        named = [name for group in self.redundant for name in group]
+        if len(set(named)) < len(named) or not set(named) <= set(self.prompts):
+            raise InvalidState(
+                "a redundant group names a prompt twice, or one that the state does not have",
+                code="bad_groups",
+                hint="name each prompt of the state in at most one group",
+            )
+
+    def _retired(self) -> IntArray:
+        found = np.unique(np.asarray(self.retired, dtype=np.int64).ravel())
+        if len(found) and not 0 <= found[0] <= found[-1] < len(self.prompts):
+            raise InvalidState(
+                f"retired {found.tolist()} of {len(self.prompts)} prompts",
+                code="bad_prompt",
+                hint="name prompts by their index in the state",
+            )
+        return frozen(found, np.int64)
 
     def _items(self, name: str) -> IntArray:
         raw = np.asarray(getattr(self, name), dtype=np.int64).reshape(-1, 3)

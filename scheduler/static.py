@@ -35,6 +35,9 @@ class StaticDesign:
         chosen = pick(of_pair, rng)
         return Draw(int(pairs[chosen]), self._prompt, float(of_prompt * of_pair[chosen]))
 
+    def expect(self, pair: int, prompt: int) -> float:
+        return 0.0
+
     def _next_prompt(self, pool: Pool, rng: np.random.Generator) -> tuple[float, IntArray]:
         """The prompt under way, or else the next best one: its probability and its open pairs."""
         score = np.where(pool.prompt_votes > 0, np.inf, self.discrimination)

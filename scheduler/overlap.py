@@ -1,0 +1,77 @@
+"""Overlap: the items that get several votes, so that annotators can be compared with each other.
+
+Which ones is drawn by a hash of names and a seed, not by a generator: the same items in every plan, on every machine,
+whoever has joined or left meanwhile. A second vote in a cell teaches less about abilities than a first one in another,
+so overlap is a share that a campaign buys for the sake of screening, and no more of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from irt_engine.arrays import BoolArray, IntArray
+
+from .errors import InvalidRequest
+
+_Hashes = NDArray[np.uint64]
+_TWO64 = 2.0**64
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """A share of all items gets `votes` votes each, the same ones for the same seed.
+
+    Raises InvalidRequest unless 0 <= share <= 1, votes >= 2 and seed >= 0.
+    """
+
+    share: float = 0.0
+    votes: int = 2
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.share) and 0.0 <= self.share <= 1.0) or self.votes < 2 or self.seed < 0:
+            raise InvalidRequest(
+                f"overlap of a share {self.share}, {self.votes} votes, seed {self.seed}",
+                code="bad_overlap",
+                hint="share is from 0 to 1, votes at least 2, the seed 0 or more",
+            )
+
+
+class Lots:
+    """Which items of these chatbots and prompts an overlap has chosen."""
+
+    def __init__(self, overlap: Overlap, chatbots: Sequence[str], prompts: Sequence[str]) -> None:
+        self.share = overlap.share
+        if self.share > 0.0:
+            self.chatbots = _hashes(chatbots, overlap.seed, b"chatbot")
+            self.prompts = _hashes(prompts, overlap.seed, b"prompt")
+
+    def chosen(self, a: IntArray, b: IntArray, prompt: IntArray) -> BoolArray:
+        """(n,) of items given by indices that broadcast to (n,), in either order of a and b."""
+        if self.share == 0.0:
+            return np.zeros(np.broadcast_shapes(np.shape(a), np.shape(b), np.shape(prompt)), bool)
+        pair = np.atleast_1d(self.chatbots[a] ^ self.chatbots[b])  # of an array, numbers wrap around silently
+        mixed = _mixed(_mixed(pair) ^ np.atleast_1d(self.prompts[prompt]))
+        found: BoolArray = mixed < self.share * _TWO64
+        return found
+
+
+def _hashes(names: Sequence[str], seed: int, kind: bytes) -> _Hashes:
+    """(n,) unsigned 64-bit hashes of names; a prompt and a chatbot of the same name have different ones."""
+    salt = hashlib.blake2b(str(seed).encode(), digest_size=16).digest()
+    digests = (hashlib.blake2b(name.encode(), digest_size=8, salt=salt, person=kind).digest() for name in names)
+    return np.frombuffer(b"".join(digests), np.dtype("<u8"))
+
+
+def _mixed(x: _Hashes) -> _Hashes:
+    """The finaliser of SplitMix64 (Steele, Lea & Flood 2014): every bit of x changes every bit of the result."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    x ^= x >> np.uint64(31)
+    return x
