@@ -1,5 +1,6 @@
 """Pure choice: which judgments to collect next, and when to stop."""
 
+from .entrants import Welcome
 from .errors import InvalidRequest, InvalidState, SchedulerError
 from .overlap import Overlap
 from .pairs import DEFAULT_DESIGN, Design
@@ -31,6 +32,7 @@ __all__ = [
     "Target",
     "TargetSE",
     "TopK",
+    "Welcome",
     "decide",
     "plan",
 ]

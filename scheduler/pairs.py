@@ -11,6 +11,7 @@ from irt_engine.arrays import BoolArray, FloatArray
 
 from .belief import Belief
 from .draws import even, shortlisted
+from .entrants import Welcome
 from .errors import InvalidRequest
 from .pool import Pool
 from .targets import Both, Precision, Ranking, Target
@@ -20,10 +21,11 @@ from .targets import Both, Precision, Ranking, Target
 class Design:
     """What an adaptive campaign wants, and what keeps its choice honest.
 
-    target  what is worth learning; by default who is above whom, and for a fifth how large all abilities are
-    floor   share of asks that go to open pairs at random: what a greedy choice alone would never look at again
-    cap     largest share of all judgments that one pair may take (or four times an even share, if that is more)
-    best    how many of the most valuable pairs share a draw
+    target      what is worth learning; by default who is above whom, and for a fifth how large all abilities are
+    floor       share of asks that go to open pairs at random: what a greedy choice alone would never look at again
+    cap         largest share of all judgments that one pair may take (or four times an even share, if that is more)
+    best        how many of the most valuable pairs share a draw
+    welcome     how a chatbot that joins a standing board is placed; None: as any other
     Raises InvalidRequest unless 0 <= floor <= 1, 0 < cap <= 1 and best >= 1.
     """
 
@@ -31,6 +33,7 @@ class Design:
     floor: float = 0.3
     cap: float = 0.1
     best: int = 5
+    welcome: Welcome | None = field(default_factory=Welcome)
 
     def __post_init__(self) -> None:
         shares = math.isfinite(self.floor + self.cap) and 0.0 <= self.floor <= 1.0 and 0.0 < self.cap <= 1.0
@@ -93,15 +96,9 @@ class AdaptivePairs:
 
     def probabilities(self, pool: Pool, rng: np.random.Generator) -> FloatArray:
         joining = joining_pairs(pool)
-        allowed = joining if joining.any() else self._below_cap(pool)
+        allowed = joining if joining.any() else pool.below_cap(self.design.cap)
         value = np.where(allowed, self.belief.falls(), -np.inf)
         return shortlisted(value, self.design.floor, self.design.best)
-
-    def _below_cap(self, pool: Pool) -> BoolArray:
-        open_ = pool.open_per_pair > 0
-        share = max(self.design.cap, 4.0 / len(pool.low))
-        below: BoolArray = open_ & (pool.pair_votes + 1 <= max(1.0, share * (pool.pair_votes.sum() + 1)))
-        return below if below.any() else open_
 
 
 def joining_pairs(pool: Pool) -> BoolArray:

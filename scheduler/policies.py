@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
+import numpy as np
+
 from .belief import Belief
-from .draws import FLOOR, SHORTLIST, Chooser, PairPolicy, PairThenPrompt
+from .draws import FLOOR, SHORTLIST, Chooser, PairPolicy, PairThenPrompt, PromptPolicy
+from .entrants import EntrantPairs, EntrantPrompts, newcomers
 from .pairs import AdaptivePairs, BalancedPairs, Design, LeastCertainPairs, UniformPairs
 from .pool import Pool
 from .prompts import LeastUsedPrompts, MostInformativePrompts, UniformPrompts
@@ -30,13 +33,19 @@ def _balanced(state: CampaignState, pool: Pool, design: Design) -> Chooser:
 
 
 def _adaptive(state: CampaignState, pool: Pool, design: Design) -> Chooser:
-    """The pair that lowers the target's variance most, then the prompt that tells most about it."""
+    """The pair that lowers the target's variance most, then the prompt that tells most about it; newcomers first."""
     if state.posterior is None:
         return PairThenPrompt(BalancedPairs(), LeastUsedPrompts(), None, _FIRST)
     belief = Belief(state, state.posterior, pool, design.target)
-    prompts = MostInformativePrompts(belief, design.floor, design.best)
+    pairs: PairPolicy = AdaptivePairs(belief, design)
+    prompts: PromptPolicy = MostInformativePrompts(belief, design.floor, design.best)
     reason = f"what teaches most after {state.posterior.judgments} judgments"
-    return PairThenPrompt(AdaptivePairs(belief, design), prompts, belief, reason)
+    new = newcomers(state, pool, design.welcome, design.target) if design.welcome else np.empty(0, np.int64)
+    if design.welcome and len(new):
+        meetings = EntrantPairs(pairs, belief, new, design.welcome, floor=design.floor, cap=design.cap)
+        pairs, prompts = meetings, EntrantPrompts(prompts, meetings)
+        reason += f"; {', '.join(state.chatbots[m] for m in new[:3])}{' and others' * (len(new) > 3)} placed first"
+    return PairThenPrompt(pairs, prompts, belief, reason)
 
 
 def _least_certain(state: CampaignState, pool: Pool, design: Design) -> Chooser:
