@@ -2,6 +2,7 @@
 
 from .entrants import Welcome
 from .errors import InvalidRequest, InvalidState, SchedulerError
+from .exposure import Balance
 from .overlap import Overlap
 from .pairs import DEFAULT_DESIGN, Design
 from .planner import decide, plan
@@ -14,6 +15,7 @@ __all__ = [
     "DEFAULT_DESIGN",
     "POLICIES",
     "Ask",
+    "Balance",
     "Both",
     "Budget",
     "CampaignState",

@@ -13,6 +13,7 @@ from .belief import Belief
 from .draws import even, shortlisted
 from .entrants import Welcome
 from .errors import InvalidRequest
+from .exposure import Balance
 from .pool import Pool
 from .targets import Both, Precision, Ranking, Target
 
@@ -25,14 +26,18 @@ class Design:
     floor       share of asks that go to open pairs at random: what a greedy choice alone would never look at again
     cap         largest share of all judgments that one pair may take (or four times an even share, if that is more)
     best        how many of the most valuable pairs share a draw
+    exposure    how many times an even share of all judgments one prompt may take
+    balance     shares of the prompts' categories; None: whatever the values say
     welcome     how a chatbot that joins a standing board is placed; None: as any other
-    Raises InvalidRequest unless 0 <= floor <= 1, 0 < cap <= 1 and best >= 1.
+    Raises InvalidRequest unless 0 <= floor <= 1, 0 < cap <= 1, best >= 1 and exposure >= 1.
     """
 
     target: Target = field(default_factory=lambda: Both(Ranking(), Precision(), 0.8))
     floor: float = 0.3
     cap: float = 0.1
     best: int = 5
+    exposure: float = 4.0
+    balance: Balance | None = None
     welcome: Welcome | None = field(default_factory=Welcome)
 
     def __post_init__(self) -> None:
@@ -42,6 +47,12 @@ class Design:
                 f"floor {self.floor}, cap {self.cap}, best {self.best}",
                 code="bad_design",
                 hint="floor is a share from 0 to 1, cap a share above 0, best at least 1",
+            )
+        if not self.exposure >= 1.0:
+            raise InvalidRequest(
+                f"an exposure of {self.exposure} even shares leaves prompts for too few judgments",
+                code="contradictory_caps",
+                hint="at least 1, where all prompts are asked about equally often",
             )
 
 

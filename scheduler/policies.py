@@ -10,6 +10,7 @@ import numpy as np
 from .belief import Belief
 from .draws import FLOOR, SHORTLIST, Chooser, PairPolicy, PairThenPrompt, PromptPolicy
 from .entrants import EntrantPairs, EntrantPrompts, newcomers
+from .exposure import SteeredPrompts
 from .pairs import AdaptivePairs, BalancedPairs, Design, LeastCertainPairs, UniformPairs
 from .pool import Pool
 from .prompts import LeastUsedPrompts, MostInformativePrompts, UniformPrompts
@@ -34,8 +35,12 @@ def _balanced(state: CampaignState, pool: Pool, design: Design) -> Chooser:
 
 def _adaptive(state: CampaignState, pool: Pool, design: Design) -> Chooser:
     """The pair that lowers the target's variance most, then the prompt that tells most about it; newcomers first."""
+
+    def steered(prompts: PromptPolicy) -> PromptPolicy:
+        return SteeredPrompts(prompts, state, design.exposure, design.balance)
+
     if state.posterior is None:
-        return PairThenPrompt(BalancedPairs(), LeastUsedPrompts(), None, _FIRST)
+        return PairThenPrompt(BalancedPairs(), steered(LeastUsedPrompts()), None, _FIRST)
     belief = Belief(state, state.posterior, pool, design.target)
     pairs: PairPolicy = AdaptivePairs(belief, design)
     prompts: PromptPolicy = MostInformativePrompts(belief, design.floor, design.best)
@@ -45,7 +50,7 @@ def _adaptive(state: CampaignState, pool: Pool, design: Design) -> Chooser:
         meetings = EntrantPairs(pairs, belief, new, design.welcome, floor=design.floor, cap=design.cap)
         pairs, prompts = meetings, EntrantPrompts(prompts, meetings)
         reason += f"; {', '.join(state.chatbots[m] for m in new[:3])}{' and others' * (len(new) > 3)} placed first"
-    return PairThenPrompt(pairs, prompts, belief, reason)
+    return PairThenPrompt(pairs, steered(prompts), belief, reason)
 
 
 def _least_certain(state: CampaignState, pool: Pool, design: Design) -> Chooser:
