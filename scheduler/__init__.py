@@ -7,6 +7,7 @@ from .overlap import Overlap
 from .pairs import DEFAULT_DESIGN, Design
 from .planner import decide, plan
 from .policies import POLICIES
+from .retirement import Retirement
 from .state import Ask, CampaignState, Decision, Plan
 from .stopping import Budget, NothingLeft, StoppingRule, TargetSE
 from .targets import Both, NewEntrant, Precision, Ranking, Target, TopK
@@ -29,6 +30,7 @@ __all__ = [
     "Plan",
     "Precision",
     "Ranking",
+    "Retirement",
     "SchedulerError",
     "StoppingRule",
     "Target",

@@ -15,6 +15,7 @@ from .entrants import Welcome
 from .errors import InvalidRequest
 from .exposure import Balance
 from .pool import Pool
+from .retirement import Retirement
 from .targets import Both, Precision, Ranking, Target
 
 
@@ -28,6 +29,7 @@ class Design:
     best        how many of the most valuable pairs share a draw
     exposure    how many times an even share of all judgments one prompt may take
     balance     shares of the prompts' categories; None: whatever the values say
+    retirement  when a prompt is asked about no more; None: never
     welcome     how a chatbot that joins a standing board is placed; None: as any other
     Raises InvalidRequest unless 0 <= floor <= 1, 0 < cap <= 1, best >= 1 and exposure >= 1.
     """
@@ -38,6 +40,7 @@ class Design:
     best: int = 5
     exposure: float = 4.0
     balance: Balance | None = None
+    retirement: Retirement | None = None
     welcome: Welcome | None = field(default_factory=Welcome)
 
     def __post_init__(self) -> None:

@@ -11,6 +11,7 @@ from .errors import InvalidRequest
 from .pairs import DEFAULT_DESIGN, Design
 from .policies import POLICIES
 from .pool import Pool
+from .retirement import with_retired
 from .state import Ask, CampaignState, Decision, Plan
 from .stopping import StoppingRule
 
@@ -31,6 +32,7 @@ def plan(state: CampaignState, *, policy: str, count: int, seed: int, design: De
     empty = _why_empty(state, count)
     if empty:
         return Plan((), policy, seed, empty)
+    state = with_retired(state, design.retirement, design.welcome)
     pool = Pool(state)
     if pool.total == 0:
         return Plan((), policy, seed, _why_closed(state))

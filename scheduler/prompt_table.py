@@ -10,13 +10,14 @@ from __future__ import annotations
 import numpy as np
 
 from irt_engine.arrays import FloatArray, IntArray
-from irt_engine.information import InformationTable, normal_nodes, vote_information
+from irt_engine.information import NODES, InformationTable, normal_nodes, vote_information
 from irt_engine.posterior import Posterior
 
 from .state import CampaignState
 
 REACH, POINTS = 6.0, 33  # of theta: every 3/8 logit
 _WIDTHS = 49  # of alpha t
+_PARTS = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the way up
 _LOGITS, _LOGIT_POINTS = 15.0, 161  # of alpha theta; beyond, a vote tells next to nothing
 
 
@@ -25,6 +26,22 @@ def prompt_table(state: CampaignState, posterior: Posterior) -> InformationTable
 
     its discrimination has the SD of all, so it is worth a look.
     """
+    return _table(posterior, *_parameters(state, posterior))
+
+
+def best_case_table(state: CampaignState, posterior: Posterior, z: float) -> InformationTable:
+    """What a prompt may tell at the best: the most over discriminations from its median to z SEs (of its log) above.
+
+    Not only at the end: a prompt that may be very steep tells nothing about pairs away from its step.
+    """
+    discrimination, se, thresholds = _parameters(state, posterior)
+    up = [np.exp(part * z * se / discrimination) for part in _PARTS]
+    tables = [_table(posterior, discrimination * times, None, thresholds) for times in up]
+    return InformationTable(tables[0].grid, np.max([table.values for table in tables], axis=0))
+
+
+def _parameters(state: CampaignState, posterior: Posterior) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Discrimination (J,), its SE (J,) and thresholds (J, E) in the state's order."""
     number = {name: j for j, name in enumerate(posterior.prompts)}
     rows: IntArray = np.array([number.get(name, -1) for name in state.prompts], np.int64)
     known = rows >= 0
@@ -32,17 +49,24 @@ def prompt_table(state: CampaignState, posterior: Posterior) -> InformationTable
     discrimination = np.where(known, posterior.discrimination[rows], slope)
     se = np.where(known, posterior.discrimination_se[rows], posterior.scales.log_discrimination * slope)
     thresholds = np.where(known[:, None], posterior.thresholds[rows], np.median(posterior.thresholds, axis=0))
+    return discrimination, se, thresholds
+
+
+def _table(
+    posterior: Posterior, discrimination: FloatArray, se: FloatArray | None, thresholds: FloatArray
+) -> InformationTable:
     if posterior.form == "vote":
         return vote_table(discrimination, se, thresholds[:, 1], posterior.scales.cell or 0.0)
     return InformationTable.of(discrimination, thresholds, discrimination_se=se, reach=REACH, points=POINTS)
 
 
 def vote_table(
-    discrimination: FloatArray, discrimination_se: FloatArray, half_width: FloatArray, cell_sd: float
+    discrimination: FloatArray, discrimination_se: FloatArray | None, half_width: FloatArray, cell_sd: float
 ) -> InformationTable:
     """`InformationTable.of` for prompts (J,) whose votes tie about 0 +- half_width (J,); within a percent of it."""
-    nodes, weights = normal_nodes()
-    slopes = discrimination * np.exp(nodes[:, None] * discrimination_se / discrimination)
+    se = np.zeros_like(discrimination) if discrimination_se is None else discrimination_se
+    nodes, weights = normal_nodes(NODES if discrimination_se is not None else 1)
+    slopes = discrimination * np.exp(nodes[:, None] * se / discrimination)
     widths = np.linspace(0.0, max(float((slopes * half_width).max(initial=0.0)), 1e-6), _WIDTHS)
     logits = np.linspace(-_LOGITS, _LOGITS, _LOGIT_POINTS)
     edges = np.stack([-widths, widths], axis=1)

@@ -14,10 +14,25 @@ from hypothesis import strategies as st
 
 from irt_engine.graph import groups_of
 from irt_engine.priors import DEFAULT_PRIORS
-from scheduler import DEFAULT_DESIGN, POLICIES, CampaignState, Design, InvalidRequest, InvalidState, plan
+from scheduler import (
+    DEFAULT_DESIGN,
+    POLICIES,
+    Balance,
+    CampaignState,
+    Design,
+    InvalidRequest,
+    InvalidState,
+    NewEntrant,
+    Overlap,
+    Retirement,
+    Welcome,
+    plan,
+)
 from scheduler.draws import FLOOR, PairThenPrompt, shortlisted
+from scheduler.overlap import Lots
 from scheduler.pairs import joining_pairs
 from scheduler.pool import Pool
+from scheduler.retirement import with_retired
 from tests.scheduler.cast import CELLS, POSTERIOR, every_item, fresh, items, midway
 
 EVERY_POLICY = pytest.mark.parametrize("policy", sorted(POLICIES))
@@ -32,34 +47,76 @@ def test_equal_arguments_give_equal_plans_and_another_seed_another(policy: str, 
     assert one.asks != other.asks
 
 
-@EVERY_POLICY
-@settings(max_examples=8, deadline=None)
-@given(st.integers(0, 10_000), st.integers(1, 3), st.booleans(), st.sampled_from([None, 3, 9]))
-def test_it_never_asks_what_is_full_or_closed_and_terminates(
-    policy: str, seed: int, votes_per_item: int, has_posterior: bool, votes_per_pair: int | None
-) -> None:
-    chosen = every_item()[np.random.default_rng(seed).permutation(80)]
-    state = fresh(
-        posterior=POSTERIOR if has_posterior else None,
+CATEGORIES = ("a", "a", "a", "b", "b", "b", "c", "c")
+DESIGNS = {
+    "default": DEFAULT_DESIGN,
+    "strict": Design(floor=0.0, best=1, exposure=1.0, balance=Balance(), retirement=Retirement(1, 0.9, 0.5)),
+    "entrant": Design(target=NewEntrant(2), welcome=Welcome(anchor=20, neighbours=20)),
+}
+EVERY_DESIGN = pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
+
+
+@st.composite
+def campaigns(draw: st.DrawFn) -> CampaignState:
+    """Any state of the cast: before or after the first fit, with every kind of limit."""
+    chosen = every_item()[np.random.default_rng(draw(st.integers(0, 10_000))).permutation(80)]
+    overlap = Overlap(draw(st.sampled_from([0.0, 0.2, 1.0])), votes=2)
+    caps = [None, 3, 9]
+    return fresh(
+        posterior=draw(st.sampled_from([None, POSTERIOR])),
         judged=chosen[:30], pending=chosen[20:40], closed=chosen[40:60],
-        votes_per_item=votes_per_item, votes_per_pair=votes_per_pair,
+        votes_per_item=draw(st.integers(1, 3)), votes_per_pair=draw(st.sampled_from(caps)), overlap=overlap,
+        retired=np.array(sorted(draw(st.sets(st.integers(0, 7), max_size=7)))),
+        categories=CATEGORIES, redundant=(POSTERIOR.prompts[:3],),
     )  # fmt: skip
-    made = plan(state, policy=policy, count=1000, seed=seed)
+
+
+def most_votes(state: CampaignState, item: tuple[int, int, int]) -> int:
+    """Votes that an item may have."""
+    a, b, prompt = (np.array([index]) for index in item)
+    chosen = Lots(state.overlap, state.chatbots, state.prompts).chosen(a, b, prompt)[0]
+    return max(state.votes_per_item, state.overlap.votes) if chosen else state.votes_per_item
+
+
+@EVERY_POLICY
+@EVERY_DESIGN
+@settings(max_examples=8, deadline=None)
+@given(campaigns(), st.integers(0, 10_000))
+def test_it_never_asks_what_is_full_closed_or_retired_and_terminates(
+    policy: str, design: Design, state: CampaignState, seed: int
+) -> None:
+    made = plan(state, policy=policy, count=1000, seed=seed, design=design)
+    retired = set(with_retired(state, design.retirement, design.welcome).retired.tolist())
     votes = Counter(map(tuple, np.concatenate([state.judged, state.pending]).tolist()))
     before = Counter(item[:2] for item in votes.elements())
     closed = set(map(tuple, state.closed.tolist()))
     for item in items(made.asks):
         assert item not in closed
+        assert item[2] not in retired
         votes[item] += 1
-        assert votes[item] <= votes_per_item
+        assert votes[item] <= most_votes(state, item)
     pairs = Counter(item[:2] for item in votes.elements())
-    if votes_per_pair is not None:
-        assert all(n <= max(votes_per_pair, before[pair]) for pair, n in pairs.items())
+    if state.votes_per_pair is not None:
+        assert all(n <= max(state.votes_per_pair, before[pair]) for pair, n in pairs.items())
     # It ends only where nothing more could be asked: every open item has its votes, or its pair has.
-    for item in every_item().tolist():
-        full = votes[tuple(item)] >= votes_per_item or pairs[tuple(item[:2])] >= (votes_per_pair or 1000)
-        assert full or tuple(item) in closed
+    for row in every_item().tolist():
+        item = (row[0], row[1], row[2])
+        full = votes[item] >= most_votes(state, item) or pairs[item[:2]] >= (state.votes_per_pair or 1000)
+        assert full or item in closed or item[2] in retired
     assert all(0.0 < ask.probability <= 1.0 + 1e-12 for ask in made.asks)
+    assert made.reason
+
+
+@EVERY_POLICY
+@EVERY_DESIGN
+@settings(max_examples=8, deadline=None)
+@given(campaigns(), st.integers(0, 10_000))
+def test_it_is_the_same_again_and_the_first_asks_do_not_depend_on_how_many_follow(
+    policy: str, design: Design, state: CampaignState, seed: int
+) -> None:
+    made = plan(state, policy=policy, count=12, seed=seed, design=design)
+    assert plan(state, policy=policy, count=12, seed=seed, design=design) == made
+    assert plan(state, policy=policy, count=5, seed=seed, design=design).asks == made.asks[:5]
 
 
 class Recorder:
@@ -80,6 +137,7 @@ class Recorder:
         self.looked += 1
         assert p.sum() == pytest.approx(1.0)
         assert (p >= 0.0).all()
+        assert (prompts == pool.open_prompts(pair)).all()
         return p
 
 
@@ -94,10 +152,14 @@ def pair_first() -> list[str]:
 
 
 @pytest.mark.parametrize("policy", pair_first())
+@EVERY_DESIGN
 @EVERY_STATE
-def test_the_probabilities_of_every_draw_sum_to_1_over_open_items(policy: str, state: CampaignState) -> None:
+def test_the_probabilities_of_every_draw_sum_to_1_over_open_items(
+    policy: str, design: Design, state: CampaignState
+) -> None:
+    state = replace(state, categories=CATEGORIES, redundant=(POSTERIOR.prompts[:3],), retired=np.array([4]))
     pool = Pool(state)
-    chooser = POLICIES[policy](state, pool, DEFAULT_DESIGN)
+    chooser = POLICIES[policy](state, pool, design)
     rng = np.random.default_rng(0)
     assert isinstance(chooser, PairThenPrompt)
     recorder = Recorder(chooser.pairs, chooser.prompts)
@@ -116,7 +178,16 @@ def test_the_probabilities_of_every_draw_sum_to_1_over_open_items(policy: str, s
 @EVERY_STATE
 def test_probabilities_are_those_of_the_first_draw(policy: str, state: CampaignState) -> None:
     """Over many seeds the first ask comes as often as it says, and what it says sums to 1 over the distinct items."""
-    firsts = [plan(state, policy=policy, count=1, seed=seed).asks[0] for seed in range(150)]
+    check_frequencies(policy, DEFAULT_DESIGN, state)
+
+
+@pytest.mark.parametrize("design", [DESIGNS["strict"], DESIGNS["entrant"]], ids=["strict", "entrant"])
+def test_probabilities_are_those_of_the_first_draw_whatever_the_design(design: Design) -> None:
+    check_frequencies("adaptive", design, midway(categories=CATEGORIES))
+
+
+def check_frequencies(policy: str, design: Design, state: CampaignState) -> None:
+    firsts = [plan(state, policy=policy, count=1, seed=seed, design=design).asks[0] for seed in range(150)]
     seen = Counter(items(firsts))
     said = {(ask.a, ask.b, ask.prompt): ask.probability for ask in firsts}
     assert sum(said.values()) <= 1.0 + 1e-9
