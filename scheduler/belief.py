@@ -12,6 +12,11 @@ the next one adds
 which falls with the square of h: the tenth vote on a pair teaches less about abilities than the first on another. The
 precision grows by k x x', so Sigma falls by k (Sigma x)(Sigma x)' / (1 + k x' Sigma x), and trace(W Sigma) by
 k x' Sigma W Sigma x / (1 + k x' Sigma x). The mean stays: nobody knows the answers yet.
+
+In the same way votes of one cell share an effect of variance c^2 on the logit scale, so a cell's next vote teaches
+less: with i the information of a first one about theta and v = c^2 / alpha^2 that variance in its units, n votes are
+worth i n / (1 + n i v), where n cells would be worth i n. Where a campaign allows several votes of an item, this is
+what decides whether it gets them.
 """
 
 from __future__ import annotations
@@ -24,7 +29,7 @@ from irt_engine.posterior import Posterior
 from irt_engine.priors import DEFAULT_PRIORS
 
 from .pool import Pool
-from .prompt_table import prompt_table
+from .prompt_table import discriminations, prompt_table
 from .state import CampaignState
 from .targets import Precision, Target
 
@@ -42,18 +47,21 @@ class Belief:
         self.variance = np.maximum(_across(self.covariance, self.low, self.high), _LEAST_VARIANCE)
         self.projected = _across(self.toward, self.low, self.high)
         self.pair_variance = (posterior.scales.pair or 0.0) ** 2
-        self.cell_variance = (posterior.scales.cell or 0.0) ** 2
+        self.cell_variance = ((posterior.scales.cell or 0.0) / discriminations(state, posterior)) ** 2
         self.table = prompt_table(state, posterior)
         se = np.sqrt(self.variance + self.pair_variance)
         self.typical = self.table.typical(self.mean[self.high] - self.mean[self.low], se)
         self.known = _judgments(state, posterior, pool) * self.typical
         for pair, prompt in zip(pool.pairs_of(state.pending).tolist(), state.pending[:, 2].tolist(), strict=True):
-            self.expect(pair, float(self.information(pair)[prompt]))
+            before = np.maximum(pool.votes(pair) - 1, 0)
+            self.expect(pair, float(self.information(pair, before)[prompt]))
 
-    def information(self, pair: int) -> FloatArray:
-        """(J,) expected information of each prompt about this pair's theta."""
+    def information(self, pair: int, votes: IntArray) -> FloatArray:
+        """(J,) expected information about this pair's theta of the next vote on each prompt, after votes (J,)."""
         mean = self.mean[self.high[pair]] - self.mean[self.low[pair]]
-        return self.table.of_pair(float(mean), float(np.sqrt(self.variance[pair] + self.pair_variance)))
+        first = self.table.of_pair(float(mean), float(np.sqrt(self.variance[pair] + self.pair_variance)))
+        following: FloatArray = first / (1.0 + votes * first * self.cell_variance) ** 2
+        return following
 
     def about_abilities(self, information: FloatArray) -> FloatArray:
         """(N,) what information (N,) on each pair's theta adds on its difference of abilities: k of the module."""

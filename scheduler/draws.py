@@ -36,7 +36,7 @@ class Chooser(Protocol):
         """An open item of a pool that has one; it is taken from the pool afterwards."""
         ...
 
-    def expect(self, pair: int, prompt: int) -> float:
+    def expect(self, pool: Pool, pair: int, prompt: int) -> float:
         """Count on an answer of an item that was not drawn here; returns its value (0 if not valued)."""
         ...
 
@@ -73,12 +73,12 @@ class PairThenPrompt:
         of_prompt = self.prompts.probabilities(pool, pair, prompts)
         chosen = pick(of_prompt, rng)
         prompt = int(prompts[chosen])
-        return Draw(pair, prompt, float(of_pair[pair] * of_prompt[chosen]), self.expect(pair, prompt))
+        return Draw(pair, prompt, float(of_pair[pair] * of_prompt[chosen]), self.expect(pool, pair, prompt))
 
-    def expect(self, pair: int, prompt: int) -> float:
+    def expect(self, pool: Pool, pair: int, prompt: int) -> float:
         if self.belief is None:
             return 0.0
-        return self.belief.expect(pair, float(self.belief.information(pair)[prompt]))
+        return self.belief.expect(pair, float(self.belief.information(pair, pool.votes(pair))[prompt]))
 
 
 def pick(probabilities: FloatArray, rng: np.random.Generator) -> int:

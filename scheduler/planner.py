@@ -60,7 +60,7 @@ def _draw(chooser: Chooser, pool: Pool, count: int, rng: np.random.Generator) ->
     asks: list[Ask] = []
     while len(asks) < count and pool.total > 0:
         begun = pool.begun()
-        draw = Draw(*begun, 1.0, chooser.expect(*begun)) if begun else chooser.draw(pool, rng)
+        draw = Draw(*begun, 1.0, chooser.expect(pool, *begun)) if begun else chooser.draw(pool, rng)
         pool.take(draw.pair, draw.prompt)
         a, b = int(pool.low[draw.pair]), int(pool.high[draw.pair])
         asks.append(Ask(a, b, draw.prompt, draw.value, draw.probability))

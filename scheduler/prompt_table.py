@@ -40,6 +40,11 @@ def best_case_table(state: CampaignState, posterior: Posterior, z: float) -> Inf
     return InformationTable(tables[0].grid, np.max([table.values for table in tables], axis=0))
 
 
+def discriminations(state: CampaignState, posterior: Posterior) -> FloatArray:
+    """(J,) in the state's order; a prompt without votes counts as typical."""
+    return _parameters(state, posterior)[0]
+
+
 def _parameters(state: CampaignState, posterior: Posterior) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Discrimination (J,), its SE (J,) and thresholds (J, E) in the state's order."""
     number = {name: j for j, name in enumerate(posterior.prompts)}

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from irt_engine.arrays import FloatArray, IntArray
+from irt_engine.arrays import IntArray
 
 from .draws import Draw, even, pick
 from .pool import Pool
+from .prompt_table import discriminations
 from .state import CampaignState
 
 
@@ -19,8 +20,9 @@ class StaticDesign:
     """The chooser of policy `paper`."""
 
     def __init__(self, state: CampaignState) -> None:
-        self.discrimination = _discriminations(state)
-        by = "at random before the first fit" if state.posterior is None else "by their discrimination"
+        posterior = state.posterior
+        self.discrimination = discriminations(state, posterior) if posterior else np.zeros(len(state.prompts))
+        by = "by their discrimination" if posterior else "at random before the first fit"
         self.reason = f"every pair on the same prompts, {by}"
         self._prompt = -1
         self._of_prompt = 1.0
@@ -35,7 +37,7 @@ class StaticDesign:
         chosen = pick(of_pair, rng)
         return Draw(int(pairs[chosen]), self._prompt, float(of_prompt * of_pair[chosen]))
 
-    def expect(self, pair: int, prompt: int) -> float:
+    def expect(self, pool: Pool, pair: int, prompt: int) -> float:
         return 0.0
 
     def _next_prompt(self, pool: Pool, rng: np.random.Generator) -> tuple[float, IntArray]:
@@ -49,12 +51,3 @@ class StaticDesign:
             if len(pairs):
                 return float(p[self._prompt]), pairs
             left[self._prompt] = False
-
-
-def _discriminations(state: CampaignState) -> FloatArray:
-    """(J,) in the state's order: all alike before the first fit; a prompt without votes counts as typical."""
-    if state.posterior is None:
-        return np.zeros(len(state.prompts))
-    known = dict(zip(state.posterior.prompts, state.posterior.discrimination.tolist(), strict=True))
-    typical = float(np.exp(np.log(state.posterior.discrimination).mean()))
-    return np.array([known.get(name, typical) for name in state.prompts])

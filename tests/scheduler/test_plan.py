@@ -28,6 +28,7 @@ from scheduler import (
     Welcome,
     plan,
 )
+from scheduler.belief import Belief
 from scheduler.draws import FLOOR, PairThenPrompt, shortlisted
 from scheduler.overlap import Lots
 from scheduler.pairs import joining_pairs
@@ -256,6 +257,37 @@ def test_the_shortlist_leaves_the_floor_to_everyone() -> None:
     assert p[2] == 0.0
     assert p[4] == pytest.approx(FLOOR / 47)
     assert p[1] == pytest.approx(FLOOR / 47 + (1 - FLOOR) / 5)
+
+
+def test_a_second_vote_is_asked_where_it_is_expected_to_tell_more_than_a_first_elsewhere() -> None:
+    """Two votes of an item are allowed. One prompt is far better than all others, and what a cell's votes share is
+    small or large."""
+    steep = np.where(np.arange(8) == 6, 3.0, 0.5)
+    greedy = Design(floor=0.0, best=1, exposure=8.0)
+    again = {}
+    for cell in (0.1, 50.0):
+        scales = replace(POSTERIOR.scales, cell=cell)
+        board = replace(POSTERIOR, discrimination=steep, discrimination_se=0.1 * steep, scales=scales)
+        asks = plan(fresh(posterior=board, votes_per_item=2), policy="adaptive", count=10, seed=1, design=greedy).asks
+        again[cell] = sum(n > 1 for n in Counter(items(asks)).values())
+    assert again[0.1] >= 2
+    assert again[50.0] == 0
+
+
+def test_votes_of_one_cell_are_worth_what_the_effect_that_they_share_leaves_of_them() -> None:
+    """n votes of information i each about theta + e, e of variance v, tell i n / (1 + n i v) about theta."""
+    board = replace(POSTERIOR, scales=replace(POSTERIOR.scales, cell=2.0))
+    belief = Belief(midway(), board, Pool(midway()))
+    i, v = belief.information(0, np.zeros(8, int)), 4.0 / POSTERIOR.discrimination**2
+    step = 1e-4  # the fall of the sum's growth, at n = 2
+    slope = ((2 + step) * i / (1 + (2 + step) * i * v) - 2 * i / (1 + 2 * i * v)) / step
+    assert belief.information(0, np.full(8, 2)) == pytest.approx(slope, rel=1e-3)
+
+
+def test_a_prompt_that_nobody_was_asked_about_is_tried_soon() -> None:
+    state = CampaignState(POSTERIOR.chatbots, (*POSTERIOR.prompts, "zz-new"), POSTERIOR, judged=CELLS)
+    asks = plan(state, policy="adaptive", count=10, seed=0, design=Design(floor=0.0, best=1)).asks
+    assert 8 in [ask.prompt for ask in asks]
 
 
 def test_bad_requests_and_states_are_refused() -> None:
