@@ -16,6 +16,7 @@ from evalsite.campaigns.services import campaign_stop, entrant_add, refit_reques
 from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
 from evalsite.judgments.models import Annotator, Assignment, Batch, Exclusion, Judgment
+from evalsite.judgments.queue import item_parts
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
 from irt_engine import EngineError, Posterior
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
@@ -228,3 +229,23 @@ def test_equal_and_missing_replies_are_never_shown(make_campaign: CampaignMaker)
     for item in twin_items:
         texts = [(candidate.reply.text or "").strip() for candidate in item.candidates.all()]
         assert texts[0] != texts[1]
+
+
+def test_a_chatbot_that_joins_a_running_adaptive_campaign_is_placed_first(make_campaign: CampaignMaker) -> None:
+    design = replace(OPEN, policy="adaptive", batch_size=60, block_size=30)
+    campaign = make_campaign(design=design, chatbots=4, prompts=40)
+    bob = annotator_enrol(campaign=campaign)
+    for _ in range(6):
+        prefer_earlier_bots(campaign, bob)
+        run_jobs()
+    version = version_create(chatbot=chatbot_create(organisation=campaign.organisation, name="newcomer"))
+    replies = {prompt: f"New words on {prompt.key}." for prompt in campaign.prompt_set.prompts.all()}
+    replies_add(version=version, replies=replies, origin=Reply.Origin.FILE)
+    newcomer = entrant_add(campaign=campaign, version=version)
+    run_jobs()
+    first = Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED).order_by("priority")[:20]
+    items = [item_parts(assignment.item) for assignment in first]
+    met = [(pair, prompt) for prompt, pair in items if newcomer.pk in pair]
+    assert len(met) >= 14
+    assert len({pair for pair, _ in met[:6]}) <= 2, "an anchor, and now and then somebody else"
+    assert len({prompt for _, prompt in met}) >= 10
