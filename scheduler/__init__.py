@@ -7,7 +7,7 @@ from .overlap import Overlap
 from .pairs import DEFAULT_DESIGN, Design
 from .planner import decide, plan
 from .policies import POLICIES
-from .retirement import Retirement
+from .retirement import Retirement, with_retired
 from .state import Ask, CampaignState, Decision, Plan
 from .stopping import Budget, NothingLeft, StoppingRule, TargetSE
 from .targets import Both, NewEntrant, Precision, Ranking, Target, TopK
@@ -39,4 +39,5 @@ __all__ = [
     "Welcome",
     "decide",
     "plan",
+    "with_retired",
 ]

@@ -47,7 +47,11 @@ class Retirement:
 
 
 def with_retired(state: CampaignState, rule: Retirement | None, welcome: Welcome | None = None) -> CampaignState:
-    """The state with the prompts that the rule retires, beside those that it has retired already."""
+    """The state with the prompts that the rule retires, beside those that it has retired already.
+
+    `plan` does this with its design's rule. Who decides whether anything is left does it too: items on retired prompts
+    are closed, and a state that does not say so counts them as open.
+    """
     if rule is None or state.posterior is None or len(state.prompts) == 0:
         return state
     if welcome is not None and len(newcomers(state, Pool(state), welcome)):

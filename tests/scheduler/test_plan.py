@@ -27,13 +27,13 @@ from scheduler import (
     Retirement,
     Welcome,
     plan,
+    with_retired,
 )
 from scheduler.belief import Belief
 from scheduler.draws import FLOOR, PairThenPrompt, shortlisted
 from scheduler.overlap import Lots
 from scheduler.pairs import joining_pairs
 from scheduler.pool import Pool
-from scheduler.retirement import with_retired
 from tests.scheduler.cast import CELLS, POSTERIOR, every_item, fresh, items, midway
 
 EVERY_POLICY = pytest.mark.parametrize("policy", sorted(POLICIES))

@@ -9,8 +9,18 @@ import numpy as np
 import pytest
 
 from irt_engine import Posterior
-from scheduler import CampaignState, Design, InvalidRequest, NothingLeft, Retirement, Welcome, decide, plan
-from scheduler.retirement import uninformative, with_retired
+from scheduler import (
+    CampaignState,
+    Design,
+    InvalidRequest,
+    NothingLeft,
+    Retirement,
+    Welcome,
+    decide,
+    plan,
+    with_retired,
+)
+from scheduler.retirement import uninformative
 from tests.scheduler.cast import POSTERIOR, every_item, fresh, items
 
 FLAT = np.where(np.arange(8) == 3, 0.05, 1.0)  # prompt 3 tells nothing
@@ -80,6 +90,14 @@ def test_all_prompts_retired_is_an_empty_plan_with_its_reason_and_the_end() -> N
     some = fresh(retired=np.array([0]), closed=every_item()[every_item()[:, 2] != 0])
     assert "its prompt is retired" in plan(some, policy="adaptive", count=5, seed=0).reason
     assert decide(some, rules=[NothingLeft()]).stop
+
+
+def test_where_only_retired_prompts_are_left_plan_and_decision_agree() -> None:
+    state = later(closed=every_item()[every_item()[:, 2] != 3])
+    made = plan(state, policy="adaptive", count=5, seed=0, design=Design(retirement=RULE))
+    assert made.asks == ()
+    assert "its prompt is retired" in made.reason
+    assert decide(with_retired(state, RULE), rules=[NothingLeft()]).stop
 
 
 def test_before_the_first_fit_nothing_is_shown_yet() -> None:
