@@ -15,8 +15,7 @@ k x' Sigma W Sigma x / (1 + k x' Sigma x). The mean stays: nobody knows the answ
 
 In the same way votes of one cell share an effect of variance c^2 on the logit scale, so a cell's next vote teaches
 less: with i the information of a first one about theta and v = c^2 / alpha^2 that variance in its units, n votes are
-worth i n / (1 + n i v), where n cells would be worth i n. Where a campaign allows several votes of an item, this is
-what decides whether it gets them.
+worth i n / (1 + n i v), where n cells would be worth i n.
 """
 
 from __future__ import annotations

@@ -46,16 +46,25 @@ class Balance:
 
 
 class SteeredPrompts:
-    """A prompt policy that chooses among what exposure, balance and redundancy leave, in this order.
+    """A prompt policy that chooses among what exposure, balance, repeats and redundancy leave, in this order.
 
     Each of them is dropped where nothing would be left of the pair's open prompts. `exposure` is how many times an
-    even share of the votes one prompt may have. Of prompts that say the same thing (`redundant`) a pair is asked one,
-    and the others only when nothing else is open: they would teach what is known.
+    even share of the votes one prompt may have. Without `repeats` an item gets no second vote while its pair has a
+    prompt without one. Of prompts that say the same thing (`redundant`) a pair is asked one, and the others only when
+    nothing else is open: they would teach what is known.
     Raises InvalidRequest where balance names categories that the state lacks, or asks more of one than exposure allows.
     """
 
-    def __init__(self, inner: PromptPolicy, state: CampaignState, exposure: float, balance: Balance | None) -> None:
-        self.inner = inner
+    def __init__(
+        self,
+        inner: PromptPolicy,
+        state: CampaignState,
+        *,
+        exposure: float,
+        balance: Balance | None = None,
+        repeats: bool = False,
+    ) -> None:
+        self.inner, self.repeats = inner, repeats
         live = np.ones(len(state.prompts), bool)
         live[state.retired] = False
         self.most = exposure / max(int(live.sum()), 1)
@@ -74,8 +83,10 @@ class SteeredPrompts:
         if self.shares is not None:
             votes = np.bincount(self.category, pool.prompt_votes, len(self.shares))
             left = _narrowed(left, below_share(votes, self.shares, total)[self.category[prompts]])
+        own = pool.votes(pair)
+        if not self.repeats:
+            left = _narrowed(left, own[prompts] == 0)
         if self.group is not None:
-            own = pool.votes(pair)
             of_group = np.bincount(self.group, own)[self.group]
             left = _narrowed(left, (of_group == own)[prompts])
         return left

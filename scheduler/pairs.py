@@ -28,6 +28,8 @@ class Design:
     cap         largest share of all judgments that one pair may take (or four times an even share, if that is more)
     best        how many of the most valuable pairs share a draw
     exposure    how many times an even share of all judgments one prompt may take
+    repeats     whether an item may get a second vote before all prompts of its pair have one, where that is expected to
+                tell more; on real votes it is a loss
     balance     shares of the prompts' categories; None: whatever the values say
     retirement  when a prompt is asked about no more; None: never
     welcome     how a chatbot that joins a standing board is placed; None: as any other
@@ -39,6 +41,7 @@ class Design:
     cap: float = 0.1
     best: int = 5
     exposure: float = 4.0
+    repeats: bool = False
     balance: Balance | None = None
     retirement: Retirement | None = None
     welcome: Welcome | None = field(default_factory=Welcome)

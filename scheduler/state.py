@@ -33,8 +33,8 @@ class CampaignState:
 
     judged (n, 3) one row per vote; pending (k, 3) asked and not yet answered; closed (m, 3) items that may never be
     asked (equal or missing replies). An item is full when votes_per_item votes are judged or pending (`overlap` names
-    the items that get more), a pair when votes_per_pair are (None: no pair is ever full). With votes_per_item above 1
-    the policy decides by expected information which items get a second vote.
+    the items that get more), a pair when votes_per_pair are (None: no pair is ever full). Above 1, votes_per_item is
+    what is allowed: the policy decides which items get a second vote.
     retired (r,) prompts, by index, that are asked about no more. categories: one per prompt, or none at all.
     redundant: groups of prompts that say the same thing, by name, as `irt_engine.redundant_prompts` finds them.
     `posterior` is of model board, or None before the first fit. Raises InvalidState.

@@ -263,7 +263,7 @@ def test_a_second_vote_is_asked_where_it_is_expected_to_tell_more_than_a_first_e
     """Two votes of an item are allowed. One prompt is far better than all others, and what a cell's votes share is
     small or large."""
     steep = np.where(np.arange(8) == 6, 3.0, 0.5)
-    greedy = Design(floor=0.0, best=1, exposure=8.0)
+    greedy = Design(floor=0.0, best=1, exposure=8.0, repeats=True)
     again = {}
     for cell in (0.1, 50.0):
         scales = replace(POSTERIOR.scales, cell=cell)
@@ -272,6 +272,16 @@ def test_a_second_vote_is_asked_where_it_is_expected_to_tell_more_than_a_first_e
         again[cell] = sum(n > 1 for n in Counter(items(asks)).values())
     assert again[0.1] >= 2
     assert again[50.0] == 0
+
+
+def test_by_default_every_prompt_of_a_pair_has_a_vote_before_one_gets_a_second() -> None:
+    state = fresh(posterior=POSTERIOR, votes_per_item=3)
+    asks = plan(state, policy="adaptive", count=200, seed=1, design=Design(exposure=8.0)).asks
+    votes: Counter[tuple[int, int, int]] = Counter()
+    for a, b, prompt in items(asks):
+        assert votes[a, b, prompt] == 0 or all(votes[a, b, j] > 0 for j in range(8))
+        votes[a, b, prompt] += 1
+    assert max(votes.values()) == 3
 
 
 def test_votes_of_one_cell_are_worth_what_the_effect_that_they_share_leaves_of_them() -> None:
