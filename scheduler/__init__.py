@@ -1,5 +1,6 @@
 """Pure choice: which judgments to collect next, and when to stop."""
 
+from .aims import Equivalence, RankingResolved, SampleSize, TargetSE
 from .entrants import Welcome
 from .errors import InvalidRequest, InvalidState, SchedulerError
 from .exposure import Balance
@@ -9,19 +10,23 @@ from .planner import decide, plan
 from .policies import POLICIES
 from .retirement import Retirement, with_retired
 from .state import Ask, CampaignState, Decision, Plan
-from .stopping import Budget, NothingLeft, StoppingRule, TargetSE
+from .stopping import RULES, Budget, Deadline, Futility, NothingLeft, StoppingRule
 from .targets import Both, NewEntrant, Precision, Ranking, Target, TopK
 
 __all__ = [
     "DEFAULT_DESIGN",
     "POLICIES",
+    "RULES",
     "Ask",
     "Balance",
     "Both",
     "Budget",
     "CampaignState",
+    "Deadline",
     "Decision",
     "Design",
+    "Equivalence",
+    "Futility",
     "InvalidRequest",
     "InvalidState",
     "NewEntrant",
@@ -30,7 +35,9 @@ __all__ = [
     "Plan",
     "Precision",
     "Ranking",
+    "RankingResolved",
     "Retirement",
+    "SampleSize",
     "SchedulerError",
     "StoppingRule",
     "Target",

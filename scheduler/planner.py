@@ -70,15 +70,22 @@ def _draw(chooser: Chooser, pool: Pool, count: int, rng: np.random.Generator) ->
 def decide(state: CampaignState, *, rules: Sequence[StoppingRule]) -> Decision:
     """Ask the rules in this order; the first that stops gives the reason:
 
-    1. TargetSE: the aim is reached, the best reason there is;
-    2. Budget: the aim is not reached, and the money is spent;
-    3. NothingLeft: neither, but there is nothing to ask.
+    1. TargetSE: the board, or its neighbours, are as precise as was wanted;
+    2. RankingResolved: neighbours, or the best k and the others, are told apart;
+    3. SampleSize: the judgments are in that a power calculation asked for;
+    4. Equivalence: every pair is told apart or shown to differ by less than what matters;
+    5. Budget: none of these aims is reached, and the money is spent;
+    6. Deadline: nor the money, but the time;
+    7. NothingLeft: there is money and time, but nothing to ask;
+    8. Futility: there is something to ask, but no use in it.
 
-    The evidence of all rules is returned whichever decides. Without a rule that stops, the reason is the first's.
+    What is reached comes before what is spent, and facts before an outlook. The evidence of all rules is returned
+    whichever decides; where two have a number of one name, the first one's stands. Without a rule that stops, the
+    reason is the first's. Equal arguments give equal decisions. Raises what a rule says that it raises.
     """
     found = [rule.decide(state) for rule in sorted(rules, key=lambda rule: rule.order)]
     evidence: dict[str, float] = {}
-    for decision in found:
+    for decision in reversed(found):
         evidence.update(decision.evidence)
     if not found:
         return Decision(False, "there is no stopping rule", evidence)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 import numpy as np
 
@@ -37,7 +38,8 @@ class CampaignState:
     what is allowed: the policy decides which items get a second vote.
     retired (r,) prompts, by index, that are asked about no more. categories: one per prompt, or none at all.
     redundant: groups of prompts that say the same thing, by name, as `irt_engine.redundant_prompts` finds them.
-    `posterior` is of model board, or None before the first fit. Raises InvalidState.
+    `posterior` is of model board, or None before the first fit. `now` is for deadlines, with its time zone: no clock is
+    read here. Raises InvalidState.
     """
 
     chatbots: tuple[str, ...]
@@ -53,6 +55,7 @@ class CampaignState:
     retired: IntArray = field(default_factory=no_prompts)
     categories: tuple[str, ...] = ()
     redundant: tuple[tuple[str, ...], ...] = ()
+    now: datetime | None = None
 
     def __post_init__(self) -> None:
         for name in ("judged", "pending", "closed"):
@@ -60,6 +63,8 @@ class CampaignState:
         object.__setattr__(self, "retired", self._retired())
         self._check_votes()
         self._check_prompts()
+        if self.now is not None and self.now.utcoffset() is None:
+            raise InvalidState(f"{self.now} has no time zone", code="naive_time", hint="give now with its time zone")
         if self.posterior is not None and self.posterior.model != "board":
             raise InvalidState(
                 f"a plan needs a board, not model {self.posterior.model!r}", code="bad_model", hint="fit model 'board'"

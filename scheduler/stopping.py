@@ -1,13 +1,21 @@
-"""StoppingRule and its kinds. The order in which they are asked is the numbered list in `planner.decide`."""
+"""StoppingRule and its kinds. The order in which they are asked is the numbered list in `planner.decide`.
+
+What a campaign wants to know are the `aims`; here are the limits to which it may go, and the registry of all rules.
+"""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import ClassVar, Protocol
 
-from .errors import InvalidRequest
+from .aims import Aim, Equivalence, RankingResolved, SampleSize, TargetSE
+from .errors import InvalidRequest, InvalidState
 from .pool import Pool
+from .reach import reachable
+from .standing import obstacle
 from .state import CampaignState, Decision
 
 
@@ -22,55 +30,14 @@ class StoppingRule(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class TargetSE:
-    """Every chatbot's SE (ability minus the board's mean) is at most `value`. Raises InvalidRequest unless > 0.
-
-    Evidence: target; se (the largest); progress = min(1, (target / se)^2), the share of the needed precision that is
-    there, because precision grows in proportion to votes; judgments_to_go = judgments * (1 / progress - 1), rounded up.
-    Before the first fit progress is 0 and the other numbers are absent.
-    """
-
-    value: float
-    order: ClassVar[int] = 1
-
-    def __post_init__(self) -> None:
-        if not (math.isfinite(self.value) and self.value > 0):
-            raise InvalidRequest(f"target SE {self.value}", code="bad_target", hint="give a positive number")
-
-    def decide(self, state: CampaignState) -> Decision:
-        posterior = state.posterior
-        if posterior is None:
-            return Decision(False, "there is no fit yet", {"target": self.value, "progress": 0.0})
-        missing = sorted(set(state.chatbots) - set(posterior.chatbots))
-        if missing:
-            evidence = {"target": self.value, "progress": 0.0, "unseen": float(len(missing))}
-            return Decision(False, f"no votes yet for {missing[0]}", evidence)
-        where = [posterior.chatbots.index(name) for name in state.chatbots]
-        return self._weigh(state, float(posterior.se[where].max()), int(posterior.group[where].max()))
-
-    def _weigh(self, state: CampaignState, se: float, groups: int) -> Decision:
-        progress = min(1.0, (self.value / se) ** 2) if se > 0 else 1.0
-        togo = math.ceil(state.judgments * (1.0 / progress - 1.0))
-        evidence = {"target": self.value, "se": se, "progress": progress, "judgments_to_go": float(togo)}
-        assert state.posterior is not None  # noqa: S101 - the caller has looked
-        if groups > 1:
-            return Decision(False, f"the comparison graph has {groups} separate parts", evidence)
-        if not state.posterior.converged:
-            return Decision(False, "the last fit did not settle", evidence)
-        if se <= self.value:
-            return Decision(True, f"the largest SE {se:.3f} has reached the target {self.value:g}", evidence)
-        return Decision(False, f"the largest SE {se:.3f} is above the target {self.value:g}", evidence)
-
-
-@dataclass(frozen=True, slots=True)
 class Budget:
     """At least `judgments` judgments are in. Raises InvalidRequest on a negative number; 0 stops at once."""
 
     judgments: int
-    order: ClassVar[int] = 2
+    order: ClassVar[int] = 5
 
     def __post_init__(self) -> None:
-        if self.judgments < 0:
+        if not self.judgments >= 0:
             raise InvalidRequest(f"budget {self.judgments}", code="bad_budget", hint="give 0 or more judgments")
 
     def decide(self, state: CampaignState) -> Decision:
@@ -81,14 +48,98 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
+class Deadline:
+    """The time `at` has come. The state says what time it is: nothing here reads a clock.
+
+    Evidence: days_left, 0 from the deadline on. Raises InvalidRequest on a time without a time zone, and InvalidState
+    when it is asked about a state that does not say its time.
+    """
+
+    at: datetime
+    order: ClassVar[int] = 6
+
+    def __post_init__(self) -> None:
+        if self.at.utcoffset() is None:
+            raise InvalidRequest(f"deadline {self.at} has no time zone", code="bad_deadline", hint="give it one")
+
+    def decide(self, state: CampaignState) -> Decision:
+        if state.now is None:
+            raise InvalidState("a deadline, and no time", code="no_time", hint="give the state's now")
+        left = max((self.at - state.now).total_seconds() / 86_400.0, 0.0)
+        when = f"{self.at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+        if state.now >= self.at:
+            return Decision(True, f"the deadline {when} is reached", {"days_left": left})
+        return Decision(False, f"{left:.1f} days are left until the deadline {when}", {"days_left": left})
+
+
+@dataclass(frozen=True, slots=True)
 class NothingLeft:
     """No item is open and none is pending: an ask in flight may come back unanswered and open its item again."""
 
-    order: ClassVar[int] = 3
+    order: ClassVar[int] = 7
 
     def decide(self, state: CampaignState) -> Decision:
         open_items = Pool(state).total
         evidence = {"open_items": float(open_items), "pending": float(len(state.pending))}
-        if open_items == 0 and len(state.pending) == 0:
-            return Decision(True, "nothing is left to ask", evidence)
-        return Decision(False, f"{open_items} items are open and {len(state.pending)} pending", evidence)
+        if open_items or len(state.pending):
+            return Decision(False, f"{open_items} items are open and {len(state.pending)} pending", evidence)
+        return Decision(True, self._why(state), evidence)
+
+    def _why(self, state: CampaignState) -> str:
+        if len(state.chatbots) < 2:
+            return "nothing is left to ask: a comparison needs two chatbots"
+        return "nothing is left to ask" if state.prompts else "nothing is left to ask: there are no prompts"
+
+
+@dataclass(frozen=True, slots=True)
+class Futility:
+    """What is wanted cannot be reached: `aim` has a chance below `chance` with the judgments that are left.
+
+    Left is what can still be asked, and what the budget allows (None: no bound); asks in flight are counted in, and
+    judgments go where they teach most (`reach`). Evidence: chance, judgments_left, and for a target SE reachable_se.
+    Raises InvalidRequest on a negative budget, or unless 0 < chance < 1.
+    """
+
+    aim: Aim
+    budget: int | None = None
+    chance: float = 0.05
+    order: ClassVar[int] = 8
+
+    def __post_init__(self) -> None:
+        if self.budget is not None and not self.budget >= 0:
+            raise InvalidRequest(f"budget {self.budget}", code="bad_budget", hint="give 0 or more judgments")
+        if not 0.0 < self.chance < 1.0:
+            raise InvalidRequest(f"chance {self.chance}", code="bad_target", hint="give for example 0.05")
+
+    def decide(self, state: CampaignState) -> Decision:
+        why = obstacle(state) or ("" if state.prompts else "there are no prompts to look ahead to")
+        if why:
+            return Decision(False, why, {})
+        if self.aim.decide(state).stop:
+            return Decision(False, "what is wanted is reached", {})
+        spent = state.judgments + len(state.pending)
+        reach = reachable(state, None if self.budget is None else self.budget - spent)
+        outlook = self.aim.outlook(state, reach)
+        evidence = {**outlook.evidence, "chance": outlook.chance, "judgments_left": float(reach.judgments)}
+        words = f"with the {reach.judgments} judgments that are left {outlook.words}"
+        if outlook.chance < self.chance:
+            return Decision(True, f"what is wanted is out of reach: {words}", evidence)
+        return Decision(False, f"{words}: a chance of {outlook.chance:.0%} at most", evidence)
+
+
+# One of every kind, at settings such as campaigns use. Who lists a rule here has it pass the contract test.
+RULES: Mapping[str, StoppingRule] = MappingProxyType(
+    {
+        "target_se": TargetSE(0.15),
+        "neighbours_se": TargetSE(0.25, over="neighbours"),
+        "ranking_resolved": RankingResolved(),
+        "top_resolved": RankingResolved(top=1),
+        "sample_size": SampleSize(1000),
+        "sample_size_of_pairs": SampleSize(196, of="pair"),
+        "equivalence": Equivalence(0.5),
+        "budget": Budget(2000),
+        "deadline": Deadline(datetime(2030, 1, 1, tzinfo=UTC)),
+        "nothing_left": NothingLeft(),
+        "futility": Futility(TargetSE(0.15), budget=2000),
+    }
+)
