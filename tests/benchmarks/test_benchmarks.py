@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from scipy.special import expit
 
 from irt_engine import InvalidResponses, Priors, ResponseTable, fit
 from irt_engine.simulate import all_cells, draw_truth, draw_votes
-from tests.benchmarks import baselines, calibration, paper, predict, prediction, report, scale, workers
+from scheduler import Budget
+from tests.benchmarks import baselines, calibration, paper, predict, prediction, report, scale, stopping, workers
 from tests.benchmarks import votes as published
 
 TABLE = draw_votes(draw_truth(5, 8, seed=1, form="vote", cell_sd=0.5), all_cells(5, 8), seed=2, votes=3)
@@ -64,6 +66,61 @@ def test_coverage_counts_what_lies_inside() -> None:
         exact.setting, [calibration._count(np.arange(6.0), np.zeros(6), np.eye(6) / 99, True)] * 9
     )
     assert [check.passed for check in narrow.checks()] == [False, False, False]
+
+
+def test_simulated_campaigns_go_on_where_they_were_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stopping, "BUDGET", 100)
+    monkeypatch.setattr(stopping, "RULES", (Budget(100),))
+    file = tmp_path / "stopping.jsonl"
+
+    def finished(campaigns: int) -> list[str]:
+        stopping.main(["--campaigns", str(campaigns), "--file", str(file), "--processes", "1"])
+        return file.read_text().splitlines()
+
+    first = finished(2)
+    assert len(first) == 6
+    file.write_text("\n".join([*first[:5], first[5][:80]]) + "\n")  # the sixth was cut off in the middle
+    again = finished(2)
+    assert again[:5] == first[:5]
+    assert again[6] == first[5]
+    records = stopping.finished(file)
+    assert [(r.stop, len(r.mean), r.reason) for r in records] == [(1, 2, "the budget of 100 judgments is spent")] * 6
+    assert [sum(d == 0.0 for d in r.true) for r in sorted(records, key=lambda r: r.truth)] == [0, 0, 1, 1, 15, 15]
+    monkeypatch.setattr(stopping, "RULES", (Budget(50),))
+    with pytest.raises(SystemExit, match="another design"):
+        stopping.finished(file)
+
+
+def test_looking_until_an_interval_leaves_0_out_is_counted_and_the_rule_withstands_it() -> None:
+    rng = np.random.default_rng(0)
+    information = 2.0 * np.arange(1, stopping.LOOKS + 1)
+    records = []
+    for seed in range(300):
+        kind = "abc"[seed % 3]
+        ability = {"a": 1.5 * rng.standard_normal(6), "b": np.array([0, 0, 9, -9, 20, -20.0]), "c": np.zeros(6)}[kind]
+        noise = np.cumsum(rng.standard_normal((stopping.LOOKS, 6)), axis=0) / np.arange(1, stopping.LOOKS + 1)[:, None]
+        low, high = np.triu_indices(6, 1)
+        seen = ability + noise * np.sqrt(0.25)
+        se = np.repeat(information[:, None] ** -0.5, 15, axis=1)
+        records.append(
+            stopping.Record(
+                kind, seed, 11, "", (ability[high] - ability[low]).tolist(), (seen[:, high] - seen[:, low]).tolist(),
+                se.tolist(),
+            )
+        )  # fmt: skip
+    by = {kind: stopping.Campaigns.of([r for r in records if r.truth == kind]) for kind in "abc"}
+    assert by["a"].covered()[0] == pytest.approx(0.95, abs=0.03)
+    pointwise, rule = stopping.SHOWN_BY["95 % interval at each look"], stopping.SHOWN_BY[stopping.RULE]
+    assert by["b"].ever_wrong(pointwise)[0] > 0.15
+    assert by["c"].ever_wrong(pointwise)[0] > 0.5
+    assert by["b"].ever_wrong(rule)[0] < 0.1
+    assert by["c"].ever_wrong(rule)[0] < 0.1
+    assert by["a"].votes_until(pointwise, 0.6) < by["a"].votes_until(rule, 0.6) < 600
+    assert [check.passed for check in stopping.checks_of(by)] == [None] * 5  # a hundred of each confirm nothing
+    worse = {**by, "b": by["c"], "a": replace(by["a"], se=by["a"].se / 2.0)}
+    monte_carlo = stopping.Campaigns.ever_wrong(worse["b"], pointwise)
+    assert stopping._check("", worse["b"], monte_carlo, 0.05, up=False).passed is False
+    assert stopping.checks_of(worse)[0].passed is False
 
 
 def test_a_fit_without_an_answer_covers_nothing() -> None:
