@@ -90,13 +90,15 @@ class _Ahead:
 
     def __init__(self, state: CampaignState, pool: Pool, belief: Belief) -> None:
         self.belief, self.low, self.high = belief, pool.low, pool.high
-        self.all = float(max(len(state.prompts) * state.votes_per_item, 1))
-        room = pool.open_per_pair * state.votes_per_item
+        prompts, votes = len(state.prompts), state.votes_per_item
+        full = (prompts - pool.open_per_pair) * votes  # fewer where an item was closed: then a little too much is left
+        room = pool.open_per_pair * votes - np.maximum(pool.pair_votes - full, 0)
         if state.votes_per_pair is not None:
             room = np.minimum(room, np.maximum(state.votes_per_pair - pool.pair_votes, 0))
-        self.room = room.astype(np.float64)  # at most: an open item may have some of its votes
+        self.room = room.astype(np.float64)
         self.given = np.zeros(len(room))
-        self.used = 1.0 - pool.open_per_pair * state.votes_per_item / self.all
+        self.all = float(max(prompts * votes, 1))
+        self.used = 1.0 - room / self.all
         self.best_first = _best_first(belief)
 
     def give(self, judgments: float) -> None:

@@ -20,6 +20,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -150,23 +151,38 @@ def finished(path: Path) -> list[Record]:
     return list(found.values())
 
 
-Rule = Callable[[FloatArray, FloatArray], BoolArray]  # means and SEs (P,) of a look -> which pairs are shown (P,)
+# Means and SEs (P,) of look k = 1..K -> which pairs are shown (P,).
+Rule = Callable[[FloatArray, FloatArray, int], BoolArray]
 
 
 def at_level(level: float) -> Rule:
     """Pair by pair, look by look: an interval at this level leaves 0 out."""
     z = float(ndtri(0.5 + level / 2.0))
-    return lambda mean, se: np.abs(mean) > z * se
+    return lambda mean, se, k: np.abs(mean) > z * se
 
 
 def by_looks(looks: int | None) -> Rule:
     """The rule of `looks.told_apart`."""
-    return lambda mean, se: discoveries(log_p_equal(mean, se, looks=looks), ALPHA)
+    return lambda mean, se, k: discoveries(log_p_equal(mean, se, looks=looks), ALPHA)
 
 
 def all_pairs(looks: int | None) -> Rule:
     """The same sequential p with Bonferroni's correction for all pairs."""
-    return lambda mean, se: log_p_equal(mean, se, looks=looks) <= np.log(ALPHA / len(mean))
+    return lambda mean, se, k: log_p_equal(mean, se, looks=looks) <= np.log(ALPHA / len(mean))
+
+
+def obrien_fleming(mean: FloatArray, se: FloatArray, k: int) -> BoolArray:
+    """|z| (k / K)^(1/2) against one critical value: hardly anything early, nearly a single look's test at the end."""
+    reached = np.abs(mean) / se * np.sqrt(k / LOOKS)
+    p = 1.0 - np.searchsorted(_walks(), reached) / len(_walks())
+    return discoveries(np.log(np.maximum(p, 1e-300)), ALPHA)
+
+
+@cache
+def _walks() -> FloatArray:
+    """The largest |W_k| / K^(1/2) of many random walks of K steps, sorted."""
+    steps = np.random.default_rng(0).standard_normal((200_000, LOOKS))
+    return np.sort(np.abs(np.cumsum(steps, axis=1)).max(axis=1) / np.sqrt(LOOKS))
 
 
 SHOWN_BY: dict[str, Rule] = {
@@ -175,6 +191,7 @@ SHOWN_BY: dict[str, Rule] = {
     f"{LOOKS} looks planned": by_looks(LOOKS),
     "40 looks planned": by_looks(40),
     "any number of looks": by_looks(None),
+    f"{LOOKS} looks, O'Brien and Fleming": obrien_fleming,
     f"{LOOKS} looks planned, all pairs": all_pairs(LOOKS),
     "any number of looks, all pairs": all_pairs(None),
 }
@@ -198,9 +215,9 @@ class Campaigns:
 
     def shown(self, rule: Rule) -> BoolArray:
         """(n, K, P)."""
-        return np.array(
-            [[rule(m, s) for m, s in zip(*each, strict=True)] for each in zip(self.mean, self.se, strict=True)]
-        )
+        looks = range(1, self.mean.shape[1] + 1)
+        every = zip(self.mean, self.se, strict=True)
+        return np.array([[rule(*look) for look in zip(*each, looks, strict=True)] for each in every])
 
     def covered(self) -> tuple[float, float]:
         """Share of the differences inside their 95 % intervals at the stop, and its Monte Carlo SE."""
@@ -238,7 +255,7 @@ def share(values: np.ndarray) -> tuple[float, float]:
     return mean, max(spread, float(np.sqrt(n / (n + 1) ** 2))) / float(np.sqrt(n))
 
 
-PARTS = (0.6, 0.7, 0.75)
+PARTS = (0.6, 0.7, 0.75, 0.8)
 
 
 def row(name: str, rule: Rule, by: dict[str, Campaigns]) -> tuple[str, ...]:

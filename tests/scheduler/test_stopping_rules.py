@@ -221,6 +221,15 @@ class TestFutility:
         assert 0.05 < found.evidence["reachable_se"] < POSTERIOR.se.max()
         assert found.evidence["judgments_left"] == 40.0
 
+    def test_what_is_left_are_the_votes_that_items_and_pairs_may_still_have(self) -> None:
+        def left(**change: int) -> float:
+            return Futility(TargetSE(0.01)).decide(midway(**change)).evidence["judgments_left"]
+
+        of_pair = np.unique(CELLS[:, 0] * 5 + CELLS[:, 1], return_counts=True)[1]
+        assert len(of_pair) == 10
+        assert left(votes_per_item=3) == 3 * 80 - 40
+        assert left(votes_per_pair=5) == np.maximum(5 - of_pair, 0).sum()
+
     def test_a_target_in_reach_is_not_futile_unless_the_budget_is_too_small(self) -> None:
         target = TargetSE(0.9 * float(POSTERIOR.se.max()))
         assert not Futility(target).decide(midway()).stop
