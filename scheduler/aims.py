@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal
 
 import numpy as np
+from scipy.special import ndtr
 
 from irt_engine.arrays import BoolArray, FloatArray, IntArray
 from irt_engine.campaign_sizes import CampaignDesign, GapFound, campaign_size
@@ -25,21 +26,9 @@ from .state import CampaignState, Decision
 
 Over = Literal["all", "neighbours"]
 
-_ROUGH = 1.1  # an SE that is expected within this factor of its target is not called out of reach
-
-
-class Aim(Protocol):
-    """A stopping rule that can say what a campaign may still reach."""
-
-    order: ClassVar[int]
-
-    def decide(self, state: CampaignState) -> Decision:
-        """Stop or not, with the reason in words and in numbers."""
-        ...
-
-    def outlook(self, state: CampaignState, reach: Reach) -> Outlook:
-        """What `reach` means for this aim."""
-        ...
+# SD of the log of an SE that was looked ahead to: this much, and more by this share of the log of its fall. Measured on
+# simulated campaigns: a twentieth late, a third after the first batches, when the scales are hardly known.
+_ROUGH, _ROUGHER = 0.1, 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +62,9 @@ class TargetSE:
         return Decision(False, f"{self._named} {se:.3f} is above the target {self.value:g}", evidence)
 
     def outlook(self, state: CampaignState, reach: Reach) -> Outlook:
-        se = self._largest(reach.ability, reach.then)
-        chance = 1.0 if se <= _ROUGH * self.value else 0.0
+        now, se = (max(self._largest(reach.ability, C), 1e-12) for C in (reach.now, reach.then))
+        sd = _ROUGH + _ROUGHER * max(math.log(now / se), 0.0)
+        chance = float(ndtr(math.log(self.value / se) / sd))
         return Outlook(chance, f"{self._named} would be {se:.3f}, the target is {self.value:g}", {"reachable_se": se})
 
     @property

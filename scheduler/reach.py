@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar, Protocol
 
 import numpy as np
 from scipy.special import ndtri
@@ -22,7 +23,7 @@ from irt_engine.ranks import pair_variances
 from .belief import Belief
 from .errors import InvalidState
 from .pool import Pool
-from .state import CampaignState
+from .state import CampaignState, Decision
 from .targets import laplacian
 
 _ROUNDS = 32  # after each of which the most valuable pairs are looked for again
@@ -50,6 +51,20 @@ class Outlook:
     chance: float
     words: str
     evidence: Mapping[str, float]
+
+
+class Aim(Protocol):
+    """A stopping rule that can say what a campaign may still reach."""
+
+    order: ClassVar[int]
+
+    def decide(self, state: CampaignState) -> Decision:
+        """Stop or not, with the reason in words and in numbers."""
+        ...
+
+    def outlook(self, state: CampaignState, reach: Reach) -> Outlook:
+        """What `reach` means for this aim."""
+        ...
 
 
 def reachable(state: CampaignState, judgments: int | None = None) -> Reach:

@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import ClassVar, Protocol
 
-from .aims import Aim, Equivalence, RankingResolved, SampleSize, TargetSE
+from .aims import Equivalence, RankingResolved, SampleSize, TargetSE
 from .errors import InvalidRequest, InvalidState
 from .pool import Pool
-from .reach import reachable
+from .reach import Aim, reachable
 from .standing import obstacle
 from .state import CampaignState, Decision
 
