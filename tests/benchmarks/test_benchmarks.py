@@ -116,7 +116,7 @@ def test_looking_until_an_interval_leaves_0_out_is_counted_and_the_rule_withstan
     assert by["b"].ever_wrong(rule)[0] < 0.1
     assert by["c"].ever_wrong(rule)[0] < 0.1
     assert by["a"].votes_until(pointwise, 0.6) < by["a"].votes_until(rule, 0.6) < 600
-    assert [check.passed for check in stopping.checks_of(by)] == [None] * 5  # a hundred of each confirm nothing
+    assert [check.passed for check in stopping.checks_of(by)] == [None] * 6  # a hundred of each confirm nothing
     worse = {**by, "b": by["c"], "a": replace(by["a"], se=by["a"].se / 2.0)}
     monte_carlo = stopping.Campaigns.ever_wrong(worse["b"], pointwise)
     assert stopping._check("", worse["b"], monte_carlo, 0.05, up=False).passed is False
