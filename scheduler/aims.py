@@ -29,6 +29,7 @@ Over = Literal["all", "neighbours"]
 # SD of the log of an SE that was looked ahead to: this much, and more by this share of the log of its fall. Measured on
 # simulated campaigns: a twentieth late, a third after the first batches, when the scales are hardly known.
 _ROUGH, _ROUGHER = 0.1, 0.25
+_LEAST_PROGRESS = 1e-12  # of a target that is all but 0, so that what is to go stays a number
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class TargetSE:
             return Decision(False, why, {"target": self.value, "progress": 0.0})
         ability, covariance = standing(state, state.posterior)
         se = self._largest(ability, covariance)
-        progress = min(1.0, (self.value / se) ** 2) if se > 0 else 1.0
+        progress = max(min(1.0, (self.value / se) ** 2), _LEAST_PROGRESS) if se > 0 else 1.0
         togo = math.ceil(state.judgments * (1.0 / progress - 1.0))
         evidence = {"target": self.value, "se": se, "progress": progress, "judgments_to_go": float(togo)}
         if se <= self.value:

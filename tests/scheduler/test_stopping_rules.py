@@ -122,6 +122,11 @@ class TestTargetSE:
         assert "neighbours 0.300" in found.reason
         assert TargetSE(0.2).decide(state).stop
 
+    def test_a_target_of_all_but_nothing_leaves_a_number_to_go(self) -> None:
+        found = TargetSE(1e-200).decide(midway())
+        assert not found.stop
+        assert math.isfinite(found.evidence["judgments_to_go"])
+
     def test_only_adjacent_chatbots_are_neighbours(self) -> None:
         wide = np.diag([0.01, 0.01, 1.0])
         state = board_state(dataclasses.replace(exchangeable(3, 0.1, [0.0, 1.0, 2.0]), covariance=wide))
