@@ -39,7 +39,7 @@ class Belief:
     """Abilities of all of a campaign's chatbots, and what prompts tell about a pair; local to one plan."""
 
     def __init__(self, state: CampaignState, posterior: Posterior, pool: Pool, target: Target | None = None) -> None:
-        self.mean, self.covariance = _abilities(state, posterior)
+        self.mean, self.covariance = abilities_of(state, posterior)
         self.low, self.high = pool.low, pool.high
         self.weight = (target or Precision()).weight(self.mean, self.covariance)
         self.toward = self.covariance @ self.weight @ self.covariance
@@ -100,7 +100,7 @@ def _across(Q: FloatArray, low: IntArray, high: IntArray) -> FloatArray:
     return value
 
 
-def _abilities(state: CampaignState, posterior: Posterior) -> tuple[FloatArray, FloatArray]:
+def abilities_of(state: CampaignState, posterior: Posterior) -> tuple[FloatArray, FloatArray]:
     """(M,), (M, M) in the state's order. What the posterior cannot know gets the prior's variance:
 
     a chatbot that it has not seen, and the offset between separate parts of the graph.

@@ -1,0 +1,112 @@
+"""Where a policy puts the votes of many campaigns at once: what `recursion` needs of a policy, without drawing asks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from irt_engine.arrays import FloatArray
+from irt_engine.information import variance_fall
+
+from .draws import FLOOR
+from .pairs import DEFAULT_DESIGN, Design
+from .recursion import Cohort
+
+_SHARPNESS = 8.0  # of a pair's share in its value: about what a draw among the best five comes to in the long run
+_TINY = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Even:
+    """Every open item alike: policies `random` and `balanced`, and all others before the first fit."""
+
+    def votes(self, cohort: Cohort, count: float) -> FloatArray:
+        left = cohort.room - cohort.votes
+        spread: FloatArray = left * (count / left.sum(axis=(1, 2), keepdims=True))
+        return spread
+
+
+@dataclass(frozen=True, slots=True)
+class Adaptive:
+    """The pairs that lower the target's variance most, on the prompts that tell most about them."""
+
+    design: Design = field(default=DEFAULT_DESIGN)
+
+    def votes(self, cohort: Cohort, count: float) -> FloatArray:
+        if cohort.blind:
+            return Even().votes(cohort, count)
+        value = self._values(cohort)
+        value[self._capped(cohort, count)] = 0.0
+        return _spread(cohort, value, count, self.design.floor)
+
+    def _values(self, cohort: Cohort) -> FloatArray:
+        """(D, N) `Belief.falls` of every campaign."""
+        target = self.design.target
+        W = np.stack([target.weight(s, C) for s, C in zip(cohort.estimate, cohort.covariance, strict=True)])
+        projected = _across(cohort, cohort.covariance @ W @ cohort.covariance)
+        typical, before = _typical(cohort), 1.0 + cohort.known * cohort.pair_variance
+        about = typical / (before * (before + typical * cohort.pair_variance))
+        return variance_fall(about, np.maximum(projected, 0.0), _across(cohort, cohort.covariance))
+
+    def _capped(self, cohort: Cohort, count: float) -> FloatArray:
+        """(D, N) pairs that have had their share of all votes."""
+        votes = cohort.votes.sum(axis=-1)
+        most = max(self.design.cap, 4.0 / votes.shape[1]) * (votes.sum(axis=1, keepdims=True) + count)
+        over: FloatArray = votes + 1.0 > np.maximum(most, 1.0)
+        return over
+
+
+@dataclass(frozen=True, slots=True)
+class LeastCertain:
+    """The least certain pairs that a vote can inform, on the prompts that tell most about them."""
+
+    def votes(self, cohort: Cohort, count: float) -> FloatArray:
+        if cohort.blind:
+            return Even().votes(cohort, count)
+        value = np.log1p(_typical(cohort) * _across(cohort, cohort.covariance))
+        return _spread(cohort, value, count, FLOOR)
+
+
+def _typical(cohort: Cohort) -> FloatArray:
+    """(D, N) information of a vote on the average prompt."""
+    mean: FloatArray = cohort.told.theta.mean(axis=-1)
+    return mean
+
+
+def _across(cohort: Cohort, Q: FloatArray) -> FloatArray:
+    """(D, N) x' Q x of every pair."""
+    v = np.einsum("dmm->dm", Q)
+    across: FloatArray = v[:, cohort.low] + v[:, cohort.high] - 2.0 * Q[:, cohort.low, cohort.high]
+    return across
+
+
+def _spread(cohort: Cohort, value: FloatArray, count: float, floor: float) -> FloatArray:
+    """(D, N, K): a share `floor` at random over open items, the others by value, on the best prompts first."""
+    left = cohort.room - cohort.votes
+    of_pair = left.sum(axis=-1)
+    value = np.where(of_pair < 1.0, 0.0, value)
+    best = np.maximum(value.max(axis=1, keepdims=True), _TINY)
+    weight = (value / best) ** _SHARPNESS + _TINY * of_pair
+    chosen = (1.0 - floor) * weight / weight.sum(axis=1, keepdims=True)
+    wanted = count * (chosen + floor * of_pair / of_pair.sum(axis=1, keepdims=True))
+    given = np.minimum(wanted, of_pair)
+    spare = of_pair - given
+    given += spare * (wanted - given).sum(axis=1, keepdims=True) / np.maximum(spare.sum(axis=1, keepdims=True), _TINY)
+    return _on_prompts(cohort, left, given, (1.0 - floor) * cohort.reliability)
+
+
+def _on_prompts(cohort: Cohort, left: FloatArray, votes: FloatArray, picked: float) -> FloatArray:
+    """Votes (D, N) on classes: a share `picked` on the most informative open prompts, the others on any open one.
+
+    The best prompts are picked only as well as they are known.
+    """
+    total = np.maximum(left.sum(axis=-1, keepdims=True), _TINY)
+    spread: FloatArray = left * ((1.0 - picked) * votes[..., None] / total)
+    room, rest = left - spread, picked * votes
+    order = np.argsort(-cohort.told.theta, axis=-1)
+    room = np.take_along_axis(room, order, -1)
+    before = np.cumsum(room, axis=-1) - room
+    more = np.clip(rest[..., None] - before, 0.0, room)
+    np.put_along_axis(spread, order, np.take_along_axis(spread, order, -1) + more, -1)
+    return spread

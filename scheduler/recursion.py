@@ -1,0 +1,373 @@
+"""The expected course of a campaign: how precise its board will be after n judgments, for many campaigns side by side.
+
+No vote is drawn and nothing is fitted. A board's covariance is the inverse of what its fit adds up (`irt_engine.
+average`): the priors' precision and the expected information of every judgment at the estimates, prompts eliminated.
+What is not known beforehand is drawn, once for each of D campaigns: the abilities, how far the estimates of abilities
+and scales lie from them, and which judgments fall to whom. Votes go where the policy would put them (`allocation`),
+step by step, a quarter more each time.
+
+Notation: M chatbots; N pairs, x_p = e_high - e_low and theta_p = x_p' s; J prompts in K classes of equal size by their
+estimated discrimination. A prompt's own parameters are phi = (log alpha, log t), t the half-width of its ties. What
+all log t have in common, z, is a column of the board beside the abilities. v (D, N, K) are the votes of a pair on the
+prompts of a class, f = v K / J is their share of its items. A vote has the information I (3, 3) about (theta, phi).
+
+A prompt sees a random share f of the pairs. Eliminating its block A of the precision, with c = I[theta, phi], takes
+
+    E[(sum x c) A^-1 (sum x c)'] = (sum f x c) A^-1 (sum f x c)' + sum f (1 - f) x (c A^-1 c') x'
+
+away: what all of them have in common, which is the scale, and what each vote spends on learning about its own prompt.
+The pair's own effect is a ceiling: information h on a pair weighs as h / (1 + h tau^2) on its abilities (see `belief`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from scipy.special import expit, ndtri
+
+from irt_engine.arrays import FloatArray
+from irt_engine.information import normal_nodes
+from irt_engine.scales import LOOSE, TIGHT
+
+from .outset import CLASSES, MOST_KNOWN, Outset
+
+_GROWTH = 1.25  # of the judgments, from step to step
+_NORMAL = ndtri((np.arange(CLASSES) + 0.5) / CLASSES)
+_PLACES = _NORMAL / np.sqrt(np.mean(_NORMAL**2))  # of the classes among prompts whose log discriminations have SD 1
+_GRID = np.linspace(-9.0, 9.0, 145)  # of theta
+_CELL_NODES = 5
+_FIRST_ROUNDS = 4
+# Of the learned log SD of log discriminations while prompts are hardly known: a fit that sees a vote or two of each
+# makes them more alike than they are, as penalised quasi-likelihood does. Measured on campaigns of 6 x 80 and 10 x 100.
+_BIAS = -0.9
+_NUMBERS = 14_000  # draws x pairs: what a step may cost
+_FEWEST, _MOST = 16, 256  # draws
+_TINY = 1e-12
+
+Shortfall = Callable[[FloatArray, FloatArray], FloatArray]
+"""Abilities (D, M) and covariances (D, M, M) -> (D,): how many times larger than wanted; 1 or less is reached."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Course:
+    """judgments (T,), rising; shortfall (T, D) of each campaign at each; estimate and covariance at the end."""
+
+    judgments: FloatArray
+    shortfall: FloatArray
+    estimate: FloatArray
+    covariance: FloatArray
+
+    def reached_at(self) -> FloatArray:
+        """(D,) judgments at which the shortfall first falls to 1, infinite where it never does.
+
+        Between two steps it is the precision, 1 / shortfall^2, that grows in proportion to the judgments.
+        """
+        met = self.shortfall <= 1.0
+        after = np.argmax(met, axis=0)
+        before = np.maximum(after - 1, 0)
+        column = np.arange(self.shortfall.shape[1])
+        low, high = (self.shortfall[row, column] ** -2.0 for row in (before, after))
+        part = np.clip((1.0 - low) / np.maximum(high - low, _TINY), 0.0, 1.0)
+        at = self.judgments[before] + part * (self.judgments[after] - self.judgments[before])
+        return np.where(met.any(axis=0), at, np.inf)
+
+
+class Allocation(Protocol):
+    """Where a policy puts the next votes."""
+
+    def votes(self, cohort: Cohort, count: float) -> FloatArray:
+        """(D, N, K) summing to `count` for each campaign; never more than there is room for."""
+        ...
+
+
+def draws_for(pairs: int) -> int:
+    """How many campaigns run side by side: fewer where each has more pairs."""
+    return min(max(_NUMBERS // max(pairs, 1), _FEWEST), _MOST)
+
+
+def course(outset: Outset, shortfall: Shortfall, policy: Allocation, *, most: int, batch: int, seed: int) -> Course:
+    """From where the campaign stands until every draw has met the goal once, or `most` judgments are in.
+
+    A campaign without a fit is fitted for the first time after `batch` judgments.
+    """
+    cohort = Cohort(outset, draws_for(len(outset.judged)), seed)
+    n = round(outset.judged.sum())
+    at, found = [n], [shortfall(cohort.estimate, cohort.covariance)]
+    met = found[0] <= 1.0
+    while n < most and not met.all():
+        first = not outset.fitted and n < batch
+        ahead = min(batch if first else max(math.ceil(n * _GROWTH), n + len(outset.mean)), most)
+        cohort.advance(policy.votes(cohort, ahead - n))
+        n = ahead
+        at.append(n)
+        found.append(shortfall(cohort.estimate, cohort.covariance))
+        met = met | (found[-1] <= 1.0)
+    return Course(np.array(at, np.float64), np.array(found), cohort.estimate, cohort.covariance)
+
+
+class _Luck(NamedTuple):
+    """Standard normal draws that a campaign keeps."""
+
+    ability: FloatArray  # (D, M) where the estimates lie in their posteriors
+    pair_sd: FloatArray  # (D, 1) likewise the scales
+    slope_sd: FloatArray
+    prompts: FloatArray  # (D, 1) whether its prompts are better than most
+    pairs: FloatArray  # (D, N) whether a pair gets more votes, or better prompts, than others
+
+
+class Told(NamedTuple):
+    """I of one more vote, entry by entry: each (D, N, K)."""
+
+    theta: FloatArray
+    theta_slope: FloatArray
+    theta_width: FloatArray
+    slope: FloatArray
+    slope_width: FloatArray
+    width: FloatArray
+
+
+class Cohort:
+    """D campaigns of one design, side by side, fitted after `advance`.
+
+    estimate (D, M), covariance (D, M, M): of abilities minus their mean. votes, room (D, N, K): so far, and the most.
+    told: I of the next vote at the estimates. known (D, N): information on each pair's theta in sum.
+    """
+
+    def __init__(self, outset: Outset, draws: int, seed: int) -> None:
+        M, N = len(outset.mean), len(outset.judged)
+        self.outset, self.draws = outset, draws
+        self.low, self.high = (x.astype(np.int64) for x in np.triu_indices(M, 1))
+        self.size = outset.prompts / CLASSES
+        rng = np.random.default_rng(seed)
+        self._luck = _Luck(*(rng.standard_normal((draws, width)) for width in (M, 1, 1, 1, N)))
+        self._truth = _truths(outset, draws, rng)
+        self.estimate = np.repeat((outset.mean - outset.mean.mean())[None], draws, axis=0)
+        self.covariance = np.repeat(_centred(outset.covariance)[None], draws, axis=0)
+        self.votes = np.repeat(outset.judged[None], draws, axis=0)
+        self.room = np.repeat(outset.room[None], draws, axis=0)
+        self.reliability = outset.reliability
+        self._prior_variance = _diagonal(self.covariance)
+        self._look()
+        self._before = self._of_scales()
+        self._bias_before = self._bias(self._before[1])
+        self._fit_scales()
+        # How the board's own SEs compare with what the recursion makes of the same votes.
+        expected = self._expected(lucky=False) if outset.fitted else self.covariance
+        self._own = np.sqrt(self._prior_variance / _diagonal(expected))
+
+    @property
+    def blind(self) -> bool:
+        """Whether there has been no fit yet, so that no policy knows what is best."""
+        return not self.outset.fitted and self.reliability == 0.0
+
+    @property
+    def pair_variance(self) -> FloatArray:
+        """(D, 1) tau^2 as the fit has it."""
+        variance: FloatArray = self._pair_sd**2
+        return variance
+
+    def advance(self, votes: FloatArray) -> None:
+        """Add votes (D, N, K), and fit."""
+        rounds = _FIRST_ROUNDS if self.blind else 1  # the first estimates are far from where all began
+        self.votes = np.minimum(self.votes + votes, self.room)
+        for _ in range(rounds):
+            self._fit()
+
+    def _fit(self) -> None:
+        self._fit_scales()
+        # What set this board apart, its draw of prompts and of votes, matters less the more are added.
+        own = self._own ** math.sqrt(self.outset.judged.sum() / max(float(self.votes[0].sum()), 1.0))
+        self.covariance = own[:, :, None] * self._expected() * own[:, None, :]
+        self._sort_prompts()
+        self._estimate()
+        self._look()
+
+    def _look(self) -> None:
+        """What a vote tells at the estimates, and what all so far have told."""
+        spread = self.outset.log_slope_sd * math.sqrt(self.reliability)
+        alpha = self.outset.slope * np.exp(spread * _PLACES)
+        tables = _vote_tables(alpha, self.outset.half_width, self.outset.cell_sd)
+        theta = self.estimate[:, self.high] - self.estimate[:, self.low]
+        place = np.clip((theta - _GRID[0]) / (_GRID[1] - _GRID[0]), 0.0, len(_GRID) - 1.001)
+        left = place.astype(np.int64)
+        part = (place - left)[..., None]
+        self.told = Told(*(table[left] + part * (table[left + 1] - table[left]) for table in tables))
+        self.known: FloatArray = (self.votes * self.told.theta).sum(axis=-1)
+
+    def _fit_scales(self) -> None:
+        """What the fit makes of tau and of the prompts' spread."""
+        of_pair, of_slope = self._of_scales()
+        pair = self._wander(of_pair, self._before[0], LOOSE)
+        slope = self._wander(of_slope, self._before[1], TIGHT)
+        bias = self._bias(of_slope) - self._bias_before
+        self._pair_sd = self.outset.pair_sd * np.exp(pair * self._luck.pair_sd)
+        self._slope_sd = self.outset.log_slope_sd * np.exp(bias + slope * self._luck.slope_sd)
+
+    def _bias(self, of_slope: FloatArray) -> FloatArray:
+        """(D, 1) of the learned log SD of log discriminations, as far as it is learned."""
+        bias: FloatArray = _BIAS * (1.0 - self.reliability) ** 3 * of_slope / (TIGHT**-2 + of_slope)
+        return bias
+
+    def _of_scales(self) -> tuple[FloatArray, FloatArray]:
+        """(D, 1) information on log tau and on the log SD of log discriminations: 2 for each one that is known."""
+        M, N = len(self.outset.mean), len(self.low)
+        h = self.known.mean(axis=1, keepdims=True) * self.outset.pair_sd**2
+        of_pair: FloatArray = 2.0 * max(N - M + 1, 0) * (h / (1.0 + h)) ** 2
+        return of_pair, np.full_like(of_pair, 2.0 * self.outset.prompts * self.reliability**2)
+
+    def _wander(self, now: FloatArray, before: FloatArray, width: float) -> FloatArray:
+        """(D, 1) how far an estimated log scale lies from what it is taken for today.
+
+        Before a fit: the SD of an estimate with this information, shrunk by a prior of this width. After one: what is
+        not known of the scale yet and will be.
+        """
+        prior = width**-2
+        if not self.outset.fitted:
+            return np.sqrt(now) / (prior + now)
+        learnt: FloatArray = np.sqrt(np.maximum(1.0 / (prior + before) - 1.0 / (prior + now), 0.0))
+        return learnt
+
+    def _expected(self, *, lucky: bool = True) -> FloatArray:
+        """(D, M, M) covariance of the centred abilities; prompts, common width and the pairs' effects eliminated."""
+        M, f, told = len(self.outset.mean), self.votes / self.size, self.told
+        alone = math.exp(-float(self.votes[0].sum()) / self.outset.prompts)  # such a vote's prompt counts as typical
+        theta, width = (
+            self._whitened(f, told.theta_slope, told.theta_width),
+            self._whitened(f, told.slope_width, told.width),
+        )
+        spend = self.votes * np.maximum(1.0 - f, 0.0) * (1.0 - alone)
+        of_theta, cross, of_width = (
+            (self.votes * own - spend * (x[0] * y[0] + x[1] * y[1])).sum(axis=-1)
+            for own, x, y in ((told.theta, theta, theta), (told.theta_width, theta, width), (told.width, width, width))
+        )
+        of_theta = of_theta * self._fortune() if lucky else of_theta
+        ceiling = 1.0 / (1.0 + of_theta * self.pair_variance)
+        S = np.empty((self.draws, M + 1, M + 1))
+        S[:, :M, :M] = self._laplacian(of_theta * ceiling)
+        S[:, :M, M] = S[:, M, :M] = self._ends(cross * ceiling)
+        S[:, M, M] = of_width.sum(axis=1) + self.outset.common_width_sd**-2
+        for x, z in zip(theta, width, strict=True):
+            common = np.empty((self.draws, M + 1, CLASSES))
+            common[:, :M] = np.swapaxes(self._ends(np.swapaxes(f * x * ceiling[..., None], 1, 2)), 1, 2)
+            common[:, M] = (f * z).sum(axis=1)
+            S -= self.size * (1.0 - alone) * (common @ np.swapaxes(common, 1, 2))
+        return _centred(np.linalg.inv(S)[:, :M, :M].astype(np.float64))
+
+    def _blocks(self, f: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Entries of a prompt's block A of the precision, each (D, 1, K): slope, slope and width, width."""
+        slope, both, width = ((f * x).sum(axis=1, keepdims=True) for x in (self.told[3:]))
+        return slope + self._slope_sd[..., None] ** -2, both, width + self.outset.log_width_sd**-2
+
+    def _whitened(self, f: FloatArray, slope: FloatArray, width: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """L^-1 c for A = L L', so that c A^-1 c' is a sum of squares."""
+        a, b, d = self._blocks(f)
+        first = slope / np.sqrt(a)
+        return first, (width - b / a * slope) / np.sqrt(d - b * b / a)
+
+    def _laplacian(self, weights: FloatArray) -> FloatArray:
+        """The abilities' prior precision + sum_p w_p x_p x_p', (D, M, M) of weights (D, N)."""
+        M = len(self.outset.mean)
+        S = np.zeros((self.draws, M, M))
+        S[:, self.low, self.high] = -weights
+        S += np.swapaxes(S, 1, 2)
+        S[:, np.arange(M), np.arange(M)] = self.outset.ability_sd**-2 - S.sum(axis=2)
+        return S
+
+    def _ends(self, values: FloatArray) -> FloatArray:
+        """sum_p v_p x_p, (..., M) of values (..., N)."""
+        M, N = len(self.outset.mean), len(self.low)
+        across = np.zeros((N, M))
+        across[np.arange(N), self.high] = 1.0
+        across[np.arange(N), self.low] = -1.0
+        ends: FloatArray = values @ across
+        return ends
+
+    def _fortune(self) -> FloatArray:
+        """(D, N) information that falls to a pair, over what is expected: lognormal, of mean 1.
+
+        Votes fall to pairs and prompts by chance, and prompts differ: a vote's information has some relative variance
+        over the classes, which a pair averages over its votes, and a campaign over its prompts.
+        """
+        each = self.told.theta
+        mean = np.maximum(each.mean(axis=-1), _TINY)
+        relative = each.var(axis=-1) / mean**2
+        steady = relative - ((each @ _PLACES) / (CLASSES * mean)) ** 2
+        votes, room = self.votes.sum(axis=-1), np.maximum(self.room.sum(axis=-1), _TINY)
+        of_pair = np.log1p((1.0 + relative) * np.maximum(1.0 - votes / room, 0.0) / np.maximum(votes, 0.3))
+        of_all = np.log1p(np.maximum(steady, 0.0).mean(axis=1, keepdims=True) / self.outset.prompts)
+        fortune: FloatArray = np.exp(
+            np.sqrt(of_pair) * self._luck.pairs + np.sqrt(of_all) * self._luck.prompts - 0.5 * (of_pair + of_all)
+        )
+        return fortune
+
+    def _sort_prompts(self) -> None:
+        """Prompts change classes as more is known of them, and take their votes along."""
+        slope, both, width = self._blocks(self.votes / self.size)
+        left = width / (slope * width - both**2)
+        reliability = min(max(1.0 - float(left.mean()) / self.outset.log_slope_sd**2, self.reliability), MOST_KNOWN)
+        stay = math.sqrt(self.reliability / reliability) if reliability > 0.0 else 1.0
+        self.votes, self.room = (
+            stay * x + (1.0 - stay) * x.mean(axis=-1, keepdims=True) for x in (self.votes, self.room)
+        )
+        self.reliability = reliability
+
+    def _estimate(self) -> None:
+        """Estimates lie between what was expected and the truth, as far as the votes have led them, and scatter."""
+        variance = np.minimum(_diagonal(self.covariance), self._prior_variance)
+        learnt = 1.0 - variance / self._prior_variance
+        mean = self.outset.mean - self.outset.mean.mean()
+        self.estimate = mean + learnt * (self._truth - mean) + np.sqrt(variance * learnt) * self._luck.ability
+
+
+def _truths(outset: Outset, draws: int, rng: np.random.Generator) -> FloatArray:
+    """(D, M) centred. Before the first fit the unit is open too: a board's is where its own prompts lie about 1."""
+    values, vectors = np.linalg.eigh(outset.covariance)
+    spread = vectors * np.sqrt(np.maximum(values, 0.0))
+    truth = outset.mean + rng.standard_normal((draws, len(values))) @ spread.T
+    truth -= truth.mean(axis=1, keepdims=True)
+    unit = 0.0 if outset.fitted else outset.log_slope_sd / math.sqrt(outset.prompts)
+    scaled: FloatArray = truth * np.exp(unit * rng.standard_normal((draws, 1)))
+    return scaled
+
+
+def _vote_tables(alpha: FloatArray, half_width: float, cell_sd: float) -> Told:
+    """I of one vote on prompts of discrimination alpha (K,), each entry (G, K); the cell's effect e integrated out.
+
+    With u = alpha theta and w = alpha t a vote has P(B) = sigma(u - w + e), P(A) = sigma(-u - w - e), and the rest are
+    ties. I = D' G D for the information G about (u, w), and D = d(u, w) / d(theta, log alpha, log t).
+    """
+    u, w = _GRID[:, None] * alpha, alpha * half_width
+    b = a = slope_b = slope_a = np.zeros_like(u)
+    for node, weight in zip(*normal_nodes(_CELL_NODES), strict=True):
+        over, under = expit(u - w + cell_sd * node), expit(-u - w - cell_sd * node)
+        b, a = b + weight * over, a + weight * under
+        slope_b, slope_a = slope_b + weight * over * (1.0 - over), slope_a + weight * under * (1.0 - under)
+    of_b, of_a, tie = slope_b**2 / b, slope_a**2 / a, np.maximum(1.0 - a - b, _TINY)
+    uu = of_b + of_a + (slope_a - slope_b) ** 2 / tie
+    uw = of_a - of_b + (slope_a**2 - slope_b**2) / tie
+    ww = of_b + of_a + (slope_a + slope_b) ** 2 / tie
+    return Told(
+        theta=alpha**2 * uu,
+        theta_slope=alpha * (u * uu + w * uw),
+        theta_width=alpha * w * uw,
+        slope=u**2 * uu + 2.0 * u * w * uw + w**2 * ww,
+        slope_width=w * (u * uw + w * ww),
+        width=w**2 * ww,
+    )
+
+
+def _centred(covariance: FloatArray) -> FloatArray:
+    """Of abilities minus their mean, (..., M, M)."""
+    half = covariance - covariance.mean(axis=-1, keepdims=True)
+    whole: FloatArray = half - half.mean(axis=-2, keepdims=True)
+    return whole
+
+
+def _diagonal(covariance: FloatArray) -> FloatArray:
+    """(D, M) variances, never 0."""
+    variance: FloatArray = np.maximum(np.einsum("dmm->dm", covariance), _TINY)
+    return variance

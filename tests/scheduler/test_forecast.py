@@ -1,0 +1,182 @@
+"""forecast: what a campaign will take, before its first judgment and in the middle of it; and what it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scheduler import CampaignState, InvalidRequest
+from scheduler.forecast import QUICK, Forecast, Terms, forecast, unjudged
+from scheduler.goals import AllAbilities, Goal, Neighbours, Separated
+from scheduler.state import no_items
+from tests.scheduler.cast import CELLS, POSTERIOR, every_item, fresh, midway
+
+GOALS: list[Goal] = [AllAbilities(0.4), Neighbours(0.5), Separated(0.6)]
+SE = float(POSTERIOR.se.max())
+
+
+def of(se: float, *, chatbots: int = 5, prompts: int = 60, **terms: Any) -> Forecast:
+    return forecast(unjudged(chatbots, prompts), Terms(AllAbilities(se), **({"batch": 10} | terms)))
+
+
+@pytest.mark.parametrize("policy", sorted(QUICK))
+@pytest.mark.parametrize("goal", GOALS, ids=lambda goal: type(goal).__name__)
+def test_every_goal_is_forecast_under_every_policy_alike_for_equal_arguments(goal: Goal, policy: str) -> None:
+    terms = Terms(goal, policy=policy, batch=10, price=0.5, per_day=20.0)
+    found = forecast(unjudged(5, 60), terms)
+    assert found == forecast(unjudged(5, 60), terms)
+    assert 0.0 < found.judgments.low <= found.judgments.middle <= found.judgments.high <= found.most == 600
+    assert found.cost is not None
+    assert found.days is not None
+    assert found.cost.high == pytest.approx(0.5 * found.judgments.high)
+    assert found.days.low == pytest.approx(found.judgments.low / 20.0)
+
+
+@settings(max_examples=8, deadline=None)
+@given(se=st.floats(0.2, 0.6), closer=st.floats(0.5, 0.95))
+def test_a_smaller_se_is_never_cheaper_nor_likelier(se: float, closer: float) -> None:
+    easy, hard = of(se), of(se * closer)
+    assert hard.judgments.low >= easy.judgments.low
+    assert hard.judgments.middle >= easy.judgments.middle
+    assert hard.judgments.high >= easy.judgments.high
+    assert hard.reached <= easy.reached
+
+
+def test_choosing_saves_judgments_when_the_ses_are_the_goal() -> None:
+    chosen, spread = (of(0.2, chatbots=10, prompts=150, policy=policy) for policy in ("adaptive", "random"))
+    assert chosen.judgments.middle < 0.8 * spread.judgments.middle
+
+
+def test_a_goal_that_the_prompts_can_never_reach_says_where_the_campaigns_end() -> None:
+    found = of(0.02, prompts=10)
+    assert found.reached == 0.0
+    assert found.judgments.low == found.judgments.high == found.most == 100
+    assert found.reachable is not None
+    assert 0.02 < found.reachable.low < found.reachable.middle < found.reachable.high
+    more = of(0.02, prompts=40)
+    assert more.reachable is not None
+    assert more.reachable.middle < found.reachable.middle
+
+
+def test_more_votes_of_every_item_reach_further() -> None:
+    terms = Terms(AllAbilities(0.02))
+    once, thrice = (forecast(unjudged(4, 10, votes_per_item=n), terms) for n in (1, 3))
+    assert thrice.most == 3 * once.most
+    assert once.reachable is not None
+    assert thrice.reachable is not None
+    assert thrice.reachable.middle < once.reachable.middle
+
+
+def test_a_budget_ends_a_campaign_and_none_is_none() -> None:
+    assert of(0.05, budget=70).judgments.high == 70.0
+    assert of(0.05, budget=70).most == 70
+    nothing = of(0.05, budget=0)
+    assert (nothing.judgments.low, nothing.judgments.high, nothing.reached) == (0.0, 0.0, 0.0)
+    assert nothing.reachable is not None
+    assert nothing.reachable.middle == pytest.approx(1.5 * np.sqrt(0.8))  # the prior's SD about the mean of five
+
+
+def test_judgments_come_in_batches() -> None:
+    assert of(0.5, batch=77).judgments.low % 77 == 0.0
+
+
+def test_two_chatbots_on_one_prompt_are_forecast_too() -> None:
+    found = forecast(unjudged(2, 1), Terms(AllAbilities(0.1)))
+    assert (found.judgments.low, found.judgments.high, found.reached) == (1.0, 1.0, 0.0)
+
+
+def test_in_the_middle_of_a_campaign_only_what_is_missing_is_forecast() -> None:
+    done = forecast(midway(), Terms(AllAbilities(SE * 1.001), batch=1))
+    assert (done.judgments.high, done.reached) == (0.0, 1.0)
+    nearly = forecast(midway(), Terms(AllAbilities(SE * 0.97), batch=1))
+    assert 0.0 < nearly.judgments.middle < 20.0
+    assert nearly.most == 40
+
+
+def test_chatbots_and_prompts_that_the_board_has_not_seen_are_forecast_from_the_priors() -> None:
+    state = CampaignState(
+        (*POSTERIOR.chatbots, "new"), (*POSTERIOR.prompts, "more"), POSTERIOR, judged=CELLS, judgments=len(CELLS)
+    )
+    one = forecast(state, Terms(AllAbilities(SE * 1.001), batch=1))
+    assert one.judgments.low > 0.0
+    assert one.most == 15 * 9 - 40
+
+
+def test_what_is_closed_is_never_counted_on() -> None:
+    shut = forecast(fresh(closed=every_item()[:50]), Terms(AllAbilities(0.01)))
+    assert shut.most == 30
+    assert forecast(fresh(closed=every_item()), Terms(AllAbilities(0.01))).most == 0
+    assert forecast(midway(closed=CELLS[:10]), Terms(AllAbilities(0.01))).most == 40
+    assert forecast(fresh(votes_per_pair=3), Terms(AllAbilities(0.01))).most == 30
+    assert forecast(midway(votes_per_item=2), Terms(AllAbilities(0.01))).most == 120
+    pending = midway(pending=np.array([[0, 1, 0]]))
+    assert forecast(pending, Terms(AllAbilities(0.01))).most == 40
+
+
+def test_a_budget_counts_the_judgments_that_are_in() -> None:
+    assert forecast(midway(), Terms(AllAbilities(0.01), budget=50)).most == 10
+    assert forecast(midway(), Terms(AllAbilities(0.01), budget=10)).most == 0
+
+
+@pytest.mark.parametrize(
+    ("state", "code"),
+    [
+        (unjudged(1, 10), "one_chatbot"),
+        (unjudged(0, 10), "one_chatbot"),
+        (unjudged(3, 0), "no_prompts"),
+        (CampaignState(("a", "b"), (), judged=no_items()), "no_prompts"),
+    ],
+)
+def test_a_campaign_that_cannot_compare_anything_is_refused(state: CampaignState, code: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        forecast(state, Terms(AllAbilities(0.1)))
+    assert refused.value.code == code
+    assert refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("terms", "code"),
+    [
+        ({"budget": -1}, "bad_budget"),
+        ({"batch": 0}, "bad_budget"),
+        ({"price": -0.1}, "bad_price"),
+        ({"price": float("nan")}, "bad_price"),
+        ({"per_day": 0.0}, "bad_pace"),
+        ({"policy": "swiss"}, "no_forecast"),
+        ({"policy": "best"}, "no_forecast"),
+    ],
+)
+def test_terms_that_make_no_sense_are_refused(terms: dict[str, Any], code: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        of(0.1, **terms)
+    assert refused.value.code == code
+
+
+def test_goals_and_numbers_that_make_no_sense_are_refused() -> None:
+    for se in (0.0, -1.0, float("nan"), float("inf")):
+        for goal in (AllAbilities, Neighbours):
+            with pytest.raises(InvalidRequest):
+                goal(se)
+    for share, level in ((0.0, 0.95), (1.1, 0.95), (float("nan"), 0.95), (0.5, 1.0)):
+        with pytest.raises(InvalidRequest):
+            Separated(share, level)
+    with pytest.raises(InvalidRequest):
+        unjudged(-1, 3)
+    with pytest.raises(InvalidRequest):
+        forecast(unjudged(3, 3), Terms(AllAbilities(0.1)), seed=-1)
+
+
+def test_goals_measure_what_they_say() -> None:
+    ability = np.array([[0.0, 3.0, 1.0]])
+    covariance = np.diag([0.04, 0.09, 0.16])[None]
+    assert AllAbilities(0.2).measure(ability, covariance)[0] == pytest.approx(0.4)
+    assert AllAbilities(0.2).shortfall(ability, covariance)[0] == pytest.approx(2.0)
+    assert Neighbours(1.0).measure(ability, covariance)[0] == pytest.approx(0.5)  # between the third and the second
+    # |z| of the pairs: 3 / .36 and 1 / .45 and 2 / .5
+    assert Separated(1.0).measure(ability, covariance)[0] == 1.0
+    assert Separated(1.0).shortfall(ability, covariance)[0] == pytest.approx(1.96 * np.sqrt(0.2), rel=1e-3)
+    assert Separated(0.6).shortfall(ability, covariance)[0] == pytest.approx(1.96 / 4.0, rel=1e-3)

@@ -1,0 +1,187 @@
+"""The recursion adds up the information that a fit adds up: entry by entry, as a whole, and against fits."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from irt_engine import EngineWarning
+from irt_engine.arrays import FloatArray
+from irt_engine.information import vote_information
+from irt_engine.simulate import draw_truth, draw_votes, some_cells
+from scheduler.allocation import Adaptive, Even, LeastCertain
+from scheduler.estimator import CAMPAIGN_PRIORS, estimate
+from scheduler.forecast import unjudged
+from scheduler.goals import AllAbilities
+from scheduler.recursion import _GRID, Allocation, Cohort, Course, _vote_tables, course
+from scheduler.outset import CLASSES, Outset, outset_of
+
+M, J = 4, 10
+ALPHA, HALF_WIDTH = np.array([0.6, 1.0, 1.7]), 0.4
+
+
+def outset(chatbots: int = M, prompts: int = J, **change: object) -> Outset:
+    return replace(outset_of(unjudged(chatbots, prompts), CAMPAIGN_PRIORS), **change)  # type: ignore[arg-type]
+
+
+def probabilities(theta: float, log_alpha: float, log_width: float) -> FloatArray:
+    """P(A), P(tie), P(B) of a vote, written down once more."""
+    alpha, width = np.exp(log_alpha), np.exp(log_width)
+    edges = alpha * (theta + np.array([width, -width]))
+    above = 1.0 / (1.0 + np.exp(-edges))
+    return np.array([1.0 - above[0], above[0] - above[1], above[1]])
+
+
+@pytest.mark.parametrize("point", [20, 72, 90])
+@pytest.mark.parametrize("k", range(3))
+def test_a_vote_tells_about_theta_and_its_prompt_what_its_probabilities_say(point: int, k: int) -> None:
+    at = np.array([_GRID[point], np.log(ALPHA[k]), np.log(HALF_WIDTH)])
+    slopes = np.array([(probabilities(*(at + step)) - probabilities(*(at - step))) / 2e-5 for step in 1e-5 * np.eye(3)])
+    wanted = (slopes / probabilities(*at)) @ slopes.T
+    told = np.array([table[point, k] for table in _vote_tables(ALPHA, HALF_WIDTH, 0.0)])
+    assert told == pytest.approx(wanted[np.triu_indices(3)], rel=1e-6, abs=1e-9)
+
+
+def test_with_a_cell_effect_it_is_the_engines_information() -> None:
+    wanted = vote_information(_GRID[:, None], ALPHA, np.array([-HALF_WIDTH, HALF_WIDTH]), 0.9)
+    assert _vote_tables(ALPHA, HALF_WIDTH, 0.9).theta == pytest.approx(wanted, rel=2e-3)
+
+
+def known_cohort(votes: FloatArray) -> Cohort:
+    """One campaign whose abilities are known and whose pairs have no effects of their own."""
+    cohort = Cohort(outset(pair_sd=1e-9), 1, 0)
+    cohort.estimate = np.array([[-1.0, -0.2, 0.4, 0.8]])
+    cohort.votes = np.repeat(votes[:, None] / CLASSES, CLASSES, axis=1)[None]
+    cohort._look()
+    return cohort
+
+
+def dense(cohort: Cohort, cells: Any) -> FloatArray:
+    """(M, M) the board's precision by plain linear algebra: columns for all prompts, then eliminated one by one.
+
+    cells (N, J) votes. All prompts are alike before the first fit.
+    """
+    known = cohort.outset
+    size = M + 1 + 2 * J
+    total = np.zeros((size, size))
+    total[:M, :M] += np.eye(M) / known.ability_sd**2
+    total[M, M] += known.common_width_sd**-2
+    for j in range(J):
+        total[M + 1 + 2 * j, M + 1 + 2 * j] += known.log_slope_sd**-2
+        total[M + 2 + 2 * j, M + 2 + 2 * j] += known.log_width_sd**-2
+    for p, (a, b) in enumerate(zip(cohort.low, cohort.high, strict=True)):
+        entries = [float(table[0, p, 0]) for table in cohort.told]
+        of_vote = np.zeros((3, 3))
+        of_vote[np.triu_indices(3)] = entries
+        of_vote = of_vote + np.triu(of_vote, 1).T
+        for j in range(J):
+            turn = np.zeros((3, size))
+            turn[0, a], turn[0, b] = -1.0, 1.0
+            turn[1, M + 1 + 2 * j] = 1.0
+            turn[2, M] = turn[2, M + 2 + 2 * j] = 1.0
+            total += cells[p, j] * turn.T @ of_vote @ turn
+    out = total[: M + 1, M + 1 :] @ np.linalg.inv(total[M + 1 :, M + 1 :]) @ total[M + 1 :, : M + 1]
+    precision: FloatArray = total[: M + 1, : M + 1] - out
+    return precision
+
+
+def centred_covariance(precision: FloatArray) -> FloatArray:
+    centre = np.eye(M) - 1.0 / M
+    covariance: FloatArray = centre @ np.linalg.inv(precision)[:M, :M] @ centre
+    return covariance
+
+
+def test_when_everything_is_judged_prompts_are_eliminated_exactly() -> None:
+    cohort = known_cohort(np.full(6, 1.0 * J))
+    # At 6 votes a prompt e^-6 of them are thought to be alone on theirs.
+    assert cohort._expected(lucky=False)[0] == pytest.approx(
+        centred_covariance(dense(cohort, np.ones((6, J)))), rel=5e-3
+    )
+
+
+def test_when_a_part_is_judged_it_is_the_mean_over_what_falls_to_whom() -> None:
+    share, rng = 0.5, np.random.default_rng(0)
+    cohort = known_cohort(np.full(6, share * J))
+    mean = np.mean([dense(cohort, 1.0 * (rng.random((6, J)) < share)) for _ in range(400)], axis=0)
+    assert cohort._expected(lucky=False)[0] == pytest.approx(centred_covariance(mean), rel=0.05)
+
+
+def test_a_pairs_own_effect_is_a_ceiling() -> None:
+    """A pair with endless votes leaves the difference of its abilities as uncertain as its own effect is."""
+    two = outset(2, 4000, pair_sd=0.3)
+    cohort = Cohort(two, 1, 0)
+    cohort._pair_sd = np.array([[0.3]])
+    cohort.votes = cohort.room.copy()
+    cohort._look()
+    variance = 4.0 * cohort._expected(lucky=False)[0, 0, 0]  # of the difference: twice the distance from the mean
+    ceiling = 1.0 / (0.3**-2 + 0.5 / two.ability_sd**2)
+    assert ceiling < variance < 1.02 * ceiling
+
+
+def fitted_se(seed: int, votes: int) -> float:
+    """The mean SE of a board of 5 chatbots on 40 prompts, so many random votes of its 400."""
+    truth = draw_truth(5, 40, seed=seed, form="vote", priors=CAMPAIGN_PRIORS, pair_sd=0.1, cell_sd=0.25)
+    table = draw_votes(truth, some_cells(5, 40, votes / 400, seed=seed), seed=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EngineWarning)
+        return float(estimate(table).se.mean())
+
+
+@pytest.mark.parametrize("votes", [120, 300])
+def test_it_expects_the_ses_that_fits_of_drawn_votes_have(votes: int) -> None:
+    found = [fitted_se(seed, votes) for seed in range(16)]
+    cohort = Cohort(outset(5, 40), 200, 1)
+    for count in (100, votes - 100):
+        cohort.advance(Even().votes(cohort, count))
+    expected = np.sqrt(np.einsum("dmm->dm", cohort.covariance)).mean()
+    assert expected == pytest.approx(np.mean(found), rel=0.1)
+
+
+@pytest.mark.parametrize("policy", [Even(), Adaptive(), LeastCertain()], ids=lambda p: type(p).__name__)
+@given(
+    fill=st.floats(0.05, 0.95),
+    part=st.floats(0.01, 1.0),
+    reliability=st.floats(0.0, 0.9),
+    shut=st.sets(st.integers(0, 5), max_size=4),
+)
+@settings(max_examples=25, deadline=None)
+def test_every_allocation_spends_its_votes_and_only_where_there_is_room(
+    policy: Allocation, fill: float, part: float, reliability: float, shut: set[int]
+) -> None:
+    room = np.full((6, CLASSES), J / CLASSES)
+    room[list(shut)] = 0.0
+    cohort = Cohort(outset(judged=fill * room, room=room, reliability=reliability, fitted=True), 3, 0)
+    left = cohort.room - cohort.votes
+    count = part * float(left[0].sum())
+    votes = policy.votes(cohort, count)
+    assert votes.sum(axis=(1, 2)) == pytest.approx(count)
+    assert (votes >= -1e-9).all()
+    assert (votes <= left + 1e-9).all()
+
+
+def test_the_adaptive_allocation_prefers_the_pair_that_is_known_least() -> None:
+    unsure = np.diag([1.0, 0.01, 0.01, 0.01])
+    cohort = Cohort(outset(covariance=unsure, reliability=0.5, fitted=True), 1, 0)
+    votes = Adaptive().votes(cohort, 10).sum(axis=(0, 2))
+    assert votes[cohort.low == 0].min() > votes[cohort.low != 0].max()
+
+
+def test_the_goal_is_reached_where_precision_passes_it_and_never_where_it_does_not() -> None:
+    shortfall = np.array([[2.0, 4.0, 0.5], [1.0, 3.0, 0.5], [0.5, 2.0, 0.5]])
+    found = Course(np.array([100.0, 400.0, 800.0]), shortfall, np.zeros((3, 2)), np.zeros((3, 2, 2)))
+    assert found.reached_at().tolist() == [400.0, np.inf, 100.0]
+    halfway = Course(np.array([0.0, 100.0]), np.array([[2.0], [0.8]]), np.zeros((1, 2)), np.zeros((1, 2, 2)))
+    assert halfway.reached_at() == pytest.approx([100.0 * (1.0 - 0.25) / (0.8**-2 - 0.25)])
+
+
+def test_a_course_never_becomes_less_precise_on_the_whole_and_ends_at_what_may_be_asked() -> None:
+    found = course(outset(), AllAbilities(1e-3).shortfall, Even(), most=60, batch=20, seed=0)
+    assert found.judgments[0] == 0.0
+    assert found.judgments[-1] == 60.0
+    assert (np.diff(np.median(found.shortfall, axis=1)) < 0.0).all()
