@@ -115,11 +115,11 @@ def replay(
         raise InvalidRequest(
             f"budget {budget}, every {every}, seed {seed}", code="bad_count", hint="budget and every are at least 1"
         )
-    return _points(_Loop(table, policy, seed, design), reference, budget, every, progress)
+    return _points(Loop(table, policy, seed, design), reference, budget, every, progress)
 
 
 def _points(
-    loop: _Loop, reference: Reference, budget: int, every: int, progress: Callable[[int, int], None] | None
+    loop: Loop, reference: Reference, budget: int, every: int, progress: Callable[[int, int], None] | None
 ) -> Iterator[Point]:
     while len(loop.used) < budget:
         if not loop.collect(min(every, budget - len(loop.used))):
@@ -131,19 +131,23 @@ def _points(
         yield point_of(loop.posterior, reference)
 
 
-class _Loop:
+class Loop:
     """What a replay remembers: the votes used so far, and the posterior of them."""
 
-    def __init__(self, table: ResponseTable, policy: str, seed: int, design: Design) -> None:
+    def __init__(
+        self, table: ResponseTable, policy: str, seed: int, design: Design, begun: CampaignState | None = None
+    ) -> None:
+        """`begun`: a campaign that goes on; the first rows of the table are what has been judged in it."""
         self.table, self.policy, self.seed, self.design = table, policy, seed, design
         self.rng = np.random.default_rng([seed, 1])
-        self.posterior: Posterior | None = None
-        self.used: list[int] = []
+        self.posterior = begun.posterior if begun else None
+        self.used = list(range(len(begun.judged))) if begun else []
         self.plans = 0
         self.items = _items(table)
         self.unused = self._shuffled()
-        most = max(len(rows) for rows in self.unused.values())
+        most = begun.votes_per_item if begun else max(len(rows) for rows in self.unused.values())
         self.votes_per_item = VOTES_OF_PAPER if policy == "paper" else most
+        self.votes_per_pair = begun.votes_per_pair if begun else None
         codes = self._codes(every_item(table))
         self.never = every_item(table)[~np.isin(codes, self._codes(self.items))]
 
@@ -152,7 +156,7 @@ class _Loop:
         goal = len(self.used) + count
         while len(self.used) < goal:
             made = plan(
-                self._state(),
+                self.state(),
                 policy=self.policy,
                 count=goal - len(self.used),
                 seed=self.seed * 1_000_003 + self.plans,
@@ -170,7 +174,7 @@ class _Loop:
     def refit(self) -> None:
         self.posterior = estimate(rows_of(self.table, np.array(self.used)), self.posterior)
 
-    def _state(self) -> CampaignState:
+    def state(self) -> CampaignState:
         spent = [item for item, rows in self.unused.items() if not rows]
         return CampaignState(
             chatbots=self.table.chatbots,
@@ -179,15 +183,19 @@ class _Loop:
             judged=self.items[self.used],
             closed=np.concatenate([self.never, np.array(spent, np.int64).reshape(-1, 3)]),
             votes_per_item=self.votes_per_item,
+            votes_per_pair=self.votes_per_pair,
             judgments=len(self.used),
         )
 
     def _shuffled(self) -> dict[tuple[int, int, int], list[int]]:
-        """The rows of every item in random order; the last one is used next."""
+        """The unused rows of every item in random order; the last one is used next."""
         rows: dict[tuple[int, int, int], list[int]] = {}
+        begun = len(self.used)
         for row in self.rng.permutation(len(self.table)).tolist():
             a, b, prompt = self.items[row].tolist()
-            rows.setdefault((a, b, prompt), []).append(row)
+            of_item = rows.setdefault((a, b, prompt), [])
+            if row >= begun:
+                of_item.append(row)
         return rows
 
     def _codes(self, items: IntArray) -> IntArray:

@@ -10,7 +10,7 @@ from scheduler import POLICIES, InvalidRequest
 from scheduler.estimator import estimate
 from scheduler.pairs import DEFAULT_DESIGN
 from scheduler.replay import (
-    _Loop,
+    Loop,
     point_of,
     reference_of,
     reference_of_truth,
@@ -33,7 +33,7 @@ def test_every_policy_is_replayed_with_the_same_votes_for_the_same_seed(policy: 
 
 @pytest.mark.parametrize("policy", sorted(POLICIES))
 def test_no_vote_is_used_twice_and_each_is_of_the_item_that_was_asked(policy: str) -> None:
-    loop = _Loop(TABLE, policy, 1, DEFAULT_DESIGN)
+    loop = Loop(TABLE, policy, 1, DEFAULT_DESIGN)
     while loop.collect(50):
         loop.refit()
     assert sorted(loop.used) == list(range(len(TABLE)))  # all were recorded three times, so all can be used
@@ -68,7 +68,7 @@ def test_abilities_are_compared_on_one_scale() -> None:
 
 
 def test_the_paper_has_three_votes_of_each_item() -> None:
-    loop = _Loop(TABLE, "paper", 1, DEFAULT_DESIGN)
+    loop = Loop(TABLE, "paper", 1, DEFAULT_DESIGN)
     loop.collect(18)
     prompts = TABLE.prompt[loop.used]
     assert len(set(prompts.tolist())) == 1

@@ -1,0 +1,88 @@
+"""simulate: whole campaigns, from nothing or from the middle of one, to the stop."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from irt_engine.simulate import draw_truth, draw_votes
+from scheduler import CampaignState, InvalidRequest, TargetSE
+from scheduler.estimator import estimate
+from scheduler.forecast import Terms, forecast, unjudged
+from scheduler.goals import AllAbilities, Neighbours, Separated
+from scheduler.simulated import Until, rule_of, run, simulate
+from tests.scheduler.cast import CELLS, POSTERIOR, fresh, midway
+
+TERMS = Terms(AllAbilities(0.4), batch=30)
+SMALL = unjudged(4, 40)
+
+
+def test_a_campaign_runs_until_its_goal_is_reached() -> None:
+    found = run(SMALL, TERMS, seed=1)
+    assert found.reached
+    assert found.measure <= 0.4
+    assert found.judgments % 30 == 0
+
+
+def test_campaigns_that_miss_their_goal_end_with_everything_judged_or_the_budget_spent() -> None:
+    found = run(unjudged(3, 5), Terms(AllAbilities(0.01), batch=10), seed=1)
+    assert (found.judgments, found.reached) == (15, False)
+    assert run(SMALL, Terms(AllAbilities(0.01), batch=30, budget=45), seed=1).judgments == 45
+    nothing = run(SMALL, Terms(AllAbilities(0.01), budget=0), seed=1)
+    assert (nothing.judgments, nothing.reached) == (0, False)
+    assert nothing.measure == pytest.approx(1.5 * np.sqrt(0.75))
+
+
+@pytest.mark.parametrize("policy", ["adaptive", "paper", "random", "swiss"])
+def test_every_policy_can_be_simulated(policy: str) -> None:
+    assert run(SMALL, Terms(AllAbilities(0.4), batch=30, policy=policy), seed=2).judgments > 0
+
+
+def test_equal_seeds_give_equal_campaigns_and_progress_is_told() -> None:
+    told: list[tuple[int, int]] = []
+    found = simulate(SMALL, TERMS, campaigns=3, seed=4, progress=lambda *step: told.append(step))
+    assert found == simulate(SMALL, TERMS, campaigns=3, seed=4)
+    assert told == [(1, 3), (2, 3), (3, 3)]
+    assert found.campaigns == 3
+    assert run(SMALL, TERMS, seed=5) != run(SMALL, TERMS, seed=6)
+
+
+def test_the_two_speeds_agree() -> None:
+    """On 12 campaigns of a small design; `tests/benchmarks/forecast.py` has the real comparison."""
+    quick, slow = forecast(SMALL, TERMS), simulate(SMALL, TERMS, campaigns=12, seed=1)
+    assert quick.judgments.middle == pytest.approx(slow.judgments.middle, rel=0.5)
+    assert quick.most == slow.most == 240
+
+
+def test_a_campaign_that_has_begun_goes_on_from_its_own_votes() -> None:
+    votes = draw_votes(draw_truth(5, 8, seed=1, form="vote"), CELLS, seed=3)
+    state = CampaignState(votes.chatbots, votes.prompts, estimate(votes), judged=CELLS, judgments=len(CELLS))
+    assert state.posterior is not None
+    reached = run(state, Terms(AllAbilities(float(state.posterior.se.max()) * 1.001)), votes=votes, seed=1)
+    assert (reached.judgments, reached.reached) == (0, True)
+    missed = run(state, Terms(AllAbilities(0.01), batch=25), votes=votes, seed=1)
+    assert (missed.judgments, missed.reached) == (40, False)
+    assert missed.measure < state.posterior.se.max()
+
+
+def test_votes_that_are_missing_or_no_campaigns_are_refused() -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        run(midway(), TERMS, seed=1)
+    assert refused.value.code == "no_votes"
+    with pytest.raises(InvalidRequest) as refused:
+        run(fresh(judged=CELLS), TERMS, seed=1)
+    assert refused.value.code == "no_votes"
+    with pytest.raises(InvalidRequest):
+        simulate(SMALL, TERMS, campaigns=0)
+    with pytest.raises(InvalidRequest) as refused:
+        simulate(unjudged(1, 3), TERMS)
+    assert refused.value.code == "one_chatbot"
+
+
+def test_a_goal_of_all_abilities_stops_where_the_rule_of_campaigns_does() -> None:
+    se = float(POSTERIOR.se.max())
+    for value in (se * 0.99, se * 1.01):
+        assert Until(AllAbilities(value)).decide(midway()).stop == TargetSE(value).decide(midway()).stop
+    assert rule_of(AllAbilities(0.3)) == TargetSE(0.3)
+    assert isinstance(rule_of(Neighbours(0.3)), Until)
+    assert not Until(Separated(0.5)).decide(fresh()).stop
