@@ -1,4 +1,4 @@
-"""A ranking as JSON and as CSV, and a replay as JSON, for programs."""
+"""A ranking as JSON and as CSV, a replay and a plan as JSON, for programs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 
+from evalsite.exchange.planning import CampaignPlan
 from evalsite.exchange.ranking import ChatbotRow, PairRow, Ranking
 from evalsite.exchange.replaying import Replay
 
@@ -20,6 +21,11 @@ def as_json(ranking: Ranking) -> str:
 def replay_as_json(replay: Replay) -> str:
     """One line of JSON with exactly the fields of `Replay`."""
     return json.dumps(asdict(replay), allow_nan=False)
+
+
+def plan_as_json(plan: CampaignPlan) -> str:
+    """One line of JSON with exactly the fields of `CampaignPlan`."""
+    return json.dumps(asdict(plan), allow_nan=False)
 
 
 def as_csv(ranking: Ranking) -> str:

@@ -11,8 +11,10 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from evalsite.exchange.planning import CampaignPlan, ForecastRow
 from evalsite.exchange.ranking import ChatbotRow, PairRow, Ranking
 from evalsite.exchange.replaying import Replay
+from scheduler.forecast import Range
 
 _Z = 1.959963984540054  # of a two-sided 95 % interval
 _LEAST_DRAWING, _MOST_DRAWING = 16, 48  # columns
@@ -68,6 +70,49 @@ def replay_as_table(replay: Replay) -> str:
         for p in replay.points
     ]
     return "\n".join([head, "", *_lines(heads, ">" * len(heads), cells, [], 0, ASCII)])
+
+
+def plan_as_table(plan: CampaignPlan) -> str:
+    """A plan in lines: one for each forecast, then what choosing saves, and what to change."""
+    head = (
+        f"{_count(plan.chatbots, 'chatbot')} on {_count(plan.prompts, 'prompt')}, "
+        f"{_count(plan.votes_per_item, 'vote')} an item, until {plan.goal} is {plan.target:g}"
+    )
+    if plan.budget is not None:
+        head += f", with a budget of {_count(plan.budget, 'judgment')}"
+    heads, cells = _forecast_cells(plan.forecasts)
+    lines = _lines(heads, "<" + ">" * (len(heads) - 1), cells, [], 0, ASCII)
+    campaigns = " and ".join(f"{row.forecast.campaigns:,}" for row in plan.forecasts if row.simulated)
+    notes = ["In brackets: where four of five such campaigns end." + (f" Simulated: {campaigns}." if campaigns else "")]
+    if len({row.policy for row in plan.forecasts}) > 1:
+        notes.append(f"Policy {plan.forecasts[0].policy} takes {_saving(plan.saves)} a random design.")
+    return "\n".join([head, "", *lines, "", *notes, *plan.advice])
+
+
+def _saving(share: float) -> str:
+    """By the middles of the two forecasts."""
+    if abs(share) < 0.01:
+        return "as many judgments as"
+    return f"{abs(share):.0%} {'fewer' if share > 0.0 else 'more'} judgments than"
+
+
+def _forecast_cells(rows: Sequence[ForecastRow]) -> tuple[list[str], list[list[str]]]:
+    """Heads and cells; money and days only where they are known."""
+    heads = ["policy", "judgments"]
+    money, days = rows[0].forecast.cost is not None, rows[0].forecast.days is not None
+    heads += ["money"] * money + ["days"] * days + ["goal reached"]
+    cells = []
+    for row in rows:
+        found = row.forecast
+        line = [row.policy + (", simulated" if row.simulated else ""), _ranged(found.judgments, ",.0f")]
+        line += [_ranged(found.cost, ",.2f")] if found.cost else []
+        line += [_ranged(found.days, ",.1f")] if found.days else []
+        cells.append([*line, f"{found.reached:.0%}"])
+    return heads, cells
+
+
+def _ranged(range_: Range, form: str) -> str:
+    return f"{range_.middle:{form}} ({range_.low:{form}} to {range_.high:{form}})"
 
 
 _MODELS = {"board": "Board", "pair": "Comparisons"}

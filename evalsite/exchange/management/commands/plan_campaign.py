@@ -1,0 +1,114 @@
+"""`manage.py plan_campaign --chatbots 8 --prompts 100 --target-se .15`: what a campaign will take, before it begins."""
+
+from __future__ import annotations
+
+import math
+from argparse import ArgumentParser, ArgumentTypeError
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from evalsite.exchange.management.commands.replay import natural, positive
+from evalsite.exchange.planning import Campaign, CampaignPlan, plan_campaign
+from evalsite.exchange.presenters import plan_as_json
+from evalsite.exchange.progress import Bar
+from evalsite.exchange.tables import plan_as_table
+from irt_engine.errors import DidNotConverge, EngineError
+from scheduler import SchedulerError
+from scheduler.forecast import QUICK, Terms
+from scheduler.goals import AllAbilities, Goal, Neighbours, Separated
+
+_BAD_INPUT = 2
+_INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it
+_MOST_CHATBOTS, _MOST_PROMPTS = 200, 1_000_000
+_MOST_SIMULATED = 200_000  # items of a simulated campaign: all their votes are drawn beforehand
+_EPILOG = """\
+Forecasts are made from expected information in about a second; --simulate runs whole campaigns besides, which takes
+seconds to minutes each. Ranges hold four of five campaigns.
+"""
+
+
+class Command(BaseCommand):
+    help = "Forecast the judgments, the money and the days that a campaign will take. " + _EPILOG
+    requires_system_checks: list[str] = []
+    requires_migrations_checks = False
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--chatbots", type=natural, required=True, metavar="M")
+        parser.add_argument("--prompts", type=natural, required=True, metavar="J")
+        goal = parser.add_mutually_exclusive_group(required=True)
+        goal.add_argument("--target-se", type=number, metavar="SE", help="the standard error to reach, in logits")
+        goal.add_argument(
+            "--separated", type=number, metavar="SHARE", help="instead: this share of all pairs told apart (95 %%)"
+        )
+        parser.add_argument(
+            "--neighbours", action="store_true", help="the SE of differences between neighbours, not of all abilities"
+        )
+        parser.add_argument("--votes-per-item", type=positive, default=1, metavar="N", help="at most (default: 1)")
+        parser.add_argument("--budget", type=natural, metavar="N", help="judgments at most (default: all items)")
+        parser.add_argument("--batch", type=positive, default=100, metavar="N", help="a refit after (default: 100)")
+        parser.add_argument("--price", type=number, metavar="MONEY", help="of a judgment")
+        parser.add_argument("--per-day", type=number, metavar="N", help="judgments a day")
+        parser.add_argument("--policy", choices=sorted(QUICK), default="adaptive", help="(default: adaptive)")
+        parser.add_argument("--simulate", type=natural, default=0, metavar="N", help="run N whole campaigns besides")
+        parser.add_argument("--seed", type=natural, default=0, metavar="S", help="(default: 0)")
+        parser.add_argument("--json", action="store_true", help="everything, as JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            plan = self._plan(options)
+        except DidNotConverge as error:  # not the design's fault
+            raise CommandError(str(error), returncode=1) from error
+        except (SchedulerError, EngineError) as error:
+            raise CommandError(str(error), returncode=_BAD_INPUT) from error
+        except KeyboardInterrupt:
+            self.stderr.write("Interrupted.")
+            raise SystemExit(_INTERRUPTED) from None
+        self.stdout.write(plan_as_json(plan) if options["json"] else plan_as_table(plan))
+
+    def _plan(self, options: dict[str, Any]) -> CampaignPlan:
+        campaign = Campaign(options["chatbots"], options["prompts"], options["votes_per_item"])
+        _check_size(campaign, simulated=options["simulate"])
+        terms = Terms(
+            _goal(options),
+            budget=options["budget"],
+            policy=options["policy"],
+            batch=options["batch"],
+            price=options["price"],
+            per_day=options["per_day"],
+        )
+        with Bar(self.stderr, "Simulating") as bar:
+            return plan_campaign(campaign, terms, simulated=options["simulate"], seed=options["seed"], progress=bar)
+
+
+def number(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not a number") from None
+    if not math.isfinite(value):
+        raise ArgumentTypeError(f"{text!r} is not finite")
+    return value
+
+
+def _goal(options: dict[str, Any]) -> Goal:
+    if options["separated"] is None:
+        return Neighbours(options["target_se"]) if options["neighbours"] else AllAbilities(options["target_se"])
+    if options["neighbours"]:
+        raise CommandError("--neighbours is about a --target-se; --separated has none.", returncode=_BAD_INPUT)
+    return Separated(options["separated"])
+
+
+def _check_size(campaign: Campaign, *, simulated: int) -> None:
+    items = math.comb(campaign.chatbots, 2) * campaign.prompts * campaign.votes_per_item
+    if campaign.chatbots > _MOST_CHATBOTS or campaign.prompts > _MOST_PROMPTS:
+        raise CommandError(
+            f"A forecast is made for up to {_MOST_CHATBOTS:,} chatbots and {_MOST_PROMPTS:,} prompts.",
+            returncode=_BAD_INPUT,
+        )
+    if simulated and items > _MOST_SIMULATED:
+        raise CommandError(
+            f"Campaigns of up to {_MOST_SIMULATED:,} items are simulated, and this one has {items:,}. "
+            "Leave --simulate out, or ask for fewer prompts.",
+            returncode=_BAD_INPUT,
+        )

@@ -1,0 +1,118 @@
+"""A design in numbers to a plan of plain values: what a campaign will take, adaptive and not, and what to change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from scheduler.forecast import Forecast, Range, Terms, forecast, unjudged
+from scheduler.goals import AllAbilities, Goal, Neighbours, Separated
+from scheduler.simulated import simulate
+
+Progress = Callable[[int, int], None]
+
+_WITHOUT_CHOICE = "random"  # what a design that does not adapt would do
+_SURE = 0.9  # a goal that fewer campaigns reach deserves a word
+_MORE = (2, 4, 8, 16)  # times as many prompts
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign:
+    """What is to be planned: `votes_per_item` votes of every pair on every prompt at the most."""
+
+    chatbots: int
+    prompts: int
+    votes_per_item: int = 1
+
+    def forecast(self, terms: Terms, seed: int) -> Forecast:
+        """Raises SchedulerError."""
+        return forecast(unjudged(self.chatbots, self.prompts, votes_per_item=self.votes_per_item), terms, seed=seed)
+
+
+@dataclass(frozen=True, slots=True)
+class ForecastRow:
+    """A forecast under one policy. `simulated`: from whole campaigns, not from expected information."""
+
+    policy: str
+    simulated: bool
+    forecast: Forecast
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignPlan:
+    """What `plan_campaign` answers; the field names are those of its JSON. Ranges hold four of five campaigns.
+
+    saves: the share of judgments that choosing saves against random, by the medians (negative: it takes more).
+    """
+
+    chatbots: int
+    prompts: int
+    votes_per_item: int
+    goal: str
+    target: float
+    budget: int | None
+    forecasts: tuple[ForecastRow, ...]
+    saves: float
+    advice: tuple[str, ...]
+
+
+def plan_campaign(
+    campaign: Campaign, terms: Terms, *, simulated: int = 0, seed: int = 0, progress: Progress | None = None
+) -> CampaignPlan:
+    """The forecast of the policy beside that of a design that does not adapt; `simulated` campaigns are run besides.
+
+    Raises SchedulerError; EngineError where a simulated campaign cannot be fitted.
+    """
+    policies = list(dict.fromkeys([terms.policy, _WITHOUT_CHOICE]))
+    rows = [ForecastRow(name, False, campaign.forecast(replace(terms, policy=name), seed)) for name in policies]
+    if simulated:
+        state = unjudged(campaign.chatbots, campaign.prompts, votes_per_item=campaign.votes_per_item)
+        found = simulate(state, terms, campaigns=simulated, seed=seed, progress=progress)
+        rows.insert(1, ForecastRow(terms.policy, True, found))
+    chosen, spread = rows[0].forecast.judgments.middle, rows[-1].forecast.judgments.middle
+    return CampaignPlan(
+        chatbots=campaign.chatbots,
+        prompts=campaign.prompts,
+        votes_per_item=campaign.votes_per_item,
+        goal=terms.goal.unit,
+        target=_target(terms.goal),
+        budget=terms.budget,
+        forecasts=tuple(rows),
+        saves=1.0 - chosen / spread if spread else 0.0,
+        advice=tuple(_advice(campaign, terms, rows[0].forecast, seed)),
+    )
+
+
+def _target(goal: Goal) -> float:
+    match goal:
+        case AllAbilities(se) | Neighbours(se):
+            return se
+        case Separated(share):
+            return share
+    raise TypeError(goal)
+
+
+def _advice(campaign: Campaign, terms: Terms, found: Forecast, seed: int) -> Iterator[str]:
+    """What to do about a goal that is not reached nearly always."""
+    if found.reached >= _SURE or found.reachable is None:
+        return
+    missed = (
+        "The goal is out of reach" if found.reached == 0.0 else f"{1.0 - found.reached:.0%} of campaigns miss the goal"
+    )
+    yield f"{missed}: after all {found.most:,} judgments {terms.goal.unit} is {_in_words(found.reachable)}."
+    if terms.budget is not None:
+        open_ended = campaign.forecast(replace(terms, budget=None), seed)
+        if open_ended.reached >= _SURE:
+            yield f"It takes a budget of {open_ended.judgments.high:,.0f} judgments to be nearly sure."
+            return
+    for times in _MORE:
+        more = replace(campaign, prompts=campaign.prompts * times)
+        if more.forecast(replace(terms, budget=None), seed).reached >= _SURE:
+            free = "" if terms.budget is None else " and no budget"
+            yield f"With {more.prompts:,} prompts{free} it is nearly sure."
+            return
+    yield "More prompts do not help enough: ask for less."
+
+
+def _in_words(range_: Range) -> str:
+    return f"{range_.middle:.2g} ({range_.low:.2g} to {range_.high:.2g})"

@@ -1,0 +1,133 @@
+"""`manage.py plan_campaign`: what a campaign will take, for people and for programs, and what it refuses."""
+
+import io
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "plan.md"
+
+
+def planned(*arguments: str) -> str:
+    out = io.StringIO()
+    call_command("plan_campaign", *arguments, stdout=out, stderr=io.StringIO())
+    return out.getvalue()
+
+
+def document(*arguments: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(planned(*arguments, "--json"))
+    return found
+
+
+def test_people_get_judgments_money_and_days_of_both_designs() -> None:
+    text = planned("--chatbots", "8", "--prompts", "400", "--target-se", ".2", "--price", ".1", "--per-day", "500")
+    lines = text.splitlines()
+    assert lines[0] == "8 chatbots on 400 prompts, 1 vote an item, until the largest SE is 0.2"
+    assert lines[2].split() == ["policy", "judgments", "money", "days", "goal", "reached"]
+    assert [line.split()[0] for line in lines[3:5]] == ["adaptive", "random"]
+    assert re.search(r"Policy adaptive takes \d+% fewer judgments than a random design\.", text)
+
+
+def test_money_and_days_are_left_out_where_nobody_knows_them() -> None:
+    lines = planned("--chatbots", "4", "--prompts", "40", "--target-se", ".4").splitlines()
+    assert lines[2].split() == ["policy", "judgments", "goal", "reached"]
+
+
+def test_programs_get_everything() -> None:
+    found = document("--chatbots", "4", "--prompts", "40", "--target-se", ".4", "--neighbours", "--price", "2")
+    assert set(found) == {
+        "chatbots", "prompts", "votes_per_item", "goal", "target", "budget", "forecasts", "saves", "advice"
+    }  # fmt: skip
+    assert (found["chatbots"], found["prompts"], found["target"]) == (4, 40, 0.4)
+    assert found["goal"] == "the largest SE between neighbours"
+    forecast = found["forecasts"][0]["forecast"]
+    assert set(forecast) == {"judgments", "cost", "days", "reached", "reachable", "most", "campaigns"}
+    assert forecast["most"] == 240
+    assert forecast["days"] is None
+    assert forecast["cost"]["middle"] == 2 * forecast["judgments"]["middle"]
+
+
+def test_a_target_out_of_reach_is_said_so_with_what_is_reachable_and_what_helps() -> None:
+    text = planned("--chatbots", "5", "--prompts", "20", "--target-se", ".25")
+    assert re.search(r"after all 200 judgments the largest SE is 0\.\d+ \(0\.\d+ to 0\.\d+\)", text)
+    assert re.search(r"With \d+ prompts it is nearly sure\.", text)
+    hopeless = planned("--chatbots", "5", "--prompts", "20", "--target-se", ".001")
+    assert "The goal is out of reach: after all 200 judgments" in hopeless
+    assert "More prompts do not help enough: ask for less." in hopeless
+
+
+def test_a_budget_that_is_too_small_is_said_so() -> None:
+    arguments = ("--chatbots", "4", "--prompts", "200", "--target-se", ".25")
+    assert re.search(r"It takes a budget of \d+ judgments", planned(*arguments, "--budget", "50"))
+    found = document(*arguments, "--budget", "0")["forecasts"][0]["forecast"]
+    assert found["judgments"] == {"low": 0, "middle": 0, "high": 0}
+    assert found["reached"] == 0.0
+
+
+def test_choosing_is_not_compared_with_itself() -> None:
+    found = document("--chatbots", "4", "--prompts", "40", "--target-se", ".4", "--policy", "random")
+    assert [row["policy"] for row in found["forecasts"]] == ["random"]
+    assert found["saves"] == 0.0
+
+
+def test_whole_campaigns_are_simulated_besides() -> None:
+    arguments = ("--chatbots", "4", "--prompts", "40", "--target-se", ".5", "--batch", "40", "--simulate", "2")
+    rows = document(*arguments)["forecasts"]
+    assert [(row["policy"], row["simulated"]) for row in rows] == [
+        ("adaptive", False),
+        ("adaptive", True),
+        ("random", False),
+    ]
+    assert rows[1]["forecast"]["campaigns"] == 2
+    assert "Simulated: 2." in planned(*arguments)
+
+
+@pytest.mark.parametrize("command", re.findall(r"manage\.py plan_campaign (.*)", DOCS.read_text()))
+def test_the_commands_of_the_guide_run(command: str) -> None:
+    assert "goal reached" in planned(*shlex.split(command))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("--chatbots 1", "add a chatbot"),
+        ("--prompts 0", "add prompts"),
+        ("--target-se 0", "positive number"),
+        ("--target-se nan", "not finite"),
+        ("--target-se small", "not a number"),
+        ("--separated 2 --target-se", "not allowed|expected one argument"),
+        ("--price -1", "0 or more"),
+        ("--per-day 0", "positive number"),
+        ("--budget -1", "less than 0"),
+        ("--batch 0", "less than 1"),
+        ("--votes-per-item 0", "less than 1"),
+        ("--policy swiss", "invalid choice"),
+        ("--seed -1", "less than 0"),
+        ("--chatbots 5000", "up to 200 chatbots"),
+        ("--chatbots 100 --prompts 1000 --simulate 1", "Leave --simulate out"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_a_hint(change: str, said: str) -> None:
+    words = ["--chatbots", "4", "--prompts", "40", *change.split()]
+    if "--target-se" not in words:
+        words += ["--target-se", ".4"]
+    with pytest.raises(CommandError, match=said) as refused:
+        planned(*words)
+    assert refused.value.returncode in (1, 2)
+
+
+def test_separated_pairs_are_a_goal_of_their_own() -> None:
+    assert document("--chatbots", "4", "--prompts", "40", "--separated", ".5")["target"] == 0.5
+    arguments = ["--chatbots", "4", "--prompts", "40", "--separated", ".5", "--neighbours"]
+    with pytest.raises(CommandError, match="--neighbours is about a --target-se") as refused:
+        planned(*arguments)
+    assert refused.value.returncode == 2
+    with pytest.raises(CommandError, match="share above 0"):
+        planned(*arguments[:4], "--separated", "1.5")
+    with pytest.raises(CommandError, match="required"):
+        planned(*arguments[:4])
