@@ -21,6 +21,10 @@ _TINY = 1e-12
 class Even:
     """Every open item alike: policies `random` and `balanced`, and all others before the first fit."""
 
+    @property
+    def picks(self) -> float:
+        return 0.0
+
     def votes(self, cohort: Cohort, count: float) -> FloatArray:
         left = cohort.room - cohort.votes
         spread: FloatArray = left * (count / left.sum(axis=(1, 2), keepdims=True))
@@ -32,6 +36,10 @@ class Adaptive:
     """The pairs that lower the target's variance most, on the prompts that tell most about them."""
 
     design: Design = field(default=DEFAULT_DESIGN)
+
+    @property
+    def picks(self) -> float:
+        return 1.0 - self.design.floor
 
     def votes(self, cohort: Cohort, count: float) -> FloatArray:
         if cohort.blind:
@@ -60,6 +68,10 @@ class Adaptive:
 @dataclass(frozen=True, slots=True)
 class LeastCertain:
     """The least certain pairs that a vote can inform, on the prompts that tell most about them."""
+
+    @property
+    def picks(self) -> float:
+        return 1.0 - FLOOR
 
     def votes(self, cohort: Cohort, count: float) -> FloatArray:
         if cohort.blind:

@@ -185,3 +185,26 @@ def test_a_course_never_becomes_less_precise_on_the_whole_and_ends_at_what_may_b
     assert found.judgments[0] == 0.0
     assert found.judgments[-1] == 60.0
     assert (np.diff(np.median(found.shortfall, axis=1)) < 0.0).all()
+
+
+@pytest.mark.parametrize("policy", [Even(), Adaptive(), LeastCertain()], ids=lambda p: type(p).__name__)
+@given(
+    chatbots=st.integers(2, 7),
+    prompts=st.integers(1, 30),
+    votes_per_item=st.integers(1, 3),
+    pair_sd=st.floats(0.0, 0.5),
+    log_slope_sd=st.floats(0.2, 1.0),
+)
+@settings(max_examples=6, deadline=None)
+def test_covariances_stay_positive_wherever_a_course_leads(
+    policy: Allocation, chatbots: int, prompts: int, votes_per_item: int, pair_sd: float, log_slope_sd: float
+) -> None:
+    def positive(ability: FloatArray, covariance: FloatArray) -> FloatArray:
+        values = np.linalg.eigvalsh(covariance)
+        assert (values[:, 1] > 0.0).all()  # the first is 0: abilities sum to 0
+        assert np.isfinite(ability).all()
+        return np.full(len(ability), 2.0)
+
+    design = unjudged(chatbots, prompts, votes_per_item=votes_per_item)
+    known = replace(outset_of(design, CAMPAIGN_PRIORS), pair_sd=pair_sd, log_slope_sd=log_slope_sd)
+    course(known, positive, policy, most=round(known.room.sum()), batch=20, seed=0)
