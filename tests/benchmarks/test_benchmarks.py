@@ -13,7 +13,10 @@ from scipy.special import expit
 from irt_engine import InvalidResponses, Priors, ResponseTable, fit
 from irt_engine.simulate import all_cells, draw_truth, draw_votes
 from scheduler import Budget
+from scheduler.forecast import forecast, unjudged
+from scheduler.goals import AllAbilities
 from tests.benchmarks import baselines, calibration, paper, predict, prediction, report, scale, stopping, workers
+from tests.benchmarks import forecast as forecasts
 from tests.benchmarks import votes as published
 
 TABLE = draw_votes(draw_truth(5, 8, seed=1, form="vote", cell_sd=0.5), all_cells(5, 8), seed=2, votes=3)
@@ -223,3 +226,25 @@ def test_the_scale_benchmark_measures_a_small_board_in_its_own_process() -> None
     assert 0.05 < measured["memory"] < 1.5
     with pytest.raises(RuntimeError, match="failed"):
         scale.in_a_process("ours", scale.Size(600, 0, 10), 1, "vote")
+
+
+TOY = forecasts.Setting("toy", 3, 20, AllAbilities(0.5), "random", batch=20)
+
+
+def test_campaigns_of_forecasts_are_run_once_and_kept_line_by_line(tmp_path: Path) -> None:
+    runs = tmp_path / "new" / "runs.jsonl"
+    first = forecasts.campaigns(TOY, 2, runs, processes=1)
+    assert forecasts.campaigns(TOY, 2, runs, processes=1) == first
+    assert len(runs.read_text().splitlines()) == 2
+    assert forecasts.campaigns(TOY, 3, runs, processes=1)[:2] == first
+    assert len(runs.read_text().splitlines()) == 3
+
+
+def test_forecasts_pass_where_campaigns_are_as_forecast_and_fail_where_they_are_not() -> None:
+    predicted = forecast(unjudged(TOY.chatbots, TOY.prompts), TOY.terms)
+    low, middle, high = predicted.judgments.low, predicted.judgments.middle, predicted.judgments.high
+    as_forecast = [int(middle)] * 80 + [int(low) - 1] * 10 + [int(high) + 1] * 10
+    assert forecasts.coverage(predicted, as_forecast) == pytest.approx((0.8, 0.04))
+    assert [check.passed for check in forecasts.compare(TOY, as_forecast)[1]] == [True, True]
+    assert [check.passed for check in forecasts.compare(TOY, [10 * int(high)] * 100)[1]] == [False, False]
+    assert [check.passed for check in forecasts.compare(TOY, [int(middle)] * 400)[1]] == [False, True]

@@ -19,8 +19,8 @@ from scheduler.allocation import Adaptive, Even, LeastCertain
 from scheduler.estimator import CAMPAIGN_PRIORS, estimate
 from scheduler.forecast import unjudged
 from scheduler.goals import AllAbilities
-from scheduler.recursion import _GRID, Allocation, Cohort, Course, _vote_tables, course
 from scheduler.outset import CLASSES, Outset, outset_of
+from scheduler.recursion import _GRID, Allocation, Cohort, Course, _vote_tables, course
 
 M, J = 4, 10
 ALPHA, HALF_WIDTH = np.array([0.6, 1.0, 1.7]), 0.4
