@@ -20,9 +20,9 @@ from .allocation import Adaptive, Even, LeastCertain
 from .errors import InvalidRequest
 from .estimator import CAMPAIGN_PRIORS
 from .goals import Goal
+from .outset import open_votes, outset_of
 from .pairs import DEFAULT_DESIGN, Design
 from .recursion import Allocation, course
-from .outset import open_votes, outset_of
 from .state import CampaignState
 
 _TAIL = 0.1  # of a range's probability on either side

@@ -23,8 +23,8 @@ from .belief import abilities_of
 from .errors import InvalidRequest
 from .forecast import Forecast, Terms, most_of, summary
 from .goals import AllAbilities, Goal
-from .replay import Loop
 from .outset import item_numbers, outset_of
+from .replay import Loop
 from .state import CampaignState, Decision
 from .stopping import StoppingRule, TargetSE
 

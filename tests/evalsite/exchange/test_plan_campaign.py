@@ -92,6 +92,12 @@ def test_the_commands_of_the_guide_run(command: str) -> None:
     assert "goal reached" in planned(*shlex.split(command))
 
 
+def test_the_program_of_the_guide_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    (program,) = re.findall(r"```python\n(.*?)```", DOCS.read_text(), re.DOTALL)
+    exec(program, {})  # noqa: S102 - our own guide
+    assert re.match(r"Range\(low=\d+, middle=\d+, high=\d+\)", capsys.readouterr().out)
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
