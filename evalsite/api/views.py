@@ -29,11 +29,11 @@ from evalsite.campaigns.selectors import campaign_get
 from evalsite.core.errors import NotFound
 from evalsite.core.http import unchanged
 from evalsite.core.throttle import admit, client_address
+from evalsite.judgments.leases import assignment_skip
 from evalsite.judgments.models import Annotator, Enrolment
 from evalsite.judgments.services import (
     annotator_enrol,
     assignment_claim,
-    assignment_skip,
     judgment_record,
     token_issue,
 )

@@ -2,14 +2,17 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 
 from evalsite.campaigns.models import Aspect, Campaign
 from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Exclusion, Judgment
 
 RETURNS_THAT_CLOSE = 2
 RANKING_PURPOSES = [Assignment.Purpose.MEASURE, Assignment.Purpose.OVERLAP]
+# A judgment stands until a fit sees the one that takes it back: between the two there must not be none.
+NOT_TAKEN_BACK = Q(superseded_by__isnull=True) | Q(superseded_by__batch__state=Batch.State.OPEN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +39,7 @@ def judgments_counted(campaigns: Iterable[Campaign]) -> QuerySet[Judgment]:
         batch__state=Batch.State.CLOSED,
         assignment__state=Assignment.State.ANSWERED,
         assignment__purpose__in=RANKING_PURPOSES,
-        superseded_by__isnull=True,
-    )
+    ).filter(NOT_TAKEN_BACK)
     for campaign, annotators in excluded.annotators.items():
         counted = counted.exclude(batch__campaign=campaign, annotator__isnull=False, annotator__in=annotators)
     return counted.exclude(pk__in=excluded.judgments)
@@ -105,8 +107,10 @@ def item_counts(campaign: Campaign) -> ItemCounts:
     """Items by what has become of them. Under way is what is issued, or answered in a batch that is still open."""
     ranking = Assignment.objects.filter(campaign=campaign, purpose__in=RANKING_PURPOSES)
     answered = Q(state=Assignment.State.ANSWERED)
-    in_open_batch = answered & Q(judgments__batch__state=Batch.State.OPEN)
-    in_closed_batch = answered & Q(judgments__batch__state=Batch.State.CLOSED)
+    # By its first judgment: one that takes it back changes what was said, not how often it was asked.
+    first = Q(judgments__supersedes__isnull=True)
+    in_open_batch = answered & first & Q(judgments__batch__state=Batch.State.OPEN)
+    in_closed_batch = answered & first & Q(judgments__batch__state=Batch.State.CLOSED)
     return ItemCounts(
         judged=_per_item(ranking.filter(in_closed_batch)),
         pending=_per_item(ranking.filter(Q(state=Assignment.State.ISSUED) | in_open_batch)),
@@ -114,8 +118,8 @@ def item_counts(campaign: Campaign) -> ItemCounts:
 
 
 def items_given_back(campaign: Campaign, *, times: int) -> set[str]:
-    """Items that at least so many annotators gave back: something is wrong with them, and nobody else is asked."""
-    returned = Assignment.objects.filter(campaign=campaign, state=Assignment.State.RETURNED)
+    """Items that at least so many annotators skipped: something is wrong with them, and nobody else is asked."""
+    returned = Assignment.objects.filter(campaign=campaign, state=Assignment.State.RETURNED, skip__isnull=False)
     counted = returned.values("item").annotate(count=Count("pk")).filter(count__gte=times)
     return set(counted.values_list("item", flat=True))
 
@@ -170,6 +174,28 @@ def assignments_open(*, campaign: Campaign, annotator: Annotator) -> QuerySet[As
 
 def judgments_given(*, campaign: Campaign, annotator: Annotator) -> int:
     return Judgment.objects.filter(batch__campaign=campaign, annotator=annotator, superseded_by__isnull=True).count()
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What an annotator has done in a campaign. `pay`: what it earned by currency, each assignment once."""
+
+    judgments: int
+    open: int
+    quota: int | None
+    pay: Mapping[str, Decimal]
+
+
+def progress_get(*, campaign: Campaign, annotator: Annotator) -> Progress:
+    """An annotator's own count. A late answer is paid like any other, and one that was taken back no second time."""
+    own = Assignment.objects.filter(campaign=campaign, annotator=annotator)
+    answered = own.filter(Exists(Judgment.objects.filter(assignment=OuterRef("pk"))), pay_rate__gt=0)
+    return Progress(
+        judgments=judgments_given(campaign=campaign, annotator=annotator),
+        open=own.filter(state=Assignment.State.ISSUED).count(),
+        quota=campaign.quota,
+        pay=dict(answered.values_list("currency").annotate(sum=Sum("pay_rate")).order_by("currency")),
+    )
 
 
 def queue_is_low(campaign: Campaign) -> bool:

@@ -1,4 +1,4 @@
-"""Writes of the judgments room: enrol, claim, record, skip, expire."""
+"""Writes of the judgments room: enrol, claim, record (leases.py: how an issue ends without an answer)."""
 
 import hashlib
 import random
@@ -16,6 +16,7 @@ from evalsite.campaigns.models import Aspect, Campaign
 from evalsite.campaigns.services import refit_request
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed, NotFound
+from evalsite.judgments.leases import assignment_lock, checked_text
 from evalsite.judgments.models import (
     Annotator,
     AnnotatorToken,
@@ -26,19 +27,8 @@ from evalsite.judgments.models import (
     Comment,
     Enrolment,
     Judgment,
-    Place,
-    Skip,
-    SkipNote,
 )
-from evalsite.judgments.queue import requeue
-from evalsite.judgments.selectors import (
-    RETURNS_THAT_CLOSE,
-    assignments_open,
-    budget_left,
-    items_given_back,
-    judgments_given,
-    queue_is_low,
-)
+from evalsite.judgments.selectors import assignments_open, budget_left, judgments_given, queue_is_low
 
 TOKEN_LIFE = timedelta(days=90)
 LONGEST_CLIENT_MS = 24 * 3600 * 1000
@@ -200,60 +190,80 @@ def judgment_record(
     choices: Mapping[str, str],
     client_ms: int | None = None,
     comment: str = "",
+    supersedes: uuid.UUID | None = None,
 ) -> Recorded:
     """Record an annotator's choices, aspect key -> "A", "B", "tie" or "both_bad", exactly once.
 
-    A late answer (its lease has ended) is kept, and counts if nobody has taken its place. Closing a full batch
-    asks for a refit in the same transaction, so no closed batch is ever forgotten.
+    A late answer (its lease has ended) is kept, and counts if nobody has taken its place. `supersedes` names the
+    judgment that this one takes back, while its block is open. Closing a full batch asks for a refit in the same
+    transaction, so no closed batch is ever forgotten.
     """
     now = timezone.now()
-    comment = _checked_text(comment, longest=2000, field="comment")
+    comment = checked_text(comment, longest=2000, field="comment")
     with write_transaction():
-        assignment = _own_assignment(annotator, assignment_id)
-        first = assignment.judgments.filter(supersedes__isnull=True).first()
-        if first is not None:
-            return Recorded(first, created=False)
-        if assignment.state not in {Assignment.State.ISSUED, Assignment.State.EXPIRED}:
+        assignment = assignment_lock(annotator, assignment_id)
+        replaced = _replaced(assignment, supersedes) if supersedes else None
+        earlier = assignment.judgments.filter(supersedes=replaced).first()
+        if earlier is not None:
+            return Recorded(earlier, created=False)
+        if replaced is not None:
+            _check_undo(assignment, now)
+        if assignment.state == Assignment.State.RETURNED:
             raise Conflict("You gave this one back.", hint="Ask for the next one.", code="returned")
-        late = assignment.lease_until is not None and now > assignment.lease_until
-        answers = _answers(assignment, choices)
-        batch = _open_batch(assignment.campaign)
-        judgment = Judgment.objects.create(
-            assignment=assignment,
-            annotator=annotator,
-            batch=batch,
-            late=late,
-            client_ms=_plausible_ms(client_ms),
-            answered_at=now,
-        )
-        for answer in answers:
-            answer.judgment = judgment
-        Answer.objects.bulk_create(answers)
-        if comment:
-            Comment.objects.create(judgment=judgment, text=comment)
-        _fill(assignment, now)
-        if batch.judgments.count() >= assignment.campaign.batch_size:
-            _close(batch)
+        judgment = _write(assignment, choices, now, client_ms=client_ms, comment=comment, supersedes=replaced)
+        if replaced is None:
+            _fill(assignment, now)
+        if judgment.batch.judgments.count() >= assignment.campaign.batch_size:
+            _close(judgment.batch)
     return Recorded(judgment, created=True)
 
 
-def _own_assignment(annotator: Annotator, assignment_id: uuid.UUID) -> Assignment:
-    """The annotator's assignment, locked, and its place locked before it.
-
-    Whatever ends or fills an assignment locks in this order, so that two of them on one place wait for each other
-    instead of both believing that the place is theirs.
-    """
-    own = Assignment.objects.filter(public_id=assignment_id, annotator=annotator)
-    place = own.values_list("place_id", flat=True).first()
-    if place is None:
-        # The same words for "not there" and "somebody else's": no hint about what exists.
-        raise NotFound("You have no such assignment.", hint="Ask for the next one.", field="assignment")
-    _lock_place(place)
-    return own.select_for_update(of=("self",)).select_related("campaign__rubric", "place").get()
+def _replaced(assignment: Assignment, judgment_id: uuid.UUID) -> Judgment:
+    replaced = assignment.judgments.filter(public_id=judgment_id).first()
+    if replaced is None:
+        raise NotFound("This assignment has no such judgment.", hint="Name the one you gave.", field="supersedes")
+    return replaced
 
 
-def _lock_place(place_id: int) -> None:
-    Place.objects.select_for_update(no_key=True).get(pk=place_id)
+def _check_undo(assignment: Assignment, now: datetime) -> None:
+    """An answer may be taken back within its block: until its lease ends or the next block is claimed."""
+    issued = Assignment.objects.filter(campaign=assignment.campaign_id, annotator=assignment.annotator_id)
+    newest = issued.exclude(issued_at=None).order_by("-issued_at").values_list("block", flat=True).first()
+    over = assignment.lease_until is None or now > assignment.lease_until
+    if over or assignment.block != newest:
+        raise Conflict(
+            "This block is closed: its answers stand.",
+            hint="An answer can be taken back until its lease ends or the next block is claimed.",
+            code="block_closed",
+        )
+
+
+def _write(
+    assignment: Assignment,
+    choices: Mapping[str, str],
+    now: datetime,
+    *,
+    client_ms: int | None,
+    comment: str,
+    supersedes: Judgment | None,
+) -> Judgment:
+    """The judgment's rows, in the campaign's open batch (which stays locked)."""
+    answers = _answers(assignment, choices)
+    judgment = Judgment.objects.create(
+        assignment=assignment,
+        annotator_id=assignment.annotator_id,
+        batch=_open_batch(assignment.campaign),
+        supersedes=supersedes,
+        late=assignment.lease_until is not None and now > assignment.lease_until,
+        client_ms=_plausible_ms(client_ms),
+        answered_at=now,
+    )
+    for answer in answers:
+        answer.judgment = judgment
+    Answer.objects.bulk_create(answers)
+    if comment:
+        Comment.objects.create(judgment=judgment, text=comment)
+    return judgment
 
 
 def _answers(assignment: Assignment, choices: Mapping[str, str]) -> list[Answer]:
@@ -284,16 +294,6 @@ def _answer(aspect: Aspect, choice: str, candidates: Mapping[str, Candidate]) ->
 def _plausible_ms(client_ms: int | None) -> int | None:
     """The client's own timing, or unknown when it cannot be true; it never decides anything."""
     return client_ms if client_ms is not None and 0 <= client_ms <= LONGEST_CLIENT_MS else None
-
-
-def _checked_text(text: str, *, longest: int, field: str) -> str:
-    """What a person wrote, as it can be stored."""
-    text = text.strip()
-    if len(text) > longest:
-        raise InvalidInput(f"The {field} is longer than {longest:,} characters.", hint="Shorten it.", field=field)
-    if "\0" in text:
-        raise InvalidInput(f"The {field} holds a NUL character.", hint="Remove it.", field=field)
-    return text
 
 
 def _fill(assignment: Assignment, now: datetime) -> None:
@@ -344,52 +344,3 @@ def batches_close_aged() -> None:
             still = Batch.objects.select_for_update().filter(pk=batch.pk, state=Batch.State.OPEN).first()
             if still is not None:
                 _close(still)
-
-
-# What comes back ----------------------------------------------------------------------------------------
-
-
-def assignment_skip(*, annotator: Annotator, assignment_id: uuid.UUID, reason: str, note: str = "") -> None:
-    """Give an assignment back with a reason; its place is queued for somebody else.
-
-    An item that two annotators gave back is not asked again.
-    """
-    if reason not in Skip.Reason.values:
-        raise InvalidInput(
-            f"{reason!r} is not a reason to skip.", hint=f"Use one of: {', '.join(Skip.Reason.values)}.", field="reason"
-        )
-    note = _checked_text(note, longest=500, field="note")
-    with write_transaction():
-        assignment = _own_assignment(annotator, assignment_id)
-        if assignment.state == Assignment.State.RETURNED:
-            return
-        if assignment.state != Assignment.State.ISSUED:
-            raise Conflict("This one cannot be skipped any more.", hint="Ask for the next one.")
-        _end_unanswered(assignment, Assignment.State.RETURNED)
-        skip = Skip.objects.create(assignment=assignment, reason=reason)
-        if note:
-            SkipNote.objects.create(skip=skip, text=note)
-
-
-def assignments_expire() -> None:
-    """End the leases that ran out, and queue their places again."""
-    now = timezone.now()
-    overdue = Assignment.objects.filter(state=Assignment.State.ISSUED, lease_until__lt=now)
-    for number, place in overdue.order_by("lease_until").values_list("pk", "place_id")[:500]:
-        with write_transaction():
-            _lock_place(place)
-            assignment = Assignment.objects.select_for_update().filter(pk=number, state=Assignment.State.ISSUED).first()
-            if assignment is not None:
-                _end_unanswered(assignment, Assignment.State.EXPIRED)
-
-
-def _end_unanswered(assignment: Assignment, state: Assignment.State) -> None:
-    assignment.state, assignment.closed_at = state, timezone.now()
-    assignment.save(update_fields=["state", "closed_at"])
-    campaign = Campaign.objects.get(pk=assignment.campaign_id)
-    if not campaign.collecting:
-        return
-    if assignment.item in items_given_back(campaign, times=RETURNS_THAT_CLOSE):
-        refit_request(campaign)  # without it a campaign whose last items were given back would wait for ever
-        return
-    requeue(assignment)

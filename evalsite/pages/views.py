@@ -17,8 +17,9 @@ from evalsite.campaigns.selectors import aspect_primary, campaign_get, campaigns
 from evalsite.core.errors import InvalidInput
 from evalsite.core.http import unchanged
 from evalsite.core.throttle import admit, client_address
+from evalsite.judgments.leases import assignment_skip
 from evalsite.judgments.models import Annotator, Enrolment
-from evalsite.judgments.services import annotator_enrol, assignment_claim, assignment_skip, judgment_record
+from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
 from evalsite.pages.board import board_context, status
 from evalsite.pages.judging import stage_context
 

@@ -1,6 +1,7 @@
 """Claiming a block: the best of the queue, each to one annotator, no item twice to anybody."""
 
 import threading
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -160,3 +161,37 @@ def test_twenty_claims_at_once_issue_no_assignment_twice(make_campaign: Campaign
     assert places
     assert len(places) == len(set(places))
     assert sum(Enrolment.objects.values_list("blocks_claimed", flat=True)) == sum(1 for block in blocks if block)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_hundred_claims_forty_at_a_time_no_item_is_issued_more_often_than_wanted(
+    make_campaign: CampaignMaker,
+) -> None:
+    campaign = make_campaign(design=replace(OPEN, batch_size=100, votes_per_item=2), chatbots=3, prompts=20)
+    queued = set(Assignment.objects.filter(state=Assignment.State.QUEUED).values_list("pk", flat=True))
+    annotators = [annotator_enrol(campaign=campaign) for _ in range(200)]
+    issued: list[int] = []
+    together = threading.Barrier(40)
+
+    def claim(own: list[Annotator]) -> None:
+        together.wait()
+        try:
+            for annotator in own:
+                block = assignment_claim(campaign=Campaign.objects.get(pk=campaign.pk), annotator=annotator)
+                issued.extend(row.pk for row in block)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=claim, args=(annotators[start::40],)) for start in range(40)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(issued) == len(set(issued)), "no assignment to two annotators"
+    assert set(issued) <= queued
+    assert len(issued) > len(queued) / 2, "what others are just looking at may be passed over, but not most of it"
+    asked = Counter(Assignment.objects.filter(state=Assignment.State.ISSUED).values_list("item", flat=True))
+    assert sum(asked.values()) == len(issued)
+    assert max(asked.values()) == campaign.votes_per_item
+    per_annotator = Counter(Assignment.objects.filter(annotator__isnull=False).values_list("annotator", "item"))
+    assert max(per_annotator.values()) == 1

@@ -13,12 +13,11 @@ from evalsite.campaigns.models import Campaign
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotFound
 from evalsite.core.models import Job
+from evalsite.judgments.leases import assignment_skip, assignments_expire
 from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Candidate, Comment, Judgment
 from evalsite.judgments.services import (
     annotator_enrol,
     assignment_claim,
-    assignment_skip,
-    assignments_expire,
     batches_close_aged,
     judgment_record,
 )

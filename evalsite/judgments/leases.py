@@ -1,0 +1,149 @@
+"""How an issue ends without an answer, and how it is held longer: renew, skip, give back, expire."""
+
+import uuid
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.services import refit_request
+from evalsite.core.db import write_transaction
+from evalsite.core.errors import Conflict, InvalidInput, NotFound
+from evalsite.judgments.models import Annotator, Assignment, Place, Skip, SkipNote
+from evalsite.judgments.queue import requeue
+from evalsite.judgments.selectors import RETURNS_THAT_CLOSE, items_given_back
+
+LONGEST_HOLD = 6  # leases, from the issue on: a page that renews for ever must not block a study
+
+
+def assignment_lock(annotator: Annotator, assignment_id: uuid.UUID) -> Assignment:
+    """The annotator's assignment, locked, and its place locked before it. Raises NotFound.
+
+    Whatever ends or fills an assignment locks in this order, so that two of them on one place wait for each other
+    instead of both believing that the place is theirs.
+    """
+    own = Assignment.objects.filter(public_id=assignment_id, annotator=annotator)
+    place = own.values_list("place_id", flat=True).first()
+    if place is None:
+        raise _no_such()
+    _lock_place(place)
+    return own.select_for_update(of=("self",)).select_related("campaign__rubric", "place").get()
+
+
+def _no_such() -> NotFound:
+    """The same words for "not there" and "somebody else's": no hint about what exists."""
+    return NotFound("You have no such assignment.", hint="Ask for the next one.", field="assignment")
+
+
+def _lock_place(place_id: int) -> None:
+    Place.objects.select_for_update(no_key=True).get(pk=place_id)
+
+
+def checked_text(text: str, *, longest: int, field: str) -> str:
+    """What a person wrote, as it can be stored."""
+    text = text.strip()
+    if len(text) > longest:
+        raise InvalidInput(f"The {field} is longer than {longest:,} characters.", hint="Shorten it.", field=field)
+    if "\0" in text:
+        raise InvalidInput(f"The {field} holds a NUL character.", hint="Remove it.", field=field)
+    return text
+
+
+def lease_renew(*, annotator: Annotator, assignment_id: uuid.UUID) -> datetime:
+    """Hold the open assignments of this one's block for another lease from now; when they end then.
+
+    A lease that has ended is not renewed, nor is any after the campaign's stop, nor beyond LONGEST_HOLD leases
+    from the issue. Raises NotFound, Conflict.
+    """
+    now = timezone.now()
+    own = Assignment.objects.filter(public_id=assignment_id, annotator=annotator)
+    assignment = own.select_related("campaign").first()
+    if assignment is None:
+        raise _no_such()
+    _check_held(assignment, now)
+    campaign = assignment.campaign
+    lease = timedelta(seconds=campaign.lease_s)
+    until = min(now + lease, (assignment.issued_at or now) + LONGEST_HOLD * lease)
+    block = Assignment.objects.filter(annotator=annotator, campaign=campaign, block=assignment.block)
+    # One conditional UPDATE: a lease that is ending just now is either still held and renewed, or gone.
+    held = block.filter(state=Assignment.State.ISSUED, lease_until__gte=now, lease_until__lt=until)
+    with write_transaction():
+        held.update(lease_until=until)
+    return until
+
+
+def _check_held(assignment: Assignment, now: datetime) -> None:
+    if assignment.state == Assignment.State.ANSWERED:
+        raise Conflict("You have answered this one.", hint="Ask for the next one.", code="answered")
+    ended = assignment.lease_until is None or assignment.lease_until < now
+    if assignment.state != Assignment.State.ISSUED or ended:
+        raise Conflict("This lease has ended.", hint="A late answer is still kept; ask for the next one.", code="ended")
+    if assignment.campaign.state == Campaign.State.STOPPED:
+        raise Conflict("The campaign has ended.", hint="Answer before the lease ends.", code="stopped")
+
+
+def assignment_skip(*, annotator: Annotator, assignment_id: uuid.UUID, reason: str, note: str = "") -> None:
+    """Give an assignment back with a reason; its place is queued for somebody else.
+
+    An item that two annotators gave back is not asked again.
+    """
+    if reason not in Skip.Reason.values:
+        raise InvalidInput(
+            f"{reason!r} is not a reason to skip.", hint=f"Use one of: {', '.join(Skip.Reason.values)}.", field="reason"
+        )
+    note = checked_text(note, longest=500, field="note")
+    with write_transaction():
+        assignment = assignment_lock(annotator, assignment_id)
+        if assignment.state == Assignment.State.RETURNED:
+            return
+        if assignment.state != Assignment.State.ISSUED:
+            raise Conflict("This one cannot be skipped any more.", hint="Ask for the next one.")
+        skip = Skip.objects.create(assignment=assignment, reason=reason)
+        if note:
+            SkipNote.objects.create(skip=skip, text=note)
+        _end_unanswered(assignment, Assignment.State.RETURNED)
+
+
+def assignments_return(*, campaign: Campaign, annotator: Annotator) -> int:
+    """Give back all that the annotator holds open in the campaign, as when they leave; how many these were.
+
+    Unlike a skip this says nothing about the items: they are asked of others.
+    """
+    issued = Assignment.objects.filter(campaign=campaign, annotator=annotator, state=Assignment.State.ISSUED)
+    returned = 0
+    for number, place in issued.order_by("place_id").values_list("pk", "place_id"):
+        with write_transaction():
+            returned += _end_if_issued(number, place, Assignment.State.RETURNED)
+    return returned
+
+
+def assignments_expire() -> None:
+    """End the leases that ran out, and queue their places again."""
+    now = timezone.now()
+    overdue = Assignment.objects.filter(state=Assignment.State.ISSUED, lease_until__lt=now)
+    for number, place in overdue.order_by("lease_until").values_list("pk", "place_id")[:500]:
+        with write_transaction():
+            _end_if_issued(number, place, Assignment.State.EXPIRED, overdue=now)
+
+
+def _end_if_issued(number: int, place: int, state: Assignment.State, *, overdue: datetime | None = None) -> bool:
+    """End an assignment unless it was answered, or its lease renewed, since it was looked for."""
+    _lock_place(place)
+    issued = Assignment.objects.select_for_update().filter(pk=number, state=Assignment.State.ISSUED)
+    assignment = (issued.filter(lease_until__lt=overdue) if overdue else issued).first()
+    if assignment is None:
+        return False
+    _end_unanswered(assignment, state)
+    return True
+
+
+def _end_unanswered(assignment: Assignment, state: Assignment.State) -> None:
+    assignment.state, assignment.closed_at = state, timezone.now()
+    assignment.save(update_fields=["state", "closed_at"])
+    campaign = Campaign.objects.get(pk=assignment.campaign_id)
+    if not campaign.collecting:
+        return
+    if assignment.item in items_given_back(campaign, times=RETURNS_THAT_CLOSE):
+        refit_request(campaign)  # without it a campaign whose last items were given back would wait for ever
+        return
+    requeue(assignment)

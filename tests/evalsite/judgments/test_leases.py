@@ -1,0 +1,156 @@
+"""Leases: renewed while somebody works, given back when they leave, ended when nobody comes."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+import time_machine
+from django.utils import timezone
+
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.services import campaign_stop
+from evalsite.core.errors import Conflict, NotFound
+from evalsite.judgments.leases import (
+    LONGEST_HOLD,
+    assignment_skip,
+    assignments_expire,
+    assignments_return,
+    lease_renew,
+)
+from evalsite.judgments.models import Annotator, Assignment, Skip
+from evalsite.judgments.selectors import items_given_back
+from evalsite.judgments.services import assignment_claim, judgment_record
+
+
+@pytest.fixture
+def block(campaign: Campaign, bob: Annotator) -> list[Assignment]:
+    return assignment_claim(campaign=campaign, annotator=bob)
+
+
+@pytest.fixture
+def clock() -> Iterator[time_machine.Traveller]:
+    with time_machine.travel(timezone.now(), tick=False) as traveller:
+        yield traveller
+
+
+def open_of(annotator: Annotator) -> list[Assignment]:
+    return list(Assignment.objects.filter(annotator=annotator, state=Assignment.State.ISSUED))
+
+
+def test_a_renewed_block_is_held_for_another_lease(
+    clock: time_machine.Traveller, campaign: Campaign, bob: Annotator, block: list[Assignment]
+) -> None:
+    lease = timedelta(seconds=campaign.lease_s)
+    clock.shift(lease / 2)
+    until = lease_renew(annotator=bob, assignment_id=block[0].public_id)
+    assert until == timezone.now() + lease
+    assert {one.lease_until for one in open_of(bob)} == {until}
+    clock.shift(lease * 0.9)
+    assignments_expire()
+    assert len(open_of(bob)) == len(block)
+    clock.shift(lease * 0.2)
+    assignments_expire()
+    assert open_of(bob) == []
+
+
+def test_renewing_does_not_bring_back_what_is_answered(
+    campaign: Campaign, bob: Annotator, block: list[Assignment]
+) -> None:
+    judgment_record(annotator=bob, assignment_id=block[0].public_id, choices={"overall": "A"})
+    with pytest.raises(Conflict) as refused:
+        lease_renew(annotator=bob, assignment_id=block[0].public_id)
+    assert refused.value.code == "answered"
+    before = Assignment.objects.get(pk=block[0].pk).lease_until
+    lease_renew(annotator=bob, assignment_id=block[1].public_id)
+    assert Assignment.objects.get(pk=block[0].pk).lease_until == before
+
+
+def test_a_lease_that_has_ended_is_not_renewed(
+    clock: time_machine.Traveller, campaign: Campaign, bob: Annotator, block: list[Assignment]
+) -> None:
+    clock.shift(timedelta(seconds=campaign.lease_s + 1))
+    with pytest.raises(Conflict) as refused:
+        lease_renew(annotator=bob, assignment_id=block[0].public_id)
+    assert refused.value.code == "ended"
+
+
+def test_nobody_holds_a_block_for_ever(
+    clock: time_machine.Traveller, campaign: Campaign, bob: Annotator, block: list[Assignment]
+) -> None:
+    lease = timedelta(seconds=campaign.lease_s)
+    issued = timezone.now()
+    until = issued
+    for _ in range(LONGEST_HOLD + 1):
+        until = lease_renew(annotator=bob, assignment_id=block[0].public_id)
+        clock.shift(lease * 0.9)
+    assert until == issued + LONGEST_HOLD * lease
+    clock.shift(lease)
+    assignments_expire()
+    assert open_of(bob) == []
+
+
+def test_after_a_stop_a_lease_runs_to_its_end_and_no_further(
+    campaign: Campaign, bob: Annotator, block: list[Assignment]
+) -> None:
+    campaign_stop(campaign=campaign, reason="enough")
+    with pytest.raises(Conflict) as refused:
+        lease_renew(annotator=bob, assignment_id=block[0].public_id)
+    assert refused.value.code == "stopped"
+
+
+def test_the_lease_of_somebody_else_is_not_there(dora: Annotator, block: list[Assignment]) -> None:
+    with pytest.raises(NotFound):
+        lease_renew(annotator=dora, assignment_id=block[0].public_id)
+
+
+def test_a_lease_renewed_while_the_sweep_looks_is_not_ended(
+    clock: time_machine.Traveller,
+    campaign: Campaign,
+    bob: Annotator,
+    block: list[Assignment],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from evalsite.judgments import leases
+
+    lock = leases._lock_place
+
+    def renew_first(place: int) -> None:
+        later = timezone.now() + timedelta(hours=1)
+        Assignment.objects.filter(place=place, state=Assignment.State.ISSUED).update(lease_until=later)
+        lock(place)
+
+    clock.shift(timedelta(seconds=campaign.lease_s + 1))
+    monkeypatch.setattr(leases, "_lock_place", renew_first)
+    assignments_expire()
+    assert len(open_of(bob)) == len(block)
+
+
+def test_who_leaves_gives_back_what_is_open_and_others_get_it(
+    campaign: Campaign, bob: Annotator, dora: Annotator, block: list[Assignment]
+) -> None:
+    judgment_record(annotator=bob, assignment_id=block[0].public_id, choices={"overall": "A"})
+    assert assignments_return(campaign=campaign, annotator=bob) == len(block) - 1
+    assert open_of(bob) == []
+    waiting = Assignment.objects.filter(state=Assignment.State.QUEUED).values_list("place", flat=True)
+    assert {one.place_id for one in block[1:]} <= set(waiting)
+    assert assignments_return(campaign=campaign, annotator=bob) == 0
+
+
+def test_leaving_says_nothing_about_the_items(
+    campaign: Campaign, bob: Annotator, dora: Annotator, block: list[Assignment]
+) -> None:
+    for annotator in (bob, dora):
+        assignment_claim(campaign=campaign, annotator=annotator)
+        assignments_return(campaign=campaign, annotator=annotator)
+    assert not Skip.objects.exists()
+    assert items_given_back(campaign, times=1) == set()
+
+
+def test_two_skips_close_an_item(campaign: Campaign, bob: Annotator, dora: Annotator, block: list[Assignment]) -> None:
+    item = block[0].item
+    assignment_skip(annotator=bob, assignment_id=block[0].public_id, reason="broken")
+    Assignment.objects.filter(state=Assignment.State.QUEUED).exclude(item=item).update(priority=9999)
+    again = next(one for one in assignment_claim(campaign=campaign, annotator=dora) if one.item == item)
+    assignment_skip(annotator=dora, assignment_id=again.public_id, reason="broken")
+    assert items_given_back(campaign, times=2) == {item}
+    assert not Assignment.objects.filter(item=item, state=Assignment.State.QUEUED).exists()
