@@ -5,6 +5,7 @@ from typing import Any
 from evalsite.adaptive.selectors import BoardState
 from evalsite.campaigns.models import Campaign
 from evalsite.judgments.models import Assignment, Judgment
+from evalsite.judgments.selectors import Progress
 
 POLL_S = 1.0
 
@@ -36,7 +37,13 @@ def block(rows: list[Assignment], campaign: Campaign) -> dict[str, Any]:
 
 def judgment(row: Judgment) -> dict[str, Any]:
     answered = row.answered_at.isoformat() if row.answered_at else None
-    return {"judgment": str(row.public_id), "late": row.late, "answered_at": answered}
+    supersedes = str(row.supersedes.public_id) if row.supersedes else None
+    return {"judgment": str(row.public_id), "supersedes": supersedes, "late": row.late, "answered_at": answered}
+
+
+def progress(row: Progress) -> dict[str, Any]:
+    pay = [{"currency": currency, "amount": f"{amount:.4f}"} for currency, amount in row.pay.items()]
+    return {"judgments": row.judgments, "open": row.open, "quota": row.quota, "pay": pay}
 
 
 def board(standing: BoardState) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Shapes of what comes in. What goes out is plain dictionaries from presenters."""
 
+import uuid
 from typing import Any
 
 from rest_framework import serializers
@@ -35,6 +36,15 @@ class StrictIntegerField(serializers.IntegerField):
         return super().to_internal_value(data)
 
 
+class StrictUUIDField(serializers.UUIDField):
+    """An id as we write it; the framework's own field would also take a number."""
+
+    def to_internal_value(self, data: Any) -> uuid.UUID:
+        if not isinstance(data, str):
+            raise serializers.ValidationError("This must be a string.")
+        return super().to_internal_value(data)
+
+
 class EnrolSerializer(StrictSerializer):
     campaign = StrictCharField(max_length=80)
     kind = serializers.ChoiceField(choices=["human", "simulated", "model"], default=Annotator.Kind.HUMAN)
@@ -53,6 +63,7 @@ class JudgmentSerializer(StrictSerializer):
     answers = serializers.ListField(child=AnswerSerializer(), allow_empty=False, max_length=50)
     client_ms = StrictIntegerField(min_value=0, max_value=2**31 - 1, required=False)
     comment = StrictCharField(max_length=2000, required=False, allow_blank=True)
+    supersedes = StrictUUIDField(required=False)
 
     def validate_answers(self, answers: list[dict[str, str]]) -> dict[str, str]:
         """Aspect -> choice; an aspect answered twice is refused, since one of the two would be lost."""

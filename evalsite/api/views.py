@@ -1,6 +1,7 @@
 """The REST API v1: thin doors that parse, call one service or selector, and present."""
 
 import uuid
+from collections.abc import Callable
 from typing import Any, cast
 
 from django.conf import settings
@@ -17,6 +18,7 @@ from evalsite.accounts.models import User
 from evalsite.adaptive.selectors import board_get, board_state_get
 from evalsite.api import presenters
 from evalsite.api.authentication import Caller
+from evalsite.api.idempotency import answered
 from evalsite.api.serializers import (
     ClaimSerializer,
     EnrolSerializer,
@@ -28,9 +30,11 @@ from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.selectors import campaign_get
 from evalsite.core.errors import NotFound
 from evalsite.core.http import unchanged
+from evalsite.core.idempotency import Outcome
 from evalsite.core.throttle import admit, client_address
-from evalsite.judgments.leases import assignment_skip
+from evalsite.judgments.leases import assignment_skip, assignments_return, lease_renew
 from evalsite.judgments.models import Annotator, Enrolment
+from evalsite.judgments.selectors import progress_get
 from evalsite.judgments.services import (
     annotator_enrol,
     assignment_claim,
@@ -67,9 +71,18 @@ class ClaimView(APIView):
 
     def post(self, request: Request, key: str) -> Response:
         given = _checked(ClaimSerializer, request)
-        campaign = _joined(key, _caller(request))
-        rows = assignment_claim(campaign=campaign, annotator=_caller(request), count=given.get("count"))
-        return Response(presenters.block(rows, campaign))
+        annotator = _caller(request)
+        campaign = _joined(key, annotator)
+
+        def claim() -> Outcome:
+            rows = assignment_claim(campaign=campaign, annotator=annotator, count=given.get("count"))
+            return Outcome(200, presenters.block(rows, campaign))
+
+        return _answered(request, claim)
+
+
+def _answered(request: Request, act: Callable[[], Outcome]) -> Response:
+    return answered(request, f"annotator:{_caller(request).public_id}", act)
 
 
 def _caller(request: Request) -> Annotator:
@@ -87,20 +100,19 @@ def _joined(key: str, annotator: Annotator) -> Campaign:
 
 
 class JudgmentView(APIView):
-    """POST: answer an assignment. Sending it again is answered 200 with what was recorded."""
+    """POST: answer an assignment, or take an answer back by naming it. Sent again: 200 with what was recorded."""
 
     def post(self, request: Request, assignment: uuid.UUID) -> Response:
-        who = str(_caller(request).public_id)
-        admit(what="answer", who=who, at_most=settings.ANSWERS_PER_MINUTE, per_s=60)
+        annotator = _caller(request)
+        admit(what="answer", who=str(annotator.public_id), at_most=settings.ANSWERS_PER_MINUTE, per_s=60)
         given = _checked(JudgmentSerializer, request)
-        recorded = judgment_record(
-            annotator=_caller(request),
-            assignment_id=assignment,
-            choices=given["answers"],
-            client_ms=given.get("client_ms"),
-            comment=given.get("comment", ""),
-        )
-        return Response(presenters.judgment(recorded.judgment), status=201 if recorded.created else 200)
+        choices = given.pop("answers")
+
+        def record() -> Outcome:
+            recorded = judgment_record(annotator=annotator, assignment_id=assignment, choices=choices, **given)
+            return Outcome(201 if recorded.created else 200, presenters.judgment(recorded.judgment))
+
+        return _answered(request, record)
 
 
 class SkipView(APIView):
@@ -108,9 +120,47 @@ class SkipView(APIView):
 
     def post(self, request: Request, assignment: uuid.UUID) -> Response:
         given = _checked(SkipSerializer, request)
-        annotator, note = _caller(request), given.get("note", "")
-        assignment_skip(annotator=annotator, assignment_id=assignment, reason=given["reason"], note=note)
-        return Response({"skipped": str(assignment)})
+
+        def skip() -> Outcome:
+            assignment_skip(annotator=_caller(request), assignment_id=assignment, **given)
+            return Outcome(200, {"skipped": str(assignment)})
+
+        return _answered(request, skip)
+
+
+class RenewalView(APIView):
+    """POST: hold the open assignments of this one's block for another lease."""
+
+    def post(self, request: Request, assignment: uuid.UUID) -> Response:
+        _checked(StrictSerializer, request)
+
+        def renew() -> Outcome:
+            until = lease_renew(annotator=_caller(request), assignment_id=assignment)
+            return Outcome(200, {"lease_until": until.isoformat()})
+
+        return _answered(request, renew)
+
+
+class ReturnView(APIView):
+    """POST: give back all that is open, as when the annotator leaves."""
+
+    def post(self, request: Request, key: str) -> Response:
+        _checked(StrictSerializer, request)
+        annotator = _caller(request)
+        campaign = _joined(key, annotator)
+
+        def give_back() -> Outcome:
+            return Outcome(200, {"returned": assignments_return(campaign=campaign, annotator=annotator)})
+
+        return _answered(request, give_back)
+
+
+class ProgressView(APIView):
+    """GET: what the annotator has done in a campaign, and earned."""
+
+    def get(self, request: Request, key: str) -> Response:
+        annotator = _caller(request)
+        return Response(presenters.progress(progress_get(campaign=_joined(key, annotator), annotator=annotator)))
 
 
 def _session_user(request: Request) -> User | None:

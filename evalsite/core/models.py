@@ -45,3 +45,20 @@ class Job(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.key} ({self.state})"
+
+
+class IdempotencyKey(models.Model):
+    """A request that was answered, and its answer: the same request again gets the same answer and does nothing."""
+
+    principal = models.CharField(max_length=100, help_text="who sent it")
+    key = models.CharField(max_length=255, help_text="that the sender gave it")
+    sha256 = models.CharField(max_length=64, help_text="of the request: method, address and body")
+    status = models.PositiveIntegerField(default=0)
+    body = models.TextField(default="", help_text="JSON as it was sent: PostgreSQL's own type would reorder its fields")
+    created_at = models.DateTimeField(default=timezone.now, db_index=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["principal", "key"], name="idempotency_key_once")]
+
+    def __str__(self) -> str:
+        return f"{self.key} of {self.principal}"

@@ -5,11 +5,14 @@ import socket
 
 from celery import shared_task
 
-from evalsite.core import jobs
+from evalsite.core import idempotency, jobs
 
 
 def owner() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
+
+
+jobs.sweeps(idempotency.keys_forget)
 
 
 @shared_task

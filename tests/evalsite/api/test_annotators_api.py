@@ -1,61 +1,16 @@
 """The annotators' API over HTTP: enrol, claim, answer, skip; and every bad input with its documented answer."""
 
-import json
 import uuid
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.test import Client
 from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign
 from evalsite.judgments.models import AnnotatorToken, Judgment, Skip
+from tests.evalsite.api.client import CLAIMS, Api, answer, error_of, judgment_url
 from tests.evalsite.cast import CampaignMaker
-
-CLAIMS = "/api/v1/campaigns/trial/claims"
-
-
-class Api:
-    """A program that speaks JSON with a token."""
-
-    def __init__(self, token: str = "") -> None:
-        self.client = Client(raise_request_exception=False)
-        self.headers = {"Authorization": f"Bearer {token}"} if token else {}
-
-    def post(self, path: str, body: Any = None) -> Any:
-        return self.client.post(path, json.dumps(body or {}), "application/json", headers=self.headers)
-
-    def raw(self, path: str, body: bytes, content_type: str = "application/json") -> Any:
-        return self.client.post(path, body, content_type, headers=self.headers)
-
-
-@pytest.fixture
-def api(campaign: Campaign) -> Api:
-    answer = Api().post("/api/v1/annotators", {"campaign": campaign.slug, "kind": "simulated"})
-    assert answer.status_code == 201
-    return Api(answer.json()["token"])
-
-
-@pytest.fixture
-def assignment(api: Api) -> Any:
-    return api.post(CLAIMS).json()["assignments"][0]
-
-
-def judgment_url(assignment: Any) -> str:
-    return f"/api/v1/assignments/{assignment['id']}/judgment"
-
-
-def answer(choice: str = "A") -> dict[str, Any]:
-    return {"answers": [{"aspect": "overall", "choice": choice}], "client_ms": 900}
-
-
-def error_of(response: Any) -> Any:
-    body = response.json()
-    assert set(body) == {"error"}
-    assert set(body["error"]) == {"code", "message", "hint", "field"}
-    assert body["error"]["message"]
-    return body["error"]
 
 
 def test_a_claim_shows_what_is_judged_and_never_who_wrote_it(api: Api, campaign: Campaign) -> None:

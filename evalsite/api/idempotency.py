@@ -1,0 +1,26 @@
+"""The Idempotency-Key header: a request sent again is answered with the first answer."""
+
+import hashlib
+import json
+from collections.abc import Callable
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from evalsite.core.idempotency import Outcome, once
+
+HEADER = "Idempotency-Key"
+
+
+def answered(request: Request, principal: str, act: Callable[[], Outcome]) -> Response:
+    """What `act` answers; under a key that this principal has used for the same request, what it answered then."""
+    key = request.headers.get(HEADER)
+    outcome = act() if key is None else once(principal=principal, key=key, sha256=_fingerprint(request), act=act)
+    headers = {"Idempotent-Replayed": "true"} if outcome.replayed else None
+    return Response(outcome.body, status=outcome.status, headers=headers)
+
+
+def _fingerprint(request: Request) -> str:
+    """The same for the same method, address and JSON, whatever the order of its fields."""
+    body = json.dumps(request.data, sort_keys=True)
+    return hashlib.sha256(f"{request.method} {request.get_full_path()}\n{body}".encode()).hexdigest()

@@ -1,0 +1,73 @@
+"""Do what a request asks for once, however often it is sent (the Idempotency-Key header).
+
+The key's row is written in the transaction of the work itself: both are there or neither. So a request that failed
+may be sent again under the same key, and of two at once the second waits and then gets the first one's answer.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from evalsite.core.db import write_transaction
+from evalsite.core.errors import Conflict, InvalidInput
+from evalsite.core.models import IdempotencyKey
+
+KEPT = timedelta(hours=24)
+LONGEST_KEY = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What was answered. `replayed`: it had been answered before, and nothing was done now."""
+
+    status: int
+    body: dict[str, Any]
+    replayed: bool = False
+
+
+def once(*, principal: str, key: str, sha256: str, act: Callable[[], Outcome]) -> Outcome:
+    """Act, unless this principal's key has been used; then the first answer again.
+
+    Raises InvalidInput for a key that cannot be one, Conflict when it was used for another request.
+    """
+    if not 1 <= len(key) <= LONGEST_KEY or not (key.isascii() and key.isprintable()):
+        raise InvalidInput(
+            f"An Idempotency-Key is 1 to {LONGEST_KEY} printable ASCII characters.",
+            hint="Use a new UUID for each request.",
+            field="Idempotency-Key",
+        )
+    with write_transaction():
+        try:
+            with transaction.atomic():
+                row = IdempotencyKey.objects.create(principal=principal, key=key, sha256=sha256)
+        except IntegrityError:
+            return _first_answer(principal, key, sha256)
+        outcome = act()
+        row.status, row.body = outcome.status, json.dumps(outcome.body)
+        row.save(update_fields=["status", "body"])
+    return outcome
+
+
+def _first_answer(principal: str, key: str, sha256: str) -> Outcome:
+    row = IdempotencyKey.objects.get(principal=principal, key=key)
+    if row.sha256 != sha256:
+        raise Conflict(
+            "This Idempotency-Key was used for another request.",
+            hint="Use a new key for each new request.",
+            field="Idempotency-Key",
+            code="idempotency_key_reused",
+        )
+    return Outcome(row.status, json.loads(row.body), replayed=True)
+
+
+def keys_forget() -> None:
+    """Delete keys after their time: nobody sends a request again a day later."""
+    old = IdempotencyKey.objects.filter(created_at__lt=timezone.now() - KEPT)
+    if old.exists():  # without a lock: idling must not take the write lock
+        with write_transaction():
+            IdempotencyKey.objects.filter(pk__in=list(old.values_list("pk", flat=True)[:1000])).delete()

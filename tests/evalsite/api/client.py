@@ -1,0 +1,42 @@
+"""A program that speaks with the API, and what it sends."""
+
+import json
+from typing import Any
+
+from django.test import Client
+
+CLAIMS = "/api/v1/campaigns/trial/claims"
+
+
+class Api:
+    """A program that speaks JSON with a token."""
+
+    def __init__(self, token: str = "") -> None:
+        self.client = Client(raise_request_exception=False)
+        self.headers = {"Authorization": f"Bearer {token}"} if token else {}
+
+    def get(self, path: str) -> Any:
+        return self.client.get(path, headers=self.headers)
+
+    def post(self, path: str, body: Any = None, *, key: str | None = None) -> Any:
+        headers = self.headers if key is None else {**self.headers, "Idempotency-Key": key}
+        return self.client.post(path, json.dumps(body or {}), "application/json", headers=headers)
+
+    def raw(self, path: str, body: bytes, content_type: str = "application/json") -> Any:
+        return self.client.post(path, body, content_type, headers=self.headers)
+
+
+def judgment_url(assignment: Any) -> str:
+    return f"/api/v1/assignments/{assignment['id']}/judgment"
+
+
+def answer(choice: str = "A", **more: Any) -> dict[str, Any]:
+    return {"answers": [{"aspect": "overall", "choice": choice}], "client_ms": 900, **more}
+
+
+def error_of(response: Any) -> Any:
+    body = response.json()
+    assert set(body) == {"error"}
+    assert set(body["error"]) == {"code", "message", "hint", "field"}
+    assert body["error"]["message"]
+    return body["error"]

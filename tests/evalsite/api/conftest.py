@@ -1,0 +1,25 @@
+"""An annotator's program, and what it was given to judge."""
+
+from typing import Any
+
+import pytest
+
+from evalsite.campaigns.models import Campaign
+from tests.evalsite.api.client import CLAIMS, Api
+
+
+@pytest.fixture
+def api(campaign: Campaign) -> Api:
+    answer = Api().post("/api/v1/annotators", {"campaign": campaign.slug, "kind": "simulated"})
+    assert answer.status_code == 201
+    return Api(answer.json()["token"])
+
+
+@pytest.fixture
+def block(api: Api) -> Any:
+    return api.post(CLAIMS).json()["assignments"]
+
+
+@pytest.fixture
+def assignment(block: Any) -> Any:
+    return block[0]
