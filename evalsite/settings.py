@@ -254,6 +254,7 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["evalsite.api.parsers.StrictJSONParser"],
     "EXCEPTION_HANDLER": "evalsite.api.errors.exception_handler",
+    "DEFAULT_METADATA_CLASS": None,
     "UNAUTHENTICATED_USER": None,
     "UNICODE_JSON": True,
 }

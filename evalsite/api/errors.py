@@ -4,7 +4,8 @@ import math
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.views import defaults
 from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import exception_handler as rest_exception_handler
@@ -16,7 +17,10 @@ HINTS = {
     "authentication_failed": "Ask for a new token: POST /api/v1/annotators.",
     "parse_error": "Send one JSON object, encoded as UTF-8.",
     "unsupported_media_type": "Send Content-Type: application/json.",
+    "method_not_allowed": "docs/openapi.yaml lists what each address offers.",
+    "not_acceptable": "Send Accept: application/json, or no such header.",
 }
+ROOT = "/api/"
 
 
 def shape(code: str, message: str, *, hint: str = "", field: str = "") -> dict[str, Any]:
@@ -62,6 +66,24 @@ def _first_problem(detail: Any, path: str = "") -> tuple[str, str]:
     return path, str(detail)
 
 
-def not_found(request: HttpRequest, exception: Exception | None = None) -> JsonResponse:
-    """For API addresses that no view answers."""
+# Before a view is found, or after it broke, the API answers in its own shape and the pages as pages ---------
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """A host that is not ours, a request that cannot be read."""
+    if not request.path_info.startswith(ROOT):
+        return defaults.bad_request(request, exception)
+    return JsonResponse(shape("bad_request", "The request cannot be read.", hint="Check its headers."), status=400)
+
+
+def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    if not request.path_info.startswith(ROOT) and exception is not None:
+        return defaults.page_not_found(request, exception)
     return JsonResponse(shape("not_found", "There is nothing at this address."), status=404)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    if not request.path_info.startswith(ROOT):
+        return defaults.server_error(request)
+    problem = shape("server_error", "This is our fault.", hint="What was confirmed before is safe. Try again later.")
+    return JsonResponse(problem, status=500)

@@ -4,8 +4,20 @@ import json
 from collections.abc import Mapping
 from typing import IO, Any
 
+from django.conf import settings
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
+
+from evalsite.core.errors import TooLarge
+
+
+def _bounded(stream: IO[bytes]) -> bytes:
+    """The whole body. What is longer than any request of ours is not read to its end."""
+    longest = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    body = stream.read(longest + 1)
+    if len(body) > longest:
+        raise TooLarge(f"The body is longer than {longest:,} bytes.", hint="Send less in one request.")
+    return body
 
 
 def _refuse_constant(name: str) -> None:
@@ -24,7 +36,7 @@ class StrictJSONParser(BaseParser):
         parser_context: Mapping[str, Any] | None = None,
     ) -> Any:
         try:
-            text = stream.read().decode("utf-8")
+            text = _bounded(stream).decode("utf-8")
             value = json.loads(text, parse_constant=_refuse_constant)
             # A lone surrogate is legal JSON that no database can store; its encoding fails here, where it can be said.
             json.dumps(value, ensure_ascii=False).encode("utf-8")

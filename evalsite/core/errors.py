@@ -50,3 +50,8 @@ class TooMany(TouchstoneError):
 class Conflict(TouchstoneError):
     code = "conflict"
     status = 409
+
+
+class TooLarge(TouchstoneError):
+    code = "too_large"
+    status = 413

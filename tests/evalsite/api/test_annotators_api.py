@@ -144,26 +144,3 @@ def test_a_malformed_body_is_a_bad_request_and_not_a_fault_of_ours(api: Api, bod
     response = api.raw(CLAIMS, body)
     assert response.status_code == 400
     error_of(response)
-
-
-def test_another_content_type_is_refused(api: Api) -> None:
-    assert api.raw(CLAIMS, b"count=1", "application/x-www-form-urlencoded").status_code == 415
-
-
-def test_a_body_that_is_too_large_is_refused(api: Api) -> None:
-    response = api.raw(CLAIMS, b'{"count": 1, "x": "' + b"a" * 2_000_000 + b'"}')
-    assert response.status_code in {400, 413}
-    error_of(response)
-
-
-@pytest.mark.parametrize("path", ["/api/v1/nothing", "/api/v1/assignments/1/judgment", "/api/v1/"])
-def test_an_unknown_address_answers_in_the_same_shape(api: Api, path: str) -> None:
-    response = api.post(path)
-    assert response.status_code == 404
-    assert error_of(response)["code"] == "not_found"
-
-
-def test_a_method_that_is_not_offered_is_refused(api: Api) -> None:
-    response = api.client.get(CLAIMS, headers=api.headers)
-    assert response.status_code == 405
-    error_of(response)

@@ -1,0 +1,91 @@
+"""Every failure has one shape, also where no view of ours was reached; pages keep their pages."""
+
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import Client
+
+from evalsite.api import views
+from evalsite.campaigns.models import Campaign
+from tests.evalsite.api.client import CLAIMS, Api, error_of
+
+BOARD = "/api/v1/boards/trial"
+
+
+def test_another_content_type_is_refused(api: Api) -> None:
+    response = api.raw(CLAIMS, b"count=1", "application/x-www-form-urlencoded")
+    assert (response.status_code, error_of(response)["code"]) == (415, "unsupported_media_type")
+
+
+def test_a_body_that_is_too_large_is_refused_before_it_is_read(api: Api) -> None:
+    body = b'{"count": 1' + b" " * settings.DATA_UPLOAD_MAX_MEMORY_SIZE + b"}"
+    response = api.raw(CLAIMS, body)
+    assert (response.status_code, error_of(response)["code"]) == (413, "too_large")
+
+
+def test_a_body_of_the_largest_size_is_read(api: Api) -> None:
+    body = b'{"count": 1'
+    body += b" " * (settings.DATA_UPLOAD_MAX_MEMORY_SIZE - len(body) - 1) + b"}"
+    assert api.raw(CLAIMS, body).status_code == 200
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api",
+        "/api/",
+        "/api/v1",
+        "/api/v1/",
+        "/api/v2/boards/trial",
+        "/api/v1/nothing",
+        "/api/v1/assignments/1/judgment",
+    ],
+)
+def test_an_unknown_address_answers_in_the_same_shape(path: str) -> None:
+    for response in (Api().get(path), Api().post(path)):
+        assert response.status_code == 404
+        assert error_of(response)["code"] == "not_found"
+
+
+@pytest.mark.django_db
+def test_addresses_that_are_no_text_are_not_found() -> None:
+    for path in ("/api/v1/boards/%00", "/api/v1/boards/%ff", "/api/v1/boards/" + "x" * 5000, "/api/v1/boards/ü"):
+        response = Api().get(path)
+        assert response.status_code == 404
+        error_of(response)
+
+
+def test_a_method_that_is_not_offered_is_refused(api: Api, campaign: Campaign) -> None:
+    for method, path in (("GET", CLAIMS), ("DELETE", BOARD), ("OPTIONS", BOARD), ("TRACE", BOARD)):
+        response = api.client.generic(method, path, headers=api.headers)
+        assert (response.status_code, error_of(response)["code"]) == (405, "method_not_allowed")
+
+
+@pytest.mark.django_db
+def test_what_only_json_answers_is_not_asked_for_html() -> None:
+    response = Client().get(BOARD, headers={"Accept": "text/html"})
+    assert (response.status_code, error_of(response)["code"]) == (406, "not_acceptable")
+
+
+def test_a_host_that_is_not_ours_is_refused_in_the_same_shape() -> None:
+    response = Client().get(BOARD, headers={"Host": "elsewhere.example"})
+    assert (response.status_code, error_of(response)["code"]) == (400, "bad_request")
+
+
+@pytest.mark.django_db
+def test_a_fault_of_ours_says_so_and_tells_no_detail(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(**_: Any) -> None:
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr(views, "board_get", fail)
+    response = Client(raise_request_exception=False).get(BOARD)
+    assert (response.status_code, error_of(response)["code"]) == (500, "server_error")
+    assert "secret" not in response.content.decode()
+
+
+@pytest.mark.django_db
+def test_pages_keep_their_error_pages() -> None:
+    assert "<html" in Client().get("/nothing/").content.decode()
+    assert "<html" in Client().get("/", headers={"Host": "elsewhere.example"}).content.decode()
