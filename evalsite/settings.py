@@ -134,6 +134,7 @@ def _postgresql(url: str) -> dict[str, Any]:
 
 DATABASES = {"default": _postgresql(DATABASE_URL) if PRODUCTION else SQLITE}
 
+CACHES: dict[str, dict[str, Any]]
 if PRODUCTION:
     CACHES = {
         "default": {
@@ -143,7 +144,13 @@ if PRODUCTION:
         }
     }
 else:
-    CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+    # Room for every throttle's count: the default of 300 entries would forget some of them, and admit too many.
+    CACHES = {
+        "default": {
+            "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+            "OPTIONS": {"MAX_ENTRIES": 100_000},
+        }
+    }
 
 # Work in the background: rows in core.Job; Celery only carries their ids (docs/decisions/0001) ----------
 
@@ -244,7 +251,9 @@ if PRODUCTION and env.flag("TOUCHSTONE_HTTPS", default=True):
 
 PROXIES = env.whole("TOUCHSTONE_PROXIES", default=0)  # trusted proxies before this site
 ENROLMENTS_PER_HOUR = env.whole("TOUCHSTONE_ENROLMENTS_PER_HOUR", default=300)  # from one address
-ANSWERS_PER_MINUTE = env.whole("TOUCHSTONE_ANSWERS_PER_MINUTE", default=600)  # by one annotator
+ANSWERS_PER_MINUTE = env.whole("TOUCHSTONE_ANSWERS_PER_MINUTE", default=600)  # by one annotator; as many claims
+READS_PER_MINUTE = env.whole("TOUCHSTONE_READS_PER_MINUTE", default=600)  # lists, by one person or address
+FILES_PER_HOUR = env.whole("TOUCHSTONE_FILES_PER_HOUR", default=60)  # whole files of judgments, by one person
 
 # The API ------------------------------------------------------------------------------------------------
 

@@ -4,8 +4,9 @@ from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 from django.http import HttpRequest
 
-from evalsite.accounts.models import Membership, Organisation, User
+from evalsite.accounts.models import ApiToken, Membership, Organisation, User
 from evalsite.accounts.services import personal_organisation_ensure
+from evalsite.core.admin import ReadOnlyAdmin
 
 
 @admin.register(User)
@@ -24,3 +25,9 @@ class MembershipInline(admin.TabularInline):
 class OrganisationAdmin(admin.ModelAdmin):
     list_display = ("name", "slug", "created_at")
     inlines = (MembershipInline,)
+
+
+@admin.register(ApiToken)
+class ApiTokenAdmin(ReadOnlyAdmin):
+    list_display = ("name", "user", "scopes", "created_at", "expires_at", "revoked_at")
+    exclude = ("sha256",)

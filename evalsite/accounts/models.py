@@ -87,6 +87,33 @@ class Membership(models.Model):
         return f"{self.user} is {self.role} of {self.organisation}"
 
 
+class ApiToken(models.Model):
+    """A key of a person's programs: it reads what the person may read, within its scopes. Only its hash is kept."""
+
+    class Scope(models.TextChoices):
+        CAMPAIGNS = "campaigns:read", "campaigns, chatbots, prompts and boards"
+        JUDGMENTS = "judgments:read", "single judgments, and files of them"
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_tokens")
+    name = models.CharField(max_length=100, help_text="what it is for")
+    sha256 = models.CharField(max_length=64, unique=True, editable=False)
+    scopes = models.JSONField(default=list)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["user", "name"], condition=Q(revoked_at__isnull=True), name="api_token_name_once_per_user"
+            ),
+            models.CheckConstraint(condition=~Q(name=""), name="api_token_has_name"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.user}"
+
+
 class OwnedQuerySet(models.QuerySet[Any]):
     """Rows that belong to an organisation: every question about them starts with whose they are."""
 

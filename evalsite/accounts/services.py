@@ -1,11 +1,18 @@
 """Writes of the accounts room."""
 
+from collections.abc import Collection
+from datetime import timedelta
+
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
+from django.utils import timezone
 
-from evalsite.accounts.models import Organisation, User
+from evalsite.accounts.models import ApiToken, Organisation, User
 from evalsite.core.db import write_transaction
-from evalsite.core.errors import InvalidInput
+from evalsite.core.errors import Conflict, InvalidInput, NotFound
+from evalsite.core.tokens import token_hash, token_make
+
+LONGEST_TOKEN_DAYS = 366
 
 
 def user_create(*, username: str, password: str | None, email: str = "", staff: bool = False) -> User:
@@ -30,3 +37,29 @@ def personal_organisation_ensure(*, user: User) -> Organisation:
 def organisation_create(*, name: str, owner: User | None = None, personal: bool = False) -> Organisation:
     """An organisation, and its owner's membership."""
     return Organisation.objects.found(name=name, owner=owner, personal=personal)
+
+
+def api_token_issue(*, user: User, name: str, scopes: Collection[str], days: int) -> str:
+    """A new key for a person's programs, valid for `days`; shown this once, kept as a hash."""
+    unknown = sorted(set(scopes) - set(ApiToken.Scope.values))
+    if unknown or not scopes:
+        problem = f"{unknown[0]!r} is not a scope." if unknown else "A token needs a scope."
+        raise InvalidInput(problem, hint=f"Use of: {', '.join(ApiToken.Scope.values)}.", field="scopes")
+    if not 1 <= days <= LONGEST_TOKEN_DAYS:
+        raise InvalidInput(f"A token lasts from 1 to {LONGEST_TOKEN_DAYS} days.", field="days")
+    secret = token_make("tsp")
+    with write_transaction():
+        if ApiToken.objects.filter(user=user, name=name, revoked_at=None).exists():
+            raise Conflict(f"There is already a token called {name!r}.", hint="Revoke it first.", field="name")
+        until = timezone.now() + timedelta(days=days)
+        ApiToken.objects.create(
+            user=user, name=name, scopes=sorted(scopes), sha256=token_hash(secret), expires_at=until
+        )
+    return secret
+
+
+def api_token_revoke(*, user: User, name: str) -> None:
+    """End a token at once."""
+    with write_transaction():
+        if not ApiToken.objects.filter(user=user, name=name, revoked_at=None).update(revoked_at=timezone.now()):
+            raise NotFound(f"There is no token called {name!r} in force.", field="name")

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from evalsite.accounts.models import User
 from evalsite.adaptive.models import Board, Decision, Snapshot
@@ -67,6 +67,28 @@ def board_state_get(board: Board) -> BoardState:
 def snapshot_current(board: Board) -> Snapshot | None:
     """The snapshot of the newest refit that came to an end (an earlier one again, when its input came back)."""
     return Snapshot.objects.filter(refits__board=board).defer("posterior").order_by("-refits__pk").first()
+
+
+def boards_listed(user: User | None) -> QuerySet[Board]:
+    """Boards that this person finds without a link: public ones, and all of their own; oldest first."""
+    if user is not None and user.is_staff:
+        return Board.objects.order_by("pk")
+    return Board.objects.filter(Q(pk__in=boards_public().values("pk")) | Q(pk__in=Board.objects.of(user))).order_by(
+        "pk"
+    )
+
+
+def snapshots_of(board: Board) -> QuerySet[Snapshot]:
+    """A board's snapshots without what only the worker reads, oldest first."""
+    return board.snapshots.defer("posterior").order_by("pk")
+
+
+def snapshot_get(*, board: Board, number: int) -> Snapshot:
+    """One snapshot of a board. Raises NotFound."""
+    found = snapshots_of(board).filter(number=number).first() if number < 2**31 else None
+    if found is None:
+        raise NotFound("The board has no such snapshot.", field="number")
+    return found
 
 
 def boards_public() -> QuerySet[Board]:

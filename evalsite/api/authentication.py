@@ -1,14 +1,16 @@
-"""Who is calling: an annotator's program, by its token."""
+"""Who is calling: an annotator's program or a person's, each by a token that is looked up by its hash."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
+from evalsite.accounts.models import ApiToken, User
+from evalsite.core.tokens import token_hash
 from evalsite.judgments.models import Annotator, AnnotatorToken
-from evalsite.judgments.services import token_hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,22 +21,41 @@ class Caller:
     is_authenticated: bool = True
 
 
-class AnnotatorTokenAuthentication(BaseAuthentication):
-    """`Authorization: Bearer ts_...`; looked up by its hash, so the database holds nothing to steal."""
+class BearerAuthentication(BaseAuthentication):
+    """`Authorization: Bearer <token>`. The database holds nothing to steal: only hashes."""
 
-    def authenticate(self, request: Request) -> tuple[Caller, AnnotatorToken] | None:
+    def authenticate(self, request: Request) -> tuple[Any, Any] | None:
         parts = get_authorization_header(request).split()
         if not parts:
             return None
         if len(parts) != 2 or parts[0].lower() != b"bearer":
             raise AuthenticationFailed("The Authorization header is not of the form: Bearer <token>.")
-        found = AnnotatorToken.objects.select_related("annotator").filter(
-            sha256=token_hash(parts[1].decode("latin-1")), expires_at__gt=timezone.now()
-        )
-        token = found.first()
-        if token is None:
+        found = self.find(token_hash(parts[1].decode("latin-1")))
+        if found is None:
             raise AuthenticationFailed("The token is unknown or has expired.")
-        return Caller(token.annotator), token
+        return found
 
     def authenticate_header(self, request: Request) -> str:
         return 'Bearer realm="touchstone"'
+
+    def find(self, sha256: str) -> tuple[Any, Any] | None:
+        """The caller and the token in force with this hash."""
+        raise NotImplementedError
+
+
+class AnnotatorTokenAuthentication(BearerAuthentication):
+    """An annotator's program (`ts_...`, from POST /api/v1/annotators)."""
+
+    def find(self, sha256: str) -> tuple[Caller, AnnotatorToken] | None:
+        tokens = AnnotatorToken.objects.select_related("annotator")
+        token = tokens.filter(sha256=sha256, expires_at__gt=timezone.now()).first()
+        return (Caller(token.annotator), token) if token else None
+
+
+class PersonTokenAuthentication(BearerAuthentication):
+    """A person's program (`tsp_...`, from `manage.py api_token`)."""
+
+    def find(self, sha256: str) -> tuple[User, ApiToken] | None:
+        tokens = ApiToken.objects.select_related("user").filter(revoked_at=None, user__is_active=True)
+        token = tokens.filter(sha256=sha256, expires_at__gt=timezone.now()).first()
+        return (token.user, token) if token else None

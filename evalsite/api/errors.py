@@ -14,7 +14,7 @@ from evalsite.core.errors import TooMany, TouchstoneError
 
 HINTS = {
     "not_authenticated": "Send the header Authorization: Bearer <token>.",
-    "authentication_failed": "Ask for a new token: POST /api/v1/annotators.",
+    "authentication_failed": "Ask for a new token: POST /api/v1/annotators, or manage.py api_token.",
     "parse_error": "Send one JSON object, encoded as UTF-8.",
     "unsupported_media_type": "Send Content-Type: application/json.",
     "method_not_allowed": "docs/openapi.yaml lists what each address offers.",

@@ -1,44 +1,47 @@
 """What goes out, as plain dictionaries."""
 
+import uuid
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
+from evalsite.adaptive.models import Board, Snapshot
 from evalsite.adaptive.selectors import BoardState
-from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.models import Campaign, Entrant
+from evalsite.judgments.listing import Listed
 from evalsite.judgments.models import Assignment, Judgment
 from evalsite.judgments.selectors import Progress
+from evalsite.prompts.models import Prompt
 
 POLL_S = 1.0
 
 
-def assignment(row: Assignment, campaign: Campaign) -> dict[str, Any]:
+def assignment(row: Assignment, of: Campaign) -> dict[str, Any]:
     """An assignment as its annotator sees it: never who answered."""
-    prompt = row.place.prompt
+    shown = row.place.prompt
     return {
         "id": str(row.public_id),
-        "lease_until": row.lease_until.isoformat() if row.lease_until else None,
-        "context": {"prompt": prompt.key, "category": prompt.category, "turns": prompt.turns},
+        "lease_until": _moment(row.lease_until),
+        "context": {"prompt": shown.key, "category": shown.category, "turns": shown.turns},
         "candidates": [
             {"position": candidate.position, "label": candidate.label, "text": candidate.reply.text}
             for candidate in row.candidates.all()
         ],
-        "aspects": [
-            {"key": aspect.key, "question": aspect.question, "kind": aspect.kind, "choices": aspect.choices}
-            for aspect in campaign.rubric.aspects.all()
-        ],
+        "aspects": _aspects(of),
     }
 
 
-def block(rows: list[Assignment], campaign: Campaign) -> dict[str, Any]:
+def block(rows: list[Assignment], of: Campaign) -> dict[str, Any]:
     return {
-        "assignments": [assignment(row, campaign) for row in rows],
-        "campaign": {"state": campaign.state, "retry_after_s": POLL_S},
+        "assignments": [assignment(row, of) for row in rows],
+        "campaign": {"state": of.state, "retry_after_s": POLL_S},
     }
 
 
 def judgment(row: Judgment) -> dict[str, Any]:
-    answered = row.answered_at.isoformat() if row.answered_at else None
-    supersedes = str(row.supersedes.public_id) if row.supersedes else None
-    return {"judgment": str(row.public_id), "supersedes": supersedes, "late": row.late, "answered_at": answered}
+    supersedes = _id(row.supersedes.public_id) if row.supersedes else None
+    answered_at = _moment(row.answered_at)
+    return {"judgment": str(row.public_id), "supersedes": supersedes, "late": row.late, "answered_at": answered_at}
 
 
 def progress(row: Progress) -> dict[str, Any]:
@@ -46,9 +49,113 @@ def progress(row: Progress) -> dict[str, Any]:
     return {"judgments": row.judgments, "open": row.open, "quota": row.quota, "pay": pay}
 
 
+def campaign(row: Campaign) -> dict[str, Any]:
+    return {
+        "id": str(row.public_id),
+        "slug": row.slug,
+        "name": row.name,
+        "description": row.description,
+        "organisation": row.organisation.name,
+        "state": row.state,
+        "stop_reason": row.stop_reason,
+        "visibility": row.visibility,
+        "policy": row.policy,
+        "started_at": _moment(row.started_at),
+        "stopped_at": _moment(row.stopped_at),
+        "aspects": _aspects(row),
+    }
+
+
+def entrant(row: Entrant) -> dict[str, Any]:
+    """A chatbot that takes part in a campaign."""
+    version = row.version
+    return {
+        "id": str(version.chatbot.public_id),
+        "entrant": str(row.public_id),
+        "name": version.chatbot.name,
+        "organisation": version.chatbot.organisation.name,
+        "version": version.label,
+        "kind": version.kind,
+        "state": row.state,
+        "joined_at": row.joined_at.isoformat(),
+    }
+
+
+def prompt(row: Prompt) -> dict[str, Any]:
+    """A prompt; `turns` null means that its text is not known."""
+    return {
+        "id": str(row.public_id),
+        "key": row.key,
+        "revision": row.revision,
+        "category": row.category,
+        "turns": row.turns,
+        "origin": row.origin,
+    }
+
+
+def listed(row: Listed, names: Mapping[int, str]) -> dict[str, Any]:
+    """A judgment as lists show it."""
+    return {
+        "id": str(row.judgment),
+        "supersedes": _id(row.supersedes),
+        "assignment": str(row.assignment),
+        "prompt": row.prompt,
+        "category": row.category,
+        "aspect": row.aspect,
+        "candidates": [names[row.first], names[row.second]],
+        "order_known": row.order_known,
+        "choice": row.choice,
+        "annotator": _id(row.annotator),
+        "annotator_kind": row.annotator_kind,
+        "counted": row.counted,
+        "late": row.late,
+        "client_ms": row.client_ms,
+        "answered_at": _moment(row.answered_at),
+        "recorded_at": row.recorded_at.isoformat(),
+        "purpose": row.purpose,
+        "policy": row.policy,
+        "probability": row.probability,
+    }
+
+
+def board_listed(row: Board) -> dict[str, Any]:
+    return {"id": str(row.public_id), "slug": row.slug, "name": row.name, "category": row.category}
+
+
+def snapshot(row: Snapshot) -> dict[str, Any]:
+    return {
+        "id": str(row.public_id),
+        "number": row.number,
+        "created_at": row.created_at.isoformat(),
+        "judgments": row.judgments,
+        "converged": row.converged,
+    }
+
+
+def snapshot_whole(row: Snapshot) -> dict[str, Any]:
+    """A snapshot with its rows, and what it was made of: the same input, engine and seed make the same again."""
+    made_of = {"input_sha256": row.input_sha256, "engine": row.engine, "seed": row.seed}
+    return {**snapshot(row), **made_of, "annotators": row.annotators, "chatbots": row.rows}
+
+
+def _aspects(row: Campaign) -> list[dict[str, Any]]:
+    return [
+        {"key": aspect.key, "question": aspect.question, "kind": aspect.kind, "choices": aspect.choices}
+        for aspect in row.rubric.aspects.all()
+    ]
+
+
+def _moment(moment: datetime | None) -> str | None:
+    return moment.isoformat() if moment else None
+
+
+def _id(public_id: uuid.UUID | None) -> str | None:
+    return str(public_id) if public_id else None
+
+
 def board(standing: BoardState) -> dict[str, Any]:
     """A board with its uncertainty: 95 % intervals, in logits relative to the mean of the group."""
-    snapshot, decision, campaign = standing.snapshot, standing.decision, standing.campaign
+    current, decision, campaign = standing.snapshot, standing.decision, standing.campaign
     return {
         "board": standing.board.slug,
         "name": standing.board.name,
@@ -56,14 +163,7 @@ def board(standing: BoardState) -> dict[str, Any]:
         "state": campaign.state if campaign else None,
         "judgments": standing.tally.judgments,
         "annotators": standing.tally.annotators,
-        "snapshot": snapshot
-        and {
-            "id": str(snapshot.public_id),
-            "number": snapshot.number,
-            "created_at": snapshot.created_at.isoformat(),
-            "judgments": snapshot.judgments,
-            "converged": snapshot.converged,
-        },
+        "snapshot": current and snapshot(current),
         "decision": decision and {"stop": decision.stop, "reason": decision.reason, "evidence": decision.evidence},
-        "chatbots": snapshot.rows if snapshot else [],
+        "chatbots": current.rows if current else [],
     }

@@ -1,6 +1,8 @@
 """Shapes of what comes in. What goes out is plain dictionaries from presenters."""
 
+import re
 import uuid
+from datetime import datetime
 from typing import Any
 
 from rest_framework import serializers
@@ -36,13 +38,32 @@ class StrictIntegerField(serializers.IntegerField):
         return super().to_internal_value(data)
 
 
+class QueryIntegerField(serializers.IntegerField):
+    """Digits in a query; the framework's own field would also take 1.0."""
+
+    def to_internal_value(self, data: Any) -> int:
+        if not re.fullmatch("[0-9]{1,9}", str(data)):
+            raise serializers.ValidationError("This must be a whole number.")
+        return int(data)
+
+
 class StrictUUIDField(serializers.UUIDField):
-    """An id as we write it; the framework's own field would also take a number."""
+    """An id as we write it; the framework's own field would also take numbers and other notations."""
 
     def to_internal_value(self, data: Any) -> uuid.UUID:
-        if not isinstance(data, str):
-            raise serializers.ValidationError("This must be a string.")
-        return super().to_internal_value(data)
+        if not isinstance(data, str) or not re.fullmatch("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", data):
+            raise serializers.ValidationError("This must be an id, as this API gives them.")
+        return uuid.UUID(data)
+
+
+class MomentField(serializers.DateTimeField):
+    """A time with its offset, in years that every database can hold."""
+
+    def to_internal_value(self, value: Any) -> datetime:
+        moment = super().to_internal_value(value)
+        if not 1970 <= moment.year <= 9000:
+            raise serializers.ValidationError("This must be a year from 1970 to 9000.")
+        return moment
 
 
 class EnrolSerializer(StrictSerializer):
@@ -76,3 +97,16 @@ class JudgmentSerializer(StrictSerializer):
 class SkipSerializer(StrictSerializer):
     reason = StrictCharField(max_length=20)
     note = StrictCharField(max_length=500, required=False, allow_blank=True)
+
+
+class WantedSerializer(StrictSerializer):
+    """Query of a list of judgments: which ones. Absent: all of them, but only those that count."""
+
+    counted = serializers.ChoiceField(choices=["true", "false", "any"], default="true", help_text="seen by the fit")
+    aspect = serializers.SlugField(max_length=60, required=False, help_text="its key; absent: the primary one")
+    category = StrictCharField(max_length=100, required=False)
+    chatbot = StrictUUIDField(required=False, help_text="on either side")
+    annotator = StrictUUIDField(required=False)
+    late = serializers.ChoiceField(choices=["true", "false"], required=False)
+    since = MomentField(required=False, help_text="recorded then or later")
+    until = MomentField(required=False, help_text="recorded before")

@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from evalsite.api import errors, views
+from evalsite.api import errors, results, views
 
 urlpatterns = [
     path("annotators", views.EnrolView.as_view(), name="api_enrol"),
@@ -12,6 +12,18 @@ urlpatterns = [
     path("assignments/<uuid:assignment>/judgment", views.JudgmentView.as_view(), name="api_judgment"),
     path("assignments/<uuid:assignment>/skip", views.SkipView.as_view(), name="api_skip"),
     path("assignments/<uuid:assignment>/renewal", views.RenewalView.as_view(), name="api_renewal"),
-    path("boards/<slug:key>", views.BoardView.as_view(), name="api_board"),
+    path("campaigns", results.CampaignsView.as_view(), name="api_campaigns"),
+    path("campaigns/<slug:key>", results.CampaignView.as_view(), name="api_campaign"),
+    path("campaigns/<slug:key>/chatbots", results.ChatbotsView.as_view(), name="api_chatbots"),
+    path("campaigns/<slug:key>/prompts", results.PromptsView.as_view(), name="api_prompts"),
+    path("campaigns/<slug:key>/judgments", results.JudgmentsView.as_view(), name="api_judgments"),
+    path("campaigns/<slug:key>/judgments.csv", results.JudgmentsFileView.as_view(), {"form": "csv"}, name="api_csv"),
+    path(
+        "campaigns/<slug:key>/judgments.jsonl", results.JudgmentsFileView.as_view(), {"form": "jsonl"}, name="api_jsonl"
+    ),
+    path("boards", results.BoardsView.as_view(), name="api_boards"),
+    path("boards/<slug:key>/snapshots", results.SnapshotsView.as_view(), name="api_snapshots"),
+    path("boards/<slug:key>/snapshots/<int:number>", results.SnapshotView.as_view(), name="api_snapshot"),
+    path("boards/<slug:key>", results.BoardView.as_view(), name="api_board"),
     re_path(r"^.*$", errors.not_found),
 ]

@@ -1,21 +1,17 @@
-"""The REST API v1: thin doors that parse, call one service or selector, and present."""
+"""The annotators' doors of the API v1: thin, they parse, call one service or selector, and present."""
 
 import uuid
 from collections.abc import Callable
 from typing import Any, cast
 
 from django.conf import settings
-from django.http.response import HttpResponseBase
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
-from rest_framework.authentication import SessionAuthentication
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from evalsite.accounts.models import User
-from evalsite.adaptive.selectors import board_get, board_state_get
 from evalsite.api import presenters
 from evalsite.api.authentication import Caller
 from evalsite.api.idempotency import answered
@@ -29,7 +25,6 @@ from evalsite.api.serializers import (
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.selectors import campaign_get
 from evalsite.core.errors import NotFound
-from evalsite.core.http import unchanged
 from evalsite.core.idempotency import Outcome
 from evalsite.core.throttle import admit, client_address
 from evalsite.judgments.leases import assignment_skip, assignments_return, lease_renew
@@ -70,8 +65,9 @@ class ClaimView(APIView):
     """POST: the annotator's open block, or a new one."""
 
     def post(self, request: Request, key: str) -> Response:
-        given = _checked(ClaimSerializer, request)
         annotator = _caller(request)
+        admit(what="claim", who=str(annotator.public_id), at_most=settings.ANSWERS_PER_MINUTE, per_s=60)
+        given = _checked(ClaimSerializer, request)
         campaign = _joined(key, annotator)
 
         def claim() -> Outcome:
@@ -161,21 +157,3 @@ class ProgressView(APIView):
     def get(self, request: Request, key: str) -> Response:
         annotator = _caller(request)
         return Response(presenters.progress(progress_get(campaign=_joined(key, annotator), annotator=annotator)))
-
-
-def _session_user(request: Request) -> User | None:
-    return request.user if isinstance(request.user, User) else None
-
-
-class BoardView(APIView):
-    """GET: a board, with an ETag: an unchanged one is a 304."""
-
-    authentication_classes = (SessionAuthentication,)
-    permission_classes = (AllowAny,)
-
-    def get(self, request: Request, key: str) -> HttpResponseBase:
-        standing = board_state_get(board_get(key=key, user=_session_user(request)))
-        headers = {"ETag": standing.etag, "Cache-Control": "no-cache"}
-        if unchanged(request._request, standing.etag):
-            return Response(status=304, headers=headers)
-        return Response(presenters.board(standing), headers=headers)

@@ -7,7 +7,7 @@ from django.db.models import Model, Q, QuerySet
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Aspect, Campaign
-from evalsite.core.errors import NotFound
+from evalsite.core.errors import NotAllowed, NotFound
 
 ModelT = TypeVar("ModelT", bound=Model)
 
@@ -42,6 +42,23 @@ def campaign_get(*, key: str, user: User | None) -> Campaign:
     if found is None:
         raise NotFound("There is no such campaign.", hint="Check the address; a private campaign needs you to log in.")
     return found
+
+
+def campaigns_listed(user: User | None) -> QuerySet[Campaign]:
+    """Campaigns that this person finds without a link: public ones that have begun, and all of their own."""
+    if user is not None and user.is_staff:
+        return Campaign.objects.all()
+    begun = Q(visibility=Campaign.Visibility.PUBLIC) & ~Q(state=Campaign.State.DRAFT)
+    return Campaign.objects.filter(begun | Q(pk__in=Campaign.objects.of(user)))
+
+
+def campaign_of_member(*, key: str, user: User | None) -> Campaign:
+    """The campaign at this address, for its organisation's members. Raises NotFound, NotAllowed."""
+    campaign = campaign_get(key=key, user=user)
+    is_staff = user is not None and user.is_staff
+    if not is_staff and not Campaign.objects.of(user).filter(pk=campaign.pk).exists():
+        raise NotAllowed("Only members of the campaign's organisation see this.", hint="Use a member's token.")
+    return campaign
 
 
 def aspect_primary(campaign: Campaign) -> Aspect:

@@ -1,8 +1,6 @@
 """Writes of the judgments room: enrol, claim, record (leases.py: how an issue ends without an answer)."""
 
-import hashlib
 import random
-import secrets
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +14,7 @@ from evalsite.campaigns.models import Aspect, Campaign
 from evalsite.campaigns.services import refit_request
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed, NotFound
+from evalsite.core.tokens import token_hash, token_make
 from evalsite.judgments.leases import assignment_lock, checked_text
 from evalsite.judgments.models import (
     Annotator,
@@ -79,16 +78,12 @@ def _check_admission(campaign: Campaign, user: User | None) -> None:
 
 def token_issue(*, annotator: Annotator) -> str:
     """A key for an annotator's program; shown this once, kept as a hash."""
-    secret = f"ts_{secrets.token_urlsafe(32)}"
+    secret = token_make("ts")
     with write_transaction():
         AnnotatorToken.objects.create(
             annotator=annotator, sha256=token_hash(secret), expires_at=timezone.now() + TOKEN_LIFE
         )
     return secret
-
-
-def token_hash(secret: str) -> str:
-    return hashlib.sha256(secret.encode()).hexdigest()
 
 
 # Claiming -----------------------------------------------------------------------------------------------

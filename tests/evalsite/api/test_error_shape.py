@@ -6,7 +6,7 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from evalsite.api import views
+from evalsite.api import results
 from evalsite.campaigns.models import Campaign
 from tests.evalsite.api.client import CLAIMS, Api, error_of
 
@@ -79,7 +79,7 @@ def test_a_fault_of_ours_says_so_and_tells_no_detail(monkeypatch: pytest.MonkeyP
     def fail(**_: Any) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr(views, "board_get", fail)
+    monkeypatch.setattr(results, "board_get", fail)
     response = Client(raise_request_exception=False).get(BOARD)
     assert (response.status_code, error_of(response)["code"]) == (500, "server_error")
     assert "secret" not in response.content.decode()

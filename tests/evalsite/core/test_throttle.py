@@ -31,6 +31,16 @@ def test_of_two_hundred_tries_at_once_exactly_the_allowed_number_pass() -> None:
     assert len(passed) == 37
 
 
+def test_a_thousand_others_make_no_count_forgotten() -> None:
+    who = uuid.uuid4().hex
+    for _ in range(3):
+        admit(what="test", who=who, at_most=3, per_s=3600)
+    for _ in range(1000):
+        admit(what="test", who=uuid.uuid4().hex, at_most=3, per_s=3600)
+    with pytest.raises(TooMany):
+        admit(what="test", who=who, at_most=3, per_s=3600)
+
+
 def test_it_says_when_to_come_again() -> None:
     who = uuid.uuid4().hex
     admit(what="test", who=who, at_most=1, per_s=3600)

@@ -1,0 +1,73 @@
+"""Judgments as files: CSV and JSON lines, the arena's columns first, so that its own tools read them unchanged."""
+
+import csv
+import io
+import json
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from evalsite.judgments.listing import Listed
+
+CHUNK = 1000
+WINNERS = {"A": "model_a", "B": "model_b", "tie": "tie", "both_bad": "both_bad"}
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # what a spreadsheet would compute
+Page = Callable[[uuid.UUID | None], list[Listed]]
+
+
+def row_of(row: Listed, names: Mapping[int, str]) -> dict[str, Any]:
+    """A vote by the arena's names, then by ours. An empty cell or null means: not known."""
+    return {
+        "model_a": names[row.first],
+        "model_b": names[row.second],
+        "winner": WINNERS[row.choice],
+        "prompt_id": row.prompt,
+        "category": row.category,
+        "judge": str(row.annotator) if row.annotator else None,
+        "tstamp": row.answered_at.isoformat() if row.answered_at else None,
+        "a_first": 1 if row.order_known else None,
+        "aspect": row.aspect,
+        "judge_kind": row.annotator_kind,
+        "client_ms": row.client_ms,
+        "late": row.late,
+        "counted": row.counted,
+        "recorded_at": row.recorded_at.isoformat(),
+        "purpose": row.purpose,
+        "policy": row.policy,
+        "probability": row.probability,
+        "judgment_id": str(row.judgment),
+        "supersedes": str(row.supersedes) if row.supersedes else None,
+    }
+
+
+COLUMNS = (
+    *("model_a", "model_b", "winner", "prompt_id", "category", "judge", "tstamp", "a_first", "aspect", "judge_kind"),
+    *("client_ms", "late", "counted", "recorded_at", "purpose", "policy", "probability", "judgment_id", "supersedes"),
+)
+
+
+def pages(page: Page) -> Iterator[list[Listed]]:
+    """Page after page, each a short query of its own: a slow reader holds neither a transaction nor a cursor."""
+    after: uuid.UUID | None = None
+    while rows := page(after):
+        yield rows
+        after = rows[-1].judgment
+
+
+def as_jsonl(page: Page, names: Mapping[int, str]) -> Iterator[str]:
+    for rows in pages(page):
+        yield "".join(json.dumps(row_of(row, names), ensure_ascii=False) + "\n" for row in rows)
+
+
+def as_csv(page: Page, names: Mapping[int, str]) -> Iterator[str]:
+    """RFC 4180. A text that a spreadsheet would compute gets an apostrophe before it; JSON lines have it raw."""
+    yield ",".join(COLUMNS) + "\r\n"
+    for rows in pages(page):
+        text = io.StringIO()
+        writer = csv.DictWriter(text, COLUMNS)
+        writer.writerows({name: _cell(value) for name, value in row_of(row, names).items()} for row in rows)
+        yield text.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value

@@ -1,0 +1,190 @@
+"""What a campaign is and what it found, for readers: public things for everybody, the rest for members."""
+
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from django.conf import settings
+from django.http import StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from rest_framework.authentication import SessionAuthentication
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from evalsite.accounts.models import ApiToken, User
+from evalsite.adaptive.selectors import board_get, board_state_get, boards_listed, snapshot_get, snapshots_of
+from evalsite.api import files, presenters
+from evalsite.api.authentication import PersonTokenAuthentication
+from evalsite.api.paging import PageSerializer, page_of
+from evalsite.api.serializers import StrictSerializer, WantedSerializer
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.selectors import campaign_get, campaign_of_member, campaigns_listed
+from evalsite.core.errors import InvalidInput, NotAllowed
+from evalsite.core.http import unchanged
+from evalsite.core.throttle import admit, client_address
+from evalsite.judgments.listing import Listed, Wanted, entrant_names, judgments_page
+
+
+class ResultsView(APIView):
+    """A door for readers. A token opens what its scopes name; without one, what is public."""
+
+    authentication_classes = (PersonTokenAuthentication, SessionAuthentication)
+    permission_classes = (AllowAny,)
+    scope = ApiToken.Scope.CAMPAIGNS
+    query: type[StrictSerializer] = StrictSerializer
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        admit(what="read", who=_who(request), at_most=settings.READS_PER_MINUTE, per_s=60)
+        if isinstance(request.auth, ApiToken) and self.scope not in request.auth.scopes:
+            raise NotAllowed(
+                "The token lacks the scope for this.", hint=f"Use one with {self.scope.value}.", code="scope_missing"
+            )
+
+    def asked(self, request: Request) -> dict[str, Any]:
+        """The query, checked: what is not known here is refused and not passed over."""
+        query = self.query(data=request.query_params)
+        query.is_valid(raise_exception=True)
+        return dict(query.validated_data)
+
+
+def _who(request: Request) -> str:
+    user = person(request)
+    return f"user:{user.pk}" if user else client_address(request._request)
+
+
+def person(request: Request) -> User | None:
+    return request.user if isinstance(request.user, User) else None
+
+
+class CampaignsView(ResultsView):
+    query = PageSerializer
+
+    def get(self, request: Request) -> Response:
+        rows = campaigns_listed(person(request)).select_related("organisation", "rubric")
+        rows = rows.prefetch_related("rubric__aspects")
+        return Response(page_of(rows, **self.asked(request), present=presenters.campaign))
+
+
+class CampaignView(ResultsView):
+    def get(self, request: Request, key: str) -> Response:
+        self.asked(request)
+        return Response(presenters.campaign(campaign_get(key=key, user=person(request))))
+
+
+class ChatbotsView(ResultsView):
+    query = PageSerializer
+
+    def get(self, request: Request, key: str) -> Response:
+        campaign = campaign_get(key=key, user=person(request))
+        rows = campaign.entrants.select_related("version__chatbot__organisation")
+        return Response(page_of(rows, **self.asked(request), present=presenters.entrant))
+
+
+class PromptsView(ResultsView):
+    query = PageSerializer
+
+    def get(self, request: Request, key: str) -> Response:
+        campaign = campaign_of_member(key=key, user=person(request))
+        rows = campaign.prompt_set.prompts.filter(corrected_by__isnull=True)
+        return Response(page_of(rows, **self.asked(request), present=presenters.prompt))
+
+
+class JudgmentsQuery(PageSerializer, WantedSerializer):
+    """Query of a list of judgments."""
+
+
+class JudgmentsView(ResultsView):
+    scope = ApiToken.Scope.JUDGMENTS
+    query = JudgmentsQuery
+
+    def get(self, request: Request, key: str) -> Response:
+        campaign = campaign_of_member(key=key, user=person(request))
+        asked = self.asked(request)
+        limit = asked["limit"]
+        rows = _reader(campaign, asked)(asked["cursor"], limit + 1)
+        names = entrant_names(campaign)
+        results = [presenters.listed(row, names) for row in rows[:limit]]
+        return Response({"results": results, "next": results[-1]["id"] if rows[limit:] else None})
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a file is written."""
+
+    content_type: str
+    write: Any
+
+
+FORMS = {"csv": Form("text/csv; charset=utf-8", files.as_csv), "jsonl": Form("application/jsonl", files.as_jsonl)}
+
+
+class JudgmentsFileView(ResultsView):
+    """All that is asked for, in one stream."""
+
+    scope = ApiToken.Scope.JUDGMENTS
+    query = WantedSerializer
+
+    def get(self, request: Request, key: str, form: str) -> HttpResponseBase:
+        campaign = campaign_of_member(key=key, user=person(request))
+        read = _reader(campaign, self.asked(request))
+        admit(what="file", who=_who(request), at_most=settings.FILES_PER_HOUR, per_s=3600)
+        names, written = entrant_names(campaign), FORMS[form]
+        rows = written.write(lambda after: read(after, files.CHUNK), names)
+        response = StreamingHttpResponse(rows, content_type=written.content_type)
+        response["Content-Disposition"] = f'attachment; filename="{campaign.slug}.{form}"'
+        return response
+
+
+def _reader(campaign: Campaign, asked: Mapping[str, Any]) -> Callable[[uuid.UUID | None, int], list[Listed]]:
+    """(cursor, count) -> the judgments of that page."""
+    aspects = {aspect.key: aspect for aspect in campaign.rubric.aspects.all()}
+    aspect = aspects.get(asked.get("aspect", next(iter(aspects))))
+    if aspect is None:
+        raise InvalidInput("The campaign has no such aspect.", hint=f"Use of: {', '.join(aspects)}.", field="aspect")
+    flags = {"true": True, "false": False}
+    same = ("category", "chatbot", "annotator", "since", "until")
+    wanted = Wanted(
+        counted=flags.get(asked["counted"]),
+        late=flags.get(asked.get("late", "")),
+        **{name: cast("Any", asked[name]) for name in same if name in asked},
+    )
+    return lambda after, count: judgments_page(
+        campaign=campaign, aspect=aspect, wanted=wanted, after=after, count=count
+    )
+
+
+class BoardView(ResultsView):
+    """With an ETag: an unchanged board is a 304."""
+
+    def get(self, request: Request, key: str) -> HttpResponseBase:
+        standing = board_state_get(board_get(key=key, user=person(request)))
+        headers = {"ETag": standing.etag, "Cache-Control": "no-cache"}
+        if unchanged(request._request, standing.etag):
+            return Response(status=304, headers=headers)
+        return Response(presenters.board(standing), headers=headers)
+
+
+class BoardsView(ResultsView):
+    query = PageSerializer
+
+    def get(self, request: Request) -> Response:
+        return Response(page_of(boards_listed(person(request)), **self.asked(request), present=presenters.board_listed))
+
+
+class SnapshotsView(ResultsView):
+    query = PageSerializer
+
+    def get(self, request: Request, key: str) -> Response:
+        rows = snapshots_of(board_get(key=key, user=person(request)))
+        return Response(page_of(rows, **self.asked(request), present=presenters.snapshot))
+
+
+class SnapshotView(ResultsView):
+    def get(self, request: Request, key: str, number: int) -> Response:
+        self.asked(request)
+        board = board_get(key=key, user=person(request))
+        return Response(presenters.snapshot_whole(snapshot_get(board=board, number=number)))

@@ -1,0 +1,167 @@
+"""Judgments one by one, as lists and files of them show them: page after page, in the order of their recording."""
+
+import uuid
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+
+from evalsite.campaigns.models import Aspect, Campaign, Entrant
+from evalsite.core.errors import InvalidInput
+from evalsite.judgments.models import Answer, Judgment
+from evalsite.judgments.selectors import judgments_counted
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which judgments. `counted`: those that a fit sees, those that none sees, or (None) all. Times: from, before."""
+
+    counted: bool | None = True
+    category: str | None = None
+    chatbot: uuid.UUID | None = None
+    annotator: uuid.UUID | None = None
+    late: bool | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One answer on one aspect. `choice`: "A" (the first entrant), "B", "tie" or "both_bad"."""
+
+    judgment: uuid.UUID
+    supersedes: uuid.UUID | None
+    assignment: uuid.UUID
+    prompt: str
+    category: str
+    aspect: str
+    first: int
+    second: int
+    order_known: bool
+    choice: str
+    annotator: uuid.UUID | None
+    annotator_kind: str
+    counted: bool
+    late: bool
+    client_ms: int | None
+    answered_at: datetime | None
+    recorded_at: datetime
+    purpose: str
+    policy: str
+    probability: float | None
+
+
+def judgments_page(
+    *, campaign: Campaign, aspect: Aspect, wanted: Wanted, after: uuid.UUID | None, count: int
+) -> list[Listed]:
+    """The next `count` judgments after this one (the first ones without it).
+
+    Nothing is passed over between two pages: a campaign's judgments are written one after the other under the lock
+    of its open batch, so a later one has a higher key. Raises InvalidInput for an `after` that is not there.
+    """
+    answers = _wanted(campaign, wanted).filter(aspect=aspect)
+    if after is not None:
+        answers = answers.filter(judgment__pk__gt=_position(campaign, after))
+    rows = answers.annotate(counted=Exists(_counted(campaign).filter(pk=OuterRef("judgment_id"))))
+    # Two rows an answer, its candidates; as in votes_counted.
+    ordered = rows.order_by("judgment__pk", "judgment__assignment__candidates__position")
+    pairs = ordered.values_list(*_FIELDS, "counted", F("judgment__assignment__candidates__entrant_id"))[: 2 * count]
+    listed = iter(pairs)
+    return [_listed(row, second[-1], aspect.key) for row, second in zip(listed, listed, strict=True)]
+
+
+_FIELDS = (
+    "judgment__public_id",
+    "judgment__supersedes__public_id",
+    "judgment__assignment__public_id",
+    "judgment__assignment__place__prompt__key",
+    "judgment__assignment__place__prompt__category",
+    "judgment__assignment__order_known",
+    "candidate__position",
+    "value",
+    "judgment__annotator__public_id",
+    "judgment__annotator__kind",
+    "judgment__late",
+    "judgment__client_ms",
+    "judgment__answered_at",
+    "judgment__recorded_at",
+    "judgment__assignment__purpose",
+    "judgment__assignment__policy",
+    "judgment__assignment__probability",
+)
+
+
+def _listed(row: tuple, second: int, aspect: str) -> Listed:  # type: ignore[type-arg]
+    (judgment, supersedes, assignment, prompt, category, order_known, position, value, annotator, kind, late) = row[:11]
+    (client_ms, answered_at, recorded_at, purpose, policy, probability, counted, first) = row[11:]
+    return Listed(
+        judgment=judgment,
+        supersedes=supersedes,
+        assignment=assignment,
+        prompt=prompt,
+        category=category,
+        aspect=aspect,
+        first=first,
+        second=second,
+        order_known=order_known,
+        choice=value if position is None else "AB"[position],
+        annotator=annotator,
+        annotator_kind=kind or "unknown",
+        counted=counted,
+        late=late,
+        client_ms=client_ms,
+        answered_at=answered_at,
+        recorded_at=recorded_at,
+        purpose=purpose,
+        policy=policy,
+        probability=probability,
+    )
+
+
+def _counted(campaign: Campaign) -> QuerySet[Judgment]:
+    return judgments_counted([campaign])
+
+
+def _wanted(campaign: Campaign, wanted: Wanted) -> QuerySet[Answer]:
+    answers = Answer.objects.filter(judgment__batch__campaign=campaign)
+    if wanted.counted is not None:
+        counts = Q(judgment__in=_counted(campaign))
+        answers = answers.filter(counts if wanted.counted else ~counts)
+    fields = {
+        "judgment__assignment__place__prompt__category": wanted.category,
+        "judgment__annotator__public_id": wanted.annotator,
+        "judgment__late": wanted.late,
+        "judgment__recorded_at__gte": wanted.since,
+        "judgment__recorded_at__lt": wanted.until,
+    }
+    answers = answers.filter(**{name: value for name, value in fields.items() if value is not None})
+    if wanted.chatbot is not None:
+        shown = Judgment.objects.filter(assignment__candidates__entrant__version__chatbot__public_id=wanted.chatbot)
+        answers = answers.filter(judgment__in=shown)
+    return answers
+
+
+def _position(campaign: Campaign, judgment: uuid.UUID) -> int:
+    found = Judgment.objects.filter(batch__campaign=campaign, public_id=judgment).values_list("pk", flat=True).first()
+    if found is None:
+        raise InvalidInput("This list has no such cursor.", hint="Begin without one.", field="cursor")
+    return found
+
+
+def entrant_names(campaign: Campaign) -> Mapping[int, str]:
+    """Entrant id -> a name that no other entrant has: its chatbot's; where that is not enough, its version and more."""
+    entrants = Entrant.objects.filter(campaign=campaign).select_related("version__chatbot__organisation")
+    names = {entrant.pk: entrant.name for entrant in entrants}
+    distinctions: tuple[Callable[[Entrant], str], ...] = (
+        lambda entrant: entrant.version.label,
+        lambda entrant: entrant.version.chatbot.organisation.name,
+        lambda entrant: str(entrant.public_id),
+    )
+    for distinction in distinctions:
+        times = Counter(names.values())
+        for entrant in entrants:
+            if times[names[entrant.pk]] > 1:
+                names[entrant.pk] += f" ({distinction(entrant)})"
+    return names
