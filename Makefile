@@ -9,7 +9,7 @@ PORT ?= 8000
 FRESH ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test check bench format lock clean
+.PHONY: help demo serve test check openapi bench format lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -31,6 +31,10 @@ check: $(VENV)/.dev ## Format, lint, types, fences, migrations: what CI looks at
 	$(VENV)/bin/lint-imports
 	$(PY) manage.py makemigrations --check --dry-run
 	$(PY) -m tests.house.locks
+	$(PY) manage.py spectacular --validate --fail-on-warn | diff docs/openapi.yaml - || { echo "Run: make openapi"; exit 1; }
+
+openapi: $(VENV)/.dev ## Write docs/openapi.yaml anew from the code
+	$(PY) manage.py spectacular --validate --fail-on-warn --file docs/openapi.yaml
 
 bench: $(BENCH_VENV)/.bench ## Measure the engine against its targets: hours (BENCH="paper scale"; EVAL_DATA_DIR for real votes)
 	@failed=; for name in $(BENCH); do \

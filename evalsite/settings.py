@@ -54,6 +54,7 @@ INSTALLED_APPS = [
     "django_htmx",
     "csp",
     "rest_framework",
+    "drf_spectacular",
     "evalsite.core.apps.CoreConfig",
     "evalsite.accounts.apps.AccountsConfig",
     "evalsite.prompts.apps.PromptsConfig",
@@ -266,6 +267,20 @@ REST_FRAMEWORK = {
     "DEFAULT_METADATA_CLASS": None,
     "UNAUTHENTICATED_USER": None,
     "UNICODE_JSON": True,
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Touchstone",
+    "DESCRIPTION": "Adaptive human evaluation of chatbots. docs/api.md tells how the parts go together.",
+    "VERSION": "1",
+    "LICENSE": {"name": "Apache-2.0"},
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "COMPONENT_SPLIT_REQUEST": True,
+    "ENFORCE_NON_BLANK_FIELDS": True,
+    "ENABLE_DJANGO_DEPLOY_CHECK": False,  # make check asks for every warning
+    "POSTPROCESSING_HOOKS": ["evalsite.api.openapi.sharpen"],
 }
 
 # Logs ---------------------------------------------------------------------------------------------------

@@ -12,7 +12,8 @@ from evalsite.judgments.listing import Listed
 CHUNK = 1000
 WINNERS = {"A": "model_a", "B": "model_b", "tie": "tie", "both_bad": "both_bad"}
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # what a spreadsheet would compute
-Page = Callable[[uuid.UUID | None], list[Listed]]
+Page = Callable[[uuid.UUID | None], list[Listed]]  # the rows after this one
+Write = Callable[[Page, Mapping[int, str]], Iterator[str]]
 
 
 def row_of(row: Listed, names: Mapping[int, str]) -> dict[str, Any]:

@@ -2,13 +2,13 @@
 
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 
 from django.conf import settings
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from rest_framework.authentication import SessionAuthentication
+from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,8 +16,9 @@ from rest_framework.views import APIView
 
 from evalsite.accounts.models import ApiToken, User
 from evalsite.adaptive.selectors import board_get, board_state_get, boards_listed, snapshot_get, snapshots_of
-from evalsite.api import files, presenters
+from evalsite.api import files, presenters, shapes
 from evalsite.api.authentication import PersonTokenAuthentication
+from evalsite.api.openapi import READING, TEXT, operation, reading
 from evalsite.api.paging import PageSerializer, page_of
 from evalsite.api.serializers import StrictSerializer, WantedSerializer
 from evalsite.campaigns.models import Campaign
@@ -63,6 +64,7 @@ def person(request: Request) -> User | None:
 class CampaignsView(ResultsView):
     query = PageSerializer
 
+    @reading("campaigns", "Campaigns, public and one's own", shapes.Campaigns, query=PageSerializer)
     def get(self, request: Request) -> Response:
         rows = campaigns_listed(person(request)).select_related("organisation", "rubric")
         rows = rows.prefetch_related("rubric__aspects")
@@ -70,6 +72,7 @@ class CampaignsView(ResultsView):
 
 
 class CampaignView(ResultsView):
+    @reading("campaign", "A campaign", shapes.Campaign)
     def get(self, request: Request, key: str) -> Response:
         self.asked(request)
         return Response(presenters.campaign(campaign_get(key=key, user=person(request))))
@@ -78,6 +81,7 @@ class CampaignView(ResultsView):
 class ChatbotsView(ResultsView):
     query = PageSerializer
 
+    @reading("chatbots", "The chatbots that take part", shapes.Chatbots, query=PageSerializer)
     def get(self, request: Request, key: str) -> Response:
         campaign = campaign_get(key=key, user=person(request))
         rows = campaign.entrants.select_related("version__chatbot__organisation")
@@ -87,6 +91,7 @@ class ChatbotsView(ResultsView):
 class PromptsView(ResultsView):
     query = PageSerializer
 
+    @reading("prompts", "Its prompts, for members", shapes.Prompts, query=PageSerializer)
     def get(self, request: Request, key: str) -> Response:
         campaign = campaign_of_member(key=key, user=person(request))
         rows = campaign.prompt_set.prompts.filter(corrected_by__isnull=True)
@@ -101,6 +106,7 @@ class JudgmentsView(ResultsView):
     scope = ApiToken.Scope.JUDGMENTS
     query = JudgmentsQuery
 
+    @reading("judgments", "Its judgments, for members", shapes.Judgments, query=JudgmentsQuery)
     def get(self, request: Request, key: str) -> Response:
         campaign = campaign_of_member(key=key, user=person(request))
         asked = self.asked(request)
@@ -111,32 +117,46 @@ class JudgmentsView(ResultsView):
         return Response({"results": results, "next": results[-1]["id"] if rows[limit:] else None})
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """How a file is written."""
+class AnyAccept(DefaultContentNegotiation):
+    """What a file's address ends with is what is sent, whatever the Accept header says."""
 
-    content_type: str
-    write: Any
-
-
-FORMS = {"csv": Form("text/csv; charset=utf-8", files.as_csv), "jsonl": Form("application/jsonl", files.as_jsonl)}
+    def select_renderer(self, request: Request, renderers: Any, format_suffix: str | None = None) -> Any:
+        return renderers[0], renderers[0].media_type
 
 
-class JudgmentsFileView(ResultsView):
-    """All that is asked for, in one stream."""
+class FileView(ResultsView):
+    """All judgments that are asked for, in one stream."""
 
     scope = ApiToken.Scope.JUDGMENTS
     query = WantedSerializer
+    content_negotiation_class = AnyAccept
+    media_type = ""
+    ending = ""
 
-    def get(self, request: Request, key: str, form: str) -> HttpResponseBase:
+    def written(self, request: Request, key: str, write: files.Write) -> HttpResponseBase:
         campaign = campaign_of_member(key=key, user=person(request))
         read = _reader(campaign, self.asked(request))
         admit(what="file", who=_who(request), at_most=settings.FILES_PER_HOUR, per_s=3600)
-        names, written = entrant_names(campaign), FORMS[form]
-        rows = written.write(lambda after: read(after, files.CHUNK), names)
-        response = StreamingHttpResponse(rows, content_type=written.content_type)
-        response["Content-Disposition"] = f'attachment; filename="{campaign.slug}.{form}"'
+        rows = write(lambda after: read(after, files.CHUNK), entrant_names(campaign))
+        response = StreamingHttpResponse(rows, content_type=f"{self.media_type}; charset=utf-8")
+        response["Content-Disposition"] = f'attachment; filename="{campaign.slug}.{self.ending}"'
         return response
+
+
+class CsvView(FileView):
+    media_type, ending = "text/csv", "csv"
+
+    @reading("judgments_csv", "A file of them", TEXT, query=WantedSerializer, content_type="text/csv")
+    def get(self, request: Request, key: str) -> HttpResponseBase:
+        return self.written(request, key, files.as_csv)
+
+
+class JsonLinesView(FileView):
+    media_type, ending = "application/jsonl", "jsonl"
+
+    @reading("judgments_jsonl", "A file of them", TEXT, query=WantedSerializer, content_type="application/jsonl")
+    def get(self, request: Request, key: str) -> HttpResponseBase:
+        return self.written(request, key, files.as_jsonl)
 
 
 def _reader(campaign: Campaign, asked: Mapping[str, Any]) -> Callable[[uuid.UUID | None, int], list[Listed]]:
@@ -160,6 +180,7 @@ def _reader(campaign: Campaign, asked: Mapping[str, Any]) -> Callable[[uuid.UUID
 class BoardView(ResultsView):
     """With an ETag: an unchanged board is a 304."""
 
+    @operation("board", "A leaderboard; 304 while If-None-Match holds", {200: shapes.Board, 304: None}, READING)
     def get(self, request: Request, key: str) -> HttpResponseBase:
         standing = board_state_get(board_get(key=key, user=person(request)))
         headers = {"ETag": standing.etag, "Cache-Control": "no-cache"}
@@ -171,6 +192,7 @@ class BoardView(ResultsView):
 class BoardsView(ResultsView):
     query = PageSerializer
 
+    @reading("boards", "Leaderboards, public and one's own", shapes.Boards, query=PageSerializer)
     def get(self, request: Request) -> Response:
         return Response(page_of(boards_listed(person(request)), **self.asked(request), present=presenters.board_listed))
 
@@ -178,12 +200,14 @@ class BoardsView(ResultsView):
 class SnapshotsView(ResultsView):
     query = PageSerializer
 
+    @reading("snapshots", "The board's states, oldest first", shapes.Snapshots, query=PageSerializer)
     def get(self, request: Request, key: str) -> Response:
         rows = snapshots_of(board_get(key=key, user=person(request)))
         return Response(page_of(rows, **self.asked(request), present=presenters.snapshot))
 
 
 class SnapshotView(ResultsView):
+    @reading("snapshot", "One state, and what it was made of", shapes.SnapshotWhole)
     def get(self, request: Request, key: str, number: int) -> Response:
         self.asked(request)
         board = board_get(key=key, user=person(request))

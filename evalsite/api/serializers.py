@@ -66,6 +66,10 @@ class MomentField(serializers.DateTimeField):
         return moment
 
 
+class NothingSerializer(StrictSerializer):
+    """An empty object."""
+
+
 class EnrolSerializer(StrictSerializer):
     campaign = StrictCharField(max_length=80)
     kind = serializers.ChoiceField(choices=["human", "simulated", "model"], default=Annotator.Kind.HUMAN)

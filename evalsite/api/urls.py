@@ -17,10 +17,8 @@ urlpatterns = [
     path("campaigns/<slug:key>/chatbots", results.ChatbotsView.as_view(), name="api_chatbots"),
     path("campaigns/<slug:key>/prompts", results.PromptsView.as_view(), name="api_prompts"),
     path("campaigns/<slug:key>/judgments", results.JudgmentsView.as_view(), name="api_judgments"),
-    path("campaigns/<slug:key>/judgments.csv", results.JudgmentsFileView.as_view(), {"form": "csv"}, name="api_csv"),
-    path(
-        "campaigns/<slug:key>/judgments.jsonl", results.JudgmentsFileView.as_view(), {"form": "jsonl"}, name="api_jsonl"
-    ),
+    path("campaigns/<slug:key>/judgments.csv", results.CsvView.as_view(), name="api_csv"),
+    path("campaigns/<slug:key>/judgments.jsonl", results.JsonLinesView.as_view(), name="api_jsonl"),
     path("boards", results.BoardsView.as_view(), name="api_boards"),
     path("boards/<slug:key>/snapshots", results.SnapshotsView.as_view(), name="api_snapshots"),
     path("boards/<slug:key>/snapshots/<int:number>", results.SnapshotView.as_view(), name="api_snapshot"),

@@ -12,13 +12,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from evalsite.api import presenters
+from evalsite.api import presenters, shapes
 from evalsite.api.authentication import Caller
 from evalsite.api.idempotency import answered
+from evalsite.api.openapi import ENROLLING, JUDGING, judging, operation
 from evalsite.api.serializers import (
     ClaimSerializer,
     EnrolSerializer,
     JudgmentSerializer,
+    NothingSerializer,
     SkipSerializer,
     StrictSerializer,
 )
@@ -46,11 +48,14 @@ def _checked(serializer: type[StrictSerializer], request: Request) -> dict[str, 
 
 @method_decorator(never_cache, name="dispatch")
 class EnrolView(APIView):
-    """POST: become an annotator of an open campaign; the token is shown once."""
+    """Become an annotator of an open campaign; the token is shown once."""
 
     authentication_classes = ()
     permission_classes = (AllowAny,)
 
+    @operation(
+        "enrol", "Become an annotator of an open campaign", {201: shapes.Enrolled}, ENROLLING, body=EnrolSerializer
+    )
     def post(self, request: Request) -> Response:
         address = client_address(request._request)
         admit(what="enrol", who=address, at_most=settings.ENROLMENTS_PER_HOUR, per_s=3600)
@@ -62,8 +67,9 @@ class EnrolView(APIView):
 
 
 class ClaimView(APIView):
-    """POST: the annotator's open block, or a new one."""
+    """The annotator's open block, or a new one."""
 
+    @judging("claim", "The open block, or a new one", shapes.Block, body=ClaimSerializer)
     def post(self, request: Request, key: str) -> Response:
         annotator = _caller(request)
         admit(what="claim", who=str(annotator.public_id), at_most=settings.ANSWERS_PER_MINUTE, per_s=60)
@@ -96,8 +102,15 @@ def _joined(key: str, annotator: Annotator) -> Campaign:
 
 
 class JudgmentView(APIView):
-    """POST: answer an assignment, or take an answer back by naming it. Sent again: 200 with what was recorded."""
+    """Answer an assignment, or take an answer back by naming it. Sent again: 200 with what was recorded."""
 
+    @judging(
+        "answer",
+        "Answer an assignment, or take an answer back",
+        shapes.Recorded,
+        shapes.Recorded,
+        body=JudgmentSerializer,
+    )
     def post(self, request: Request, assignment: uuid.UUID) -> Response:
         annotator = _caller(request)
         admit(what="answer", who=str(annotator.public_id), at_most=settings.ANSWERS_PER_MINUTE, per_s=60)
@@ -112,8 +125,9 @@ class JudgmentView(APIView):
 
 
 class SkipView(APIView):
-    """POST: give an assignment back, with a reason."""
+    """Give an assignment back, with a reason."""
 
+    @judging("skip", "Give an assignment back, with a reason", shapes.Skipped, body=SkipSerializer)
     def post(self, request: Request, assignment: uuid.UUID) -> Response:
         given = _checked(SkipSerializer, request)
 
@@ -125,10 +139,11 @@ class SkipView(APIView):
 
 
 class RenewalView(APIView):
-    """POST: hold the open assignments of this one's block for another lease."""
+    """Hold the open assignments of this one's block for another lease."""
 
+    @judging("renew", "Hold the block for another lease", shapes.Renewed, body=NothingSerializer)
     def post(self, request: Request, assignment: uuid.UUID) -> Response:
-        _checked(StrictSerializer, request)
+        _checked(NothingSerializer, request)
 
         def renew() -> Outcome:
             until = lease_renew(annotator=_caller(request), assignment_id=assignment)
@@ -138,10 +153,11 @@ class RenewalView(APIView):
 
 
 class ReturnView(APIView):
-    """POST: give back all that is open, as when the annotator leaves."""
+    """Give back all that is open, as when the annotator leaves."""
 
+    @judging("give_back", "Give back all that is open", shapes.Returned, body=NothingSerializer)
     def post(self, request: Request, key: str) -> Response:
-        _checked(StrictSerializer, request)
+        _checked(NothingSerializer, request)
         annotator = _caller(request)
         campaign = _joined(key, annotator)
 
@@ -152,8 +168,9 @@ class ReturnView(APIView):
 
 
 class ProgressView(APIView):
-    """GET: what the annotator has done in a campaign, and earned."""
+    """What the annotator has done in a campaign, and earned."""
 
+    @operation("progress", "What was done, and earned", {200: shapes.Progress}, JUDGING)
     def get(self, request: Request, key: str) -> Response:
         annotator = _caller(request)
         return Response(presenters.progress(progress_get(campaign=_joined(key, annotator), annotator=annotator)))

@@ -12,7 +12,7 @@ class Api:
     """A program that speaks JSON with a token."""
 
     def __init__(self, token: str = "", *, address: str = "127.0.0.1") -> None:
-        self.client = Client(raise_request_exception=False, REMOTE_ADDR=address)
+        self.client = Client(raise_request_exception=False, enforce_csrf_checks=True, REMOTE_ADDR=address)
         self.headers = {"Authorization": f"Bearer {token}"} if token else {}
 
     def get(self, path: str) -> Any:

@@ -58,8 +58,13 @@ def test_addresses_that_are_no_text_are_not_found() -> None:
 
 
 def test_a_method_that_is_not_offered_is_refused(api: Api, campaign: Campaign) -> None:
-    for method, path in (("GET", CLAIMS), ("DELETE", BOARD), ("OPTIONS", BOARD), ("TRACE", BOARD)):
-        response = api.client.generic(method, path, headers=api.headers)
+    for method, path, headers in (
+        ("GET", CLAIMS, api.headers),
+        ("DELETE", BOARD, {}),
+        ("OPTIONS", BOARD, {}),
+        ("TRACE", BOARD, {}),
+    ):
+        response = api.client.generic(method, path, headers=headers)
         assert (response.status_code, error_of(response)["code"]) == (405, "method_not_allowed")
 
 

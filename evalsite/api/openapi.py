@@ -1,0 +1,107 @@
+"""How docs/openapi.yaml is made (`make openapi`): what each operation takes, answers and refuses."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+
+from evalsite.api import shapes
+from evalsite.api.serializers import StrictSerializer
+
+JSON = "application/json"
+REFUSALS = {
+    400: "the request is not what this document says",
+    401: "no token, or not one in force",
+    403: "not yours to do",
+    404: "not there, or not yours to see",
+    406: "only JSON is sent",
+    409: "it does not fit what has happened meanwhile; `code` says what",
+    413: "the body is too large",
+    415: "only JSON is read",
+    429: "too often; Retry-After says when",
+}
+ENROLLING = (400, 403, 404, 406, 413, 415, 429)
+JUDGING = (400, 401, 404, 406, 409, 413, 415, 429)
+READING = (400, 401, 403, 404, 406, 429)
+IDEMPOTENCY_KEY = OpenApiParameter(
+    "Idempotency-Key",
+    {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
+    OpenApiParameter.HEADER,
+    description="The same request again under the same key gets the first answer, for a day.",
+)
+ViewT = TypeVar("ViewT", bound=Callable[..., Any])
+
+
+def operation(
+    name: str,
+    summary: str,
+    answers: dict[int, Any],
+    refusals: tuple[int, ...],
+    *,
+    body: type[StrictSerializer] | None = None,
+    query: type[StrictSerializer] | None = None,
+    parameters: tuple[OpenApiParameter, ...] = (),
+    content_type: str = JSON,
+) -> Callable[[ViewT], ViewT]:
+    """Describe a method of a view."""
+    answered = {(status, content_type): shape for status, shape in answers.items() if shape is not None}
+    empty = {status: OpenApiResponse(description="nothing has changed") for status in answers if not answers[status]}
+    refused = {(status, JSON): OpenApiResponse(shapes.Error, REFUSALS[status]) for status in refusals}
+    return extend_schema(
+        operation_id=name,
+        summary=summary,
+        description="",
+        tags=["judge" if refusals in (ENROLLING, JUDGING) else "read"],
+        request=body,
+        parameters=[*parameters, *([query] if query else [])],
+        responses={**answered, **empty, **refused},
+    )
+
+
+def judging(name: str, summary: str, *answers: Any, **more: Any) -> Callable[[ViewT], ViewT]:
+    """A POST of an annotator: 200 (and 201) with the shape."""
+    statuses = {200: answers[0]} if len(answers) == 1 else {200: answers[0], 201: answers[1]}
+    return operation(name, summary, statuses, JUDGING, parameters=(IDEMPOTENCY_KEY,), **more)
+
+
+def reading(name: str, summary: str, shape: Any, **more: Any) -> Callable[[ViewT], ViewT]:
+    """A GET of a reader."""
+    return operation(name, summary, {200: shape}, READING, **more)
+
+
+class _Bearer(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    description = ""
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        return {"type": "http", "scheme": "bearer", "description": self.description}
+
+
+class AnnotatorBearer(_Bearer):  # type: ignore[no-untyped-call]
+    target_class = "evalsite.api.authentication.AnnotatorTokenAuthentication"
+    name = "annotator"
+    description = "An annotator's token, from POST /api/v1/annotators."
+
+
+class PersonBearer(_Bearer):  # type: ignore[no-untyped-call]
+    target_class = "evalsite.api.authentication.PersonTokenAuthentication"
+    name = "person"
+    description = "A person's token with scopes, from manage.py api_token."
+
+
+def sharpen(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """Say what the generator does not see: unknown fields of requests are refused, and what a key looks like."""
+    for name, schema in result["components"]["schemas"].items():
+        if name.endswith("Request"):
+            schema["additionalProperties"] = False
+    for operations in result["paths"].values():
+        for described in operations.values():
+            for parameter in described.get("parameters", []):
+                if (parameter["in"], parameter["name"]) == ("path", "key"):
+                    parameter["schema"]["pattern"] = "^[-a-zA-Z0-9_]+$"
+                    parameter["description"] = "a slug (public things), or an id (by link too)"
+    return result
+
+
+TEXT = OpenApiTypes.STR

@@ -1,0 +1,243 @@
+"""Shapes of what goes out, for the OpenAPI file alone: presenters make plain dictionaries, a test compares the two."""
+
+from typing import Any
+
+from rest_framework import serializers as s
+
+
+class Shape(s.Serializer[Any]):
+    pass
+
+
+class Problem(Shape):
+    code = s.CharField(help_text="stable, for programs")
+    message = s.CharField(help_text="what happened")
+    hint = s.CharField(help_text="what to do now", allow_blank=True)
+    field = s.CharField(help_text="the input at fault", allow_blank=True)
+
+
+class Error(Shape):
+    error = Problem()
+
+
+class Enrolled(Shape):
+    annotator = s.UUIDField()
+    token = s.CharField(help_text="shown this once; send it as Authorization: Bearer <token>")
+
+
+class Turn(Shape):
+    speaker = s.CharField(help_text="user or chatbot")
+    text = s.CharField()
+
+
+class Context(Shape):
+    prompt = s.CharField()
+    category = s.CharField(allow_blank=True)
+    turns = Turn(many=True, allow_null=True)
+
+
+class Candidate(Shape):
+    position = s.IntegerField()
+    label = s.CharField(help_text="A or B")  # type: ignore[assignment]  # also an attribute of every field
+    text = s.CharField(allow_null=True, allow_blank=True)
+
+
+class Aspect(Shape):
+    key = s.CharField()
+    question = s.CharField()
+    kind = s.CharField()
+    choices = s.ListField(child=s.CharField(), help_text="of A, tie, B, both_bad")
+
+
+class Assignment(Shape):
+    id = s.UUIDField()
+    lease_until = s.DateTimeField(allow_null=True)
+    context = Context()  # type: ignore[assignment]  # also an attribute of every field
+    candidates = Candidate(many=True)
+    aspects = Aspect(many=True)
+
+
+class Waiting(Shape):
+    state = s.CharField(help_text="of the campaign; stopped: there will be nothing more")
+    retry_after_s = s.FloatField(help_text="when to ask again after an empty block")
+
+
+class Block(Shape):
+    assignments = Assignment(many=True)
+    campaign = Waiting()
+
+
+class Recorded(Shape):
+    judgment = s.UUIDField()
+    supersedes = s.UUIDField(allow_null=True)
+    late = s.BooleanField(help_text="came after its lease; counts if nobody had taken its place")
+    answered_at = s.DateTimeField(allow_null=True)
+
+
+class Skipped(Shape):
+    skipped = s.UUIDField()
+
+
+class Renewed(Shape):
+    lease_until = s.DateTimeField()
+
+
+class Returned(Shape):
+    returned = s.IntegerField()
+
+
+class Pay(Shape):
+    currency = s.CharField()
+    amount = s.CharField(help_text="decimal")
+
+
+class Progress(Shape):
+    judgments = s.IntegerField()
+    open = s.IntegerField()
+    quota = s.IntegerField(allow_null=True)
+    pay = Pay(many=True)
+
+
+class Campaign(Shape):
+    id = s.UUIDField()
+    slug = s.CharField()
+    name = s.CharField()
+    description = s.CharField(allow_blank=True)
+    organisation = s.CharField()
+    state = s.CharField(help_text="draft, pilot, running, paused or stopped")
+    stop_reason = s.CharField(allow_blank=True)
+    visibility = s.CharField(help_text="private, link or public")
+    policy = s.CharField()
+    started_at = s.DateTimeField(allow_null=True)
+    stopped_at = s.DateTimeField(allow_null=True)
+    aspects = Aspect(many=True)
+
+
+class Chatbot(Shape):
+    id = s.UUIDField()
+    entrant = s.UUIDField(help_text="this version's taking part in this campaign")
+    name = s.CharField()
+    organisation = s.CharField()
+    version = s.CharField()
+    kind = s.CharField(help_text="static or live")
+    state = s.CharField(help_text="active or withdrawn")
+    joined_at = s.DateTimeField()
+
+
+class Prompt(Shape):
+    id = s.UUIDField()
+    key = s.CharField()
+    revision = s.IntegerField()
+    category = s.CharField(allow_blank=True)
+    turns = Turn(many=True, allow_null=True)
+    origin = s.CharField(help_text="authored, import or live")
+
+
+class Judgment(Shape):
+    id = s.UUIDField()
+    supersedes = s.UUIDField(allow_null=True)
+    assignment = s.UUIDField()
+    prompt = s.CharField(help_text="its key")
+    category = s.CharField(allow_blank=True)
+    aspect = s.CharField()
+    candidates = s.ListField(child=s.CharField(), help_text="names, A first")
+    order_known = s.BooleanField(help_text="whether A was shown first, or nobody knows")
+    choice = s.ChoiceField(choices=["A", "B", "tie", "both_bad"])
+    annotator = s.UUIDField(allow_null=True, help_text="a pseudonym")
+    annotator_kind = s.CharField(help_text="human, simulated, model or unknown")
+    counted = s.BooleanField(help_text="whether a fit sees it")
+    late = s.BooleanField()
+    client_ms = s.IntegerField(allow_null=True)
+    answered_at = s.DateTimeField(allow_null=True)
+    recorded_at = s.DateTimeField()
+    purpose = s.CharField(help_text="measure, overlap, gold or qualification")
+    policy = s.CharField(allow_blank=True, help_text="that chose it")
+    probability = s.FloatField(allow_null=True, help_text="with which it was drawn")
+
+
+class BoardListed(Shape):
+    id = s.UUIDField()
+    slug = s.CharField()
+    name = s.CharField()
+    category = s.CharField(allow_blank=True)
+
+
+class BoardRow(Shape):
+    """Ability, SE and 95 % bounds in logits, relative to the mean of the group."""
+
+    chatbot = s.UUIDField()
+    name = s.CharField()
+    organisation = s.CharField()
+    kind = s.CharField()
+    rank = s.IntegerField()
+    rank_lower = s.IntegerField()
+    rank_upper = s.IntegerField()
+    ability = s.FloatField()
+    se = s.FloatField()
+    lower = s.FloatField()
+    upper = s.FloatField()
+    judgments = s.IntegerField()
+    group = s.IntegerField(help_text="chatbots of two groups were never compared, not even through others")
+    preliminary = s.BooleanField()
+
+
+class Snapshot(Shape):
+    id = s.UUIDField()
+    number = s.IntegerField()
+    created_at = s.DateTimeField()
+    judgments = s.IntegerField()
+    converged = s.BooleanField()
+
+
+class SnapshotWhole(Snapshot):
+    input_sha256 = s.CharField()
+    engine = s.CharField()
+    seed = s.IntegerField()
+    annotators = s.IntegerField()
+    chatbots = BoardRow(many=True)
+
+
+class Decision(Shape):
+    stop = s.BooleanField()
+    reason = s.CharField()
+    evidence = s.DictField(child=s.FloatField())
+
+
+class Board(Shape):
+    board = s.CharField()
+    name = s.CharField()
+    question = s.CharField()
+    state = s.CharField(allow_null=True)
+    judgments = s.IntegerField()
+    annotators = s.IntegerField()
+    snapshot = Snapshot(allow_null=True)
+    decision = Decision(allow_null=True)
+    chatbots = BoardRow(many=True)
+
+
+class Page(Shape):
+    next = s.UUIDField(allow_null=True, help_text="the cursor of the next page; null on the last")
+
+
+class Campaigns(Page):
+    results = Campaign(many=True)
+
+
+class Chatbots(Page):
+    results = Chatbot(many=True)
+
+
+class Prompts(Page):
+    results = Prompt(many=True)
+
+
+class Judgments(Page):
+    results = Judgment(many=True)
+
+
+class Boards(Page):
+    results = BoardListed(many=True)
+
+
+class Snapshots(Page):
+    results = Snapshot(many=True)
