@@ -54,6 +54,21 @@ class Snapshot(PublicModel):
         return f"snapshot {self.number} of {self.board}"
 
 
+class Record(models.Model):
+    """How the chatbots of a board fared against each other, and what its fit learned: of its newest snapshot only.
+
+    Not a fact but a summary of facts (adaptive.record), made anew with each refit.
+    """
+
+    board = models.OneToOneField(Board, on_delete=models.PROTECT, related_name="record")
+    snapshot = models.ForeignKey(Snapshot, on_delete=models.PROTECT, related_name="+")
+    pairs = models.JSONField(help_text="adaptive.record.Pair, as lists of its fields")
+    fit = models.JSONField(help_text="adaptive.record.fit_facts")
+
+    def __str__(self) -> str:
+        return f"record of {self.snapshot}"
+
+
 class Decision(models.Model):
     """Whether to go on after a refit, and why. A snapshot gets another when the rules or the entrants changed."""
 

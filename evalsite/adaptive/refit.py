@@ -6,13 +6,14 @@ If it fails, the last good board and the old queue serve on.
 
 import logging
 import time
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime
 
 from django.utils import timezone
 
-from evalsite.adaptive.models import Board, Decision, Refit, Snapshot
-from evalsite.adaptive.rows import board_rows
+from evalsite.adaptive.models import Board, Decision, Record, Refit, Snapshot
+from evalsite.adaptive.record import Pair, fit_facts, pairs, points
+from evalsite.adaptive.rows import BoardRow, board_rows
 from evalsite.adaptive.services import board_default
 from evalsite.adaptive.tables import ENGINE, FitInput, Planner, fit_input
 from evalsite.campaigns.models import Campaign
@@ -31,13 +32,25 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
+class Shown:
+    """What pages show of a fit, worked out while no transaction is open."""
+
+    rows: list[BoardRow]
+    pairs: list[Pair]
+
+
+@dataclass(frozen=True, slots=True)
 class Fitted:
-    """A posterior with what it was made of. `snapshot` is set when an earlier one had the same input."""
+    """A posterior with what it was made of. `snapshot` is set when an earlier one had the same input.
+
+    `shown` is what pages need of it; None when that is kept already.
+    """
 
     posterior: Posterior
     given: FitInput
     seconds: float
     snapshot: Snapshot | None
+    shown: Shown | None
 
 
 def refit_campaign(campaign: Campaign, lease: Lease) -> None:
@@ -78,7 +91,9 @@ def _fitted(board: Board, began: datetime) -> Fitted | None:
         return None
     same = board.snapshots.filter(input_sha256=given.sha256).first()
     if same is not None:
-        return Fitted(Posterior.from_bytes(bytes(same.posterior)), given, 0.0, same)
+        posterior = Posterior.from_bytes(bytes(same.posterior))
+        kept = Record.objects.filter(board=board, snapshot=same).exists()
+        return Fitted(posterior, given, 0.0, same, None if kept else _shown(posterior, given))
     # Only this engine's own posteriors are read: another version's bytes may mean something else.
     last = board.snapshots.filter(engine=ENGINE).order_by("-number").first()
     clock = time.perf_counter()
@@ -89,7 +104,13 @@ def _fitted(board: Board, began: datetime) -> Fitted | None:
         with write_transaction():
             Refit.objects.create(board=board, outcome=Refit.Outcome.FAILED, message=str(error), started_at=began)
         raise
-    return Fitted(posterior, given, time.perf_counter() - clock, None)
+    seconds = time.perf_counter() - clock
+    return Fitted(posterior, given, seconds, None, _shown(posterior, given))
+
+
+def _shown(posterior: Posterior, given: FitInput) -> Shown:
+    rows = board_rows(posterior, points(given.votes))
+    return Shown(list(rows.values()), pairs(posterior, given.votes, list(rows)))
 
 
 def _rules(campaign: Campaign) -> list[StoppingRule]:
@@ -118,11 +139,24 @@ def _plan_seed(campaign: Campaign, fitted: Fitted | None) -> int:
 
 
 def _publish(board: Board, fitted: Fitted, began: datetime) -> Snapshot:
-    if fitted.snapshot is not None:
-        Refit.objects.create(board=board, outcome=Refit.Outcome.UNCHANGED, snapshot=fitted.snapshot, started_at=began)
-        return fitted.snapshot
+    """The snapshot with the record beside it. An earlier one of the same input serves again."""
+    snapshot = fitted.snapshot or _snapshot(board, fitted)
+    outcome = Refit.Outcome.UNCHANGED if fitted.snapshot else Refit.Outcome.PUBLISHED
+    Refit.objects.create(board=board, outcome=outcome, snapshot=snapshot, started_at=began)
+    if fitted.shown is not None:
+        kept = {
+            "snapshot": snapshot,
+            "pairs": [astuple(pair) for pair in fitted.shown.pairs],
+            "fit": fit_facts(fitted.posterior),
+        }
+        Record.objects.update_or_create(board=board, defaults=kept)
+    return snapshot
+
+
+def _snapshot(board: Board, fitted: Fitted) -> Snapshot:
+    assert fitted.shown is not None  # noqa: S101 - a new input is always worked out
     last = board.snapshots.order_by("-number").values_list("number", flat=True).first() or 0
-    snapshot = Snapshot.objects.create(
+    created: Snapshot = Snapshot.objects.create(
         board=board,
         number=last + 1,
         input_sha256=fitted.given.sha256,
@@ -132,11 +166,10 @@ def _publish(board: Board, fitted: Fitted, began: datetime) -> Snapshot:
         annotators=fitted.given.annotators,
         converged=fitted.posterior.converged,
         seconds=fitted.seconds,
-        rows=board_rows(fitted.posterior),
+        rows=fitted.shown.rows,
         posterior=fitted.posterior.to_bytes(),
     )
-    Refit.objects.create(board=board, outcome=Refit.Outcome.PUBLISHED, snapshot=snapshot, started_at=began)
-    return snapshot
+    return created
 
 
 def _decided(snapshot: Snapshot, verdict: Verdict) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypedDict
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple, NotRequired, TypedDict
 
+from evalsite.adaptive.record import Points
 from evalsite.chatbots.models import Version
 
 if TYPE_CHECKING:  # the web process reads rows and must not load the engine
@@ -13,7 +15,11 @@ PRELIMINARY_BELOW = 30
 
 
 class BoardRow(TypedDict):
-    """One chatbot on a board. Ability, SE and bounds in logits, relative to the mean of its group; 95 % interval."""
+    """One chatbot on a board. Ability, SE and bounds in logits, relative to the mean of its group; 95 % interval.
+
+    rank_class counts from 1 in the group. win_rate is of the votes as they were given, whoever the opponents were.
+    Snapshots never change: those made before a field was added are without it.
+    """
 
     chatbot: str
     name: str
@@ -29,39 +35,65 @@ class BoardRow(TypedDict):
     judgments: int
     group: int
     preliminary: bool
+    version: NotRequired[str]
+    version_label: NotRequired[str]
+    rank_class: NotRequired[int]
+    win_rate: NotRequired[float | None]
 
 
-def board_rows(posterior: Posterior) -> list[BoardRow]:
-    """Rows by group (the largest part of the comparison graph first), then strongest first."""
-    versions = {
-        str(version.pk): version
-        for version in Version.objects.filter(pk__in=[int(name) for name in posterior.chatbots]).select_related(
-            "chatbot__organisation"
-        )
-    }
-    ranks, bounds, errors = posterior.rank_bounds(), posterior.interval(), posterior.se
-    rows = [
-        _row(versions[name], posterior, index, ranks[index], bounds[index], float(errors[index]))
-        for index, name in enumerate(posterior.chatbots)
-    ]
-    return sorted(rows, key=lambda row: (row["group"], row["rank"], row["name"]))
+def board_rows(posterior: Posterior, points: Mapping[int, Points]) -> dict[int, BoardRow]:
+    """Version id -> row, by group (the largest part of the comparison graph first), then strongest first."""
+    ids = [int(name) for name in posterior.chatbots]
+    versions = Version.objects.select_related("chatbot__organisation").in_bulk(ids)
+    standings = _standings(posterior)
+    rows = [(pk, _row(versions[pk], standing, points[pk])) for pk, standing in zip(ids, standings, strict=True)]
+    return dict(sorted(rows, key=lambda item: (item[1]["group"], item[1]["rank"], item[1]["name"])))
 
 
-def _row(version: Version, posterior: Posterior, index: int, rank: Any, bounds: Any, error: float) -> BoardRow:
-    judgments = int(posterior.chatbot_judgments[index])
+class _Standing(NamedTuple):
+    rank: list[int]
+    rank_class: int
+    ability: float
+    se: float
+    interval: list[float]
+    judgments: int
+    group: int
+
+
+def _standings(posterior: Posterior) -> list[_Standing]:
+    """What the posterior says of each of its chatbots, in its order, as plain numbers."""
+    columns = (
+        posterior.rank_bounds(),
+        posterior.classes(),
+        posterior.ability,
+        posterior.se,
+        posterior.interval(),
+        posterior.chatbot_judgments,
+        posterior.group,
+    )
+    return [_Standing(*values) for values in zip(*(column.tolist() for column in columns), strict=True)]
+
+
+def _row(version: Version, standing: _Standing, points: Points) -> BoardRow:
+    rank, rank_lower, rank_upper = standing.rank
+    lower, upper = standing.interval
     return BoardRow(
         chatbot=str(version.chatbot.public_id),
         name=version.chatbot.name,
         organisation=version.chatbot.organisation.name,
         kind=version.kind,
-        rank=int(rank[0]),
-        rank_lower=int(rank[1]),
-        rank_upper=int(rank[2]),
-        ability=float(posterior.ability[index]),
-        se=error,
-        lower=float(bounds[0]),
-        upper=float(bounds[1]),
-        judgments=judgments,
-        group=int(posterior.group[index]),
-        preliminary=judgments < PRELIMINARY_BELOW,
+        rank=rank,
+        rank_lower=rank_lower,
+        rank_upper=rank_upper,
+        ability=standing.ability,
+        se=standing.se,
+        lower=lower,
+        upper=upper,
+        judgments=standing.judgments,
+        group=standing.group,
+        preliminary=standing.judgments < PRELIMINARY_BELOW,
+        version=str(version.public_id),
+        version_label=version.label,
+        rank_class=standing.rank_class,
+        win_rate=points.win_rate,
     )

@@ -1,33 +1,42 @@
 """Reads of the adaptive room: boards as their readers may see them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
 from django.db.models import Q, QuerySet
 
 from evalsite.accounts.models import User
-from evalsite.adaptive.models import Board, Decision, Snapshot
+from evalsite.adaptive.models import Board, Decision, Record, Snapshot
+from evalsite.adaptive.record import Pair
+from evalsite.adaptive.rows import BoardRow
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.selectors import as_uuid, visible_by_key
+from evalsite.campaigns.selectors import as_uuid, versions_withdrawn, visible_by_key
 from evalsite.core.errors import NotFound
 from evalsite.judgments.selectors import Tally, tally
 
 
 @dataclass(frozen=True, slots=True)
 class BoardState:
-    """A board at this moment: its newest snapshot, its campaign's state, and what has come in since."""
+    """A board at this moment: its newest snapshot, its campaign's state, and what has come in since.
+
+    withdrawn: public ids of versions that take part no more, with the reason.
+    """
 
     board: Board
     campaign: Campaign | None
     snapshot: Snapshot | None
     decision: Decision | None
     tally: Tally
+    withdrawn: Mapping[str, str]
 
     @property
     def etag(self) -> str:
         """Changes when, and only when, something that a reader sees changes."""
         number = self.snapshot.number if self.snapshot else 0
         state = self.campaign.state if self.campaign else "none"
-        return f'"{self.board.pk}-{number}-{self.tally.judgments}-{state}"'
+        return f'"{self.board.pk}-{number}-{self.tally.judgments}-{state}-{len(self.withdrawn)}"'
 
 
 def board_get(*, key: str, user: User | None) -> Board:
@@ -61,7 +70,8 @@ def board_state_get(board: Board) -> BoardState:
     snapshot = snapshot_current(board)
     # The last decision stands until there is another: late answers after a stop make snapshots, not decisions.
     decision = Decision.objects.filter(snapshot__board=board).order_by("-pk").first()
-    return BoardState(board, board.default_of, snapshot, decision, tally(board.campaigns.all()))
+    campaigns = list(board.campaigns.all())
+    return BoardState(board, board.default_of, snapshot, decision, tally(campaigns), versions_withdrawn(campaigns))
 
 
 def snapshot_current(board: Board) -> Snapshot | None:
@@ -89,6 +99,43 @@ def snapshot_get(*, board: Board, number: int) -> Snapshot:
     if found is None:
         raise NotFound("The board has no such snapshot.", field="number")
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class BoardRecord:
+    """How the rows of a snapshot fared against each other, and what its fit learned (adaptive.record)."""
+
+    pairs: list[Pair]
+    fit: Mapping[str, Any]
+
+
+def record_get(snapshot: Snapshot) -> BoardRecord | None:
+    """The record of this snapshot; None for one that was made before records were kept."""
+    row = Record.objects.filter(snapshot=snapshot).first()
+    return BoardRecord([Pair(*values) for values in row.pairs], row.fit) if row else None
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A snapshot as a point of a board's history."""
+
+    number: int
+    judgments: int
+    created_at: datetime
+    rows: list[BoardRow]
+
+
+def history(snapshot: Snapshot, *, at_most: int = 60) -> list[Moment]:
+    """The board's snapshots up to this one, oldest first; of many the last and others evenly spread."""
+    numbers = list(
+        Snapshot.objects.filter(board=snapshot.board_id, number__lte=snapshot.number)
+        .order_by("number")
+        .values_list("number", flat=True)
+    )
+    step = max(1.0, (len(numbers) - 1) / (at_most - 1))
+    kept = {numbers[round(index * step)] for index in range(min(at_most, len(numbers)))}
+    rows = Snapshot.objects.filter(board=snapshot.board_id, number__in=kept).order_by("number")
+    return [Moment(*values) for values in rows.values_list("number", "judgments", "created_at", "rows")]
 
 
 def boards_public() -> QuerySet[Board]:

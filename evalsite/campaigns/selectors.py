@@ -1,12 +1,13 @@
 """Reads of the campaigns room."""
 
 import uuid
+from collections.abc import Iterable
 from typing import TypeVar
 
 from django.db.models import Model, Q, QuerySet
 
 from evalsite.accounts.models import User
-from evalsite.campaigns.models import Aspect, Campaign
+from evalsite.campaigns.models import Aspect, Campaign, Entrant
 from evalsite.core.errors import NotAllowed, NotFound
 
 ModelT = TypeVar("ModelT", bound=Model)
@@ -73,3 +74,13 @@ def campaigns_to_judge() -> QuerySet[Campaign]:
         admission=Campaign.Admission.OPEN,
         state__in=[Campaign.State.PILOT, Campaign.State.RUNNING],
     ).order_by("-pk")
+
+
+def versions_withdrawn(campaigns: Iterable[Campaign]) -> dict[str, str]:
+    """Public ids of the versions that take part in none of these campaigns any more, with the reason of the last."""
+    entrants = Entrant.objects.filter(campaign__in=list(campaigns))
+    gone = entrants.filter(state=Entrant.State.WITHDRAWN).exclude(
+        version__in=entrants.filter(state=Entrant.State.ACTIVE).values("version")
+    )
+    rows = gone.order_by("pk").values_list("version__public_id", "withdrawn_reason")
+    return {str(public_id): reason for public_id, reason in rows}

@@ -1,0 +1,115 @@
+"""What a board's pictures are drawn from: how every pair of chatbots fared, and what the fit learned about the votes.
+
+Computed where the fit is (pages load no statistics), and kept for the newest snapshot of a board only: an earlier
+one's can be had again from its posterior and its votes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from evalsite.judgments.selectors import CountedVote
+
+if TYPE_CHECKING:  # the web process reads records and must not load the engine
+    from irt_engine import Posterior
+
+DIGITS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two rows of a board, `first` the one that stands higher: its votes, and the difference of the abilities.
+
+    first, second: indices into the snapshot's rows. won, tied, lost: votes, as `first` saw them. mean, se: of the
+    ability of `first` minus that of `second`, in logits.
+    """
+
+    first: int
+    second: int
+    won: int
+    tied: int
+    lost: int
+    mean: float
+    se: float
+
+    @property
+    def judgments(self) -> int:
+        return self.won + self.tied + self.lost
+
+    def turned(self) -> Pair:
+        """The same pair as `second` saw it."""
+        return Pair(self.second, self.first, self.lost, self.tied, self.won, -self.mean, self.se)
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """Votes of one chatbot: those that it won, and ties."""
+
+    won: int
+    tied: int
+    judgments: int
+
+    @property
+    def win_rate(self) -> float | None:
+        """Wins and half of the ties, as a share of the votes."""
+        return (self.won + 0.5 * self.tied) / self.judgments if self.judgments else None
+
+
+def points(votes: Sequence[CountedVote]) -> dict[int, Points]:
+    """Version id -> what its votes were."""
+    won: Counter[int] = Counter()
+    tied: Counter[int] = Counter()
+    judgments: Counter[int] = Counter()
+    for (first, second, outcome), count in _outcomes(votes).items():
+        for version, sign in ((first, -1), (second, 1)):
+            judgments[version] += count
+            won[version] += count if outcome == sign else 0
+            tied[version] += count if outcome == 0 else 0
+    return {version: Points(won[version], tied[version], judgments[version]) for version in judgments}
+
+
+def pairs(posterior: Posterior, votes: Sequence[CountedVote], order: Sequence[int]) -> list[Pair]:
+    """Every pair with votes, and every two neighbours in `order` (version ids as the rows have them) of one group."""
+    place = {version: index for index, version in enumerate(order)}
+    row = [place[int(name)] for name in posterior.chatbots]
+    counts = _counts(votes, place)
+    apart = posterior.differences()
+    found = []
+    for a, b, mean, se in zip(apart.a, apart.b, apart.mean, apart.se, strict=True):
+        low, high = sorted((row[a], row[b]))
+        if (low, high) in counts or high - low == 1:
+            above = float(mean) if row[b] == low else -float(mean)  # `mean` is of b minus a
+            found.append(
+                Pair(low, high, *counts.get((low, high), (0, 0, 0)), round(above, DIGITS), round(float(se), DIGITS))
+            )
+    return sorted(found, key=lambda pair: (pair.first, pair.second))
+
+
+def _counts(votes: Sequence[CountedVote], place: Mapping[int, int]) -> dict[tuple[int, int], tuple[int, int, int]]:
+    """(higher row, lower row) -> votes that the higher one won, tied and lost."""
+    counts: Counter[tuple[int, int, int]] = Counter()
+    for (first, second, outcome), count in _outcomes(votes).items():
+        first_is_above = place[first] < place[second]
+        low, high = sorted((place[first], place[second]))
+        counts[low, high, outcome if first_is_above else -outcome] += count
+    return {(low, high): (counts[low, high, -1], counts[low, high, 0], counts[low, high, 1]) for low, high, _ in counts}
+
+
+def fit_facts(posterior: Posterior) -> dict[str, Any]:
+    """What the fit learned beside the abilities, as the methodology page tells it."""
+    return {
+        "prompts": len(posterior.prompts),
+        "cells": posterior.cells,
+        "ties": posterior.ties,
+        "side": posterior.side,
+        "side_se": posterior.side_se,
+        "scales": asdict(posterior.scales),
+        "iterations": posterior.iterations,
+    }
+
+
+def _outcomes(votes: Sequence[CountedVote]) -> Counter[tuple[int, int, int]]:
+    return Counter((vote.first_version, vote.second_version, vote.outcome) for vote in votes)
