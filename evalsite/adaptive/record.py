@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # the web process reads records and must not load the engine
     from irt_engine import Posterior
 
 DIGITS = 5
+MARGIN = 1.959964  # standard errors on either side of a 95 % interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,8 @@ class Pair:
     """Two rows of a board, `first` the one that stands higher: its votes, and the difference of the abilities.
 
     first, second: indices into the snapshot's rows. won, tied, lost: votes, as `first` saw them. mean, se: of the
-    ability of `first` minus that of `second`, in logits.
+    ability of `first` minus that of `second`, in logits; mean -+ margin is its 95 % interval. p_above: the
+    probability that `first` is the better one.
     """
 
     first: int
@@ -34,6 +36,8 @@ class Pair:
     lost: int
     mean: float
     se: float
+    margin: float
+    p_above: float
 
     @property
     def judgments(self) -> int:
@@ -41,7 +45,17 @@ class Pair:
 
     def turned(self) -> Pair:
         """The same pair as `second` saw it."""
-        return Pair(self.second, self.first, self.lost, self.tied, self.won, -self.mean, self.se)
+        return Pair(
+            self.second,
+            self.first,
+            self.lost,
+            self.tied,
+            self.won,
+            -self.mean,
+            self.se,
+            self.margin,
+            1.0 - self.p_above,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +92,14 @@ def pairs(posterior: Posterior, votes: Sequence[CountedVote], order: Sequence[in
     counts = _counts(votes, place)
     apart = posterior.differences()
     found = []
-    for a, b, mean, se in zip(apart.a, apart.b, apart.mean, apart.se, strict=True):
+    for a, b, mean, se, p in zip(apart.a, apart.b, apart.mean, apart.se, apart.p_better, strict=True):
         low, high = sorted((row[a], row[b]))
-        if (low, high) in counts or high - low == 1:
-            above = float(mean) if row[b] == low else -float(mean)  # `mean` is of b minus a
-            found.append(
-                Pair(low, high, *counts.get((low, high), (0, 0, 0)), round(above, DIGITS), round(float(se), DIGITS))
-            )
+        if (low, high) not in counts and high - low > 1:
+            continue
+        if row[b] != low:  # the posterior speaks of b above a
+            mean, p = -mean, 1.0 - p
+        numbers = (round(float(value), DIGITS) for value in (mean, se, MARGIN * se, p))
+        found.append(Pair(low, high, *counts.get((low, high), (0, 0, 0)), *numbers))
     return sorted(found, key=lambda pair: (pair.first, pair.second))
 
 

@@ -8,6 +8,7 @@ from django.db.models import Model, Q, QuerySet
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Aspect, Campaign, Entrant
+from evalsite.chatbots.models import Version
 from evalsite.core.errors import NotAllowed, NotFound
 
 ModelT = TypeVar("ModelT", bound=Model)
@@ -79,8 +80,10 @@ def campaigns_to_judge() -> QuerySet[Campaign]:
 def versions_withdrawn(campaigns: Iterable[Campaign]) -> dict[str, str]:
     """Public ids of the versions that take part in none of these campaigns any more, with the reason of the last."""
     entrants = Entrant.objects.filter(campaign__in=list(campaigns))
-    gone = entrants.filter(state=Entrant.State.WITHDRAWN).exclude(
-        version__in=entrants.filter(state=Entrant.State.ACTIVE).values("version")
-    )
-    rows = gone.order_by("pk").values_list("version__public_id", "withdrawn_reason")
-    return {str(public_id): reason for public_id, reason in rows}
+    gone = entrants.filter(state=Entrant.State.WITHDRAWN).order_by("pk")
+    reasons = dict(gone.values_list("version", "withdrawn_reason"))
+    if not reasons:
+        return {}
+    still = entrants.filter(state=Entrant.State.ACTIVE, version__in=reasons).values_list("version", flat=True)
+    kept = Version.objects.filter(pk__in=reasons.keys() - set(still))
+    return {str(public_id): reasons[pk] for pk, public_id in kept.values_list("pk", "public_id")}

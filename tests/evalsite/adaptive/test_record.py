@@ -39,8 +39,8 @@ def test_a_tie_counts_half_and_a_win_is_the_winners_whichever_side_it_stood_on()
 
 
 def test_a_pair_turned_twice_is_itself() -> None:
-    pair = Pair(0, 1, 5, 2, 1, 0.4, 0.1)
-    assert pair.turned() == Pair(1, 0, 1, 2, 5, -0.4, 0.1)
+    pair = Pair(0, 1, 5, 2, 1, 0.4, 0.2, 0.39, 0.75)
+    assert pair.turned() == Pair(1, 0, 1, 2, 5, -0.4, 0.2, 0.39, 0.25)
     assert pair.turned().turned() == pair
     assert pair.turned().judgments == 8
 
@@ -56,7 +56,8 @@ def test_the_record_holds_all_votes_of_the_snapshot_and_its_differences(campaign
         above, below = snapshot.rows[pair.first], snapshot.rows[pair.second]
         assert pair.mean == pytest.approx(above["ability"] - below["ability"], abs=1e-4)
         assert pair.mean >= 0
-        assert pair.se > 0
+        assert 0.5 <= pair.p_above <= 1
+        assert 0 < pair.se < pair.margin < 2 * pair.se
     neighbours = {(pair.first, pair.second) for pair in record.pairs}
     assert {(0, 1), (1, 2), (2, 3)} <= neighbours, "whether or not they were compared"
     assert record.fit["prompts"] >= 1
