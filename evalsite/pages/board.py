@@ -1,4 +1,4 @@
-"""A board as its page shows it: words and numbers, ready to be laid out."""
+"""What every page of a board says first: a head line, the state of its campaign, how much was judged."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,45 +11,39 @@ from django.utils.translation import ngettext
 from evalsite.adaptive.rows import BoardRow
 from evalsite.adaptive.selectors import BoardState
 from evalsite.campaigns.models import Campaign, Entrant
-from evalsite.pages.charts import Axis, Whisker, axis_for, whisker
+from evalsite.pages.ranking import Cut, stamp
 
 POLL_S = 2
 POLL_STOPPED_S = 15
 
 
 @dataclass(frozen=True, slots=True)
-class ShownRow:
-    rank: int
-    rank_lower: int
-    rank_upper: int
-    rank_text: str
-    name: str
-    organisation: str
-    kind: str
-    ability_text: str
-    interval_text: str
-    se_text: str
-    judgments: int
-    preliminary: bool
-    group: int
-    whisker: Whisker
+class Tab:
+    label: str
+    url: str
+    here: bool
 
 
-def board_context(standing: BoardState, key: str) -> dict[str, Any]:
-    """Everything that board.html and its live part show."""
+def board_context(standing: BoardState, key: str, *, here: str = "board", cut: Cut | None = None) -> dict[str, Any]:
+    """What the head of a board's pages and its live part show; `here` names the page that is open."""
     rows: list[BoardRow] = standing.snapshot.rows if standing.snapshot else []
-    axis = axis_for([row["lower"] for row in rows], [row["upper"] for row in rows])
     campaign = standing.campaign
     return {
+        "key": key,
         "board": _head(standing, key),
+        "tabs": _tabs(key, here),
         "headline": headline(rows, more_to_come=campaign is None or campaign.collecting),
         "status": status(standing),
         "counts": _counts(standing, rows),
-        "rows": [_shown(row, axis) for row in rows],
-        "groups": max((row["group"] for row in rows), default=0),
-        "axis": axis,
+        "stamp": stamp(standing),
+        "cut": cut or Cut(),
         "poll_s": POLL_STOPPED_S if campaign and campaign.state == Campaign.State.STOPPED else POLL_S,
     }
+
+
+def _tabs(key: str, here: str) -> list[Tab]:
+    pages = [("board", _("Ranking")), ("board_charts", _("Charts")), ("board_method", _("Method"))]
+    return [Tab(label, reverse(name, args=[key]), name == here) for name, label in pages]
 
 
 def _head(standing: BoardState, key: str) -> dict[str, Any]:
@@ -76,6 +70,7 @@ def _counts(standing: BoardState, rows: list[BoardRow]) -> dict[str, Any]:
     updated: datetime | None = standing.snapshot.created_at if standing.snapshot else None
     return {
         "chatbots": len(rows) or _entrants(standing.campaign),
+        "of_one": _shared(rows),
         "judgments": standing.tally.judgments,
         "annotators": standing.tally.annotators,
         "ranked_judgments": standing.snapshot.judgments if standing.snapshot else 0,
@@ -88,35 +83,10 @@ def _entrants(campaign: Campaign | None) -> int:
     return campaign.entrants.filter(state=Entrant.State.ACTIVE).count() if campaign else 0
 
 
-def _shown(row: BoardRow, axis: Axis) -> ShownRow:
-    return ShownRow(
-        rank=row["rank"],
-        rank_lower=row["rank_lower"],
-        rank_upper=row["rank_upper"],
-        rank_text=_rank_text(row),
-        name=row["name"],
-        organisation=row["organisation"],
-        kind=row["kind"],
-        ability_text=signed(row["ability"]),
-        interval_text=_("%(lower)s to %(upper)s") % {"lower": signed(row["lower"]), "upper": signed(row["upper"])},
-        se_text=f"{row['se']:.2f}",
-        judgments=row["judgments"],
-        preliminary=row["preliminary"],
-        group=row["group"],
-        whisker=whisker(axis, row["lower"], row["ability"], row["upper"]),
-    )
-
-
-def signed(value: float) -> str:
-    """Two decimals with a true minus sign; what rounds to zero has no sign."""
-    text = f"{value:+.2f}"
-    return "0.00" if text in {"+0.00", "-0.00"} else text.replace("-", "−")
-
-
-def _rank_text(row: BoardRow) -> str:
-    if row["rank_lower"] == row["rank_upper"]:
-        return str(row["rank"])
-    return f"{row['rank']} ({row['rank_lower']}–{row['rank_upper']})"
+def _shared(rows: list[BoardRow]) -> str:
+    """The organisation of all rows, which then need not repeat it."""
+    names = {row["organisation"] for row in rows}
+    return names.pop() if len(names) == 1 else ""
 
 
 def headline(rows: list[BoardRow], *, more_to_come: bool = True) -> str:

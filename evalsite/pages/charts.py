@@ -1,4 +1,7 @@
-"""Geometry of the drawn intervals: numbers only; the drawing is the template's."""
+"""Geometry of what is drawn: numbers only; the drawing is the template's.
+
+Across, positions are percentages of a width that the reader's window decides; down, they are pixels.
+"""
 
 import math
 from collections.abc import Sequence
@@ -13,7 +16,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A common axis in logits; positions are percentages of its width. Zero is always on it."""
+    """A common axis; positions are percentages of its width. Zero is always on it."""
 
     low: float
     high: float
@@ -62,3 +65,54 @@ def _round_step(rough: float) -> float:
     """The next of 1, 2 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(rough))
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * 0.999)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Two axes at right angles: `across` in percent of the width, `up` between `bottom` and `top` in pixels."""
+
+    across: Axis
+    up: Axis
+    top: float
+    bottom: float
+
+    def y(self, value: float) -> float:
+        return round(self.bottom - (self.bottom - self.top) * self.up.x(value) / 100, 1)
+
+    def line(self, points: Sequence[tuple[float, float]]) -> str:
+        """The points joined, as the `d` of an SVG path."""
+        return "M" + "L".join(f"{self.across.x(x)},{self.y(y)}" for x, y in points)
+
+    def band(self, points: Sequence[tuple[float, float, float]]) -> str:
+        """The area between the lower and the upper value of each (x, lower, upper)."""
+        upper = [(x, high) for x, _, high in points]
+        lower = [(x, low) for x, low, _ in reversed(points)]
+        return self.line([*upper, *lower]) + "Z"
+
+    @property
+    def levels(self) -> list["Level"]:
+        """The ticks of the upright axis."""
+        return [Level(round(self.bottom - (self.bottom - self.top) * t.x / 100, 1), t.label) for t in self.up.ticks]
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    y: float
+    label: str
+
+
+def frame_for(
+    xs: Sequence[float], lows: Sequence[float], highs: Sequence[float], *, top: float, bottom: float
+) -> Frame:
+    """From 0 to the largest x, without air at its ends; upwards as `axis_for`."""
+    return Frame(Axis(0.0, max([*xs, 0.0]) or 1.0), axis_for(lows, highs), top, bottom)
+
+
+BELL_REACH = 3.5  # standard errors; beyond is less than a pixel
+BELL_STEPS = 48
+
+
+def bell(mean: float, se: float) -> list[tuple[float, float]]:
+    """Points of the normal density, as shares of its own top."""
+    z = [BELL_REACH * (2 * step / BELL_STEPS - 1) for step in range(BELL_STEPS + 1)]
+    return [(mean + each * se, math.exp(-each * each / 2)) for each in z]

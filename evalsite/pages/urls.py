@@ -2,12 +2,20 @@
 
 from django.urls import path
 
-from evalsite.pages import health, views
+from evalsite.pages import board_views, health, views
 
 urlpatterns = [
     path("", views.home, name="home"),
-    path("boards/<slug:key>/", views.board, name="board"),
-    path("boards/<slug:key>/live/", views.board_live, name="board_live"),
+    path("boards/<slug:key>/", board_views.board, name="board"),
+    path("boards/<slug:key>/live/", board_views.board_live, name="board_live"),
+    path("boards/<slug:key>/ranking/", board_views.board_ranking, name="board_ranking"),
+    path("boards/<slug:key>/charts/", board_views.board_charts, name="board_charts"),
+    path("boards/<slug:key>/charts/<slug:slug>.csv", board_views.board_figure, {"form": "csv"}, name="board_csv"),
+    path("boards/<slug:key>/charts/<slug:slug>.json", board_views.board_figure, {"form": "json"}, name="board_json"),
+    path("boards/<slug:key>/method/", board_views.board_method, name="board_method"),
+    path("boards/<slug:key>/badge.svg", board_views.board_badge_svg, name="board_badge"),
+    path("boards/<slug:key>/chatbots/<uuid:chatbot>/", board_views.board_chatbot, name="board_chatbot"),
+    path("boards/<slug:key>/chatbots/<uuid:chatbot>/badge.svg", board_views.chatbot_badge_svg, name="chatbot_badge"),
     path("judge/<slug:key>/", views.judge, name="judge"),
     path("judge/<slug:key>/begin/", views.judge_begin, name="judge_begin"),
     path("judge/<slug:key>/answer/", views.judge_answer, name="judge_answer"),

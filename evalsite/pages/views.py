@@ -1,4 +1,4 @@
-"""The HTML pages: thin doors that parse, call one service or selector, and present."""
+"""The start page and the judging page: thin doors that parse, call one service or selector, and present."""
 
 import uuid
 from typing import Any
@@ -11,16 +11,15 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from evalsite.adaptive.selectors import board_get, board_state_get, boards_public
+from evalsite.adaptive.selectors import board_state_get, boards_public
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.selectors import aspect_primary, campaign_get, campaigns_to_judge
 from evalsite.core.errors import InvalidInput
-from evalsite.core.http import unchanged
 from evalsite.core.throttle import admit, client_address
 from evalsite.judgments.leases import assignment_skip
 from evalsite.judgments.models import Annotator, Enrolment
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
-from evalsite.pages.board import board_context, status
+from evalsite.pages.board import status
 from evalsite.pages.judging import stage_context
 
 ANNOTATOR = "annotator"
@@ -52,23 +51,6 @@ def home(request: HttpRequest) -> HttpResponse:
         for one in campaigns
     ]
     return render(request, "home.html", {"boards": boards, "open": judging})
-
-
-@require_safe
-def board(request: HttpRequest, key: str) -> HttpResponse:
-    standing = board_state_get(board_get(key=key, user=_user(request)))
-    return render(request, "board.html", board_context(standing, key))
-
-
-@require_safe
-def board_live(request: HttpRequest, key: str) -> HttpResponse:
-    standing = board_state_get(board_get(key=key, user=_user(request)))
-    if unchanged(request, standing.etag):
-        response = HttpResponse(status=304)
-    else:
-        response = render(request, "_board_live.html", board_context(standing, key))
-    response["ETag"], response["Cache-Control"] = standing.etag, "no-cache"
-    return response
 
 
 @never_cache

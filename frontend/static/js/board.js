@@ -1,5 +1,6 @@
-/* The board looks after itself: it polls (htmx), and this file keeps that calm. Rows glide when they change places,
-   a reader's selection is not torn away, a hidden page does not ask, and screen readers hear changes at a decent pace. */
+/* The board looks after itself: its head polls (htmx), and the ranking is fetched when the head tells of another one.
+   This file keeps that calm. Rows glide when they change places, a reader's selection and focus are not torn away, a
+   hidden page does not ask, and screen readers hear changes at a decent pace. */
 "use strict";
 
 (() => {
@@ -8,8 +9,10 @@
   const still = matchMedia("(prefers-reduced-motion: reduce)");
 
   const live = () => document.getElementById("live");
-  const rows = () => [...document.querySelectorAll("#live tr[data-key]")];
+  const ranking = () => document.getElementById("ranking");
+  const rows = () => [...document.querySelectorAll("#ranking tr[data-key]")];
   const isLive = (event) => event.detail.elt?.id === "live" || event.detail.target?.id === "live";
+  const isRefresh = (event) => event.detail.requestConfig?.elt?.id === "ranking"; // a search is the reader's own doing
 
   let tops = new Map();
   let spoken = { text: null, state: null, at: 0 };
@@ -38,39 +41,54 @@
     spoken = { text: status, state, at: Date.now() };
   };
 
-  const isBeingRead = () => {
+  const isBeingRead = (part) => {
     const selection = getSelection();
-    return selection && !selection.isCollapsed && live().contains(selection.anchorNode);
+    return Boolean(selection) && !selection.isCollapsed && part.contains(selection.anchorNode);
   };
 
   const setStale = (stale) => {
     document.getElementById("stale").hidden = !stale;
   };
 
+  const fetchRanking = () => {
+    const part = ranking();
+    if (!part || part.dataset.stamp === live().dataset.stamp) return;
+    if (!isBeingRead(part) && !part.classList.contains("htmx-request")) htmx.trigger(part, "snapshot");
+  };
+
   let orderBefore = "";
+  let focusBefore = null;
 
   document.addEventListener("htmx:beforeRequest", (event) => {
     if (isLive(event) && document.hidden) event.preventDefault();
   });
 
   document.addEventListener("htmx:beforeSwap", (event) => {
-    if (!isLive(event) || !event.detail.shouldSwap) return;
-    if (isBeingRead()) {
+    if (!event.detail.shouldSwap || !(isLive(event) || isRefresh(event))) return;
+    if (isBeingRead(event.detail.target)) {
       event.detail.shouldSwap = false;
       return;
     }
+    if (!isRefresh(event)) return;
     orderBefore = order();
+    focusBefore = ranking().contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
     remember();
   });
 
-  document.addEventListener("htmx:afterSwap", () => {
+  document.addEventListener("htmx:afterSwap", (event) => {
+    if (isRefresh(event)) {
+      if (order() !== orderBefore) glide();
+      if (focusBefore) ranking().querySelector(`[href="${CSS.escape(focusBefore)}"]`)?.focus({ preventScroll: true });
+      return;
+    }
     if (!live()) return;
-    if (order() !== orderBefore) glide();
     speak();
   });
 
   document.addEventListener("htmx:afterRequest", (event) => {
-    if (isLive(event)) setStale(!event.detail.successful); // 304 counts as success
+    if (!isLive(event)) return;
+    setStale(!event.detail.successful); // 304 counts as success
+    fetchRanking();
   });
 
   document.addEventListener("keydown", (event) => {

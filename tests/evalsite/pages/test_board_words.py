@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsite.adaptive.rows import BoardRow
-from evalsite.pages.board import headline, signed
-from evalsite.pages.charts import axis_for, whisker
+from evalsite.pages.board import headline
+from evalsite.pages.charts import axis_for, bell, frame_for, whisker
+from evalsite.pages.words import chance, signed
 
 values = st.floats(-20, 20)
 
@@ -77,3 +78,30 @@ def test_the_axis_has_a_few_round_ticks(low: float, width: float) -> None:
     assert 2 <= len(ticks) <= 8
     assert [tick.x for tick in ticks] == sorted(tick.x for tick in ticks)
     assert len({tick.label for tick in ticks}) == len(ticks)
+
+
+@given(st.lists(st.tuples(st.integers(0, 10_000), values, st.floats(0, 5)), min_size=1, max_size=20))
+def test_a_frame_holds_all_its_points_and_up_is_up(points: list[tuple[int, float, float]]) -> None:
+    lows, highs = [y for _, y, _ in points], [y + height for _, y, height in points]
+    frame = frame_for([x for x, _, _ in points], lows, highs, top=10, bottom=110)
+    for x, low, high in zip([x for x, _, _ in points], lows, highs, strict=True):
+        assert 0 <= frame.across.x(x) <= 100
+        assert 10 <= frame.y(high) <= frame.y(low) <= 110
+    assert frame.line([(0, 0.0)]).startswith("M0.0,")
+    assert all(10 <= level.y <= 110 for level in frame.levels)
+
+
+@given(values, st.floats(0.01, 5))
+def test_a_bell_is_highest_at_its_mean_and_symmetric(mean: float, se: float) -> None:
+    points = bell(mean, se)
+    heights = [y for _, y in points]
+    assert max(heights) == 1.0
+    assert points[heights.index(1.0)][0] == pytest.approx(mean)
+    assert heights == pytest.approx(heights[::-1])
+
+
+@pytest.mark.parametrize(
+    ("probability", "text"), [(0.999, "over 99 %"), (0.99, "99 %"), (0.5, "50 %"), (0.001, "under 1 %")]
+)
+def test_a_probability_never_claims_certainty(probability: float, text: str) -> None:
+    assert chance(probability) == text

@@ -60,7 +60,7 @@ class TestBoard:
         text = words(stranger.get("/boards/trial/"))
         for n in range(4):
             assert f"trial bot {n}" in text
-        assert re.search(r"\d possible: \d–\d", text), "rank with its bounds"
+        assert re.search(r"\d \(\d–\d\)", text), "rank with its bounds"
         assert re.search(r"[+−]?\d\.\d\d to [+−]?\d\.\d\d", text), "interval as text"
         assert "SE" in text
         assert "target 0.05" in text

@@ -1,0 +1,78 @@
+"""A small picture that other pages embed: what is told, and how wide its words are."""
+
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from evalsite.adaptive.rows import BoardRow
+from evalsite.adaptive.selectors import BoardState
+from evalsite.pages.board import headline
+from evalsite.pages.chatbot import rows_of
+from evalsite.pages.words import rank_text
+
+PADDING = 8
+LONGEST = 60  # characters of a side; the rest is left out
+NARROW, WIDE = frozenset("fijlrtI.,:;'|!()[] "), frozenset("mwMW%@—")
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """Two halves side by side; widths in pixels of an 11 px type."""
+
+    left: str
+    right: str
+
+    @property
+    def left_text(self) -> int:
+        return width(self.left)
+
+    @property
+    def right_text(self) -> int:
+        return width(self.right)
+
+    @property
+    def left_width(self) -> int:
+        return self.left_text + 2 * PADDING
+
+    @property
+    def right_width(self) -> int:
+        return self.right_text + 2 * PADDING
+
+    @property
+    def width(self) -> int:
+        return self.left_width + self.right_width
+
+    @property
+    def right_start(self) -> int:
+        return self.left_width + PADDING
+
+
+def width(text: str) -> int:
+    """About how wide a text is. The picture's text is set to exactly this width, so that an error is only a nuance."""
+    return round(sum(4.0 if each in NARROW else 10.0 if each in WIDE or ord(each) > 0x2E80 else 6.6 for each in text))
+
+
+def board_badge(standing: BoardState) -> Badge:
+    """The board's name and its head line."""
+    rows: list[BoardRow] = standing.snapshot.rows if standing.snapshot else []
+    campaign = standing.campaign
+    words = headline(rows, more_to_come=campaign is None or campaign.collecting)
+    return Badge(_short(standing.board.name), _short(words.rstrip(".")))
+
+
+def chatbot_badge(standing: BoardState, chatbot: str) -> Badge:
+    """The chatbot's name and its rank with the places that the evidence allows."""
+    row = rows_of(standing, chatbot)[0]
+    rows: list[BoardRow] = standing.snapshot.rows if standing.snapshot else []
+    of = sum(other["group"] == row["group"] for other in rows)
+    words = _("rank %(rank)s of %(of)s on %(board)s") % {
+        "rank": rank_text(row),
+        "of": of,
+        "board": standing.board.name,
+    }
+    return Badge(_short(row["name"]), _short(words))
+
+
+def _short(text: str) -> str:
+    text = "".join(each for each in text if each.isprintable())
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

@@ -1,0 +1,104 @@
+"""The doors of a board's pages: ranking, charts, one chatbot, method, badge."""
+
+import uuid
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from evalsite.adaptive.selectors import BoardState, board_get, board_state_get
+from evalsite.core.errors import NotFound
+from evalsite.core.http import unchanged
+from evalsite.pages.badge import Badge, board_badge, chatbot_badge
+from evalsite.pages.board import board_context
+from evalsite.pages.chatbot import chatbot_context
+from evalsite.pages.figures import FIGURES, as_csv, figures_html, material
+from evalsite.pages.method import method_context
+from evalsite.pages.ranking import Cut, ranking_html
+
+
+def _standing(request: HttpRequest, key: str) -> BoardState:
+    user: Any = request.user if request.user.is_authenticated else None
+    return board_state_get(board_get(key=key, user=user))
+
+
+@require_safe
+def board(request: HttpRequest, key: str) -> HttpResponse:
+    standing, cut = _standing(request, key), Cut.of(request.GET)
+    context = board_context(standing, key, cut=cut) | {"ranking": ranking_html(standing, key, cut)}
+    return render(request, "board.html", context)
+
+
+@require_safe
+def board_live(request: HttpRequest, key: str) -> HttpResponse:
+    standing = _standing(request, key)
+    if unchanged(request, standing.etag):
+        response = HttpResponse(status=304)
+    else:
+        response = render(request, "_board_live.html", board_context(standing, key))
+    response["ETag"], response["Cache-Control"] = standing.etag, "no-cache"
+    return response
+
+
+@require_safe
+def board_ranking(request: HttpRequest, key: str) -> HttpResponse:
+    return HttpResponse(ranking_html(_standing(request, key), key, Cut.of(request.GET)))
+
+
+@require_safe
+def board_charts(request: HttpRequest, key: str) -> HttpResponse:
+    standing, start = _standing(request, key), _start(request)
+    figures = figures_html(standing, key, start)
+    context = board_context(standing, key, here="board_charts")
+    return render(request, "charts.html", context | {"figures": figures, "snapshot": standing.snapshot})
+
+
+@require_safe
+def board_figure(request: HttpRequest, key: str, slug: str, form: str) -> HttpResponse:
+    """The numbers of a figure as a file."""
+    standing = _standing(request, key)
+    given = material(standing, key)
+    if given is None or slug not in FIGURES:
+        raise NotFound("There are no such numbers.", hint="The charts page names all figures of a board.")
+    table = FIGURES[slug](given).table
+    if form == "json":
+        return JsonResponse({"columns": table.columns, "rows": table.rows})
+    response = HttpResponse(as_csv(table), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{standing.board.slug}-{slug}.csv"'
+    return response
+
+
+@require_safe
+def board_chatbot(request: HttpRequest, key: str, chatbot: uuid.UUID) -> HttpResponse:
+    standing = _standing(request, key)
+    context = board_context(standing, key, here="board_chatbot")
+    return render(request, "chatbot.html", context | chatbot_context(standing, key, str(chatbot)))
+
+
+@require_safe
+def board_method(request: HttpRequest, key: str) -> HttpResponse:
+    standing = _standing(request, key)
+    return render(request, "method.html", board_context(standing, key, here="board_method") | method_context(standing))
+
+
+@require_safe
+def board_badge_svg(request: HttpRequest, key: str) -> HttpResponse:
+    return _badge(request, board_badge(_standing(request, key)))
+
+
+@require_safe
+def chatbot_badge_svg(request: HttpRequest, key: str, chatbot: uuid.UUID) -> HttpResponse:
+    return _badge(request, chatbot_badge(_standing(request, key), str(chatbot)))
+
+
+def _badge(request: HttpRequest, badge: Badge) -> HttpResponse:
+    response = render(request, "badge.svg", {"badge": badge}, content_type="image/svg+xml")
+    response["Cache-Control"] = "max-age=60"
+    return response
+
+
+def _start(request: HttpRequest) -> int:
+    """The row, from 0, that a matrix begins with; the address counts from 1."""
+    text = request.GET.get("from", "")
+    return int(text) - 1 if text.isascii() and text.isdigit() and len(text) < 6 else 0

@@ -1,0 +1,147 @@
+"""One chatbot on a board: where it stands, how it fared against each other one, how that came about."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from evalsite.adaptive.record import Pair
+from evalsite.adaptive.rows import BoardRow
+from evalsite.adaptive.selectors import BoardState, Moment, history, record_get
+from evalsite.core.errors import NotFound
+from evalsite.pages.charts import Axis, Whisker, axis_for, whisker
+from evalsite.pages.figures import Panels, panels
+from evalsite.pages.words import chance, interval_text, rank_text, share, signed
+
+
+@dataclass(frozen=True, slots=True)
+class Opponent:
+    """One line of the record. `bar`: in percent, where its ties begin and where its losses do."""
+
+    rank: int
+    name: str
+    url: str
+    won: int
+    tied: int
+    lost: int
+    judgments: int
+    bar: tuple[float, float]
+    difference: str
+    interval: str
+    chance: str
+    whisker: Whisker
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A version of the chatbot on this board, with its record."""
+
+    version: str
+    rank: str
+    rank_class: int | None
+    of: int
+    ability: str
+    interval: str
+    se: str
+    judgments: int
+    win_rate: str
+    preliminary: bool
+    withdrawn: str | None
+    axis: Axis
+    opponents: list[Opponent]
+    never_met: int
+    panels: Panels
+    since: datetime
+
+
+def rows_of(standing: BoardState, chatbot: str) -> list[BoardRow]:
+    """The chatbot's rows on this board, one a version, strongest first. Raises NotFound."""
+    rows: list[BoardRow] = standing.snapshot.rows if standing.snapshot else []
+    found = [row for row in rows if row["chatbot"] == chatbot]
+    if not found:
+        raise NotFound("There is no such chatbot on this board.", hint="Choose one from the ranking.")
+    return found
+
+
+def chatbot_context(standing: BoardState, key: str, chatbot: str) -> dict[str, Any]:
+    """Everything that chatbot.html shows beside the board's head."""
+    snapshot = standing.snapshot
+    own = rows_of(standing, chatbot)
+    assert snapshot is not None  # noqa: S101 - it has rows
+    record = record_get(snapshot)
+    moments = history(snapshot)
+    pairs = record.pairs if record else []
+    return {
+        "name": own[0]["name"],
+        "organisation": own[0]["organisation"],
+        "kind": {"live": _("live endpoint"), "static": _("static file of replies")}.get(own[0]["kind"], ""),
+        "recorded": record is not None,
+        "standings": [_standing(row, standing, key, snapshot.rows, pairs, moments) for row in own],
+        "preview": preview(own[0], standing),
+        "badge_url": reverse("chatbot_badge", args=[key, chatbot]),
+    }
+
+
+def preview(row: BoardRow, standing: BoardState) -> str:
+    """The chatbot in one line, for whoever shares the page."""
+    return _("Rank %(rank)s of %(of)s on %(board)s: ability %(ability)s (%(interval)s).") % {
+        "rank": rank_text(row),
+        "of": _size(row, standing.snapshot.rows if standing.snapshot else []),
+        "board": standing.board.name,
+        "ability": signed(row["ability"]),
+        "interval": interval_text(row["lower"], row["upper"]),
+    }
+
+
+def _size(row: BoardRow, rows: list[BoardRow]) -> int:
+    return sum(other["group"] == row["group"] for other in rows)
+
+
+def _standing(
+    row: BoardRow, standing: BoardState, key: str, rows: list[BoardRow], pairs: list[Pair], moments: list[Moment]
+) -> Standing:
+    place = rows.index(row)
+    met = [pair if pair.first == place else pair.turned() for pair in pairs if place in {pair.first, pair.second}]
+    met = sorted((pair for pair in met if pair.judgments), key=lambda pair: pair.second)
+    axis = axis_for([pair.mean - pair.margin for pair in met], [pair.mean + pair.margin for pair in met])
+    size = _size(row, rows)
+    with_it = [moment for moment in moments if any(each["chatbot"] == row["chatbot"] for each in moment.rows)]
+    return Standing(
+        version=row.get("version_label", ""),
+        rank=rank_text(row),
+        rank_class=row.get("rank_class"),
+        of=size,
+        ability=signed(row["ability"]),
+        interval=interval_text(row["lower"], row["upper"]),
+        se=f"{row['se']:.2f}",
+        judgments=row["judgments"],
+        win_rate=share(row.get("win_rate")),
+        preliminary=row["preliminary"],
+        withdrawn=standing.withdrawn.get(row.get("version", "")),
+        axis=axis,
+        opponents=[_opponent(pair, rows[pair.second], key, axis) for pair in met],
+        never_met=size - 1 - len(met),
+        panels=panels([row], moments),
+        since=with_it[0].created_at,
+    )
+
+
+def _opponent(pair: Pair, other: BoardRow, key: str, axis: Axis) -> Opponent:
+    lower, upper = pair.mean - pair.margin, pair.mean + pair.margin
+    bar = (round(100 * pair.won / pair.judgments, 2), round(100 * (pair.won + pair.tied) / pair.judgments, 2))
+    return Opponent(
+        rank=other["rank"],
+        name=other["name"],
+        url=reverse("board_chatbot", args=[key, other["chatbot"]]),
+        won=pair.won,
+        tied=pair.tied,
+        lost=pair.lost,
+        judgments=pair.judgments,
+        bar=bar,
+        difference=signed(pair.mean),
+        interval=interval_text(lower, upper),
+        chance=chance(pair.p_above),
+        whisker=whisker(axis, lower, pair.mean, upper),
+    )

@@ -1,0 +1,87 @@
+"""What every figure is: its numbers as a table and as files, its finding in a sentence, and what its template draws.
+
+Nothing is said by a picture alone.
+"""
+
+import csv
+import io
+from dataclasses import dataclass
+from typing import Any
+
+from evalsite.adaptive.record import Pair
+from evalsite.adaptive.rows import BoardRow
+from evalsite.adaptive.selectors import BoardRecord, BoardState, Moment, history, record_get
+
+ROWS_SHOWN = 200
+FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+Cell = str | int | float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Raw numbers with the names of their columns, as the files hold them."""
+
+    columns: list[str]
+    rows: list[list[Cell]]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """`finding` is the figure in one sentence; `drawing` is what its template draws."""
+
+    slug: str
+    title: str
+    finding: str
+    table: Table
+    drawing: Any
+
+    @property
+    def template(self) -> str:
+        return f"charts/_{self.slug}.html"
+
+    @property
+    def shown_rows(self) -> list[list[Cell]]:
+        rows = self.table.rows[:ROWS_SHOWN]
+        return [[round(cell, 3) if isinstance(cell, float) else cell for cell in row] for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What figures are made of. `start` is the row that a matrix begins with."""
+
+    standing: BoardState
+    key: str
+    rows: list[BoardRow]
+    record: BoardRecord
+    moments: list[Moment]
+    start: int = 0
+
+    @property
+    def collecting(self) -> bool:
+        return self.standing.campaign is None or self.standing.campaign.collecting
+
+    def names(self, pair: Pair) -> list[str]:
+        return [self.rows[pair.first]["name"], self.rows[pair.second]["name"]]
+
+
+def material(standing: BoardState, key: str, start: int = 0) -> Material | None:
+    """None as long as there is nothing to draw: no snapshot, or one from before records were kept."""
+    snapshot = standing.snapshot
+    record = record_get(snapshot) if snapshot else None
+    if snapshot is None or record is None:
+        return None
+    return Material(standing, key, snapshot.rows, record, history(snapshot), start)
+
+
+def as_csv(table: Table) -> str:
+    """RFC 4180. A text that a spreadsheet would run as a formula gets an apostrophe before it."""
+    file = io.StringIO()
+    writer = csv.writer(file)
+    writer.writerow(table.columns)
+    writer.writerows([[_harmless(cell) for cell in row] for row in table.rows])
+    return file.getvalue()
+
+
+def _harmless(cell: Cell) -> Cell:
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA_SIGNS) else cell

@@ -1,0 +1,113 @@
+"""Every chatbot against every other: who won, and how often they met."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from evalsite.adaptive.record import Pair
+from evalsite.pages.figures.base import Cell, Figure, Material, Table
+
+MATRIX_AT_MOST = 40
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixCell:
+    """`level` 0..4 says how strongly the cell is filled; `words` say it all."""
+
+    text: str
+    level: int
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixRow:
+    rank: int
+    name: str
+    cells: list[MatrixCell | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """The rows from `first` to `last` of `size` (from 1), against each other. `starts` begin the other parts of it."""
+
+    rows: list[MatrixRow]
+    first: int
+    last: int
+    size: int
+    starts: list[tuple[int, int]]
+
+
+def wins(given: Material) -> Figure:
+    compared = [pair for pair in given.record.pairs if pair.judgments]
+    against = sum(pair.won < pair.lost for pair in compared)
+    finding = _("In %(against)s of %(all)s compared pairs the votes went against the ranking.") % {
+        "against": against or _("none"),
+        "all": len(compared),
+    }
+    matrix = _matrix(given, lambda pair: _win_cell(given, pair))
+    return Figure("wins", _("Who won against whom"), finding, _pair_table(given, compared), matrix)
+
+
+def counts(given: Material) -> Figure:
+    compared = [pair for pair in given.record.pairs if pair.judgments]
+    most = max((pair.judgments for pair in compared), default=1)
+    finding = _("%(judgments)s judgments on %(pairs)s pairs; at most %(most)s on one pair.") % {
+        "judgments": f"{sum(pair.judgments for pair in compared):,}",
+        "pairs": f"{len(compared):,}",
+        "most": most,
+    }
+    matrix = _matrix(given, lambda pair: _count_cell(given, pair, most))
+    return Figure("counts", _("How often each pair was judged"), finding, _pair_table(given, compared), matrix)
+
+
+def _pair_table(given: Material, compared: Sequence[Pair]) -> Table:
+    columns = ["higher", "lower", "judgments", "won", "tied", "lost", "win_fraction"]
+    rows: list[list[Cell]] = [
+        [*given.names(pair), pair.judgments, pair.won, pair.tied, pair.lost, _fraction(pair)] for pair in compared
+    ]
+    return Table(columns, rows)
+
+
+def _fraction(pair: Pair) -> float:
+    """The share of the first one: wins and half of the ties."""
+    return (pair.won + 0.5 * pair.tied) / pair.judgments
+
+
+def _win_cell(given: Material, pair: Pair) -> MatrixCell:
+    first, second = given.names(pair)
+    fraction = _fraction(pair)
+    words = _("%(first)s against %(second)s: %(won)s won, %(tied)s tied, %(lost)s lost") % {
+        "first": first,
+        "second": second,
+        "won": pair.won,
+        "tied": pair.tied,
+        "lost": pair.lost,
+    }
+    level = 0 if fraction <= 0.5 else min(4, 1 + int((fraction - 0.5) * 8))
+    return MatrixCell(str(round(100 * fraction)), level, words)
+
+
+def _count_cell(given: Material, pair: Pair, most: int) -> MatrixCell:
+    first, second = given.names(pair)
+    words = ngettext(
+        "%(first)s and %(second)s: %(count)s judgment",
+        "%(first)s and %(second)s: %(count)s judgments",
+        pair.judgments,
+    ) % {"first": first, "second": second, "count": pair.judgments}
+    return MatrixCell(str(pair.judgments), 1 + min(3, int(4 * pair.judgments / (most + 1))), words)
+
+
+def _matrix(given: Material, cell: Callable[[Pair], MatrixCell]) -> Matrix:
+    size = len(given.rows)
+    start = given.start if 0 <= given.start < size else 0
+    shown = range(start, min(start + MATRIX_AT_MOST, size))
+    cells: dict[tuple[int, int], MatrixCell] = {}
+    for pair in given.record.pairs:
+        if pair.judgments and pair.first in shown and pair.second in shown:
+            cells[pair.first, pair.second] = cell(pair)
+            cells[pair.second, pair.first] = cell(pair.turned())
+    rows = [MatrixRow(given.rows[i]["rank"], given.rows[i]["name"], [cells.get((i, j)) for j in shown]) for i in shown]
+    starts = [(at + 1, min(at + MATRIX_AT_MOST, size)) for at in range(0, size, MATRIX_AT_MOST)]
+    return Matrix(rows, start + 1, start + len(rows), size, starts if len(starts) > 1 else [])

@@ -1,0 +1,42 @@
+"""How a board came about, in its own numbers: model, ties, intervals, stopping, what was left out, versions."""
+
+from typing import Any
+
+from evalsite.adaptive.selectors import BoardState, record_get
+from evalsite.judgments.models import Skip
+from evalsite.judgments.selectors import accounting, skips_by_reason
+from evalsite.pages.words import share, signed
+
+
+def method_context(standing: BoardState) -> dict[str, Any]:
+    """Everything that method.html shows beside the board's head."""
+    campaigns = list(standing.board.campaigns.select_related("stopping", "prompt_set"))
+    snapshot = standing.snapshot
+    record = record_get(snapshot) if snapshot else None
+    skips = skips_by_reason(campaigns)
+    return {
+        "campaigns": campaigns,
+        "snapshot": snapshot,
+        "decision": standing.decision,
+        "category": standing.board.category,
+        "choices": standing.board.aspect.choices,
+        "account": accounting(campaigns),
+        "skips": [(str(label), skips[value]) for value, label in Skip.Reason.choices if value in skips],
+        "fit": record and _fit(dict(record.fit), snapshot.judgments if snapshot else 0),
+    }
+
+
+def _fit(fit: dict[str, Any], judgments: int) -> dict[str, Any]:
+    """What the fit learned, in words; an effect that the model did not have is left out."""
+    scales = {name: value for name, value in fit["scales"].items() if isinstance(value, float)}
+    ties = fit["ties"]
+    return {
+        "prompts": fit["prompts"],
+        "cells": fit["cells"],
+        "ties": ties,
+        "tie_share": share(ties / judgments) if ties is not None and judgments else "",
+        "side": signed(fit["side"]) if fit["side_se"] else "",
+        "side_se": f"{fit['side_se']:.2f}",
+        "scales": {name: f"{value:.2f}" for name, value in scales.items()},
+        "learned": fit["scales"].get("learned", False),
+    }

@@ -1,0 +1,229 @@
+"""The ranking as its page shows it: parts, classes, rows. Sorting and searching only cut: nothing is computed anew."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+
+from evalsite.adaptive.rows import BoardRow
+from evalsite.adaptive.selectors import BoardState
+from evalsite.pages.cache import kept
+from evalsite.pages.charts import Axis, Whisker, axis_for, whisker
+from evalsite.pages.words import interval_text, share, signed
+
+SEARCH_AT_MOST = 80  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What a reader asked to see, as the address says it."""
+
+    search: str = ""
+    sort: str = "rank"
+
+    @classmethod
+    def of(cls, query: Mapping[str, str]) -> "Cut":
+        """Unknown orders are the usual one, so that an old link still works."""
+        sort = query.get("sort", "rank")
+        return cls(query.get("q", "").strip()[:SEARCH_AT_MOST], sort if sort in SORTS else "rank")
+
+    def query(self, **changes: str) -> str:
+        """The address's query with these changes; empty for the whole board in its usual order."""
+        asked = {"q": self.search, "sort": "" if self.sort == "rank" else self.sort} | changes
+        kept = {name: value for name, value in asked.items() if value}
+        return f"?{urlencode(kept)}" if kept else ""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRow:
+    place: str  # what tells a row from all others, for rows that glide
+    rank: int
+    bounds: str
+    rank_class: int | None
+    opens_class: bool
+    closes_class: bool
+    name: str
+    url: str
+    beside: list[str]
+    withdrawn: str | None
+    preliminary: bool
+    ability_text: str
+    interval_text: str
+    se_text: str
+    win_rate_text: str
+    judgments: int
+    whisker: Whisker
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Chatbots that comparisons connect, on an axis of their own: zero is the mean of this part."""
+
+    number: int
+    size: int
+    axis: Axis
+    rows: list[ShownRow]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    slug: str
+    label: str
+    tip: str
+    query: str
+    direction: str
+
+
+# Every order that a reader may ask for; what is missing goes last.
+SORTS: dict[str, Callable[[BoardRow], Any]] = {
+    "rank": lambda row: (row["rank"], row["name"]),
+    "name": lambda row: row["name"].casefold(),
+    "se": lambda row: row["se"],
+    "win_rate": lambda row: (row.get("win_rate") is None, -(row.get("win_rate") or 0.0), row["rank"]),
+    "judgments": lambda row: (-row["judgments"], row["rank"]),
+}
+DESCENDING = {"win_rate", "judgments"}
+
+
+def stamp(standing: BoardState) -> str:
+    """Changes when the ranking that readers see does: a page with another stamp fetches it."""
+    of = standing.snapshot or standing.board
+    state = standing.campaign.state if standing.campaign else "none"
+    return f"{of.public_id}-{state}-{len(standing.withdrawn)}-{int(standing.tally.judgments > 0)}"
+
+
+def ranking_html(standing: BoardState, key: str, cut: Cut) -> str:
+    """The ranking as HTML. The whole board is rendered once per snapshot and order, a search each time."""
+
+    def render() -> str:
+        return render_to_string("_ranking.html", ranking_context(standing, key, cut))
+
+    return render() if cut.search else kept(f"ranking-{key}-{stamp(standing)}-{cut.sort}", render)
+
+
+def ranking_context(standing: BoardState, key: str, cut: Cut) -> dict[str, Any]:
+    """Everything that _ranking.html shows."""
+    rows: list[BoardRow] = standing.snapshot.rows if standing.snapshot else []
+    found = [row for row in rows if _matches(row, cut.search)]
+    return {
+        "board": standing.board,
+        "state": standing.campaign.state if standing.campaign else "",
+        "judgments": standing.tally.judgments,
+        "stamp": stamp(standing),
+        "url": reverse("board", args=[key]),
+        "live_url": reverse("board_ranking", args=[key]) + cut.query(),
+        "cut": cut,
+        "columns": _columns(cut),
+        "of": len(rows),
+        "found": len(found),
+        "groups": max((row["group"] for row in rows), default=0),
+        "parts": parts_of(rows, found, cut, key, standing.withdrawn),
+    }
+
+
+def _matches(row: BoardRow, search: str) -> bool:
+    """Every word stands in the name or the organisation."""
+    text = f"{row['name']} {row['organisation']}".casefold()
+    return all(word in text for word in search.casefold().split())
+
+
+def _columns(cut: Cut) -> list[Column]:
+    wins = _("Wins and half of the ties, among its judgments. It depends on whom it met; the ability allows for that")
+    drawn = _("Bar: where the ability plausibly lies. Dot: the best estimate. Line at 0: the average chatbot")
+    heads = [
+        ("rank", _("Rank"), _("Place by ability; in brackets the best and worst place the evidence still allows")),
+        ("name", _("Chatbot"), ""),
+        ("drawn", _("Ability and its 95 % interval"), drawn),
+        ("ability", _("Ability"), _("Best estimate, in logits; 0 is the average of this board")),
+        ("interval", _("95 % interval"), ""),
+        ("se", _("SE"), _("Standard error of the ability: smaller is surer")),
+        ("win_rate", _("Wins"), wins),
+        ("judgments", _("Judgments"), _("Comparisons this chatbot took part in")),
+    ]
+    return [_column(cut, *head) for head in heads]
+
+
+def _column(cut: Cut, slug: str, label: str, tip: str) -> Column:
+    query = cut.query(sort="" if slug in {"rank", cut.sort} else slug) or "?"
+    direction = "descending" if slug in DESCENDING else "ascending"
+    return Column(slug, label, tip, query if slug in SORTS else "", direction if slug == cut.sort else "")
+
+
+def parts_of(
+    rows: list[BoardRow], found: list[BoardRow], cut: Cut, key: str, withdrawn: Mapping[str, str]
+) -> list[Part]:
+    """Axes are those of the whole board, so that a search moves nothing."""
+    beside = _Beside(rows)
+    parts = []
+    for group in sorted({row["group"] for row in found}):
+        whole = [row for row in rows if row["group"] == group]
+        axis = axis_for([row["lower"] for row in whole], [row["upper"] for row in whole])
+        shown = sorted((row for row in found if row["group"] == group), key=SORTS[cut.sort])
+        classes = [row.get("rank_class") if cut.sort == "rank" else None for row in shown]
+        around = [None, *classes, None]
+        parts.append(
+            Part(
+                number=group,
+                size=len(whole),
+                axis=axis,
+                rows=[
+                    _shown(row, axis, key, beside, withdrawn.get(row.get("version", "")), around[i : i + 3])
+                    for i, row in enumerate(shown)
+                ],
+            )
+        )
+    return parts
+
+
+class _Beside:
+    """What stands beside a name: only what tells one row of this board from another."""
+
+    def __init__(self, rows: list[BoardRow]) -> None:
+        self.organisations = len({row["organisation"] for row in rows}) > 1
+        self.kinds = len({row["kind"] for row in rows}) > 1
+        names = [(row["organisation"], row["name"]) for row in rows]
+        self.versions = len(set(names)) < len(names)
+
+    def of(self, row: BoardRow) -> list[str]:
+        kinds = {"live": _("live"), "static": _("static")}
+        parts = [
+            row.get("version_label", "") if self.versions else "",
+            row["organisation"] if self.organisations else "",
+            kinds.get(row["kind"], "") if self.kinds else "",
+            _("preliminary") if row["preliminary"] else "",
+        ]
+        return [part for part in parts if part]
+
+
+def _shown(
+    row: BoardRow,
+    axis: Axis,
+    key: str,
+    beside: _Beside,
+    withdrawn: str | None,
+    classes: list[int | None],
+) -> ShownRow:
+    before, own, after = classes
+    return ShownRow(
+        place=f"{row['group']}/{row.get('version') or row['chatbot']}",
+        rank=row["rank"],
+        bounds="" if row["rank_lower"] == row["rank_upper"] else f"{row['rank_lower']}–{row['rank_upper']}",
+        rank_class=own,
+        opens_class=own != before,
+        closes_class=own != after,
+        name=row["name"],
+        url=reverse("board_chatbot", args=[key, row["chatbot"]]),
+        beside=beside.of(row),
+        withdrawn=withdrawn,
+        preliminary=row["preliminary"],
+        ability_text=signed(row["ability"]),
+        interval_text=interval_text(row["lower"], row["upper"]),
+        se_text=f"{row['se']:.2f}",
+        win_rate_text=share(row.get("win_rate")),
+        judgments=row["judgments"],
+        whisker=whisker(axis, row["lower"], row["ability"], row["upper"]),
+    )

@@ -1,0 +1,34 @@
+"""Numbers as readers read them, the same on every page."""
+
+from django.utils.translation import gettext as _
+
+from evalsite.adaptive.rows import BoardRow
+
+
+def signed(value: float) -> str:
+    """Two decimals with a true minus sign; what rounds to zero has no sign."""
+    text = f"{value:+.2f}"
+    return "0.00" if text in {"+0.00", "-0.00"} else text.replace("-", "−")
+
+
+def interval_text(lower: float, upper: float) -> str:
+    return _("%(lower)s to %(upper)s") % {"lower": signed(lower), "upper": signed(upper)}
+
+
+def rank_text(row: BoardRow) -> str:
+    """The rank, and in brackets the places that the evidence still allows: "2 (1–4)"."""
+    if row["rank_lower"] == row["rank_upper"]:
+        return str(row["rank"])
+    return f"{row['rank']} ({row['rank_lower']}–{row['rank_upper']})"
+
+
+def share(value: float | None) -> str:
+    """A share in whole percent; a dash where there is none."""
+    return "–" if value is None else _("%(percent)s %%") % {"percent": round(100 * value)}
+
+
+def chance(probability: float) -> str:
+    """A probability in whole percent that never claims certainty."""
+    if probability > 0.99:
+        return _("over 99 %")
+    return _("under 1 %") if probability < 0.01 else share(probability)
