@@ -1,6 +1,7 @@
 """A real browser before a real server: Debian's Chromium, driven by Playwright."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2
@@ -38,6 +39,33 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     process = start_manage(data, "demo", "--port", str(port), "--annotators", "0")
     url = f"http://127.0.0.1:{port}"
     wait_for(lambda: httpx2.get(f"{url}/readyz", trust_env=False).is_success, within_s=60, what="the server")
+    yield url
+    end(process)
+
+
+@contextmanager
+def annotators(site: str, data: Path) -> Iterator[None]:
+    """Simulated annotators who judge the demonstration in haste."""
+    process = start_manage(data, "simulate_annotators", "--url", site, "--count", "6", "--speed", "8")
+    yield
+    end(process)
+
+
+@pytest.fixture(scope="session")
+def judged_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The demonstration campaign after some refits, still collecting."""
+    data: Path = tmp_path_factory.mktemp("judged")
+    port = free_port()
+    process = start_manage(data, "demo", "--port", str(port), "--annotators", "0")
+    url = f"http://127.0.0.1:{port}"
+
+    def snapshots() -> int:
+        board = httpx2.get(f"{url}/api/v1/boards/demonstration", trust_env=False).json()
+        return int((board.get("snapshot") or {"number": 0})["number"])
+
+    wait_for(lambda: httpx2.get(f"{url}/readyz", trust_env=False).is_success, within_s=60, what="the server")
+    with annotators(url, data):
+        wait_for(lambda: snapshots() >= 3, within_s=180, what="the third refit")
     yield url
     end(process)
 

@@ -1,7 +1,7 @@
 """The ranking for readers: parts with scales of their own, classes, sorting and searching that only cut."""
 
 import re
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from django.test import Client
@@ -37,7 +37,7 @@ def row(name: str, rank: int, **changes: Any) -> BoardRow:
         "rank_class": 1,
         "win_rate": 0.9 - 0.1 * rank,
     }
-    return BoardRow(**(given | changes))  # type: ignore[typeddict-item]
+    return cast("BoardRow", given | changes)
 
 
 def publish(campaign: Campaign, rows: list[BoardRow]) -> BoardState:
@@ -192,9 +192,14 @@ def test_the_whole_board_is_rendered_once_and_again_when_something_changes(
 ) -> None:
     from evalsite.pages import ranking
 
-    rendered = []
-    render = ranking.ranking_context
-    monkeypatch.setattr(ranking, "ranking_context", lambda *given: rendered.append(given) or render(*given))
+    rendered: list[Cut] = []
+    real = ranking.ranking_context
+
+    def counted(standing: BoardState, key: str, cut: Cut) -> dict[str, Any]:
+        rendered.append(cut)
+        return real(standing, key, cut)
+
+    monkeypatch.setattr(ranking, "ranking_context", counted)
     publish(campaign, THREE)
     for _ in range(3):
         stranger.get("/boards/trial/")

@@ -1,0 +1,122 @@
+"""Every page, light and dark, wide and narrow: axe finds nothing, nothing is loaded from elsewhere, keys reach all."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import Watched, annotators, sideways
+
+pytestmark = pytest.mark.browser
+
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+BOARD = "/boards/demonstration/"
+PAGES = ["/", BOARD, f"{BOARD}?q=zebra", f"{BOARD}?sort=judgments", f"{BOARD}charts/", f"{BOARD}method/", "/nowhere/"]
+LOOKS = [(1280, 900, "light"), (375, 800, "dark")]
+
+
+@pytest.fixture(params=LOOKS, ids=["wide-light", "narrow-dark"])
+def reader(browser: Browser, judged_site: str, request: pytest.FixtureRequest) -> Iterator[Watched]:
+    width, height, scheme = request.param
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, color_scheme=scheme, base_url=judged_site
+    )
+    watched = Watched(context.new_page(), judged_site)
+    yield watched
+    context.close()
+    assert [trouble for trouble in watched.troubles if "404" not in trouble] == [], "the browser logs a 404 itself"
+
+
+def violations(page: Page) -> list[str]:
+    """What axe finds, one line for each rule with the first place where it is broken."""
+    found = Axe().run(page, options={"runOnly": {"type": "tag", "values": RULES}}).response["violations"]
+    return [f"{each['id']}: {each['help']}: {each['nodes'][0]['html'][:160]}" for each in found]
+
+
+def chatbot_page(site: str) -> str:
+    rows = httpx2.get(f"{site}/api/v1{BOARD.rstrip('/')}", trust_env=False).json()["chatbots"]
+    return f"{BOARD}chatbots/{rows[1]['chatbot']}/"
+
+
+@pytest.mark.parametrize("path", [*PAGES, "a chatbot"])
+def test_axe_finds_nothing_on_any_page_and_none_is_wider_than_the_window(reader: Watched, path: str) -> None:
+    reader.open(chatbot_page(reader.site) if path == "a chatbot" else path)
+    assert violations(reader.page) == []
+    assert sideways(reader.page) <= 0
+
+
+def test_axe_finds_nothing_in_what_opens_on_a_page(reader: Watched) -> None:
+    reader.open(f"{BOARD}charts/")
+    for summary in reader.page.locator("summary").all():
+        summary.click()
+    assert violations(reader.page) == []
+    reader.open(BOARD)
+    reader.page.get_by_text("How to read this board").click()
+    assert violations(reader.page) == []
+
+
+def test_axe_finds_nothing_while_judging(reader: Watched) -> None:
+    reader.open("/judge/demonstration/")
+    assert violations(reader.page) == []
+    reader.page.get_by_role("button", name="Start judging").click()
+    expect(reader.page.locator("#stage[data-state=item]")).to_be_visible()
+    assert violations(reader.page) == []
+    reader.page.keyboard.press("?")
+    expect(reader.page.locator("#keys")).to_be_visible()
+    assert violations(reader.page) == []
+    reader.page.keyboard.press("Escape")
+    reader.page.keyboard.press("s")
+    assert violations(reader.page) == []
+
+
+def test_keys_go_through_a_board_in_the_order_of_reading(reader: Watched) -> None:
+    reader.open(BOARD)
+    reached = []
+    for _ in range(60):
+        reader.page.keyboard.press("Tab")
+        where = reader.page.evaluate(
+            "(() => { const e = document.activeElement; const box = e.getBoundingClientRect();"
+            " return e === document.body ? null : [e.innerText || e.getAttribute('aria-label') || '',"
+            " box.width > 0 && box.height > 0, getComputedStyle(e).outlineStyle]; })()"
+        )
+        if where is None:
+            break
+        reached.append(where)
+    names = [name for name, _, _ in reached]
+    assert names[0] == "Skip to the content"
+    expected = ["Ranking", "Charts", "Method", "Rank", "Chatbot", "How to read this board", "Administration"]
+    places = [names.index(name) for name in expected]
+    assert places == sorted(places)
+    rows = reader.page.locator("#ranking .who").all_inner_texts()
+    assert [name for name in names if name in rows] == rows, "every chatbot once, from the first to the last"
+    assert all(visible for _, visible, _ in reached)
+    assert {outline for _, _, outline in reached} == {"solid"}, "where the focus is can be seen"
+
+
+def test_the_ranking_follows_the_judgments_under_the_readers_eyes(
+    browser: Browser, judged_site: str, tmp_path: Path
+) -> None:
+    page = browser.new_page(base_url=judged_site)
+    watched = Watched(page, judged_site)
+    watched.open(BOARD)
+    first = page.locator("#ranking").get_attribute("data-stamp")
+    page.locator("#ranking .who").nth(2).focus()
+    focused = page.evaluate("document.activeElement.getAttribute('href')")
+    with annotators(judged_site, tmp_path):
+        expect(page.locator("#ranking")).not_to_have_attribute("data-stamp", first or "", timeout=60_000)
+    assert page.evaluate("document.activeElement.getAttribute('href')") == focused, "the focus stays where it was"
+    assert watched.troubles == []
+    page.close()
+
+
+def test_a_search_cuts_the_ranking_while_typing_and_stands_in_the_address(browser: Browser, judged_site: str) -> None:
+    page = browser.new_page(base_url=judged_site)
+    page.goto(f"{BOARD}?q=parrot")
+    expect(page.locator("#ranking .who")).to_have_text(["Parrot"])
+    page.get_by_role("searchbox").fill("con")
+    expect(page.locator("#ranking .who")).to_have_text(["Concierge"])
+    assert page.url.endswith("?q=con")
+    page.close()
