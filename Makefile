@@ -6,10 +6,11 @@ PY := $(VENV)/bin/python
 BENCH_VENV := $(VENV)-bench
 BENCH ?= paper calibration full_bayes scale prediction
 PORT ?= 8000
+SCREENSHOTS ?= var/screenshots
 FRESH ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test check openapi bench format lock clean
+.PHONY: help demo serve test check openapi bench screenshots format lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -40,6 +41,9 @@ bench: $(BENCH_VENV)/.bench ## Measure the engine against its targets: hours (BE
 	@failed=; for name in $(BENCH); do \
 	  echo; echo "== $$name"; $(BENCH_VENV)/bin/python -m tests.benchmarks.$$name || failed="$$failed $$name"; \
 	done; [ -z "$$failed" ] || { echo; echo "Failed:$$failed"; exit 1; }
+
+screenshots: $(VENV)/.dev ## Picture every page and state, wide and narrow, light and dark (SCREENSHOTS=folder; needs Chromium)
+	$(PY) -m tests.browser.screenshots $(SCREENSHOTS)
 
 format: $(VENV)/.dev ## Format the code and mend what can be mended by itself
 	$(VENV)/bin/ruff check --fix .

@@ -1,0 +1,156 @@
+"""`make screenshots`: every page and state at two widths, light and dark, to be looked at by people.
+
+Writes `<page>-<width>-<scheme>.png` into a folder that git ignores (default var/screenshots).
+"""
+
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.browser.conftest import ARGUMENTS, annotators
+from tests.environment import CHROMIUM
+from tests.processes import ROOT, end, free_port, start_manage, wait_for
+
+LOOKS = [(width, scheme) for width in (1280, 375) for scheme in ("light", "dark")]
+BOARD, JUDGE = "/boards/demonstration/", "/judge/demonstration/"
+State = Callable[[Page], None]
+
+
+def nothing(page: Page) -> None:
+    """The page as it opens."""
+
+
+def judging(page: Page) -> None:
+    page.get_by_role("button", name="Start judging").click()
+    page.locator("#stage[data-state=item]").wait_for()
+
+
+def keys(page: Page) -> None:
+    judging(page)
+    page.keyboard.press("?")
+
+
+def skipping(page: Page) -> None:
+    judging(page)
+    page.locator("#skip summary").click()
+
+
+def chosen(page: Page) -> None:
+    """The moment after an answer: the next item is held back."""
+    judging(page)
+    page.route("**/answer/", lambda route: None)
+    page.locator("button[value=A]").click()
+
+
+def unreachable(page: Page) -> None:
+    judging(page)
+    page.route("**/answer/", lambda route: route.abort())
+    page.locator("button[value=A]").click()
+    page.locator("#trouble:visible").wait_for()
+
+
+def begun(page: Page) -> None:
+    page.get_by_role("button", name="Start judging").click()
+
+
+def explained(page: Page) -> None:
+    page.locator(".reading summary").click()
+
+
+BEFORE: list[tuple[str, str, State]] = [
+    ("board-empty", BOARD, nothing),
+    ("charts-empty", f"{BOARD}charts/", nothing),
+    ("method-empty", f"{BOARD}method/", nothing),
+]
+COLLECTING: list[tuple[str, str, State]] = [
+    ("home", "/", nothing),
+    ("board", BOARD, nothing),
+    ("board-explained", BOARD, explained),
+    ("board-by-name", f"{BOARD}?sort=name", nothing),
+    ("board-search", f"{BOARD}?q=parrot", nothing),
+    ("board-no-match", f"{BOARD}?q=zebra", nothing),
+    ("charts", f"{BOARD}charts/", nothing),
+    ("method", f"{BOARD}method/", nothing),
+    ("judge-welcome", JUDGE, nothing),
+    ("judge", JUDGE, judging),
+    ("judge-keys", JUDGE, keys),
+    ("judge-skip", JUDGE, skipping),
+    ("judge-chosen", JUDGE, chosen),
+    ("judge-unreachable", JUDGE, unreachable),
+    ("not-found", "/nowhere/", nothing),
+]
+PAUSED: list[tuple[str, str, State]] = [("judge-closed", JUDGE, nothing), ("board-paused", BOARD, nothing)]
+STOPPED: list[tuple[str, str, State]] = [("judge-over", JUDGE, nothing), ("board-stopped", BOARD, nothing)]
+
+
+@contextmanager
+def demonstration(data: Path) -> Iterator[str]:
+    """The demonstration campaign, served, with nobody judging."""
+    port = free_port()
+    process = start_manage(data, "demo", "--port", str(port), "--annotators", "0")
+    url = f"http://127.0.0.1:{port}"
+    wait_for(lambda: httpx2.get(f"{url}/readyz", trust_env=False).is_success, within_s=60, what="the server")
+    try:
+        yield url
+    finally:
+        end(process)
+
+
+def snapshot(url: str) -> int:
+    found = httpx2.get(f"{url}/api/v1/boards/demonstration", trust_env=False).json()["snapshot"]
+    return int(found["number"]) if found else 0
+
+
+def chatbot(url: str) -> str:
+    rows = httpx2.get(f"{url}/api/v1/boards/demonstration", trust_env=False).json()["chatbots"]
+    return f"{BOARD}chatbots/{rows[1]['chatbot']}/"
+
+
+def set_state(data: Path, state: str) -> None:
+    words = "stop_reason='the budget of 6000 judgments is spent'" if state == "stopped" else "stop_reason=''"
+    change = f"state={state!r}, stopped_at='2026-01-01T00:00Z', {words}"
+    code = f"from evalsite.campaigns.models import Campaign; Campaign.objects.update({change})"
+    process = start_manage(data, "shell", "-v", "0", "-c", code)
+    if process.wait(60):
+        raise subprocess.CalledProcessError(process.returncode, "manage.py shell")
+
+
+def take(browser: Browser, url: str, states: list[tuple[str, str, State]], folder: Path) -> None:
+    for width, scheme in LOOKS:
+        for name, path, reach in states:
+            size = {"width": width, "height": 900 if width > 600 else 812}
+            context = browser.new_context(viewport=size, color_scheme=scheme, base_url=url)  # type: ignore[arg-type]
+            page = context.new_page()
+            page.goto(path)
+            reach(page)
+            page.wait_for_timeout(150)
+            whole = not re.match(r"judge($|-(keys|skip|chosen|unreachable))", name)  # its bar stays at the window's end
+            page.screenshot(path=folder / f"{name}-{width}-{scheme}.png", full_page=whole)
+            context.close()
+
+
+def main(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as temporary, sync_playwright() as playwright:
+        data = Path(temporary)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        with demonstration(data) as url:
+            take(browser, url, BEFORE, folder)
+            with annotators(url, data):
+                wait_for(lambda: snapshot(url) >= 10, within_s=300, what="the tenth refit")
+            take(browser, url, [*COLLECTING, ("chatbot", chatbot(url), nothing)], folder)
+            for state, states in (("paused", PAUSED), ("stopped", STOPPED)):
+                set_state(data, state)
+                take(browser, url, states, folder)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "var" / "screenshots")
