@@ -11,14 +11,14 @@ KEPT_S = 600  # short enough that a new release of the templates is seen soon
 Made = TypeVar("Made")
 
 
-def kept(name: str, make: Callable[[], Made]) -> Made:
+def kept(name: str, make: Callable[[], Made], *, for_s: int = KEPT_S) -> Made:
     """What was made under this name before, in this language; or what is made now.
 
-    `name` tells everything that the result depends on.
+    `name` tells everything that the result depends on, or all but what may be `for_s` seconds old.
     """
     key = f"page:{name}:{get_language()}"
     found: Made | None = cache.get(key)
     if found is None:
         found = make()
-        cache.set(key, found, KEPT_S)
+        cache.set(key, found, for_s)
     return found

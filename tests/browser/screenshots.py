@@ -133,6 +133,7 @@ def take(browser: Browser, url: str, states: list[tuple[str, str, State]], folde
             page.wait_for_timeout(150)
             whole = not re.match(r"judge($|-(keys|skip|chosen|unreachable))", name)  # its bar stays at the window's end
             page.screenshot(path=folder / f"{name}-{width}-{scheme}.png", full_page=whole)
+            page.unroute_all(behavior="ignoreErrors")  # what was held back
             context.close()
 
 

@@ -14,7 +14,6 @@ from evalsite.pages.ranking import Cut, parts_of
 from evalsite.pages.words import chance, interval_text
 
 NEIGHBOURS_AT_MOST = 20
-SURE = 0.95
 
 
 def intervals(given: Material) -> Figure:
@@ -55,12 +54,12 @@ def differences(given: Material) -> Figure:
     neighbours = [pair for pair in given.record.pairs if pair.second - pair.first == 1]
     shown = neighbours[:NEIGHBOURS_AT_MOST]
     across = axis_for([p.mean - 3 * p.se for p in shown], [p.mean + 3 * p.se for p in shown])
-    sure = sum(pair.p_above >= SURE for pair in neighbours)
+    apart = sum(pair.mean > pair.margin for pair in neighbours)
     finding = ngettext(
-        "%(sure)s of %(all)s neighbour stands in its order with a probability of 95 %% or more.",
-        "%(sure)s of %(all)s neighbours stand in their order with a probability of 95 %% or more.",
+        "%(apart)s of %(all)s pair of neighbours can be told apart: its 95 %% interval leaves out 0.",
+        "%(apart)s of %(all)s pairs of neighbours can be told apart: their 95 %% intervals leave out 0.",
         len(neighbours),
-    ) % {"sure": sure, "all": len(neighbours)}
+    ) % {"apart": apart, "all": len(neighbours)}
     columns = ["higher", "lower", "difference", "lower_bound", "upper_bound", "se", "probability_of_order"]
     rows: list[list[Cell]] = [
         [*given.names(p), p.mean, p.mean - p.margin, p.mean + p.margin, p.se, p.p_above] for p in neighbours
