@@ -16,8 +16,9 @@ from evalsite.judgments.selectors import assignments_open, judgments_given
 class Choice:
     value: str
     label: str
-    key: str
-    keys_text: str
+    letter: str
+    arrow: str
+    shortcuts: str
 
 
 def stage_context(campaign: Campaign, key: str, annotator: Annotator | None, *, notice: str = "") -> dict[str, Any]:
@@ -92,8 +93,8 @@ def _item(campaign: Campaign, annotator: Annotator, aspect: Aspect, notice: str)
 
 def _choices() -> list[Choice]:
     return [
-        Choice("A", _("A is better"), "A", _("A or ←")),
-        Choice("tie", _("Tie"), "T", _("T or ↓")),
-        Choice("B", _("B is better"), "B", _("B or →")),
-        Choice("both_bad", _("Both are bad"), "N", _("N or ↑")),
+        Choice("A", _("A is better"), "A", "←", "A ArrowLeft"),
+        Choice("tie", _("Tie"), "T", "↓", "T ArrowDown"),
+        Choice("B", _("B is better"), "B", "→", "B ArrowRight"),
+        Choice("both_bad", _("Both are bad"), "N", "↑", "N ArrowUp"),
     ]

@@ -19,7 +19,8 @@ def count(page: Page) -> int:
 def begin(visitor: Watched) -> None:
     visitor.open(JUDGE)
     visitor.page.get_by_role("button", name="Start judging").click()
-    expect(visitor.page.locator("#stage[data-state=item]")).to_be_visible()
+    # The first plan may still be under way: the page waits for it by itself.
+    expect(visitor.page.locator("#stage[data-state=item]")).to_be_visible(timeout=30_000)
 
 
 def test_judging_one_assignment_raises_the_count_on_an_open_leaderboard(visitor: Watched) -> None:
@@ -65,6 +66,48 @@ def test_a_reload_in_the_middle_shows_the_same_item(visitor: Watched) -> None:
     shown = visitor.page.locator("input[name=assignment]").first.input_value()
     visitor.page.reload()
     assert visitor.page.locator("input[name=assignment]").first.input_value() == shown
+
+
+def test_an_answer_given_offline_is_kept_and_sent_once_when_the_connection_is_back(visitor: Watched) -> None:
+    visitor.open(BOARD)
+    before = count(visitor.page)
+    begin(visitor)
+    page, context = visitor.page, visitor.page.context
+    first = page.locator("input[name=assignment]").first.input_value()
+    context.set_offline(True)
+    page.locator("button[value=B]").click()
+    expect(page.locator("#trouble")).to_contain_text("Your answer is kept")
+    for value in ("A", "B"):
+        expect(page.locator(f"button[value={value}]")).to_be_disabled()
+    decided = page.locator("#answer input[name=client_ms]").input_value()
+    page.wait_for_timeout(3500)  # one more attempt fails
+    assert page.locator("#answer input[name=client_ms]").input_value() == decided, "the time to decide, not to connect"
+    context.set_offline(False)
+    expect(page.locator("input[name=assignment]").first).not_to_have_value(first, timeout=10_000)
+    expect(page.locator("#trouble")).to_be_hidden()
+    expect(page.locator("button[value=A]")).to_be_enabled()
+    told = ("net::ERR_INTERNET_DISCONNECTED", "htmx:sendError", "htmx:afterRequest")  # by the browser and by htmx
+    visitor.troubles[:] = [one for one in visitor.troubles if not any(word in one for word in told)]
+    visitor.open(BOARD)
+    assert count(page) == before + 1
+
+
+def test_single_letters_can_be_switched_off_and_the_browser_remembers_it(visitor: Watched) -> None:
+    begin(visitor)
+    page = visitor.page
+    first = page.locator("input[name=assignment]").first.input_value()
+    page.keyboard.press("?")
+    page.get_by_label("Single letters answer too").uncheck()
+    page.get_by_role("button", name="Close").click()
+    page.reload()
+    assert page.locator("button[value=A]").get_attribute("aria-keyshortcuts") == "ArrowLeft"
+    for key in ("a", "b", "t", "n", "s", "?"):
+        page.keyboard.press(key)
+    expect(page.locator("#keys")).to_be_hidden()
+    assert not page.locator("#skip").get_attribute("open")
+    assert page.locator("input[name=assignment]").first.input_value() == first
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("input[name=assignment]").first).not_to_have_value(first)
 
 
 @pytest.mark.parametrize("path", ["/", BOARD, JUDGE, "/nowhere/"])

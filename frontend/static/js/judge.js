@@ -1,10 +1,14 @@
-/* Judging by keyboard, one answer per item, and the time it took. Without this file the page still works by its buttons. */
+/* Judging by keyboard, one answer per item, and the time it took. An answer that does not reach the server is kept and
+   sent again. Without this file the page still works by its buttons. */
 "use strict";
 
 (() => {
   const SHOW_CHOICE_MS = 260; // how long the chosen answer stays in sight, at least
   const SETTLE_MS = 300; // a second press meant for the last item must not judge this one
   const SLOW_MS = 700;
+  const AGAIN_MS = 3000; // between attempts to send a kept answer
+  const AWAY = [502, 503, 504]; // a server that is being restarted, as its proxy tells
+  const LETTERS_KEY = "touchstone-letters";
   const ARROWS = { ArrowLeft: "A", ArrowRight: "B", ArrowDown: "tie", ArrowUp: "both_bad" };
   const LETTERS = { a: "A", b: "B", t: "tie", n: "both_bad" };
 
@@ -18,6 +22,8 @@
   let sentAt = null;
   let slowTimer = 0;
   let stateBefore = null;
+  let kept = false; // an answer that was given and has not reached the server
+  let againTimer = 0;
 
   // What is on the stage ---------------------------------------------------------------------------------
 
@@ -39,9 +45,12 @@
   const showItem = () => {
     shownAt = performance.now();
     sentAt = null;
+    kept = false;
     clearTimeout(slowTimer);
+    clearTimeout(againTimer);
     document.body.classList.remove("slow");
     markAllOverflows();
+    showShortcuts();
     const prompt = document.querySelector(".prompt");
     if (prompt) prompt.scrollTop = prompt.scrollHeight; // the last turn is the one replied to
   };
@@ -75,12 +84,32 @@
 
   const takeBack = () => {
     sentAt = null;
+    kept = false;
+    clearTimeout(againTimer);
     clearTimeout(slowTimer);
     document.body.classList.remove("slow");
     answer()?.classList.remove("chosen");
     setDisabled(choices(), false);
     answer()?.querySelector("button[data-chosen]")?.focus();
     for (const marked of document.querySelectorAll("[data-chosen]")) delete marked.dataset.chosen;
+  };
+
+  const sendAgain = () => {
+    clearTimeout(againTimer);
+    const button = kept && answer()?.querySelector("button[data-chosen]");
+    if (!button || sentAt !== null) return;
+    setDisabled(choices(), false);
+    button.click();
+  };
+
+  const keep = () => {
+    sentAt = null;
+    kept = true;
+    clearTimeout(slowTimer);
+    document.body.classList.remove("slow");
+    setTimeout(() => setDisabled(kept ? choices() : [], true)); // after markChoice has had its turn
+    complain("kept");
+    againTimer = setTimeout(sendAgain, AGAIN_MS);
   };
 
   const onSubmit = (event) => {
@@ -92,9 +121,9 @@
     }
     sentAt = performance.now();
     slowTimer = setTimeout(() => document.body.classList.add("slow"), SLOW_MS);
-    complain(null);
+    if (!kept) complain(null);
     if (event.target !== answer()) return;
-    answer().elements.client_ms.value = Math.round(sentAt - shownAt);
+    if (!kept) answer().elements.client_ms.value = Math.round(sentAt - shownAt); // decided once, sent perhaps often
     if (event.submitter) markChoice(event.submitter);
   };
 
@@ -113,25 +142,71 @@
     if (!stage()) return;
     const state = stage().dataset.state;
     if (state !== "item" && state === stateBefore) return; // still waiting: say nothing, move nothing
+    complain(null);
     showItem();
     if (stateBefore === "item" && state === "item") settle();
     scrollTo(0, 0);
     document.getElementById("stage-heading")?.focus({ preventScroll: true });
   });
 
+  const chosenButNotSent = () => answer()?.classList.contains("chosen") ?? false;
+
   document.addEventListener("htmx:sendError", () => {
     if (sentAt === null) return;
+    if (chosenButNotSent()) {
+      keep();
+      return;
+    }
     takeBack();
     complain("unreachable");
   });
 
-  document.addEventListener("htmx:responseError", () => {
+  document.addEventListener("htmx:responseError", (event) => {
     if (sentAt === null) return;
+    if (chosenButNotSent() && AWAY.includes(event.detail.xhr.status)) {
+      keep();
+      return;
+    }
     takeBack();
     complain("refused");
   });
 
+  addEventListener("online", sendAgain);
+
   // Keys -------------------------------------------------------------------------------------------------
+
+  const lettersAnswer = () => document.documentElement.dataset.letters !== "off";
+
+  const setLetters = (on) => {
+    document.documentElement.dataset.letters = on ? "on" : "off";
+    showShortcuts();
+  };
+
+  // A function, so that it may be called from above.
+  function showShortcuts() {
+    for (const element of document.querySelectorAll("[aria-keyshortcuts], [data-shortcuts]")) {
+      element.dataset.shortcuts ??= element.getAttribute("aria-keyshortcuts");
+      const names = element.dataset.shortcuts.split(" ").filter((name) => lettersAnswer() || name.length > 1);
+      if (names.length) element.setAttribute("aria-keyshortcuts", names.join(" "));
+      else element.removeAttribute("aria-keyshortcuts");
+    }
+  }
+
+  const storedLetters = () => {
+    try {
+      return localStorage.getItem(LETTERS_KEY);
+    } catch {
+      return null; // storage is switched off: the choice lasts as long as the page
+    }
+  };
+
+  const storeLetters = (on) => {
+    try {
+      localStorage.setItem(LETTERS_KEY, on ? "on" : "off");
+    } catch {
+      /* as above */
+    }
+  };
 
   const isTyping = (element) => element?.closest("input, select, textarea, [contenteditable]") !== null;
 
@@ -144,7 +219,7 @@
 
   const choiceFor = (key) => {
     if (key in ARROWS) return arrowsScroll(key) ? null : ARROWS[key];
-    return LETTERS[key.toLowerCase()] ?? null;
+    return lettersAnswer() ? (LETTERS[key.toLowerCase()] ?? null) : null;
   };
 
   const openSkip = () => {
@@ -161,9 +236,9 @@
       return;
     }
     if (isTyping(document.activeElement) || keys().open) return;
-    if (event.key === "?") {
+    if (event.key === "?" && lettersAnswer()) {
       keys().showModal();
-    } else if (event.key.toLowerCase() === "s") {
+    } else if (event.key.toLowerCase() === "s" && lettersAnswer()) {
       openSkip();
     } else {
       const value = skip()?.open ? null : choiceFor(event.key);
@@ -192,6 +267,13 @@
       button.hidden = false;
       button.addEventListener("click", () => keys().showModal());
     }
+    const letters = document.getElementById("letters");
+    letters.checked = storedLetters() !== "off";
+    letters.addEventListener("change", () => {
+      setLetters(letters.checked);
+      storeLetters(letters.checked);
+    });
+    setLetters(letters.checked);
     showItem();
   });
 })();
