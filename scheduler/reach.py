@@ -152,6 +152,6 @@ def _best_first(belief: Belief) -> FloatArray:
         return np.linspace(0.0, 1.0, 2)
     gap = np.abs(belief.mean[belief.high] - belief.mean[belief.low])
     middle = int(np.argsort(gap, kind="stable")[len(gap) // 2])
-    of_each = np.sort(belief.information(middle))[::-1]
+    of_each = np.sort(belief.information(middle, np.zeros(len(belief.cell_variance), np.int64)))[::-1]
     share: FloatArray = np.concatenate([[0.0], np.cumsum(of_each)]) / max(float(of_each.sum()), 1e-300)
     return share

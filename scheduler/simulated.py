@@ -19,6 +19,7 @@ from irt_engine.arrays import IntArray
 from irt_engine.graph import centred
 from irt_engine.simulate import Truth, all_cells, draw_truth, draw_votes
 
+from .aims import TargetSE
 from .belief import abilities_of
 from .errors import InvalidRequest
 from .forecast import Forecast, Terms, most_of, summary
@@ -26,7 +27,7 @@ from .goals import AllAbilities, Goal
 from .outset import item_numbers, outset_of
 from .replay import Loop
 from .state import CampaignState, Decision
-from .stopping import StoppingRule, TargetSE
+from .stopping import StoppingRule
 
 Progress = Callable[[int, int], None]
 

@@ -14,9 +14,10 @@ from evalsite.adaptive.models import Record, Snapshot
 from evalsite.adaptive.selectors import board_state_get
 from evalsite.campaigns.models import Campaign
 from evalsite.chatbots.models import Chatbot
+from evalsite.judgments.leases import assignment_skip
 from evalsite.judgments.models import Annotator, Assignment, Exclusion, Judgment
 from evalsite.judgments.selectors import accounting
-from evalsite.judgments.services import assignment_claim, assignment_skip
+from evalsite.judgments.services import assignment_claim
 from evalsite.pages.badge import width
 from evalsite.pages.figures import FIGURES, Material, material
 from tests.evalsite.cast import judge, run_jobs
