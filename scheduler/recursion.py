@@ -309,15 +309,18 @@ class Cohort:
         """(D, N) information that falls to a pair, over what is expected: lognormal, of mean 1.
 
         Votes fall to pairs and prompts by chance, and prompts differ: a vote's information has some relative variance
-        over the classes, which a pair averages over its votes, and a campaign over its prompts.
+        over the classes, which a pair averages over its votes, and a campaign over its prompts. What has been judged
+        already has had its chance.
         """
         each = self.told.theta
         mean = np.maximum(each.mean(axis=-1), _TINY)
         relative = each.var(axis=-1) / mean**2
         steady = relative - ((each @ _PLACES) / (CLASSES * mean)) ** 2
         votes, room = self.votes.sum(axis=-1), np.maximum(self.room.sum(axis=-1), _TINY)
+        fresh = 1.0 - float(self.outset.judged.sum()) / max(float(self.votes[0].sum()), 1.0)
         of_pair = np.log1p((1.0 + relative) * np.maximum(1.0 - votes / room, 0.0) / np.maximum(votes, 0.3))
         of_all = np.log1p(np.maximum(steady, 0.0).mean(axis=1, keepdims=True) / self.outset.prompts)
+        of_pair, of_all = fresh * of_pair, fresh * of_all
         fortune: FloatArray = np.exp(
             np.sqrt(of_pair) * self._luck.pairs + np.sqrt(of_all) * self._luck.prompts - 0.5 * (of_pair + of_all)
         )

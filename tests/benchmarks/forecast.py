@@ -55,7 +55,7 @@ SETTINGS = (
     Setting("SE .25 of 6x150, adaptive", 6, 150, AllAbilities(0.25), "adaptive"),
     Setting("SE .25 of 6x150, random", 6, 150, AllAbilities(0.25), "random"),
     Setting("neighbours .35 of 5x150, adaptive", 5, 150, Neighbours(0.35), "adaptive"),
-    Setting("80 % separated of 6x150, adaptive", 6, 150, Separated(0.8), "adaptive"),
+    Setting("80 % separated of 6x150, adaptive, by tens", 6, 150, Separated(0.8), "adaptive", batch=10),
 )
 
 
