@@ -23,7 +23,7 @@ from .aims import TargetSE
 from .belief import abilities_of
 from .errors import InvalidRequest
 from .forecast import Forecast, Terms, most_of, summary
-from .goals import AllAbilities, Goal
+from .goals import AllAbilities, Goal, Neighbours
 from .outset import item_numbers, outset_of
 from .replay import Loop
 from .state import CampaignState, Decision
@@ -121,7 +121,12 @@ def _to_the_stop(loop: Loop, state: CampaignState, terms: Terms) -> Finished:
 
 def rule_of(goal: Goal) -> StoppingRule:
     """What stops a campaign that has this goal."""
-    return TargetSE(goal.se) if isinstance(goal, AllAbilities) else Until(goal)
+    match goal:
+        case AllAbilities(se):
+            return TargetSE(se)
+        case Neighbours(se):
+            return TargetSE(se, over="neighbours")
+    return Until(goal)
 
 
 def _loop(state: CampaignState, terms: Terms, votes: ResponseTable | None, seed: int) -> Loop:

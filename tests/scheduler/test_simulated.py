@@ -11,7 +11,7 @@ from scheduler.estimator import estimate
 from scheduler.forecast import Terms, forecast, unjudged
 from scheduler.goals import AllAbilities, Neighbours, Separated
 from scheduler.simulated import Until, rule_of, run, simulate
-from tests.scheduler.cast import CELLS, POSTERIOR, fresh, midway
+from tests.scheduler.cast import CELLS, fresh, midway
 
 TERMS = Terms(AllAbilities(0.4), batch=30)
 SMALL = unjudged(4, 40)
@@ -79,10 +79,17 @@ def test_votes_that_are_missing_or_no_campaigns_are_refused() -> None:
     assert refused.value.code == "one_chatbot"
 
 
-def test_a_goal_of_all_abilities_stops_where_the_rule_of_campaigns_does() -> None:
-    se = float(POSTERIOR.se.max())
-    for value in (se * 0.99, se * 1.01):
-        assert Until(AllAbilities(value)).decide(midway()).stop == TargetSE(value).decide(midway()).stop
-    assert rule_of(AllAbilities(0.3)) == TargetSE(0.3)
-    assert isinstance(rule_of(Neighbours(0.3)), Until)
+@pytest.mark.parametrize("goal", [AllAbilities, Neighbours])
+def test_goals_of_ses_stop_campaigns_by_their_own_rule(goal: type[AllAbilities] | type[Neighbours]) -> None:
+    evidence = rule_of(goal(1.0)).decide(midway()).evidence
+    for value, met in ((evidence["se"] * 0.99, False), (evidence["se"] * 1.01, True)):
+        assert rule_of(goal(value)).decide(midway()).stop is met
+        assert Until(goal(value)).decide(midway()).stop is met
+    assert isinstance(rule_of(goal(0.3)), TargetSE)
+
+
+def test_other_goals_stop_campaigns_by_their_measure() -> None:
     assert not Until(Separated(0.5)).decide(fresh()).stop
+    assert rule_of(Separated(0.5)) == Until(Separated(0.5))
+    separated = Until(Separated(0.1)).decide(midway()).evidence["measure"]
+    assert Until(Separated(separated)).decide(midway()).stop
