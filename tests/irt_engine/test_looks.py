@@ -54,6 +54,12 @@ def test_one_look_is_the_ordinary_test() -> None:
         assert p_of(z, 1) == pytest.approx(2.0 * norm.sf(z), rel=2e-3)
 
 
+def test_one_look_at_a_margin_is_two_one_sided_tests() -> None:
+    mean, se = np.array([0.0, 0.2, -0.2, 0.7]), np.full(4, 0.2)
+    p = np.exp(log_p_apart(mean, se, 0.5, looks=1))
+    assert p == pytest.approx([norm.sf(2.5), norm.sf(1.5), norm.sf(1.5), 0.5], rel=2e-3)
+
+
 def test_more_looks_and_the_more_so_any_number_of_them_ask_for_more() -> None:
     p = [p_of(2.5, looks) for looks in (1, 2, 12, 40, MOST_LOOKS, None)]
     assert p == sorted(p)
