@@ -156,6 +156,22 @@ def test_sides_and_places_favour_nobody() -> None:
     assert all(10 < first[key] < 70 for key in range(10))
 
 
+def test_an_item_was_seen_whichever_side_it_was_shown_on() -> None:
+    reader = Reader("bob", seen=[(1, 3, 2)])
+    found = compose_block([Waiting(0, 3, 1, 2), Waiting(1, 3, 1, 4)], reader, campaign="c", block=0)
+    assert [seat.key for seat in found] == [1]
+
+
+def test_a_block_that_runs_out_of_asks_has_the_gold_of_its_own_length() -> None:
+    """Half of ten seats would be five checks; two asks make a block of four or five."""
+    gold = [Waiting(1000 + i, 0, 1, 100 + i) for i in range(20)]
+    for number in range(20):
+        reader = Reader(str(number))
+        found = compose_block(asks(2), reader, campaign="c", block=0, gold=gold, gold_share=0.5)
+        assert sum(not seat.gold for seat in found) == 2
+        assert sum(seat.gold for seat in found) <= gold_due("c", reader, len(found), 0.5) <= 3
+
+
 def test_checks_alone_are_no_block() -> None:
     gold = asks(5, start=1000)
     assert compose_block([], Reader("bob"), campaign="c", block=0, gold=gold, gold_share=0.9) == ()
