@@ -1,0 +1,205 @@
+"""The whole database as one file that either database reads: SQLite's can be restored on PostgreSQL, and back.
+
+A ZIP archive: `manifest.json`, and for each table `<table>.jsonl` (the first line names the columns, each further
+one is a row). It is read and written row by row; nothing need fit into memory. It holds what the database holds,
+hashes of passwords and tokens included, and so is readable by its owner only.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import itertools
+import json
+import os
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, cast
+from uuid import UUID
+
+from django.apps import apps
+from django.contrib.auth.models import Permission
+from django.contrib.contenttypes.models import ContentType
+from django.core.management.color import no_style
+from django.db import connection, models, transaction
+from django.db.migrations.recorder import MigrationRecorder
+from django.utils import timezone
+
+from evalsite.core.db import patient_statements, write_transaction
+from evalsite.core.errors import Conflict, InvalidInput
+
+FORMAT = 1
+CHUNK = 1000
+MANIFEST = "manifest.json"
+MADE_BY_MIGRATE: tuple[type[models.Model], ...] = (Permission, ContentType)  # replaced by those of the backup
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a backup holds. `migrations`: "app.name" of each applied one; `rows`: how many by table."""
+
+    migrations: tuple[str, ...]
+    rows: Mapping[str, int]
+
+
+def backup_write(path: Path) -> Manifest:
+    """Write the database as it is at this moment; the service may go on meanwhile. Never leaves half a file."""
+    if path.exists():
+        raise Conflict(f"{path} is there already.", hint="Choose another name: a backup is never written over.")
+    partial = path.with_name(f"{path.name}.partial")
+    try:
+        handle = os.open(partial, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+    except OSError as error:
+        raise InvalidInput(f"{partial} cannot be written ({error.strerror}).", hint="Choose another folder.") from error
+    with os.fdopen(handle, "wb") as file:
+        with _one_moment(), zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            rows = {model._meta.db_table: _write_table(archive, model) for model in tables()}
+            manifest = Manifest(_migrations(), rows)
+            about = {"format": FORMAT, "made_at": timezone.now().isoformat()}
+            archive.writestr(
+                MANIFEST, json.dumps({**about, "migrations": manifest.migrations, "rows": dict(rows)}, indent=1)
+            )
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
+    return manifest
+
+
+def backup_read(path: Path) -> Manifest:
+    """Fill this empty, migrated database with a backup: all of it or, after any error, nothing."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            manifest = _manifest(archive)
+            _check_same_schema(manifest)
+            with patient_statements(), write_transaction():
+                _check_empty()
+                _load(archive, manifest)
+    except (OSError, zipfile.BadZipFile, KeyError, ValueError) as error:
+        raise InvalidInput(f"{path} is not a whole backup ({error}).", hint="Take another one.") from error
+    ContentType.objects.clear_cache()
+    return manifest
+
+
+# Both ways ----------------------------------------------------------------------------------------------
+
+
+def tables() -> list[type[models.Model]]:
+    """Every model that has a table of its own, those between many and many included."""
+    return [model for model in apps.get_models(include_auto_created=True) if model._meta.managed]
+
+
+def _fields(model: type[models.Model]) -> list[models.Field[Any, Any]]:
+    return cast("list[models.Field[Any, Any]]", list(model._meta.concrete_fields))
+
+
+def _migrations() -> tuple[str, ...]:
+    return tuple(sorted(f"{app}.{name}" for app, name in MigrationRecorder(connection).applied_migrations()))
+
+
+@contextmanager
+def _one_moment() -> Iterator[None]:
+    """Everything read inside is of one moment, and nobody waits for it to be read."""
+    if connection.vendor == "postgresql":
+        with patient_statements(), transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            yield
+        return
+    # Not atomic(): an IMMEDIATE transaction would keep the writers waiting until the last row.
+    with connection.cursor() as cursor:
+        cursor.execute("BEGIN DEFERRED")
+        try:
+            yield
+        finally:
+            cursor.execute("COMMIT")
+
+
+# Out ----------------------------------------------------------------------------------------------------
+
+
+def _write_table(archive: zipfile.ZipFile, model: type[models.Model]) -> int:
+    """The number of rows written."""
+    names = [field.attname for field in _fields(model)]
+    rows = model._base_manager.order_by("pk").values_list(*names)
+    count = 0
+    binary = archive.open(f"{model._meta.db_table}.jsonl", "w", force_zip64=True)
+    with io.TextIOWrapper(binary, encoding="utf-8", newline="\n") as text:
+        text.write(json.dumps(names) + "\n")
+        for row in rows.iterator(chunk_size=CHUNK):
+            text.write(json.dumps(row, default=_plain, ensure_ascii=False) + "\n")
+            count += 1
+    return count
+
+
+def _plain(value: Any) -> str:
+    """What JSON has no form for, as text from which its field makes it again, exactly."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, UUID | Decimal):
+        return str(value)
+    if isinstance(value, bytes | memoryview):
+        return base64.b64encode(value).decode("ascii")
+    raise TypeError(f"a backup cannot hold a {type(value).__name__}")
+
+
+# In -----------------------------------------------------------------------------------------------------
+
+
+def _manifest(archive: zipfile.ZipFile) -> Manifest:
+    about = json.loads(archive.read(MANIFEST))
+    if about["format"] != FORMAT:
+        raise InvalidInput(f"The backup has format {about['format']}; this version reads {FORMAT}.")
+    return Manifest(tuple(about["migrations"]), about["rows"])
+
+
+def _check_same_schema(manifest: Manifest) -> None:
+    different = sorted(set(manifest.migrations) ^ set(_migrations()))
+    if different:
+        raise Conflict(
+            f"The backup was made by another version of Touchstone ({different[0]} differs).",
+            hint="Restore it with the version that made it; then update and run `manage.py migrate`.",
+        )
+
+
+def _check_empty() -> None:
+    for model in tables():
+        if model not in MADE_BY_MIGRATE and model._base_manager.exists():
+            raise Conflict(
+                f"The database is not empty: {model._meta.db_table} has rows.",
+                hint="Restore into a new data directory or database.",
+            )
+
+
+def _load(archive: zipfile.ZipFile, manifest: Manifest) -> None:
+    for model in MADE_BY_MIGRATE:
+        model._base_manager.all()._raw_delete(connection.alias)
+    for model in tables():
+        table = model._meta.db_table
+        count = _read_table(archive, model)
+        if count != manifest.rows[table]:
+            raise ValueError(f"{table} has {count} rows, not {manifest.rows[table]}")
+    with connection.cursor() as cursor:
+        for statement in connection.ops.sequence_reset_sql(no_style(), tables()):
+            cursor.execute(statement)
+
+
+def _read_table(archive: zipfile.ZipFile, model: type[models.Model]) -> int:
+    """The number of rows read. References are checked at the transaction's end, so their order does not matter."""
+    fields = {field.attname: field for field in _fields(model)}
+    count = 0
+    with archive.open(f"{model._meta.db_table}.jsonl") as binary, io.TextIOWrapper(binary, encoding="utf-8") as lines:
+        names = json.loads(next(lines))
+        rows = (zip(names, json.loads(line), strict=True) for line in lines)
+        made = (model(**{name: _value(fields[name], value) for name, value in row}) for row in rows)
+        while chunk := list(itertools.islice(made, CHUNK)):
+            model._base_manager.bulk_create(chunk, batch_size=CHUNK)
+            count += len(chunk)
+    return count
+
+
+def _value(field: models.Field[Any, Any], value: Any) -> Any:
+    return value if value is None else field.to_python(value)

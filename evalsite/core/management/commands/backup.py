@@ -1,0 +1,23 @@
+"""`manage.py backup FILE`: the whole database as one file, while the service goes on."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from evalsite.core.backup import backup_write
+from evalsite.core.errors import TouchstoneError
+
+
+class Command(BaseCommand):
+    help = "Write the whole database into one file; the service may go on meanwhile."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path)
+
+    def handle(self, *args: Any, file: Path, **options: Any) -> None:
+        try:
+            manifest = backup_write(file)
+        except TouchstoneError as error:
+            raise CommandError(f"{error.message} {error.hint}") from error
+        self.stdout.write(f"Wrote {file}: {sum(manifest.rows.values()):,} rows of {len(manifest.rows)} tables.")
