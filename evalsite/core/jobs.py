@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 LEASE = timedelta(seconds=60)
 MAX_ATTEMPTS = 6
 LONGEST_BACKOFF = timedelta(minutes=5)
+KEPT = timedelta(days=7)  # what is done, for whoever looks into what happened
 
 
 class LeaseLost(Exception):
@@ -157,6 +158,15 @@ def sweep() -> None:
             function()
         except Exception:
             log.exception("sweep %s failed", function.__name__)
+
+
+def jobs_forget() -> None:
+    """Delete jobs that were done long ago. Dead ones stay: somebody is to look at them."""
+    # By when they were due, which the index knows, and first without a lock: idling must not take the write lock.
+    old = Job.objects.filter(state=Job.State.DONE, run_after__lt=timezone.now() - KEPT).order_by("run_after")
+    if old.exists():
+        with write_transaction():
+            Job.objects.filter(pk__in=list(old.values_list("pk", flat=True)[:1000])).delete()
 
 
 def jobs_due() -> list[int]:

@@ -13,6 +13,7 @@ def owner() -> str:
 
 
 jobs.sweeps(idempotency.keys_forget)
+jobs.sweeps(jobs.jobs_forget)
 
 
 @shared_task

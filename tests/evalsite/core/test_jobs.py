@@ -124,6 +124,17 @@ def test_a_job_whose_workers_always_die_ends_as_dead(ran: list[str]) -> None:
     assert Job.objects.get().state == Job.State.DEAD
 
 
+@pytest.mark.parametrize(
+    ("state", "days", "stays"), [("done", 8, False), ("done", 6, True), ("dead", 400, True), ("queued", 400, True)]
+)
+def test_only_what_was_done_long_ago_is_forgotten(state: str, days: int, stays: bool) -> None:
+    jobs.job_enqueue(kind="note", key="a")
+    then = timezone.now() - timedelta(days=days)
+    Job.objects.update(state=state, run_after=then, created_at=then)
+    jobs.jobs_forget()
+    assert Job.objects.exists() == stays
+
+
 def test_two_handlers_for_one_kind_are_refused(ran: list[str]) -> None:
     with pytest.raises(ValueError, match="two handlers"):
         jobs.handles("note")(lambda lease: None)
