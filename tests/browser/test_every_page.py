@@ -120,3 +120,16 @@ def test_a_search_cuts_the_ranking_while_typing_and_stands_in_the_address(browse
     expect(page.locator("#ranking .who")).to_have_text(["Concierge"])
     assert page.url.endswith("?q=con")
     page.close()
+
+
+def test_names_of_two_hundred_letters_widen_no_page(browser: Browser, judged_site: str) -> None:
+    """The text is put into the page as a name would stand there: in head, ranking, charts and record."""
+    page = browser.new_page(base_url=judged_site, viewport={"width": 375, "height": 800})
+    for path in ("/", BOARD, f"{BOARD}charts/", chatbot_page(judged_site)):
+        page.goto(path)
+        page.evaluate(
+            "document.querySelectorAll('h1, h3 a, .board-name a, .headline, .who, .of-row, .claim b, .panel bdi,"
+            " .matrix th span, .matrix bdi, .record .name a').forEach((e) => { e.textContent = 'W'.repeat(200); })"
+        )
+        assert sideways(page) <= 0, path
+    page.close()

@@ -18,7 +18,7 @@ PANELS_AT_MOST = 12
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One chatbot's ability over time."""
+    """One chatbot's ability over time. now: from where to where its latest interval reaches."""
 
     name: str
     rank: str
@@ -26,6 +26,7 @@ class Panel:
     line: str
     band: str
     dot: tuple[float, float]
+    now: tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,7 @@ def _panel(row: BoardRow, moments: Sequence[Moment], frame: Frame) -> Panel:
         line=frame.line([(judgments, each["ability"]) for judgments, each in past]),
         band=frame.band([(judgments, each["lower"], each["upper"]) for judgments, each in past]),
         dot=(frame.across.x(past[-1][0]), frame.y(past[-1][1]["ability"])),
+        now=(frame.y(past[-1][1]["lower"]), frame.y(past[-1][1]["upper"])),
     )
 
 

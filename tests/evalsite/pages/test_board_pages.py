@@ -105,6 +105,7 @@ class TestCharts:
         panels = FIGURES["over_time"](given(judged)).drawing
         assert [panel.name for panel in panels.panels] == [row["name"] for row in latest.rows]
         assert {panel.dot[0] for panel in panels.panels} == {100.0}
+        assert all(low > panel.dot[1] > high for panel in panels.panels for low, high in [panel.now]), "y goes down"
 
     def test_the_precision_is_the_largest_error_against_the_target(self, judged: Campaign, stranger: Client) -> None:
         row = rows_of(stranger, "precision")[-1]
