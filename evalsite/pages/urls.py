@@ -20,6 +20,7 @@ urlpatterns = [
     path("judge/<slug:key>/begin/", views.judge_begin, name="judge_begin"),
     path("judge/<slug:key>/answer/", views.judge_answer, name="judge_answer"),
     path("judge/<slug:key>/skip/", views.judge_skip, name="judge_skip"),
+    path("favicon.ico", views.favicon, name="favicon"),
     path("livez", health.livez, name="livez"),
     path("readyz", health.readyz, name="readyz"),
 ]

@@ -6,6 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -51,6 +52,12 @@ def home(request: HttpRequest) -> HttpResponse:
         for one in campaigns
     ]
     return render(request, "home.html", {"boards": boards, "open": judging})
+
+
+@require_safe
+def favicon(request: HttpRequest) -> HttpResponse:
+    """Browsers ask here when what they show is not a page of ours: a picture, a JSON file."""
+    return redirect(static("img/favicon.ico"))
 
 
 @never_cache

@@ -183,6 +183,11 @@ class TestSharing:
             assert said in "".join(picture.itertext())
             assert int(picture.attrib["width"]) > 40
 
+    def test_a_browser_finds_an_icon_where_it_looks_for_one(self, db: None, stranger: Client) -> None:
+        icon = stranger.get("/favicon.ico", follow=True)
+        assert icon.status_code == 200
+        assert b"".join(icon).startswith(b"\x00\x00\x01\x00"), "the signature of an icon file"
+
     def test_a_longer_text_has_a_wider_badge(self) -> None:
         assert width("") == 0
         assert width("iii") < width("aaa") < width("WWW")
