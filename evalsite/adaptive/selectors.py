@@ -103,16 +103,21 @@ def snapshot_get(*, board: Board, number: int) -> Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class BoardRecord:
-    """How the rows of a snapshot fared against each other, and what its fit learned (adaptive.record)."""
+    """How the rows of a snapshot fared against each other (adaptive.record)."""
 
     pairs: list[Pair]
-    fit: Mapping[str, Any]
 
 
 def record_get(snapshot: Snapshot) -> BoardRecord | None:
     """The record of this snapshot; None for one that was made before records were kept."""
     row = Record.objects.filter(snapshot=snapshot).first()
-    return BoardRecord([Pair(*values) for values in row.pairs], row.fit) if row else None
+    return BoardRecord([Pair(*values) for values in row.pairs]) if row else None
+
+
+def record_fit(snapshot: Snapshot) -> Mapping[str, Any] | None:
+    """What the fit of this snapshot learned, without its pairs, which may be many thousands."""
+    found: Mapping[str, Any] | None = Record.objects.filter(snapshot=snapshot).values_list("fit", flat=True).first()
+    return found
 
 
 @dataclass(frozen=True, slots=True)

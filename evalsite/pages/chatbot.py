@@ -11,8 +11,10 @@ from evalsite.adaptive.record import Pair
 from evalsite.adaptive.rows import BoardRow
 from evalsite.adaptive.selectors import BoardState, Moment, history, record_get
 from evalsite.core.errors import NotFound
+from evalsite.pages.cache import kept
 from evalsite.pages.charts import Axis, Whisker, axis_for, whisker
 from evalsite.pages.figures import Panels, panels
+from evalsite.pages.ranking import stamp
 from evalsite.pages.words import chance, interval_text, rank_text, share, signed
 
 
@@ -66,7 +68,11 @@ def rows_of(standing: BoardState, chatbot: str) -> list[BoardRow]:
 
 
 def chatbot_context(standing: BoardState, key: str, chatbot: str) -> dict[str, Any]:
-    """Everything that chatbot.html shows beside the board's head."""
+    """Everything that chatbot.html shows beside the board's head, worked out once per snapshot."""
+    return kept(f"chatbot-{key}-{stamp(standing)}-{chatbot}", lambda: _context(standing, key, chatbot))
+
+
+def _context(standing: BoardState, key: str, chatbot: str) -> dict[str, Any]:
     snapshot = standing.snapshot
     own = rows_of(standing, chatbot)
     assert snapshot is not None  # noqa: S101 - it has rows

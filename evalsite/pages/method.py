@@ -1,8 +1,9 @@
 """How a board came about, in its own numbers: model, ties, intervals, stopping, what was left out, versions."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from evalsite.adaptive.selectors import BoardState, record_get
+from evalsite.adaptive.selectors import BoardState, record_fit
 from evalsite.judgments.models import Skip
 from evalsite.judgments.selectors import accounting, skips_by_reason
 from evalsite.pages.cache import kept
@@ -16,7 +17,7 @@ def method_context(standing: BoardState) -> dict[str, Any]:
     """Everything that method.html shows beside the board's head."""
     campaigns = list(standing.board.campaigns.select_related("stopping", "prompt_set"))
     snapshot = standing.snapshot
-    record = record_get(snapshot) if snapshot else None
+    fit = record_fit(snapshot) if snapshot else None
     account, skips = kept(
         f"account-{stamp(standing)}-{standing.tally.judgments}",
         lambda: (accounting(campaigns), skips_by_reason(campaigns)),
@@ -30,11 +31,11 @@ def method_context(standing: BoardState) -> dict[str, Any]:
         "choices": standing.board.aspect.choices,
         "account": account,
         "skips": [(str(label), skips[value]) for value, label in Skip.Reason.choices if value in skips],
-        "fit": record and _fit(dict(record.fit), snapshot.judgments if snapshot else 0),
+        "fit": _fit(fit, snapshot.judgments) if snapshot and fit else None,
     }
 
 
-def _fit(fit: dict[str, Any], judgments: int) -> dict[str, Any]:
+def _fit(fit: Mapping[str, Any], judgments: int) -> dict[str, Any]:
     """What the fit learned, in words; an effect that the model did not have is left out."""
     scales = {name: value for name, value in fit["scales"].items() if isinstance(value, float)}
     ties = fit["ties"]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from evalsite.adaptive.models import Record, Snapshot
 from evalsite.adaptive.record import Pair, points
-from evalsite.adaptive.selectors import board_state_get, history, record_get, snapshot_current
+from evalsite.adaptive.selectors import board_state_get, history, record_fit, record_get, snapshot_current
 from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.campaigns.selectors import versions_withdrawn
 from evalsite.campaigns.services import refit_request
@@ -60,7 +60,9 @@ def test_the_record_holds_all_votes_of_the_snapshot_and_its_differences(campaign
         assert 0 < pair.se < pair.margin < 2 * pair.se
     neighbours = {(pair.first, pair.second) for pair in record.pairs}
     assert {(0, 1), (1, 2), (2, 3)} <= neighbours, "whether or not they were compared"
-    assert record.fit["prompts"] >= 1
+    learned = record_fit(snapshot)
+    assert learned is not None
+    assert 1 <= learned["prompts"] <= learned["cells"] <= snapshot.judgments
 
 
 def test_rows_tell_class_win_rate_and_version(campaign: Campaign, bob: Annotator) -> None:

@@ -133,6 +133,14 @@ class TestChatbot:
     def test_a_chatbot_that_is_not_on_the_board_is_not_found(self, judged: Campaign, stranger: Client) -> None:
         assert stranger.get(f"/boards/trial/chatbots/{judged.public_id}/").status_code == 404
 
+    def test_it_follows_the_board(self, judged: Campaign, bob: Annotator, stranger: Client) -> None:
+        path = f"/boards/trial/chatbots/{Snapshot.objects.latest().rows[0]['chatbot']}/"
+        before = words(stranger.get(path))
+        assert words(stranger.get(path)) == before
+        judge(judged, bob, "B", blocks=2)
+        run_jobs()
+        assert words(stranger.get(path)) != before
+
     def test_before_a_record_is_kept_it_says_when_it_comes(self, judged: Campaign, stranger: Client) -> None:
         Record.objects.all().delete()
         chatbot = Snapshot.objects.latest().rows[0]["chatbot"]
