@@ -41,6 +41,7 @@ MAX_SCALES = 60  # moves of the scales by themselves
 _TOLERANCE = 1e-10  # posterior SDs, of means, SEs and scales alike
 _REACH = 1.0  # SDs that a parameter may move in a round: farther away the step is not to be believed
 _SETTLED = 0.03  # posterior SDs: from here the curvature of steps stays as it is
+_SHARED_FROM = 1000  # cells: fewer are asked before other threads are awake
 _NODES = 9  # of the quadrature over the cell effect
 
 
@@ -115,7 +116,7 @@ class Cells:
         # The chunks are the parallel work. A linear algebra library that opens threads of its own inside them makes
         # more threads than processors, which wait for each other in loops: measured, 30 times slower.
         self.limits = threadpool_limits(1, user_api="blas")
-        if _workers() > 1 and len(self.chunks) > 1:
+        if _workers() > 1 and len(self.chunks) > 1 and len(self.problem.weight) >= _SHARED_FROM:
             self.pool = ThreadPoolExecutor(_workers())
         return self
 
