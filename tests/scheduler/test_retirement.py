@@ -54,6 +54,17 @@ def test_without_votes_or_without_certainty_nothing_is_retired() -> None:
     assert uninformative(later(judged=JUDGED[JUDGED[:, 2] != 3]), board(), RULE).tolist() == []
 
 
+def test_what_a_prompt_may_still_tell_counts_and_not_what_is_expected_of_it() -> None:
+    doubtful = replace(
+        POSTERIOR,
+        discrimination=np.where(np.arange(8) == 3, 0.3, 1.0),
+        discrimination_se=np.where(np.arange(8) == 3, 0.6 * 0.3, 0.05),
+    )
+    rule = replace(RULE, share=0.4)
+    assert uninformative(later(), doubtful, rule).tolist() == []
+    assert uninformative(later(), doubtful, replace(rule, level=0.5)).tolist() == [3]
+
+
 def test_at_most_half_of_the_prompts_go_however_flat_they_are() -> None:
     falling = board(np.exp(-2.0 * np.arange(8)), se=0.01)
     gone = uninformative(later(), falling, replace(RULE, share=0.99))

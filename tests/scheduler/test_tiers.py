@@ -65,6 +65,13 @@ def test_clearly_is_as_probable_as_the_level_says() -> None:
     assert place(posterior, earlier={"c2": 0}, level=0.83)["c2"] == 1
 
 
+def test_of_three_tiers_the_border_is_the_one_on_the_way() -> None:
+    """Borders at 1 and -1. c3 was in the last tier and stands at -0.95 now: not clearly above -1, but far below 1."""
+    posterior = board([2.0, 1.5, 0.5, -0.95, -1.05, -2.0])
+    assert place(posterior, count=3, earlier={"c3": 2})["c3"] == 2
+    assert place(board([2.0, 1.5, 0.5, -0.5, -1.5, -2.0]), count=3, earlier={"c3": 2})["c3"] == 1
+
+
 def test_who_has_no_tier_yet_goes_where_it_stands() -> None:
     assert place(board([1.0, 0.9, -1.0, -0.01]), earlier={"c0": 0})["c3"] == 1
 
