@@ -42,6 +42,7 @@ def test_it_meets_the_anchor_on_many_prompts_and_then_its_neighbours() -> None:
     met = opponents(made.asks)
     assert met[:6] == [anchor] * 6
     assert len({ask.prompt for ask in made.asks[:6]}) == 6
+    assert [ask.probability for ask in made.asks[:2]] == [1 / 8, 1 / 7]  # any prompt, none twice
     place = np.argsort(np.abs(POSTERIOR.ability - 0.0), kind="stable")  # unseen, it stands at the board's mean
     assert set(met[6:14]) <= set(place[:2].tolist())
     assert "zz-new placed first" in made.reason
@@ -83,12 +84,20 @@ def test_several_newcomers_take_turns() -> None:
     assert Counter(m for ask in asks for m in (ask.a, ask.b) if m >= NEW) == {5: 14, 6: 14}
 
 
+def test_a_newcomer_that_cannot_be_asked_about_does_not_keep_the_next_one_waiting() -> None:
+    closed = np.array([[m, NEW, j] for m in range(5) for j in range(8)])
+    votes = np.array([[m, NEW + 1, 0] for m in range(5)] + [[NEW, NEW + 1, 0]])
+    state = joined((*NAMES, "zz-too"), closed=closed, judged=np.concatenate([every_item(), votes]))
+    asks = plan(state, policy="adaptive", count=6, seed=1, design=ALWAYS).asks
+    assert all(NEW + 1 in (ask.a, ask.b) and NEW not in (ask.a, ask.b) for ask in asks)
+
+
 def test_the_floor_still_looks_at_the_others() -> None:
     """A newcomer that has met everybody once: nothing joins separate parts, and a third of the draws are as usual."""
     votes = np.array([[m, NEW, m] for m in range(5)])
     state = joined(judged=np.concatenate([every_item(), votes]))
     design = replace(ALWAYS, floor=0.9)
-    asks = plan(state, policy="adaptive", count=30, seed=1, design=design).asks
+    asks = plan(state, policy="adaptive", count=8, seed=1, design=design).asks  # it wants nine more
     assert any(NEW not in (ask.a, ask.b) for ask in asks)
 
 
