@@ -41,7 +41,7 @@ MAX_SCALES = 60  # moves of the scales by themselves
 _TOLERANCE = 1e-10  # posterior SDs, of means, SEs and scales alike
 _REACH = 1.0  # SDs that a parameter may move in a round: farther away the step is not to be believed
 _SETTLED = 0.03  # posterior SDs: from here the curvature of steps stays as it is
-_SHARED_FROM = 1000  # cells: fewer are asked before other threads are awake
+_SHARED_FROM = 20_000  # cells times points: fewer are asked before other threads are awake
 _NODES = 9  # of the quadrature over the cell effect
 
 
@@ -116,8 +116,8 @@ class Cells:
         # The chunks are the parallel work. A linear algebra library that opens threads of its own inside them makes
         # more threads than processors, which wait for each other in loops: measured, 30 times slower.
         self.limits = threadpool_limits(1, user_api="blas")
-        if _workers() > 1 and len(self.chunks) > 1 and len(self.problem.weight) >= _SHARED_FROM:
-            self.pool = ThreadPoolExecutor(_workers())
+        if _workers() > 1 and len(self.chunks) > 1:
+            self.pool = ThreadPoolExecutor(_workers() - 1)
         return self
 
     def __exit__(self, *failure: object) -> None:
@@ -150,7 +150,8 @@ class Cells:
                 d_theta, d_phi, i_theta, cross, i_phi, sums,
             )  # fmt: skip
 
-        if not all((self.pool.map if self.pool else map)(work, self.chunks)):
+        points = len(self.points) if averaged.any() else 1
+        if not self._every(work, shared=n * points >= _SHARED_FROM):
             raise np.linalg.LinAlgError("a cell's covariance is not positive")
         prior = self.effects.precision(log_sd)
         z = problem.on_shaft(d_theta)
@@ -165,6 +166,18 @@ class Cells:
             Information(i_theta, cross, i_phi),
             total[1:],
         )
+
+    def _every(self, work: Callable[[slice], bool], *, shared: bool) -> bool:
+        """Whether the work on all chunks went well. This thread takes its part, so that it need not be woken."""
+        todo = iter(self.chunks)
+
+        def go_on() -> bool:
+            return min((work(chunk) for chunk in todo), default=True)
+
+        if self.pool is None or not shared:
+            return go_on()
+        others = [self.pool.submit(go_on) for _ in range(_workers() - 1)]
+        return all([go_on(), *(other.result() for other in others)])
 
     def _nodes(self, log_sd: FloatArray) -> FloatArray:
         nodes = self.nodes.copy()
@@ -348,7 +361,9 @@ def _round(
     z_variance, phi_variance = np.diag(covariance), arrow.own_variances(covariance)
     score, slope = effects.scores(state.log_sd, state.point, z_variance, phi_variance, told.cell_sums)
     step = (curvature.arrow if curvature else arrow).step(told.gradient)
-    move = curvature.scale_step(told.gradient, score) if curvature else score / slope
+    move = score / slope
+    if curvature and curvature.scales:
+        move = curvature.scale_step(effects, state.log_sd, told.gradient, score)
     log_sd = effects.moved(state.log_sd, move, farthest)
     if curvature:
         step = curvature.follow(step, log_sd - state.log_sd)

@@ -17,6 +17,7 @@ from .arrow import Arrow, Information, Point, Precision, Problem, factored
 
 if TYPE_CHECKING:
     from .average import Cells, State, Told
+    from .scales import Effects
 
 _CLEAR = 0.25  # of the expected curvature in every direction
 _STEP = 1e-4  # of a log SD
@@ -36,11 +37,16 @@ class Curvature:
     along: list[Point]
     slope: FloatArray
 
-    def scale_step(self, gradient: Point, score: FloatArray) -> FloatArray:
-        """Newton's step (L,) of the log SDs, from the gradient of the means and their own score (L,)."""
+    def scale_step(self, effects: Effects, log_sd: FloatArray, gradient: Point, score: FloatArray) -> FloatArray:
+        """Newton's step (L,) of the log SDs, from the gradient of the means and their own score (L,).
+
+        One that stands at its limit takes no part: the others must not count on its moving.
+        """
         move = np.zeros_like(score)
-        total = [score[index] + _dot(along, gradient) for index, along in zip(self.scales, self.along, strict=True)]
-        move[self.scales] = np.linalg.solve(self.slope, total)
+        pairs = zip(self.scales, self.along, strict=True)
+        total = np.array([score[index] + _dot(along, gradient) for index, along in pairs])
+        free = [k for k, index in enumerate(self.scales) if not effects.stands(index, log_sd, total[k])]
+        move[np.array(self.scales)[free]] = np.linalg.solve(self.slope[np.ix_(free, free)], total[free])
         return move
 
     def follow(self, step: Point, moved: FloatArray) -> Point:

@@ -178,7 +178,7 @@ def average_slots(
     E, P, most = len(spread), phi.shape[1], 1
     for j in range(slots[0], slots[1]):
         most = max(most, starts[j + 1] - starts[j])
-    level, edge, odds, U = np.empty(E), np.empty(E), np.empty(E), np.zeros((E, P - 1))
+    level, edge, odds, U, along = np.empty(E), np.empty(E), np.empty(E), np.zeros((E, P - 1)), np.empty((E, P - 1))
     lower, value, reach = np.zeros((P, P)), np.empty(P), np.empty((P + 1, most))
     by_cell, by_edge, by_phi = np.empty((2, BLOCK)), np.zeros((4, E, BLOCK)), np.empty((P, BLOCK))
     of_edges, over_nodes = np.empty((4, E)), np.empty((SUMS, BLOCK))
@@ -227,7 +227,7 @@ def average_slots(
             for c in range(E):
                 for p in range(P - 1):
                     d_phi[j, 1 + p] += of_edges[3, c] * U[c, p]
-            _fold(of_edges, xTx, U, i_phi[j])
+            _fold(of_edges, xTx, U, along, i_phi[j])
         for i in range(cells):
             sums[j, 1] += weight[first + i] * sd_score[i] * share
             sums[j, 2] += weight[first + i] * (sd_score[i] * share) ** 2
@@ -370,9 +370,16 @@ def _sum_cells(
 
 
 @compiled
-def _fold(of_edges: FloatArray, xTx: float, U: FloatArray, i_phi: FloatArray) -> None:
-    """Add a point's information about phi, J' T J with J = (x | U), to i_phi (P, P)."""
+def _fold(of_edges: FloatArray, xTx: float, U: FloatArray, along: FloatArray, i_phi: FloatArray) -> None:
+    """Add a point's information about phi, J' T J with J = (x | U), to i_phi (P, P); along (E, P - 1) to work in."""
     E, own = U.shape
+    for r in range(own):
+        for c in range(E):
+            along[c, r] = of_edges[0, c] * U[c, r]
+            if c > 0:
+                along[c, r] += of_edges[1, c - 1] * U[c - 1, r]
+            if c + 1 < E:
+                along[c, r] += of_edges[1, c] * U[c + 1, r]
     i_phi[0, 0] += xTx
     for p in range(own):
         total = 0.0
@@ -380,13 +387,10 @@ def _fold(of_edges: FloatArray, xTx: float, U: FloatArray, i_phi: FloatArray) ->
             total += of_edges[2, c] * U[c, p]
         i_phi[0, 1 + p] += total
         i_phi[1 + p, 0] += total
-        for r in range(own):
+        for r in range(p + 1):
             total = 0.0
             for c in range(E):
-                along = of_edges[0, c] * U[c, r]
-                if c > 0:
-                    along += of_edges[1, c - 1] * U[c - 1, r]
-                if c + 1 < E:
-                    along += of_edges[1, c] * U[c + 1, r]
-                total += U[c, p] * along
+                total += U[c, p] * along[c, r]
             i_phi[1 + p, 1 + r] += total
+            if r < p:
+                i_phi[1 + r, 1 + p] += total

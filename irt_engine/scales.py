@@ -142,8 +142,16 @@ class Effects:
         new = log_sd.copy()
         for index in self.learnable:
             there = log_sd[index] + np.clip(step[index], -farthest, farthest)
-            new[index] = np.clip(there, np.log(LEAST), np.log(MOST * self._every()[index].sd))
+            new[index] = np.clip(there, *self._limits(index))
         return new
+
+    def stands(self, index: int, log_sd: FloatArray, score: float) -> bool:
+        """Whether a log SD stands at a limit beyond which its score would take it."""
+        least, most = self._limits(index)
+        return bool((score > 0.0 and log_sd[index] >= most) or (score < 0.0 and log_sd[index] <= least))
+
+    def _limits(self, index: int) -> tuple[float, float]:
+        return float(np.log(LEAST)), float(np.log(MOST * self._every()[index].sd))
 
     def _members(self, group: Group, point: Point, variance: Point) -> tuple[FloatArray, FloatArray]:
         if group.z is not None:

@@ -8,13 +8,23 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from irt_engine import DidNotConverge, EngineWarning, Priors, fit
+from irt_engine import DidNotConverge, EngineWarning, Priors, ResponseTable, fit
 from irt_engine.arrow import Point
 from irt_engine.average import CAREFUL, Cells, State, settle
 from irt_engine.design import design
 from irt_engine.fit import Form, Model
 from irt_engine.mode import climb
+from irt_engine.scales import MOST
+from irt_engine.simulate import draw_truth, draw_votes
 from tests.irt_engine.cast import ladder, random_votes, small_board
+
+
+def part(table: ResponseTable, votes: int) -> ResponseTable:
+    """The first votes of a table."""
+    names, prompts = np.array(table.chatbots), np.array(table.prompts)
+    columns = (names[table.a[:votes]], names[table.b[:votes]], prompts[table.prompt[:votes]], table.outcome[:votes])
+    return ResponseTable.from_votes(*(column.tolist() for column in columns))
+
 
 SHAPES = pytest.mark.parametrize(
     ("model", "form"), [("pair", "net"), ("board", "net"), ("pair", "vote"), ("board", "vote")]
@@ -123,3 +133,17 @@ def test_an_average_that_does_not_settle_is_an_error_and_no_result(monkeypatch: 
     with pytest.raises(DidNotConverge, match="did not settle in 2 rounds") as caught:
         fit(small_board(), priors=Priors(learn=False))
     assert caught.value.hint
+
+
+def test_a_scale_at_its_limit_holds_no_other_back() -> None:
+    """Scales move together; one that may go no farther must not be counted on by the others."""
+    truth = draw_truth(6, 40, seed=24, form="vote", pair_sd=0.1, cell_sd=0.25)
+    rng = np.random.default_rng(24)
+    a = rng.integers(0, 6, 600)
+    pairs = np.stack([a, (a + rng.integers(1, 6, 600)) % 6, rng.integers(0, 40, 600)], axis=1)
+    table, priors = draw_votes(truth, pairs, seed=24), Priors(cell_sd=0.25, pair_sd=0.1)
+    cold = fit(table, form="vote", priors=priors)
+    warm = fit(table, form="vote", priors=priors, start=fit(part(table, 550), form="vote", priors=priors))
+    assert cold.scales.cell == pytest.approx(MOST * 0.25)
+    assert warm.scales.pair == pytest.approx(cold.scales.pair, rel=1e-7)
+    assert np.allclose(warm.se, cold.se, rtol=1e-8)
