@@ -14,9 +14,14 @@ from urllib.parse import urlsplit
 
 import pytest
 from django.core.management import call_command
+from hypothesis import HealthCheck, settings
 
 from tests.environment import CHROMIUM, CI, DATABASE_URL, PRODUCTION, REDIS_PREFIX, REDIS_URL
 from tests.processes import Start, end, forget_redis_keys, start_manage
+
+# No test is timed: a machine that does other work beside it must not fail it.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 
 def answers(url: str, default_port: int) -> bool:

@@ -17,7 +17,9 @@ PRELIMINARY_BELOW = 30
 class BoardRow(TypedDict):
     """One chatbot on a board. Ability, SE and bounds in logits, relative to the mean of its group; 95 % interval.
 
-    rank_class counts from 1 in the group. win_rate is of the votes as they were given, whoever the opponents were.
+    rank_lower, rank_upper and rank_class rest on who is told apart however often a board is looked at
+    (docs/decisions/0006). rank_class counts from 1 in the group. win_rate is of the votes as they were given, whoever
+    the opponents were.
     Snapshots never change: those made before a field was added are without it.
     """
 
@@ -62,9 +64,14 @@ class _Standing(NamedTuple):
 
 def _standings(posterior: Posterior) -> list[_Standing]:
     """What the posterior says of each of its chatbots, in its order, as plain numbers."""
+    from irt_engine.looks import told_apart  # here, because readers of rows must not load the engine
+    from scheduler.estimator import CAMPAIGN_PRIORS
+
+    # However many looks there will be: a plan of them would make a board depend on more than its judgments.
+    told = told_apart(posterior, looks=None, ability_sd=CAMPAIGN_PRIORS.ability_sd)
     columns = (
-        posterior.rank_bounds(),
-        posterior.classes(),
+        told.bounds,
+        told.classes,
         posterior.ability,
         posterior.se,
         posterior.interval(),
