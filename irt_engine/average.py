@@ -172,7 +172,7 @@ class Cells:
         todo = iter(self.chunks)
 
         def go_on() -> bool:
-            return min((work(chunk) for chunk in todo), default=True)
+            return all(work(chunk) for chunk in todo)
 
         if self.pool is None or not shared:
             return go_on()

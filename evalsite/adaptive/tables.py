@@ -25,7 +25,7 @@ from evalsite.prompts.models import Prompt
 from irt_engine import Posterior, ResponseTable
 from scheduler import Ask, CampaignState
 
-ENGINE = "0.2"
+ENGINE = "0.3"
 MODEL = "board, vote"  # what `scheduler.estimator` fits
 
 
