@@ -30,7 +30,7 @@ from .arrow import Arrow, Information, Point, Problem, factored
 from .curvature import Curvature, curved
 from .errors import DidNotConverge
 from .information import normal_nodes
-from .kernels import average_slots
+from .kernels import NODES, average_slots
 from .mixing import Mixer
 from .scales import Effects
 
@@ -42,7 +42,6 @@ _TOLERANCE = 1e-10  # posterior SDs, of means, SEs and scales alike
 _REACH = 1.0  # SDs that a parameter may move in a round: farther away the step is not to be believed
 _SETTLED = 0.03  # posterior SDs: from here the curvature of steps stays as it is
 _SHARED_FROM = 20_000  # cells times points: fewer are asked before other threads are awake
-_NODES = 9  # of the quadrature over the cell effect
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,8 +106,8 @@ class Cells:
         self.points = sigma_points(1 + prompts.size, mirrored=not prompts.located)
         self.known = (np.diff(problem.starts) >= KNOWN_FROM).astype(np.int64)
         self.chunks = _balanced(problem, workers=2 * _workers())
-        self.nodes = np.zeros((4, _NODES))
-        self.nodes[0], self.nodes[1] = normal_nodes(_NODES)
+        self.nodes = np.zeros((4, NODES))
+        self.nodes[0], self.nodes[1] = normal_nodes(NODES)
         self.pool: ThreadPoolExecutor | None = None
         self.limits: threadpool_limits | None = None
 
@@ -146,7 +145,7 @@ class Cells:
             return average_slots(
                 np.array([slots.start, slots.stop]), problem.starts, averaged, theta, problem.counts, problem.weight,
                 phi, problem.prompts.located, problem.prompts.spread, self.points, problem.col, problem.coef,
-                np.zeros((S, S)) if q is None else q[1], *own, nodes, observed,
+                np.zeros((S, S)) if q is None else q[1], *own, nodes, observed, q is None and not observed,
                 d_theta, d_phi, i_theta, cross, i_phi, sums,
             )  # fmt: skip
 

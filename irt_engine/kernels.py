@@ -2,13 +2,17 @@
 
 Notation (grm.py has the model): a slot's parameters are phi = (log alpha, [location], log gaps), P in all; edge c of a
 cell is x_c = alpha (theta - b_c), E in all. Everything the likelihood says passes through its edges, as a score (E,)
-and a tridiagonal information (E,) + (E - 1,), because a category has at most two edges. From there
+and a tridiagonal information T, (E,) + (E - 1,), because a category has at most two edges. From there
 
-    dx_c / dtheta = alpha,   dx_c / dlog alpha = x_c,   dx_c / dphi_p = U_cp   (location and gaps: the slot's alone).
+    dx_c / dtheta = alpha,   dx_c / dlog alpha = x_c,   dx_c / dphi_p = own_p shape_cp   (own: the slot's at a point).
 
-q of a cell is normal. Its sigma points are laid out with phi first and theta last: then phi, U and the thresholds at a
-point belong to the slot and are computed once, and a cell needs one exponential per point. Cells go through in blocks,
-their numbers side by side in memory, so that the processor works on several at a time.
+q of a cell is normal. Its sigma points are laid out with phi first and theta last: then all but theta belongs to the
+slot and is computed once a point. The cells of a slot at its points lie side by side in memory, in lanes, so that the
+processor works on several at a time, however few cells a slot has. The compiler sees to that only where it can tell
+that rows of lanes do not overlap; of rows of one flat array, a constant apart, it can. As arrays of their own, the same
+loops take four times as long, and so they do where an index may be negative (a lane that is an argument).
+
+All in one file: the machine code that is kept on disk is made anew when its own file changes, not when another does.
 """
 
 from __future__ import annotations
@@ -18,131 +22,58 @@ import numpy as np
 from .arrays import FloatArray, IntArray
 from .compiled import compiled
 from .prompts import FARTHEST
-from .vote_edges import SUMS, ask_votes
 
-_FARTHEST_EDGE = 300.0  # exp of the sum of two such numbers is still finite
+LANES = 256  # cells times points that are worked on together: what is known of them fits the nearer caches
+WIDE = 8  # lanes that the widest processors work on at a time: each point's cells fill whole ones, some lanes idle
+MOST_OWN = 7  # of a slot's parameters: as many as the widest shape of thresholds has
+
+# Of a lane, which is a cell at a point:
+AT = 0 * LANES  # alpha theta
+LOW = 1 * LANES  # exp(-alpha theta)
+HEAVY = 2 * LANES  # weight
+# Of the edge that is looked at:
+SCORE = 3 * LANES
+INFO = 4 * LANES  # information
+OFF = 5 * LANES  # information with the next edge
+EARLIER = 6 * LANES  # with the one before
+HELD = 7 * LANES  # heavy T 1
+# What a form of votes keeps for itself:
+OWN = 8 * LANES
+_OWN_ROWS = 20
+# Sums over the edges:
+PULL = (8 + _OWN_ROWS) * LANES  # heavy score
+BENT = PULL + LANES  # heavy x' T 1
+ALONG = BENT + LANES  # heavy shape' T 1, a row for each of phi
+SIZE = ALONG + MOST_OWN * LANES
+
+# Of a point, rows of a table: sums over its cells, E rows of each
+WEIGHED, BESIDE, DRAWN, LEANING, TURNED, SQUARED = range(6)  # of T, beside its diagonal, of score; at T 1, at score
+POINT_ROWS = 6
+
+# Net ratings
+CATEGORY = OWN
+F = OWN + LANES  # of this edge
+HIGHER = OWN + 2 * LANES  # and of the next
+
+# Votes
+NODES = 9  # of the quadrature over the cell effect: known when this is compiled, so that its loop is unrolled
+ADAPTIVE_FROM = 7  # votes in a cell: from here the cell effect's quadrature is centred on where its votes put it
+_FACTORIAL = np.array([1.0, 1.0, 2.0, 6.0])  # of up to three votes
+_LEAST_CHANCE = 1e-300  # its logarithm is finite
+
+Y0, Y1 = OWN, OWN + LANES  # odds against, without the cell effect
+A, T, B = OWN + 2 * LANES, OWN + 3 * LANES, OWN + 4 * LANES  # votes: A better, tie, B better
+LOSE, TIE, WIN = OWN + 5 * LANES, OWN + 6 * LANES, OWN + 7 * LANES  # their chances, over the nodes
+D0, D1 = OWN + 8 * LANES, OWN + 9 * LANES  # F' of both edges
+E0, E1 = OWN + 10 * LANES, OWN + 11 * LANES  # F' e / sd
+C0, C1 = OWN + 12 * LANES, OWN + 13 * LANES  # F''
+SCORE1, INFO1 = OWN + 14 * LANES, OWN + 15 * LANES  # of edge 1
+BY_SD = OWN + 16 * LANES  # score by log sd
+CHANCE = OWN + 17 * LANES  # of a single vote that was given
+LOG = OWN + 18 * LANES  # of the chance of others
+
+_FARTHEST_EDGE = 150.0  # the product of four exponentials of it is still finite
 _SMALLEST_GAP = 1e-7  # two thresholds never quite meet, so that no category has probability 0
-BLOCK = 64  # cells whose edges fit the nearest cache
-
-
-@compiled
-def place_edges(
-    phi: FloatArray,
-    located: bool,
-    spread: FloatArray,
-    level: FloatArray,
-    edge: FloatArray,
-    odds: FloatArray,
-    U: FloatArray,
-) -> float:
-    """One slot at one phi (P,): returns alpha and fills level (E,) = alpha b_c, edge = exp(level), U (E, P - 1) and
-    odds (E,) = 1 / (e^gap - 1), gap = level_c - level_(c - 1)."""
-    E, G = spread.shape
-    first = 1 if located else 0
-    alpha = np.exp(min(max(phi[0], -FARTHEST), FARTHEST))
-    middle = phi[1] if located else 0.0
-    for c in range(E):
-        b = middle
-        for g in range(G):
-            width = np.exp(min(max(phi[1 + first + g], -FARTHEST), FARTHEST))
-            U[c, first + g] = -alpha * width * spread[c, g]
-            b += width * spread[c, g]
-        if located:
-            U[c, 0] = -alpha
-        level[c] = min(max(alpha * b, -_FARTHEST_EDGE), _FARTHEST_EDGE)
-        odds[c] = 0.0
-        if c > 0:
-            odds[c] = 1.0 / np.expm1(min(max(level[c] - level[c - 1], _SMALLEST_GAP), 700.0))
-        edge[c] = np.exp(level[c])
-    return float(alpha)
-
-
-@compiled
-def graded_edges(
-    cells: tuple[int, int],  # (first, count)
-    low: FloatArray,  # (m,) exp(-alpha theta)
-    edge: FloatArray,
-    odds: FloatArray,
-    counts: FloatArray,  # (n, 1): category 0..E
-    observed: bool,
-    by_edge: FloatArray,  # (4, E, m)   out: P(at or above), score, information and its off-diagonal
-) -> None:
-    """Net ratings: score and information, expected or `observed`, of the edges of some cells."""
-    E, (first, m) = len(edge), cells
-    for c in range(E):
-        for i in range(m):
-            by_edge[0, c, i] = 1.0 / (1.0 + low[i] * edge[c])
-    for c in range(E):
-        below = odds[c]
-        above = odds[c + 1] if c + 1 < E else 0.0
-        for i in range(m):
-            F = by_edge[0, c, i]
-            category = counts[first + i, 0]
-            won = 1.0 - F + above if category == c + 1.0 else 0.0
-            lost = F + below if category == c else 0.0
-            by_edge[1, c, i] = won - lost
-            by_edge[2, c, i] = F * (1.0 - F) * (1.0 + below + above)
-    for c in range(E - 1):
-        above = odds[c + 1]
-        for i in range(m):
-            F, higher = by_edge[0, c, i], by_edge[0, c + 1, i]
-            by_edge[3, c, i] = -higher * (1.0 - higher) * (1.0 - F + above)
-    if observed:
-        _observe_graded(cells, odds, counts, by_edge)
-
-
-@compiled
-def _observe_graded(cells: tuple[int, int], odds: FloatArray, counts: FloatArray, by_edge: FloatArray) -> None:
-    """Observed information in the place of the expected: a category's logarithm is a sum over its two edges and their
-    gap, log F_k + log(1 - F_(k+1)) + log(1 - e^-gap)."""
-    E, (first, m) = len(odds), cells
-    for c in range(E):
-        below = odds[c] * (1.0 + odds[c])
-        above = odds[c + 1] * (1.0 + odds[c + 1]) if c + 1 < E else 0.0
-        for i in range(m):
-            F, category = by_edge[0, c, i], counts[first + i, 0]
-            own = F * (1.0 - F)
-            won = own + above if category == c + 1.0 else 0.0
-            lost = own + below if category == c else 0.0
-            by_edge[2, c, i] = won + lost
-            by_edge[3, c, i] = -above if category == c + 1.0 else 0.0
-
-
-@compiled
-def graded_log(
-    cells: tuple[int, int], low: FloatArray, edge: FloatArray, odds: FloatArray, counts: FloatArray, weight: FloatArray
-) -> float:
-    """Weighted log-likelihood of some net ratings."""
-    E, (first, m), total = len(edge), cells, 0.0
-    for i in range(m):
-        k = int(counts[first + i, 0])
-        log_p = 0.0
-        if k > 0:
-            log_p -= np.log1p(low[i] * edge[k - 1])
-        if k < E:
-            log_p -= np.log1p(1.0 / (low[i] * edge[k]))
-        if 0 < k < E:
-            log_p -= np.log1p(odds[k])
-        total += weight[first + i] * log_p
-    return total
-
-
-@compiled
-def spread_of_slot(covariance: FloatArray, lower: FloatArray) -> bool:
-    """Cholesky factor of one slot's (P, P) covariance, in place of a library call; False if it is not positive."""
-    P = len(covariance)
-    for r in range(P):
-        for c in range(r + 1):
-            total = covariance[r, c]
-            for k in range(c):
-                total -= lower[r, k] * lower[c, k]
-            if r == c:
-                if not total > 0.0:
-                    return False
-                lower[r, r] = np.sqrt(total)
-            else:
-                lower[r, c] = total / lower[c, c]
-    return True
 
 
 @compiled
@@ -164,6 +95,7 @@ def average_slots(
     of_phi: FloatArray,  # (slots, P, P) covariance of phi, of these slots
     effects: FloatArray,  # (4, nodes) of the cell effect; without votes not looked at
     observed: bool,  # information: observed of the edges, or expected
+    logs: bool,  # whether the log-likelihood is asked for
     d_theta: FloatArray,  # (n,)         out: gradient, weighted
     d_phi: FloatArray,  # (J, P)         out
     i_theta: FloatArray,  # (n,)         out: information
@@ -171,86 +103,96 @@ def average_slots(
     i_phi: FloatArray,  # (J, P, P)      out
     sums: FloatArray,  # (J, 3)          out: log-likelihood, its derivative by log sd, sum of squares of that
 ) -> bool:
-    """Expected log-likelihood of the cells of some slots under q, its gradient and information. False: q has no root.
-
-    The log-likelihood is left at 0 for net ratings that are averaged: nobody asks for it there.
-    """
-    E, P, most = len(spread), phi.shape[1], 1
+    """Expected log-likelihood of some slots' cells under q, its gradient and information. False: q has no root."""
+    E, P, Q, most = len(spread), phi.shape[1], len(points), 1
     for j in range(slots[0], slots[1]):
         most = max(most, starts[j + 1] - starts[j])
-    level, edge, odds, U, along = np.empty(E), np.empty(E), np.empty(E), np.zeros((E, P - 1)), np.empty((E, P - 1))
-    lower, value, reach = np.zeros((P, P)), np.empty(P), np.empty((P + 1, most))
-    by_cell, by_edge, by_phi = np.empty((2, BLOCK)), np.zeros((4, E, BLOCK)), np.empty((P, BLOCK))
-    of_edges, over_nodes = np.empty((4, E)), np.empty((SUMS, BLOCK))
+    shape = _shape(located, spread)
+    lower, reach = np.zeros((P, P)), np.zeros((P + 1, most + WIDE))
+    alpha, own = np.empty(Q), np.empty((P, Q))
+    level, edge, odds = np.empty((E, Q)), np.empty((E, Q)), np.zeros((E + 1, Q))
+    lanes, by_cell, of_points = np.zeros(SIZE), np.empty((P + 3, LANES)), np.empty((POINT_ROWS * E, Q))
+    held = np.empty((E, Q))
     work, told = np.empty((4, effects.shape[1])), np.empty(6)
-    sd_score = np.empty(most)
-    only_mean = np.zeros((1, P + 1))
+    only_mean, votes = np.zeros((1, P + 1)), counts.shape[1] == 3
     for j in range(slots[0], slots[1]):
         first, cells = starts[j], starts[j + 1] - starts[j]
-        _clear(j, first, cells, d_theta, d_phi, i_theta, cross, i_phi, sums, sd_score)
         use = points if averaged[j] else only_mean
         here = j - slots[0]
         if averaged[j]:
             if not _reach_slot(first, cells, col, coef, covariance, pulled[here], of_phi[here], lower, reach):
                 return False
         else:
+            lower[:] = 0.0
             reach[:, :cells] = 0.0
+        _place_points(phi[j], lower, use, located, spread, alpha, own, level, edge, odds)
         share = 1.0 / len(use)
-        for q in range(len(use)):
-            for p in range(P):
-                value[p] = phi[j, p]
-                for r in range(p + 1):
-                    value[p] += lower[p, r] * use[q, r]
-            alpha = place_edges(value, located, spread, level, edge, odds, U)
-            of_edges[:] = 0.0
-            xTx = 0.0
-            for offset in range(0, cells, BLOCK):
-                block = (first + offset, min(BLOCK, cells - offset))
-                _place_cells(block, offset, theta, reach, use, q, alpha, by_cell)
-                if counts.shape[1] == 3:
-                    sums[j, 0] += share * ask_votes(
-                        block, offset, by_cell[1], edge, odds, counts, weight, effects, observed,
-                        over_nodes, work, told, by_edge, sd_score,
+        sums[j], of_points[:] = 0.0, 0.0
+        for offset in range(0, cells, LANES):
+            m = min(LANES, cells - offset)
+            wide = WIDE * ((m - 1) // WIDE + 1)
+            block = (first + offset, m, wide)
+            by_cell[:, :wide] = 0.0
+            together = LANES // wide
+            for q in range(0, len(use), together):
+                count = min(together, len(use) - q)
+                n = wide * count
+                _place_lanes(block, offset, (q, count), theta, weight, reach, use, alpha, lanes)
+                clear(n, P, lanes)
+                part = (q, count, wide)
+                if votes:
+                    ask_votes(
+                        block, edge[:, q : q + count], odds[1, q : q + count], counts, effects, observed, work, told,
+                        lanes, by_cell[P + 2],
                     )  # fmt: skip
+                    if logs:
+                        sums[j, 0] += share * vote_log(n, lanes)
                 else:
-                    graded_edges(block, by_cell[1], edge, odds, counts, observed, by_edge)
-                    if len(use) == 1:
-                        sums[j, 0] += graded_log(block, by_cell[1], edge, odds, counts, weight)
-                of_slope, of_information = _sum_cells(
-                    block, share, alpha, by_cell[0], level, U, by_edge, weight, d_theta, i_theta, by_phi, of_edges
-                )
-                d_phi[j, 0] += of_slope
-                xTx += of_information
-                for i in range(block[1]):
-                    for p in range(P):
-                        cross[block[0] + i, p] += by_phi[p, i]
-            for c in range(E):
-                for p in range(P - 1):
-                    d_phi[j, 1 + p] += of_edges[3, c] * U[c, p]
-            _fold(of_edges, xTx, U, along, i_phi[j])
-        for i in range(cells):
-            sums[j, 1] += weight[first + i] * sd_score[i] * share
-            sums[j, 2] += weight[first + i] * (sd_score[i] * share) ** 2
+                    place_ratings(counts, block, edge, q, count, lanes)
+                    if logs:
+                        sums[j, 0] += share * net_log(m, edge[:, q], odds[:, q], lanes)
+                for c in range(E):
+                    if not votes:
+                        net_edge(c, part, edge, odds, observed, lanes)
+                    elif c == 1:
+                        second_edge(n, lanes)
+                    gather_edge(c, q, count, wide, shape, level, lanes, of_points)
+                _sum_cells(part, alpha, own, lanes, by_cell)
+            sums[j, 1:] += _write_cells(block, share, by_cell, weight, d_theta, i_theta, cross)
+        _fold(len(use), shape, own, level, of_points, held, d_phi[j], i_phi[j])
     return True
 
 
 @compiled
-def _clear(
-    j: int,
-    first: int,
-    cells: int,
+def _write_cells(
+    block: tuple[int, int, int],
+    share: float,
+    by_cell: FloatArray,
+    weight: FloatArray,
     d_theta: FloatArray,
-    d_phi: FloatArray,
     i_theta: FloatArray,
     cross: FloatArray,
-    i_phi: FloatArray,
-    sums: FloatArray,
-    sd_score: FloatArray,
-) -> None:
-    d_phi[j], i_phi[j], sums[j] = 0.0, 0.0, 0.0
-    for i in range(cells):
-        d_theta[first + i], i_theta[first + i], sd_score[i] = 0.0, 0.0, 0.0
-        cross[first + i] = 0.0
+) -> FloatArray:
+    """The cells' sums over the points, as averages. Returns what their scores by log sd, and the squares, add up to."""
+    (first, m, _), P, by_sd = block, cross.shape[1], np.zeros(2)
+    for i in range(m):
+        cell = first + i
+        d_theta[cell], i_theta[cell] = share * by_cell[P, i], share * by_cell[P + 1, i]
+        for p in range(P):
+            cross[cell, p] = share * by_cell[p, i]
+        score = share * by_cell[P + 2, i]
+        by_sd[0] += weight[cell] * score
+        by_sd[1] += weight[cell] * score**2
+    return by_sd
+
+
+@compiled
+def _shape(located: bool, spread: FloatArray) -> FloatArray:
+    """(E, P): how an edge follows theta (first column) and phi's own, but for the point's factors `own`."""
+    first = 2 if located else 1
+    shape = np.ones((len(spread), first + spread.shape[1]))
+    shape[:, first:] = spread
+    return shape
 
 
 @compiled
@@ -290,107 +232,563 @@ def _reach_slot(
 
 
 @compiled
-def _place_cells(
-    block: tuple[int, int],
+def spread_of_slot(covariance: FloatArray, lower: FloatArray) -> bool:
+    """Cholesky factor of one slot's (P, P) covariance, in place of a library call; False if it is not positive."""
+    P = len(covariance)
+    for r in range(P):
+        for c in range(r + 1):
+            total = covariance[r, c]
+            for k in range(c):
+                total -= lower[r, k] * lower[c, k]
+            if r == c:
+                if not total > 0.0:
+                    return False
+                lower[r, r] = np.sqrt(total)
+            else:
+                lower[r, c] = total / lower[c, c]
+    return True
+
+
+@compiled
+def _place_points(
+    phi: FloatArray,  # (P,) mean
+    lower: FloatArray,
+    points: FloatArray,
+    located: bool,
+    spread: FloatArray,
+    alpha: FloatArray,  # (Q,)          out
+    own: FloatArray,  # (P, Q)          out: dx_c / dphi_p = own_p shape_cp; 0 for the slope
+    level: FloatArray,  # (E, Q)        out: alpha b_c
+    edge: FloatArray,  # (E, Q)         out: exp(level)
+    odds: FloatArray,  # (E + 1, Q)     out: 1 / (e^gap - 1) of the gap below an edge; 0 outside
+) -> None:
+    """One slot at all of its points."""
+    (E, G), P = spread.shape, len(phi)
+    first = P - G
+    value = np.empty(P)
+    for q in range(len(points)):
+        for p in range(P):
+            value[p] = phi[p]
+            for r in range(p + 1):
+                value[p] += lower[p, r] * points[q, r]
+        slope = np.exp(min(max(value[0], -FARTHEST), FARTHEST))
+        alpha[q] = slope
+        own[0, q] = 0.0
+        if located:
+            own[1, q] = -slope
+        for p in range(first, P):
+            own[p, q] = -slope * np.exp(min(max(value[p], -FARTHEST), FARTHEST))
+        for c in range(E):
+            at = slope * value[1] if located else 0.0
+            for g in range(G):
+                at -= own[first + g, q] * spread[c, g]
+            level[c, q] = min(max(at, -_FARTHEST_EDGE), _FARTHEST_EDGE)
+            edge[c, q] = np.exp(level[c, q])
+            if c > 0:
+                odds[c, q] = 1.0 / np.expm1(min(max(level[c, q] - level[c - 1, q], _SMALLEST_GAP), 700.0))
+
+
+@compiled
+def _place_lanes(
+    block: tuple[int, int, int],
     offset: int,
+    part: tuple[int, int],
     theta: FloatArray,
+    weight: FloatArray,
     reach: FloatArray,
     points: FloatArray,
-    q: int,
-    alpha: float,
-    by_cell: FloatArray,
+    alpha: FloatArray,
+    lanes: FloatArray,
 ) -> None:
-    """alpha theta of a block of cells at this sigma point, and exp(-alpha theta)."""
-    first, m = block
-    for i in range(m):
-        by_cell[0, i] = theta[first + i]
-    for c in range(points.shape[1]):
-        move = points[q, c]
+    """alpha theta of a block of cells at some points, exp(-alpha theta), and the cells' weights; 0 in idle lanes."""
+    (first, m, wide), (q, count) = block, part
+    for k in range(count):
+        lane = k * wide
         for i in range(m):
-            by_cell[0, i] += reach[c, offset + i] * move
-    for i in range(m):
-        by_cell[0, i] = min(max(alpha * by_cell[0, i], -_FARTHEST_EDGE), _FARTHEST_EDGE)
-        by_cell[1, i] = np.exp(-by_cell[0, i])
+            lanes[AT + lane + i], lanes[HEAVY + lane + i] = theta[first + i], weight[first + i]
+        for i in range(m, wide):
+            lanes[AT + lane + i], lanes[HEAVY + lane + i] = 0.0, 0.0
+        for c in range(points.shape[1]):
+            move = points[q + k, c]
+            for i in range(wide):
+                lanes[AT + lane + i] += reach[c, offset + i] * move
+        for i in range(wide):
+            lanes[AT + lane + i] = min(max(alpha[q + k] * lanes[AT + lane + i], -_FARTHEST_EDGE), _FARTHEST_EDGE)
+    for lane in range(wide * count):
+        lanes[LOW + lane] = np.exp(-lanes[AT + lane])
 
 
 @compiled
 def _sum_cells(
-    block: tuple[int, int],
-    share: float,
-    alpha: float,
-    at: FloatArray,
-    level: FloatArray,
-    U: FloatArray,
-    by_edge: FloatArray,
-    weight: FloatArray,
-    d_theta: FloatArray,
-    i_theta: FloatArray,
-    by_phi: FloatArray,
-    of_edges: FloatArray,
-) -> tuple[float, float]:
-    """Add a block of cells to each cell's gradient and information, and to the sums over the slot's cells.
-
-    by_phi (P, m) becomes the cells' cross information; of_edges (4, E) gathers the edges' information (diagonal and off
-    it), T x, and score. Returns the sums of score x and of x' T x.
-    """
-    E, P, (first, m) = len(level), len(by_phi), block
-    of_slope, xTx = 0.0, 0.0
-    for p in range(P):
-        for i in range(m):
-            by_phi[p, i] = 0.0
-    for c in range(E):
-        before = max(c - 1, 0)
-        after = min(c + 1, E - 1)
-        has_before = 1.0 if c > 0 else 0.0
-        has_after = 1.0 if c + 1 < E else 0.0
-        diagonal, off, Tx_sum, score_sum = 0.0, 0.0, 0.0, 0.0
-        for i in range(m):
-            w = share * weight[first + i]
-            x = at[i] - level[c]
-            left, right = has_before * by_edge[3, before, i], has_after * by_edge[3, c, i]
-            T1 = by_edge[2, c, i] + left + right
-            Tx = by_edge[2, c, i] * x + left * (at[i] - level[before]) + right * (at[i] - level[after])
-            score = by_edge[1, c, i]
-            d_theta[first + i] += w * alpha * score
-            i_theta[first + i] += w * alpha * alpha * T1
-            by_phi[0, i] += w * alpha * Tx
-            score_sum += w * score
-            of_slope += w * score * x
-            diagonal += w * by_edge[2, c, i]
-            off += w * right
-            Tx_sum += w * Tx
-            xTx += w * x * Tx
-            for p in range(1, P):
-                by_phi[p, i] += w * alpha * T1 * U[c, p - 1]
-        of_edges[0, c] += diagonal
-        of_edges[1, c] += off
-        of_edges[2, c] += Tx_sum
-        of_edges[3, c] += score_sum
-    return of_slope, xTx
+    part: tuple[int, int, int], alpha: FloatArray, own: FloatArray, lanes: FloatArray, by_cell: FloatArray
+) -> None:
+    """Add lanes to their cells: rows theta x phi (P), gradient and information of theta."""
+    P, (first, count, wide) = len(own), part
+    for k in range(count):
+        q, lane = first + k, k * wide
+        a = alpha[q]
+        for i in range(wide):
+            by_cell[0, i] += a * lanes[BENT + lane + i]
+            by_cell[P, i] += a * lanes[PULL + lane + i]
+            by_cell[P + 1, i] += a * a * lanes[ALONG + lane + i]
+        for p in range(1, P):
+            mine, row = a * own[p, q], ALONG + p * LANES + lane
+            for i in range(wide):
+                by_cell[p, i] += mine * lanes[row + i]
 
 
 @compiled
-def _fold(of_edges: FloatArray, xTx: float, U: FloatArray, along: FloatArray, i_phi: FloatArray) -> None:
-    """Add a point's information about phi, J' T J with J = (x | U), to i_phi (P, P); along (E, P - 1) to work in."""
-    E, own = U.shape
-    for r in range(own):
+def _fold(
+    points: int,
+    shape: FloatArray,
+    own: FloatArray,
+    level: FloatArray,
+    of_points: FloatArray,
+    held: FloatArray,  # (E, points) to work in
+    d_phi: FloatArray,
+    i_phi: FloatArray,
+) -> None:
+    """All points' gradient of phi (P,) and information about it (P, P), J' T J with J = (x | own shape)."""
+    (E, P), share = shape.shape, 1.0 / points
+    T, off = of_points[WEIGHED * E : (WEIGHED + 1) * E], of_points[BESIDE * E : (BESIDE + 1) * E]
+    drawn, leaning = of_points[DRAWN * E : (DRAWN + 1) * E], of_points[LEANING * E : (LEANING + 1) * E]
+    turned, squared = of_points[TURNED * E : (TURNED + 1) * E], of_points[SQUARED * E : (SQUARED + 1) * E]
+    _hold(points, T, off, level, held)
+    score, slope = 0.0, 0.0
+    for c in range(E):
+        for q in range(points):
+            score += turned[c, q] - level[c, q] * drawn[c, q]
+            slope += squared[c, q] + level[c, q] * (held[c, q] - 2.0 * leaning[c, q])
+    d_phi[0], i_phi[0, 0] = share * score, share * slope
+    for p in range(1, P):
+        score, slope = 0.0, 0.0
         for c in range(E):
-            along[c, r] = of_edges[0, c] * U[c, r]
-            if c > 0:
-                along[c, r] += of_edges[1, c - 1] * U[c - 1, r]
-            if c + 1 < E:
-                along[c, r] += of_edges[1, c] * U[c + 1, r]
-    i_phi[0, 0] += xTx
-    for p in range(own):
-        total = 0.0
-        for c in range(E):
-            total += of_edges[2, c] * U[c, p]
-        i_phi[0, 1 + p] += total
-        i_phi[1 + p, 0] += total
-        for r in range(p + 1):
+            if shape[c, p] != 0.0:
+                for q in range(points):
+                    mine = shape[c, p] * own[p, q]
+                    score += mine * drawn[c, q]
+                    slope += mine * (leaning[c, q] - held[c, q])
+        d_phi[p] = share * score
+        i_phi[0, p] = i_phi[p, 0] = share * slope
+    for r in range(1, P):
+        _hold(points, T, off, shape[:, r : r + 1], held)
+        for p in range(1, r + 1):
             total = 0.0
             for c in range(E):
-                total += U[c, p] * along[c, r]
-            i_phi[1 + p, 1 + r] += total
-            if r < p:
-                i_phi[1 + r, 1 + p] += total
+                if shape[c, p] != 0.0:
+                    for q in range(points):
+                        total += shape[c, p] * own[p, q] * own[r, q] * held[c, q]
+            i_phi[p, r] = i_phi[r, p] = share * total
+
+
+@compiled
+def _hold(points: int, T: FloatArray, off: FloatArray, edges: FloatArray, held: FloatArray) -> None:
+    """held (E, points) = T edges, a tridiagonal matrix a point; edges (E, points), or (E, 1) for all alike."""
+    E, step = len(edges), 1 if edges.shape[1] > 1 else 0
+    for c in range(E):
+        for q in range(points):
+            held[c, q] = T[c, q] * edges[c, step * q]
+        if c > 0:
+            for q in range(points):
+                held[c, q] += off[c - 1, q] * edges[c - 1, step * q]
+        if c + 1 < E:
+            for q in range(points):
+                held[c, q] += off[c, q] * edges[c + 1, step * q]
+
+
+@compiled
+def clear(n: int, rows: int, lanes: FloatArray) -> None:
+    """Sums over the edges begin."""
+    for i in range(n):
+        lanes[PULL + i], lanes[BENT + i] = 0.0, 0.0
+    for p in range(rows):
+        row = ALONG + p * LANES
+        for i in range(n):
+            lanes[row + i] = 0.0
+
+
+@compiled
+def gather_edge(
+    c: int,
+    first: int,  # point
+    count: int,  # points
+    wide: int,  # lanes a point
+    shape: FloatArray,  # (E, P)
+    level: FloatArray,  # (E, points)
+    lanes: FloatArray,
+    of_points: FloatArray,  # (POINT_ROWS E, points)
+) -> None:
+    """Add the edge that is looked at to its cells' sums and its points'."""
+    E, P = shape.shape
+    for k in range(count):
+        of_edge = level[c, first + k]
+        weighed, beside, drawn, leaning, turned, squared = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        lane = k * wide
+        for i in range(wide):
+            at, heavy = lanes[AT + lane + i], lanes[HEAVY + lane + i]
+            info, off, score = (
+                heavy * lanes[INFO + lane + i],
+                heavy * lanes[OFF + lane + i],
+                heavy * lanes[SCORE + lane + i],
+            )
+            held = heavy * lanes[EARLIER + lane + i] + info + off
+            lanes[HELD + lane + i] = held
+            lanes[PULL + lane + i] += score
+            lanes[BENT + lane + i] += held * (at - of_edge)
+            weighed += info
+            beside += off
+            drawn += score
+            leaning += at * held
+            turned += at * score
+            squared += at * at * held
+        q = first + k
+        of_points[WEIGHED * E + c, q] += weighed
+        of_points[BESIDE * E + c, q] += beside
+        of_points[DRAWN * E + c, q] += drawn
+        of_points[LEANING * E + c, q] += leaning
+        of_points[TURNED * E + c, q] += turned
+        of_points[SQUARED * E + c, q] += squared
+    for p in range(P):
+        share, row = shape[c, p], ALONG + p * LANES
+        if share != 0.0:
+            for i in range(count * wide):
+                lanes[row + i] += share * lanes[HELD + i]
+
+
+@compiled
+def place_ratings(
+    counts: FloatArray, block: tuple[int, int, int], edge: FloatArray, q: int, count: int, lanes: FloatArray
+) -> None:
+    """The cells' categories, before their first edge."""
+    first, m, wide = block
+    for k in range(count):
+        to_edge, lane = edge[0, q + k], k * wide
+        for i in range(m):
+            lanes[CATEGORY + lane + i] = counts[first + i, 0]
+        for i in range(wide):
+            lanes[HIGHER + lane + i] = 1.0 / (1.0 + lanes[LOW + lane + i] * to_edge)
+            lanes[OFF + lane + i] = 0.0
+
+
+@compiled
+def net_edge(
+    c: int,
+    part: tuple[int, int, int],  # (first point, points, lanes a point)
+    edge: FloatArray,  # (E, points) exp(level)
+    odds: FloatArray,  # (E + 1, points) 1 / (e^gap - 1) of the gap below each edge; 0 outside
+    observed: bool,
+    lanes: FloatArray,
+) -> None:
+    """Score and information, expected or `observed`, of edge c."""
+    E, (q, count, wide) = len(edge), part
+    for i in range(count * wide):
+        lanes[F + i], lanes[EARLIER + i] = lanes[HIGHER + i], lanes[OFF + i]
+    for k in range(count):
+        below, above = odds[c, q + k], odds[c + 1, q + k]
+        to_edge = edge[c + 1, q + k] if c + 1 < E else np.inf
+        lane = k * wide
+        for i in range(wide):
+            at, higher = lanes[F + lane + i], 1.0 / (1.0 + lanes[LOW + lane + i] * to_edge)
+            lanes[HIGHER + lane + i] = higher
+            lanes[INFO + lane + i] = at * (1.0 - at) * (1.0 + below + above)
+            lanes[OFF + lane + i] = -higher * (1.0 - higher) * (1.0 - at + above)
+            won = 1.0 if lanes[CATEGORY + lane + i] == c + 1.0 else 0.0
+            lost = 1.0 if lanes[CATEGORY + lane + i] == c else 0.0
+            lanes[SCORE + lane + i] = won * (1.0 - at + above) - lost * (at + below)
+        if observed:
+            for i in range(wide):
+                own = lanes[F + lane + i] * (1.0 - lanes[F + lane + i])
+                won = 1.0 if lanes[CATEGORY + lane + i] == c + 1.0 else 0.0
+                lost = 1.0 if lanes[CATEGORY + lane + i] == c else 0.0
+                lanes[INFO + lane + i] = won * (own + above * (1.0 + above)) + lost * (own + below * (1.0 + below))
+                lanes[OFF + lane + i] = -won * above * (1.0 + above)
+
+
+@compiled
+def net_log(n: int, edge: FloatArray, odds: FloatArray, lanes: FloatArray) -> float:
+    """Weighted log-likelihood of some net ratings at one point, whose edges (E,) and odds (E + 1,) are given."""
+    E, total = len(edge), 0.0
+    for i in range(n):
+        k = int(lanes[CATEGORY + i])
+        log_p = -np.log1p(odds[k])
+        if k > 0:
+            log_p -= np.log1p(lanes[LOW + i] * edge[k - 1])
+        if k < E:
+            log_p -= np.log1p(1.0 / (lanes[LOW + i] * edge[k]))
+        total += lanes[HEAVY + i] * log_p
+    return total
+
+
+@compiled
+def ask_votes(
+    block: tuple[int, int, int],  # (first cell, cells, lanes a point)
+    edge: FloatArray,  # (2, points) exp(level)
+    odds: FloatArray,  # (points,) 1 / (e^gap - 1)
+    counts: FloatArray,  # (cells, 3) votes: A better, tie, B better
+    effects: FloatArray,  # (4, NODES): e / sd and weights of a Gauss-Hermite rule, exp(-e), and sd in the first place
+    observed: bool,  # information: observed, or expected
+    work: FloatArray,  # (4, NODES) to work in
+    told: FloatArray,  # (6,) to work in
+    lanes: FloatArray,
+    by_sd: FloatArray,  # (cells,)   added to: the score by log sd
+) -> None:
+    """Score and information of both edges; edge 0's are the ones that are looked at (`second_edge`)."""
+    first, m, wide = block
+    n = wide * len(odds)
+    for k in range(len(odds)):
+        to0, to1 = edge[0, k], edge[1, k]
+        lane = k * wide
+        for i in range(wide):
+            lanes[Y0 + lane + i], lanes[Y1 + lane + i] = to0 * lanes[LOW + lane + i], to1 * lanes[LOW + lane + i]
+    single = _place_votes(block, len(odds), counts, lanes)
+    _sum_nodes(n, effects, lanes)
+    _single_votes(wide, odds, effects[3, 0], observed, lanes)
+    if not single:
+        for k in range(len(odds)):
+            for i in range(m):
+                lane = k * wide + i
+                if lanes[A + lane] + lanes[T + lane] + lanes[B + lane] != 1.0:
+                    own = (edge[0, k], edge[1, k])
+                    log = _shared_votes(
+                        lanes[LOW + lane], own, odds[k], counts, first + i, effects, observed, work, told
+                    )
+                    lanes[SCORE + lane], lanes[SCORE1 + lane] = told[0], told[1]
+                    lanes[INFO + lane], lanes[INFO1 + lane], lanes[OFF + lane] = told[2], told[3], told[4]
+                    lanes[BY_SD + lane], lanes[CHANCE + lane], lanes[LOG + lane] = told[5], 1.0, log
+    for k in range(len(odds)):
+        for i in range(m):
+            by_sd[i] += lanes[BY_SD + k * wide + i]
+
+
+@compiled
+def second_edge(n: int, lanes: FloatArray) -> None:
+    """Edge 1 is looked at now."""
+    for i in range(n):
+        lanes[SCORE + i], lanes[INFO + i] = lanes[SCORE1 + i], lanes[INFO1 + i]
+        lanes[EARLIER + i], lanes[OFF + i] = lanes[OFF + i], 0.0
+
+
+@compiled
+def vote_log(n: int, lanes: FloatArray) -> float:
+    """Weighted log-likelihood."""
+    total = 0.0
+    for i in range(n):
+        total += lanes[HEAVY + i] * (np.log(lanes[CHANCE + i]) + lanes[LOG + i])
+    return total
+
+
+@compiled
+def _place_votes(block: tuple[int, int, int], points: int, counts: FloatArray, lanes: FloatArray) -> bool:
+    """The cells' votes, a tie in idle lanes; whether each cell has a single one."""
+    first, m, wide = block
+    most, least = 1.0, 1.0
+    for i in range(m):
+        a, t, b = counts[first + i, 0], counts[first + i, 1], counts[first + i, 2]
+        most, least = max(most, a + t + b), min(least, a + t + b)
+        lanes[A + i], lanes[T + i], lanes[B + i] = a, t, b
+    for i in range(m, wide):
+        lanes[A + i], lanes[T + i], lanes[B + i] = 0.0, 1.0, 0.0
+    for k in range(1, points):
+        lane = k * wide
+        for i in range(wide):
+            lanes[A + lane + i], lanes[T + lane + i], lanes[B + lane + i] = lanes[A + i], lanes[T + i], lanes[B + i]
+    return most == 1.0 and least == 1.0
+
+
+@compiled
+def _sum_nodes(n: int, effects: FloatArray, lanes: FloatArray) -> None:
+    for i in range(n):
+        lose, tie, win = 0.0, 0.0, 0.0
+        d0, d1, e0, e1, c0, c1 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        y0, y1 = lanes[Y0 + i], lanes[Y1 + i]
+        for q in range(NODES):
+            node, weight, shift = effects[0, q], effects[1, q], effects[2, q]
+            x0, x1 = y0 * shift, y1 * shift  # odds against
+            both = 1.0 / ((1.0 + x0) * (1.0 + x1))
+            F0, F1 = both * (1.0 + x1), both * (1.0 + x0)
+            against0, against1 = x0 * F0, x1 * F1
+            slope0, slope1 = weight * F0 * against0, weight * F1 * against1
+            lose += weight * against0
+            tie += weight * F0 * against1
+            win += weight * F1
+            d0 += slope0
+            d1 += slope1
+            e0 += node * slope0
+            e1 += node * slope1
+            c0 += slope0 * (against0 - F0)
+            c1 += slope1 * (against1 - F1)
+        lanes[LOSE + i], lanes[TIE + i], lanes[WIN + i] = lose, tie, win
+        lanes[D0 + i], lanes[D1 + i], lanes[E0 + i], lanes[E1 + i] = d0, d1, e0, e1
+        lanes[C0 + i], lanes[C1 + i] = c0, c1
+
+
+@compiled
+def _single_votes(wide: int, odds: FloatArray, sd: float, observed: bool, lanes: FloatArray) -> None:
+    """One vote in each cell: everything follows from its three chances and their derivatives. Wrong for other cells."""
+    for k in range(len(odds)):
+        lane, meeting = k * wide, 1.0 / (1.0 + odds[k])
+        for i in range(wide):
+            a, t, b = lanes[A + lane + i], lanes[T + lane + i], lanes[B + lane + i]
+            lose, win = max(lanes[LOSE + lane + i], _LEAST_CHANCE), max(lanes[WIN + lane + i], _LEAST_CHANCE)
+            tie = max(lanes[TIE + lane + i] * meeting, _LEAST_CHANCE)
+            lanes[CHANCE + lane + i] = a * lose + t * tie + b * win
+            by_lose, by_tie, by_win = 1.0 / lose, 1.0 / tie, 1.0 / win
+            d0, d1 = lanes[D0 + lane + i], lanes[D1 + lane + i]
+            of0, of1 = t * by_tie - a * by_lose, b * by_win - t * by_tie
+            lanes[SCORE + lane + i], lanes[SCORE1 + lane + i] = d0 * of0, d1 * of1
+            lanes[INFO + lane + i] = d0 * d0 * (by_lose + by_tie)
+            lanes[INFO1 + lane + i] = d1 * d1 * (by_win + by_tie)
+            lanes[OFF + lane + i] = -d0 * d1 * by_tie
+            lanes[BY_SD + lane + i] = sd * (lanes[E0 + lane + i] * of0 + lanes[E1 + lane + i] * of1)
+            lanes[LOG + lane + i], lanes[EARLIER + lane + i] = 0.0, 0.0
+            lanes[LOSE + lane + i], lanes[WIN + lane + i] = of0, of1
+        if observed:
+            for i in range(wide):
+                score0, score1 = lanes[SCORE + lane + i], lanes[SCORE1 + lane + i]
+                lanes[INFO + lane + i] = score0 * score0 - lanes[C0 + lane + i] * lanes[LOSE + lane + i]
+                lanes[INFO1 + lane + i] = score1 * score1 - lanes[C1 + lane + i] * lanes[WIN + lane + i]
+                lanes[OFF + lane + i] = score0 * score1
+
+
+@compiled
+def _shared_votes(
+    low: float,
+    edge: tuple[float, float],
+    tie: float,
+    counts: FloatArray,  # (n, 3)
+    cell: int,
+    effects: FloatArray,  # (4, NODES)
+    observed: bool,
+    work: FloatArray,  # (4, NODES)
+    told: FloatArray,  # (6,)   out: score (2), information (0, 0), (1, 1), (0, 1), d log P / d log sd
+) -> float:
+    """The votes of one cell. Returns log P.
+
+    The expected information of up to 3 votes runs over all their outcomes; that of more is that of normal votes,
+    I - I 1 1' I / (1 / sd^2 + 1' I 1). The observed one is exact.
+    """
+    a, t, b = counts[cell, 0], counts[cell, 1], counts[cell, 2]
+    n, sd = a + t + b, effects[3, 0]
+    many = n >= ADAPTIVE_FROM
+    if many:
+        _nodes_of_many(low, edge, a, t, b, effects, work)
+    else:
+        _nodes(low, edge, effects, work)
+    log_p = _share_nodes(a, t, b, work)
+    told[:] = 0.0
+    for q in range(effects.shape[1]):
+        F0, F1, share = work[0, q], work[1, q], work[2, q]
+        g0 = -a * F0 + t * (1.0 - F0 + tie)
+        g1 = b * (1.0 - F1) - t * (F1 + tie)
+        told[0] += share * g0
+        told[1] += share * g1
+        told[5] += share * (g0 + g1) * sd * work[3, q]
+        if observed:
+            meeting = t * tie * (1.0 + tie)
+            told[2] += share * ((a + t) * F0 * (1.0 - F0) + meeting - g0 * g0)
+            told[3] += share * ((b + t) * F1 * (1.0 - F1) + meeting - g1 * g1)
+            told[4] -= share * (meeting + g0 * g1)
+    if observed:
+        told[2] += told[0] * told[0]
+        told[3] += told[1] * told[1]
+        told[4] += told[0] * told[1]
+        return float(log_p - t * np.log1p(tie))
+    if many:
+        _nodes(low, edge, effects, work)
+    if n <= 3.0 and n == np.floor(n):
+        _expect_outcomes(tie, int(n), effects, work, told)
+    else:
+        _expect_normal(tie, n, effects, work, told)
+    return float(log_p - t * np.log1p(tie))
+
+
+@compiled
+def _nodes(low: float, edge: tuple[float, float], effects: FloatArray, work: FloatArray) -> None:
+    """The rule as it is: work = (P(not worse), P(better), log weight, node)."""
+    for q in range(effects.shape[1]):
+        at = low * effects[2, q]
+        work[0, q], work[1, q] = 1.0 / (1.0 + at * edge[0]), 1.0 / (1.0 + at * edge[1])
+        work[2, q], work[3, q] = np.log(effects[1, q]), effects[0, q]
+
+
+@compiled
+def _nodes_of_many(
+    low: float, edge: tuple[float, float], a: float, t: float, b: float, effects: FloatArray, work: FloatArray
+) -> None:
+    """The rule moved to where many votes put their cell's effect, and narrowed to their width."""
+    sd = effects[3, 0]
+    centre, width = 0.0, 1.0  # of the nodes, in e / sd
+    for _ in range(8):
+        at = low * np.exp(-sd * centre)
+        F0, F1 = 1.0 / (1.0 + at * edge[0]), 1.0 / (1.0 + at * edge[1])
+        slope = sd * (-a * F0 + t * (1.0 - F0 - F1) + b * (1.0 - F1)) - centre
+        curve = sd * sd * ((a + t) * F0 * (1.0 - F0) + (b + t) * F1 * (1.0 - F1)) + 1.0
+        centre += min(max(slope / curve, -1.0), 1.0)
+        width = 1.0 / np.sqrt(curve)
+    for q in range(effects.shape[1]):
+        u = effects[0, q]
+        z = centre + width * u
+        at = low * np.exp(-sd * z)
+        work[0, q], work[1, q] = 1.0 / (1.0 + at * edge[0]), 1.0 / (1.0 + at * edge[1])
+        work[2, q], work[3, q] = np.log(effects[1, q] * width) - 0.5 * (z * z - u * u), z
+
+
+@compiled
+def _share_nodes(a: float, t: float, b: float, work: FloatArray) -> float:
+    """Turn log weights into each node's share of the votes' probability; returns the log of that but for ties' gap."""
+    most, total = -np.inf, 0.0
+    for q in range(work.shape[1]):
+        F0, F1 = work[0, q], work[1, q]
+        if a > 0.0:
+            work[2, q] += a * np.log(max(1.0 - F0, _LEAST_CHANCE))
+        if b > 0.0:
+            work[2, q] += b * np.log(max(F1, _LEAST_CHANCE))
+        if t > 0.0:
+            work[2, q] += t * np.log(max(F0 * (1.0 - F1), _LEAST_CHANCE))
+        most = max(most, work[2, q])
+    for q in range(work.shape[1]):
+        work[2, q] = np.exp(work[2, q] - most)
+        total += work[2, q]
+    for q in range(work.shape[1]):
+        work[2, q] /= total
+    return float(most + np.log(total))
+
+
+@compiled
+def _expect_outcomes(tie: float, n: int, effects: FloatArray, work: FloatArray, told: FloatArray) -> None:
+    """Sum over the outcomes of n votes of dP dP' / P; at most ten of them."""
+    for a in range(n + 1):
+        for t in range(n + 1 - a):
+            b = n - a - t
+            P, d0, d1 = 0.0, 0.0, 0.0
+            for q in range(work.shape[1]):
+                F0, F1 = work[0, q], work[1, q]
+                p = effects[1, q]
+                for _ in range(a):
+                    p *= 1.0 - F0
+                for _ in range(t):
+                    p *= F0 * (1.0 - F1) / (1.0 + tie)
+                for _ in range(b):
+                    p *= F1
+                P += p
+                d0 += p * (-a * F0 + t * (1.0 - F0 + tie))
+                d1 += p * (b * (1.0 - F1) - t * (F1 + tie))
+            if P > _LEAST_CHANCE:
+                ways = _FACTORIAL[n] / (_FACTORIAL[a] * _FACTORIAL[t] * _FACTORIAL[b] * P)
+                told[2] += ways * d0 * d0
+                told[3] += ways * d1 * d1
+                told[4] += ways * d0 * d1
+
+
+@compiled
+def _expect_normal(tie: float, n: float, effects: FloatArray, work: FloatArray, told: FloatArray) -> None:
+    i00, i01, i11 = 0.0, 0.0, 0.0
+    for q in range(work.shape[1]):
+        F0, F1, weight = work[0, q], work[1, q], n * effects[1, q]
+        i00 += weight * F0 * (1.0 - F0) * (1.0 + tie)
+        i11 += weight * F1 * (1.0 - F1) * (1.0 + tie)
+        i01 -= weight * F1 * (1.0 - F1) * (1.0 - F0 + tie)
+    along0, along1 = i00 + i01, i01 + i11
+    variance = effects[3, 0] ** 2
+    taken = variance / (1.0 + variance * (along0 + along1))
+    told[2], told[3], told[4] = i00 - taken * along0**2, i11 - taken * along1**2, i01 - taken * along0 * along1
