@@ -169,7 +169,15 @@ def test_a_list_of_many_costs_as_few_queries_as_a_list_of_few(judged: Campaign, 
 
 @pytest.mark.parametrize(
     "query",
-    ["cursor=1", f"cursor={uuid.uuid4()}", "limit=0", "limit=501", "limit=1.0", "limit=" + "9" * 5000, "unknown=1"],
+    [
+        "cursor=1",
+        f"cursor={uuid.UUID(int=2**127 + 1)}",
+        "limit=0",
+        "limit=501",
+        "limit=1.0",
+        "limit=" + "9" * 5000,
+        "unknown=1",
+    ],
 )
 @pytest.mark.parametrize("path", [f"{TRIAL}/chatbots", f"{TRIAL}/judgments"])
 def test_a_page_that_cannot_be_is_a_bad_request(judged: Campaign, member: Api, path: str, query: str) -> None:
