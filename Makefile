@@ -8,6 +8,8 @@ BENCH ?= paper calibration full_bayes scale prediction forecast
 PORT ?= 8000
 SCREENSHOTS ?= var/screenshots
 FRESH ?=
+# As many processes as processors, each file in one of them, in the order that tests/conftest.py gives.
+TOGETHER ?= -n auto --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help demo serve test check openapi bench screenshots format lock clean
@@ -22,8 +24,8 @@ serve: $(VENV)/.web-and-worker ## Serve the embedded form on this machine (PORT=
 	@$(PY) manage.py serve --port $(PORT)
 
 test: $(VENV)/.dev ## Run the whole suite (what needs PostgreSQL, Redis or Chromium runs where they are found)
-	$(PY) -m pytest
-	TEST_FORM=production $(PY) -m pytest tests/evalsite
+	$(PY) -m pytest $(TOGETHER)
+	TEST_FORM=production $(PY) -m pytest $(TOGETHER) tests/evalsite
 
 check: $(VENV)/.dev ## Format, lint, types, fences, migrations: what CI looks at beside the tests
 	$(VENV)/bin/ruff format --check .

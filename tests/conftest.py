@@ -5,7 +5,6 @@ What needs a service that this machine lacks is skipped with the reason; under C
 """
 
 import os
-import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from django.core.management import call_command
+from django.test import override_settings
 from hypothesis import HealthCheck, settings
 
 from tests.environment import CHROMIUM, CI, DATABASE_URL, PRODUCTION, REDIS_PREFIX, REDIS_URL
@@ -41,7 +41,12 @@ MISSING = {
 }
 
 
+# What waits for other processes or compiles for long begins first, so that no process of a run ends long after others.
+FIRST = ("tests/journey/", "tests/browser/", "tests/irt_engine/test_fit_full.py")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
     for item in items:
         if PRODUCTION:
             item.add_marker(pytest.mark.postgresql)
@@ -57,14 +62,17 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _data_directory() -> Iterator[None]:
-    """The data directory of this run, with the static files collected where the form needs it; removed at its end."""
+def _form() -> Iterator[None]:
+    """What the production form needs: static files collected, and its Redis keys forgotten at the end.
+
+    Passwords are hashed fast: an Argon2 hash takes as long as all else that most tests do. test_create_user has one.
+    """
     if PRODUCTION:
         call_command("collectstatic", interactive=False, verbosity=0)
-    yield
+    with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
+        yield
     if PRODUCTION and not MISSING["redis"]:
         forget_redis_keys(REDIS_URL, REDIS_PREFIX)
-    shutil.rmtree(os.environ["TOUCHSTONE_DATA_DIR"], ignore_errors=True)
 
 
 @pytest.fixture

@@ -1,6 +1,8 @@
 """The environment of a test run, set before Django reads its settings (pytest loads this file first: see addopts).
 
-Nothing of the developer's own configuration may leak in. TEST_FORM=production chooses PostgreSQL and Redis.
+Nothing of the developer's own configuration may leak in. TEST_FORM=production chooses PostgreSQL and Redis. Every
+process of a run (pytest-xdist's workers, and the one that hands out) reads this for itself: each has a data directory
+and a Redis prefix of its own, and pytest-django gives each a database of its own.
 """
 
 import os
@@ -15,6 +17,8 @@ REDIS_URL = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/9")
 REDIS_PREFIX = f"touchstone-tests-{uuid.uuid4().hex[:8]}"  # throttles of an earlier run must not count in this one
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ[name] = "1"  # the processes share the processors already, and no matrix here is large
 for name in ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "ALLOWED_HOSTS", "TOUCHSTONE_DEBUG", "TOUCHSTONE_REDIS_PREFIX"):
     os.environ.pop(name, None)
 os.environ["TOUCHSTONE_DATA_DIR"] = tempfile.mkdtemp(prefix="touchstone-tests-")
@@ -29,3 +33,7 @@ if PRODUCTION:
         "TOUCHSTONE_HTTPS": "no",
         "STATIC_ROOT": os.environ["TOUCHSTONE_DATA_DIR"] + "/static",
     }
+
+
+def pytest_unconfigure() -> None:
+    shutil.rmtree(os.environ["TOUCHSTONE_DATA_DIR"], ignore_errors=True)

@@ -2,7 +2,9 @@
 
 import pytest
 from django.core.management import call_command
+from django.test import override_settings
 
+from evalsite import settings as site
 from evalsite.accounts.models import Organisation, User
 from evalsite.accounts.services import organisation_create, user_create
 from evalsite.core.errors import InvalidInput
@@ -17,7 +19,13 @@ def test_a_person_owns_an_organisation_of_their_own() -> None:
     organisation = Organisation.objects.get(personal_of=user)
     assert organisation.memberships.get(user=user).role == "owner"
     assert user.check_password(PASSWORD)
+
+
+@override_settings(PASSWORD_HASHERS=site.PASSWORD_HASHERS)
+def test_a_password_is_kept_as_an_argon2_hash() -> None:
+    user = user_create(username="alice", password=PASSWORD)
     assert user.password.startswith("argon2")
+    assert user.check_password(PASSWORD)
 
 
 def test_without_a_password_nobody_can_log_in() -> None:
