@@ -65,7 +65,7 @@ def end(process: subprocess.Popen[str]) -> tuple[int, str]:
     if process.poll() is None:
         process.send_signal(signal.SIGINT)
     try:
-        output, _ = process.communicate(timeout=20)
+        output, _ = process.communicate(timeout=60)
     except subprocess.TimeoutExpired:
         process.kill()
         output, _ = process.communicate()
