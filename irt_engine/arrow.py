@@ -19,6 +19,7 @@ import numpy as np
 
 from .arrays import FloatArray, IntArray
 from .compiled import compiled
+from .parts import Parts
 from .prompts import PromptModel
 
 _CHUNK_DENSE = 1 << 22  # numbers in one chunk's dense cross blocks
@@ -46,6 +47,7 @@ class Problem:
     col: IntArray  # (n, k)
     coef: FloatArray  # (n, k)
     shaft: int  # S
+    parts: Parts | None = None  # of the slots, where discriminations differ by tier: then P counts the tiers' effects
 
     @property
     def slots(self) -> int:
@@ -74,6 +76,18 @@ class Problem:
         phi = point.phi.copy()
         phi[:, self.prompts.first_gap :] += point.z[self.common]
         return phi
+
+    @property
+    def asked(self) -> IntArray:
+        """(K + 1,) where the cells begin of what the kernels take for a slot: parts of slots where there are parts."""
+        return self.starts if self.parts is None else self.parts.starts
+
+    def gathered(self, d_phi: FloatArray, information: Information) -> tuple[FloatArray, Information]:
+        """What the kernels told, by slot: gradient (J, P) and information."""
+        if self.parts is None:
+            return d_phi, information
+        cross, i_phi = self.parts.cross(information.cross), self.parts.information(information.i_phi)
+        return self.parts.gradient(d_phi), Information(information.i_theta, cross, i_phi)
 
     def chunks(self) -> Iterator[slice]:
         """Consecutive slots whose dense cross blocks fit a chunk."""

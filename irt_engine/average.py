@@ -60,7 +60,7 @@ class Told:
     log_posterior: float  # up to a constant
     gradient: Point  # of the log posterior
     d_theta: FloatArray  # (n,) of the log-likelihood, by each cell's theta
-    d_phi: FloatArray  # (J, P) of the log-likelihood
+    d_phi: FloatArray  # (K, P) of the log-likelihood, by slot, or by part of a slot where there are parts
     information: Information  # expected, or observed of the edges
     cell_sums: FloatArray  # (2,) the cell effect's score by log SD, and the sum of squares of that
 
@@ -103,8 +103,9 @@ class Cells:
     def __init__(self, problem: Problem, effects: Effects) -> None:
         self.problem, self.effects = problem, effects
         prompts = problem.prompts
-        self.points = sigma_points(1 + prompts.size, mirrored=not prompts.located)
-        self.known = (np.diff(problem.starts) >= KNOWN_FROM).astype(np.int64)
+        self.points = sigma_points(1 + prompts.size - prompts.tiers, mirrored=not prompts.located)
+        self.known_parts = (np.diff(problem.asked) >= KNOWN_FROM).astype(np.int64)
+        self.known = self.known_parts if problem.parts is None else problem.parts.all_of_slot(self.known_parts)
         self.chunks = _balanced(problem, workers=2 * _workers())
         self.nodes = np.zeros((4, NODES))
         self.nodes[0], self.nodes[1] = normal_nodes(NODES)
@@ -132,18 +133,24 @@ class Cells:
     ) -> Told:
         """Under the Gaussian `q` around the point, or at the point alone. Raises LinAlgError if q has no root."""
         problem = self.problem
-        n, J, P, S = len(problem.weight), problem.slots, problem.prompts.size, problem.shaft
+        parts, starts = problem.parts, problem.asked
         theta, phi = problem.theta(point.z), problem.total_phi(point)
+        if parts is not None:
+            phi = parts.phi(phi)
+        n, (K, P), S = len(problem.weight), phi.shape, problem.shaft
         nodes = self._nodes(log_sd)
-        d_theta, d_phi, sums = np.empty(n), np.empty((J, P)), np.empty((J, 3))
-        i_theta, cross, i_phi = np.empty(n), np.empty((n, P)), np.empty((J, P, P))
-        averaged = np.zeros(J, np.int64) if q is None else 1 - self.known
+        d_theta, d_phi, sums = np.empty(n), np.empty((K, P)), np.empty((K, 3))
+        i_theta, cross, i_phi = np.empty(n), np.empty((n, P)), np.empty((K, P, P))
+        averaged = np.zeros(K, np.int64) if q is None else 1 - self.known_parts
         none = np.zeros((0, P, S)), np.zeros((0, P, P))
 
         def work(slots: slice) -> bool:
-            own = none if q is None or not averaged[slots].any() else q[0].slot_covariances(q[1], slots)
+            asked, own = slots if parts is None else parts.of(slots), none
+            if q is not None and averaged[asked].any():
+                own = q[0].slot_covariances(q[1], slots)
+                own = own if parts is None else parts.covariances(slots, *own)
             return average_slots(
-                np.array([slots.start, slots.stop]), problem.starts, averaged, theta, problem.counts, problem.weight,
+                np.array([asked.start, asked.stop]), starts, averaged, theta, problem.counts, problem.weight,
                 phi, problem.prompts.located, problem.prompts.spread, self.points, problem.col, problem.coef,
                 np.zeros((S, S)) if q is None else q[1], *own, nodes, observed, q is None and not observed,
                 d_theta, d_phi, i_theta, cross, i_phi, sums,
@@ -152,17 +159,18 @@ class Cells:
         points = len(self.points) if averaged.any() else 1
         if not self._every(work, shared=n * points >= _SHARED_FROM):
             raise np.linalg.LinAlgError("a cell's covariance is not positive")
+        by_slot, information = problem.gathered(d_phi, Information(i_theta, cross, i_phi))
         prior = self.effects.precision(log_sd)
         z = problem.on_shaft(d_theta)
-        z[problem.common] += d_phi[:, problem.prompts.first_gap :].sum(axis=0)
-        gradient = Point(z - prior.z * point.z, d_phi - prior.phi * point.phi)
+        z[problem.common] += by_slot[:, problem.prompts.first_gap :].sum(axis=0)
+        gradient = Point(z - prior.z * point.z, by_slot - prior.phi * point.phi)
         total = sums.sum(axis=0)
         return Told(
             float(total[0] - 0.5 * (prior.z @ point.z**2) - 0.5 * (prior.phi * point.phi**2).sum()),
             gradient,
             d_theta,
             d_phi,
-            Information(i_theta, cross, i_phi),
+            information,
             total[1:],
         )
 

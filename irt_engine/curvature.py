@@ -125,13 +125,24 @@ def _with_bends(problem: Problem, told: Told) -> Information:
 
     d2x / dtheta dlog alpha = alpha, d2x / dlog alpha2 = x, d2x / dlog alpha dphi_p = U_p, d2x / dgap2 = U_gap.
     """
-    told.information.cross[:, 0] -= told.d_theta
-    i_phi, first = told.information.i_phi, problem.prompts.first_gap
+    information = told.information
+    if problem.parts is None:
+        _bend(information.cross, information.i_phi, told, problem.prompts.gaps)
+        return information
+    (K, P), n = told.d_phi.shape, len(told.d_theta)
+    bent = Information(information.i_theta, np.zeros((n, P)), np.zeros((K, P, P)))
+    _bend(bent.cross, bent.i_phi, told, problem.prompts.gaps)
+    bends = problem.gathered(told.d_phi, bent)[1]
+    return Information(information.i_theta, information.cross + bends.cross, information.i_phi + bends.i_phi)
+
+
+def _bend(cross: FloatArray, i_phi: FloatArray, told: Told, gaps: int) -> None:
+    """Take the bends away from (n, P) and (K, P, P)."""
+    cross[:, 0] -= told.d_theta
     i_phi[:, 0, :] -= told.d_phi
     i_phi[:, 1:, 0] -= told.d_phi[:, 1:]
-    gaps = np.arange(first, problem.prompts.size)
-    i_phi[:, gaps, gaps] -= told.d_phi[:, first:]
-    return told.information
+    of_gaps = np.arange(told.d_phi.shape[1] - gaps, told.d_phi.shape[1])
+    i_phi[:, of_gaps, of_gaps] -= told.d_phi[:, of_gaps]
 
 
 def _clear(problem: Problem, observed: FloatArray, expected: FloatArray, prior: Precision) -> BoolArray:

@@ -6,13 +6,14 @@ side effect where an order is known, the common log gaps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .arrays import BoolArray, FloatArray
+from .arrays import BoolArray, FloatArray, IntArray
 from .arrow import Point, Problem
 from .cells import Cells, Comparisons, cells_of, compare
+from .parts import parts_of
 from .priors import Priors
 from .prompts import prompt_model
 from .responses import ResponseTable
@@ -35,6 +36,7 @@ class Design:
     abilities: int  # K
     pair: slice | None  # columns of the pairs' own effects
     side: int  # column of the side effect, -1 without one
+    tiers: IntArray | None = None  # (M,) of the chatbots
 
     @property
     def board(self) -> bool:
@@ -46,10 +48,15 @@ class Design:
         return Point(np.zeros(self.problem.shaft), np.zeros((self.problem.slots, self.problem.prompts.size)))
 
 
-def design(table: ResponseTable, model: str, form: str, priors: Priors) -> Design:
-    """Everything that a fit needs to know beforehand."""
+def design(table: ResponseTable, model: str, form: str, priors: Priors, tiers: IntArray | None = None) -> Design:
+    """What a fit needs to know beforehand; `tiers` (M,) of the chatbots, where discriminations differ by it."""
     comparisons, index = compare(table)
     cells = cells_of(table, index, votes=form == "vote")
+    parts = None
+    if tiers is not None:
+        both = tiers[np.stack([comparisons.low, comparisons.high], axis=1)][cells.comparison]
+        order, parts = parts_of(cells.slot, cells.slots, both, int(tiers.max()) + 1)
+        cells = _in_order(cells, order)
     board, C = model == "board", len(comparisons.low)
     K = len(table.chatbots) if board else C
     shaft = _Shaft()
@@ -69,6 +76,8 @@ def design(table: ResponseTable, model: str, form: str, priors: Priors) -> Desig
         side = shaft.add("side", 1, priors.side_sd, learned=priors.learn, width=LOOSE).start
         col, coef = [*col, np.full(n, side)], [*coef, cells.side]
     prompts = prompt_model(model, form)
+    if parts is not None:
+        prompts = replace(prompts, tiers=parts.tiers)
     shaft.add("common_log_gap", prompts.gaps, priors.common_log_gap_sd)
     problem = Problem(
         prompts=prompts,
@@ -78,10 +87,13 @@ def design(table: ResponseTable, model: str, form: str, priors: Priors) -> Desig
         col=np.ascontiguousarray(np.stack(col, axis=1)),
         coef=np.ascontiguousarray(np.stack(coef, axis=1)),
         shaft=shaft.size,
+        parts=parts,
     )
     groups = [*shaft.groups, Group("log_discrimination", priors.log_discrimination_sd, priors.learn, phi=slice(0, 1))]
+    if prompts.tiers:
+        groups.append(Group("tier", priors.tier_sd, priors.learn, LOOSE, phi=slice(1, 1 + prompts.tiers)))
     if prompts.located:
-        groups.append(Group("location", priors.location_sd, priors.learn, phi=slice(1, 2)))
+        groups.append(Group("location", priors.location_sd, priors.learn, phi=prompts.location))
     groups.append(Group("log_gap", priors.log_gap_sd, priors.learn, phi=slice(prompts.first_gap, prompts.size)))
     effects = Effects(
         groups=tuple(groups),
@@ -90,7 +102,7 @@ def design(table: ResponseTable, model: str, form: str, priors: Priors) -> Desig
         shape=(cells.slots, prompts.size),
         shared=cells.shared,
     )
-    return Design(table, model, form, comparisons, cells, problem, effects, K, pair, side)
+    return Design(table, model, form, comparisons, cells, problem, effects, K, pair, side, tiers)
 
 
 class _Shaft:
@@ -105,6 +117,11 @@ class _Shaft:
         self.groups.append(Group(name, sd, learned, width, z=part))
         self.size += columns
         return part
+
+
+def _in_order(cells: Cells, order: IntArray) -> Cells:
+    columns = ("comparison", "slot", "counts", "side", "weight")
+    return replace(cells, **{name: getattr(cells, name)[order] for name in columns})
 
 
 def _turned(counts: FloatArray, flip: BoolArray) -> FloatArray:

@@ -5,14 +5,16 @@
 `board` theta = s_B - s_A + the pair's own effect (+ side effect), thresholds mirrored, so that swapping A and B mirrors
         the result exactly.
 
-Both see a cell, which is a comparison on a prompt, either as its net rating (form `net`) or as its votes, which share
-an effect of their own (form `vote`). The joint mode (`mode`) is where the average over the prompts' parameters begins
-(`average`), and the scales of all effects are learned on the way (`scales`).
+`tiers` of quality let a prompt of a board discriminate more sharply among weak chatbots than among strong ones
+(`parts`). Both models see a cell, which is a comparison on a prompt, either as its net rating (form `net`) or as its
+votes, which share an effect of their own (form `vote`). The joint mode (`mode`) is where the average over the prompts'
+parameters begins (`average`), and the scales of all effects are learned on the way (`scales`).
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 Model = Literal["pair", "board"]
 Form = Literal["net", "vote"]
 
+MOST_TIERS = 10  # a prompt has an effect for each, and a part for every two
 MAX_ABILITIES = 5000  # a covariance of 5000 x 5000 numbers is 200 MB
 _NOT_LEARNED = "the SDs of the effects could not be learned from these votes: the given ones stand"
 
@@ -44,21 +47,25 @@ def fit(
     form: Form = "net",
     priors: Priors = DEFAULT_PRIORS,
     start: Posterior | None = None,
+    tiers: Sequence[int] | IntArray | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Posterior:
     """The posterior of `table` under `model`.
 
+    `tiers` (M,), one label 0..T - 1 for each of the table's chatbots (see `scheduler.tiers`): under `board`, a prompt's
+    log discrimination for a pair is its own plus the mean of its effects in the two chatbots' tiers, whose SD is
+    learned (`scales.tier`). Labels that are all the same say nothing, and are as none.
     `start` only shortens the way (its chatbots, comparisons and prompts are matched by name); `seed` is recorded,
     the fit itself draws nothing; `progress(done, 100)` is called after every iteration, `done` never falling.
     The result solves the equations of the average (means, SEs and scales to 1e-9 SD and better), or there is none.
     Scales that cannot be learned stay as given, with an EngineWarning and `scales.learned` False.
-    Raises InvalidResponses (unknown model or form, too many abilities), DidNotConverge.
+    Raises InvalidResponses (unknown model or form, too many abilities, bad tiers), DidNotConverge.
     """
     from .design import design  # late, with what it needs: numba is for those who fit
 
     _check(table, model, form)
-    made = design(table, model, form, priors)
+    made = design(table, model, form, priors, tiers_of(table, model, tiers))
     if made.abilities > MAX_ABILITIES:
         raise InvalidResponses(
             f"{made.abilities} abilities are more than {MAX_ABILITIES}",
@@ -95,6 +102,21 @@ def _check(table: ResponseTable, model: str, form: str) -> None:
         raise InvalidResponses(f"unknown form {form!r}", code="unknown_form", hint="use 'net' or 'vote'")
 
 
+def tiers_of(table: ResponseTable, model: str, tiers: Sequence[int] | IntArray | None) -> IntArray | None:
+    """The tiers (M,) of a board's chatbots, None where they say nothing. Raises InvalidResponses (bad_tiers)."""
+    if tiers is None:
+        return None
+    labels = np.asarray(tiers)
+    whole = labels.shape == (len(table.chatbots),) and labels.dtype.kind in "iu"
+    if model != "board" or not whole or labels.min() < 0 or labels.max() >= MOST_TIERS:
+        raise InvalidResponses(
+            f"these are not tiers of the {len(table.chatbots)} chatbots of a board",
+            code="bad_tiers",
+            hint=f"model 'board', and for each chatbot of the table a whole number from 0 to {MOST_TIERS - 1}",
+        )
+    return labels.astype(np.int64) if labels.min() < labels.max() else None
+
+
 def _find(made: Design, start: Posterior | None, progress: Progress | None) -> tuple[Found, Warm]:
     """The average, with its scales as given where they cannot be learned; and what the next fit may begin with."""
     from .average import Cells, solve, solve_from
@@ -128,6 +150,8 @@ def comparisons_of(table: ResponseTable, comparisons: Comparisons) -> tuple[Comp
 
 
 def _posterior(made: Design, priors: Priors, found: Found, warm: Warm, seed: int) -> Posterior:
+    from .prompt_parameters import prompt_parameters
+
     table, cells, board, K = made.table, made.cells, made.board, made.abilities
     z, covariance = found.state.point.z, found.covariance
     theta, theta_se = _thetas(made, z, covariance)
@@ -135,8 +159,8 @@ def _posterior(made: Design, priors: Priors, found: Found, warm: Warm, seed: int
     group = groups_of(len(table.chatbots), made.comparisons.low, made.comparisons.high)
     if board:
         ability, of_ability = centred(ability, of_ability, group)
-    slope, slope_se = _discriminations(made, priors, found)
-    total = made.problem.total_phi(found.state.point)
+    scales = _scales(made, priors, found)
+    of = prompt_parameters(made, found, scales)
     return Posterior(
         model=made.model,
         chatbots=table.chatbots if board else (),
@@ -148,9 +172,9 @@ def _posterior(made: Design, priors: Priors, found: Found, warm: Warm, seed: int
         theta=theta,
         theta_se=theta_se,
         prompts=table.prompts,
-        discrimination=slope,
-        discrimination_se=slope_se,
-        thresholds=made.problem.prompts.thresholds(total)[cells.prompt_slot],
+        discrimination=of.discrimination[cells.prompt_slot],
+        discrimination_se=of.discrimination_se[cells.prompt_slot],
+        thresholds=of.thresholds[cells.prompt_slot],
         judgments=len(table),
         cells=cells.total,
         converged=True,
@@ -159,10 +183,14 @@ def _posterior(made: Design, priors: Priors, found: Found, warm: Warm, seed: int
         form=made.form,
         side=float(z[made.side]) if made.side >= 0 else 0.0,
         side_se=float(np.sqrt(covariance[made.side, made.side])) if made.side >= 0 else 0.0,
-        scales=_scales(made, priors, found),
+        scales=scales,
         ties=int((table.outcome == 0).sum()),
         theta_covariance=np.empty((0, 0)) if board else covariance[:K, :K],
         warm=warm,
+        thresholds_se=of.thresholds_se[cells.prompt_slot],
+        tier=np.empty(0, np.int64) if made.tiers is None else made.tiers,
+        tier_discrimination=of.tier_discrimination[cells.prompt_slot],
+        tier_discrimination_se=of.tier_discrimination_se[cells.prompt_slot],
     )
 
 
@@ -174,6 +202,7 @@ def _scales(made: Design, priors: Priors, found: Found) -> Scales:
         location=sd.get("location"),
         pair=sd.get("pair"),
         side=sd.get("side"),
+        tier=sd.get("tier"),
         cell=made.effects.cell_sd(found.state.log_sd) if made.effects.cell else None,
         learned=found.learned,
     )
@@ -196,16 +225,6 @@ def _thetas(made: Design, z: FloatArray, covariance: FloatArray) -> tuple[FloatA
         for m, b in zip(col, coef, strict=True):
             variance += a * b * covariance[k, m]
     return np.where(made.comparisons.flip, -mean, mean), np.sqrt(variance)
-
-
-def _discriminations(made: Design, priors: Priors, found: Found) -> tuple[FloatArray, FloatArray]:
-    """alpha and its SE by the delta method, (J,) each; a prompt of the shared slot has the scale's SE."""
-    cells = made.cells
-    log_se = np.sqrt(found.arrow.own_variances(found.covariance)[:, 0])
-    if cells.shared >= 0:
-        log_se[cells.shared] = _scales(made, priors, found).log_discrimination
-    alpha = np.exp(found.state.point.phi[:, 0])
-    return alpha[cells.prompt_slot], (alpha * log_se)[cells.prompt_slot]
 
 
 def _judgments(table: ResponseTable) -> IntArray:

@@ -21,7 +21,7 @@ from scipy.special import expit
 
 from .arrays import FloatArray, IntArray, frozen
 from .grm import category_probabilities, item_information
-from .predict import theta_of_pairs
+from .predict import slopes_of_tiers, theta_of_pairs, tiers_of_pairs
 
 if TYPE_CHECKING:
     from .posterior import Posterior
@@ -137,17 +137,22 @@ def pair_information(posterior: Posterior, a: IntArray, b: IntArray) -> FloatArr
     """E[I] (n, J) of one more judgment on the pairs a, b (n,) with every prompt, under the posterior of both.
 
     theta has the pair's own effect in it, as `predict.theta_of_pairs` has it; a judgment is a cell's first. a, b
-    index a board's chatbots.
+    index a board's chatbots; where discriminations differ by tier, the prompts' are those of the pair's two tiers.
     """
     mean, variance = theta_of_pairs(posterior, a, b)
-    return expected_information(
-        mean,
-        np.sqrt(variance),
-        posterior.discrimination,
-        posterior.thresholds,
-        discrimination_se=posterior.discrimination_se,
-        cell_sd=posterior.scales.cell or 0.0,
-    )
+    se, tiers = np.sqrt(variance), tiers_of_pairs(posterior, a, b)
+    expected = np.zeros((len(mean), len(posterior.prompts)))
+    for both in np.unique(tiers):
+        rows, (slope, slope_se) = tiers == both, slopes_of_tiers(posterior, both)
+        expected[rows] = expected_information(
+            mean[rows],
+            se[rows],
+            slope,
+            posterior.thresholds,
+            discrimination_se=slope_se,
+            cell_sd=posterior.scales.cell or 0.0,
+        )
+    return expected
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -34,6 +34,7 @@ from .ranks import (
 from .warm import Warm
 
 _FORMAT = 3
+_SINCE = ("thresholds_se", "tier", "tier_discrimination", "tier_discrimination_se")  # not in the first bytes of it
 _FLOATS = (
     "ability",
     "covariance",
@@ -43,8 +44,11 @@ _FLOATS = (
     "discrimination_se",
     "thresholds",
     "theta_covariance",
+    "thresholds_se",
+    "tier_discrimination",
+    "tier_discrimination_se",
 )
-_INTS = ("group", "chatbot_judgments")
+_INTS = ("group", "chatbot_judgments", "tier")
 _WARM = "warm_"
 # What numpy, zipfile and json raise on bytes that are damaged or were never an archive (RuntimeError: "encrypted").
 _UNREADABLE = (ValueError, KeyError, OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
@@ -84,7 +88,8 @@ class Scales:
     """SDs of the fit's effects, as learned or given; None where the model has no such effect.
 
     log_discrimination, location, log_gap: of prompts. pair: of theta about the difference of abilities. side: of the
-    advantage of the side shown first. cell: of what the votes of a cell share (logit scale).
+    advantage of the side shown first. cell: of what the votes of a cell share (logit scale). tier: of a prompt's log
+    discrimination in one tier of quality about its own.
     """
 
     log_discrimination: float
@@ -94,6 +99,7 @@ class Scales:
     side: float | None = None
     cell: float | None = None
     learned: bool = False
+    tier: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,6 +117,10 @@ class Posterior:
     converged: the everyday fit has solved its equations, or raised; False is a full fit whose chains disagree.
     iterations counts both stages.
     theta_covariance (C, C): of theta under model pair, whose comparisons may be set against each other; else empty.
+    thresholds_se (J, E); empty where nobody worked it out.
+    tier (M,): of the chatbots, where discriminations differ by tier; else empty, as are the next two.
+    tier_discrimination (J, T, T) and its SE: of each prompt for a chatbot of tier s and one of tier t; the diagonal is
+    that inside a tier. `discrimination` is then the geometric mean over the tiers.
     warm: where the fit ended, for the next one to begin with; it says nothing that the rest does not.
     ties: how many of the judgments are ties, which net ratings alone do not tell; None where nobody counted.
     """
@@ -140,6 +150,10 @@ class Posterior:
     ties: int | None = None
     theta_covariance: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
     warm: Warm | None = None
+    thresholds_se: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    tier: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
+    tier_discrimination: FloatArray = field(default_factory=lambda: np.empty((0, 0, 0)))
+    tier_discrimination_se: FloatArray = field(default_factory=lambda: np.empty((0, 0, 0)))
 
     def __post_init__(self) -> None:
         for name in _FLOATS:
@@ -284,7 +298,8 @@ class Posterior:
         try:
             with np.load(io.BytesIO(data), allow_pickle=False) as archive:
                 words = json.loads(archive["head"].tobytes())
-                arrays: dict[str, Any] = {name: archive[name] for name in _FLOATS + _INTS}
+                there = [name for name in _FLOATS + _INTS if name not in _SINCE or name in archive]
+                arrays: dict[str, Any] = {name: archive[name] for name in there}
                 if _WARM + "z" in archive:
                     arrays["warm"] = Warm(**{part.name: archive[_WARM + part.name] for part in fields(Warm)})
         except _UNREADABLE as error:

@@ -36,7 +36,7 @@ def vote_probabilities(
     """See `Posterior.vote_probabilities`."""
     a, b, prompt, first = _columns(posterior, a, b, prompt, a_first)
     mean, variance = theta_of_pairs(posterior, a, b)
-    return _probabilities(posterior, mean, variance, prompt, first)
+    return _probabilities(posterior, mean, variance, prompt, first, tiers_of_pairs(posterior, a, b))
 
 
 def comparison_vote_probabilities(
@@ -46,7 +46,28 @@ def comparison_vote_probabilities(
     comparison, prompt, first = _lengths(comparison, prompt, _unknown(comparison) if a_first is None else a_first)
     _inside("comparison", comparison, 0, len(posterior.comparisons))
     _check_prompt(posterior, prompt, first)
-    return _probabilities(posterior, posterior.theta[comparison], posterior.theta_se[comparison] ** 2, prompt, first)
+    number = {name: i for i, name in enumerate(posterior.chatbots)}
+    pairs = np.array([(number.get(c.a, -1), number.get(c.b, -1)) for c in posterior.comparisons], np.int64)
+    tiers = tiers_of_pairs(posterior, *pairs[comparison].T)
+    mean, variance = posterior.theta[comparison], posterior.theta_se[comparison] ** 2
+    return _probabilities(posterior, mean, variance, prompt, first, tiers)
+
+
+def tiers_of_pairs(posterior: Posterior, a: IntArray, b: IntArray) -> IntArray:
+    """(n,) the two tiers of chatbots a, b (n,) as one number, low T + high; all 0 where there are no tiers."""
+    if not posterior.tier.size:
+        return np.zeros(len(a), np.int64)
+    s, t = posterior.tier[a], posterior.tier[b]
+    code: IntArray = np.minimum(s, t) * posterior.tier_discrimination.shape[1] + np.maximum(s, t)
+    return code
+
+
+def slopes_of_tiers(posterior: Posterior, tiers: int) -> tuple[FloatArray, FloatArray]:
+    """Discriminations (J,) and their SEs for pairs of these `tiers_of_pairs`."""
+    if not posterior.tier.size:
+        return posterior.discrimination, posterior.discrimination_se
+    s, t = divmod(tiers, posterior.tier_discrimination.shape[1])
+    return posterior.tier_discrimination[:, s, t], posterior.tier_discrimination_se[:, s, t]
 
 
 def theta_of_pairs(posterior: Posterior, a: IntArray, b: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -140,23 +161,25 @@ def _refuse(bad: np.ndarray[tuple[int], np.dtype[np.bool_]], what: str, code: st
 
 
 def _probabilities(
-    posterior: Posterior, mean: FloatArray, variance: FloatArray, prompt: IntArray, first: IntArray
+    posterior: Posterior, mean: FloatArray, variance: FloatArray, prompt: IntArray, first: IntArray, tiers: IntArray
 ) -> FloatArray:
-    """(n, 3) from theta's mean and variance without the side effect, (n,) each."""
+    """(n, 3) from theta's mean and variance without the side effect, (n,) each; `tiers` as in `tiers_of_pairs`."""
     mean = mean + posterior.side * np.array([1.0, -1.0, 0.0])[first]  # a_first 0 (B first), 1 (A first), -1 unknown
     se = np.sqrt(variance + posterior.side_se**2 * (first >= 0))
     found = np.empty((len(mean), 3))
     to_vote = _to_vote(posterior)
-    known = np.flatnonzero(prompt >= 0)
-    for rows in np.array_split(known, max(1, -(-len(known) // _CHUNK))):
-        j = prompt[rows]
-        categories = _categories(
-            mean[rows], se[rows], posterior.discrimination[j], posterior.thresholds[j], posterior.scales.cell or 0.0
-        )
-        found[rows] = categories @ to_vote
-    new = np.flatnonzero(prompt < 0)
-    if len(new):
-        found[new] = _typical(posterior, mean[new], se[new]) @ to_vote
+    for both in np.unique(tiers):
+        alpha = slopes_of_tiers(posterior, both)[0]
+        known = np.flatnonzero((prompt >= 0) & (tiers == both))
+        for rows in np.array_split(known, max(1, -(-len(known) // _CHUNK))):
+            j = prompt[rows]
+            categories = _categories(
+                mean[rows], se[rows], alpha[j], posterior.thresholds[j], posterior.scales.cell or 0.0
+            )
+            found[rows] = categories @ to_vote
+        new = np.flatnonzero((prompt < 0) & (tiers == both))
+        if len(new):
+            found[new] = _typical(posterior, alpha, mean[new], se[new]) @ to_vote
     scaled: FloatArray = found / found.sum(axis=1, keepdims=True)
     return scaled
 
@@ -176,14 +199,14 @@ def _categories(
     return np.concatenate([below[:, :1], np.maximum(inner, 0.0), above[:, -1:]], axis=1)
 
 
-def _typical(posterior: Posterior, mean: FloatArray, se: FloatArray) -> FloatArray:
-    """(n, E + 1) for a prompt that is not known: the mean over the posterior's prompts, as a mixture.
+def _typical(posterior: Posterior, slope: FloatArray, mean: FloatArray, se: FloatArray) -> FloatArray:
+    """(n, E + 1) for a prompt that is not known: the mean over the posterior's prompts, slope (J,), as a mixture.
 
     The mean over prompts is a function of theta alone, tabulated once. Of many prompts, 256 stand for all, evenly
     spaced by discrimination.
     """
     J = len(posterior.prompts)
-    chosen = np.argsort(posterior.discrimination, kind="stable")[
+    chosen = np.argsort(slope, kind="stable")[
         np.unique(np.linspace(0, J - 1, min(J, _TYPICAL)).round().astype(np.int64))
     ]
     nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
@@ -192,7 +215,7 @@ def _typical(posterior: Posterior, mean: FloatArray, se: FloatArray) -> FloatArr
     table = np.zeros((_GRID, posterior.thresholds.shape[1] + 1))
     cell_sd = posterior.scales.cell or 0.0
     for j in chosen:
-        alpha = np.full(_GRID, posterior.discrimination[j])
+        alpha = np.full(_GRID, slope[j])
         b = np.broadcast_to(posterior.thresholds[j], (_GRID, posterior.thresholds.shape[1]))
         table += _categories(grid, np.zeros(_GRID), alpha, b, cell_sd) / len(chosen)
     weights = weights / weights.sum()

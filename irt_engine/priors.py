@@ -39,6 +39,9 @@ class Priors:
     # What the votes of a cell share beyond ability and prompt, on the logit scale (form vote): the correlations of
     # .16 to .5 that were measured within cells are SDs of 0.8 to 1.8.
     cell_sd: float = 0.8
+    # How much sharper or blunter a prompt may be in one tier of quality than in another (log; only where a fit is given
+    # tiers): half of what prompts differ by.
+    tier_sd: float = 0.25
     learn: bool = True
 
     def __post_init__(self) -> None:

@@ -1,8 +1,8 @@
 """How a prompt's parameters become its six thresholds; ordered by construction, through log gaps.
 
-Notation: phi (P,) = (log alpha, [location], log gaps); a prompt's log gaps are the common ones plus its own deviation,
-and everything in this file takes the sum. b_c = location + sum_k spread[c, k] exp(gap_k), c = 0..E - 1: six thresholds
-for a net rating, two for a vote.
+Notation: phi (P,) = (log alpha, [effects of tiers, see `parts`], [location], log gaps); a prompt's log gaps are the
+common ones plus its own deviation, and everything in this file takes the sum. b_c = location + sum_k spread[c, k]
+exp(gap_k), c = 0..E - 1: six thresholds for a net rating, two for a vote.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ class PromptModel:
     name: str
     located: bool
     spread: FloatArray
+    tiers: int = 0
 
     @property
     def gaps(self) -> int:
@@ -38,7 +39,12 @@ class PromptModel:
     @property
     def first_gap(self) -> int:
         """Where the log gaps begin in phi."""
-        return 2 if self.located else 1
+        return 1 + self.tiers + int(self.located)
+
+    @property
+    def location(self) -> slice:
+        """Where the location is in phi: nowhere without one."""
+        return slice(1 + self.tiers, self.first_gap)
 
     @property
     def size(self) -> int:
@@ -49,7 +55,7 @@ class PromptModel:
         """(n, P) -> (n, E), increasing along the last axis."""
         b: FloatArray = _exp(phi[:, self.first_gap :]) @ self.spread.T
         if self.located:
-            b += phi[:, 1:2]
+            b += phi[:, self.location]
         return b
 
 

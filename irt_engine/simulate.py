@@ -2,8 +2,9 @@
 
 What is drawn is what `fit` assumes. A vote or net rating on chatbots (a, b) and prompt j has the edges
 
-    x_c = r (alpha_j theta + e) - alpha_j b_jc,   P(category > c) = sigma(x_c),
+    x_c = r (alpha theta + e) - alpha b_jc,   P(category > c) = sigma(x_c),
     theta = s_b - s_a + pair_ab + side (+1 if b was shown first, -1 if a was),
+    log alpha = log alpha_j + (eps_j,tier(a) + eps_j,tier(b)) / 2,
 
 where e ~ N(0, cell_sd^2) belongs to the cell and is shared by its votes (form vote), and r is the reliability of
 whoever votes: at r = 1 the model of `fit`, at r = 0 somebody who ties as often as others do between equals, and
@@ -49,6 +50,8 @@ class Truth:
     pair            (M, M) the pairs' own effects, pair[a, b] = -pair[b, a] is added to s_b - s_a; None: there are none
     cell_sd         SD of what the votes of a cell share, on the logit scale
     reliability     (K,) of the annotators; None: nobody is named, and all are as reliable as `fit` assumes
+    tier            (M,) tiers of the chatbots, 0..T - 1, and
+    tier_effect     (J, T) eps of the prompts' log discriminations in each; None: they are the same in all
     """
 
     ability: FloatArray
@@ -58,6 +61,8 @@ class Truth:
     pair: FloatArray | None = None
     cell_sd: float = 0.0
     reliability: FloatArray | None = None
+    tier: IntArray | None = None
+    tier_effect: FloatArray | None = None
 
     @property
     def chatbots(self) -> tuple[str, ...]:
@@ -74,6 +79,14 @@ class Truth:
         theta: FloatArray = self.ability[b] - self.ability[a]
         return theta if self.pair is None else theta + self.pair[a, b]
 
+    def slope(self, a: IntArray, b: IntArray, prompt: IntArray) -> FloatArray:
+        """(n,) discrimination of a prompt for a pair."""
+        alpha: FloatArray = self.discrimination[prompt]
+        if self.tier is None or self.tier_effect is None:
+            return alpha
+        of_both: FloatArray = self.tier_effect[prompt, self.tier[a]] + self.tier_effect[prompt, self.tier[b]]
+        return alpha * np.exp(of_both / 2.0)
+
 
 def draw_truth(
     chatbots: int,
@@ -89,6 +102,8 @@ def draw_truth(
     cell_sd: float = 0.0,
     annotators: int = 0,
     reliability_sd: float = 0.5,
+    tiers: int = 0,
+    tier_sd: float = 0.25,
 ) -> Truth:
     """Parameters from the priors. Under `pair`, abilities are of comparisons: chatbots 2i (0) and 2i + 1 (theta_i).
 
@@ -96,10 +111,11 @@ def draw_truth(
     are the typical ones, or N(0, common_log_gap_sd^2) if that is given (the prior of `fit` is
     `priors.common_log_gap_sd`). The other effects are left out unless an SD is given: `pair_sd` of each unordered pair,
     `side_sd`, `cell_sd` (kept as it is, each cell's effect is drawn with its votes), and `annotators` whose log
-    reliabilities have SD `reliability_sd`.
+    reliabilities have SD `reliability_sd`. `tiers` above 1 cuts a board's abilities into that many bands of equal size,
+    0 the strongest, and each prompt's log discrimination has an effect N(0, tier_sd^2) in each.
     `form` vote gives thresholds (J, 2), net (J, 6). Raises InvalidResponses on an SD that is negative or not finite.
     """
-    _check_sds(pair_sd=pair_sd, side_sd=side_sd, cell_sd=cell_sd, reliability_sd=reliability_sd)
+    _check_sds(pair_sd=pair_sd, side_sd=side_sd, cell_sd=cell_sd, reliability_sd=reliability_sd, tier_sd=tier_sd)
     rng = np.random.default_rng(seed)
     shape = prompt_model(model, form)
     sd = np.full(shape.size, priors.log_gap_sd)
@@ -125,6 +141,8 @@ def draw_truth(
         pair=_pair_effects(chatbots, pair_sd, rng) if pair_sd else None,
         cell_sd=cell_sd,
         reliability=np.exp(reliability_sd * rng.standard_normal(annotators)) if annotators else None,
+        tier=np.argsort(np.argsort(-ability)) * tiers // chatbots if tiers > 1 else None,
+        tier_effect=tier_sd * rng.standard_normal((prompts, tiers)) if tiers > 1 else None,
     )
 
 
@@ -189,7 +207,8 @@ def draw_votes(
     first = _first_shown(truth, repeats, order, rng)
     push = np.where(first == -1, 0.0, np.where(first == 1, -1.0, 1.0)) * truth.side
     a, b, j = repeated.T
-    at = truth.discrimination[j] * (truth.theta(a, b) + push) + _cell_effects(truth, repeated, rng)
+    alpha = truth.slope(a, b, j)
+    at = alpha * (truth.theta(a, b) + push) + _cell_effects(truth, repeated, rng)
     annotator = np.full(len(repeated), -1)
     if truth.reliability is not None:
         annotator = rng.integers(0, len(truth.reliability), len(repeated))
@@ -197,7 +216,7 @@ def draw_votes(
     thresholds = truth.thresholds
     if form == "vote" and thresholds.shape[1] == EDGES:
         thresholds = thresholds[:, _VOTE_EDGES]
-    level = truth.discrimination[j, None] * thresholds[j]
+    level = alpha[:, None] * thresholds[j]
     category = (expit(level - at[:, None]) < rng.random(len(at))[:, None]).sum(axis=1)
     if form == "vote":
         return _table(truth, repeated, category - 1, first, annotator)

@@ -84,6 +84,8 @@ def recall(made: Design, start: Posterior, cells: Cells) -> State | None:
     old = _Places.of(made, start, warm)
     if old is None or len(warm.log_sd) != len(cells.effects.start()):
         return None
+    if warm.phi.shape[1] != made.problem.prompts.size:
+        return None
     point = _point(made, warm, old)
     log_sd = warm.log_sd if cells.effects.learned else cells.effects.start()
     told = cells.ask(point, log_sd, None)

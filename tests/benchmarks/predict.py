@@ -19,6 +19,8 @@ def vote_probabilities(found: Posterior, votes: ResponseTable, priors: Priors) -
     """
     mean, variance, sign = _thetas(found, votes, priors)
     alpha = found.discrimination[votes.prompt]
+    if found.tier.size:
+        alpha = found.tier_discrimination[votes.prompt, found.tier[votes.a], found.tier[votes.b]]
     spread = np.sqrt(alpha**2 * variance + (found.scales.cell or 0.0) ** 2)
     at = (alpha * mean)[:, None] + spread[:, None] * _NODES
     level = alpha[:, None] * found.thresholds[votes.prompt]

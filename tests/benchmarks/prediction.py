@@ -1,6 +1,6 @@
 """Held-out votes: does the board predict them better than Davidson's model, Bradley-Terry and the pair model?
 
-    EVAL_DATA_DIR=... python -m tests.benchmarks.prediction [--sets vicuna80_human] [--variants]
+    EVAL_DATA_DIR=... python -m tests.benchmarks.prediction [--sets vicuna80_human] [--variants | --tiers]
 
 Ten folds by unordered pair and prompt, across all runs, so that no held-out vote is about two replies that were seen
 together in training; rows whose two outputs were the same are left out, and so is the order shown. Losses are per vote;
@@ -14,13 +14,14 @@ import sys
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 
 from irt_engine import DEFAULT_PRIORS, EngineError, EngineWarning, Priors, ResponseTable, fit
 from irt_engine.arrays import FloatArray, IntArray
+from scheduler.tiers import place
 
 from . import votes as published
 from .baselines import bradley_terry, davidson
@@ -45,6 +46,7 @@ VARIANTS = {
     "as given, log alpha 0.25": Priors(learn=False, log_discrimination_sd=0.25),
     "as given, log alpha 1": Priors(learn=False, log_discrimination_sd=1.0),
 }
+TIERS = (2, 3)  # that discriminations may differ by, as the posterior of a first fit places the chatbots
 
 
 @lru_cache(maxsize=2)
@@ -71,6 +73,7 @@ class Job:
     fold: int
     model: str
     priors: Priors = DEFAULT_PRIORS
+    tiers: int = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,6 +114,10 @@ def _probabilities(job: Job, train: ResponseTable, test: ResponseTable) -> tuple
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EngineWarning)
             found = fit(train, "pair" if job.model == "pair" else "board", form="vote", priors=job.priors)
+            if job.tiers > 1:
+                of = place(found, count=job.tiers)
+                tiers = [of[name] for name in found.chatbots]
+                found = fit(train, "board", form="vote", priors=job.priors, tiers=tiers)
         p, settled = vote_probabilities(found, test, job.priors), found.converged
     return p, p[:, 2] + p[:, 1] / 2.0, settled
 
@@ -167,14 +174,21 @@ _HEAD = ("votes", "model", "three-way", "half-win", "folds not settled", "second
 
 def measure(name: str, models: dict[str, Job], processes: int) -> dict[str, Losses]:
     """Losses by the models' names."""
-    jobs = [Job(name, fold, job.model, job.priors) for job in models.values() for fold in range(FOLDS)]
+    jobs = [replace(job, fold=fold) for job in models.values() for fold in range(FOLDS)]
     parts = run(one, jobs, name, processes=processes)
     return {key: together(parts[FOLDS * k : FOLDS * (k + 1)]) for k, key in enumerate(models)}
 
 
-def _variants(name: str, processes: int) -> None:
+def _priors(name: str) -> dict[str, Job]:
+    return {key: Job(name, 0, "board", priors) for key, priors in VARIANTS.items()}
+
+
+def _tiers(name: str) -> dict[str, Job]:
+    return {"board": Job(name, 0, "board")} | {f"{T} tiers": Job(name, 0, "board", tiers=T) for T in TIERS}
+
+
+def _variants(name: str, models: dict[str, Job], processes: int) -> None:
     """What helps and what does not, for whoever changes the model."""
-    models = {key: Job(name, 0, "board", priors) for key, priors in VARIANTS.items()}
     losses, cluster = measure(name, models, processes), published.items(load(name)).index
     rows = []
     for key, found in losses.items():
@@ -188,14 +202,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="prediction", description="Held-out log loss per vote.")
     parser.add_argument("--sets", nargs="+", default=SETS, help="NAME or NAME:category")
     parser.add_argument("--variants", action="store_true", help="compare priors instead of models; no targets")
+    parser.add_argument("--tiers", action="store_true", help="compare discriminations by tier; no targets")
     parser.add_argument("--processes", type=int, default=0)
     options = parser.parse_args(arguments)
     if published.folder() is None:
         return conclude("Prediction", [Check("published votes", published.MISSING, "", None)])
     checks: list[Check] = []
     for name in options.sets:
-        if options.variants:
-            _variants(name, options.processes)
+        if options.variants or options.tiers:
+            _variants(name, _priors(name) if options.variants else _tiers(name), options.processes)
             continue
         try:
             losses = measure(name, {model: Job(name, 0, model) for model in MODELS}, options.processes)
@@ -204,7 +219,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             continue
         say(table(_HEAD, [_row(name, model, losses[model]) for model in MODELS]))
         checks += compare(name, load(name), losses)
-    return 0 if options.variants else conclude("Prediction: loss per held-out vote", checks)
+    return 0 if options.variants or options.tiers else conclude("Prediction: loss per held-out vote", checks)
 
 
 if __name__ == "__main__":
