@@ -115,16 +115,48 @@ def cells_of(table: ResponseTable, comparison: IntArray, *, votes: bool = False)
     return _merged(code - prompt * C, slot_of[prompt], counts, side, slots, shared, slot_of)
 
 
+def separate_cells(table: ResponseTable, comparison: IntArray) -> tuple[Cells, IntArray]:
+    """As `cells_of` with votes, but no two cells are merged; and for each vote the number of its cell, (n,)."""
+    J, C = len(table.prompts), int(comparison.max()) + 1
+    distinct, index = _numbered(table.prompt * C + comparison, J * C)
+    prompt, n = distinct // C, len(distinct)
+    toward, shown = low_to_high(table)
+    counts = np.bincount(3 * index + toward + 1, minlength=3 * n).reshape(n, 3).astype(np.float64)
+    side = np.bincount(index, shown, minlength=n) / counts.sum(axis=1)
+    slot_of, slots, shared = _slots(np.bincount(prompt, minlength=J))
+    order = np.argsort(slot_of[prompt], kind="stable")
+    place = np.empty(n, np.int64)
+    place[order] = np.arange(n)
+    cells = Cells(
+        comparison=(distinct - prompt * C)[order],
+        slot=slot_of[prompt[order]],
+        counts=counts[order],
+        side=side[order],
+        weight=np.ones(n),
+        slots=slots,
+        shared=shared,
+        prompt_slot=slot_of,
+        total=n,
+    )
+    return cells, place[index]
+
+
+def low_to_high(table: ResponseTable) -> tuple[IntArray, IntArray]:
+    """(n,) verdicts: 1 the chatbot of the higher index is better; (n,) orders: 1 it was shown first, 0 unknown."""
+    turned = table.a > table.b
+    toward = np.where(turned, -table.outcome, table.outcome)
+    shown = np.where(turned, table.a_first == 1, table.a_first == 0).astype(np.int64)
+    shown -= np.where(turned, table.a_first == 0, table.a_first == 1)
+    return toward, shown
+
+
 def _packed(table: ResponseTable, comparison: IntArray, C: int) -> IntArray:
     """(n,) a vote as one number, (prompt, comparison, verdict, order): sorted, votes lie cell by cell, cells by prompt.
 
     One column sorts several times faster than the order of several can be found. 63 bits leave room for 5e17
     pairs of a prompt and a comparison.
     """
-    turned = table.a > table.b
-    toward = np.where(turned, -table.outcome, table.outcome)  # 1: the higher was better
-    shown = np.where(turned, table.a_first == 1, table.a_first == 0).astype(np.int64)  # 1: the higher was first
-    shown -= np.where(turned, table.a_first == 0, table.a_first == 1)
+    toward, shown = low_to_high(table)
     packed: IntArray = ((table.prompt * C + comparison) << _VOTE_BITS) + ((toward + 1) << 2) + (shown + 1)
     return packed
 

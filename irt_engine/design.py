@@ -52,6 +52,19 @@ def design(table: ResponseTable, model: str, form: str, priors: Priors, tiers: I
     """What a fit needs to know beforehand; `tiers` (M,) of the chatbots, where discriminations differ by it."""
     comparisons, index = compare(table)
     cells = cells_of(table, index, votes=form == "vote")
+    return design_of(table, model, form, priors, comparisons, cells, tiers)
+
+
+def design_of(
+    table: ResponseTable,
+    model: str,
+    form: str,
+    priors: Priors,
+    comparisons: Comparisons,
+    cells: Cells,
+    tiers: IntArray | None = None,
+) -> Design:
+    """The design of cells that are known already."""
     parts = None
     if tiers is not None:
         both = tiers[np.stack([comparisons.low, comparisons.high], axis=1)][cells.comparison]

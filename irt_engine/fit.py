@@ -64,7 +64,7 @@ def fit(
     """
     from .design import design  # late, with what it needs: numba is for those who fit
 
-    _check(table, model, form)
+    check(table, model, form)
     made = design(table, model, form, priors, tiers_of(table, model, tiers))
     if made.abilities > MAX_ABILITIES:
         raise InvalidResponses(
@@ -80,7 +80,7 @@ def fit(
             code="not_positive",
             hint="use tighter priors; report the votes if it persists",
         ) from error
-    return _posterior(made, priors, found, warm, seed)
+    return posterior_of(made, priors, found, warm, seed)
 
 
 def _rising(progress: Progress) -> Progress:
@@ -95,7 +95,8 @@ def _rising(progress: Progress) -> Progress:
     return told
 
 
-def _check(table: ResponseTable, model: str, form: str) -> None:
+def check(table: ResponseTable, model: str, form: str) -> None:
+    """Raises InvalidResponses (unknown model or form)."""
     if model not in ("pair", "board"):
         raise InvalidResponses(f"unknown model {model!r}", code="unknown_model", hint="use 'board' or 'pair'")
     if form not in ("net", "vote"):
@@ -149,7 +150,8 @@ def comparisons_of(table: ResponseTable, comparisons: Comparisons) -> tuple[Comp
     )
 
 
-def _posterior(made: Design, priors: Priors, found: Found, warm: Warm, seed: int) -> Posterior:
+def posterior_of(made: Design, priors: Priors, found: Found, warm: Warm | None, seed: int) -> Posterior:
+    """What was found, by name."""
     from .prompt_parameters import prompt_parameters
 
     table, cells, board, K = made.table, made.cells, made.board, made.abilities

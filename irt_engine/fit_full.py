@@ -26,7 +26,7 @@ from .arrays import FloatArray, IntArray
 from .convergence import Diagnostics, effective_sizes, r_hat
 from .design import Design, design
 from .errors import DidNotConverge, EngineError, EngineWarning, InvalidResponses, NotIdentified
-from .fit import Form, Model, _check, _judgments, comparisons_of
+from .fit import Form, Model, _judgments, check, comparisons_of
 from .graph import centred, groups_of
 from .posterior import Posterior, Scales
 from .priors import DEFAULT_PRIORS, Priors
@@ -87,7 +87,7 @@ def fit_full(
     Raises InvalidResponses (unknown model or form, numbers of draws, too many parameters), DidNotConverge (the sampler
     found no start), EngineError (PyMC or nutpie is not installed).
     """
-    _check(table, model, form)
+    check(table, model, form)
     _check_run(draws, tune, chains, cores, seed)
     told = progress or (lambda done, most: None)
     made = design(table, model, form, priors)

@@ -13,7 +13,7 @@ otherwise guesses.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -224,6 +224,22 @@ def draw_votes(
     outcome = (np.sign(u)[:, None] * (np.arange(3) < np.abs(u)[:, None])).ravel()
     thrice = [np.repeat(x, 3, axis=0) for x in (repeated, first, annotator)]
     return _table(truth, thrice[0], outcome, thrice[1], thrice[2])
+
+
+def with_careless(table: ResponseTable, careless: FloatArray, *, seed: int) -> ResponseTable:
+    """The same votes given by K annotators at random, some of them without looking.
+
+    With probability careless[k] a vote of annotator k is not what the table says but drawn from the table's shares of
+    ties and of decisive verdicts, either side alike. Raises InvalidResponses unless all of careless (K,) are in 0..1.
+    """
+    if not (careless.size and (careless >= 0.0).all() and (careless <= 1.0).all()):
+        raise InvalidResponses("shares of careless votes are outside 0..1", code="bad_share", hint="give 0 to 1")
+    rng = np.random.default_rng(seed)
+    annotator = rng.integers(0, len(careless), len(table))
+    decisive = np.where(rng.random(len(table)) < 0.5, -1, 1)
+    guess = np.where(rng.random(len(table)) < (table.outcome == 0).mean(), 0, decisive)
+    outcome = np.where(rng.random(len(table)) < careless[annotator], guess, table.outcome)
+    return replace(table, outcome=outcome, annotator=annotator)
 
 
 def _check_form(truth: Truth, form: str) -> None:
