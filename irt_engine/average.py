@@ -286,7 +286,9 @@ def settle(cells: Cells, state: State, learn: bool, steps: int, progress: Progre
 def _settle(cells: Cells, state: State, learn: bool, steps: int, progress: Progress | None, way: Way) -> Found:
     rounds = _Rounds(cells, learn, way)
     error = np.inf
-    for count in range(1, way.rounds + 1):
+    for count in range(1, 2 * way.rounds + 1):
+        if count > way.rounds and not error < _SETTLED:
+            break
         try:
             taken = rounds.take(state, error)
         except np.linalg.LinAlgError:

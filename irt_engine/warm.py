@@ -6,7 +6,7 @@ prompt with such a cell, begin from their information at the mean. What is kept 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -81,15 +81,38 @@ def recall(made: Design, start: Posterior, cells: Cells) -> State | None:
     warm = start.warm
     if warm is None or (start.model, start.form) != (made.model, made.form):
         return None
+    warm = _with_tiers(made, warm)
     old = _Places.of(made, start, warm)
     if old is None or len(warm.log_sd) != len(cells.effects.start()):
-        return None
-    if warm.phi.shape[1] != made.problem.prompts.size:
         return None
     point = _point(made, warm, old)
     log_sd = warm.log_sd if cells.effects.learned else cells.effects.start()
     told = cells.ask(point, log_sd, None)
     return State(point, _information(made, warm, old, told.information), log_sd)
+
+
+def _with_tiers(made: Design, warm: Warm) -> Warm:
+    """As if the earlier fit had had as many tiers as this one: none of their effects are known, and no information."""
+    wide, P = made.problem.prompts, warm.phi.shape[1]
+    had = P - (wide.size - wide.tiers)
+    if had == wide.tiers:
+        return warm
+    none = np.zeros((len(warm.phi), wide.tiers))
+    slope = warm.phi[:, :1] + (warm.phi[:, 1 : 1 + had].mean(axis=1, keepdims=True) if had else 0.0)
+    names = [group.name for group in made.effects.groups]
+    place = names.index("log_discrimination") + 1
+    kept = np.delete(warm.log_sd, place) if had else warm.log_sd
+    given = made.effects.start()[place : place + (wide.tiers > 0)]
+    return replace(
+        warm,
+        phi=np.concatenate([slope, none, warm.phi[:, 1 + had :]], axis=1),
+        log_sd=np.concatenate([kept[:place], given, kept[place:]]),
+        i_phi=np.zeros((0, wide.size, wide.size)),
+        i_theta=np.zeros(0),
+        cross=np.zeros((0, wide.size)),
+        comparison=np.zeros(0, np.int64),
+        prompt=np.zeros(0, np.int64),
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -131,6 +131,16 @@ def test_a_warm_fit_ends_where_a_cold_one_does_whatever_tiers_the_earlier_one_ha
         warm = fit(table, form=form, tiers=[0, 0, 1, 1, 1], start=start)
         assert np.allclose(warm.covariance, cold.covariance, atol=1e-9)
         assert np.allclose(warm.tier_discrimination_se, cold.tier_discrimination_se, atol=1e-8)
+        assert warm.iterations < cold.iterations
+
+
+@FORMS
+def test_a_fit_without_tiers_may_begin_with_one_that_has_them(form: Form) -> None:
+    table = small_board()
+    cold = fit(table, form=form)
+    warm = fit(table, form=form, start=fit(table, form=form, tiers=[0, 0, 1, 1, 1]))
+    assert warm.iterations < cold.iterations
+    assert np.allclose(warm.covariance, cold.covariance, atol=1e-9)
 
 
 def test_a_posterior_with_tiers_goes_through_bytes_and_its_parts_fit_together() -> None:
