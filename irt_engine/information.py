@@ -6,8 +6,7 @@ P_k / dtheta^2, item information I = sum_k P_k I_k = sum_k (dP_k / dtheta)^2 / P
 (f_{k-1} + f_k), with f = 0 beyond the outermost edges: never negative. Information is in 1 / theta^2.
 
 Expectations over theta, log alpha and the cell effect e are taken by Gauss-Hermite quadrature, not at the means: a
-difference that is not known yet may lie where the prompt says nothing. A posterior has no SEs of thresholds, so these
-stand at their means.
+difference that is not known yet may lie where the prompt says nothing. Thresholds stand at their means.
 """
 
 from __future__ import annotations
