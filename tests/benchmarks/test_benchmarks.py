@@ -11,11 +11,22 @@ import pytest
 from scipy.special import expit
 
 from irt_engine import InvalidResponses, Priors, ResponseTable, fit
-from irt_engine.simulate import all_cells, draw_truth, draw_votes
+from irt_engine.simulate import all_cells, draw_truth, draw_votes, with_careless
 from scheduler import Budget
 from scheduler.forecast import forecast, unjudged
 from scheduler.goals import AllAbilities
-from tests.benchmarks import baselines, calibration, paper, predict, prediction, report, scale, stopping, workers
+from tests.benchmarks import (
+    baselines,
+    calibration,
+    paper,
+    predict,
+    prediction,
+    reliability,
+    report,
+    scale,
+    stopping,
+    workers,
+)
 from tests.benchmarks import forecast as forecasts
 from tests.benchmarks import votes as published
 
@@ -156,6 +167,17 @@ def test_the_papers_checks_hold_for_its_own_numbers_and_not_for_half_of_them() -
 def test_the_papers_runs_are_all_there() -> None:
     runs = {(r["system_a"], r["system_b"]) for r in published.read(paper.VOTES) if r["category"] not in paper.LEFT_OUT}
     assert runs == {(row.a, row.b) for row in paper.PUBLISHED}
+
+
+def test_careless_annotators_are_simulated_and_their_votes_foreseen() -> None:
+    cover, square, variance = reliability.one(reliability.Simulated(0, 0.9)).T
+    assert cover[1] <= cover[2]
+    assert (square > 0.0).all()
+    assert variance[1] < variance[2]
+    rows, alike, found = reliability.predicted(with_careless(TABLE, np.array([0.0, 0.9]), seed=0), 3)
+    assert np.array_equal(rows, np.flatnonzero(prediction.folds(TABLE) == 3))
+    assert np.isfinite(alike).all()
+    assert np.isfinite(found).all()
 
 
 def test_folds_keep_the_votes_of_a_pair_and_prompt_together() -> None:

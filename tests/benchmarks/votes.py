@@ -39,6 +39,7 @@ def table_of(rows: list[dict[str, str]], by: str | None = None) -> ResponseTable
         [row["system_b"] for row in rows],
         [row["prompt_id"] for row in rows],
         [int(row["outcome"]) for row in rows],
+        annotator_id=[row.get("annotator_id") or None for row in rows],
         label=[row[by] for row in rows] if by else None,
     )
 
