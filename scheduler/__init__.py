@@ -1,20 +1,47 @@
-"""Pure choice: which judgments to collect next, and when to stop."""
+"""Pure choice: which judgments to collect next, and when to stop.
 
-from .aims import Equivalence, RankingResolved, SampleSize, TargetSE
-from .entrants import Welcome
-from .errors import InvalidRequest, InvalidState, SchedulerError
-from .exposure import Balance
-from .forecast import Forecast, Range, Terms, forecast, unjudged
-from .goals import AllAbilities, Goal, Neighbours, Separated
-from .overlap import Overlap
-from .pairs import DEFAULT_DESIGN, Design
-from .planner import decide, plan
-from .policies import POLICIES
-from .retirement import Retirement, with_retired
-from .simulated import simulate
-from .state import Ask, CampaignState, Decision, Plan
-from .stopping import RULES, Budget, Deadline, Futility, NothingLeft, StoppingRule
-from .targets import Both, NewEntrant, Precision, Ranking, Target, TopK
+Modules are loaded when something of theirs is first asked for: `scheduler.blocks` needs the standard library alone, and
+a process that serves pages uses it without paying for numpy and the engine.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .aims import Equivalence, RankingResolved, SampleSize, TargetSE
+    from .entrants import Welcome
+    from .errors import InvalidRequest, InvalidState, SchedulerError
+    from .exposure import Balance
+    from .forecasting import Forecast, Range, Terms, forecast, unjudged
+    from .goals import AllAbilities, Goal, Neighbours, Separated
+    from .overlap import Overlap
+    from .pairs import DEFAULT_DESIGN, Design
+    from .planner import decide, plan
+    from .policies import POLICIES
+    from .retirement import Retirement, with_retired
+    from .simulated import simulate
+    from .state import Ask, CampaignState, Decision, Plan
+    from .stopping import RULES, Budget, Deadline, Futility, NothingLeft, StoppingRule
+    from .targets import Both, NewEntrant, Precision, Ranking, Target, TopK
+
+_MODULES = {
+    "aims": "Equivalence RankingResolved SampleSize TargetSE",
+    "entrants": "Welcome",
+    "errors": "InvalidRequest InvalidState SchedulerError",
+    "exposure": "Balance",
+    "forecasting": "Forecast Range Terms forecast unjudged",
+    "goals": "AllAbilities Goal Neighbours Separated",
+    "overlap": "Overlap",
+    "pairs": "DEFAULT_DESIGN Design",
+    "planner": "decide plan",
+    "policies": "POLICIES",
+    "retirement": "Retirement with_retired",
+    "simulated": "simulate",
+    "state": "Ask CampaignState Decision Plan",
+    "stopping": "RULES Budget Deadline Futility NothingLeft StoppingRule",
+    "targets": "Both NewEntrant Precision Ranking Target TopK",
+}
+_HOME = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = [
     "DEFAULT_DESIGN",
@@ -61,3 +88,10 @@ __all__ = [
     "unjudged",
     "with_retired",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """What is listed above, from its module."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

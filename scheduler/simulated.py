@@ -22,7 +22,7 @@ from irt_engine.simulate import Truth, all_cells, draw_truth, draw_votes
 from .aims import TargetSE
 from .belief import abilities_of
 from .errors import InvalidRequest
-from .forecast import Forecast, Terms, most_of, summary
+from .forecasting import Forecast, Terms, most_of, summary
 from .goals import AllAbilities, Goal, Neighbours
 from .outset import item_numbers, outset_of
 from .replay import Loop

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from scheduler.forecast import Forecast, Range, Terms, forecast, unjudged
+from scheduler.forecasting import Forecast, Range, Terms, forecast, unjudged
 from scheduler.goals import AllAbilities, Goal, Neighbours, Separated
 from scheduler.simulated import simulate
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from evalsite.exchange.planning import CampaignPlan, ForecastRow
 from evalsite.exchange.ranking import ChatbotRow, PairRow, Ranking
 from evalsite.exchange.replaying import Replay
-from scheduler.forecast import Range
+from scheduler.forecasting import Range
 
 _Z = 1.959963984540054  # of a two-sided 95 % interval
 _LEAST_DRAWING, _MOST_DRAWING = 16, 48  # columns

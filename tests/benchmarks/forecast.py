@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from scheduler.forecast import Forecast, Terms, forecast, unjudged
+from scheduler.forecasting import Forecast, Terms, forecast, unjudged
 from scheduler.goals import AllAbilities, Goal, Neighbours, Separated
 from scheduler.simulated import run
 from tests.benchmarks import workers

@@ -13,7 +13,7 @@ from scipy.special import expit
 from irt_engine import InvalidResponses, Priors, ResponseTable, fit
 from irt_engine.simulate import all_cells, draw_truth, draw_votes, with_careless
 from scheduler import Budget
-from scheduler.forecast import forecast, unjudged
+from scheduler.forecasting import forecast, unjudged
 from scheduler.goals import AllAbilities
 from tests.benchmarks import (
     baselines,

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
+import scheduler
 from tests.house.locks import problems
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,6 +45,20 @@ def test_the_web_process_loads_neither_the_engine_nor_what_it_stands_on() -> Non
     )
     result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
+
+
+def test_blocks_are_composed_with_the_standard_library_alone() -> None:
+    code = "import sys, scheduler.blocks; print('numpy' in sys.modules, 'irt_engine' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "False False"
+
+
+def test_what_the_scheduler_offers_is_there_in_whichever_order_it_is_loaded() -> None:
+    """It is loaded late, and a module of the same name would hide what is offered."""
+    offered = set(scheduler.__all__)
+    modules = {path.stem for path in (ROOT / "scheduler").glob("*.py")}
+    assert not offered & modules
+    assert offered == {name for name in offered if hasattr(scheduler, name)}
 
 
 def test_the_engine_and_the_scheduler_load_without_django() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduler import CampaignState, InvalidRequest
-from scheduler.forecast import QUICK, Forecast, Terms, forecast, unjudged
+from scheduler.forecasting import QUICK, Forecast, Terms, forecast, unjudged
 from scheduler.goals import AllAbilities, Goal, Neighbours, Separated
 from scheduler.state import no_items
 from tests.scheduler.cast import CELLS, POSTERIOR, every_item, fresh, midway

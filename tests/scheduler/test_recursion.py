@@ -17,7 +17,7 @@ from irt_engine.information import vote_information
 from irt_engine.simulate import draw_truth, draw_votes, some_cells
 from scheduler.allocation import Adaptive, Even, LeastCertain
 from scheduler.estimator import CAMPAIGN_PRIORS, estimate
-from scheduler.forecast import unjudged
+from scheduler.forecasting import unjudged
 from scheduler.goals import AllAbilities
 from scheduler.outset import CLASSES, Outset, outset_of
 from scheduler.recursion import _GRID, Allocation, Cohort, Course, _vote_tables, course

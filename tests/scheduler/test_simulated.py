@@ -8,7 +8,7 @@ import pytest
 from irt_engine.simulate import draw_truth, draw_votes
 from scheduler import CampaignState, InvalidRequest, TargetSE
 from scheduler.estimator import estimate
-from scheduler.forecast import Terms, forecast, unjudged
+from scheduler.forecasting import Terms, forecast, unjudged
 from scheduler.goals import AllAbilities, Neighbours, Separated
 from scheduler.simulated import Until, rule_of, run, simulate
 from tests.scheduler.cast import CELLS, fresh, midway

@@ -15,7 +15,7 @@ from evalsite.exchange.progress import Bar
 from evalsite.exchange.tables import plan_as_table
 from irt_engine.errors import DidNotConverge, EngineError
 from scheduler import SchedulerError
-from scheduler.forecast import QUICK, Terms
+from scheduler.forecasting import QUICK, Terms
 from scheduler.goals import AllAbilities, Goal, Neighbours, Separated
 
 _BAD_INPUT = 2
