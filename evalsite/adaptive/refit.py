@@ -11,6 +11,7 @@ from datetime import datetime
 
 from django.utils import timezone
 
+from evalsite.adaptive.designs import rules_of
 from evalsite.adaptive.models import Board, Decision, Record, Refit, Snapshot
 from evalsite.adaptive.record import Pair, fit_facts, pairs, points
 from evalsite.adaptive.rows import BoardRow, board_rows
@@ -21,11 +22,11 @@ from evalsite.campaigns.services import campaign_stop, refit_request
 from evalsite.core.db import write_transaction
 from evalsite.core.jobs import Lease
 from evalsite.judgments.models import Assignment
-from evalsite.judgments.queue import queue_replace, queue_withdraw
+from evalsite.judgments.queue import Origin, queue_replace, queue_withdraw
 from evalsite.judgments.selectors import budget_left, judgments_spent
 from irt_engine import EngineError, Posterior
-from scheduler import Budget, NothingLeft, Plan, StoppingRule, TargetSE, decide, plan
 from scheduler import Decision as Verdict
+from scheduler import Plan, decide, plan, with_retired
 from scheduler.estimator import estimate
 
 log = logging.getLogger(__name__)
@@ -73,9 +74,11 @@ def _go_on(board: Board, campaign: Campaign, fitted: Fitted | None, began: datet
     """Decide and plan with no transaction open; then write snapshot, decision and queue in one."""
     planner = Planner(campaign)
     state = planner.state(fitted.posterior if fitted else None, judgments_spent(campaign))
-    verdict = decide(state, rules=_rules(campaign))
+    state = with_retired(state, planner.design.retirement, planner.design.welcome)
+    verdict = decide(state, rules=rules_of(campaign))
     count = 0 if verdict.stop else _queue_size(campaign)
-    asks = plan(state, policy=campaign.policy, count=count, seed=_plan_seed(campaign, fitted)) if count else None
+    seed = _plan_seed(campaign, fitted)
+    asks = plan(state, policy=campaign.policy, count=count, seed=seed, design=planner.design) if count else None
     with write_transaction():
         lease.confirm()
         snapshot = _publish(board, fitted, began) if fitted else None
@@ -111,16 +114,6 @@ def _fitted(board: Board, began: datetime) -> Fitted | None:
 def _shown(posterior: Posterior, given: FitInput) -> Shown:
     rows = board_rows(posterior, points(given.votes))
     return Shown(list(rows.values()), pairs(posterior, given.votes, list(rows)))
-
-
-def _rules(campaign: Campaign) -> list[StoppingRule]:
-    spec = campaign.stopping
-    rules: list[StoppingRule] = []
-    if spec.target_se is not None:
-        rules.append(TargetSE(spec.target_se))
-    if spec.budget is not None:
-        rules.append(Budget(spec.budget))
-    return [*rules, NothingLeft()]
 
 
 def _queue_size(campaign: Campaign) -> int:
@@ -186,7 +179,7 @@ def _act(campaign: Campaign, verdict: Verdict, asks: Plan | None, planner: Plann
     if not now.collecting:
         queue_withdraw(campaign=now)
         return
-    if planner.is_outdated():
+    if planner.is_outdated(now):
         refit_request(now)
         return
     if verdict.stop:
@@ -199,7 +192,6 @@ def _act(campaign: Campaign, verdict: Verdict, asks: Plan | None, planner: Plann
     queue_replace(
         campaign=now,
         asks=planner.asks(asks.asks) if asks else [],
-        policy=asks.policy if asks else "",
-        snapshot=snapshot.public_id if snapshot else None,
-        seed=asks.seed if asks else 0,
+        origin=Origin(asks.policy, snapshot.public_id if snapshot else None, asks.seed) if asks else Origin(),
+        votes_per_pair=planner.options.votes_per_pair,
     )

@@ -9,9 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from django.utils import timezone
 
+from evalsite.adaptive.designs import design_of, overlap_of
 from evalsite.adaptive.models import Board
 from evalsite.campaigns.models import Campaign, Entrant
+from evalsite.campaigns.services import plan_options
 from evalsite.chatbots.models import Reply
 from evalsite.judgments.queue import PlannedAsk, item_parts
 from evalsite.judgments.selectors import (
@@ -24,6 +27,7 @@ from evalsite.judgments.selectors import (
 from evalsite.prompts.models import Prompt
 from irt_engine import Posterior, ResponseTable
 from scheduler import Ask, CampaignState
+from scheduler.overlap import Lots
 
 ENGINE = "0.3"
 MODEL = "board, vote"  # what `scheduler.estimator` fits
@@ -76,6 +80,9 @@ class Planner:
         )
         self.prompts = list(campaign.prompt_set.prompts.filter(corrected_by__isnull=True).order_by("pk"))
         self.replies = self._replies()
+        self.options = plan_options(campaign)
+        self.design = design_of(self.options, [entrant.pk for entrant in self.entrants])
+        self.overlap = overlap_of(self.options, campaign.seed)
 
     def _replies(self) -> dict[tuple[int, int], Reply]:
         """(version, prompt) -> the reply in force that can be shown."""
@@ -92,29 +99,46 @@ class Planner:
         """What the scheduler chooses from. Items are (a, b, prompt) with a < b, one row per judgment or open issue."""
         counts = item_counts(self.campaign)
         return CampaignState(
-            chatbots=tuple(str(entrant.version_id) for entrant in self.entrants),
-            prompts=tuple(str(prompt.pk) for prompt in self.prompts),
+            chatbots=self._chatbot_names,
+            prompts=self._prompt_names,
             posterior=posterior,
             judged=self._items(counts.judged),
             pending=self._items(counts.pending),
             closed=self._closed(),
             votes_per_item=self.campaign.votes_per_item,
             judgments=judgments,
+            votes_per_pair=self.options.votes_per_pair,
+            overlap=self.overlap,
+            categories=tuple(prompt.category for prompt in self.prompts),
+            now=timezone.now(),
         )
 
-    def is_outdated(self) -> bool:
-        """Whether an entrant has joined or left since this was read."""
+    @property
+    def _chatbot_names(self) -> tuple[str, ...]:
+        return tuple(str(entrant.version_id) for entrant in self.entrants)
+
+    @property
+    def _prompt_names(self) -> tuple[str, ...]:
+        return tuple(str(prompt.pk) for prompt in self.prompts)
+
+    def is_outdated(self, now: Campaign) -> bool:
+        """Whether an entrant has joined or left, or the plan was changed, since this was read."""
         active = Entrant.objects.filter(campaign=self.campaign, state=Entrant.State.ACTIVE)
-        return set(active.values_list("pk", flat=True)) != {entrant.pk for entrant in self.entrants}
+        same = set(active.values_list("pk", flat=True)) == {entrant.pk for entrant in self.entrants}
+        read = (self.options, self.campaign.policy, self.campaign.votes_per_item)
+        return not same or (plan_options(now), now.policy, now.votes_per_item) != read
 
     def asks(self, asks: Sequence[Ask]) -> list[PlannedAsk]:
         """The scheduler's indices as rows."""
-        return [self._ask(ask) for ask in asks]
+        lots = Lots(self.overlap, self._chatbot_names, self._prompt_names)
+        a, b, prompt = (np.array([getattr(ask, name) for ask in asks], np.int64) for name in ("a", "b", "prompt"))
+        shared = lots.chosen(a, b, prompt).tolist()
+        return [self._ask(ask, chosen) for ask, chosen in zip(asks, shared, strict=True)]
 
-    def _ask(self, ask: Ask) -> PlannedAsk:
+    def _ask(self, ask: Ask, shared: bool) -> PlannedAsk:
         first, second, prompt = self.entrants[ask.a], self.entrants[ask.b], self.prompts[ask.prompt]
-        replies = (self.replies[first.version_id, prompt.pk], self.replies[second.version_id, prompt.pk])
-        return PlannedAsk((first, second), replies, prompt, ask.probability)
+        votes = max(self.campaign.votes_per_item, self.overlap.votes if shared else 1)
+        return PlannedAsk((first, second), prompt, ask.probability, votes=votes, shared=shared)
 
     def _items(self, counts: Mapping[str, int]) -> np.ndarray:
         entrant_index = {entrant.pk: index for index, entrant in enumerate(self.entrants)}

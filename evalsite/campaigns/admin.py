@@ -1,6 +1,7 @@
 from django.contrib import admin
+from django.http import HttpRequest
 
-from evalsite.campaigns.models import Aspect, Campaign, Entrant, Rubric, StoppingSpec
+from evalsite.campaigns.models import Aspect, Campaign, Entrant, PlanSpec, Rubric, StoppingSpec
 
 
 class AspectInline(admin.TabularInline):
@@ -18,6 +19,16 @@ class StoppingInline(admin.StackedInline):
     model = StoppingSpec
 
 
+class PlanInline(admin.StackedInline):
+    """Shown and not edited: `plan_set` checks what fits together."""
+
+    model = PlanSpec
+    can_delete = False
+
+    def has_change_permission(self, request: HttpRequest, obj: object | None = None) -> bool:
+        return False
+
+
 class EntrantInline(admin.TabularInline):
     model = Entrant
     extra = 0
@@ -31,4 +42,4 @@ class CampaignAdmin(admin.ModelAdmin):
     list_display = ("name", "slug", "organisation", "state", "visibility", "started_at", "stopped_at")
     list_filter = ("state", "visibility")
     readonly_fields = ("state", "started_at", "stopped_at", "stop_reason")
-    inlines = (StoppingInline, EntrantInline)
+    inlines = (StoppingInline, PlanInline, EntrantInline)

@@ -90,7 +90,7 @@ class Campaign(PublicModel):
     )
     prompt_set = models.ForeignKey(PromptSet, on_delete=models.PROTECT, related_name="campaigns")
     rubric = models.ForeignKey(Rubric, on_delete=models.PROTECT, related_name="campaigns")
-    policy = models.CharField(max_length=30, default="least_certain")
+    policy = models.CharField(max_length=30, default="adaptive", help_text="that chooses what to ask (scheduler)")
     seed = models.PositiveIntegerField(default=0)
     batch_size = models.PositiveIntegerField(default=100, help_text="judgments that close a batch and start a refit")
     batch_age_s = models.PositiveIntegerField(default=60, help_text="seconds after which an open batch closes")
@@ -166,6 +166,73 @@ class StoppingSpec(models.Model):
 
     def __str__(self) -> str:
         return f"stopping of {self.campaign}"
+
+
+class PlanSpec(models.Model):
+    """What a campaign's plans want and keep to; see campaigns.plans for what fits together.
+
+    What is left of these after all is the scheduler's `Design` and `CampaignState` (adaptive.designs maps them).
+    """
+
+    class Target(models.TextChoices):
+        RANKING = "ranking", "who is above whom"
+        PRECISION = "precision", "every chatbot's ability"
+        TOP = "top", "which are the best"
+        NEWCOMER = "newcomer", "where one chatbot stands"
+
+    campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, related_name="plan")
+    target = models.CharField(max_length=10, choices=Target, default=Target.RANKING)
+    top = models.PositiveIntegerField(null=True, blank=True, help_text="how many are the best")
+    newcomer = models.ForeignKey(
+        "Entrant", null=True, blank=True, on_delete=models.PROTECT, related_name="+", help_text="who is to be placed"
+    )
+    overlap_share = models.FloatField(default=0.0, help_text="share of items that get several votes, for screening")
+    overlap_votes = models.PositiveIntegerField(default=2, help_text="votes of each of these items")
+    votes_per_pair = models.PositiveIntegerField(null=True, blank=True, help_text="votes of one pair at the most")
+    pair_share = models.FloatField(default=0.1, help_text="largest share of all votes that one pair may take")
+    floor = models.FloatField(default=0.3, help_text="share of asks that go to open pairs at random")
+    exposure = models.FloatField(default=4.0, help_text="how many times an even share of votes one prompt may take")
+    balance = models.JSONField(
+        null=True, blank=True, help_text="category: share of votes; {} as the prompts are; null: not balanced"
+    )
+    retire_after = models.PositiveIntegerField(
+        null=True, blank=True, help_text="votes after which a prompt that teaches little is asked no more; null: never"
+    )
+    retire_below = models.FloatField(default=0.25, help_text="of what the typical prompt teaches")
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(target__in=["ranking", "precision", "top", "newcomer"]), name="plan_target_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(target="top", top__gte=1) | ~Q(target="top") & Q(top__isnull=True),
+                name="plan_top_fits_target",
+            ),
+            models.CheckConstraint(
+                condition=Q(target="newcomer", newcomer__isnull=False)
+                | ~Q(target="newcomer") & Q(newcomer__isnull=True),
+                name="plan_newcomer_fits_target",
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    overlap_share__gte=0,
+                    overlap_share__lte=1,
+                    overlap_votes__gte=2,
+                    pair_share__gt=0,
+                    pair_share__lte=1,
+                    floor__gte=0,
+                    floor__lte=1,
+                    exposure__gte=1,
+                    retire_below__gt=0,
+                    retire_below__lt=1,
+                ),
+                name="plan_shares_are_shares",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"plan of {self.campaign}"
 
 
 class Entrant(PublicModel):

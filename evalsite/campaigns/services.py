@@ -1,11 +1,14 @@
 """Writes of the campaigns room."""
 
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from django.utils import timezone
 
 from evalsite.accounts.models import Organisation
-from evalsite.campaigns.models import Aspect, Campaign, Entrant, Rubric, StoppingSpec
+from evalsite.campaigns.models import Aspect, Campaign, Entrant, PlanSpec, Rubric, StoppingSpec
+from evalsite.campaigns.plans import PlanOptions, policy_check
 from evalsite.chatbots.models import Version
 from evalsite.core import jobs
 from evalsite.core.db import write_transaction
@@ -32,13 +35,14 @@ class Design:
     visibility: Campaign.Visibility = Campaign.Visibility.PRIVATE
     admission: Campaign.Admission = Campaign.Admission.MEMBERS
     standing: bool = False
-    policy: str = "least_certain"
+    policy: str = "adaptive"
     seed: int = 0
     batch_size: int = 100
     batch_age_s: int = 60
     block_size: int = 10
     lease_s: int = 1200
     votes_per_item: int = 1
+    plan: PlanOptions = field(default_factory=PlanOptions)
     quota: int | None = None
     target_se: float | None = 0.15
     budget: int | None = None
@@ -76,8 +80,13 @@ def campaign_create(
     design: Design | None = None,
     description: str = "",
 ) -> Campaign:
-    """A draft campaign with its rubric and stopping rule. Private unless the design says otherwise."""
+    """A draft campaign with its rubric, plan and stopping rule. Private unless the design says otherwise.
+
+    Raises Conflict for an address that is taken, InvalidInput for plan options that contradict each other.
+    """
     design = design or Design()
+    policy_check(design.policy)
+    design.plan.check_votes(design.votes_per_item)
     with write_transaction():
         if Campaign.objects.filter(slug=slug).exists():
             raise Conflict(f"There is already a campaign called {slug!r}.", field="slug")
@@ -102,7 +111,59 @@ def campaign_create(
             quota=design.quota,
         )
         StoppingSpec.objects.create(campaign=campaign, target_se=design.target_se, budget=design.budget)
+        PlanSpec.objects.create(campaign=campaign, **_columns(design.plan))
     return campaign
+
+
+def plan_set(
+    *, campaign: Campaign, options: PlanOptions, policy: str | None = None, votes_per_item: int | None = None
+) -> None:
+    """Plan in another way from now on: what waits in the queue is chosen anew. Raises InvalidInput."""
+    if policy is not None:
+        policy_check(policy)
+    with write_transaction():
+        locked = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        locked.policy = policy or locked.policy
+        locked.votes_per_item = votes_per_item or locked.votes_per_item
+        locked.save(update_fields=["policy", "votes_per_item"])
+        PlanSpec.objects.filter(campaign=locked).update(**_columns(options))
+        if locked.state != Campaign.State.DRAFT:
+            _check_plan(locked)
+        options.check_votes(locked.votes_per_item)
+        if locked.collecting:
+            refit_request(locked)
+    campaign.refresh_from_db()
+
+
+def plan_options(campaign: Campaign) -> PlanOptions:
+    """The campaign's plan as checked values."""
+    spec = PlanSpec.objects.get(campaign=campaign)
+    columns = {option.name: getattr(spec, option.name) for option in fields(PlanOptions)}
+    return PlanOptions(**{**columns, "newcomer": spec.newcomer_id})
+
+
+def _columns(options: PlanOptions) -> dict[str, Any]:
+    columns = {option.name: getattr(options, option.name) for option in fields(PlanOptions)}
+    columns["newcomer_id"] = columns.pop("newcomer")
+    return columns
+
+
+def _check_plan(campaign: Campaign) -> None:
+    """Raise InvalidInput unless the plan fits the campaign's chatbots and prompts."""
+    options = plan_options(campaign)
+    active = set(campaign.entrants.filter(state=Entrant.State.ACTIVE).values_list("pk", flat=True))
+    if options.top is not None and options.top >= len(active):
+        raise InvalidInput(
+            f"The best {options.top} of {len(active)} chatbots are all of them.",
+            hint="Ask for fewer, or add chatbots.",
+            field="top",
+        )
+    if options.newcomer is not None and options.newcomer not in active:
+        raise InvalidInput(
+            "The chatbot to be placed does not take part.", hint="Name an entrant of this campaign.", field="newcomer"
+        )
+    prompts = campaign.prompt_set.prompts.filter(corrected_by__isnull=True)
+    options.check_categories(Counter(prompts.values_list("category", flat=True)))
 
 
 def entrant_add(*, campaign: Campaign, version: Version) -> Entrant:
@@ -129,6 +190,7 @@ def campaign_start(*, campaign: Campaign) -> None:
             raise Conflict("The prompt set is empty.", hint="Add prompts first.", field="prompt_set")
         if locked.rubric.aspects.count() != 1:
             raise Conflict("The judging page asks one question.", hint="Use a rubric of one aspect.", field="rubric")
+        _check_plan(locked)
         _set_running(locked, opens=locked.state != Campaign.State.PAUSED)
     campaign.refresh_from_db()
 

@@ -124,6 +124,7 @@ class Assignment(PublicModel):
     priority = models.PositiveIntegerField(default=0, help_text="its place in the plan; the lowest is issued first")
     policy = models.CharField(max_length=30, blank=True, default="")
     snapshot = models.UUIDField(null=True, blank=True, help_text="public id of the snapshot that it was planned from")
+    plan_seed = models.PositiveBigIntegerField(null=True, blank=True, help_text="of the plan that drew it")
     probability = models.FloatField(
         null=True, blank=True, help_text="of this draw, given the earlier draws of the same plan"
     )
@@ -184,7 +185,7 @@ class Assignment(PublicModel):
 
 
 class Candidate(models.Model):
-    """One reply that an assignment shows, at its position from 0 (0 is "A")."""
+    """One reply that an assignment shows, at its position from 0 (0 is "A"). It has them from its issue on."""
 
     assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="candidates")
     position = models.PositiveIntegerField()

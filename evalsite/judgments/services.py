@@ -1,12 +1,10 @@
 """Writes of the judgments room: enrol, claim, record (leases.py: how an issue ends without an answer)."""
 
-import random
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from evalsite.accounts.models import User
@@ -15,6 +13,7 @@ from evalsite.campaigns.services import refit_request
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from evalsite.core.tokens import token_hash, token_make
+from evalsite.judgments.blocks import block_issue
 from evalsite.judgments.leases import assignment_lock, checked_text
 from evalsite.judgments.models import (
     Annotator,
@@ -105,9 +104,7 @@ def assignment_claim(*, campaign: Campaign, annotator: Annotator, count: int | N
             return open_block
         _check_admission(campaign, annotator.user)
         wanted = _room(campaign, annotator, count or campaign.block_size)
-        block = _compose(campaign, annotator, enrolment, wanted)
-        if block:
-            _issue(campaign, annotator, enrolment, block)
+        block_issue(campaign, annotator, enrolment, wanted)
         if queue_is_low(campaign):
             refit_request(campaign)  # without new judgments this only plans again
     return list(assignments_open(campaign=campaign, annotator=annotator))
@@ -120,51 +117,6 @@ def _room(campaign: Campaign, annotator: Annotator, asked: int) -> int:
         room = min(room, campaign.quota - judgments_given(campaign=campaign, annotator=annotator))
     left = budget_left(campaign)
     return max(0, room if left is None else min(room, left))
-
-
-def _compose(campaign: Campaign, annotator: Annotator, enrolment: Enrolment, wanted: int) -> list[Assignment]:
-    """The most wanted rows that fit together: no prompt twice in a block. Order mixed by a seed of its own."""
-    block: list[Assignment] = []
-    prompts: set[int] = set()
-    for assignment in _claimable(campaign, annotator)[: 5 * wanted]:
-        if len(block) == wanted:
-            break
-        if assignment.place.prompt_id not in prompts:
-            prompts.add(assignment.place.prompt_id)
-            block.append(assignment)
-    seed = f"{campaign.seed}:{annotator.public_id}:{enrolment.blocks_claimed}"
-    random.Random(seed).shuffle(block)  # noqa: S311  an order to mix, not a secret to keep
-    return block
-
-
-def _claimable(campaign: Campaign, annotator: Annotator) -> QuerySet[Assignment]:
-    """Queued rows that this annotator may see: no item seen before, no chatbot of their own.
-
-    In a campaign of their own organisation members do judge its chatbots: that is what a private campaign is for.
-    """
-    seen = Assignment.objects.filter(annotator=annotator, item=OuterRef("item"))
-    # SQLite ignores the lock: its transactions are IMMEDIATE, so there is one claim at a time anyway.
-    rows = Assignment.objects.select_for_update(skip_locked=True, of=("self",)).filter(
-        Q(campaign=campaign, state=Assignment.State.QUEUED) & ~Exists(seen)
-    )
-    if annotator.user_id is not None:
-        own = Candidate.objects.filter(
-            assignment=OuterRef("pk"), entrant__version__chatbot__organisation__members=annotator.user_id
-        ).exclude(entrant__version__chatbot__organisation=campaign.organisation_id)
-        rows = rows.filter(~Exists(own))
-    return rows.select_related("place").order_by("priority", "pk")
-
-
-def _issue(campaign: Campaign, annotator: Annotator, enrolment: Enrolment, block: list[Assignment]) -> None:
-    now, name = timezone.now(), uuid.uuid4()
-    for position, assignment in enumerate(block):
-        assignment.state = Assignment.State.ISSUED
-        assignment.annotator, assignment.block, assignment.block_position = annotator, name, position
-        assignment.issued_at, assignment.lease_until = now, now + timedelta(seconds=campaign.lease_s)
-        assignment.pay_rate, assignment.currency = campaign.pay_rate, campaign.currency
-    fields = ["state", "annotator", "block", "block_position", "issued_at", "lease_until", "pay_rate", "currency"]
-    Assignment.objects.bulk_update(block, fields)
-    Enrolment.objects.filter(pk=enrolment.pk).update(blocks_claimed=F("blocks_claimed") + 1)
 
 
 # Recording ----------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
 from evalsite.judgments.leases import assignment_skip
 from evalsite.judgments.models import Annotator, Assignment, Batch, Exclusion, Judgment
+from evalsite.judgments.queue import item_parts
 from evalsite.judgments.services import annotator_enrol, assignment_claim
 from scheduler import Plan, decide, plan
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
@@ -110,7 +111,8 @@ def test_a_chatbot_that_joins_while_the_campaign_is_about_to_stop_is_judged(
     campaign.refresh_from_db()
     assert campaign.state == Campaign.State.RUNNING
     newcomer = campaign.entrants.order_by("-pk")[0]
-    assert Assignment.objects.filter(state=Assignment.State.QUEUED, candidates__entrant=newcomer).exists()
+    queued = Assignment.objects.filter(state=Assignment.State.QUEUED).values_list("item", flat=True)
+    assert any(newcomer.pk in item_parts(item)[1] for item in queued)
 
 
 def test_items_that_two_annotators_gave_back_do_not_keep_a_campaign_running(make_campaign: CampaignMaker) -> None:

@@ -15,7 +15,8 @@ from evalsite.campaigns.services import (
 )
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.models import Job
-from evalsite.judgments.models import Assignment, Candidate
+from evalsite.judgments.models import Annotator, Candidate
+from evalsite.judgments.services import assignment_claim
 from evalsite.prompts.services import prompt_set_create
 from tests.evalsite.cast import CampaignMaker
 
@@ -87,16 +88,16 @@ class TestWhatIsNotBuiltYet:
         with pytest.raises(IntegrityError), transaction.atomic():
             Aspect.objects.create(rubric=rubric, position=1, key="k", question="q", kind=kind)
 
-    def test_a_third_candidate_is_refused(self, campaign: Campaign) -> None:
-        assignment = Assignment.objects.filter(campaign=campaign)[0]
+    def test_a_third_candidate_is_refused(self, campaign: Campaign, bob: Annotator) -> None:
+        assignment = assignment_claim(campaign=campaign, annotator=bob)[0]
         shown = assignment.candidates.values_list("entrant", flat=True)
         third = campaign.entrants.exclude(pk__in=list(shown))[0]
-        reply = Candidate.objects.filter(entrant=third)[0].reply
+        reply = third.version.replies.all()[0]
         with pytest.raises(IntegrityError), transaction.atomic():
             Candidate.objects.create(assignment=assignment, position=2, entrant=third, reply=reply)
 
-    def test_a_chatbot_is_never_shown_against_itself(self, campaign: Campaign) -> None:
-        assignment = Assignment.objects.filter(campaign=campaign)[0]
+    def test_a_chatbot_is_never_shown_against_itself(self, campaign: Campaign, bob: Annotator) -> None:
+        assignment = assignment_claim(campaign=campaign, annotator=bob)[0]
         first = assignment.candidates.get(position=0)
         assignment.candidates.filter(position=1).delete()
         with pytest.raises(IntegrityError), transaction.atomic():

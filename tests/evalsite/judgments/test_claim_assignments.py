@@ -8,14 +8,23 @@ import pytest
 from django.db import connection
 
 from evalsite.accounts.models import User
+from evalsite.adaptive.models import Snapshot
+from evalsite.adaptive.tables import Planner
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import Design, campaign_stop
-from evalsite.chatbots.models import Chatbot
+from evalsite.chatbots.models import Chatbot, Reply
 from evalsite.core.errors import NotAllowed
-from evalsite.judgments.models import Annotator, Assignment, Enrolment
+from evalsite.judgments.leases import assignments_return
+from evalsite.judgments.models import Annotator, Assignment, Candidate, Enrolment
 from evalsite.judgments.queue import item_parts
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
+from scheduler import plan
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
+
+
+def answer(annotator: Annotator, block: list[Assignment]) -> None:
+    for assignment in block:
+        judgment_record(annotator=annotator, assignment_id=assignment.public_id, choices={"overall": "tie"})
 
 
 def test_a_block_has_the_campaigns_size_and_no_prompt_twice(campaign: Campaign, bob: Annotator) -> None:
@@ -49,20 +58,62 @@ def test_nobody_gets_an_item_twice_until_there_is_nothing_left(campaign: Campaig
     assert len(items) == len(set(items)) == given == 6 * 6  # six pairs of four chatbots, six prompts
 
 
-def test_the_candidates_are_two_different_entrants_on_mixed_sides(campaign: Campaign) -> None:
+def test_the_candidates_are_two_different_entrants_on_mixed_sides(campaign: Campaign, bob: Annotator) -> None:
+    assert not Candidate.objects.exists(), "what waits shows nothing yet"
     sides = set()
-    for assignment in Assignment.objects.filter(campaign=campaign).prefetch_related("candidates"):
-        first, second = assignment.candidates.all()
-        assert first.entrant_id != second.entrant_id
-        sides.add(first.entrant_id < second.entrant_id)
+    while block := assignment_claim(campaign=campaign, annotator=bob):
+        for assignment in block:
+            first, second = assignment.candidates.all()
+            assert {first.entrant_id, second.entrant_id} == set(item_parts(assignment.item)[1])
+            sides.add(first.entrant_id < second.entrant_id)
+        answer(bob, block)
     assert sides == {True, False}
 
 
-def test_each_planned_assignment_says_how_it_was_chosen(campaign: Campaign) -> None:
-    for assignment in Assignment.objects.filter(campaign=campaign):
-        assert assignment.policy
+def test_each_annotator_gets_the_prompts_in_an_order_of_their_own(make_campaign: CampaignMaker) -> None:
+    campaign = make_campaign(design=replace(OPEN, block_size=8), chatbots=2, prompts=8)
+    orders = []
+    for annotator in [annotator_enrol(campaign=campaign) for _ in range(4)]:
+        block = assignment_claim(campaign=campaign, annotator=annotator)
+        orders.append([assignment.item for assignment in block])
+        assignments_return(campaign=campaign, annotator=annotator)
+        run_jobs()
+    assert {frozenset(order) for order in orders} == {frozenset(orders[0])}, "all of them get the same eight"
+    assert len({tuple(order) for order in orders}) > 1
+
+
+def test_a_reply_that_was_taken_back_after_the_plan_is_not_shown(make_campaign: CampaignMaker) -> None:
+    campaign = make_campaign(chatbots=2, prompts=3)
+    reply = Reply.objects.order_by("pk")[0]
+    Reply.objects.create(version=reply.version, prompt=reply.prompt, revision=2, corrects=reply, origin=reply.origin)
+    block = assignment_claim(campaign=campaign, annotator=annotator_enrol(campaign=campaign))
+    assert {assignment.place.prompt_id for assignment in block} == set(
+        campaign.prompt_set.prompts.exclude(pk=reply.prompt_id).values_list("pk", flat=True)
+    )
+
+
+def test_each_planned_assignment_says_how_it_was_chosen(campaign: Campaign, bob: Annotator) -> None:
+    judge(campaign, bob, blocks=2)
+    run_jobs()
+    snapshot = Snapshot.objects.get()
+    for assignment in Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED):
+        assert (assignment.policy, assignment.snapshot) == (campaign.policy, snapshot.public_id)
+        assert assignment.plan_seed == campaign.seed * 1_000_003 + snapshot.judgments
         assert assignment.probability is not None
         assert 0 < assignment.probability <= 1
+    assert Assignment.objects.filter(state=Assignment.State.ANSWERED, snapshot=None, probability__gt=0).exists()
+
+
+def test_the_plan_of_a_queue_can_be_drawn_again_from_what_its_rows_say(campaign: Campaign) -> None:
+    rows = Assignment.objects.filter(campaign=campaign).order_by("priority")
+    planner = Planner(campaign)
+    first = rows[0]
+    assert first.plan_seed is not None
+    again = plan(
+        planner.state(None, 0), policy=first.policy, count=len(rows), seed=first.plan_seed, design=planner.design
+    )
+    drawn = [(ask.item, ask.probability) for ask in planner.asks(again.asks)]
+    assert drawn == list(rows.values_list("item", "probability"))
 
 
 def test_a_campaign_that_has_stopped_issues_nothing(campaign: Campaign, bob: Annotator) -> None:

@@ -127,10 +127,11 @@ class TestLate:
         assert assignment.state == Assignment.State.EXPIRED
         return assignment
 
-    def test_its_place_is_queued_again_with_the_same_candidates(self, expired: Assignment) -> None:
+    def test_its_place_is_queued_again_as_the_plan_drew_it(self, expired: Assignment) -> None:
         again = Assignment.objects.get(place=expired.place, state=Assignment.State.QUEUED)
-        shown = [list(one.candidates.values_list("position", "reply")) for one in (expired, again)]
-        assert shown[0] == shown[1]
+        drawn = [(one.item, one.policy, one.snapshot, one.plan_seed, one.probability) for one in (expired, again)]
+        assert drawn[0] == drawn[1]
+        assert not again.candidates.exists()
 
     def test_it_counts_while_its_place_waits(self, bob: Annotator, expired: Assignment) -> None:
         judgment = record(bob, expired)

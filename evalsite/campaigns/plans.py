@@ -1,0 +1,154 @@
+"""What a campaign's plans want and keep to: plain values, checked when they are made.
+
+The scheduler checks the same again (`adaptive.designs` hands them over), but late, in the worker: what contradicts
+itself is to be told to the person who asks for it. tests/evalsite/adaptive/test_designs.py holds the two together.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from evalsite.campaigns.models import PlanSpec
+from evalsite.core.errors import InvalidInput
+
+ROUNDING = 1e-6
+# Those of `scheduler.POLICIES`, which the web process does not load.
+POLICIES = (
+    *("adaptive", "arena", "asap", "balanced", "entropy", "least_certain"),
+    *("paper", "random", "rmed", "swiss", "thompson"),
+)
+
+
+def policy_check(policy: str) -> None:
+    """Raise InvalidInput for a policy that there is not."""
+    if policy not in POLICIES:
+        raise InvalidInput(
+            f"There is no policy {policy!r}.", hint=f"Use one of: {', '.join(POLICIES)}.", field="policy"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOptions:
+    """The options of `campaigns.models.PlanSpec`, in its units. Raises InvalidInput, with the field that is at fault.
+
+    balance: None: whatever the values say; empty: as the prompt set is; otherwise each category's share of the votes.
+    """
+
+    target: str = PlanSpec.Target.RANKING
+    top: int | None = None
+    newcomer: int | None = None
+    overlap_share: float = 0.0
+    overlap_votes: int = 2
+    votes_per_pair: int | None = None
+    pair_share: float = 0.1
+    floor: float = 0.3
+    exposure: float = 4.0
+    balance: Mapping[str, float] | None = field(default=None, hash=False)
+    retire_after: int | None = None
+    retire_below: float = 0.25
+
+    def __post_init__(self) -> None:
+        self._check_target()
+        _check_share("overlap_share", self.overlap_share, above=0.0, up_to=1.0, open_below=False)
+        _check_share("pair_share", self.pair_share, above=0.0, up_to=1.0)
+        _check_share("floor", self.floor, above=0.0, up_to=1.0, open_below=False)
+        _check_share("retire_below", self.retire_below, above=0.0, up_to=1.0, open_above=True)
+        _check_count("overlap_votes", self.overlap_votes, 2)
+        _check_count("votes_per_pair", self.votes_per_pair, 1)
+        _check_count("retire_after", self.retire_after, 1)
+        if not (math.isfinite(self.exposure) and self.exposure >= 1.0):
+            raise _contradiction(
+                f"An exposure of {self.exposure:g} even shares leaves prompts for too few judgments.",
+                "Use 1, where all prompts are asked about equally often, or more.",
+                "exposure",
+            )
+        if self.balance:
+            _check_balance(self.balance)
+
+    @property
+    def most_votes(self) -> int:
+        """Votes that an item of the overlap gets; 1 without overlap."""
+        return self.overlap_votes if self.overlap_share > 0.0 else 1
+
+    def check_votes(self, votes_per_item: int) -> None:
+        """Raise InvalidInput unless the votes of an item fit into those of its pair, and overlap is more than usual."""
+        most = max(votes_per_item, self.most_votes)
+        if self.votes_per_pair is not None and self.votes_per_pair < most:
+            raise _contradiction(
+                f"A pair may get {self.votes_per_pair} votes, and one of its items {most}.",
+                "Raise the votes of a pair, or lower those of an item or of the overlap.",
+                "votes_per_pair",
+            )
+        if self.overlap_share > 0.0 and self.overlap_votes <= votes_per_item:
+            raise _contradiction(
+                f"Every item gets {votes_per_item} votes anyway; an overlap of {self.overlap_votes} adds none.",
+                "Raise the votes of the overlap, or set its share to 0.",
+                "overlap_votes",
+            )
+
+    def check_categories(self, prompts_in: Mapping[str, int]) -> None:
+        """Raise InvalidInput unless every category that is given a share has prompts enough (their number by name)."""
+        total = sum(prompts_in.values())
+        for name, share in (self.balance or {}).items():
+            count = prompts_in.get(name, 0)
+            if share > 0.0 and count == 0:
+                raise InvalidInput(
+                    f"No prompt is in category {name!r}.",
+                    hint=f"The prompts' categories are: {', '.join(sorted(prompts_in)) or 'none'}.",
+                    field="balance",
+                    code="unknown_category",
+                )
+            if share > self.exposure * count / max(total, 1) + ROUNDING:
+                raise _contradiction(
+                    f"Category {name!r} is to have {share:.0%} of the judgments, and exposure allows its prompts "
+                    f"{self.exposure * count / total:.0%}.",
+                    "Lower its share, add prompts to it, or raise the exposure.",
+                    "balance",
+                )
+
+    def _check_target(self) -> None:
+        if self.target not in PlanSpec.Target.values:
+            raise InvalidInput(
+                f"{self.target!r} is nothing to learn.",
+                hint=f"Use one of: {', '.join(PlanSpec.Target.values)}.",
+                field="target",
+            )
+        _check_count("top", self.top, 1)
+        for name, wanted, value in (
+            ("top", PlanSpec.Target.TOP, self.top),
+            ("newcomer", PlanSpec.Target.NEWCOMER, self.newcomer),
+        ):
+            if (self.target == wanted) != (value is not None):
+                raise InvalidInput(
+                    f"The target {wanted.label!r} and {name!r} belong together.",
+                    hint=f"Give {name} with this target, and with no other.",
+                    field=name,
+                )
+
+
+def _check_share(
+    name: str, value: float, *, above: float, up_to: float, open_below: bool = True, open_above: bool = False
+) -> None:
+    low = value > above if open_below else value >= above
+    high = value < up_to if open_above else value <= up_to
+    if not (low and high):  # NaN is neither
+        raise InvalidInput(f"{name} {value:g} is no such share.", hint="Give a share between 0 and 1.", field=name)
+
+
+def _check_count(name: str, value: int | None, least: int) -> None:
+    if value is not None and value < least:
+        raise InvalidInput(f"{name} {value} is too few.", hint=f"Give at least {least}.", field=name)
+
+
+def _check_balance(shares: Mapping[str, float]) -> None:
+    total = math.fsum(shares.values())
+    if not all(share >= 0.0 for share in shares.values()) or not abs(total - 1.0) <= ROUNDING:
+        raise InvalidInput(
+            f"The shares of the categories sum to {total:g}.",
+            hint="Give each category a share from 0 to 1; together they are 1.",
+            field="balance",
+        )
+
+
+def _contradiction(message: str, hint: str, name: str) -> InvalidInput:
+    return InvalidInput(message, hint=hint, field=name, code="contradictory_caps")
