@@ -117,9 +117,8 @@ def test_a_pair_gets_no_more_votes_than_its_cap(make_campaign: CampaignMaker) ->
     bob = annotator_enrol(campaign=campaign)
     while judge(campaign, bob):
         run_jobs()
-    pairs = Counter(
-        item_parts(item)[1] for item in Assignment.objects.filter(annotator=bob).values_list("item", flat=1)
-    )
+    items = Assignment.objects.filter(annotator=bob).values_list("item", flat=True)
+    pairs = Counter(item_parts(item)[1] for item in items)
     assert set(pairs.values()) == {3}
 
 
