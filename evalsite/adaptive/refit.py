@@ -1,4 +1,4 @@
-"""The loop's heart: judgments -> fit -> snapshot -> decide -> plan -> queue.
+"""The loop's heart: judgments -> fit -> snapshot -> screen -> decide -> plan -> queue.
 
 No transaction is open while it fits and plans; one transaction, fenced by the job's lease, writes everything.
 If it fails, the last good board and the old queue serve on.
@@ -15,8 +15,9 @@ from evalsite.adaptive.designs import rules_of
 from evalsite.adaptive.models import Board, Decision, Record, Refit, Snapshot
 from evalsite.adaptive.record import Pair, fit_facts, pairs, points
 from evalsite.adaptive.rows import BoardRow, board_rows
+from evalsite.adaptive.screening import Change, changes_make, changes_wanted
 from evalsite.adaptive.services import board_default
-from evalsite.adaptive.tables import ENGINE, FitInput, Planner, fit_input
+from evalsite.adaptive.tables import ENGINE, FitInput, Planner, fit_input, votes_to_screen
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import campaign_stop, refit_request
 from evalsite.core.db import write_transaction
@@ -55,22 +56,37 @@ class Fitted:
 
 
 def refit_campaign(campaign: Campaign, lease: Lease) -> None:
-    """Refit every board that ranks this campaign; if it collects, decide and plan from its own board."""
+    """Refit every board that ranks this campaign; by its own, screen; and if it collects, decide and plan."""
     own = board_default(campaign=campaign)
     for board in campaign.boards.order_by("pk"):
         began = timezone.now()
         fitted = _fitted(board, began)
-        if board == own and campaign.collecting:
-            _go_on(board, campaign, fitted, began, lease)
+        changes = _screened(board, fitted) if board == own and fitted else []
+        if board == own and campaign.collecting and not _would_act(campaign, changes):
+            _go_on(board, campaign, fitted, changes, began, lease)
         elif fitted is not None:
             with write_transaction():
                 lease.confirm()
                 _publish(board, fitted, began)
+                changes_make(campaign, changes)
     if not campaign.collecting:
         queue_withdraw(campaign=campaign)
 
 
-def _go_on(board: Board, campaign: Campaign, fitted: Fitted | None, began: datetime, lease: Lease) -> None:
+def _screened(board: Board, fitted: Fitted) -> list[Change]:
+    campaign = board.default_of
+    assert campaign is not None  # noqa: S101 - only a campaign's own board is screened
+    return changes_wanted(campaign, votes_to_screen(board, fitted.given))
+
+
+def _would_act(campaign: Campaign, changes: list[Change]) -> bool:
+    """Whether the screening changes what counts: then the refit that it asks for decides and plans, without them."""
+    return campaign.screening == Campaign.Screening.ACT and bool(changes)
+
+
+def _go_on(
+    board: Board, campaign: Campaign, fitted: Fitted | None, changes: list[Change], began: datetime, lease: Lease
+) -> None:
     """Decide and plan with no transaction open; then write snapshot, decision and queue in one."""
     planner = Planner(campaign)
     state = planner.state(fitted.posterior if fitted else None, judgments_spent(campaign))
@@ -84,6 +100,7 @@ def _go_on(board: Board, campaign: Campaign, fitted: Fitted | None, began: datet
         snapshot = _publish(board, fitted, began) if fitted else None
         if snapshot is not None:
             _decided(snapshot, verdict)
+        changes_make(campaign, changes)
         _act(campaign, verdict, asks, planner, snapshot)
 
 

@@ -57,6 +57,14 @@ class FitInput:
         )
 
 
+def votes_to_screen(board: Board, given: FitInput) -> Sequence[CountedVote]:
+    """The votes by which a campaign's annotators are judged: those of annotators whom the screening left out, too."""
+    campaign = board.default_of
+    if campaign is None or not campaign.exclusions.filter(decided_by=None).exists():
+        return given.votes
+    return votes_counted([campaign], board.aspect, screened=False)
+
+
 def fit_input(board: Board) -> FitInput:
     """The counted votes of a board. The same votes, options and engine have the same hash, whatever their order."""
     campaigns = list(board.campaigns.order_by("pk"))

@@ -78,6 +78,11 @@ class Campaign(PublicModel):
         MEMBERS = "members", "members of the organisation judge"
         OPEN = "open", "whoever sees the campaign judges"
 
+    class Screening(models.TextChoices):
+        OFF = "off", "annotators are not screened"
+        PROPOSE = "propose", "exclusions are proposed to a person"
+        ACT = "act", "annotators are excluded, and admitted again, by rule"
+
     organisation = models.ForeignKey(Organisation, on_delete=models.PROTECT, related_name="campaigns")
     name = models.CharField(max_length=200)
     slug = models.SlugField(max_length=80, unique=True)
@@ -97,6 +102,7 @@ class Campaign(PublicModel):
     block_size = models.PositiveIntegerField(default=10, help_text="assignments that an annotator claims at a time")
     lease_s = models.PositiveIntegerField(default=1200, help_text="seconds in which a claimed block is to be answered")
     votes_per_item = models.PositiveIntegerField(default=1, help_text="judgments wanted of one pair on one prompt")
+    screening = models.CharField(max_length=7, choices=Screening, default=Screening.PROPOSE)
     quota = models.PositiveIntegerField(null=True, blank=True, help_text="judgments one annotator may give")
     pay_rate = models.DecimalField(max_digits=9, decimal_places=4, default=0, help_text="for one judgment")
     currency = models.CharField(max_length=3, default="USD")
@@ -120,6 +126,9 @@ class Campaign(PublicModel):
                 condition=Q(visibility__in=["private", "link", "public"]), name="campaign_visibility_known"
             ),
             models.CheckConstraint(condition=Q(admission__in=["members", "open"]), name="campaign_admission_known"),
+            models.CheckConstraint(
+                condition=Q(screening__in=["off", "propose", "act"]), name="campaign_screening_known"
+            ),
             models.CheckConstraint(
                 condition=Q(
                     batch_size__gte=1,

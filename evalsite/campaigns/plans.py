@@ -86,6 +86,16 @@ class PlanOptions:
                 "overlap_votes",
             )
 
+    def check_screening(self, votes_per_item: int, *, acts: bool) -> None:
+        """Raise InvalidInput where annotators are to be excluded by rule and no item would compare them."""
+        if acts and votes_per_item == 1 and self.overlap_share == 0.0:
+            raise InvalidInput(
+                "Annotators cannot be screened: no item is judged by two of them.",
+                hint="Give a share of the items to an overlap, or let the screening be off.",
+                field="screening",
+                code="no_overlap",
+            )
+
     def check_categories(self, prompts_in: Mapping[str, int]) -> None:
         """Raise InvalidInput unless every category that is given a share has prompts enough (their number by name)."""
         total = sum(prompts_in.values())

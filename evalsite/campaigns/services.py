@@ -43,6 +43,7 @@ class Design:
     lease_s: int = 1200
     votes_per_item: int = 1
     plan: PlanOptions = field(default_factory=PlanOptions)
+    screening: Campaign.Screening = Campaign.Screening.PROPOSE
     quota: int | None = None
     target_se: float | None = 0.15
     budget: int | None = None
@@ -87,6 +88,7 @@ def campaign_create(
     design = design or Design()
     policy_check(design.policy)
     design.plan.check_votes(design.votes_per_item)
+    design.plan.check_screening(design.votes_per_item, acts=design.screening == Campaign.Screening.ACT)
     with write_transaction():
         if Campaign.objects.filter(slug=slug).exists():
             raise Conflict(f"There is already a campaign called {slug!r}.", field="slug")
@@ -108,6 +110,7 @@ def campaign_create(
             block_size=design.block_size,
             lease_s=design.lease_s,
             votes_per_item=design.votes_per_item,
+            screening=design.screening,
             quota=design.quota,
         )
         StoppingSpec.objects.create(campaign=campaign, target_se=design.target_se, budget=design.budget)
@@ -130,6 +133,7 @@ def plan_set(
         if locked.state != Campaign.State.DRAFT:
             _check_plan(locked)
         options.check_votes(locked.votes_per_item)
+        options.check_screening(locked.votes_per_item, acts=locked.screening == Campaign.Screening.ACT)
         if locked.collecting:
             refit_request(locked)
     campaign.refresh_from_db()

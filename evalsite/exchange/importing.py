@@ -171,7 +171,7 @@ class _Import:
         self, source: str, organisation: Organisation, name: str, slug: str, visibility: Campaign.Visibility
     ) -> None:
         self.source, self.organisation = source, organisation
-        design = Design(visibility=visibility, target_se=None)
+        design = Design(visibility=visibility, target_se=None, screening=Campaign.Screening.OFF)
         prompt_set = prompt_set_create(organisation=organisation, name=slug, prompts=[], origin=Prompt.Origin.IMPORT)
         self.campaign = campaign_create(
             organisation=organisation,

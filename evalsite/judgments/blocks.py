@@ -8,7 +8,7 @@ from itertools import chain
 from django.db.models import Exists, F, OuterRef, QuerySet
 from django.utils import timezone
 
-from evalsite.campaigns.models import Campaign, Entrant
+from evalsite.campaigns.models import Campaign, Entrant, PlanSpec
 from evalsite.chatbots.models import Reply
 from evalsite.judgments.models import Annotator, Assignment, Candidate, Enrolment
 from evalsite.judgments.queue import item_parts
@@ -25,7 +25,7 @@ def block_issue(campaign: Campaign, annotator: Annotator, enrolment: Enrolment, 
     own = _own_entrants(campaign, annotator)
     rows = _claimable(campaign, annotator)
     # An annotator who may not see all of the queue gets the best of what they may see, however far down it is.
-    rows = rows if own else rows[: WINDOW * size]
+    rows = rows if own else rows[: WINDOW * size * _copies(campaign)]
     waiting = {row.pk: row for row in rows}
     seats = compose_block(
         [_waiting(row) for row in waiting.values()],
@@ -46,6 +46,12 @@ def block_issue(campaign: Campaign, annotator: Annotator, enrolment: Enrolment, 
         _issue(campaign, annotator, block)
         Candidate.objects.bulk_create(candidates)
         Enrolment.objects.filter(pk=enrolment.pk).update(blocks_claimed=F("blocks_claimed") + 1)
+
+
+def _copies(campaign: Campaign) -> int:
+    """How often an item may wait at once, of which an annotator takes one."""
+    spec = PlanSpec.objects.get(campaign=campaign)
+    return max(campaign.votes_per_item, spec.overlap_votes if spec.overlap_share > 0.0 else 1)
 
 
 def _claimable(campaign: Campaign, annotator: Annotator) -> QuerySet[Assignment]:

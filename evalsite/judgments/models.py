@@ -337,13 +337,19 @@ class SkipNote(models.Model):
 
 
 class Exclusion(models.Model):
-    """The fact that a judgment, or all of an annotator's in a campaign, does not count (or counts again)."""
+    """The fact that a judgment, or all of an annotator's in a campaign, does not count (or counts again).
+
+    Of each subject's facts the last one stands; a proposal changes nothing until a person decides it by a further fact.
+    What a person has decided (`decided_by`) the screening leaves alone.
+    """
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="exclusions")
     annotator = models.ForeignKey(Annotator, null=True, blank=True, on_delete=models.PROTECT, related_name="exclusions")
     judgment = models.ForeignKey(Judgment, null=True, blank=True, on_delete=models.PROTECT, related_name="exclusions")
     lifted = models.BooleanField(default=False, help_text="this fact re-admits")
+    proposed = models.BooleanField(default=False, help_text="by the screening, for a person to decide")
     reason = models.CharField(max_length=500)
+    evidence = models.JSONField(default=dict, blank=True, help_text="the numbers that the reason rests on")
     decided_by = models.ForeignKey(User, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     decided_at = models.DateTimeField(default=timezone.now, editable=False)
 

@@ -29,13 +29,14 @@ class CountedVote:
     order_known: bool
 
 
-def judgments_counted(campaigns: Iterable[Campaign]) -> QuerySet[Judgment]:
+def judgments_counted(campaigns: Iterable[Campaign], *, screened: bool = True) -> QuerySet[Judgment]:
     """Judgments that a fit may see: of closed batches, in force, for ranking, and not excluded.
 
     A late answer whose place was filled by somebody else is kept but left out: its assignment is not ANSWERED.
+    Without `screened` those are in that only the screening has left out: it judges everybody by the same votes.
     """
     campaigns = list(campaigns)
-    excluded = _excluded(campaigns)
+    excluded = _excluded(campaigns, screened=screened)
     counted = Judgment.objects.filter(
         batch__campaign__in=campaigns,
         batch__state=Batch.State.CLOSED,
@@ -47,13 +48,16 @@ def judgments_counted(campaigns: Iterable[Campaign]) -> QuerySet[Judgment]:
     return counted.exclude(pk__in=excluded.judgments)
 
 
-def votes_counted(campaigns: Iterable[Campaign], aspect: Aspect, *, category: str = "") -> list[CountedVote]:
-    """The votes of the counted judgments on one aspect; `category` keeps the prompts of one category.
+def votes_counted(
+    campaigns: Iterable[Campaign], aspect: Aspect, *, category: str = "", screened: bool = True
+) -> list[CountedVote]:
+    """The votes of the counted judgments on one aspect; `category` keeps the prompts of one category, `screened` is as
+    for judgments.
 
     One query, two rows a vote (its candidates): PostgreSQL plans it as hash joins, where a second query by a
     subselect of the first made a nested loop over every entrant there is.
     """
-    answers = Answer.objects.filter(judgment__in=judgments_counted(campaigns), aspect=aspect)
+    answers = Answer.objects.filter(judgment__in=judgments_counted(campaigns, screened=screened), aspect=aspect)
     if category:
         answers = answers.filter(judgment__assignment__place__prompt__category=category)
     rows = answers.order_by("pk", "judgment__assignment__candidates__position").values_list(
@@ -82,19 +86,51 @@ class Excluded:
     judgments: set[int]
 
 
-def _excluded(campaigns: list[Campaign]) -> Excluded:
-    """Of each subject's facts the last decides."""
+def _excluded(campaigns: list[Campaign], *, screened: bool = True) -> Excluded:
+    """Of each subject's facts the last decides. Without `screened` only what people have decided."""
     last: dict[tuple[int, int | None, int | None], bool] = {}
-    facts = Exclusion.objects.filter(campaign__in=campaigns).order_by("pk")
-    for campaign, annotator, judgment, lifted in facts.values_list(
-        "campaign_id", "annotator_id", "judgment_id", "lifted"
-    ):
-        last[campaign, annotator, judgment] = not lifted
+    facts = Exclusion.objects.filter(campaign__in=campaigns, proposed=False).order_by("pk")
+    columns = ("campaign_id", "annotator_id", "judgment_id", "lifted", "decided_by_id")
+    for campaign, annotator, judgment, lifted, person in facts.values_list(*columns):
+        by_rule = person is None and annotator is not None
+        last[campaign, annotator, judgment] = not lifted and (screened or not by_rule)
     annotators: dict[int, set[int]] = {}
-    for (number, person, _), out in last.items():
-        if out and person is not None:
-            annotators.setdefault(number, set()).add(person)
+    for (number, someone, _), out in last.items():
+        if out and someone is not None:
+            annotators.setdefault(number, set()).add(someone)
     return Excluded(annotators, {single for (_, _, single), out in last.items() if out and single is not None})
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where an annotator stands in a campaign. `decided`: a person has said so; `proposal`: one is to say."""
+
+    out: bool
+    decided: bool
+    proposal: Exclusion | None
+
+
+IN_GOOD_STANDING = Standing(out=False, decided=False, proposal=None)
+
+
+def standings(campaign: Campaign) -> dict[int, Standing]:
+    """Annotator id -> standing, of those about whom there is any fact."""
+    found: dict[int, Standing] = {}
+    for fact in Exclusion.objects.filter(campaign=campaign, annotator__isnull=False).order_by("pk"):
+        number = fact.annotator_id or 0
+        before = found.get(number, IN_GOOD_STANDING)
+        if fact.proposed:  # one that would change nothing takes an earlier one back
+            found[number] = Standing(before.out, before.decided, None if fact.lifted != before.out else fact)
+        else:
+            found[number] = Standing(not fact.lifted, fact.decided_by_id is not None, None)
+    return found
+
+
+def is_excluded(*, campaign: Campaign, annotator: Annotator) -> bool:
+    """Whether this annotator's judgments do not count in the campaign now."""
+    facts = Exclusion.objects.filter(campaign=campaign, annotator=annotator, proposed=False)
+    last = facts.order_by("-pk").values_list("lifted", flat=True).first()
+    return last is False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +142,16 @@ class ItemCounts:
 
 
 def item_counts(campaign: Campaign) -> ItemCounts:
-    """Items by what has become of them. Under way is what is issued, or answered in a batch that is still open."""
+    """Items by what has become of them. Under way is what is issued, or answered in a batch that is still open.
+
+    What does not count, or will not because its annotator is excluded, leaves its item to be asked again.
+    """
+    excluded = _excluded([campaign])
     ranking = Assignment.objects.filter(campaign=campaign, purpose__in=RANKING_PURPOSES)
+    if excluded.annotators:
+        ranking = ranking.exclude(annotator__isnull=False, annotator__in=excluded.annotators[campaign.pk])
+    if excluded.judgments:
+        ranking = ranking.exclude(judgments__in=excluded.judgments)
     answered = Q(state=Assignment.State.ANSWERED)
     # By its first judgment: one that takes it back changes what was said, not how often it was asked.
     first = Q(judgments__supersedes__isnull=True)

@@ -26,7 +26,7 @@ from evalsite.judgments.models import (
     Enrolment,
     Judgment,
 )
-from evalsite.judgments.selectors import assignments_open, budget_left, judgments_given, queue_is_low
+from evalsite.judgments.selectors import assignments_open, budget_left, is_excluded, judgments_given, queue_is_low
 
 TOKEN_LIFE = timedelta(days=90)
 LONGEST_CLIENT_MS = 24 * 3600 * 1000
@@ -100,7 +100,7 @@ def assignment_claim(*, campaign: Campaign, annotator: Annotator, count: int | N
             raise NotAllowed("You have not joined this campaign.", hint="Open its judging page first.")
         open_block = list(assignments_open(campaign=campaign, annotator=annotator))
         campaign.refresh_from_db()
-        if open_block or not campaign.collecting:
+        if open_block or not campaign.collecting or is_excluded(campaign=campaign, annotator=annotator):
             return open_block
         _check_admission(campaign, annotator.user)
         wanted = _room(campaign, annotator, count or campaign.block_size)

@@ -1,0 +1,96 @@
+"""Screening after a fit: whose judgments agree so little with the others' that they are noise, by the engine's rules.
+
+Everybody is judged by the same votes, those of the excluded among them, so the same judgments give the same verdicts
+whatever was decided on the way, and who was excluded too early comes back by what they have done.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evalsite.campaigns.models import Campaign
+from evalsite.judgments.exclusions import annotator_exclude, annotator_readmit, exclusion_propose
+from evalsite.judgments.models import Annotator
+from evalsite.judgments.selectors import IN_GOOD_STANDING, CountedVote, Standing, standings
+from irt_engine.agreement import Verdict, screen
+from irt_engine.responses import ResponseTable
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What the screening wants of one annotator. `lifted`: to count again."""
+
+    annotator: int
+    lifted: bool
+    reason: str
+    evidence: dict[str, Any]
+
+
+def changes_wanted(campaign: Campaign, votes: Sequence[CountedVote]) -> list[Change]:
+    """What the engine's screen would change; `votes` are all that people have not excluded. Nothing is written."""
+    known = sorted({str(vote.annotator) for vote in votes if vote.annotator is not None})
+    if campaign.screening == Campaign.Screening.OFF or len(known) < 2:
+        return []
+    standing = standings(campaign)
+    verdicts = ((int(known[v.annotator]), v) for v in screen(_table(votes)).verdicts)
+    return [
+        Change(annotator, not out, verdict.reason, _evidence(verdict))
+        for annotator, verdict in verdicts
+        if (out := _out(verdict, now := standing.get(annotator, IN_GOOD_STANDING))) != _said(campaign, now)
+        and not now.decided
+    ]
+
+
+def _out(verdict: Verdict, now: Standing) -> bool:
+    """Whether an annotator is to be out: who is comes back only when shown to be careful."""
+    return verdict.decision == "exclude" or (now.out and verdict.decision != "keep")
+
+
+def _said(campaign: Campaign, now: Standing) -> bool:
+    """What has been done about an annotator, or proposed, where it is left to people."""
+    if campaign.screening == Campaign.Screening.PROPOSE and now.proposal is not None:
+        return not now.proposal.lifted
+    return now.out
+
+
+def _table(votes: Sequence[CountedVote]) -> ResponseTable:
+    return ResponseTable.from_votes(
+        [str(vote.first_version) for vote in votes],
+        [str(vote.second_version) for vote in votes],
+        [str(vote.prompt) for vote in votes],
+        [vote.outcome for vote in votes],
+        annotator_id=[None if vote.annotator is None else str(vote.annotator) for vote in votes],
+    )
+
+
+def _evidence(verdict: Verdict) -> dict[str, Any]:
+    statistics = verdict.statistics
+    return {
+        "votes": statistics.votes,
+        "cells": statistics.cells,
+        "correlation": statistics.correlation,
+        "expected": statistics.expected,
+        "p_value": statistics.p_value,
+        "power": verdict.power,
+    }
+
+
+def changes_make(campaign: Campaign, changes: Sequence[Change]) -> None:
+    """Propose them or do them, as the campaign decides. Part of the refit's transaction.
+
+    A person may have decided meanwhile: then that stands.
+    """
+    standing = standings(campaign)
+    annotators = Annotator.objects.in_bulk([change.annotator for change in changes])
+    for change in changes:
+        now = standing.get(change.annotator, IN_GOOD_STANDING)
+        if now.decided or _said(campaign, now) is not change.lifted:
+            continue
+        said: dict[str, Any] = {"reason": change.reason, "evidence": change.evidence}
+        annotator = annotators[change.annotator]
+        if campaign.screening == Campaign.Screening.PROPOSE:
+            exclusion_propose(campaign=campaign, annotator=annotator, lifted=change.lifted, **said)
+        elif change.lifted:
+            annotator_readmit(campaign=campaign, annotator=annotator, **said)
+        else:
+            annotator_exclude(campaign=campaign, annotator=annotator, **said)

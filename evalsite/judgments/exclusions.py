@@ -1,0 +1,91 @@
+"""Who does not count in a campaign, and who does again: facts, each with its reason, one after the other."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from evalsite.accounts.models import User
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.services import refit_request
+from evalsite.core.db import write_transaction
+from evalsite.core.errors import Conflict, InvalidInput
+from evalsite.judgments.models import Annotator, Exclusion
+from evalsite.judgments.selectors import IN_GOOD_STANDING, standings
+
+LONGEST_REASON = 500
+
+
+def annotator_exclude(
+    *,
+    campaign: Campaign,
+    annotator: Annotator,
+    reason: str,
+    by: User | None = None,
+    evidence: Mapping[str, Any] | None = None,
+) -> Exclusion:
+    """Leave an annotator's judgments in this campaign out of its boards, and ask for the refit that does.
+
+    They stay stored and paid; their items are asked again, and nothing new is issued to this annotator. `by` None: the
+    screening did it. Raises InvalidInput without a reason, Conflict if they are out already.
+    """
+    return _record(campaign, annotator, lifted=False, reason=reason, by=by, evidence=evidence or {})
+
+
+def annotator_readmit(
+    *,
+    campaign: Campaign,
+    annotator: Annotator,
+    reason: str,
+    by: User | None = None,
+    evidence: Mapping[str, Any] | None = None,
+) -> Exclusion:
+    """Count an annotator's judgments again, or let a proposal to exclude them fall; asks for the refit.
+
+    Raises InvalidInput without a reason, Conflict if they count and nothing is proposed.
+    """
+    return _record(campaign, annotator, lifted=True, reason=reason, by=by, evidence=evidence or {})
+
+
+def exclusion_propose(
+    *, campaign: Campaign, annotator: Annotator, lifted: bool, reason: str, evidence: Mapping[str, Any]
+) -> Exclusion:
+    """Put before a person what the screening would do. It changes nothing by itself."""
+    with write_transaction():
+        fact: Exclusion = Exclusion.objects.create(
+            campaign=campaign,
+            annotator=annotator,
+            lifted=lifted,
+            proposed=True,
+            reason=reason[:LONGEST_REASON],
+            evidence=dict(evidence),
+        )
+    return fact
+
+
+def _record(
+    campaign: Campaign,
+    annotator: Annotator,
+    *,
+    lifted: bool,
+    reason: str,
+    by: User | None,
+    evidence: Mapping[str, Any],
+) -> Exclusion:
+    reason = reason.strip()
+    if not reason or "\0" in reason or len(reason) > LONGEST_REASON:
+        raise InvalidInput(
+            "An exclusion has a reason.", hint=f"Give one of 1 to {LONGEST_REASON} characters.", field="reason"
+        )
+    with write_transaction():
+        # The lock puts the facts about an annotator one after the other.
+        locked = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        before = standings(locked).get(annotator.pk, IN_GOOD_STANDING)
+        if before.out is not lifted and before.proposal is None:
+            raise Conflict(
+                "This annotator counts." if lifted else "This annotator is excluded already.",
+                hint="Look at the latest decision about them.",
+            )
+        fact: Exclusion = Exclusion.objects.create(
+            campaign=locked, annotator=annotator, lifted=lifted, reason=reason, decided_by=by, evidence=dict(evidence)
+        )
+        refit_request(locked)
+    return fact
