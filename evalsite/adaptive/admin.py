@@ -1,6 +1,6 @@
 from django.contrib import admin
 
-from evalsite.adaptive.models import Board, Decision, Refit, Snapshot
+from evalsite.adaptive.models import Alarm, Board, Decision, Refit, Snapshot
 from evalsite.core.admin import ReadOnlyAdmin
 
 
@@ -27,3 +27,9 @@ class DecisionAdmin(ReadOnlyAdmin):
 class RefitAdmin(ReadOnlyAdmin):
     list_display = ("board", "outcome", "snapshot", "started_at", "finished_at", "message")
     list_filter = ("outcome",)
+
+
+@admin.register(Alarm)
+class AlarmAdmin(ReadOnlyAdmin):
+    list_display = ("campaign", "message", "failures", "raised_at", "failed_at", "cleared_at")
+    list_filter = ("cleared_at",)

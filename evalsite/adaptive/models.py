@@ -97,6 +97,7 @@ class Refit(models.Model):
     outcome = models.CharField(max_length=10, choices=Outcome)
     snapshot = models.ForeignKey(Snapshot, null=True, on_delete=models.PROTECT, related_name="refits")
     message = models.TextField(blank=True, default="")
+    seen = models.CharField(max_length=64, blank=True, default="", help_text="hash of what its input depends on")
     started_at = models.DateTimeField()
     finished_at = models.DateTimeField(default=timezone.now)
 
@@ -111,3 +112,27 @@ class Refit(models.Model):
 
     def __str__(self) -> str:
         return f"refit of {self.board}: {self.outcome}"
+
+
+class Alarm(models.Model):
+    """The loop of a campaign fails: somebody is to look. One is open at a time, until a refit succeeds.
+
+    The last good board and the queue serve on meanwhile, and the refit is tried again at growing distances.
+    """
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="alarms")
+    message = models.TextField()
+    failures = models.PositiveIntegerField(default=1)
+    raised_at = models.DateTimeField(default=timezone.now, editable=False)
+    failed_at = models.DateTimeField(default=timezone.now, help_text="the last time")
+    cleared_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["campaign"], condition=Q(cleared_at__isnull=True), name="alarm_one_open_per_campaign"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.message

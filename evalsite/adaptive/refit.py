@@ -17,7 +17,7 @@ from evalsite.adaptive.record import Pair, fit_facts, pairs, points
 from evalsite.adaptive.rows import BoardRow, board_rows
 from evalsite.adaptive.screening import Change, changes_make, changes_wanted
 from evalsite.adaptive.services import board_default
-from evalsite.adaptive.tables import ENGINE, FitInput, Planner, fit_input, votes_to_screen
+from evalsite.adaptive.tables import ENGINE, FitInput, Planner, fit_input, input_mark, votes_to_screen
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import campaign_stop, refit_request
 from evalsite.core.db import write_transaction
@@ -45,14 +45,16 @@ class Shown:
 class Fitted:
     """A posterior with what it was made of. `snapshot` is set when an earlier one had the same input.
 
-    `shown` is what pages need of it; None when that is kept already.
+    `given` is None when nothing can have changed since that snapshot: then no vote was read. `shown` is what pages need
+    of it; None when that is kept already. `mark` says up to where the input was seen.
     """
 
     posterior: Posterior
-    given: FitInput
+    given: FitInput | None
     seconds: float
     snapshot: Snapshot | None
     shown: Shown | None
+    mark: str
 
 
 def refit_campaign(campaign: Campaign, lease: Lease) -> None:
@@ -75,7 +77,8 @@ def refit_campaign(campaign: Campaign, lease: Lease) -> None:
 
 def _screened(board: Board, fitted: Fitted) -> list[Change]:
     campaign = board.default_of
-    assert campaign is not None  # noqa: S101 - only a campaign's own board is screened
+    if campaign is None or fitted.given is None:
+        return []
     return changes_wanted(campaign, votes_to_screen(board, fitted.given))
 
 
@@ -106,14 +109,18 @@ def _go_on(
 
 def _fitted(board: Board, began: datetime) -> Fitted | None:
     """The posterior of the board's votes; None before the first ones. A failure is noted, then raised."""
+    mark = input_mark(board)
+    same = _unchanged(board, mark)
+    if same is not None:
+        return Fitted(Posterior.from_bytes(bytes(same.posterior)), None, 0.0, same, None, mark)
     given = fit_input(board)
     if not given.votes:
         return None
     same = board.snapshots.filter(input_sha256=given.sha256).first()
     if same is not None:
         posterior = Posterior.from_bytes(bytes(same.posterior))
-        kept = Record.objects.filter(board=board, snapshot=same).exists()
-        return Fitted(posterior, given, 0.0, same, None if kept else _shown(posterior, given))
+        shown = None if _has_record(board, same) else _shown(posterior, given)
+        return Fitted(posterior, given, 0.0, same, shown, mark)
     # Only this engine's own posteriors are read: another version's bytes may mean something else.
     last = board.snapshots.filter(engine=ENGINE).order_by("-number").first()
     clock = time.perf_counter()
@@ -125,7 +132,19 @@ def _fitted(board: Board, began: datetime) -> Fitted | None:
             Refit.objects.create(board=board, outcome=Refit.Outcome.FAILED, message=str(error), started_at=began)
         raise
     seconds = time.perf_counter() - clock
-    return Fitted(posterior, given, seconds, None, _shown(posterior, given))
+    return Fitted(posterior, given, seconds, None, _shown(posterior, given), mark)
+
+
+def _unchanged(board: Board, mark: str) -> Snapshot | None:
+    """The newest snapshot if nothing can have changed since: a refit that would change nothing is not run."""
+    last = Refit.objects.filter(board=board, snapshot__isnull=False).select_related("snapshot").order_by("-pk").first()
+    if last is None or last.seen != mark or last.snapshot is None:
+        return None
+    return last.snapshot if _has_record(board, last.snapshot) else None
+
+
+def _has_record(board: Board, snapshot: Snapshot) -> bool:
+    return Record.objects.filter(board=board, snapshot=snapshot).exists()
 
 
 def _shown(posterior: Posterior, given: FitInput) -> Shown:
@@ -145,14 +164,14 @@ def _queue_size(campaign: Campaign) -> int:
 
 
 def _plan_seed(campaign: Campaign, fitted: Fitted | None) -> int:
-    return campaign.seed * 1_000_003 + (len(fitted.given.votes) if fitted else 0)
+    return campaign.seed * 1_000_003 + (fitted.posterior.judgments if fitted else 0)
 
 
 def _publish(board: Board, fitted: Fitted, began: datetime) -> Snapshot:
     """The snapshot with the record beside it. An earlier one of the same input serves again."""
-    snapshot = fitted.snapshot or _snapshot(board, fitted)
+    snapshot = fitted.snapshot or _snapshot(board, fitted, fitted.given, fitted.shown)
     outcome = Refit.Outcome.UNCHANGED if fitted.snapshot else Refit.Outcome.PUBLISHED
-    Refit.objects.create(board=board, outcome=outcome, snapshot=snapshot, started_at=began)
+    Refit.objects.create(board=board, outcome=outcome, snapshot=snapshot, seen=fitted.mark, started_at=began)
     if fitted.shown is not None:
         kept = {
             "snapshot": snapshot,
@@ -163,20 +182,20 @@ def _publish(board: Board, fitted: Fitted, began: datetime) -> Snapshot:
     return snapshot
 
 
-def _snapshot(board: Board, fitted: Fitted) -> Snapshot:
-    assert fitted.shown is not None  # noqa: S101 - a new input is always worked out
+def _snapshot(board: Board, fitted: Fitted, given: FitInput | None, shown: Shown | None) -> Snapshot:
+    assert given is not None and shown is not None  # noqa: S101, PT018 - a new input is always read and worked out
     last = board.snapshots.order_by("-number").values_list("number", flat=True).first() or 0
     created: Snapshot = Snapshot.objects.create(
         board=board,
         number=last + 1,
-        input_sha256=fitted.given.sha256,
+        input_sha256=given.sha256,
         engine=ENGINE,
-        seed=fitted.given.seed,
-        judgments=len(fitted.given.votes),
-        annotators=fitted.given.annotators,
+        seed=given.seed,
+        judgments=len(given.votes),
+        annotators=given.annotators,
         converged=fitted.posterior.converged,
         seconds=fitted.seconds,
-        rows=fitted.shown.rows,
+        rows=shown.rows,
         posterior=fitted.posterior.to_bytes(),
     )
     return created

@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from evalsite.accounts.models import User
-from evalsite.adaptive.models import Board, Decision, Record, Snapshot
+from evalsite.adaptive.models import Alarm, Board, Decision, Record, Snapshot
 from evalsite.adaptive.record import Pair
 from evalsite.adaptive.rows import BoardRow
 from evalsite.campaigns.models import Campaign
@@ -152,3 +152,9 @@ def boards_public() -> QuerySet[Board]:
         .select_related("default_of")
         .order_by("-pk")
     )
+
+
+def alarms_open(user: User | None) -> QuerySet[Alarm]:
+    """What fails now, in the campaigns of this person's organisations; staff see all."""
+    alarms = Alarm.objects.filter(cleared_at=None).select_related("campaign").order_by("-failed_at")
+    return alarms if user is not None and user.is_staff else alarms.filter(campaign__in=Campaign.objects.of(user))

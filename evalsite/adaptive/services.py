@@ -1,10 +1,18 @@
-"""Writes of the adaptive room: boards, and opening a campaign with the board that shows it."""
+"""Writes of the adaptive room: boards, opening a campaign with the board that shows it, alarms."""
 
-from evalsite.adaptive.models import Board
+import logging
+
+from django.db.models import F
+from django.utils import timezone
+
+from evalsite.adaptive.models import Alarm, Board
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.selectors import aspect_primary
 from evalsite.campaigns.services import campaign_start
 from evalsite.core.db import write_transaction
+
+log = logging.getLogger(__name__)
+LONGEST_MESSAGE = 2000
 
 
 def board_default(*, campaign: Campaign) -> Board:
@@ -30,3 +38,22 @@ def campaign_open(*, campaign: Campaign) -> Board:
         board = board_default(campaign=campaign)
         campaign_start(campaign=campaign)
     return board
+
+
+def alarm_raise(*, campaign: Campaign, message: str) -> None:
+    """Say that the campaign's loop fails; said again, the open alarm counts on."""
+    message = message[:LONGEST_MESSAGE]
+    with write_transaction():
+        Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        again = Alarm.objects.filter(campaign=campaign, cleared_at=None)
+        if not again.update(failures=F("failures") + 1, failed_at=timezone.now(), message=message):
+            Alarm.objects.create(campaign=campaign, message=message)
+            log.error("campaign %s: the loop fails: %s", campaign.slug, message)
+
+
+def alarm_clear(*, campaign: Campaign) -> None:
+    """The loop goes again."""
+    raised = Alarm.objects.filter(campaign=campaign, cleared_at=None)
+    if raised.exists():  # first without a lock: this is asked after every refit
+        with write_transaction():
+            raised.update(cleared_at=timezone.now())

@@ -20,6 +20,7 @@ from evalsite.judgments.queue import PlannedAsk, item_parts
 from evalsite.judgments.selectors import (
     RETURNS_THAT_CLOSE,
     CountedVote,
+    counted_mark,
     item_counts,
     items_given_back,
     votes_counted,
@@ -63,6 +64,15 @@ def votes_to_screen(board: Board, given: FitInput) -> Sequence[CountedVote]:
     if campaign is None or not campaign.exclusions.filter(decided_by=None).exists():
         return given.votes
     return votes_counted([campaign], board.aspect, screened=False)
+
+
+def input_mark(board: Board) -> str:
+    """A hash of what the input of a board's fit depends on, and its screening; had without reading a vote."""
+    campaigns = list(board.campaigns.order_by("pk"))
+    own = board.default_of
+    words = (ENGINE, MODEL, campaigns[0].seed if campaigns else 0, board.aspect_id, board.category)
+    screening = own.screening if own else ""
+    return hashlib.sha256(f"{words};{screening};{counted_mark(campaigns)}".encode()).hexdigest()
 
 
 def fit_input(board: Board) -> FitInput:

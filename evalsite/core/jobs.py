@@ -52,16 +52,19 @@ class Lease:
 
 Handler = Callable[[Lease], None]
 _handlers: dict[str, Handler] = {}
+_tireless: set[str] = set()
 _sweeps: list[Callable[[], None]] = []
 
 
-def handles(kind: str) -> Callable[[Handler], Handler]:
-    """Register the function that runs jobs of this kind."""
+def handles(kind: str, *, tireless: bool = False) -> Callable[[Handler], Handler]:
+    """Register the function that runs jobs of this kind. What is `tireless` is tried again however often it fails."""
 
     def register(handler: Handler) -> Handler:
         if kind in _handlers and _handlers[kind] is not handler:
             raise ValueError(f"two handlers for jobs of kind {kind!r}")
         _handlers[kind] = handler
+        if tireless:
+            _tireless.add(kind)
         return handler
 
     return register
@@ -104,7 +107,10 @@ def job_claim(*, owner: str, job_id: int | None = None) -> Lease | None:
 
 
 def job_run(lease: Lease) -> bool:
-    """Run a claimed job to its end. Failures back off and are kept; after MAX_ATTEMPTS the job is dead."""
+    """Run a claimed job to its end. Failures back off and are kept; after MAX_ATTEMPTS the job is dead.
+
+    A tireless one goes on, at the longest distance. What is asked for meanwhile under its key waits with it.
+    """
     try:
         with _heartbeat(lease), patient_statements():
             _handlers[lease.kind](lease)
@@ -183,7 +189,8 @@ def _due(now: datetime) -> QuerySet[Job]:
 
 def _take(job: Job, owner: str, now: datetime) -> Lease | None:
     attempt = job.attempts + 1
-    if attempt > MAX_ATTEMPTS:  # its workers died each time without a word
+    failed_only = job.state == Job.State.QUEUED and job.kind in _tireless
+    if attempt > MAX_ATTEMPTS and not failed_only:  # its workers died each time without a word
         Job.objects.filter(pk=job.pk).update(state=Job.State.DEAD, finished_at=now, last_error="its workers died")
         return None
     try:
@@ -206,10 +213,10 @@ def _finish(lease: Lease, *, state: Job.State, error: str = "") -> bool:
 
 
 def _fail(lease: Lease, error: str) -> None:
-    if lease.attempt >= MAX_ATTEMPTS:
+    if lease.attempt >= MAX_ATTEMPTS and lease.kind not in _tireless:
         _finish(lease, state=Job.State.DEAD, error=error)
         return
-    back_off = min(timedelta(seconds=2**lease.attempt), LONGEST_BACKOFF)
+    back_off = min(timedelta(seconds=2 ** min(lease.attempt, 20)), LONGEST_BACKOFF)
     again = timezone.now() + back_off
     with write_transaction():
         try:

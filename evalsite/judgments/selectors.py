@@ -78,6 +78,18 @@ def _outcome(chosen_position: int | None) -> int:
     return 0 if chosen_position is None else (-1, 1)[chosen_position]
 
 
+def counted_mark(campaigns: Iterable[Campaign]) -> str:
+    """Changes whenever the counted votes of these campaigns may: with each batch that closes and each exclusion.
+
+    Whatever else happens to a judgment happens by another one, in an open batch. Read it before the votes: what comes
+    in between is then seen again.
+    """
+    campaigns = list(campaigns)
+    closed = Batch.objects.filter(campaign__in=campaigns, state=Batch.State.CLOSED).count()
+    facts = Exclusion.objects.filter(campaign__in=campaigns, proposed=False).count()
+    return f"{','.join(str(campaign.pk) for campaign in campaigns)}:{closed}:{facts}"
+
+
 @dataclass(frozen=True, slots=True)
 class Excluded:
     """What does not count: annotators by campaign id (an exclusion is one campaign's), and single judgments."""

@@ -6,19 +6,22 @@ from dataclasses import replace
 import pytest
 from django.utils import timezone
 
+from evalsite.accounts.models import User
 from evalsite.adaptive import refit as refit_module
-from evalsite.adaptive.models import Board, Decision, Refit, Snapshot
-from evalsite.adaptive.selectors import board_state_get, snapshot_current
+from evalsite.adaptive.models import Alarm, Board, Decision, Refit, Snapshot
+from evalsite.adaptive.selectors import alarms_open, board_state_get, snapshot_current
 from evalsite.adaptive.services import campaign_open
-from evalsite.adaptive.tables import fit_input
+from evalsite.adaptive.tables import FitInput, fit_input
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import campaign_stop, entrant_add, refit_request
 from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
+from evalsite.core.models import Job
 from evalsite.judgments.models import Annotator, Assignment, Batch, Exclusion, Judgment
 from evalsite.judgments.queue import item_parts
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
 from irt_engine import EngineError, Posterior
+from scheduler import Plan, SchedulerError
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 
 
@@ -147,6 +150,51 @@ def test_a_failed_fit_leaves_the_last_board_and_the_queue(
     assert snapshot_current(board_of(campaign)) == good
     assert Refit.objects.filter(outcome=Refit.Outcome.FAILED).exists()
     assert Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED).exists()
+
+
+def test_what_fails_raises_one_alarm_backs_off_and_is_cleared_when_it_goes_again(
+    campaign: Campaign, bob: Annotator, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*args: object, **options: object) -> Plan:
+        raise SchedulerError("no plan", code="bad", hint="look at the design")
+
+    judge(campaign, bob, blocks=2)
+    with monkeypatch.context() as broken:
+        broken.setattr(refit_module, "plan", fails)
+        for times in range(1, 10):
+            assert run_jobs() == 1
+            assert Alarm.objects.filter(failures=times, cleared_at=None).count() == Alarm.objects.count() == 1
+            refit_request(campaign)
+            job = Job.objects.get(kind="refit", state=Job.State.QUEUED)
+            assert job.run_after > timezone.now(), "what is asked for meanwhile waits with it"
+            Job.objects.filter(pk=job.pk).update(run_after=timezone.now())
+    alarm = alarms_open(alice).get()
+    assert "no plan" in alarm.message
+    assert Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED).exists()
+    run_jobs()
+    assert not alarms_open(alice).exists()
+    assert Snapshot.objects.count() == 1
+
+
+def test_a_queue_that_runs_low_is_planned_from_the_same_snapshot_without_reading_a_vote(
+    campaign: Campaign, bob: Annotator, dora: Annotator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge(campaign, bob, blocks=2)
+    run_jobs()
+    Assignment.objects.filter(state=Assignment.State.QUEUED).update(state=Assignment.State.WITHDRAWN)
+
+    def reads(board: Board) -> FitInput:
+        raise AssertionError("nothing has changed, and votes are read")
+
+    monkeypatch.setattr(refit_module, "fit_input", reads)
+    assert assignment_claim(campaign=campaign, annotator=dora) == []
+    run_jobs()
+    issued = len(assignment_claim(campaign=campaign, annotator=dora))
+    queued = Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED)
+    assert issued == campaign.block_size
+    assert queued.count() >= 2 * issued
+    assert set(queued.values_list("snapshot", flat=True)) == {Snapshot.objects.get().public_id}
+    assert not Alarm.objects.exists()
 
 
 def test_the_campaign_stops_by_itself_when_its_target_is_reached(make_campaign: CampaignMaker) -> None:

@@ -71,6 +71,25 @@ def test_a_failing_job_is_tried_again_later_and_dies_at_last(ran: list[str]) -> 
     assert len(ran) == jobs.MAX_ATTEMPTS
 
 
+def test_a_tireless_job_is_tried_for_ever_at_the_longest_distance() -> None:
+    @jobs.handles("climb", tireless=True)
+    def climb(lease: jobs.Lease) -> None:
+        raise RuntimeError("the worker stumbled")
+
+    try:
+        jobs.job_enqueue(kind="climb", key="a")
+        job = Job.objects.get()
+        for _ in range(jobs.MAX_ATTEMPTS + 3):
+            assert jobs.work_once("w1")
+            job.refresh_from_db()
+            Job.objects.update(run_after=timezone.now() - timedelta(seconds=1))
+        assert job.state == Job.State.QUEUED
+        assert job.run_after - timezone.now() > jobs.LONGEST_BACKOFF - timedelta(minutes=1)
+    finally:
+        del jobs._handlers["climb"]
+        jobs._tireless.discard("climb")
+
+
 def test_a_failure_with_a_newer_request_waiting_leaves_that_one_to_try(ran: list[str]) -> None:
     jobs.job_enqueue(kind="note", key="a", args={"fail": True})
     lease = jobs.job_claim(owner="w1")
