@@ -15,6 +15,10 @@ from evalsite.judgments.selectors import IN_GOOD_STANDING, CountedVote, Standing
 from irt_engine.agreement import Verdict, screen
 from irt_engine.responses import ResponseTable
 
+# Shared cells before anybody is judged. The engine's own least is for a screen that is made once: this one looks after
+# every batch, and who is excluded by an unlucky first block gets no second one to show better.
+LEAST_CELLS = 30
+
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -32,7 +36,7 @@ def changes_wanted(campaign: Campaign, votes: Sequence[CountedVote]) -> list[Cha
     if campaign.screening == Campaign.Screening.OFF or len(known) < 2:
         return []
     standing = standings(campaign)
-    verdicts = ((int(known[v.annotator]), v) for v in screen(_table(votes)).verdicts)
+    verdicts = ((int(known[v.annotator]), v) for v in screen(_table(votes), min_cells=LEAST_CELLS).verdicts)
     return [
         Change(annotator, not out, verdict.reason, _evidence(verdict))
         for annotator, verdict in verdicts

@@ -1,0 +1,49 @@
+"""`manage.py forecast_campaign CAMPAIGN`: what a campaign will still take, by the design of its own plans."""
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from evalsite.adaptive.forecasts import campaign_forecast
+from evalsite.campaigns.models import Campaign
+from scheduler import Forecast, Range, SchedulerError
+
+_BAD_INPUT = 2
+
+
+class Command(BaseCommand):
+    help = "Forecast the judgments, the cost and the days that a campaign, draft or running, will still take."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("campaign", help="its address (slug)")
+        parser.add_argument("--per-day", type=float, metavar="JUDGMENTS", help="to be told the days, too")
+        parser.add_argument("--json", action="store_true", help="everything, as JSON")
+
+    def handle(self, *args: Any, campaign: str, per_day: float | None, **options: Any) -> None:
+        found = Campaign.objects.filter(slug=campaign).select_related("stopping").first()
+        if found is None:
+            raise CommandError(f"There is no campaign {campaign!r}.", returncode=_BAD_INPUT)
+        try:
+            forecast = campaign_forecast(found, per_day=per_day)
+        except SchedulerError as error:
+            raise CommandError(str(error), returncode=_BAD_INPUT) from error
+        self.stdout.write(json.dumps(asdict(forecast)) if options["json"] else _told(forecast, found.currency))
+
+
+def _told(forecast: Forecast, currency: str) -> str:
+    lines = [f"Judgments  {_ranged(forecast.judgments, ',.0f')} of {forecast.most:,} that may still be asked"]
+    if forecast.cost is not None:
+        lines.append(f"Cost       {_ranged(forecast.cost, ',.2f')} {currency}")
+    if forecast.days is not None:
+        lines.append(f"Days       {_ranged(forecast.days, ',.1f')}")
+    lines.append(f"The goal is reached in {forecast.reached:.0%} of such campaigns.")
+    if forecast.reachable is not None:
+        lines.append(f"Where it is not, what it measures ends at {_ranged(forecast.reachable, '.3g')}.")
+    return "\n".join(lines)
+
+
+def _ranged(values: Range, form: str) -> str:
+    """Four of five campaigns lie in the brackets."""
+    return f"{format(values.middle, form)} ({format(values.low, form)} to {format(values.high, form)})"

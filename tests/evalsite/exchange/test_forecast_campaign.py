@@ -1,0 +1,38 @@
+"""What a campaign will still take, from the command line."""
+
+import io
+import json
+from dataclasses import replace
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from evalsite.campaigns.models import Campaign
+from tests.evalsite.cast import OPEN, CampaignMaker
+
+
+def said(*arguments: str) -> str:
+    out = io.StringIO()
+    call_command("forecast_campaign", *arguments, stdout=out)
+    return out.getvalue()
+
+
+def test_it_tells_judgments_cost_days_and_the_chance_of_the_goal(make_campaign: CampaignMaker) -> None:
+    make_campaign(design=replace(OPEN, target_se=0.4, budget=120), prompts=40, start=False)
+    Campaign.objects.update(pay_rate="0.5", currency="EUR")
+    lines = said("trial", "--per-day", "20").splitlines()
+    assert [line.split()[0] for line in lines] == ["Judgments", "Cost", "Days", "The", "Where"]
+    assert "of 120 that may still be asked" in lines[0]
+    assert lines[1].endswith("EUR")
+    found = json.loads(said("trial", "--json"))
+    assert found["most"] == 120
+    assert found["cost"]["high"] == found["judgments"]["high"] / 2
+    assert found["days"] is None
+
+
+def test_what_cannot_be_forecast_is_said(make_campaign: CampaignMaker) -> None:
+    make_campaign(design=replace(OPEN, policy="swiss"), start=False)
+    for name, words in (("nothing", "no campaign"), ("trial", "no quick forecast")):
+        with pytest.raises(CommandError, match=words) as refused:
+            said(name)
+        assert refused.value.returncode == 2
