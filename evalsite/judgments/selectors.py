@@ -1,11 +1,12 @@
 """Reads of the judgments room."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
 from django.core.cache import cache
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from evalsite.campaigns.models import Aspect, Campaign
 from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Exclusion, Judgment, Skip
@@ -263,11 +264,15 @@ def progress_get(*, campaign: Campaign, annotator: Annotator) -> Progress:
     """An annotator's own count. A late answer is paid like any other, and one that was taken back no second time."""
     own = Assignment.objects.filter(campaign=campaign, annotator=annotator)
     answered = own.filter(Exists(Judgment.objects.filter(assignment=OuterRef("pk"))), pay_rate__gt=0)
+    pay: defaultdict[str, Decimal] = defaultdict(Decimal)
+    # Counted and multiplied here: SQLite adds decimals as floats, and some cents come out as 2.94999999999999.
+    for currency, rate, count in answered.order_by().values_list("currency", "pay_rate").annotate(count=Count("pk")):
+        pay[currency] += rate * count
     return Progress(
         judgments=judgments_given(campaign=campaign, annotator=annotator),
         open=own.filter(state=Assignment.State.ISSUED).count(),
         quota=campaign.quota,
-        pay=dict(answered.values_list("currency").annotate(sum=Sum("pay_rate")).order_by("currency")),
+        pay=dict(sorted(pay.items())),
     )
 
 
