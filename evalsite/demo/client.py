@@ -1,17 +1,20 @@
 """Lets simulated annotators judge through the public HTTP API, as people's browsers and scripts would.
 
 Each annotator is a thread of its own: it enrols, claims a block, judges one assignment after the other with
-pauses between them, and goes on until the campaign has stopped or the stop event is set. A busy or absent
-server (no connection, 429, 5xx) is tried again with longer and longer waits. What is sent again is the very
-same answer: the API takes a judgment once, so a reply lost on the way costs nothing. (An enrolment or a claim
-whose reply was lost leaves an unused row or a lease that runs out; both are harmless.)
+pauses between them, and goes on until the campaign has stopped or the stop event is set; then it gives back what
+it holds. By its habits it also takes answers back, skips, and leaves in the middle of a block. A busy or absent
+server (no connection, 429, 5xx) is tried again with longer and longer waits. What is sent again is the very same
+request under the same Idempotency-Key, so a reply lost on the way costs nothing. (An enrolment's key is nobody's
+yet: a lost reply leaves an unused row.)
 """
 
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Literal, Self
@@ -39,6 +42,22 @@ class Patience:
 
 
 @dataclass(frozen=True, slots=True)
+class Habits:
+    """How often somebody does something else than answering: probabilities.
+
+    `undo`: an answer is taken back at once and given anew. `skip`: an assignment is given back with a reason.
+    `leave`: a block is left after its first assignment, and the rest of it given back.
+    """
+
+    undo: float = 0.0
+    skip: float = 0.0
+    leave: float = 0.0
+
+
+PEOPLE = Habits(undo=0.02, skip=0.01, leave=0.01)
+
+
+@dataclass(frozen=True, slots=True)
 class Drive:
     """Where and how to judge. `pause_s`: the mean of the exponential pause before each verdict, seconds."""
 
@@ -49,15 +68,38 @@ class Drive:
     seed: int = 0
     timeout_s: float = 15.0
     patience: Patience = field(default_factory=Patience)
+    habits: Habits = field(default_factory=Habits)
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """A judgment that was sent. `judgment`: its id, as the server confirmed it; None: no reply ever came.
+
+    `choices`: aspect key -> choice. `supersedes`: the id of the judgment that this one takes back.
+    """
+
+    assignment: str
+    choices: Mapping[str, str]
+    judgment: str | None
+    supersedes: str | None = None
+
+
+What = Literal[
+    "enrolled", "judged", "taken back", "skipped", "returned", "lost", "unsure", "waiting", "retried", "ended"
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something worth telling the person who watches. `report` gets it in the annotator's own thread."""
+    """Something worth telling the person who watches. `report` gets it in the annotator's own thread.
+
+    "judged", "taken back" and "unsure" (sent, and nobody knows whether it arrived) bring a receipt.
+    """
 
     annotator: str
-    what: Literal["enrolled", "judged", "lost", "waiting", "retried", "ended"]
+    what: What
     detail: str = ""
+    receipt: Receipt | None = None
 
 
 Report = Callable[[Event], None]
@@ -70,6 +112,8 @@ class Tally:
     annotator: str
     kind: str
     judgments: int
+    taken_back: int
+    skipped: int
     guessed: int
     lost: int
     retries: int
@@ -122,6 +166,7 @@ def run_annotator(annotator: SimulatedAnnotator, drive: Drive, *, stop: threadin
             ended = "asked to stop"
         except ClientError as error:
             ended = f"gave up: {error}"
+        session.leave()
     report(Event(annotator.name, "ended", ended))
     return session.tally(ended)
 
@@ -140,15 +185,14 @@ class _Session:
         self._annotator, self._drive, self._http = annotator, drive, http
         self._stop, self._report = stop, report
         self._rng = random.Random(f"{drive.seed}/{annotator.name}")  # noqa: S311  (a simulation, no secret)
-        self._judgments = self._guessed = self._lost = self._retries = 0
+        self._judgments = self._taken_back = self._skipped = self._guessed = self._lost = self._retries = 0
 
     def work(self) -> str:
         """Enrols and judges block after block; returns why it ended."""
         self._enrol()
         while True:
-            claimed = self._send(f"/api/v1/campaigns/{self._drive.campaign}/claims", {"count": self._drive.block})
-            for assignment in claimed["assignments"]:
-                self._judge(assignment)
+            claimed = self._send(f"{self._campaign}/claims", {"count": self._drive.block})
+            self._judge_block(claimed["assignments"])
             if claimed["assignments"]:
                 continue
             campaign = claimed["campaign"]
@@ -157,38 +201,97 @@ class _Session:
             self._tell("waiting", campaign["state"])
             self._wait(float(campaign.get("retry_after_s") or 1.0))
 
+    def leave(self) -> None:
+        """Gives back what is still held, if the server takes it at once: its lease would end by itself."""
+        if "Authorization" not in self._http.headers:
+            return
+        with suppress(httpx2.TransportError):
+            self._http.post(f"{self._campaign}/returns", json={}, headers=_new_key(), timeout=2.0)
+
     def tally(self, ended: str) -> Tally:
         who = self._annotator
-        return Tally(who.name, who.kind.value, self._judgments, self._guessed, self._lost, self._retries, ended)
+        return Tally(
+            who.name,
+            who.kind.value,
+            judgments=self._judgments,
+            taken_back=self._taken_back,
+            skipped=self._skipped,
+            guessed=self._guessed,
+            lost=self._lost,
+            retries=self._retries,
+            ended=ended,
+        )
+
+    @property
+    def _campaign(self) -> str:
+        return f"/api/v1/campaigns/{self._drive.campaign}"
 
     def _enrol(self) -> None:
         enrolled = self._send("/api/v1/annotators", {"campaign": self._drive.campaign, "kind": "simulated"})
         self._http.headers["Authorization"] = f"Bearer {enrolled['token']}"
         self._tell("enrolled", str(enrolled["annotator"]))
 
+    def _judge_block(self, block: Sequence[JsonObject]) -> None:
+        leaves = bool(block) and self._does(self._drive.habits.leave)
+        for assignment in block[:1] if leaves else block:
+            self._judge(assignment)
+        if leaves:
+            self._send(f"{self._campaign}/returns", {})
+            self._tell("returned", str(len(block) - 1))
+
     def _judge(self, assignment: JsonObject) -> None:
-        started = time.monotonic()
-        answers = self._annotator.answers(assignment, self._rng)
-        self._wait(self._rng.expovariate(1.0) * self._drive.pause_s)
-        # Built once: what is sent again after a lost reply must be the very same answer.
-        body = {"answers": answers, "client_ms": round(1000 * (time.monotonic() - started))}
+        habits = self._drive.habits
         try:
-            self._send(f"/api/v1/assignments/{assignment['id']}/judgment", body)
+            if self._does(habits.skip):
+                self._skip(assignment)
+                return
+            judgment = self._answer(assignment)
+            if self._does(habits.undo):
+                self._answer(assignment, supersedes=judgment)
         except ClientError as error:
             if error.status not in GONE:
                 raise
             self._lost += 1
             self._tell("lost", str(error))
-            return
-        self._judgments += 1
-        self._guessed += not self._annotator.recognises(assignment)
-        self._tell("judged", answers[0]["choice"])
+
+    def _skip(self, assignment: JsonObject) -> None:
+        self._send(f"/api/v1/assignments/{assignment['id']}/skip", {"reason": "cannot_judge"})
+        self._skipped += 1
+        self._tell("skipped")
+
+    def _answer(self, assignment: JsonObject, *, supersedes: str | None = None) -> str:
+        """Answers, or takes the named answer back and gives another; the id of what was recorded."""
+        started = time.monotonic()
+        answers = self._annotator.answers(assignment, self._rng)
+        self._wait(self._rng.expovariate(1.0) * self._drive.pause_s)
+        # Built once: what is sent again after a lost reply must be the very same answer.
+        body = {"answers": answers, "client_ms": round(1000 * (time.monotonic() - started))}
+        if supersedes is not None:
+            body["supersedes"] = supersedes
+        choices = {answer["aspect"]: answer["choice"] for answer in answers}
+        try:
+            recorded = self._send(f"/api/v1/assignments/{assignment['id']}/judgment", body)
+        except (ClientError, _StoppedError) as error:
+            if getattr(error, "status", None) not in GONE:
+                self._tell("unsure", str(error), Receipt(assignment["id"], choices, None, supersedes))
+            raise
+        judgment = str(recorded["judgment"])
+        self._judgments += supersedes is None
+        self._taken_back += supersedes is not None
+        self._guessed += supersedes is None and not self._annotator.recognises(assignment)
+        what: What = "judged" if supersedes is None else "taken back"
+        self._tell(what, answers[0]["choice"], Receipt(assignment["id"], choices, judgment, supersedes))
+        return judgment
+
+    def _does(self, probability: float) -> bool:
+        """Whether he does now what he does so often; a habit that he has not draws nothing."""
+        return probability > 0 and self._rng.random() < probability
 
     def _send(self, path: str, body: JsonObject) -> dict[str, Any]:
         """POSTs until the server answers; ClientError when it refuses or all attempts were in vain."""
-        waits = iter(self._drive.patience.waits())
+        waits, key = iter(self._drive.patience.waits()), _new_key()
         while True:
-            attempt = _Attempt.of(self._http, path, body)
+            attempt = _Attempt.of(self._http, path, body, key)
             if attempt.answer is not None:
                 return attempt.answer
             wait = next(waits, None)
@@ -202,8 +305,13 @@ class _Session:
         if self._stop.wait(seconds):
             raise _StoppedError
 
-    def _tell(self, what: Literal["enrolled", "judged", "lost", "waiting", "retried", "ended"], detail: str) -> None:
-        self._report(Event(self._annotator.name, what, detail))
+    def _tell(self, what: What, detail: str = "", receipt: Receipt | None = None) -> None:
+        self._report(Event(self._annotator.name, what, detail, receipt))
+
+
+def _new_key() -> dict[str, str]:
+    """The header by which the server knows a request that is sent again."""
+    return {"Idempotency-Key": str(uuid.uuid4())}
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,9 +325,9 @@ class _Attempt:
     asked_wait_s: float = 0.0
 
     @classmethod
-    def of(cls, http: httpx2.Client, path: str, body: JsonObject) -> Self:
+    def of(cls, http: httpx2.Client, path: str, body: JsonObject, headers: Mapping[str, str]) -> Self:
         try:
-            response = http.post(path, json=body)
+            response = http.post(path, json=body, headers=headers)
         except httpx2.TransportError as error:
             return cls(trouble=f"no answer ({type(error).__name__})", worth_another=True)
         if response.is_success:

@@ -5,7 +5,7 @@ import threading
 import uuid
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -13,7 +13,7 @@ import pytest
 
 from evalsite.demo.annotators import Kind, SimulatedAnnotator, panel
 from evalsite.demo.bots import BOTS
-from evalsite.demo.client import Drive, Event, Patience, run_annotator, run_panel
+from evalsite.demo.client import Drive, Event, Habits, Patience, run_annotator, run_panel
 from evalsite.demo.truth import Truth, load_prompts
 
 PROMPTS = load_prompts()
@@ -31,6 +31,8 @@ class Campaign:
     issued: dict[str, str] = field(default_factory=dict)
     judged: dict[str, dict[str, Any]] = field(default_factory=dict)
     bodies: dict[str, list[bytes]] = field(default_factory=dict)
+    keys: dict[str, set[str]] = field(default_factory=dict)
+    given_back: dict[str, str] = field(default_factory=dict)
     idle_claims: int = 0
     forever: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -40,8 +42,9 @@ class Campaign:
             return self.faults.pop(0)[1]
         return ""
 
-    def answer(self, path: str, token: str, raw: bytes) -> tuple[int, dict[str, Any]]:
+    def answer(self, path: str, token: str, raw: bytes, key: str) -> tuple[int, dict[str, Any]]:
         body = json.loads(raw)
+        self.keys.setdefault(key, set()).add(f"{path} {raw!r}")
         if path == "/api/v1/annotators":
             assert body == {"campaign": "demo", "kind": "simulated"}
             self.tokens.add(name := str(uuid.uuid4()))
@@ -50,10 +53,21 @@ class Campaign:
             return 401, {"error": {"code": "no_token", "message": "Who are you?", "hint": "", "field": None}}
         if path == "/api/v1/campaigns/demo/claims":
             return 200, self.claim(token, body["count"])
+        if path.endswith("/returns"):
+            held = [one for one, owner in self.issued.items() if owner == token and one not in self.closed]
+            self.given_back.update(dict.fromkeys(held, "returned"))
+            return 200, {"returned": len(held)}
+        if path.endswith("/skip"):
+            self.given_back[path.split("/")[-2]] = body["reason"]
+            return 200, {"skipped": path.split("/")[-2]}
         return self.record(path.split("/")[-2], token, body, raw)
 
+    @property
+    def closed(self) -> set[str]:
+        return {*self.judged, *self.given_back}
+
     def claim(self, token: str, count: int) -> dict[str, Any]:
-        state = "stopped" if len(self.judged) >= self.places and not self.forever else "running"
+        state = "stopped" if len(self.closed) >= self.places and not self.forever else "running"
         fresh = [str(uuid.uuid4()) for _ in range(min(count, self.places - len(self.issued)))]
         self.issued.update(dict.fromkeys(fresh, token))
         self.idle_claims += not fresh
@@ -63,9 +77,12 @@ class Campaign:
     def record(self, key: str, token: str, body: dict[str, Any], raw: bytes) -> tuple[int, dict[str, Any]]:
         assert self.issued[key] == token
         self.bodies.setdefault(key, []).append(raw)
-        repeated = key in self.judged
-        self.judged.setdefault(key, body)
-        return (200 if repeated else 201), {}
+        assert key not in self.given_back
+        known = self.judged.setdefault(key, {**body, "judgment": str(uuid.uuid4())})
+        if "supersedes" in body:
+            assert body["supersedes"] == known["judgment"]
+            return 201, {"judgment": str(uuid.uuid4())}
+        return 201, {"judgment": known["judgment"]}
 
 
 def task(key: str, number: int) -> dict[str, Any]:
@@ -108,7 +125,8 @@ class Handler(BaseHTTPRequestHandler):
                 error = {"code": "fault", "message": "Not now.", "hint": "", "field": None}
                 self.send(int(fault), json.dumps({"error": error}))
                 return
-            status, answer = self.campaign.answer(self.path, self.headers.get("Authorization", ""), raw)
+            token, key = self.headers.get("Authorization", ""), self.headers.get("Idempotency-Key", "")
+            status, answer = self.campaign.answer(self.path, token, raw, key)
         if fault == "drop-after":
             self.close_connection = True
             return
@@ -188,12 +206,46 @@ def test_after_a_lost_reply_the_very_same_answer_is_sent_again(stage: Stage) -> 
     assert len(repeated) == 1
     assert len(set(repeated[0])) == 1
     assert stage.summary.judgments == 12
+    assert all(len(requests) == 1 for requests in stage.campaign.keys.values()), "one key, one request"
+
+
+def test_each_request_has_a_key_of_its_own_and_each_judgment_a_receipt(stage: Stage) -> None:
+    stage.run()
+    keyed = [requests for key, requests in stage.campaign.keys.items() if key]
+    assert len(keyed) == 1 + 4 + 12 + 1 + 1, "enrolment, claims with work, answers, a claim without, the goodbye"
+    receipts = {event.receipt.assignment: event.receipt for event in stage.events if event.receipt}
+    assert {key: receipt.judgment for key, receipt in receipts.items()} == {
+        key: body["judgment"] for key, body in stage.campaign.judged.items()
+    }
+
+
+def test_by_its_habits_it_skips_takes_back_and_leaves_blocks_unfinished(stage: Stage) -> None:
+    stage.campaign.places = 60
+    stage.drive = replace(stage.drive, habits=Habits(undo=0.3, skip=0.3, leave=0.3))
+    assert stage.run() == ["the campaign has stopped"]
+    (tally,) = stage.summary.tallies
+    assert tally.judgments == len(stage.campaign.judged)
+    reasons = Counter(stage.campaign.given_back.values())
+    assert tally.skipped == reasons["cannot_judge"] > 0
+    assert reasons["returned"] > 0
+    taken_back = [event.receipt for event in stage.events if event.what == "taken back" and event.receipt]
+    assert len(taken_back) == tally.taken_back > 0
+    assert all(receipt.supersedes for receipt in taken_back)
+
+
+def test_what_was_sent_into_the_dark_is_said_to_be_unsure(stage: Stage) -> None:
+    stage.campaign.faults = [("judgment", "drop-after")] * QUICK.attempts
+    stage.run()
+    (unsure,) = [event.receipt for event in stage.events if event.what == "unsure"]
+    assert unsure is not None
+    assert unsure.judgment is None
+    assert unsure.assignment in stage.campaign.judged
 
 
 def test_a_judgment_names_the_question_the_choice_and_the_time(stage: Stage) -> None:
     stage.run()
     for body in stage.campaign.judged.values():
-        assert set(body) == {"answers", "client_ms"}
+        assert set(body) == {"answers", "client_ms", "judgment"}
         assert [answer["aspect"] for answer in body["answers"]] == ["overall"]
         assert body["answers"][0]["choice"] in {"A", "tie", "B", "both_bad"}
         assert body["client_ms"] >= 0

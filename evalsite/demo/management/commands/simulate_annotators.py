@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from evalsite.core.supervisor import follow_parent
 from evalsite.demo.annotators import panel
-from evalsite.demo.client import Drive, Event, Summary, run_panel
+from evalsite.demo.client import PEOPLE, Drive, Event, Summary, run_panel
 from evalsite.demo.services import SEED, SLUG
 from evalsite.demo.truth import Truth, load_prompts
 
@@ -41,6 +41,7 @@ class Command(BaseCommand):
             campaign=options["campaign"],
             pause_s=1.0 / options["speed"],
             seed=options["seed"],
+            habits=PEOPLE,
         )
         members = panel(options["count"], options["seed"], Truth.of(load_prompts()))
         summary = run_panel(members, drive, stop=stop, report=self._report)
