@@ -139,9 +139,10 @@ CACHES: dict[str, dict[str, Any]]
 if PRODUCTION:
     CACHES = {
         "default": {
-            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "BACKEND": "evalsite.core.cache.RedisOrMemory",
             "LOCATION": REDIS_URL,
             "KEY_PREFIX": REDIS_PREFIX,
+            "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 1},
         }
     }
 else:
@@ -161,6 +162,7 @@ CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a worker waits for its broker however long it is away
 CELERY_TASK_PUBLISH_RETRY = False
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False  # the job's lease decides who owns it
 CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 20
@@ -177,9 +179,16 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_connect_timeout": 3,
     "health_check_interval": 25,
     "global_keyprefix": f"{REDIS_PREFIX}:",
+    # A request that wakes the workers must not wait for a broker that is away (six seconds, otherwise).
+    "max_retries": 1,
+    "interval_start": 0.2,
+    "interval_step": 0,
+    "interval_max": 0.2,
 }
 CELERY_BEAT_SCHEDULE = {"sweep": {"task": "evalsite.core.tasks.sweep", "schedule": 2.0, "options": {"expires": 2}}}
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "celerybeat-schedule")
+
+JOB_LEASE_S = env.whole("TOUCHSTONE_JOB_LEASE_S", default=60)  # a silent worker's job is then somebody else's
 
 # People and passwords -----------------------------------------------------------------------------------
 

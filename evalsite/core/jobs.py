@@ -23,7 +23,7 @@ from evalsite.core.models import Job
 
 log = logging.getLogger(__name__)
 
-LEASE = timedelta(seconds=60)
+LEASE = timedelta(seconds=settings.JOB_LEASE_S)
 MAX_ATTEMPTS = 6
 LONGEST_BACKOFF = timedelta(minutes=5)
 KEPT = timedelta(days=7)  # what is done, for whoever looks into what happened
