@@ -17,7 +17,7 @@ from django.test import override_settings
 from hypothesis import HealthCheck, settings
 
 from tests.environment import CHROMIUM, CI, DATABASE_URL, PRODUCTION, REDIS_PREFIX, REDIS_URL
-from tests.processes import Start, end, forget_redis_keys, start_manage
+from tests.processes import Start, end, forget_redis_keys, libfaketime, postgresql_bin, start_manage
 
 # No test is timed: a machine that does other work beside it must not fail it.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -38,6 +38,9 @@ MISSING = {
     "postgresql": "" if answers(DATABASE_URL, 5432) else "no PostgreSQL answers (set TEST_DATABASE_URL)",
     "redis": "" if answers(REDIS_URL, 6379) else "no Redis answers (set TEST_REDIS_URL)",
     "browser": "" if CHROMIUM else "no Chromium on this machine",
+    "redis_server": "" if shutil.which("redis-server") else "no redis-server to start here",
+    "postgresql_server": "" if postgresql_bin() else "no initdb and pg_ctl of PostgreSQL here",
+    "faketime": "" if libfaketime() else "no libfaketime here (Debian: faketime)",
 }
 
 
@@ -90,7 +93,7 @@ def manage(tmp_path: Path) -> Iterator[Start]:
     started: list[subprocess.Popen[str]] = []
 
     def start(*arguments: str, **environment: str) -> subprocess.Popen[str]:
-        started.append(start_manage(tmp_path / "data", *arguments, **environment))
+        started.append(start_manage(tmp_path / "data", *arguments, output=subprocess.PIPE, **environment))
         return started[-1]
 
     yield start

@@ -1,6 +1,7 @@
 """Whole processes, as a user starts them: real ports, real children, ended by their own ids."""
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -8,7 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import httpx2
 import pytest
@@ -25,7 +26,7 @@ def free_port() -> int:
         return port
 
 
-def wait_for(condition: Callable[[], Any], *, within_s: float, what: str) -> Any:
+def wait_for(condition: Callable[[], Any], *, within_s: float, what: str, every_s: float = 0.2) -> Any:
     """The first true value of the condition; fails with `what` when there is none in time."""
     deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:
@@ -35,7 +36,7 @@ def wait_for(condition: Callable[[], Any], *, within_s: float, what: str) -> Any
             value = None
         if value:
             return value
-        time.sleep(0.2)
+        time.sleep(every_s)
     pytest.fail(f"{what} did not come within {within_s:.0f} s")
 
 
@@ -46,7 +47,9 @@ def forget_redis_keys(url: str, prefix: str) -> None:
             client.delete(key)
 
 
-def start_manage(data: Path, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+def start_manage(
+    data: Path, *arguments: str, output: int | IO[str] = subprocess.PIPE, **environment: str
+) -> subprocess.Popen[str]:
     """Start `manage.py <arguments>` with this data directory and no configuration but the given one."""
     configured = {"DATABASE_URL", "REDIS_URL", "SECRET_KEY", "ALLOWED_HOSTS"}
     clean = {name: value for name, value in os.environ.items() if name not in configured}
@@ -54,7 +57,7 @@ def start_manage(data: Path, *arguments: str, **environment: str) -> subprocess.
         [sys.executable, "manage.py", *arguments],
         cwd=ROOT,
         env={**clean, "TOUCHSTONE_DATA_DIR": str(data), "PYTHONUNBUFFERED": "1", **environment},
-        stdout=subprocess.PIPE,
+        stdout=output,
         stderr=subprocess.STDOUT,
         text=True,
     )
@@ -91,3 +94,15 @@ def alive(pid: int) -> bool:
     except OSError:
         return False
     return state != "Z"
+
+
+def postgresql_bin() -> Path | None:
+    """Where this machine keeps the programs of PostgreSQL's server."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
+    on_path = shutil.which("initdb")
+    return found[-1].parent if found else Path(on_path).parent if on_path else None
+
+
+def libfaketime() -> Path | None:
+    """The library that shows another time to the processes that load it."""
+    return next(iter(sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))), None)

@@ -1,0 +1,299 @@
+"""Sites to hurt: whole processes of either form, on databases and brokers of their own.
+
+A site can be started, hurt and ended; `inside` lets the ORM of this process look into its database, and its ledger
+knows everything that was confirmed to its annotators.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import dj_database_url
+import httpx2
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connections
+from django.db.utils import load_backend
+
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.services import Design
+from evalsite.demo.services import SLUG, demonstration_load
+from tests.faults.annotators import Ledger
+from tests.processes import ROOT, alive, children_of, free_port, postgresql_bin, start_manage, wait_for
+
+# Small batches and short leases, so that a fault meets all of it; the campaign never ends by itself.
+DESIGN = Design(
+    visibility=Campaign.Visibility.PUBLIC,
+    admission=Campaign.Admission.OPEN,
+    seed=5,
+    batch_size=25,
+    batch_age_s=1,
+    block_size=3,
+    lease_s=5,
+    votes_per_item=50,
+    target_se=None,
+)
+# As many annotators as a test likes from one address; a dead worker's job is taken over soon.
+SETTINGS = {
+    "TOUCHSTONE_ENROLMENTS_PER_HOUR": "100000",
+    "TOUCHSTONE_ANSWERS_PER_MINUTE": "100000",
+    "TOUCHSTONE_READS_PER_MINUTE": "100000",
+    "TOUCHSTONE_JOB_LEASE_S": "6",
+    "OMP_NUM_THREADS": "1",
+}
+
+
+class Site:
+    """What both forms have: an address, a database, processes."""
+
+    name: str
+    database: dict[str, Any]
+
+    def __init__(self) -> None:
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.ledger = Ledger()
+        self.http = httpx2.Client(base_url=self.url, trust_env=False, timeout=5)
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """The ORM of this process speaks to this site's database."""
+        kept = connections["default"]
+        configured = connections.configure_settings({"default": self.database})["default"]
+        own = load_backend(configured["ENGINE"]).DatabaseWrapper(configured, "default")
+        connections["default"] = own
+        try:
+            yield
+        finally:
+            own.close()
+            connections["default"] = kept
+
+    def fill(self) -> None:
+        """Tables, and the campaign that is judged."""
+        with self.inside():
+            call_command("migrate", verbosity=0, interactive=False)
+            demonstration_load(design=DESIGN)
+
+    def start(self) -> None:
+        raise NotImplementedError
+
+    def end(self) -> None:
+        raise NotImplementedError
+
+    def board_now(self) -> dict[str, Any] | None:
+        """The leaderboard as the API gives it; None while the site cannot."""
+        try:
+            answer = self.http.get(f"/api/v1/boards/{SLUG}")
+        except httpx2.TransportError:
+            return None
+        board: dict[str, Any] | None = answer.json() if answer.is_success else None
+        return board
+
+    def ready(self) -> bool:
+        try:
+            return self.http.get("/readyz").is_success
+        except httpx2.TransportError:
+            return False
+
+    def wait_until_ready(self) -> None:
+        wait_for(self.ready, within_s=60, what="an answer of the web process")
+
+    def log(self) -> str:
+        """What its processes said."""
+        raise NotImplementedError
+
+
+class Embedded(Site):
+    """`manage.py serve` on a data directory of its own."""
+
+    name = "embedded"
+
+    def __init__(self, folder: Path, environment: Mapping[str, str] | None = None) -> None:
+        super().__init__()
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        self.file = folder / "touchstone.sqlite3"
+        self.database = {**settings.SQLITE, "NAME": self.file}
+        self.environment = {**SETTINGS, **(environment or {})}
+        self.process: subprocess.Popen[str] | None = None
+        self._log = Path(tempfile.mkstemp(prefix="touchstone-faults-", suffix=".log")[1])
+
+    def start(self) -> None:
+        with self._log.open("a") as log:
+            self.process = start_manage(self.folder, "serve", "--port", str(self.port), output=log, **self.environment)
+
+    def pids(self, name: str) -> list[int]:
+        """Ids of the child that runs this command, and of its own children."""
+        assert self.process is not None
+        for pid in children_of(self.process.pid):
+            if name in _command(pid)[2:3]:
+                return [pid, *children_of(pid)]
+        return []
+
+    def kill(self, name: str) -> None:
+        """kill -9 of one child with its own children; the supervisor is to start it again."""
+        _kill(wait_for(lambda: self.pids(name), within_s=30, what=f"the {name} process"))
+
+    def kill_all(self) -> None:
+        """kill -9 of the supervisor and of every child at once."""
+        assert self.process is not None
+        everybody = [self.process.pid, *children_of(self.process.pid)]
+        _kill(everybody)
+        self.process.wait()
+        wait_for(lambda: not [pid for pid in everybody if alive(pid)], within_s=10, what="the end of all processes")
+
+    def end(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+            self.process.wait(30)
+        self._log.unlink(missing_ok=True)
+
+    def log(self) -> str:
+        return self._log.read_text(errors="replace")
+
+
+def _command(pid: int) -> list[str]:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+    except OSError:
+        return []
+
+
+def _kill(pids: Sequence[int]) -> None:
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+
+
+class Broker:
+    """A Redis of one's own, which keeps nothing on disk."""
+
+    def __init__(self, folder: Path) -> None:
+        self.port, self.folder = free_port(), folder
+        self.url = f"redis://127.0.0.1:{self.port}/0"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        command = ["redis-server", "--bind", "127.0.0.1", "--port", str(self.port), "--save", "", "--appendonly", "no"]
+        with (self.folder / "redis.log").open("ab") as log:
+            self.process = subprocess.Popen([*command, "--dir", str(self.folder)], stdout=log, stderr=log)
+
+    def kill(self) -> None:
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait()
+
+    def end(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.kill()
+
+
+class Cluster:
+    """A PostgreSQL of one's own, in a temporary folder (it refuses to run as root: then as the user postgres)."""
+
+    def __init__(self) -> None:
+        programs = postgresql_bin()
+        assert programs is not None
+        self.programs, self.port = programs, free_port()
+        self.folder = Path(tempfile.mkdtemp(prefix="touchstone-cluster-"))
+        self.user: dict[str, Any] = {}
+        if os.geteuid() == 0:
+            self.user = {"user": "postgres", "group": "postgres", "extra_groups": []}
+            shutil.chown(self.folder, "postgres", "postgres")
+        self.url = f"postgres://postgres@127.0.0.1:{self.port}/postgres"
+        self._run("initdb", "--username=postgres", "--auth=trust", "--no-sync", "--no-instructions", "--encoding=UTF8")
+
+    def start(self) -> None:
+        options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories="
+        self._run("pg_ctl", "start", "--wait", "--silent", "-o", options, "-l", str(self.folder / "log"))
+
+    def stop(self, mode: str) -> None:
+        """`mode` is pg_ctl's own: "fast" ends every connection, "immediate" is a crash."""
+        self._run("pg_ctl", "stop", "--wait", "--silent", "--mode", mode)
+
+    def end(self) -> None:
+        if (self.folder / "postmaster.pid").exists():
+            self.stop("immediate")
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _run(self, program: str, *arguments: str) -> None:
+        command = [str(self.programs / program), "-D", str(self.folder), *arguments]
+        done = subprocess.run(
+            command, cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False, **self.user
+        )
+        assert done.returncode == 0, done.stderr
+
+
+class Production(Site):
+    """Web, worker and beat on a PostgreSQL and a Redis of their own."""
+
+    name = "production"
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder = folder
+        self.cluster, self.broker = Cluster(), Broker(folder)
+        self.cluster.start()
+        self.broker.start()
+        self.database = dict(dj_database_url.parse(self.cluster.url))
+        self.environment = {
+            "PATH": os.environ["PATH"],
+            "DJANGO_SETTINGS_MODULE": "evalsite.settings",
+            "DATABASE_URL": self.cluster.url,
+            "REDIS_URL": self.broker.url,
+            "SECRET_KEY": "faults-only-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEF",
+            "ALLOWED_HOSTS": "127.0.0.1",
+            "TOUCHSTONE_HTTPS": "no",
+            "TOUCHSTONE_DATA_DIR": str(folder),
+            "STATIC_ROOT": str(folder / "static"),
+            **SETTINGS,
+        }
+        self.started: dict[str, subprocess.Popen[bytes]] = {}
+
+    def start(self) -> None:
+        for name in ("web", "worker", "beat"):
+            self.start_one(name)
+
+    def start_one(self, name: str) -> None:
+        """One of the three commands of docs/operate.md."""
+        web = ("granian", "--interface", "wsgi", "--port", str(self.port), "--blocking-threads", "4")
+        celery = ("celery", "-A", "evalsite")
+        command: dict[str, tuple[str, ...]] = {
+            "web": (*web, "evalsite.wsgi:application"),
+            "worker": (*celery, "worker", "--concurrency", "1", "--loglevel", "INFO"),
+            "beat": (*celery, "beat", "--schedule", str(self.folder / "beat")),
+        }
+        with (self.folder / f"{name}.log").open("ab") as log:
+            self.started[name] = subprocess.Popen(
+                [sys.executable, "-m", *command[name]], cwd=ROOT, env=self.environment, stdout=log, stderr=log
+            )
+
+    def kill(self, name: str) -> None:
+        """kill -9 of one of them with its children."""
+        process = self.started[name]
+        _kill([process.pid, *children_of(process.pid)])
+        process.wait()
+
+    def end(self) -> None:
+        for process in self.started.values():
+            process.terminate()
+        for process in self.started.values():
+            try:
+                process.wait(15)
+            except subprocess.TimeoutExpired:
+                _kill([process.pid, *children_of(process.pid)])
+                process.wait()
+        self.broker.end()
+        self.cluster.end()
+
+    def log(self) -> str:
+        return "\n".join(path.read_text(errors="replace") for path in sorted(self.folder.glob("*.log")))

@@ -1,0 +1,76 @@
+"""The embedded form, hurt: whatever was confirmed is there, and the loop goes on by itself."""
+
+import random
+import resource
+import sqlite3
+import time
+
+from tests.faults.conftest import KILLS, Rounds
+from tests.faults.ordeal import Ordeal, a_running_job, ordeal, still_running
+from tests.faults.sites import Embedded
+
+
+def test_the_worker_is_killed_in_the_middle_of_a_fit(embedded: Embedded, rounds: Rounds) -> None:
+    with ordeal(embedded, "kill -9 of the worker in mid-fit") as under:
+        for _ in rounds():
+            struck = False
+            while not struck:
+                job = a_running_job(under)
+                embedded.kill("worker")
+                struck = still_running(under, job)
+            under.times += 1
+            under.more_judgments()
+
+
+def test_the_web_process_is_killed_in_the_middle_of_requests(embedded: Embedded, rounds: Rounds) -> None:
+    with ordeal(embedded, "kill -9 of web in mid-request") as under:
+        for _ in rounds():
+            cut_off = under.retried
+            held = sqlite3.connect(embedded.file, isolation_level=None, timeout=20)
+            held.execute("BEGIN IMMEDIATE")  # nobody else can write now: what comes in waits in the middle
+            try:
+                until_nobody_is_answered(under)
+                embedded.kill("web")
+            finally:
+                held.execute("ROLLBACK")
+                held.close()
+            under.times += 1
+            under.more_judgments()
+            assert under.retried > cut_off
+
+
+def until_nobody_is_answered(under: Ordeal) -> None:
+    """Wait until all annotators wait for the server."""
+    seen = -1
+    while seen != under.ledger.recorded:
+        seen = under.ledger.recorded
+        time.sleep(0.7)
+
+
+def test_the_whole_site_is_killed_at_random_moments(embedded: Embedded) -> None:
+    rng = random.Random(1)
+    left = KILLS
+    while left:
+        at_once = min(left, 10)
+        with ordeal(embedded, "kill -9 of everything at random moments") as under:
+            for _ in range(at_once):
+                time.sleep(rng.uniform(0, 6))  # sometimes it has not even started
+                embedded.kill_all()
+                embedded.start()
+                under.times += 1
+        left -= at_once
+
+
+def test_the_disk_is_full_for_a_while(embedded: Embedded, rounds: Rounds) -> None:
+    with ordeal(embedded, "disk full") as under:
+        for _ in rounds():
+            writers = [*embedded.pids("web"), *embedded.pids("worker")]
+            for pid in writers:  # the kernel refuses to let any file grow, as on a full disk
+                resource.prlimit(pid, resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY))
+            refused = under.retried
+            under.wait(lambda: under.retried > refused + 20, what="answers that cannot be kept")  # noqa: B023
+            until_nobody_is_answered(under)
+            for pid in writers:
+                resource.prlimit(pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            under.times += 1
+            under.more_judgments()
