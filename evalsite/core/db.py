@@ -4,6 +4,7 @@ import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 
 from django.apps.registry import Apps
 from django.db import connection, models, transaction
@@ -11,6 +12,10 @@ from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations import RunPython
 
 _sqlite_writer = threading.RLock()
+
+# No lease, back-off or beginning that is just written lies further ahead than this: one that does was written before
+# the clock was set back, and waiting for it could take hours. Clocks of several machines must agree this well.
+CLOCK_SET_BACK = timedelta(minutes=10)
 
 
 @contextmanager

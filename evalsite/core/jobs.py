@@ -15,10 +15,11 @@ from typing import Any
 
 from django.conf import settings
 from django.db import DatabaseError, IntegrityError, connection, transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import DateTimeField, Exists, F, OuterRef, Q, QuerySet, Value
+from django.db.models.functions import Greatest
 from django.utils import timezone
 
-from evalsite.core.db import patient_statements, write_transaction
+from evalsite.core.db import CLOCK_SET_BACK, patient_statements, write_transaction
 from evalsite.core.models import Job
 
 log = logging.getLogger(__name__)
@@ -182,8 +183,9 @@ def jobs_due() -> list[int]:
 
 def _due(now: datetime) -> QuerySet[Job]:
     running = Job.objects.filter(key=OuterRef("key"), state=Job.State.RUNNING)
-    queued = Q(state=Job.State.QUEUED, run_after__lte=now) & ~Exists(running)
-    abandoned = Q(state=Job.State.RUNNING, lease_until__lt=now)
+    far = now + CLOCK_SET_BACK
+    queued = Q(state=Job.State.QUEUED) & (Q(run_after__lte=now) | Q(run_after__gt=far)) & ~Exists(running)
+    abandoned = Q(state=Job.State.RUNNING) & (Q(lease_until__lt=now) | Q(lease_until__gt=far))
     return Job.objects.filter(queued | abandoned).order_by("run_after", "pk")
 
 
@@ -191,7 +193,9 @@ def _take(job: Job, owner: str, now: datetime) -> Lease | None:
     attempt = job.attempts + 1
     failed_only = job.state == Job.State.QUEUED and job.kind in _tireless
     if attempt > MAX_ATTEMPTS and not failed_only:  # its workers died each time without a word
-        Job.objects.filter(pk=job.pk).update(state=Job.State.DEAD, finished_at=now, last_error="its workers died")
+        Job.objects.filter(pk=job.pk).update(
+            state=Job.State.DEAD, finished_at=_ended(now), last_error="its workers died"
+        )
         return None
     try:
         with transaction.atomic():
@@ -203,13 +207,18 @@ def _take(job: Job, owner: str, now: datetime) -> Lease | None:
     return Lease(job.pk, job.kind, job.key, job.args, owner, attempt) if taken else None
 
 
+def _ended(now: datetime) -> Greatest:
+    """When a job ended: never before it began, even if the clock was set back meanwhile."""
+    return Greatest(Value(now, output_field=DateTimeField()), F("created_at"))
+
+
 def _held(lease: Lease) -> QuerySet[Job]:
     return Job.objects.filter(pk=lease.job_id, state=Job.State.RUNNING, lease_owner=lease.owner, attempts=lease.attempt)
 
 
 def _finish(lease: Lease, *, state: Job.State, error: str = "") -> bool:
     with write_transaction():
-        return bool(_held(lease).update(state=state, finished_at=timezone.now(), last_error=error[:2000]))
+        return bool(_held(lease).update(state=state, finished_at=_ended(timezone.now()), last_error=error[:2000]))
 
 
 def _fail(lease: Lease, error: str) -> None:
@@ -223,7 +232,7 @@ def _fail(lease: Lease, error: str) -> None:
             with transaction.atomic():
                 _held(lease).update(state=Job.State.QUEUED, run_after=again, last_error=error[:2000], lease_owner="")
         except IntegrityError:  # a newer request for the same work waits already: this one has nothing left to say
-            _held(lease).update(state=Job.State.DEAD, finished_at=timezone.now(), last_error=error[:2000])
+            _held(lease).update(state=Job.State.DEAD, finished_at=_ended(timezone.now()), last_error=error[:2000])
             waiting = Job.objects.filter(key=lease.key, state=Job.State.QUEUED)
             waiting.update(run_after=again, attempts=lease.attempt)
 

@@ -125,9 +125,11 @@ def follow_parent(*, grandchild: bool = False) -> None:
         return
     parent = os.getppid() if grandchild else int(supervisor)
 
+    never = threading.Event()  # its wait goes on when the clock is set, which a sleep need not
+
     def watch() -> None:
         while os.getppid() == parent:
-            time.sleep(0.5)
+            never.wait(0.5)
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=watch, name="follow-parent", daemon=True).start()

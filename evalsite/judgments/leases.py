@@ -3,11 +3,12 @@
 import uuid
 from datetime import datetime, timedelta
 
+from django.db.models import Q
 from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import refit_request
-from evalsite.core.db import write_transaction
+from evalsite.core.db import CLOCK_SET_BACK, write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotFound
 from evalsite.judgments.models import Annotator, Assignment, Place, Skip, SkipNote
 from evalsite.judgments.queue import requeue
@@ -118,19 +119,20 @@ def assignments_return(*, campaign: Campaign, annotator: Annotator) -> int:
 
 
 def assignments_expire() -> None:
-    """End the leases that ran out, and queue their places again."""
+    """End the leases that ran out, or were given before the clock was set back, and queue their places again."""
     now = timezone.now()
-    overdue = Assignment.objects.filter(state=Assignment.State.ISSUED, lease_until__lt=now)
-    for number, place in overdue.order_by("lease_until").values_list("pk", "place_id")[:500]:
+    overdue = Q(lease_until__lt=now) | Q(issued_at__gt=now + CLOCK_SET_BACK)
+    issued = Assignment.objects.filter(overdue, state=Assignment.State.ISSUED)
+    for number, place in issued.order_by("lease_until").values_list("pk", "place_id")[:500]:
         with write_transaction():
-            _end_if_issued(number, place, Assignment.State.EXPIRED, overdue=now)
+            _end_if_issued(number, place, Assignment.State.EXPIRED, overdue=overdue)
 
 
-def _end_if_issued(number: int, place: int, state: Assignment.State, *, overdue: datetime | None = None) -> bool:
+def _end_if_issued(number: int, place: int, state: Assignment.State, *, overdue: Q | None = None) -> bool:
     """End an assignment unless it was answered, or its lease renewed, since it was looked for."""
     _lock_place(place)
     issued = Assignment.objects.select_for_update().filter(pk=number, state=Assignment.State.ISSUED)
-    assignment = (issued.filter(lease_until__lt=overdue) if overdue else issued).first()
+    assignment = (issued.filter(overdue) if overdue else issued).first()
     if assignment is None:
         return False
     _end_unanswered(assignment, state)

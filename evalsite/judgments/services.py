@@ -10,7 +10,7 @@ from django.utils import timezone
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Aspect, Campaign
 from evalsite.campaigns.services import refit_request
-from evalsite.core.db import write_transaction
+from evalsite.core.db import CLOCK_SET_BACK, write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from evalsite.core.tokens import token_hash, token_make
 from evalsite.judgments.blocks import block_issue
@@ -285,7 +285,7 @@ def batches_close_aged() -> None:
     """Close batches that have been open for their campaign's age: a slow campaign still shows its newest state."""
     now = timezone.now()
     for batch in Batch.objects.filter(state=Batch.State.OPEN).select_related("campaign"):
-        if now - batch.opened_at < timedelta(seconds=batch.campaign.batch_age_s):
+        if -CLOCK_SET_BACK < now - batch.opened_at < timedelta(seconds=batch.campaign.batch_age_s):
             continue
         with write_transaction():
             still = Batch.objects.select_for_update().filter(pk=batch.pk, state=Batch.State.OPEN).first()

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
+import time_machine
 from django.conf import settings
 from django.utils import timezone
 
@@ -171,3 +172,39 @@ def test_a_wake_up_from_any_thread_goes_to_the_sites_broker() -> None:
     thread.start()
     thread.join()
     assert waiting() == before + 1
+
+
+# The clock is set back -----------------------------------------------------------------------------------
+
+
+def test_a_queued_job_does_not_wait_for_the_old_time_to_come_again(ran: list[str]) -> None:
+    with time_machine.travel(timezone.now() + timedelta(hours=2)):
+        jobs.job_enqueue(kind="note", key="a")
+    assert jobs.work_once("w1")
+    assert ran == ["a"]
+
+
+def test_a_job_that_was_queued_before_ends_all_the_same(ran: list[str]) -> None:
+    with time_machine.travel(timezone.now() + timedelta(hours=2)):
+        jobs.job_enqueue(kind="note", key="a")
+        lease = jobs.job_claim(owner="w1")
+    assert lease is not None
+    assert jobs.job_run(lease)
+    done = Job.objects.get()
+    assert done.state == Job.State.DONE
+    assert done.finished_at == done.created_at
+
+
+def test_the_job_of_a_dead_worker_is_taken_over_though_its_lease_lies_hours_ahead(ran: list[str]) -> None:
+    with time_machine.travel(timezone.now() + timedelta(hours=2)):
+        jobs.job_enqueue(kind="note", key="a")
+        assert jobs.job_claim(owner="dead") is not None
+    assert jobs.work_once("w2")
+    assert ran == ["a"]
+
+
+def test_a_job_that_backs_off_waits_its_time(ran: list[str]) -> None:
+    jobs.job_enqueue(kind="note", key="a", args={"fail": True})
+    assert jobs.work_once("w1")
+    assert not jobs.work_once("w1")
+    assert ran == ["a"]

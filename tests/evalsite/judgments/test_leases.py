@@ -154,3 +154,22 @@ def test_two_skips_close_an_item(campaign: Campaign, bob: Annotator, dora: Annot
     assignment_skip(annotator=dora, assignment_id=again.public_id, reason="broken")
     assert items_given_back(campaign, times=2) == {item}
     assert not Assignment.objects.filter(item=item, state=Assignment.State.QUEUED).exists()
+
+
+def test_a_lease_from_before_the_clock_was_set_back_does_not_block_its_place_for_hours(
+    clock: time_machine.Traveller, campaign: Campaign, bob: Annotator, block: list[Assignment]
+) -> None:
+    clock.shift(timedelta(hours=-2))
+    assignments_expire()
+    assert open_of(bob) == []
+    late = judgment_record(annotator=bob, assignment_id=block[0].public_id, choices={"overall": "A"})
+    assert late.created
+    assert Assignment.objects.get(pk=block[0].pk).state == Assignment.State.ANSWERED
+
+
+def test_a_lease_of_a_machine_whose_clock_is_a_little_ahead_stands(
+    clock: time_machine.Traveller, bob: Annotator, block: list[Assignment]
+) -> None:
+    clock.shift(timedelta(minutes=-1))
+    assignments_expire()
+    assert len(open_of(bob)) == len(block)

@@ -116,6 +116,13 @@ def test_an_old_batch_closes_although_it_is_not_full(campaign: Campaign, bob: An
     assert Job.objects.filter(kind="refit", state=Job.State.QUEUED).count() == 1
 
 
+def test_a_batch_from_before_the_clock_was_set_back_closes(campaign: Campaign, bob: Annotator) -> None:
+    judge(campaign, bob)
+    Batch.objects.update(opened_at=timezone.now() + timedelta(hours=2))
+    batches_close_aged()
+    assert Batch.objects.get().state == Batch.State.CLOSED
+
+
 class TestLate:
     """An answer after the end of its lease is kept, and counts if nobody has taken its place."""
 
