@@ -10,9 +10,11 @@ SCREENSHOTS ?= var/screenshots
 FRESH ?=
 # As many processes as processors, each file in one of them, in the order that tests/conftest.py gives.
 TOGETHER ?= -n auto --dist loadfile --no-loadscope-reorder
+KILLS ?= 100
+MINUTES ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test check openapi bench screenshots format lock clean
+.PHONY: help demo serve test check openapi bench chaos screenshots format lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -43,6 +45,9 @@ bench: $(BENCH_VENV)/.bench ## Measure the engine against its targets: hours (BE
 	@failed=; for name in $(BENCH); do \
 	  echo; echo "== $$name"; $(BENCH_VENV)/bin/python -m tests.benchmarks.$$name || failed="$$failed $$name"; \
 	done; [ -z "$$failed" ] || { echo; echo "Failed:$$failed"; exit 1; }
+
+chaos: $(VENV)/.dev ## Hurt whole sites for long and print what they survived (KILLS=100; MINUTES=2 of each other fault)
+	CI=true CHAOS_KILLS=$(KILLS) CHAOS_MINUTES=$(MINUTES) CHAOS_AWAY_S=60 $(PY) -m pytest tests/faults -q
 
 screenshots: $(VENV)/.dev ## Picture every page and state, wide and narrow, light and dark (SCREENSHOTS=folder; needs Chromium)
 	$(PY) -m tests.browser.screenshots $(SCREENSHOTS)

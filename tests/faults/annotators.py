@@ -29,7 +29,7 @@ class Ledger:
     def note(self, event: Event) -> None:
         with self._lock:
             self.counts[event.what] += 1
-            if event.what == "retried":
+            if event.what in {"retried", "lost"}:
                 self.troubles[event.detail] += 1
             if event.receipt is None:
                 return

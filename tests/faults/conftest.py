@@ -25,7 +25,7 @@ SiteT = TypeVar("SiteT", bound=Site)
 @pytest.fixture(scope="session")
 def embedded_site(tmp_path_factory: pytest.TempPathFactory, django_db_blocker: DjangoDbBlocker) -> Iterator[Embedded]:
     site = Embedded(tmp_path_factory.mktemp("embedded"))
-    yield from _served(site, django_db_blocker)
+    yield from served(site, django_db_blocker)
 
 
 @pytest.fixture(scope="session")
@@ -33,10 +33,10 @@ def production_site(
     tmp_path_factory: pytest.TempPathFactory, django_db_blocker: DjangoDbBlocker
 ) -> Iterator[Production]:
     site = Production(tmp_path_factory.mktemp("production"))
-    yield from _served(site, django_db_blocker)
+    yield from served(site, django_db_blocker)
 
 
-def _served(site: SiteT, blocker: DjangoDbBlocker) -> Iterator[SiteT]:
+def served(site: SiteT, blocker: DjangoDbBlocker) -> Iterator[SiteT]:
     try:
         with blocker.unblock():
             site.fill()

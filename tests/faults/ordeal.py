@@ -13,6 +13,8 @@ from tests.faults.audit import problems, settled
 from tests.faults.sites import Site
 from tests.processes import wait_for
 
+PATIENCE_S = 60  # for a busy machine; what takes long here is told in the table
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -50,7 +52,7 @@ class Ordeal:
         wanted = self.ledger.recorded + count
         self.wait(lambda: self.ledger.recorded >= wanted, what=f"{count} more judgments")
 
-    def wait(self, condition: Callable[[], object], *, what: str, within_s: float = 90) -> None:
+    def wait(self, condition: Callable[[], object], *, what: str, within_s: float = PATIENCE_S) -> None:
         wait_for(condition, within_s=within_s, what=what, every_s=0.02)
 
 
@@ -73,7 +75,7 @@ def ordeal(site: Site, fault: str, *, url: str = "") -> Iterator[Ordeal]:
             campaign.refresh_from_db()
             assert problems(campaign, under.ledger) == []
     except BaseException:
-        print(site.log()[-6000:])  # noqa: T201  shown where the test failed
+        print(dict(under.ledger.counts), dict(under.ledger.troubles), site.log()[-6000:])  # noqa: T201  where it failed
         raise
     confirmed, retried = under.ledger.recorded - before, under.retried - sent_again
     OUTCOMES.append(Outcome(site.name, fault, under.times, confirmed, retried, recovered_s))
@@ -82,7 +84,7 @@ def ordeal(site: Site, fault: str, *, url: str = "") -> Iterator[Ordeal]:
 def goes_on(site: Site) -> float:
     """Wait until a judgment that comes now is on a later board; seconds that it took."""
     began = time.monotonic()
-    now = wait_for(site.board_now, within_s=90, what="the board")
+    now = wait_for(site.board_now, within_s=PATIENCE_S, what="the board")
     number = now["snapshot"]["number"] if now["snapshot"] else 0
 
     def later() -> bool:
@@ -90,7 +92,7 @@ def goes_on(site: Site) -> float:
         shown = board["snapshot"] if board else None
         return bool(shown and shown["number"] > number and shown["judgments"] > now["judgments"])
 
-    wait_for(later, within_s=90, what="a later judgment on a later board", every_s=0.1)
+    wait_for(later, within_s=PATIENCE_S, what="a later judgment on a later board", every_s=0.1)
     return time.monotonic() - began
 
 
@@ -98,7 +100,7 @@ def a_running_job(under: Ordeal) -> Job:
     """A refit that is under way now."""
     with under.site.inside():
         running = Job.objects.filter(state=Job.State.RUNNING)
-        found: Job = wait_for(running.first, within_s=90, what="a running job", every_s=0.02)
+        found: Job = wait_for(running.first, within_s=PATIENCE_S, what="a running job", every_s=0.02)
     return found
 
 
