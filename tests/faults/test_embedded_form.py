@@ -8,6 +8,7 @@ import time
 from tests.faults.conftest import KILLS, Rounds
 from tests.faults.ordeal import Ordeal, a_running_job, ordeal, still_running
 from tests.faults.sites import Embedded
+from tests.faults.unruly import unruly
 
 
 def test_the_worker_is_killed_in_the_middle_of_a_fit(embedded: Embedded, rounds: Rounds) -> None:
@@ -74,3 +75,13 @@ def test_the_disk_is_full_for_a_while(embedded: Embedded, rounds: Rounds) -> Non
                 resource.prlimit(pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
             under.times += 1
             under.more_judgments()
+
+
+def test_requests_come_twice_late_and_their_answers_are_lost(embedded: Embedded, rounds: Rounds) -> None:
+    with unruly(embedded.url) as (url, network), ordeal(embedded, "requests doubled, reordered", url=url) as under:
+        for _ in rounds():
+            under.more_judgments(60)
+            under.times = network.twice + network.late + network.lost
+    assert network.twice > 0
+    assert network.late > 0
+    assert network.lost > 0

@@ -1,0 +1,58 @@
+"""The machine's clock is set forward and back while people judge (libfaketime; nothing inside is replaced)."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pytest_django.plugin import DjangoDbBlocker
+
+from tests.faults.conftest import Rounds, served
+from tests.faults.ordeal import goes_on, ordeal
+from tests.faults.sites import Embedded
+from tests.processes import libfaketime
+
+pytestmark = pytest.mark.faketime
+
+
+class Clock:
+    """What the wall clock of a site shows: so many hours beside the true time."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.set(0)
+
+    def set(self, hours: int) -> None:
+        following = self.file.with_suffix(".next")
+        following.write_text(f"{hours:+d}h\n")
+        following.replace(self.file)  # at once: a half-written time is none
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {
+            "LD_PRELOAD": str(libfaketime()),
+            "FAKETIME_TIMESTAMP_FILE": str(self.file),
+            "FAKETIME_CACHE_DURATION": "1",  # seconds: reading the file at every look would cost too much
+            "FAKETIME_DONT_FAKE_MONOTONIC": "1",  # as when a clock is set: what measures spans goes on
+            "DONT_FAKE_MONOTONIC": "1",
+            "NO_FAKE_STAT": "1",
+        }
+
+
+@pytest.fixture
+def clock(tmp_path: Path) -> Clock:
+    return Clock(tmp_path / "clock")
+
+
+@pytest.fixture
+def site(clock: Clock, tmp_path: Path, django_db_blocker: DjangoDbBlocker) -> Iterator[Embedded]:
+    yield from served(Embedded(tmp_path / "data", clock.environment), django_db_blocker)
+
+
+def test_the_clock_is_set_forward_and_back(site: Embedded, clock: Clock, rounds: Rounds) -> None:
+    with ordeal(site, "clock set forward and back by hours") as under:
+        for _ in rounds():
+            for hours in (2, -2):
+                clock.set(hours)
+                under.times += 1
+                under.more_judgments()
+                goes_on(site)
