@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 import time_machine
 from django.conf import settings
+from django.db import connection
 from django.utils import timezone
 
 from evalsite.core import jobs
@@ -172,6 +173,21 @@ def test_a_wake_up_from_any_thread_goes_to_the_sites_broker() -> None:
     thread.start()
     thread.join()
     assert waiting() == before + 1
+
+
+@pytest.mark.skipif(not settings.PRODUCTION, reason="SQLite has no server to lose (TEST_FORM=production runs this)")
+def test_a_job_whose_connection_was_lost_is_tried_again_soon(ran: list[str]) -> None:
+    @jobs.handles("cut off")
+    def cut_off(lease: jobs.Lease) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+
+    jobs.job_enqueue(kind="cut off", key="a")
+    assert jobs.work_once("w1")
+    job = Job.objects.get()
+    assert job.state == Job.State.QUEUED, "it does not wait for its lease to end"
+    assert job.run_after < timezone.now() + timedelta(seconds=10)
+    del jobs._handlers["cut off"]
 
 
 # The clock is set back -----------------------------------------------------------------------------------
