@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from evalsite.pages import board_views, health, views
+from evalsite.pages import board_views, health, judging_views, views
 
 urlpatterns = [
     path("", views.home, name="home"),
@@ -16,10 +16,10 @@ urlpatterns = [
     path("boards/<slug:key>/badge.svg", board_views.board_badge_svg, name="board_badge"),
     path("boards/<slug:key>/chatbots/<uuid:chatbot>/", board_views.board_chatbot, name="board_chatbot"),
     path("boards/<slug:key>/chatbots/<uuid:chatbot>/badge.svg", board_views.chatbot_badge_svg, name="chatbot_badge"),
-    path("judge/<slug:key>/", views.judge, name="judge"),
-    path("judge/<slug:key>/begin/", views.judge_begin, name="judge_begin"),
-    path("judge/<slug:key>/answer/", views.judge_answer, name="judge_answer"),
-    path("judge/<slug:key>/skip/", views.judge_skip, name="judge_skip"),
+    path("judge/<slug:key>/", judging_views.judge, name="judge"),
+    path("judge/<slug:key>/begin/", judging_views.judge_begin, name="judge_begin"),
+    path("judge/<slug:key>/answer/", judging_views.judge_answer, name="judge_answer"),
+    path("judge/<slug:key>/skip/", judging_views.judge_skip, name="judge_skip"),
     path("favicon.ico", views.favicon, name="favicon"),
     path("livez", health.livez, name="livez"),
     path("readyz", health.readyz, name="readyz"),

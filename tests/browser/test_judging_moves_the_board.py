@@ -43,6 +43,14 @@ def test_a_block_is_judged_by_keyboard_alone(visitor: Watched) -> None:
         expect(page.locator("#stage-heading")).to_contain_text(re.compile(rf"\b{number} of 5"))
         expect(page.locator("button[value=A]")).to_be_enabled()
         page.keyboard.press(key)
+        if number == 3:
+            expect(page.locator("#stage-heading")).to_contain_text(re.compile(r"\b4 of 5"))
+            page.keyboard.press("u")  # the third answer was a slip
+            expect(page.locator("#stage-heading")).to_contain_text(re.compile(r"\b3 of 5"))
+            expect(page.locator("button[value=A]")).to_be_enabled()
+            page.keyboard.press("ArrowLeft")
+    expect(page.locator("#stage-heading")).to_contain_text("5 of 5 judged")
+    page.keyboard.press("Enter")
     expect(page.locator("#stage-heading")).to_contain_text(re.compile(r"\b1 of 5"), timeout=10_000)
     visitor.open(BOARD)
     assert count(page) >= 5

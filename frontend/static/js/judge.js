@@ -3,10 +3,11 @@
 "use strict";
 
 (() => {
-  const SHOW_CHOICE_MS = 260; // how long the chosen answer stays in sight, at least
+  const SHOW_CHOICE_MS = 350; // how long the chosen answer stays in sight, at least
   const SETTLE_MS = 300; // a second press meant for the last item must not judge this one
   const SLOW_MS = 700;
   const AGAIN_MS = 3000; // between attempts to send a kept answer
+  const LONGEST_TIMER_MS = 2 ** 31 - 1; // browsers run a longer one at once
   const AWAY = [502, 503, 504]; // a server that is being restarted, as its proxy tells
   const LETTERS_KEY = "touchstone-letters";
   const ARROWS = { ArrowLeft: "A", ArrowRight: "B", ArrowDown: "tie", ArrowUp: "both_bad" };
@@ -24,6 +25,8 @@
   let stateBefore = null;
   let kept = false; // an answer that was given and has not reached the server
   let againTimer = 0;
+  let undoTimer = 0;
+  let leaseTimer = 0;
 
   // What is on the stage ---------------------------------------------------------------------------------
 
@@ -42,7 +45,29 @@
 
   const markAllOverflows = () => document.querySelectorAll(".scrolls").forEach(markOverflow);
 
+  // What lasts for some seconds: the offer to undo, and the lease.
+  const startClocks = () => {
+    clearTimeout(undoTimer);
+    clearTimeout(leaseTimer);
+    const saved = document.getElementById("saved");
+    if (saved) undoTimer = setTimeout(forgetUndo, 1000 * saved.dataset.forS, saved);
+    const over = document.getElementById("lease-over");
+    const left = over && Math.min(1000 * over.dataset.afterS, LONGEST_TIMER_MS);
+    if (over) leaseTimer = setTimeout(() => { over.hidden = false; }, left);
+  };
+
+  const forgetUndo = (saved) => {
+    const held = saved.contains(document.activeElement);
+    saved.remove();
+    const back = document.getElementById("back");
+    if (back) back.hidden = false;
+    if (held) (back ?? document.getElementById("stage-heading"))?.focus();
+  };
+
+  const goBack = () => (document.getElementById("undo") ?? document.getElementById("back"))?.click();
+
   const showItem = () => {
+    startClocks();
     shownAt = performance.now();
     sentAt = null;
     kept = false;
@@ -146,7 +171,8 @@
     showItem();
     if (stateBefore === "item" && state === "item") settle();
     scrollTo(0, 0);
-    document.getElementById("stage-heading")?.focus({ preventScroll: true });
+    const first = stage().querySelector("[autofocus]") ?? document.getElementById("stage-heading");
+    first?.focus({ preventScroll: true });
   });
 
   const chosenButNotSent = () => answer()?.classList.contains("chosen") ?? false;
@@ -240,6 +266,8 @@
       keys().showModal();
     } else if (event.key.toLowerCase() === "s" && lettersAnswer()) {
       openSkip();
+    } else if (event.key.toLowerCase() === "u" && lettersAnswer()) {
+      if (sentAt === null) goBack();
     } else {
       const value = skip()?.open ? null : choiceFor(event.key);
       const button = value && choices().find((candidate) => candidate.value === value);

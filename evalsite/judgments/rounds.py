@@ -1,0 +1,95 @@
+"""An annotator's block as its page shows it: what is open, what was answered, and what may still be changed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from statistics import median
+
+from django.utils import timezone
+
+from evalsite.campaigns.models import Campaign
+from evalsite.judgments.models import Annotator, Assignment, Judgment
+
+PACE_OF_LAST = 20
+PACE_FROM = 3
+LONGEST_PACE_S = 600.0  # a break is not pace
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One assignment of a block. `given` is the judgment in force; `choices` what it says, aspect key -> choice."""
+
+    assignment: Assignment
+    number: int
+    given: Judgment | None
+    choices: Mapping[str, str]
+    changeable: bool
+
+    @property
+    def open(self) -> bool:
+        return self.assignment.state == Assignment.State.ISSUED
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The newest block that an annotator was given in a campaign, in its order; empty before the first."""
+
+    items: tuple[Item, ...]
+
+    @property
+    def open(self) -> list[Item]:
+        return [item for item in self.items if item.open]
+
+    @property
+    def changeable(self) -> list[Item]:
+        return [item for item in self.items if item.changeable]
+
+    @property
+    def unanswered(self) -> int:
+        """How many were taken back because their lease ended first."""
+        return sum(item.assignment.state == Assignment.State.EXPIRED and item.given is None for item in self.items)
+
+    def find(self, public_id: str) -> Item | None:
+        return next((item for item in self.items if str(item.assignment.public_id) == public_id), None)
+
+    def before(self, number: int) -> Item | None:
+        """The nearest item before this number whose answer may be changed."""
+        return next((item for item in reversed(self.changeable) if item.number < number), None)
+
+
+def block_newest(*, campaign: Campaign, annotator: Annotator) -> Block:
+    """The annotator's newest block here. An answer may be changed until its lease ends or the next block is claimed."""
+    own = Assignment.objects.filter(campaign=campaign, annotator=annotator)
+    newest = own.exclude(block=None).order_by("-issued_at", "-pk").values_list("block", flat=True).first()
+    if newest is None:
+        return Block(())
+    rows = own.filter(block=newest).select_related("place__prompt").order_by("block_position", "pk")
+    rows = rows.prefetch_related(
+        "candidates__reply", "judgments__answers__aspect", "judgments__answers__candidate", "judgments__superseded_by"
+    )
+    now = timezone.now()
+    return Block(tuple(_item(row, number, now) for number, row in enumerate(rows, start=1)))
+
+
+def _item(assignment: Assignment, number: int, now: datetime) -> Item:
+    given = next((one for one in assignment.judgments.all() if not hasattr(one, "superseded_by")), None)
+    held = assignment.lease_until is not None and now <= assignment.lease_until
+    return Item(assignment, number, given, choices_of(given), changeable=given is not None and held)
+
+
+def choices_of(judgment: Judgment | None) -> dict[str, str]:
+    """What a judgment says, aspect key -> "A", "B", "tie" or "both_bad"."""
+    if judgment is None:
+        return {}
+    answers = judgment.answers.all()
+    return {answer.aspect.key: answer.candidate.label if answer.candidate else answer.value for answer in answers}
+
+
+def pace_s(*, campaign: Campaign, annotator: Annotator) -> float | None:
+    """Median seconds of this annotator's last judgments here; None before there are enough to tell."""
+    own = Judgment.objects.filter(batch__campaign=campaign, annotator=annotator, client_ms__isnull=False)
+    last = own.order_by("-pk").values_list("client_ms", flat=True)[:PACE_OF_LAST]
+    times = [one for one in last if one is not None]
+    if len(times) < PACE_FROM:
+        return None
+    return min(LONGEST_PACE_S, median(times) / 1000)

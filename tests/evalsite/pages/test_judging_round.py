@@ -1,0 +1,133 @@
+"""A round of judging: where one is in it, taking an answer back, changing one until the next round, the ended lease."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from evalsite.campaigns.models import Campaign
+from evalsite.judgments.rounds import block_newest, pace_s
+from evalsite.judgments.leases import assignments_expire
+from evalsite.judgments.models import Annotator, Assignment, Judgment
+from evalsite.judgments.services import assignment_claim, judgment_record
+from tests.evalsite.pages.reading import Page, Visitor
+
+
+@pytest.fixture
+def visitor(campaign: Campaign, stranger: Client) -> Visitor:
+    """Somebody who has begun, with a round of three before them."""
+    visitor = Visitor(stranger, "/judge/trial/")
+    visitor.begin()
+    return visitor
+
+
+def test_it_says_where_in_the_round_one_is(visitor: Visitor) -> None:
+    assert "1 of 3" in visitor.page.words
+    visitor.answer("A")
+    assert "2 of 3" in visitor.page.words
+    assert 'value="33"' in visitor.page.html, "the bar"
+
+
+def test_minutes_left_follow_from_the_annotators_own_pace(visitor: Visitor, campaign: Campaign) -> None:
+    for _ in range(3):
+        visitor.answer("A", client_ms="90000")
+    assert pace_s(campaign=campaign, annotator=Annotator.objects.get()) == 90
+    visitor.go_on()
+    assert "about 5 minutes left" in visitor.page.words
+
+
+def test_after_an_answer_it_can_be_undone_with_one_press(visitor: Visitor) -> None:
+    first = visitor.assignment
+    visitor.answer("A")
+    assert "Saved: A is better Undo" in visitor.page.words
+    visitor.follow("undo")
+    assert visitor.assignment == first
+    assert re.search(r'value="A" aria-pressed="true"', visitor.page.html), "what was said is marked"
+    visitor.answer("B")
+    second = Judgment.objects.get(supersedes__isnull=False)
+    assert second.supersedes == Judgment.objects.get(supersedes__isnull=True)
+    assert "2 of 3" in visitor.page.words
+
+
+def test_looking_again_changes_nothing_until_another_answer_is_given(visitor: Visitor) -> None:
+    visitor.answer("A")
+    visitor.follow("undo")
+    visitor.reload()
+    assert "2 of 3" in visitor.page.words
+    assert Judgment.objects.count() == 1
+
+
+def test_the_end_of_a_round_lists_its_answers_to_be_changed_until_the_next_begins(visitor: Visitor) -> None:
+    for choice in ("A", "tie", "B"):
+        visitor.answer(choice)
+    assert "3 of 3 judged" in visitor.page.words
+    assert "A is better Change Tie Change B is better Change" in visitor.page.words
+    assert Assignment.objects.filter(state=Assignment.State.ISSUED).count() == 0, "nothing is claimed by itself"
+    visitor.open(visitor.page.links[-1])
+    visitor.answer("both_bad")
+    assert "A is better Change Tie Change Both are bad Change" in visitor.page.words
+    visitor.go_on()
+    assert "1 of 3" in visitor.page.words
+    assert 'id="back"' not in visitor.page.html, "the last round is closed"
+
+
+def test_an_answer_of_a_closed_round_stands_and_that_is_said(visitor: Visitor) -> None:
+    visitor.answer("A")
+    given = Judgment.objects.get()
+    old = {"assignment": str(given.assignment.public_id), "supersedes": str(given.public_id)}
+    visitor.answer("A")
+    visitor.answer("A")
+    visitor.go_on()
+    visitor.post("answer", {**old, "choice": "B"})
+    assert "your earlier answer stands" in visitor.page.words
+    assert Judgment.objects.count() == 3
+
+
+def test_a_skipped_item_is_listed_as_skipped(visitor: Visitor) -> None:
+    visitor.post("skip", {"assignment": visitor.assignment, "reason": "broken"})
+    visitor.answer("A")
+    visitor.answer("A")
+    assert "2 of 3 judged" in visitor.page.words
+    assert "Skipped A is better Change" in visitor.page.words
+
+
+def test_when_the_lease_ended_it_says_what_became_of_the_answers(visitor: Visitor) -> None:
+    visitor.answer("A")
+    kept = visitor.assignment
+    Assignment.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    assignments_expire()
+    visitor.reload()
+    assert "The time for this round is over" in visitor.page.words
+    assert "2 comparisons that you had not answered" in visitor.page.words
+    visitor.post("answer", {"assignment": kept, "choice": "B"})
+    assert "kept and paid, and counts if nobody has taken its place" in visitor.page.words
+    assert Judgment.objects.filter(late=True).count() == 1
+    visitor.go_on()
+    assert visitor.page.assignment
+
+
+def test_who_asks_for_more_and_gets_nothing_waits(visitor: Visitor) -> None:
+    for _ in range(3):
+        visitor.answer("A")
+    Assignment.objects.filter(state=Assignment.State.QUEUED).update(state=Assignment.State.WITHDRAWN)
+    visitor.go_on()
+    assert "Nothing to judge right now" in visitor.page.words
+
+
+def test_without_scripts_it_goes_the_same_way(campaign: Campaign, stranger: Client) -> None:
+    page = Page(stranger.post("/judge/trial/begin/", follow=True))
+    for _ in range(3):
+        form = {"assignment": page.assignment, "choice": "A"}
+        page = Page(stranger.post("/judge/trial/answer/", form, follow=True))
+    assert "3 of 3 judged" in page.words
+
+
+def test_a_block_is_looked_up_with_few_queries(
+    campaign: Campaign, bob: Annotator, django_assert_max_num_queries: object
+) -> None:
+    for assignment in assignment_claim(campaign=campaign, annotator=bob):
+        judgment_record(annotator=bob, assignment_id=assignment.public_id, choices={"overall": "A"})
+    with django_assert_max_num_queries(9):  # type: ignore[operator]
+        assert len(block_newest(campaign=campaign, annotator=bob).changeable) == 3
