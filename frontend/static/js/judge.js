@@ -31,10 +31,11 @@
   // What is on the stage ---------------------------------------------------------------------------------
 
   const markOverflow = (box) => {
+    const wide = box.scrollWidth > box.clientWidth + 1;
     const overflows = box.scrollHeight > box.clientHeight + 1;
     const atEnd = box.scrollTop + box.clientHeight >= box.scrollHeight - 4;
     box.toggleAttribute("data-more", overflows && !atEnd);
-    if (!overflows) {
+    if (!overflows && !wide) {
       for (const name of ["tabindex", "role"]) box.removeAttribute(name);
       return;
     }

@@ -1,0 +1,9 @@
+"""Template filters for text that others wrote."""
+
+from django import template
+
+from evalsite.pages import richtext
+
+register = template.Library()
+register.filter("rich", richtext.rich)
+register.filter("visible", richtext.visible)
