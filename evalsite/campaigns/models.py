@@ -270,3 +270,62 @@ class Entrant(PublicModel):
     def name(self) -> str:
         """What boards show; the version is named only by pages that need it."""
         return self.version.chatbot.name
+
+
+class Reception(models.Model):
+    """How a campaign receives its annotators: where from, what they read first, what they may add to a verdict.
+
+    A campaign without this row receives them in the plain way.
+    """
+
+    class Platform(models.TextChoices):
+        NONE = "none", "no crowd platform"
+        PROLIFIC = "prolific", "Prolific"
+        MTURK = "mturk", "Mechanical Turk"
+
+    campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, related_name="reception")
+    platform = models.CharField(max_length=10, choices=Platform, default=Platform.NONE)
+    code_complete = models.CharField(max_length=40, blank=True, default="")
+    code_screened_out = models.CharField(max_length=40, blank=True, default="")
+    code_failed = models.CharField(max_length=40, blank=True, default="")
+    instructions = models.TextField(blank=True, default="", help_text="Markdown; shown before the example")
+    notice = models.TextField(blank=True, default="", help_text="Markdown; added to what is said about the data")
+    consent_required = models.BooleanField(default=False, help_text="nobody begins without agreeing to the notice")
+    pass_mark = models.PositiveIntegerField(default=0, help_text="qualification items to be answered right")
+    reasons = models.JSONField(default=list, blank=True, help_text="words offered as reasons for a verdict")
+    comments = models.BooleanField(default=False, help_text="a verdict may be explained in the annotator's words")
+    language = models.CharField(max_length=60, blank=True, default="", help_text="that annotators must read")
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(platform__in=["none", "prolific", "mturk"]), name="reception_platform_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"reception of {self.campaign}"
+
+
+class QualificationItem(models.Model):
+    """A comparison with a known answer, to admit an annotator. It is explained at once."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="qualification_items")
+    position = models.PositiveIntegerField()
+    turns = models.JSONField()
+    reply_a = models.TextField()
+    reply_b = models.TextField()
+    right = models.CharField(max_length=10, help_text="the verdict on the primary aspect")
+    explanation = models.TextField()
+
+    class Meta:
+        ordering = ["position"]
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "position"], name="qualification_position_once"),
+            models.CheckConstraint(
+                condition=Q(right__in=["A", "B", "tie", "both_bad"]), name="qualification_right_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"qualification item {self.position} of {self.campaign}"

@@ -7,7 +7,7 @@ from typing import TypeVar
 from django.db.models import Model, Q, QuerySet
 
 from evalsite.accounts.models import User
-from evalsite.campaigns.models import Aspect, Campaign, Entrant
+from evalsite.campaigns.models import Aspect, Campaign, Entrant, Reception
 from evalsite.chatbots.models import Version
 from evalsite.core.errors import NotAllowed, NotFound
 
@@ -66,6 +66,11 @@ def campaign_of_member(*, key: str, user: User | None) -> Campaign:
 def aspect_primary(campaign: Campaign) -> Aspect:
     """The question that the campaign is about."""
     return campaign.rubric.aspects.get(position=0)
+
+
+def reception_of(campaign: Campaign) -> Reception:
+    """How the campaign receives its annotators; the plain way when nothing was set."""
+    return Reception.objects.filter(campaign=campaign).first() or Reception(campaign=campaign)
 
 
 def campaigns_to_judge() -> QuerySet[Campaign]:

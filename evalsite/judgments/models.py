@@ -3,7 +3,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from evalsite.accounts.models import User
-from evalsite.campaigns.models import Aspect, Campaign, Entrant
+from evalsite.campaigns.models import Aspect, Campaign, Entrant, QualificationItem
 from evalsite.chatbots.models import Reply
 from evalsite.core.db import PublicModel
 from evalsite.prompts.models import Prompt
@@ -61,11 +61,32 @@ class AnnotatorToken(models.Model):
         return f"token of {self.annotator}"
 
 
+class Invitation(PublicModel):
+    """A link that admits annotators to a campaign. Only the hash of its secret is kept."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="invitations")
+    name = models.CharField(max_length=100, help_text="whom it is for")
+    sha256 = models.CharField(max_length=64, unique=True, editable=False)
+    at_most = models.PositiveIntegerField(null=True, blank=True, help_text="annotators that it admits")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.name} to {self.campaign}"
+
+
 class Enrolment(models.Model):
-    """An annotator who may judge in a campaign."""
+    """An annotator who may judge in a campaign: by its admission, by an invitation, or sent by a crowd platform."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="enrolments")
     annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="enrolments")
+    invitation = models.ForeignKey(
+        Invitation, null=True, blank=True, on_delete=models.PROTECT, related_name="enrolments"
+    )
+    platform = models.CharField(max_length=10, blank=True, default="", help_text="that sent the annotator")
+    consented_at = models.DateTimeField(null=True, blank=True)
+    left_at = models.DateTimeField(null=True, blank=True)
     blocks_claimed = models.PositiveIntegerField(default=0)
     joined_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -74,6 +95,47 @@ class Enrolment(models.Model):
 
     def __str__(self) -> str:
         return f"{self.annotator} in {self.campaign}"
+
+    @property
+    def invited(self) -> bool:
+        """Whether an invitation that stands, or a crowd platform, admits this one whatever the campaign's admission."""
+        by_link = self.invitation is not None and self.invitation.revoked_at is None
+        return by_link or bool(self.platform)
+
+
+class Arrival(models.Model):
+    """A visit that a crowd platform sent: what it must be told at the end. Erasable: it leads to the person."""
+
+    enrolment = models.ForeignKey(Enrolment, on_delete=models.CASCADE, related_name="arrivals")
+    study = models.CharField(max_length=200, help_text="STUDY_ID, or hitId")
+    session = models.CharField(max_length=200, help_text="SESSION_ID, or assignmentId")
+    submit_to = models.CharField(max_length=200, blank=True, default="", help_text="turkSubmitTo")
+    arrived_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["enrolment", "session"], name="arrival_session_once")]
+
+    def __str__(self) -> str:
+        return f"{self.session} of {self.enrolment}"
+
+
+class QualificationAnswer(models.Model):
+    """What an annotator answered to a qualification item, at the first or the second attempt."""
+
+    enrolment = models.ForeignKey(Enrolment, on_delete=models.CASCADE, related_name="qualification_answers")
+    item = models.ForeignKey(QualificationItem, on_delete=models.CASCADE, related_name="answers")
+    attempt = models.PositiveIntegerField()
+    choice = models.CharField(max_length=10)
+    answered_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["enrolment", "item", "attempt"], name="qualification_answer_once"),
+            models.CheckConstraint(condition=Q(attempt__in=[1, 2]), name="qualification_attempts_are_two"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.choice} ({self.attempt})"
 
 
 class Place(models.Model):

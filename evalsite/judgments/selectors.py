@@ -276,6 +276,10 @@ def progress_get(*, campaign: Campaign, annotator: Annotator) -> Progress:
     )
 
 
+def queue_is_empty(campaign: Campaign) -> bool:
+    return not Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED).exists()
+
+
 def queue_is_low(campaign: Campaign) -> bool:
     """Whether less than twice what is issued waits in the queue, or nothing at all: time to plan more."""
     waiting = [Assignment.State.QUEUED, Assignment.State.ISSUED]

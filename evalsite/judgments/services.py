@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.utils import timezone
 
@@ -26,6 +27,7 @@ from evalsite.judgments.models import (
     Enrolment,
     Judgment,
 )
+from evalsite.judgments.qualification import qualification_get
 from evalsite.judgments.selectors import assignments_open, budget_left, is_excluded, judgments_given, queue_is_low
 
 TOKEN_LIFE = timedelta(days=90)
@@ -41,17 +43,34 @@ def annotator_enrol(
     annotator: Annotator | None = None,
     user: User | None = None,
     kind: Annotator.Kind = Annotator.Kind.HUMAN,
+    **how: Any,
 ) -> Annotator:
-    """Admit an annotator to a campaign. Raises NotAllowed.
+    """Admit an annotator to a campaign. Raises NotAllowed. `how`: fields of the enrolment.
 
     A person with an account is one annotator everywhere; the pseudonym that their browser had before logging in
     becomes theirs. Without an account, a new pseudonym if none is given.
     """
-    _check_admission(campaign, user)
+    earlier = Enrolment.objects.filter(campaign=campaign, annotator=annotator).first()
+    if earlier is None or not earlier.invited:
+        _check_admission(campaign, user)
+    return enrolment_make(campaign=campaign, annotator=annotator, user=user, kind=kind, **how).annotator
+
+
+def enrolment_make(
+    *,
+    campaign: Campaign,
+    annotator: Annotator | None,
+    user: User | None,
+    kind: Annotator.Kind = Annotator.Kind.HUMAN,
+    **how: Any,
+) -> Enrolment:
+    """Enrol somebody whose admission has been checked. `how`: fields of the enrolment (an invitation, a platform)."""
     with write_transaction():
         annotator = _annotator_of(annotator, user, kind)
-        Enrolment.objects.get_or_create(campaign=campaign, annotator=annotator)
-    return annotator
+        enrolment, _ = Enrolment.objects.update_or_create(
+            campaign=campaign, annotator=annotator, defaults={"left_at": None, **how}
+        )
+    return enrolment
 
 
 def _annotator_of(annotator: Annotator | None, user: User | None, kind: Annotator.Kind) -> Annotator:
@@ -102,7 +121,10 @@ def assignment_claim(*, campaign: Campaign, annotator: Annotator, count: int | N
         campaign.refresh_from_db()
         if open_block or not campaign.collecting or is_excluded(campaign=campaign, annotator=annotator):
             return open_block
-        _check_admission(campaign, annotator.user)
+        if not enrolment.invited:
+            _check_admission(campaign, annotator.user)
+        if not qualification_get(enrolment).passed:
+            return []
         wanted = _room(campaign, annotator, count or campaign.block_size)
         block_issue(campaign, annotator, enrolment, wanted)
         if queue_is_low(campaign):

@@ -1,6 +1,7 @@
 """The judging page's stages: what an annotator sees next, and why."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,10 +10,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from evalsite.campaigns.models import Aspect, Campaign
-from evalsite.campaigns.selectors import aspect_primary
+from evalsite.campaigns.selectors import aspect_primary, reception_of
+from evalsite.judgments.arrivals import Ending, ending_get
 from evalsite.judgments.rounds import Block, Item, block_newest, pace_s
-from evalsite.judgments.models import Annotator
-from evalsite.judgments.selectors import judgments_given
+from evalsite.judgments.models import Annotator, Enrolment, QualificationAnswer
+from evalsite.judgments.qualification import Qualification, qualification_get
+from evalsite.judgments.selectors import judgments_given, queue_is_empty
 
 UNDO_S = 10  # how long the last answer can be taken back by one press
 
@@ -33,34 +36,66 @@ class Happened:
     answered: str = ""
     claimed: bool = False
     notice: str = ""
+    explained: QualificationAnswer | None = None
 
 
 NOTHING = Happened()
 
 
 def stage_context(
-    campaign: Campaign, key: str, annotator: Annotator | None, *, revisit: str = "", happened: Happened = NOTHING
+    campaign: Campaign, key: str, enrolment: Enrolment | None, *, revisit: str = "", happened: Happened = NOTHING
 ) -> dict[str, Any]:
     """Everything that judge.html and its stage show. `revisit`: the answered assignment that is looked at again."""
-    aspect = aspect_primary(campaign)
-    block = block_newest(campaign=campaign, annotator=annotator) if annotator else Block(())
+    if enrolment is None:
+        return welcome_context(campaign, key=key)
+    aspect, url = aspect_primary(campaign), reverse("judge", args=[key])
+    block = block_newest(campaign=campaign, annotator=enrolment.annotator)
     current = _current(block, revisit)
-    url = reverse("judge", args=[key])
+    ending, qualification = ending_get(enrolment), qualification_get(enrolment)
+    stage = _stage(campaign, enrolment, block, current, happened, ending, qualification)
     return {
         "key": key,
-        "campaign": {
-            "name": campaign.name,
-            "question": aspect.question,
-            "url": url,
-            "board_url": reverse("board", args=[key]),
-        },
-        "stage": _stage(campaign, annotator, block, current, happened),
-        "item": _item(campaign, annotator, aspect, block, current) if annotator and current else None,
+        "campaign": _campaign(campaign, key, aspect),
+        "stage": stage,
+        "item": _item(campaign, enrolment.annotator, aspect, block, current) if current else None,
         "round": _round(block, aspect, url),
         "saved": _saved(block, aspect, url, happened.answered),
         "back_url": _back_url(block, current, url),
         "notice": happened.notice,
+        "ending": ending,
+        "trial": _trial(qualification, aspect, happened.explained),
     }
+
+
+def welcome_context(
+    campaign: Campaign, *, key: str = "", action: str = "", fields: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """What somebody reads who has not begun. `action`: where they begin; `fields`: what a platform sent along."""
+    aspect, reception = aspect_primary(campaign), reception_of(campaign)
+    closed = _("It is not collecting judgments now. The leaderboard shows what it has found.") if key else ""
+    came = _("You came too late: this study takes nobody any more. Nothing was recorded; return the task.")
+    stage = _words("welcome") if campaign.collecting else _words("closed" if key else "late", closed or came)
+    return {
+        "key": key,
+        "campaign": _campaign(campaign, key, aspect),
+        "stage": stage,
+        "reception": reception,
+        "action": action or (reverse("judge_begin", args=[key]) if key else ""),
+        "fields": fields or {},
+    }
+
+
+def _campaign(campaign: Campaign, key: str, aspect: Aspect) -> dict[str, str]:
+    public = campaign.visibility == Campaign.Visibility.PUBLIC
+    return {
+        "name": campaign.name,
+        "question": aspect.question,
+        "url": reverse("judge", args=[key]) if key else "",
+        "board_url": reverse("board", args=[key]) if key and public else "",
+    }
+
+
+ENDINGS = {"complete": "finished", "screened_out": "screened", "failed": "blocked", "late": "late"}
 
 
 def _current(block: Block, revisit: str) -> Item | None:
@@ -72,10 +107,18 @@ def _current(block: Block, revisit: str) -> Item | None:
 
 
 def _stage(
-    campaign: Campaign, annotator: Annotator | None, block: Block, current: Item | None, happened: Happened
+    campaign: Campaign,
+    enrolment: Enrolment,
+    block: Block,
+    current: Item | None,
+    happened: Happened,
+    ending: Ending,
+    qualification: Qualification,
 ) -> dict[str, str]:
-    if annotator is None:
-        return _welcome(campaign)
+    if happened.explained is not None:
+        return _words("explained")
+    if ending.state and (current is None or ending.state == "failed"):
+        return _words(ENDINGS[ending.state])
     if current is not None:
         return _words("item")
     if campaign.state == Campaign.State.STOPPED:
@@ -83,17 +126,46 @@ def _stage(
         return _words("stopped", _("Thank you. It stopped because %(reason)s.") % {"reason": reason})
     if campaign.state == Campaign.State.PAUSED:
         return _words("paused")
+    if not qualification.passed:
+        return _words("qualification")
+    return _words(_between_rounds(campaign, enrolment.annotator, block, happened))
+
+
+def _between_rounds(campaign: Campaign, annotator: Annotator, block: Block, happened: Happened) -> str:
     if campaign.quota is not None and judgments_given(campaign=campaign, annotator=annotator) >= campaign.quota:
-        return _words("quota")
-    if block.items and not happened.claimed:
-        return _words("expired") if block.unanswered else _words("round")
-    return _words("waiting")
+        return "quota"
+    if happened.claimed:
+        return "waiting"
+    if not block.items:
+        return "waiting" if queue_is_empty(campaign) else "ready"
+    return "expired" if block.unanswered else "round"
 
 
-def _welcome(campaign: Campaign) -> dict[str, str]:
-    if campaign.collecting:
-        return _words("welcome")
-    return _words("closed", _("It is not collecting judgments now. The leaderboard shows what it has found."))
+def _trial(
+    qualification: Qualification, aspect: Aspect, explained: QualificationAnswer | None
+) -> dict[str, Any] | None:
+    """The qualification item that is asked, or the one that was just answered with what is right about it."""
+    item = explained.item if explained else qualification.item
+    if item is None:
+        return None
+    labels = {choice.value: choice.label for choice in _choices()}
+    return {
+        "item": item.pk,
+        "attempt": qualification.attempt,
+        "turns": item.turns,
+        "candidates": [{"label": "A", "text": item.reply_a}, {"label": "B", "text": item.reply_b}],
+        "question": aspect.question,
+        "choices": [choice for choice in _choices() if choice.value in aspect.choices],
+        "number": item.position + 1,
+        "of": qualification.of,
+        "percent": round(100 * item.position / qualification.of) if qualification.of else 0,
+        "before": qualification.right_before if qualification.answered == 0 else None,
+        "pass_mark": qualification.pass_mark,
+        "said": labels.get(explained.choice, "") if explained else "",
+        "right": labels[item.right],
+        "is_right": bool(explained and explained.choice == item.right),
+        "explanation": item.explanation,
+    }
 
 
 def _words(state: str, message: str = "") -> dict[str, str]:

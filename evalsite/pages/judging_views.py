@@ -1,8 +1,8 @@
 """The judging page: thin doors that parse, call one service or selector, and present."""
 
 import uuid
-from typing import Any
 
+from csp.decorators import csp_update
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -12,52 +12,56 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.selectors import aspect_primary, campaign_get
+from evalsite.campaigns.selectors import aspect_primary
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.throttle import admit, client_address
+from evalsite.judgments.arrivals import MTURK_HOSTS, consent_check, ending_get
 from evalsite.judgments.leases import assignment_skip
-from evalsite.judgments.models import Annotator, Enrolment
+from evalsite.judgments.models import Enrolment
+from evalsite.judgments.qualification import qualification_answer
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
 from evalsite.pages.judging import NOTHING, Happened, stage_context
-
-ANNOTATOR = "annotator"
-
-
-def _user(request: HttpRequest) -> Any:
-    return request.user if request.user.is_authenticated else None
+from evalsite.pages.visitors import at_campaign, known_annotator, remember, user_of
 
 
 @never_cache
 @require_safe
 def judge(request: HttpRequest, key: str) -> HttpResponse:
     """The page, or for htmx its stage: the first open item, or the answered one that `item` names."""
-    campaign = campaign_get(key=key, user=_user(request))
-    annotator = _annotator(request, campaign)
+    campaign, enrolment = at_campaign(request, key)
     happened = Happened(claimed="asked" in request.GET)
-    context = stage_context(campaign, key, annotator, revisit=request.GET.get("item", ""), happened=happened)
+    context = stage_context(campaign, key, enrolment, revisit=request.GET.get("item", ""), happened=happened)
     return render(request, "_judge_stage.html" if request.htmx else "judge.html", context)  # type: ignore[attr-defined]
 
 
 @require_POST
 def judge_begin(request: HttpRequest, key: str) -> HttpResponse:
     """Take part, or go on: whoever has nothing open is given the next block."""
-    campaign = campaign_get(key=key, user=_user(request))
-    known = _known(request)
+    campaign, enrolment = at_campaign(request, key)
+    if enrolment is None:
+        enrolment = _enrol(request, campaign)
+    if not ending_get(enrolment).state:
+        assignment_claim(campaign=campaign, annotator=enrolment.annotator)
+    return _next(request, campaign, key, enrolment, Happened(claimed=True))
+
+
+def _enrol(request: HttpRequest, campaign: Campaign) -> Enrolment:
+    known = known_annotator(request)
     if known is None:
         admit(what="enrol", who=client_address(request), at_most=settings.ENROLMENTS_PER_HOUR, per_s=3600)
-    annotator = annotator_enrol(campaign=campaign, annotator=known, user=_user(request))
-    request.session[ANNOTATOR] = str(annotator.public_id)
-    assignment_claim(campaign=campaign, annotator=annotator)
-    return _next(request, campaign, key, annotator, Happened(claimed=True))
+    consent = consent_check(campaign, consents=request.POST.get("consent") == "on")
+    annotator = annotator_enrol(campaign=campaign, annotator=known, user=user_of(request), **consent)
+    remember(request, annotator)
+    return Enrolment.objects.select_related("campaign", "annotator").get(campaign=campaign, annotator=annotator)
 
 
 @require_POST
 def judge_answer(request: HttpRequest, key: str) -> HttpResponse:
     """Record an answer. The next block is not claimed by itself: until then the answers of this one can be changed."""
-    campaign = campaign_get(key=key, user=_user(request))
-    annotator = _annotator(request, campaign)
-    if annotator is None:
+    campaign, enrolment = at_campaign(request, key)
+    if enrolment is None:
         return redirect("judge", key=key)
+    annotator = enrolment.annotator
     admit(what="answer", who=str(annotator.public_id), at_most=settings.ANSWERS_PER_MINUTE, per_s=60)
     assignment = _uuid(request.POST.get("assignment", ""))
     try:
@@ -65,56 +69,68 @@ def judge_answer(request: HttpRequest, key: str) -> HttpResponse:
             annotator=annotator,
             assignment_id=assignment,
             choices={aspect_primary(campaign).key: request.POST.get("choice", "")},
-            client_ms=_milliseconds(request.POST.get("client_ms", "")),
+            client_ms=_whole(request.POST.get("client_ms", "")),
             supersedes=_uuid(request.POST["supersedes"]) if request.POST.get("supersedes") else None,
         )
     except Conflict as refused:
         if refused.code != "block_closed":
             raise
         stands = _("This round is closed, so your earlier answer stands.")
-        return _next(request, campaign, key, annotator, Happened(notice=stands))
+        return _next(request, campaign, key, enrolment, Happened(notice=stands))
     late = _("That answer came after its time. It is kept and paid, and counts if nobody has taken its place.")
     happened = Happened(answered=str(assignment), notice=late if recorded.judgment.late else "")
-    return _next(request, campaign, key, annotator, happened)
+    return _next(request, campaign, key, enrolment, happened)
 
 
 @require_POST
 def judge_skip(request: HttpRequest, key: str) -> HttpResponse:
-    campaign = campaign_get(key=key, user=_user(request))
-    annotator = _annotator(request, campaign)
-    if annotator is None:
+    campaign, enrolment = at_campaign(request, key)
+    if enrolment is None:
         return redirect("judge", key=key)
     assignment_skip(
-        annotator=annotator,
+        annotator=enrolment.annotator,
         assignment_id=_uuid(request.POST.get("assignment", "")),
         reason=request.POST.get("reason", ""),
         note=request.POST.get("note", ""),
     )
-    return _next(request, campaign, key, annotator, NOTHING)
+    return _next(request, campaign, key, enrolment, NOTHING)
 
 
-def _next(request: HttpRequest, campaign: Campaign, key: str, annotator: Annotator, happened: Happened) -> HttpResponse:
+@require_POST
+def judge_qualify(request: HttpRequest, key: str) -> HttpResponse:
+    """Answer a qualification item; what is right, and why, is told at once."""
+    campaign, enrolment = at_campaign(request, key)
+    if enrolment is None:
+        return redirect("judge", key=key)
+    answer = qualification_answer(
+        enrolment=enrolment,
+        item_id=_whole(request.POST.get("item", "")) or 0,
+        attempt=_whole(request.POST.get("attempt", "")) or 0,
+        choice=request.POST.get("choice", ""),
+    )
+    context = stage_context(campaign, key, enrolment, happened=Happened(explained=answer))
+    return render(request, "_judge_stage.html" if request.htmx else "judge.html", context)  # type: ignore[attr-defined]
+
+
+@csp_update({"form-action": list(MTURK_HOSTS)})  # type: ignore[arg-type]  # its stubs know views without arguments only
+@never_cache
+@require_safe
+def judge_submit(request: HttpRequest, key: str) -> HttpResponse:
+    """The form that hands the finished task back to Mechanical Turk."""
+    _, enrolment = at_campaign(request, key)
+    ending = ending_get(enrolment) if enrolment else None
+    if ending is None or ending.arrival is None or not ending.arrival.submit_to or not ending.code:
+        return redirect("judge", key=key)
+    context = {"ending": ending, "action": f"{ending.arrival.submit_to}/mturk/externalSubmit"}
+    return render(request, "mturk_submit.html", context)
+
+
+def _next(request: HttpRequest, campaign: Campaign, key: str, enrolment: Enrolment, happened: Happened) -> HttpResponse:
     """The next stage: swapped in by htmx, or a fresh page for a browser without scripts."""
     if not getattr(request, "htmx", False):
         return redirect(reverse("judge", args=[key]) + ("?asked=1" if happened.claimed else ""))
     campaign.refresh_from_db()
-    return render(request, "_judge_stage.html", stage_context(campaign, key, annotator, happened=happened))
-
-
-def _known(request: HttpRequest) -> Annotator | None:
-    """The annotator of this account, or the pseudonym that this browser has had before."""
-    user = _user(request)
-    if user is not None and (own := Annotator.objects.filter(user=user).first()) is not None:
-        return own
-    public_id = request.session.get(ANNOTATOR)
-    return Annotator.objects.filter(public_id=public_id, user__isnull=True).first() if public_id else None
-
-
-def _annotator(request: HttpRequest, campaign: Campaign) -> Annotator | None:
-    annotator = _known(request)
-    if annotator and Enrolment.objects.filter(campaign=campaign, annotator=annotator).exists():
-        return annotator
-    return None
+    return render(request, "_judge_stage.html", stage_context(campaign, key, enrolment, happened=happened))
 
 
 def _uuid(text: str) -> uuid.UUID:
@@ -124,5 +140,5 @@ def _uuid(text: str) -> uuid.UUID:
         raise InvalidInput("The form does not say which assignment it answers.", hint="Reload the page.") from None
 
 
-def _milliseconds(text: str) -> int | None:
+def _whole(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else None

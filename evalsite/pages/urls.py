@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from evalsite.pages import board_views, health, judging_views, views
+from evalsite.pages import arrival_views, board_views, health, judging_views, views
 
 urlpatterns = [
     path("", views.home, name="home"),
@@ -20,6 +20,11 @@ urlpatterns = [
     path("judge/<slug:key>/begin/", judging_views.judge_begin, name="judge_begin"),
     path("judge/<slug:key>/answer/", judging_views.judge_answer, name="judge_answer"),
     path("judge/<slug:key>/skip/", judging_views.judge_skip, name="judge_skip"),
+    path("judge/<slug:key>/qualify/", judging_views.judge_qualify, name="judge_qualify"),
+    path("judge/<slug:key>/submit/", judging_views.judge_submit, name="judge_submit"),
+    path("join/<str:secret>/", arrival_views.join, name="join"),
+    path("arrive/<uuid:campaign_id>/", arrival_views.arrive, name="arrive"),
+    path("arrive/<uuid:campaign_id>/mturk/", arrival_views.mturk_frame, name="mturk_frame"),
     path("favicon.ico", views.favicon, name="favicon"),
     path("livez", health.livez, name="livez"),
     path("readyz", health.readyz, name="readyz"),

@@ -8,6 +8,7 @@
   const SLOW_MS = 700;
   const AGAIN_MS = 3000; // between attempts to send a kept answer
   const LONGEST_TIMER_MS = 2 ** 31 - 1; // browsers run a longer one at once
+  const JUDGED = ["item", "qualification"];
   const AWAY = [502, 503, 504]; // a server that is being restarted, as its proxy tells
   const LETTERS_KEY = "touchstone-letters";
   const ARROWS = { ArrowLeft: "A", ArrowRight: "B", ArrowDown: "tie", ArrowUp: "both_bad" };
@@ -69,6 +70,7 @@
 
   const showItem = () => {
     startClocks();
+    showCopy();
     shownAt = performance.now();
     sentAt = null;
     kept = false;
@@ -139,7 +141,7 @@
   };
 
   const onSubmit = (event) => {
-    if (!stage()?.contains(event.target) || stage().dataset.state !== "item") return;
+    if (!stage()?.contains(event.target) || !JUDGED.includes(stage().dataset.state)) return;
     if (sentAt !== null) {
       event.preventDefault();
       event.stopImmediatePropagation();
@@ -279,6 +281,19 @@
   };
 
   document.addEventListener("keydown", onKey);
+
+  // The completion code ----------------------------------------------------------------------------------
+
+  const showCopy = () => {
+    for (const button of document.querySelectorAll("[data-copies]")) button.hidden = !navigator.clipboard;
+  };
+
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-copies]");
+    if (!button) return;
+    await navigator.clipboard.writeText(document.getElementById(button.dataset.copies).textContent);
+    button.textContent = button.dataset.done;
+  });
 
   // Start ------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,72 @@
+"""Writes about how a campaign receives its annotators."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evalsite.campaigns.models import Campaign, QualificationItem, Reception
+from evalsite.campaigns.selectors import aspect_primary
+from evalsite.core.db import write_transaction
+from evalsite.core.errors import Conflict, InvalidInput
+
+MOST_REASONS = 8
+LONGEST_REASON = 40
+
+
+@dataclass(frozen=True, slots=True)
+class NewQualificationItem:
+    """A comparison and its right answer: "A", "B", "tie" or "both_bad"."""
+
+    turns: Sequence[dict[str, str]]
+    reply_a: str
+    reply_b: str
+    right: str
+    explanation: str
+
+
+def reception_set(*, campaign: Campaign, **fields: Any) -> Reception:
+    """Set these fields of the campaign's reception (campaigns.models.Reception), and keep the others."""
+    _check_reasons(fields.get("reasons", []))
+    with write_transaction():
+        reception = Reception.objects.select_for_update().filter(campaign=campaign).first() or Reception(
+            campaign=campaign
+        )
+        for name, value in fields.items():
+            setattr(reception, name, value)
+        if reception.platform != Reception.Platform.NONE and not reception.code_complete:
+            raise InvalidInput("A crowd platform needs a completion code.", field="code_complete")
+        reception.save()
+    return reception
+
+
+def _check_reasons(reasons: Sequence[str]) -> None:
+    if len(reasons) > MOST_REASONS or len(set(reasons)) < len(reasons):
+        raise InvalidInput(f"Offer at most {MOST_REASONS} different reasons.", field="reasons")
+    if any(not reason.strip() or len(reason) > LONGEST_REASON for reason in reasons):
+        raise InvalidInput(f"A reason has 1 to {LONGEST_REASON} characters.", field="reasons")
+
+
+def qualification_set(*, campaign: Campaign, items: Sequence[NewQualificationItem], pass_mark: int) -> None:
+    """The items that admit an annotator; `pass_mark` of them are to be answered right. Fixed once collecting begins."""
+    choices = aspect_primary(campaign).choices
+    if not 0 <= pass_mark <= len(items):
+        raise InvalidInput(f"The pass mark is from 0 to {len(items)}.", field="pass_mark")
+    if wrong := [item.right for item in items if item.right not in choices]:
+        raise InvalidInput(f"{wrong[0]!r} is not a verdict here.", hint=f"Use of: {', '.join(choices)}.", field="right")
+    with write_transaction():
+        if campaign.state != Campaign.State.DRAFT:
+            raise Conflict("Qualification items are fixed once a campaign collects.", field="items")
+        QualificationItem.objects.filter(campaign=campaign).delete()
+        QualificationItem.objects.bulk_create(
+            QualificationItem(
+                campaign=campaign,
+                position=position,
+                turns=list(item.turns),
+                reply_a=item.reply_a,
+                reply_b=item.reply_b,
+                right=item.right,
+                explanation=item.explanation,
+            )
+            for position, item in enumerate(items)
+        )
+        reception_set(campaign=campaign, pass_mark=pass_mark)

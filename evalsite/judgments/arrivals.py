@@ -1,0 +1,184 @@
+"""How annotators come and how it ends for them: invitation links, crowd platforms, completion codes."""
+
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from urllib.parse import quote
+
+from django.db.models import Q
+from django.utils import timezone
+
+from evalsite.accounts.models import User
+from evalsite.campaigns.models import Campaign, Reception
+from evalsite.campaigns.selectors import reception_of
+from evalsite.core.db import write_transaction
+from evalsite.core.errors import Conflict, InvalidInput, NotFound
+from evalsite.core.tokens import token_hash, token_make
+from evalsite.judgments.models import Annotator, AnnotatorIdentity, Arrival, Assignment, Enrolment, Invitation
+from evalsite.judgments.qualification import qualification_get
+from evalsite.judgments.selectors import is_excluded, judgments_given
+from evalsite.judgments.services import enrolment_make
+
+LONGEST_INVITATION_DAYS = 366
+PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"  # what MTurk sends while a HIT is only looked at
+MTURK_HOSTS = ("https://www.mturk.com", "https://workersandbox.mturk.com")
+PROLIFIC_RETURN = "https://app.prolific.com/submissions/complete?cc="
+PLATFORM_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
+
+
+# Invitations --------------------------------------------------------------------------------------------
+
+
+def invitation_issue(*, campaign: Campaign, name: str, at_most: int | None = None, days: int = 30) -> str:
+    """A link's secret that admits annotators, whatever the campaign's admission; shown this once, kept as a hash."""
+    if not 1 <= days <= LONGEST_INVITATION_DAYS:
+        raise InvalidInput(f"An invitation lasts from 1 to {LONGEST_INVITATION_DAYS} days.", field="days")
+    secret = token_make("tsi")
+    until = timezone.now() + timedelta(days=days)
+    with write_transaction():
+        Invitation.objects.create(
+            campaign=campaign, name=name, sha256=token_hash(secret), at_most=at_most, expires_at=until
+        )
+    return secret
+
+
+def invitation_get(secret: str) -> Invitation:
+    """The invitation that stands. Raises NotFound: the same for unknown, expired, revoked."""
+    standing = Invitation.objects.filter(sha256=token_hash(secret), revoked_at=None, expires_at__gt=timezone.now())
+    found = standing.select_related("campaign__rubric", "campaign__organisation").first()
+    if found is None:
+        raise NotFound("This invitation is not valid.", hint="It may have expired. Ask who sent it for a new one.")
+    return found
+
+
+def invitation_accept(
+    *, secret: str, annotator: Annotator | None = None, user: User | None = None, consents: bool = False
+) -> Enrolment:
+    """Enrol by an invitation. Raises NotFound, Conflict (it has admitted as many as it may)."""
+    with write_transaction():
+        invitation = invitation_get(secret)
+        Invitation.objects.select_for_update(no_key=True).get(pk=invitation.pk)
+        admitted = Enrolment.objects.filter(invitation=invitation)
+        known = admitted.filter(
+            Q(annotator=annotator) if annotator else Q(annotator__user=user, annotator__user__isnull=False)
+        )
+        if invitation.at_most is not None and not known.exists() and admitted.count() >= invitation.at_most:
+            raise Conflict("This invitation has been used up.", hint="Ask who sent it for a new one.")
+        consent = consent_check(invitation.campaign, consents=consents)
+        return enrolment_make(
+            campaign=invitation.campaign, annotator=annotator, user=user, invitation=invitation, **consent
+        )
+
+
+def consent_check(campaign: Campaign, *, consents: bool) -> dict[str, Any]:
+    """What an enrolment keeps of the consent. Raises InvalidInput where it is required and was not given."""
+    if not consents and reception_of(campaign).consent_required:
+        raise InvalidInput("You can take part only if you agree.", hint="Go back and tick the box.", field="consent")
+    return {"consented_at": timezone.now()} if consents else {}
+
+
+# Crowd platforms ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """Whom a platform sends, by its ids, and where MTurk wants the answer."""
+
+    platform: Reception.Platform
+    worker: str
+    study: str
+    session: str
+    submit_to: str = ""
+
+    def __post_init__(self) -> None:
+        ids = (self.worker, self.study, self.session)
+        if not all(PLATFORM_ID.fullmatch(one) for one in ids):
+            raise InvalidInput(
+                "This address lacks what the platform should have added to it.",
+                hint="Open the study from the platform again. If it stays so, tell the researcher.",
+            )
+        if self.platform == Reception.Platform.MTURK and self.submit_to not in MTURK_HOSTS:
+            raise InvalidInput("turkSubmitTo is not an address of Mechanical Turk.", field="turkSubmitTo")
+
+
+def visit_accept(*, campaign: Campaign, visit: Visit, consents: bool = False) -> Enrolment:
+    """Enrol whom the platform sends; the same worker is one annotator in all studies. Raises NotFound, Conflict."""
+    if reception_of(campaign).platform != visit.platform:
+        raise NotFound("There is no such study.", hint="Check the address.")
+    with write_transaction():
+        known = AnnotatorIdentity.objects.filter(source=visit.platform, external_id=visit.worker).first()
+        enrolled = known and Enrolment.objects.filter(campaign=campaign, annotator=known.annotator_id).first()
+        if not enrolled and not campaign.collecting:
+            raise Conflict(
+                "You came too late: this study takes nobody any more.",
+                hint="Return the task on the platform; nothing was recorded.",
+                code="late",
+            )
+        consent = consent_check(campaign, consents=consents)
+        enrolment = enrolment_make(
+            campaign=campaign,
+            annotator=known.annotator if known else None,
+            user=None,
+            platform=visit.platform,
+            **consent,
+        )
+        if known is None:
+            AnnotatorIdentity.objects.create(
+                annotator=enrolment.annotator, source=visit.platform, external_id=visit.worker
+            )
+        Arrival.objects.get_or_create(
+            enrolment=enrolment,
+            session=visit.session,
+            defaults={"study": visit.study, "submit_to": visit.submit_to},
+        )
+    return enrolment
+
+
+# How it ends --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How an annotator's part ends. `state`: "" while it goes on, else complete, screened_out, failed or late.
+
+    `code` and `return_url` are for whom a platform sent; `arrival` is their last visit.
+    """
+
+    state: str = ""
+    code: str = ""
+    return_url: str = ""
+    arrival: Arrival | None = None
+
+
+def ending_get(enrolment: Enrolment) -> Ending:
+    """Complete: the quota (without one, a block) is judged; or the campaign ended and something had been begun."""
+    campaign, annotator = enrolment.campaign, enrolment.annotator
+    state = _state(campaign, annotator, enrolment)
+    arrival = enrolment.arrivals.order_by("-pk").first()
+    if not state or arrival is None:
+        return Ending(state)
+    reception = reception_of(campaign)
+    code = {
+        "complete": reception.code_complete,
+        "screened_out": reception.code_screened_out,
+        "failed": reception.code_failed,
+    }.get(state, "")
+    by_link = enrolment.platform == Reception.Platform.PROLIFIC and code
+    return Ending(state, code, PROLIFIC_RETURN + quote(code) if by_link else "", arrival)
+
+
+def _state(campaign: Campaign, annotator: Annotator, enrolment: Enrolment) -> str:
+    if is_excluded(campaign=campaign, annotator=annotator):
+        return "failed"
+    if qualification_get(enrolment).screened_out:
+        return "screened_out"
+    own = Assignment.objects.filter(campaign=campaign, annotator=annotator)
+    if not enrolment.platform or own.filter(state=Assignment.State.ISSUED).exists():
+        return ""
+    given = judgments_given(campaign=campaign, annotator=annotator)
+    if given >= (campaign.quota or campaign.block_size):
+        return "complete"
+    if campaign.state == Campaign.State.STOPPED:
+        return "complete" if own.exclude(issued_at=None).exists() else "late"
+    return ""

@@ -1,0 +1,119 @@
+"""How annotators come: by an invitation's link, from Prolific, from Mechanical Turk."""
+
+import uuid
+from typing import Any
+
+from csp.decorators import csp_replace
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.clickjacking import xframe_options_exempt
+from django.views.decorators.http import require_http_methods, require_safe
+
+from evalsite.campaigns.models import Campaign, Reception
+from evalsite.campaigns.selectors import reception_of
+from evalsite.core.errors import InvalidInput, NotFound
+from evalsite.core.throttle import admit, client_address
+from evalsite.judgments.arrivals import (
+    MTURK_HOSTS,
+    PREVIEW,
+    Visit,
+    ending_get,
+    invitation_accept,
+    invitation_get,
+    visit_accept,
+)
+from evalsite.judgments.models import Enrolment
+from evalsite.judgments.services import assignment_claim
+from evalsite.pages.judging import welcome_context
+from evalsite.pages.visitors import known_annotator, remember, user_of
+
+PROLIFIC_FIELDS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
+MTURK_FIELDS = ("workerId", "hitId", "assignmentId", "turkSubmitTo")
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def join(request: HttpRequest, secret: str) -> HttpResponse:
+    """An invitation: what it leads to, and with POST the way in."""
+    campaign = invitation_get(secret).campaign
+    if request.method != "POST":
+        return _welcome(request, campaign, action=reverse("join", args=[secret]))
+    admit(what="enrol", who=client_address(request), at_most=settings.ENROLMENTS_PER_HOUR, per_s=3600)
+    enrolment = invitation_accept(
+        secret=secret, annotator=known_annotator(request), user=user_of(request), consents=_consents(request)
+    )
+    return _begin(request, enrolment)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def arrive(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
+    """From a crowd platform, with its ids in the address; with POST the way in. Too late is told at once."""
+    campaign = _campaign(campaign_id)
+    visit = _visit(reception_of(campaign).platform, request.POST if request.method == "POST" else request.GET)
+    if request.method != "POST":
+        fields = {name: request.GET[name] for name in (*PROLIFIC_FIELDS, *MTURK_FIELDS) if name in request.GET}
+        return _welcome(request, campaign, action=reverse("arrive", args=[campaign_id]), fields=fields)
+    admit(what="enrol", who=client_address(request), at_most=settings.ENROLMENTS_PER_HOUR, per_s=3600)
+    enrolment = visit_accept(campaign=campaign, visit=visit, consents=_consents(request))
+    return _begin(request, enrolment)
+
+
+@xframe_options_exempt
+@csp_replace({"frame-ancestors": list(MTURK_HOSTS)})  # type: ignore[arg-type]  # as in judging_views
+@never_cache
+@require_safe
+def mturk_frame(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
+    """What Mechanical Turk shows inside its own page: a preview, or the way to the task in a window of its own.
+
+    No cookie reaches a page within another site's page, so the task itself cannot be there.
+    """
+    campaign = _campaign(campaign_id)
+    preview = request.GET.get("assignmentId", PREVIEW) == PREVIEW
+    if not preview:
+        _visit(reception_of(campaign).platform, request.GET)
+    context = welcome_context(campaign)
+    address = f"{reverse('arrive', args=[campaign_id])}?{request.GET.urlencode()}"
+    return render(request, "mturk_frame.html", {**context, "preview": preview, "address": address})
+
+
+def _welcome(
+    request: HttpRequest, campaign: Campaign, *, action: str, fields: dict[str, str] | None = None
+) -> HttpResponse:
+    return render(request, "judge.html", welcome_context(campaign, action=action, fields=fields or {}))
+
+
+def _begin(request: HttpRequest, enrolment: Enrolment) -> HttpResponse:
+    """The first item at once, if there is one and nothing stands before it."""
+    remember(request, enrolment.annotator)
+    if not ending_get(enrolment).state:
+        assignment_claim(campaign=enrolment.campaign, annotator=enrolment.annotator)
+    return redirect("judge", key=enrolment.campaign.public_id)
+
+
+def _campaign(campaign_id: uuid.UUID) -> Campaign:
+    found = Campaign.objects.filter(public_id=campaign_id).exclude(state=Campaign.State.DRAFT)
+    campaign: Campaign | None = found.select_related("rubric").first()
+    if campaign is None or reception_of(campaign).platform == Reception.Platform.NONE:
+        raise NotFound("There is no such study.", hint="Check the address.")
+    return campaign
+
+
+def _visit(platform: str, given: Any) -> Visit:
+    if len(given.urlencode()) > 2000:
+        raise InvalidInput(_("This address is too long."))
+    if platform == Reception.Platform.PROLIFIC:
+        worker, study, session = (given.get(name, "") for name in PROLIFIC_FIELDS)
+        return Visit(Reception.Platform.PROLIFIC, worker, study, session)
+    worker, study, session, submit_to = (given.get(name, "") for name in MTURK_FIELDS)
+    if session == PREVIEW:
+        raise InvalidInput("This is only a preview.", hint="Accept the HIT first.")
+    return Visit(Reception.Platform.MTURK, worker, study, session, submit_to.rstrip("/"))
+
+
+def _consents(request: HttpRequest) -> bool:
+    return request.POST.get("consent") == "on"

@@ -1,0 +1,52 @@
+"""Who is at the page: the account, or the pseudonym that a cookie keeps."""
+
+from typing import Any
+
+from django.db.models import Q
+from django.http import HttpRequest
+
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.selectors import as_uuid, campaign_get
+from evalsite.judgments.models import Annotator, Enrolment
+
+ANNOTATOR = "annotator"
+
+
+def user_of(request: HttpRequest) -> Any:
+    return request.user if request.user.is_authenticated else None
+
+
+def known_annotator(request: HttpRequest) -> Annotator | None:
+    """The annotator of this account, or the pseudonym that this browser has had before."""
+    user = user_of(request)
+    if user is not None and (own := Annotator.objects.filter(user=user).first()) is not None:
+        return own
+    public_id = request.session.get(ANNOTATOR)
+    return Annotator.objects.filter(public_id=public_id, user__isnull=True).first() if public_id else None
+
+
+def remember(request: HttpRequest, annotator: Annotator) -> None:
+    request.session[ANNOTATOR] = str(annotator.public_id)
+
+
+def enrolments_of(request: HttpRequest) -> list[Enrolment]:
+    """Where this visitor takes part: first what a platform sent them to, then the account's, then the pseudonym's."""
+    user = user_of(request)
+    mine = Q(annotator__user=user) if user is not None else Q(pk__in=[])
+    if public_id := request.session.get(ANNOTATOR):
+        mine |= Q(annotator__public_id=public_id, annotator__user__isnull=True)
+    found = Enrolment.objects.filter(mine, left_at=None)
+    rows = found.select_related("annotator__user", "invitation", "campaign__rubric", "campaign__organisation")
+    return sorted(rows, key=lambda one: (not one.platform, one.annotator.user_id is None, -one.pk))
+
+
+def at_campaign(request: HttpRequest, key: str) -> tuple[Campaign, Enrolment | None]:
+    """The campaign at this address and the visitor's part in it. Raises NotFound.
+
+    Whom an invitation or a platform admitted sees the campaign whatever its visibility, as long as that stands.
+    """
+    enrolments = [one for one in enrolments_of(request) if key in {one.campaign.slug, str(one.campaign.public_id)}]
+    enrolment = enrolments[0] if enrolments else None
+    if enrolment is not None and enrolment.invited and as_uuid(key):
+        return enrolment.campaign, enrolment
+    return campaign_get(key=key, user=user_of(request)), enrolment

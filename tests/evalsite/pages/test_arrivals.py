@@ -1,0 +1,287 @@
+"""How annotators come, and how it ends for them: invitations, Prolific, Mechanical Turk, consent, qualification."""
+
+from dataclasses import replace
+from datetime import timedelta
+from urllib.parse import urlencode
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from evalsite.adaptive.services import campaign_open
+from evalsite.campaigns.models import Campaign, Reception
+from evalsite.campaigns.reception import NewQualificationItem, qualification_set, reception_set
+from evalsite.campaigns.services import campaign_stop
+from evalsite.core.errors import Conflict, InvalidInput, NotAllowed
+from evalsite.judgments.arrivals import MTURK_HOSTS, invitation_issue
+from evalsite.judgments.models import (
+    Annotator,
+    AnnotatorIdentity,
+    Arrival,
+    Assignment,
+    Enrolment,
+    Exclusion,
+    Invitation,
+    Judgment,
+)
+from evalsite.judgments.services import annotator_enrol, assignment_claim
+from tests.evalsite.cast import OPEN, CampaignMaker, run_jobs
+from tests.evalsite.pages.reading import Page, Visitor
+
+CODES = {"code_complete": "DONE-1", "code_screened_out": "OUT-1", "code_failed": "FAIL-1"}
+FROM_PROLIFIC = {"PROLIFIC_PID": "5f1e", "STUDY_ID": "study-1", "SESSION_ID": "session-1"}
+FROM_MTURK = {"workerId": "W1", "hitId": "H1", "assignmentId": "A1", "turkSubmitTo": MTURK_HOSTS[0]}
+
+
+@pytest.fixture
+def private(campaign: Campaign) -> Campaign:
+    Campaign.objects.update(visibility="private", admission="members")
+    campaign.refresh_from_db()
+    return campaign
+
+
+@pytest.fixture
+def study(private: Campaign) -> Campaign:
+    """A private campaign that Prolific sends people to, for three judgments each."""
+    Campaign.objects.update(quota=3)
+    reception_set(campaign=private, platform="prolific", **CODES)
+    private.refresh_from_db()
+    return private
+
+
+def arrive(client: Client, campaign: Campaign, ids: dict[str, str] = FROM_PROLIFIC, **form: str) -> Visitor:
+    """Come from the platform, begin, and stand on the judging page."""
+    url = f"/arrive/{campaign.public_id}/"
+    assert client.get(f"{url}?{urlencode(ids)}").status_code == 200
+    assert client.post(url, {**ids, **form}).status_code == 302
+    return Visitor(client, f"/judge/{campaign.public_id}/")
+
+
+def judge_all(visitor: Visitor, count: int = 3) -> None:
+    for _ in range(count):
+        visitor.answer("A")
+
+
+class TestInvitations:
+    def test_its_link_shows_what_it_is_and_lets_a_stranger_judge_a_private_campaign(
+        self, private: Campaign, stranger: Client
+    ) -> None:
+        assert stranger.get(f"/judge/{private.public_id}/").status_code == 404
+        link = f"/join/{invitation_issue(campaign=private, name='pilot')}/"
+        assert "Start judging" in Page(stranger.get(link)).words
+        assert not Enrolment.objects.exists(), "looking admits nobody"
+        page = Page(stranger.post(link, follow=True))
+        assert "1 of 3" in page.words
+        visitor = Visitor(stranger, f"/judge/{private.public_id}/")
+        judge_all(visitor)
+        visitor.go_on()
+        assert "1 of 3" in visitor.page.words, "the next round too"
+
+    def test_it_admits_no_more_than_it_may_and_nobody_twice(self, private: Campaign, stranger: Client) -> None:
+        link = f"/join/{invitation_issue(campaign=private, name='one', at_most=1)}/"
+        for _ in range(2):
+            assert stranger.post(link).status_code == 302
+        assert Client().post(link).status_code == 409
+        assert Enrolment.objects.count() == 1
+
+    def test_an_expired_a_revoked_and_an_invented_one_are_the_same_to_see(
+        self, private: Campaign, stranger: Client
+    ) -> None:
+        links = [f"/join/{invitation_issue(campaign=private, name=str(n))}/" for n in range(2)]
+        now = timezone.now()
+        Invitation.objects.filter(name="0").update(expires_at=now - timedelta(seconds=1))
+        Invitation.objects.filter(name="1").update(revoked_at=now)
+        pages = {Page(stranger.get(link)).words for link in [*links, "/join/tsi_invented/"]}
+        assert len(pages) == 1
+        assert "This invitation is not valid" in pages.pop()
+
+    def test_revoking_it_ends_what_it_admitted(self, private: Campaign, stranger: Client) -> None:
+        stranger.post(f"/join/{invitation_issue(campaign=private, name='x')}/")
+        Invitation.objects.update(revoked_at=timezone.now())
+        assert stranger.get(f"/judge/{private.public_id}/").status_code == 404
+        Assignment.objects.filter(state="issued").update(state="expired")
+        with pytest.raises(NotAllowed):
+            assignment_claim(campaign=private, annotator=Annotator.objects.get())
+
+
+class TestProlific:
+    def test_from_arrival_to_the_code_and_the_way_back(self, study: Campaign, stranger: Client) -> None:
+        visitor = arrive(stranger, study)
+        judge_all(visitor)
+        assert "You have finished" in visitor.page.words
+        assert "DONE-1" in visitor.page.words
+        assert "https://app.prolific.com/submissions/complete?cc=DONE-1" in visitor.page.html
+        assert AnnotatorIdentity.objects.get().external_id == "5f1e"
+        assert Arrival.objects.get().session == "session-1"
+
+    def test_the_code_is_nowhere_before_the_end(self, study: Campaign, stranger: Client) -> None:
+        visitor = arrive(stranger, study)
+        for _ in range(2):
+            visitor.answer("A")
+            assert "DONE-1" not in visitor.page.html
+
+    def test_who_comes_again_goes_on_as_the_same_annotator(self, study: Campaign, stranger: Client) -> None:
+        visitor = arrive(stranger, study)
+        visitor.answer("A")
+        again = arrive(Client(), study, {**FROM_PROLIFIC, "SESSION_ID": "session-2"})
+        assert "2 of 3" in again.page.words
+        assert Annotator.objects.count() == 1
+
+    def test_who_comes_too_late_is_told_at_once(self, study: Campaign, stranger: Client) -> None:
+        campaign_stop(campaign=study, reason="enough")
+        page = Page(stranger.get(f"/arrive/{study.public_id}/?{urlencode(FROM_PROLIFIC)}"))
+        assert "You came too late" in page.words
+        assert "Start judging" not in page.words
+        assert stranger.post(f"/arrive/{study.public_id}/", FROM_PROLIFIC).status_code == 409
+        assert not Annotator.objects.exists()
+
+    def test_who_had_begun_when_it_ended_is_complete(self, study: Campaign, stranger: Client) -> None:
+        visitor = arrive(stranger, study)
+        visitor.answer("A")
+        campaign_stop(campaign=study, reason="enough")
+        Assignment.objects.filter(state="issued").update(state="expired")
+        visitor.reload()
+        assert "DONE-1" in visitor.page.words
+
+    def test_who_failed_the_checks_gets_the_code_for_that_and_no_more_work(
+        self, study: Campaign, stranger: Client
+    ) -> None:
+        visitor = arrive(stranger, study)
+        Exclusion.objects.create(campaign=study, annotator=Annotator.objects.get(), reason="careless")
+        visitor.reload()
+        assert "You can judge no more here" in visitor.page.words
+        assert "FAIL-1" in visitor.page.words
+        assert "careless" not in visitor.page.html
+
+    @pytest.mark.parametrize("missing", list(FROM_PROLIFIC))
+    def test_an_address_without_the_platforms_ids_is_a_designed_error(
+        self, study: Campaign, stranger: Client, missing: str
+    ) -> None:
+        ids = {name: value for name, value in FROM_PROLIFIC.items() if name != missing}
+        response = stranger.get(f"/arrive/{study.public_id}/?{urlencode(ids)}")
+        assert response.status_code == 400
+        assert "Open the study from the platform again" in Page(response).words
+
+    def test_a_campaign_without_a_platform_has_no_such_door(self, campaign: Campaign, stranger: Client) -> None:
+        assert stranger.get(f"/arrive/{campaign.public_id}/?{urlencode(FROM_PROLIFIC)}").status_code == 404
+
+    def test_a_platform_needs_a_code(self, campaign: Campaign) -> None:
+        with pytest.raises(InvalidInput):
+            reception_set(campaign=campaign, platform="prolific")
+
+
+class TestMechanicalTurk:
+    @pytest.fixture
+    def hit(self, study: Campaign) -> Campaign:
+        reception_set(campaign=study, platform=Reception.Platform.MTURK)
+        return study
+
+    def test_the_preview_may_be_framed_and_begins_nothing(self, hit: Campaign, stranger: Client) -> None:
+        ids = {"assignmentId": "ASSIGNMENT_ID_NOT_AVAILABLE", "hitId": "H1"}
+        response = stranger.get(f"/arrive/{hit.public_id}/mturk/?{urlencode(ids)}")
+        assert "Accept the HIT to begin" in Page(response).words
+        assert "X-Frame-Options" not in response
+        assert f"frame-ancestors {MTURK_HOSTS[0]}" in response["Content-Security-Policy"]
+        assert "default-src 'none'" in response["Content-Security-Policy"]
+
+    def test_accepted_it_opens_in_a_window_and_hands_itself_in(self, hit: Campaign, stranger: Client) -> None:
+        frame = Page(stranger.get(f"/arrive/{hit.public_id}/mturk/?{urlencode(FROM_MTURK)}"))
+        link = next(one for one in frame.links if "/arrive/" in one)
+        assert stranger.get(link)["X-Frame-Options"] == "DENY"
+        visitor = arrive(stranger, hit, FROM_MTURK)
+        assert stranger.get(f"{visitor.url}submit/").status_code == 302, "not before the end"
+        judge_all(visitor)
+        response = stranger.get(f"{visitor.url}submit/")
+        assert f'action="{MTURK_HOSTS[0]}/mturk/externalSubmit"' in response.content.decode()
+        assert f"form-action 'self' {MTURK_HOSTS[0]}" in response["Content-Security-Policy"]
+        page = Page(response)
+        assert (page.field("assignmentId"), page.field("code")) == ("A1", "DONE-1")
+
+    def test_it_hands_in_to_mechanical_turk_only(self, hit: Campaign, stranger: Client) -> None:
+        ids = {**FROM_MTURK, "turkSubmitTo": "https://evil.example"}
+        assert stranger.post(f"/arrive/{hit.public_id}/", ids).status_code == 400
+        assert not Annotator.objects.exists()
+
+
+class TestConsent:
+    def test_where_it_is_required_nobody_begins_without(self, campaign: Campaign, stranger: Client) -> None:
+        reception_set(campaign=campaign, consent_required=True, notice="Kept for **five years**.")
+        page = Page(stranger.get("/judge/trial/"))
+        assert "Kept for five years" in page.words
+        assert stranger.post("/judge/trial/begin/").status_code == 400
+        assert not Annotator.objects.exists()
+        stranger.post("/judge/trial/begin/", {"consent": "on"})
+        assert Enrolment.objects.get().consented_at is not None
+
+
+class TestQualification:
+    @pytest.fixture
+    def strict(self, make_campaign: CampaignMaker) -> Campaign:
+        campaign = make_campaign(start=False, design=replace(OPEN, quota=3))
+        turns = [{"speaker": "user", "text": "2 + 2?"}]
+        items = [
+            NewQualificationItem(turns, "4", "5", "A", "Four is right."),
+            NewQualificationItem(turns, "5", "4", "B", "Four."),
+        ]
+        qualification_set(campaign=campaign, items=items, pass_mark=2)
+        reception_set(campaign=campaign, platform="prolific", **CODES)
+        campaign_open(campaign=campaign)
+        run_jobs()
+        campaign.refresh_from_db()
+        return campaign
+
+    def qualify(self, visitor: Visitor, choice: str) -> None:
+        form = {name: visitor.page.field(name) for name in ("item", "attempt")}
+        visitor.post("qualify", {**form, "choice": choice})
+
+    def attempt(self, visitor: Visitor, *choices: str) -> None:
+        for choice in choices:
+            self.qualify(visitor, choice)
+            visitor.reload()
+
+    def test_each_answer_is_explained_at_once_and_enough_right_ones_admit(
+        self, strict: Campaign, stranger: Client
+    ) -> None:
+        visitor = arrive(stranger, strict)
+        assert "Qualification: 1 of 2" in visitor.page.words
+        self.qualify(visitor, "A")
+        assert "Right: A is better. Four is right." in visitor.page.words
+        visitor.reload()
+        self.qualify(visitor, "B")
+        visitor.reload()
+        assert "You are in" in visitor.page.words
+        visitor.go_on()
+        assert "1 of 3" in visitor.page.words
+
+    def test_a_first_failure_is_told_with_its_count_and_a_second_screens_out(
+        self, strict: Campaign, stranger: Client
+    ) -> None:
+        visitor = arrive(stranger, strict)
+        self.qualify(visitor, "tie")
+        assert "You answered “Tie”. Right is: A is better." in visitor.page.words
+        visitor.reload()
+        self.attempt(visitor, "B")
+        assert "You had 1 of 2 right; 2 are needed. This is the second and last attempt." in visitor.page.words
+        self.attempt(visitor, "B", "B")
+        assert "This task does not fit" in visitor.page.words
+        assert "OUT-1" in visitor.page.words
+
+    def test_nothing_is_issued_to_whom_has_not_passed(self, strict: Campaign) -> None:
+        annotator = annotator_enrol(campaign=strict)
+        assert assignment_claim(campaign=strict, annotator=annotator) == []
+
+    def test_an_answer_sent_twice_is_one_and_another_item_is_refused(self, strict: Campaign, stranger: Client) -> None:
+        visitor = arrive(stranger, strict)
+        form = {"item": visitor.page.field("item"), "attempt": "1", "choice": "A"}
+        for _ in range(2):
+            visitor.post("qualify", form)
+        assert Enrolment.objects.get().qualification_answers.count() == 1
+        visitor.post("qualify", {**form, "attempt": "2"})
+        assert visitor.page.response.status_code == 409
+        assert not Judgment.objects.exists()
+
+    def test_items_are_fixed_once_it_collects_and_are_answered_by_its_verdicts(self, strict: Campaign) -> None:
+        with pytest.raises(Conflict):
+            qualification_set(campaign=strict, items=[], pass_mark=0)
+        with pytest.raises(InvalidInput):
+            qualification_set(campaign=strict, items=[], pass_mark=1)
