@@ -192,8 +192,6 @@ def campaign_start(*, campaign: Campaign) -> None:
             raise Conflict("A campaign needs at least two chatbots.", hint="Add entrants first.", field="entrants")
         if not locked.prompt_set.prompts.exists():
             raise Conflict("The prompt set is empty.", hint="Add prompts first.", field="prompt_set")
-        if locked.rubric.aspects.count() != 1:
-            raise Conflict("The judging page asks one question.", hint="Use a rubric of one aspect.", field="rubric")
         _check_plan(locked)
         _set_running(locked, opens=locked.state != Campaign.State.PAUSED)
     campaign.refresh_from_db()

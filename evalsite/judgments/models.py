@@ -354,6 +354,19 @@ class Answer(models.Model):
         return self.value
 
 
+class JudgmentReason(models.Model):
+    """One of the campaign's reasons that an annotator gave with a judgment."""
+
+    judgment = models.ForeignKey(Judgment, on_delete=models.PROTECT, related_name="reasons")
+    text = models.CharField(max_length=40)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["judgment", "text"], name="judgment_reason_once")]
+
+    def __str__(self) -> str:
+        return self.text
+
+
 class Comment(models.Model):
     """What an annotator wrote beside a judgment. Erasable: it may tell who wrote it."""
 

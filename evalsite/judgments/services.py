@@ -1,7 +1,7 @@
 """Writes of the judgments room: enrol, claim, record (leases.py: how an issue ends without an answer)."""
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Aspect, Campaign
+from evalsite.campaigns.selectors import reception_of
 from evalsite.campaigns.services import refit_request
 from evalsite.core.db import CLOCK_SET_BACK, write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed, NotFound
@@ -26,6 +27,7 @@ from evalsite.judgments.models import (
     Comment,
     Enrolment,
     Judgment,
+    JudgmentReason,
 )
 from evalsite.judgments.qualification import qualification_get
 from evalsite.judgments.selectors import assignments_open, budget_left, is_excluded, judgments_given, queue_is_low
@@ -159,6 +161,7 @@ def judgment_record(
     choices: Mapping[str, str],
     client_ms: int | None = None,
     comment: str = "",
+    reasons: Sequence[str] = (),
     supersedes: uuid.UUID | None = None,
 ) -> Recorded:
     """Record an annotator's choices, aspect key -> "A", "B", "tie" or "both_bad", exactly once.
@@ -179,7 +182,8 @@ def judgment_record(
             _check_undo(assignment, now)
         if assignment.state == Assignment.State.RETURNED:
             raise Conflict("You gave this one back.", hint="Ask for the next one.", code="returned")
-        judgment = _write(assignment, choices, now, client_ms=client_ms, comment=comment, supersedes=replaced)
+        said = _Said(choices, client_ms, comment, _checked_reasons(assignment.campaign, reasons))
+        judgment = _write(assignment, said, now, supersedes=replaced)
         if replaced is None:
             _fill(assignment, now)
         if judgment.batch.judgments.count() >= assignment.campaign.batch_size:
@@ -207,31 +211,44 @@ def _check_undo(assignment: Assignment, now: datetime) -> None:
         )
 
 
-def _write(
-    assignment: Assignment,
-    choices: Mapping[str, str],
-    now: datetime,
-    *,
-    client_ms: int | None,
-    comment: str,
-    supersedes: Judgment | None,
-) -> Judgment:
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What an annotator sent about an assignment."""
+
+    choices: Mapping[str, str]
+    client_ms: int | None
+    comment: str
+    reasons: Sequence[str]
+
+
+def _checked_reasons(campaign: Campaign, reasons: Sequence[str]) -> list[str]:
+    """Each once, in the campaign's order."""
+    if not reasons:
+        return []
+    offered = reception_of(campaign).reasons
+    if unknown := sorted(set(reasons) - set(offered)):
+        raise InvalidInput(f"{unknown[0]!r} is not a reason that this campaign offers.", field="reasons")
+    return [reason for reason in offered if reason in reasons]
+
+
+def _write(assignment: Assignment, said: _Said, now: datetime, *, supersedes: Judgment | None) -> Judgment:
     """The judgment's rows, in the campaign's open batch (which stays locked)."""
-    answers = _answers(assignment, choices)
+    answers = _answers(assignment, said.choices)
     judgment = Judgment.objects.create(
         assignment=assignment,
         annotator_id=assignment.annotator_id,
         batch=_open_batch(assignment.campaign),
         supersedes=supersedes,
         late=assignment.lease_until is not None and now > assignment.lease_until,
-        client_ms=_plausible_ms(client_ms),
+        client_ms=_plausible_ms(said.client_ms),
         answered_at=now,
     )
     for answer in answers:
         answer.judgment = judgment
     Answer.objects.bulk_create(answers)
-    if comment:
-        Comment.objects.create(judgment=judgment, text=comment)
+    JudgmentReason.objects.bulk_create(JudgmentReason(judgment=judgment, text=reason) for reason in said.reasons)
+    if said.comment:
+        Comment.objects.create(judgment=judgment, text=said.comment)
     return judgment
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.urls import reverse
@@ -175,11 +175,13 @@ def _words(state: str, message: str = "") -> dict[str, str]:
 
 def _item(campaign: Campaign, annotator: Annotator, aspect: Aspect, block: Block, current: Item) -> dict[str, Any]:
     row, size = current.assignment, len(block.items)
+    reception = reception_of(campaign)
     closed = size - len(block.open)
     return {
         "assignment": str(row.public_id),
         "supersedes": str(current.given.public_id) if current.given else "",
         "given": current.choices.get(aspect.key, ""),
+        "aspects": _aspects(campaign, current),
         "turns": row.place.prompt.turns or [],
         "candidates": [
             {
@@ -189,15 +191,36 @@ def _item(campaign: Campaign, annotator: Annotator, aspect: Aspect, block: Block
             }
             for candidate in row.candidates.all()
         ],
-        "aspect": {"key": aspect.key, "question": aspect.question},
-        "choices": [choice for choice in _choices() if choice.value in aspect.choices],
         "number": current.number,
         "of": size,
         "percent": round(100 * closed / size),
         "minutes": _minutes_left(campaign, annotator, len(block.open)),
         "lease_s": _seconds_left(current),
+        "reasons": reception.reasons,
+        "comments": reception.comments,
+        "said_reasons": [one.text for one in current.given.reasons.all()] if current.given else [],
         "done_total": judgments_given(campaign=campaign, annotator=annotator),
     }
+
+
+def _aspects(campaign: Campaign, current: Item) -> list[dict[str, Any]]:
+    """Every aspect with its choices. The first answers to letters and arrows, the next ones to four digits each."""
+    asked = []
+    for row, aspect in enumerate(campaign.rubric.aspects.all()):
+        offered = sorted((one for one in _choices() if one.value in aspect.choices), key=lambda one: one.value == "B")
+        if row:
+            digits = range(4 * row - 3, 4 * row + 1)
+            offered = [
+                replace(one, letter=str(digit), arrow="", shortcuts=str(digit)) if digit < 10 else _without_keys(one)
+                for one, digit in zip(offered, digits, strict=False)
+            ]
+        given = current.choices.get(aspect.key, "")
+        asked.append({"key": aspect.key, "question": aspect.question, "choices": offered, "given": given})
+    return asked
+
+
+def _without_keys(choice: Choice) -> Choice:
+    return replace(choice, letter="", arrow="", shortcuts="")
 
 
 def _minutes_left(campaign: Campaign, annotator: Annotator, items: int) -> int | None:

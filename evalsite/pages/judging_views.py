@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.selectors import aspect_primary
+from evalsite.campaigns.selectors import reception_of
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.throttle import admit, client_address
 from evalsite.judgments.arrivals import MTURK_HOSTS, consent_check, ending_get
@@ -68,7 +68,9 @@ def judge_answer(request: HttpRequest, key: str) -> HttpResponse:
         recorded = judgment_record(
             annotator=annotator,
             assignment_id=assignment,
-            choices={aspect_primary(campaign).key: request.POST.get("choice", "")},
+            choices=_choices(request, campaign),
+            comment=request.POST.get("comment", "") if reception_of(campaign).comments else "",
+            reasons=request.POST.getlist("reason"),
             client_ms=_whole(request.POST.get("client_ms", "")),
             supersedes=_uuid(request.POST["supersedes"]) if request.POST.get("supersedes") else None,
         )
@@ -131,6 +133,14 @@ def _next(request: HttpRequest, campaign: Campaign, key: str, enrolment: Enrolme
         return redirect(reverse("judge", args=[key]) + ("?asked=1" if happened.claimed else ""))
     campaign.refresh_from_db()
     return render(request, "_judge_stage.html", stage_context(campaign, key, enrolment, happened=happened))
+
+
+def _choices(request: HttpRequest, campaign: Campaign) -> dict[str, str]:
+    """A button's choice is about the only aspect; several aspects are fields of their own."""
+    keys = [aspect.key for aspect in campaign.rubric.aspects.all()]
+    if len(keys) == 1:
+        return {keys[0]: request.POST.get("choice", "")}
+    return {key: request.POST.get(f"answer.{key}", "") for key in keys}
 
 
 def _uuid(text: str) -> uuid.UUID:

@@ -17,6 +17,7 @@
   const stage = () => document.getElementById("stage");
   const answer = () => document.getElementById("answer");
   const skip = () => document.getElementById("skip");
+  const why = () => document.querySelector(".why");
   const keys = () => document.getElementById("keys");
   const choices = () => [...document.querySelectorAll("#answer button[name=choice]")];
 
@@ -124,10 +125,11 @@
 
   const sendAgain = () => {
     clearTimeout(againTimer);
-    const button = kept && answer()?.querySelector("button[data-chosen]");
-    if (!button || sentAt !== null) return;
+    if (!kept || !answer() || sentAt !== null) return;
+    const button = answer().querySelector("button[data-chosen]");
     setDisabled(choices(), false);
-    button.click();
+    if (button) button.click();
+    else answer().requestSubmit();
   };
 
   const keep = () => {
@@ -152,7 +154,8 @@
     if (!kept) complain(null);
     if (event.target !== answer()) return;
     if (!kept) answer().elements.client_ms.value = Math.round(sentAt - shownAt); // decided once, sent perhaps often
-    if (event.submitter) markChoice(event.submitter);
+    if (event.submitter?.name === "choice") markChoice(event.submitter);
+    else answer().classList.add("chosen");
   };
 
   // Capture: before htmx sees the event, so that a second press is stopped and client_ms is in the form.
@@ -237,7 +240,31 @@
     }
   };
 
-  const isTyping = (element) => element?.closest("input, select, textarea, [contenteditable]") !== null;
+  const isTyping = (element) =>
+    element?.closest("input:not([type=radio]):not([type=checkbox]), select, textarea, [contenteditable]") !== null;
+
+  // Several aspects: each press answers one, and the press that answers the last one sends all.
+  const aspects = () => [...document.querySelectorAll(".aspects fieldset")];
+
+  const sendIfComplete = () => {
+    if (!document.querySelector(".aspects[data-sends-itself]")) return;
+    if (aspects().every((aspect) => aspect.querySelector("input:checked"))) answer().requestSubmit();
+  };
+
+  const pressAspect = (key) => {
+    const name = key in ARROWS ? key : lettersAnswer() && key.length === 1 ? key.toUpperCase() : null;
+    if (!name || sentAt !== null || (key in ARROWS && arrowsScroll(key))) return false;
+    const radio = [...document.querySelectorAll(".aspects input[type=radio]")].find((one) =>
+      (one.dataset.shortcuts ?? "").split(" ").includes(name));
+    if (!radio) return false;
+    radio.checked = true;
+    sendIfComplete();
+    return true;
+  };
+
+  document.addEventListener("click", (event) => {
+    if (event.detail > 0 && event.target.closest(".aspects label")) setTimeout(sendIfComplete); // not by Tab and arrows
+  });
 
   const arrowsScroll = (key) => {
     const box = document.activeElement?.closest(".scrolls[tabindex]");
@@ -265,12 +292,19 @@
       return;
     }
     if (isTyping(document.activeElement) || keys().open) return;
+    const onRadio = document.activeElement?.matches("input[type=radio], input[type=checkbox]");
+    if (onRadio && (event.key in ARROWS || event.key === " " || event.key === "Enter")) return; // its own keys
     if (event.key === "?" && lettersAnswer()) {
       keys().showModal();
     } else if (event.key.toLowerCase() === "s" && lettersAnswer()) {
       openSkip();
     } else if (event.key.toLowerCase() === "u" && lettersAnswer()) {
       if (sentAt === null) goBack();
+    } else if (event.key.toLowerCase() === "w" && lettersAnswer() && why()) {
+      why().open = !why().open;
+      if (why().open) why().querySelector("input, textarea").focus();
+    } else if (aspects().length && !skip()?.open) {
+      if (!pressAspect(event.key)) return;
     } else {
       const value = skip()?.open ? null : choiceFor(event.key);
       const button = value && choices().find((candidate) => candidate.value === value);

@@ -20,6 +20,7 @@ IMMUTABLE = {
     "judgments_candidate",
     "judgments_judgment",
     "judgments_answer",
+    "judgments_judgmentreason",
     "judgments_skip",
     "judgments_exclusion",
     "adaptive_snapshot",
