@@ -202,7 +202,19 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
-LOGIN_URL = "admin:login"
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "me"
+PASSWORD_RESET_TIMEOUT = 4 * 3600
+
+# Mail: by SMTP where a host is given, else printed to the log.
+EMAIL_HOST = env.text("EMAIL_HOST")
+EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'console'}.EmailBackend"
+EMAIL_PORT = env.whole("EMAIL_PORT", default=587)
+EMAIL_HOST_USER = env.text("EMAIL_HOST_USER")
+EMAIL_HOST_PASSWORD = env.text("EMAIL_HOST_PASSWORD")
+EMAIL_USE_TLS = env.flag("EMAIL_USE_TLS", default=True)
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = env.text("DEFAULT_FROM_EMAIL", "touchstone@localhost")
 
 # Language and time --------------------------------------------------------------------------------------
 
@@ -262,6 +274,10 @@ if PRODUCTION and env.flag("TOUCHSTONE_HTTPS", default=True):
 PROXIES = env.whole("TOUCHSTONE_PROXIES", default=0)  # trusted proxies before this site
 ENROLMENTS_PER_HOUR = env.whole("TOUCHSTONE_ENROLMENTS_PER_HOUR", default=300)  # from one address
 ANSWERS_PER_MINUTE = env.whole("TOUCHSTONE_ANSWERS_PER_MINUTE", default=600)  # by one annotator; as many claims
+SIGN_UPS_PER_HOUR = env.whole("TOUCHSTONE_SIGN_UPS_PER_HOUR", default=60)  # from one address
+LOG_INS_PER_5_MINUTES = env.whole(
+    "TOUCHSTONE_LOG_INS_PER_5_MINUTES", default=10
+)  # tries at one account from one address
 READS_PER_MINUTE = env.whole("TOUCHSTONE_READS_PER_MINUTE", default=600)  # lists, by one person or address
 FILES_PER_HOUR = env.whole("TOUCHSTONE_FILES_PER_HOUR", default=60)  # whole files of judgments, by one person
 

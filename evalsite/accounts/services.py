@@ -7,7 +7,7 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from evalsite.accounts.models import ApiToken, Organisation, User
+from evalsite.accounts.models import ApiToken, Membership, Organisation, User
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotFound
 from evalsite.core.tokens import token_hash, token_make
@@ -25,7 +25,29 @@ def user_create(*, username: str, password: str | None, email: str = "", staff: 
     with write_transaction():
         if User.objects.filter(username__iexact=username).exists():
             raise InvalidInput(f"There is already an account called {username!r}.", field="username")
+        if email and User.objects.filter(email__iexact=email).exists():
+            raise InvalidInput("There is already an account with this address.", hint="Log in.", field="email")
         return User.objects.create_user(username, email, password, is_staff=staff, is_superuser=staff)
+
+
+def user_erase(*, user: User) -> None:
+    """Close an account and remove who it was. Raises Conflict while an organisation has no other owner."""
+    owned = Membership.objects.filter(user=user, role=Membership.Role.OWNER, organisation__personal_of=None)
+    for membership in owned.select_related("organisation"):
+        others = membership.organisation.memberships.filter(role=Membership.Role.OWNER).exclude(user=user)
+        if not others.exists():
+            raise Conflict(
+                f"You are the only owner of {membership.organisation.name!r}.", hint="Make somebody else its owner."
+            )
+    gone = f"erased-{user.public_id.hex[:12]}"
+    with write_transaction():
+        ApiToken.objects.filter(user=user).delete()
+        Membership.objects.filter(user=user, organisation__personal_of=None).delete()
+        Organisation.objects.filter(personal_of=user).update(name=gone)
+        user.username, user.email, user.first_name, user.last_name = gone, "", "", ""
+        user.is_active = user.is_staff = user.is_superuser = False
+        user.set_unusable_password()
+        user.save()
 
 
 def personal_organisation_ensure(*, user: User) -> Organisation:

@@ -439,3 +439,17 @@ class Exclusion(models.Model):
 
     def __str__(self) -> str:
         return self.reason
+
+
+class Payment(models.Model):
+    """What was paid to an annotator for a campaign. A correction is a payment below zero."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="payments")
+    annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="payments")
+    amount = models.DecimalField(max_digits=11, decimal_places=4)
+    currency = models.CharField(max_length=3)
+    reference = models.CharField(max_length=200, blank=True, default="", help_text="the platform's, or a bank's")
+    paid_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"{self.amount} {self.currency} to {self.annotator}"

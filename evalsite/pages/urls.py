@@ -1,8 +1,9 @@
 """Addresses of the pages. A key is a slug (public) or a public id (by link)."""
 
+from django.contrib.auth.views import LogoutView
 from django.urls import path
 
-from evalsite.pages import arrival_views, board_views, health, judging_views, views
+from evalsite.pages import account_views, arrival_views, board_views, health, judging_views, me_views, views
 
 urlpatterns = [
     path("", views.home, name="home"),
@@ -25,6 +26,15 @@ urlpatterns = [
     path("join/<str:secret>/", arrival_views.join, name="join"),
     path("arrive/<uuid:campaign_id>/", arrival_views.arrive, name="arrive"),
     path("arrive/<uuid:campaign_id>/mturk/", arrival_views.mturk_frame, name="mturk_frame"),
+    path("me/", me_views.me, name="me"),
+    path("me/leave/", me_views.leave, name="leave"),
+    path("me/erase/", me_views.erase, name="erase"),
+    path("account/sign-up/", account_views.sign_up, name="sign_up"),
+    path("account/login/", account_views.LogIn.as_view(), name="login"),
+    path("account/logout/", LogoutView.as_view(next_page="home"), name="logout"),
+    path("account/password/", account_views.ForgottenPassword.as_view(), name="password"),
+    path("account/password/sent/", account_views.PasswordSent.as_view(), name="password_sent"),
+    path("account/password/<uidb64>/<token>/", account_views.NewPassword.as_view(), name="password_reset_confirm"),
     path("favicon.ico", views.favicon, name="favicon"),
     path("livez", health.livez, name="livez"),
     path("readyz", health.readyz, name="readyz"),

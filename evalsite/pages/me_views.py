@@ -1,0 +1,94 @@
+"""An annotator's own page: what can be judged, what was done and earned, and how to leave."""
+
+import uuid
+
+from django.contrib import messages
+from django.contrib.auth import logout
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from evalsite.accounts.services import user_erase
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.selectors import campaigns_to_judge, reception_of
+from evalsite.core.errors import InvalidInput, NotFound
+from evalsite.judgments.annotators import Part, annotator_erase, campaign_leave, part_get, round_minutes
+from evalsite.pages.visitors import enrolments_of, user_of
+
+SHOWN = 30
+
+
+@never_cache
+@require_safe
+def me(request: HttpRequest) -> HttpResponse:
+    parts = [part_get(enrolment) for enrolment in enrolments_of(request)]
+    joined = {part.enrolment.campaign_id for part in parts}
+    others = campaigns_to_judge().exclude(pk__in=joined).prefetch_related("rubric__aspects")[:SHOWN]
+    context = {
+        "parts": [_part(part) for part in parts],
+        "open": [_open(campaign, campaign.slug) for campaign in others],
+        "account": user_of(request),
+    }
+    return render(request, "me.html", context)
+
+
+def _part(part: Part) -> dict[str, object]:
+    campaign = part.enrolment.campaign
+    return {
+        **_open(campaign, str(campaign.public_id)),
+        "id": campaign.public_id,
+        "judgments": part.judgments,
+        "since": part.since,
+        "paid": part.paid,
+        "owed": part.owed,
+        "collecting": campaign.collecting,
+    }
+
+
+def _open(campaign: Campaign, key: str) -> dict[str, object]:
+    """A campaign as somebody chooses it: what is asked, how long a round takes, what it pays, in which language."""
+    return {
+        "name": campaign.name,
+        "question": campaign.rubric.aspects.all()[0].question,
+        "url": reverse("judge", args=[key]),
+        "size": campaign.block_size,
+        "minutes": round_minutes(campaign),
+        "pay": campaign.pay_rate * campaign.block_size,
+        "currency": campaign.currency,
+        "language": reception_of(campaign).language,
+    }
+
+
+@require_POST
+def leave(request: HttpRequest) -> HttpResponse:
+    """Leave one campaign; what was judged and earned stays."""
+    try:
+        wanted = uuid.UUID(request.POST.get("campaign", ""))
+    except ValueError:
+        raise InvalidInput("The form does not say which campaign.", hint="Reload the page.") from None
+    mine = [enrolment for enrolment in enrolments_of(request) if enrolment.campaign.public_id == wanted]
+    if not mine:
+        raise NotFound("You take no part in such a campaign.", hint="Reload the page.")
+    for enrolment in mine:
+        campaign_leave(enrolment=enrolment)
+    messages.success(request, _("You have left. What you judged is kept, and what you earned is owed to you."))
+    return redirect("me")
+
+
+@require_POST
+def erase(request: HttpRequest) -> HttpResponse:
+    """Remove the person; the judgments stay, given by nobody in particular."""
+    if request.POST.get("sure") != "on":
+        raise InvalidInput("Nothing was erased.", hint="Tick the box that says that you are sure.", field="sure")
+    user = user_of(request)
+    annotators = {enrolment.annotator for enrolment in enrolments_of(request)}
+    if user is not None:
+        user_erase(user=user)
+    for annotator in annotators:
+        annotator_erase(annotator=annotator)
+    logout(request)
+    messages.success(request, _("Erased. Nothing here leads from your judgments to you any more."))
+    return redirect("home")
