@@ -14,6 +14,7 @@ from pathlib import Path
 import httpx2
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from tests.browser.addresses import ARRIVAL
 from tests.browser.conftest import ARGUMENTS, annotators
 from tests.environment import CHROMIUM
 from tests.processes import ROOT, end, free_port, start_manage, wait_for
@@ -64,6 +65,95 @@ def explained(page: Page) -> None:
     page.locator(".reading summary").click()
 
 
+def press(page: Page, *keys: str) -> None:
+    for key in keys:
+        page.locator("#answer:not(.chosen) button:enabled").first.wait_for()
+        before = page.locator("#stage-heading").inner_text()
+        page.keyboard.press(key)
+        page.wait_for_function("(was) => document.getElementById('stage-heading').innerText !== was", arg=before)
+
+
+def saved(page: Page) -> None:
+    judging(page)
+    press(page, "a")
+
+
+def changing(page: Page) -> None:
+    saved(page)
+    press(page, "u")
+
+
+def round_over(page: Page) -> None:
+    judging(page)
+    press(page, "a", "b", "t", "n", "a")
+
+
+def why(page: Page) -> None:
+    judging(page)
+    page.keyboard.press("w")
+    page.get_by_label("clearer").check()
+
+
+def consenting(page: Page) -> None:
+    page.locator("input[name=consent]").check()
+    page.get_by_role("button", name="Start judging").click()
+
+
+def qualifying(page: Page, *keys: str) -> None:
+    consenting(page)
+    for key in keys:
+        page.locator("#answer button:enabled").first.wait_for()
+        page.keyboard.press(key)
+        page.locator("#stage[data-state=explained]").wait_for()
+        page.locator("#after button").click()
+        page.locator("#stage:not([data-state=explained])").wait_for()
+
+
+def explained_at_once(page: Page) -> None:
+    qualifying(page)
+    page.locator("#answer button:enabled").first.wait_for()
+    page.keyboard.press("b")
+    page.locator("#stage[data-state=explained]").wait_for()
+
+
+def finished(page: Page) -> None:
+    qualifying(page, "a", "b")
+    page.get_by_role("button", name="Begin").click()
+    press(page, "a", "a", "a")
+
+
+def signed_up(page: Page) -> None:
+    page.get_by_label("Name").fill("a")
+    page.get_by_label("Password").fill("short")
+    page.get_by_role("button", name="Sign up").click()
+
+
+def own_page(page: Page) -> None:
+    saved(page)
+    page.goto("/me/")
+
+
+ARRIVING: list[tuple[str, str, State]] = [
+    ("judge-rich", "/judge/showcase/", judging),
+    ("judge-why", "/judge/showcase/", why),
+    ("judge-saved", JUDGE, saved),
+    ("judge-changing", JUDGE, changing),
+    ("judge-round", JUDGE, round_over),
+    ("arrive", ARRIVAL, nothing),
+    ("arrive-lacking", ARRIVAL.split("&")[0], nothing),
+    ("judge-qualification", ARRIVAL, lambda page: qualifying(page)),
+    ("judge-second-attempt", ARRIVAL, lambda page: qualifying(page, "t", "t")),
+    ("judge-explained", ARRIVAL, explained_at_once),
+    ("judge-screened", ARRIVAL, lambda page: qualifying(page, "t", "t", "t", "t")),
+    ("judge-ready", ARRIVAL, lambda page: qualifying(page, "a", "b")),
+    ("judge-finished", ARRIVAL, finished),
+    ("join-invalid", "/join/tsi_invented/", nothing),
+    ("me", JUDGE, own_page),
+    ("me-new", "/me/", nothing),
+    ("sign-up", "/account/sign-up/", signed_up),
+    ("login", "/account/login/", nothing),
+    ("password", "/account/password/", nothing),
+]
 BEFORE: list[tuple[str, str, State]] = [
     ("board-empty", BOARD, nothing),
     ("charts-empty", f"{BOARD}charts/", nothing),
@@ -113,13 +203,17 @@ def chatbot(url: str) -> str:
     return f"{BOARD}chatbots/{rows[1]['chatbot']}/"
 
 
+def shell(data: Path, code: str) -> None:
+    process = start_manage(data, "shell", "-v", "0", "-c", code)
+    if process.wait(60):
+        raise subprocess.CalledProcessError(process.returncode, "manage.py shell")
+
+
 def set_state(data: Path, state: str) -> None:
     words = "stop_reason='the budget of 6000 judgments is spent'" if state == "stopped" else "stop_reason=''"
     change = f"state={state!r}, stopped_at='2026-01-01T00:00Z', {words}"
     code = f"from evalsite.campaigns.models import Campaign; Campaign.objects.update({change})"
-    process = start_manage(data, "shell", "-v", "0", "-c", code)
-    if process.wait(60):
-        raise subprocess.CalledProcessError(process.returncode, "manage.py shell")
+    shell(data, code)
 
 
 def take(browser: Browser, url: str, states: list[tuple[str, str, State]], folder: Path) -> None:
@@ -128,10 +222,13 @@ def take(browser: Browser, url: str, states: list[tuple[str, str, State]], folde
             size = {"width": width, "height": 900 if width > 600 else 812}
             context = browser.new_context(viewport=size, color_scheme=scheme, base_url=url)  # type: ignore[arg-type]
             page = context.new_page()
-            page.goto(path)
+            page.goto(path.replace("%s", f"{name}-{width}-{scheme}"))  # a worker of the platform for each picture
             reach(page)
             page.wait_for_timeout(150)
-            whole = not re.match(r"judge($|-(keys|skip|chosen|unreachable))", name)  # its bar stays at the window's end
+            whole = not re.match(
+                r"judge($|-(keys|skip|chosen|unreachable|rich|why|saved|changing|qualification|explained|second-attempt))",
+                name,
+            )  # its bar stays at the window's end
             page.screenshot(path=folder / f"{name}-{width}-{scheme}.png", full_page=whole)
             context.close()
 
@@ -143,6 +240,8 @@ def main(folder: Path) -> None:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         with demonstration(data) as url:
             take(browser, url, BEFORE, folder)
+            shell(data, "from tests.browser.showcase import make; make()")
+            take(browser, url, ARRIVING, folder)
             with annotators(url, data):
                 wait_for(lambda: snapshot(url) >= 10, within_s=300, what="the tenth refit")
             take(browser, url, [*COLLECTING, ("chatbot", chatbot(url), nothing)], folder)

@@ -68,7 +68,7 @@ def hostile(request: pytest.FixtureRequest, make_campaign: CampaignMaker) -> tup
     for number, chatbot in enumerate(Chatbot.objects.all()):
         chatbot.name = f"{text}{number}"
         chatbot.save()
-    turns = [{"speaker": who, "text": text} for who in ("user", "assistant", "user")]
+    turns = [{"speaker": who, "text": text} for who in ("user", "chatbot", "user")]
     prompt = Prompt.objects.create(prompt_set=campaign.prompt_set, key="h", turns=turns, origin="authored")
     for number, entrant in enumerate(campaign.entrants.all()):
         said = f"{text}\n\n{number}"

@@ -1,0 +1,119 @@
+"""Two campaigns that show what the demonstration does not: rich replies, several aspects, a study on Prolific.
+
+Run inside `manage.py shell` beside a served site: `from tests.browser.showcase import make; make()`.
+"""
+
+import uuid
+from datetime import timedelta
+
+from django.utils import timezone
+
+from evalsite.accounts.services import user_create
+from evalsite.adaptive.services import campaign_open
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.reception import NewQualificationItem, qualification_set, reception_set
+from evalsite.campaigns.services import Design, NewAspect, campaign_create, entrant_add
+from evalsite.chatbots.models import Reply
+from evalsite.chatbots.services import chatbot_create, replies_add, version_create
+from evalsite.judgments.leases import assignments_expire
+from evalsite.judgments.models import Assignment
+from evalsite.prompts.services import NewPrompt, prompt_set_create
+from tests.browser.addresses import SHOWCASE, STUDY
+
+TURNS = [
+    {"speaker": "user", "text": "How long until an investment doubles at 5 % a year?\n\nI know `math.log`."},
+    {"speaker": "chatbot", "text": "About fourteen years. Shall I show the formula?"},
+    {"speaker": "user", "text": "Yes, with code and a table for 3, 5 and 8 %."},
+]
+LONG = """## The formula
+
+With yearly rate $r$ the capital doubles after $t$ years, where
+
+$$(1+r)^t = 2 \\quad\\Rightarrow\\quad t = \\frac{\\ln 2}{\\ln(1+r)}$$
+
+```python
+import math
+for rate in (0.03, 0.05, 0.08):
+    print(f"{rate:.0%}", round(math.log(2) / math.log(1 + rate), 1))
+```
+
+| rate | years | rule of 72 |
+|-----:|------:|-----------:|
+| 3 %  | 23.4  | 24.0 |
+| 5 %  | 14.2  | 14.4 |
+| 8 %  | 9.0   | 9.0 |
+
+> The rule of 72 is \\(72 / 100r\\), near enough for *small* rates.
+
+1. Read **more** at [a page](https://example.org/rates).
+2. ![A chart](https://example.org/chart.png)
+"""
+ODD = (
+    "נכון: כ־14 שנים.\n\nA\u202e reversed\u202c word, a zero\u200bwidth one, <script>alert(1)</script>, and $\\frac{1$."
+)
+
+
+def make() -> None:
+    owner = user_create(username="showcase", password=None).personal_organisation
+    prompts = prompt_set_create(
+        organisation=owner, name="showcase", prompts=[NewPrompt(f"p{n}", TURNS, "money") for n in range(6)]
+    )
+    aspects = (
+        NewAspect("overall", "Which response is better?"),
+        NewAspect("clear", "Which is easier to understand?"),
+        NewAspect("right", "Which is more correct?"),
+    )
+    shared = {
+        "visibility": Campaign.Visibility.PUBLIC,
+        "admission": Campaign.Admission.OPEN,
+        "block_size": 3,
+        "votes_per_item": 40,
+    }
+    designs = {
+        "showcase": Design(**shared, aspects=aspects, batch_size=50),  # type: ignore[arg-type]
+        "study": Design(**shared, quota=3, batch_size=50),  # type: ignore[arg-type]
+    }
+    versions = []
+    for name, text in (("Formula", LONG), ("Odd", ODD)):
+        version = version_create(chatbot=chatbot_create(organisation=owner, name=name))
+        replies_add(version=version, replies=dict.fromkeys(prompts.prompts.all(), text), origin=Reply.Origin.FILE)
+        versions.append(version)
+    for slug, design in designs.items():
+        campaign = campaign_create(organisation=owner, name=slug.title(), slug=slug, prompt_set=prompts, design=design)
+        Campaign.objects.filter(pk=campaign.pk).update(
+            public_id=uuid.UUID(STUDY if slug == "study" else SHOWCASE), pay_rate="0.12"
+        )
+        for version in versions:
+            entrant_add(campaign=campaign, version=version)
+        campaign.refresh_from_db()
+        receive(campaign)
+        campaign_open(campaign=campaign)
+
+
+def receive(campaign: Campaign) -> None:
+    if campaign.slug == "showcase":
+        reception_set(
+            campaign=campaign, reasons=["more exact", "clearer", "kinder", "shorter"], comments=True, language="English"
+        )
+        return
+    items = [
+        NewQualificationItem(TURNS[:1], "About fourteen years.", "Money is nice.", "A", "Only **A** answers."),
+        NewQualificationItem(TURNS[:1], "Never.", "In 14.2 years: $\\ln 2/\\ln 1.05$.", "B", "*B* is right, A is not."),
+    ]
+    qualification_set(campaign=campaign, items=items, pass_mark=1)
+    reception_set(
+        campaign=campaign,
+        platform="prolific",
+        code_complete="C1DONE77",
+        code_screened_out="C1OUT",
+        code_failed="C1FAIL",
+        consent_required=True,
+        notice="The study is run by the **Example University**; data are kept for five years.",
+        instructions="Judge the *answer*, not its length.",
+    )
+
+
+def end_leases() -> None:
+    """As if every open round had run out of time."""
+    Assignment.objects.filter(state="issued").update(lease_until=timezone.now() - timedelta(seconds=1))
+    assignments_expire()

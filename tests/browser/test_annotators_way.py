@@ -1,0 +1,183 @@
+"""In a real browser: from arrival to the code by keyboard alone, by touch on a phone, in two tabs, too late."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.addresses import ARRIVAL
+from tests.browser.conftest import Watched, sideways
+from tests.browser.test_every_page import violations
+from tests.processes import end, free_port, start_manage, wait_for
+
+pytestmark = pytest.mark.browser
+SHOWCASE = "/judge/showcase/"
+
+
+class Site:
+    def __init__(self, url: str, data: Path) -> None:
+        self.url, self.data = url, data
+
+    def run(self, call: str) -> None:
+        """Call a function of tests.browser.showcase in the site's own database."""
+        process = start_manage(
+            self.data, "shell", "-v", "0", "-c", f"from tests.browser import showcase; showcase.{call}()"
+        )
+        assert process.wait(60) == 0
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    data: Path = tmp_path_factory.mktemp("way")
+    port = free_port()
+    process = start_manage(data, "demo", "--port", str(port), "--annotators", "0")
+    place = Site(f"http://127.0.0.1:{port}", data)
+    try:
+        wait_for(lambda: httpx2.get(f"{place.url}/readyz", trust_env=False).is_success, within_s=60, what="the server")
+        place.run("make")
+        yield place
+    finally:
+        end(process)
+
+
+@contextmanager
+def visit(browser: Browser, place: Site, **look: object) -> Iterator[Watched]:
+    context = browser.new_context(base_url=place.url, **look)  # type: ignore[arg-type]
+    watched = Watched(context.new_page(), place.url)
+    yield watched
+    context.close()
+    assert watched.troubles == []
+
+
+PHONE = {"viewport": {"width": 375, "height": 800}, "has_touch": True, "is_mobile": True}
+
+
+def expect_item(page: Page, number: int) -> None:
+    expect(page.locator("#stage-heading")).to_contain_text(f"{number} of 3")
+    expect(page.locator("#answer button:disabled")).to_have_count(0)
+
+
+def begin(page: Page) -> None:
+    """Past the words; the first plan may still be under way, and the page waits for it by itself."""
+    page.get_by_role("button", name="Start judging").click()
+    expect(page.locator("#stage[data-state=item]")).to_be_visible(timeout=30_000)
+
+
+def test_from_prolific_to_the_code_by_keyboard_alone(browser: Browser, place: Site) -> None:
+    with visit(browser, place) as visitor:
+        page, pressed = visitor.page, []
+        visitor.open(ARRIVAL % "keyboard")
+        page.locator("input[name=consent]").focus()
+        page.keyboard.press("Space")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        for number, key in enumerate(["a", "a"], start=1):
+            expect(page.locator("#stage-heading")).to_contain_text(f"Qualification: {number} of 2")
+            expect(page.locator("button[value=A]")).to_be_enabled()
+            page.keyboard.press(key)
+            expect(page.locator("#stage[data-state=explained]")).to_be_visible()
+            assert violations(page) == []
+            page.keyboard.press("Enter")
+        expect(page.locator("#stage-heading")).to_have_text("You are in")
+        page.keyboard.press("Enter")
+        for number, key in enumerate(["ArrowLeft", "b", "t"], start=1):
+            expect_item(page, number)
+            page.keyboard.press(key)
+            pressed.append(key)
+        expect(page.locator("#stage-heading")).to_have_text("You have finished")
+        expect(page.locator("#code")).to_have_text("C1DONE77")
+        expect(page.get_by_role("link", name="Return to Prolific")).to_have_attribute(
+            "href", "https://app.prolific.com/submissions/complete?cc=C1DONE77"
+        )
+        assert len(pressed) == 3, "one press a judgment"
+        assert violations(page) == []
+
+
+def test_several_aspects_by_keys_with_a_reason_and_a_comment(browser: Browser, place: Site) -> None:
+    with visit(browser, place) as visitor:
+        page = visitor.page
+        visitor.open(SHOWCASE)
+        begin(page)
+        expect_item(page, 1)
+        page.keyboard.press("w")
+        page.keyboard.press("Space")
+        page.get_by_role("textbox", name="In your words", exact=True).fill("a b t 1 5")
+        assert violations(page) == []
+        page.locator("#stage-heading").focus()
+        for key in ("a", "2"):
+            page.keyboard.press(key)
+        expect_item(page, 1)
+        page.keyboard.press("8")
+        expect_item(page, 2)
+        page.keyboard.press("u")
+        expect_item(page, 1)
+        checked = page.locator(".aspects input:checked").evaluate_all("all => all.map((one) => one.value)")
+        assert checked == ["A", "tie", "B"]
+        expect(page.get_by_label("more exact")).to_be_checked()
+
+
+def test_by_touch_on_a_phone_with_undo_skip_and_reload(browser: Browser, place: Site) -> None:
+    with visit(browser, place, **PHONE) as visitor:
+        page = visitor.page
+        visitor.open("/judge/demonstration/")
+        begin(page)
+        assert sideways(page) <= 0
+        heading = page.locator("#stage-heading")
+        page.locator("button[value=A]").tap()
+        expect(heading).to_contain_text("2 of 5")
+        page.locator("#undo").tap()
+        expect(heading).to_contain_text("1 of 5")
+        expect(page.locator("button[value=B]")).to_be_enabled()
+        page.locator("button[value=B]").tap()
+        expect(heading).to_contain_text("2 of 5")
+        page.reload()
+        expect(heading).to_contain_text("2 of 5")
+        page.locator("#skip summary").tap()
+        page.get_by_label("Something else").tap()
+        page.get_by_role("button", name="Skip", exact=True).tap()
+        for number in (3, 4, 5):
+            expect(heading).to_contain_text(f"{number} of 5")
+            expect(page.locator("button[value=tie]")).to_be_enabled()
+            page.locator("button[value=tie]").tap()
+        expect(heading).to_contain_text("4 of 5 judged")
+        expect(page.locator(".answers li").first).to_contain_text("B is better")
+        assert sideways(page) <= 0
+
+
+def test_in_two_tabs_an_answer_is_one(browser: Browser, place: Site) -> None:
+    with visit(browser, place) as visitor:
+        page = visitor.page
+        visitor.open("/judge/demonstration/")
+        begin(page)
+        other = page.context.new_page()
+        other.goto("/judge/demonstration/")
+        page.locator("button[value=A]").click()
+        expect(page.locator("#stage-heading")).to_contain_text("2 of 5")
+        other.locator("button[value=B]").click()
+        expect(other.locator("#stage-heading")).to_contain_text("2 of 5")
+        expect(other.locator("#saved")).to_contain_text("A is better")  # what stands is told, not what was pressed
+
+
+def test_an_answer_after_the_lease_is_kept_and_the_rest_explained(browser: Browser, place: Site) -> None:
+    with visit(browser, place) as visitor:
+        page = visitor.page
+        visitor.open("/judge/demonstration/")
+        begin(page)
+        place.run("end_leases")
+        page.locator("button[value=A]").click()
+        expect(page.locator("#stage-heading")).to_have_text("The time for this round is over")
+        expect(page.locator(".notice")).to_contain_text("kept and paid")
+        page.keyboard.press("Enter")
+        expect(page.locator("#stage-heading")).to_contain_text("1 of 5")
+
+
+def test_axe_finds_nothing_on_the_pages_around_it(browser: Browser, place: Site) -> None:
+    for look in (PHONE, {"color_scheme": "dark"}):
+        with visit(browser, place, **look) as visitor:
+            for path in (ARRIVAL % "axe", "/me/", "/account/sign-up/", "/account/login/", "/account/password/"):
+                visitor.open(path)
+                assert violations(visitor.page) == [], path
+                assert sideways(visitor.page) <= 0, path
