@@ -1,7 +1,16 @@
 from django.contrib import admin
 from django.http import HttpRequest
 
-from evalsite.campaigns.models import Aspect, Campaign, Entrant, PlanSpec, Rubric, StoppingSpec
+from evalsite.campaigns.models import (
+    Aspect,
+    Campaign,
+    Entrant,
+    PlanSpec,
+    QualificationItem,
+    Reception,
+    Rubric,
+    StoppingSpec,
+)
 
 
 class AspectInline(admin.TabularInline):
@@ -29,6 +38,26 @@ class PlanInline(admin.StackedInline):
         return False
 
 
+class ReceptionInline(admin.StackedInline):
+    model = Reception
+
+
+class QualificationInline(admin.StackedInline):
+    """Fixed once the campaign collects, as in the service that sets them."""
+
+    model = QualificationItem
+    extra = 0
+
+    def has_add_permission(self, request: HttpRequest, obj: Campaign | None = None) -> bool:
+        return obj is None or obj.state == Campaign.State.DRAFT
+
+    def has_change_permission(self, request: HttpRequest, obj: Campaign | None = None) -> bool:
+        return obj is None or obj.state == Campaign.State.DRAFT
+
+    def has_delete_permission(self, request: HttpRequest, obj: Campaign | None = None) -> bool:
+        return obj is None or obj.state == Campaign.State.DRAFT
+
+
 class EntrantInline(admin.TabularInline):
     model = Entrant
     extra = 0
@@ -42,4 +71,4 @@ class CampaignAdmin(admin.ModelAdmin):
     list_display = ("name", "slug", "organisation", "state", "visibility", "started_at", "stopped_at")
     list_filter = ("state", "visibility")
     readonly_fields = ("state", "started_at", "stopped_at", "stop_reason")
-    inlines = (StoppingInline, PlanInline, EntrantInline)
+    inlines = (StoppingInline, PlanInline, ReceptionInline, QualificationInline, EntrantInline)

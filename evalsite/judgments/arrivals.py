@@ -43,6 +43,14 @@ def invitation_issue(*, campaign: Campaign, name: str, at_most: int | None = Non
     return secret
 
 
+def invitation_revoke(*, campaign: Campaign, name: str) -> None:
+    """End the invitations of this name; whom they admitted is admitted no longer, and keeps what was judged."""
+    with write_transaction():
+        standing = Invitation.objects.filter(campaign=campaign, name=name, revoked_at=None)
+        if not standing.update(revoked_at=timezone.now()):
+            raise NotFound(f"There is no invitation called {name!r} in force.", field="name")
+
+
 def invitation_get(secret: str) -> Invitation:
     """The invitation that stands. Raises NotFound: the same for unknown, expired, revoked."""
     standing = Invitation.objects.filter(sha256=token_hash(secret), revoked_at=None, expires_at__gt=timezone.now())

@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from io import StringIO
 from urllib.parse import urlencode
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
@@ -96,8 +98,13 @@ class TestInvitations:
         assert "This invitation is not valid" in pages.pop()
 
     def test_revoking_it_ends_what_it_admitted(self, private: Campaign, stranger: Client) -> None:
-        stranger.post(f"/join/{invitation_issue(campaign=private, name='x')}/")
-        Invitation.objects.update(revoked_at=timezone.now())
+        out = StringIO()
+        call_command("invite", "trial", "--name", "x", stdout=out)
+        stranger.post(out.getvalue().strip())
+        assert stranger.get(f"/judge/{private.public_id}/").status_code == 200
+        call_command("invite", "trial", "--name", "x", "--revoke", stdout=out)
+        with pytest.raises(CommandError, match="no invitation called"):
+            call_command("invite", "trial", "--name", "x", "--revoke")
         assert stranger.get(f"/judge/{private.public_id}/").status_code == 404
         Assignment.objects.filter(state="issued").update(state="expired")
         with pytest.raises(NotAllowed):
