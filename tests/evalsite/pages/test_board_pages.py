@@ -163,9 +163,9 @@ class TestMethod:
     def test_it_names_exclusions_skips_target_and_versions(
         self, judged: Campaign, dora: Annotator, stranger: Client
     ) -> None:
-        Exclusion.objects.create(campaign=judged, annotator=dora, reason="always a tie")
         for assignment in assignment_claim(campaign=judged, annotator=dora)[:2]:
             assignment_skip(annotator=dora, assignment_id=assignment.public_id, reason="broken", note="")
+        Exclusion.objects.create(campaign=judged, annotator=dora, reason="always a tie")
         out = Judgment.objects.filter(annotator=dora, batch__state="closed").count()
         text = words(stranger.get("/boards/trial/method/"))
         assert f"Excluded by a decision on record −{out}" in text
