@@ -12,9 +12,9 @@ from django.utils.translation import gettext as _
 from evalsite.campaigns.models import Aspect, Campaign
 from evalsite.campaigns.selectors import aspect_primary, reception_of
 from evalsite.judgments.arrivals import Ending, ending_get
-from evalsite.judgments.rounds import Block, Item, block_newest, pace_s
 from evalsite.judgments.models import Annotator, Enrolment, QualificationAnswer
 from evalsite.judgments.qualification import Qualification, qualification_get
+from evalsite.judgments.rounds import Block, Item, block_newest, pace_s
 from evalsite.judgments.selectors import judgments_given, queue_is_empty
 
 UNDO_S = 10  # how long the last answer can be taken back by one press

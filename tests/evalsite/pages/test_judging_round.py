@@ -8,9 +8,9 @@ from django.test import Client
 from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign
-from evalsite.judgments.rounds import block_newest, pace_s
 from evalsite.judgments.leases import assignments_expire
 from evalsite.judgments.models import Annotator, Assignment, Judgment
+from evalsite.judgments.rounds import block_newest, pace_s
 from evalsite.judgments.services import assignment_claim, judgment_record
 from tests.evalsite.pages.reading import Page, Visitor
 
