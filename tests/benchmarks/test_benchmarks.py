@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +20,7 @@ from scheduler.goals import AllAbilities
 from tests.benchmarks import (
     baselines,
     calibration,
+    decide,
     paper,
     predict,
     prediction,
@@ -270,3 +273,69 @@ def test_forecasts_pass_where_campaigns_are_as_forecast_and_fail_where_they_are_
     assert [check.passed for check in forecasts.compare(TOY, as_forecast)[1]] == [True, True]
     assert [check.passed for check in forecasts.compare(TOY, [10 * int(high)] * 100)[1]] == [False, False]
     assert [check.passed for check in forecasts.compare(TOY, [int(middle)] * 400)[1]] == [False, True]
+
+
+TOY_SET = decide.VoteSet("toy", "toy_human", 20, 60)
+
+
+@pytest.fixture
+def toy_votes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A published set in miniature; its one row of equal replies is no vote."""
+    names = TABLE.chatbots
+    lines = [
+        f"{names[a]},{names[b]},{TABLE.prompts[p]},{y},"
+        for a, b, p, y in zip(TABLE.a, TABLE.b, TABLE.prompt, TABLE.outcome, strict=True)
+    ]
+    head = "system_a,system_b,prompt_id,outcome,note"
+    with gzip.open(tmp_path / "toy_human.csv.gz", "wt") as file:
+        file.write("\n".join([head, *lines, f"{names[0]},{names[1]},only here,0,r1;same_output"]))
+    monkeypatch.setenv("EVAL_DATA_DIR", str(tmp_path))
+    monkeypatch.setattr(decide, "SETS", (TOY_SET,))
+    decide._loaded.cache_clear()
+
+
+@pytest.mark.usefixtures("toy_votes")
+def test_runs_to_a_decision_go_on_where_they_were_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert TOY_SET.read(tmp_path).prompts == TABLE.prompts
+    runs = tmp_path / "runs"
+
+    def lines(seeds: int) -> list[str]:
+        arguments = ["--sets", "toy", "--policies", "random", "paper", "--processes", "1"]
+        decide.main([*arguments, "--seeds", str(seeds), "--runs", str(runs)])
+        return [line.split('"seconds"')[0] for line in (runs / "toy.jsonl").read_text().splitlines()]
+
+    first = lines(1)
+    assert [json.loads(line + '"x": 0}')["policy"] for line in first] == ["random", "paper"]
+    whole = (runs / "toy.jsonl").read_text()
+    (runs / "toy.jsonl").write_text(whole[:-30] + "\n")  # the second was cut off in the middle
+    assert lines(2)[2] == first[1]
+    assert len(decide.finished(runs, TOY_SET)) == 4
+    with pytest.raises(SystemExit, match="another --runs"):
+        decide.finished(runs, replace(TOY_SET, every=10))
+
+
+def a_run(policy: str, votes: float, wrong: float = 0.0, commit: str = "abc") -> decide.Run:
+    """A run that decided and estimated after so many votes."""
+    return decide.Run("toy", policy, 0, commit, votes, votes, votes, wrong, 0.0)
+
+
+def verdicts(*runs: decide.Run) -> list[bool | None]:
+    measured = {(TOY_SET.name, p): decide.Measured.of(TOY_SET, p, runs) for p in sorted({run.policy for run in runs})}
+    return [check.passed for check in decide.checks_of(measured)]
+
+
+def test_a_policy_that_decides_with_half_of_the_votes_and_rightly_passes() -> None:
+    others = [a_run("random", 40.0), a_run("paper", 50.0), a_run("swiss", 21.0)]
+    assert verdicts(a_run("adaptive", 20.0), *others) == [True, True, True, True, True]
+    assert verdicts(a_run("adaptive", 21.0, wrong=0.02), *others) == [False, False, False, True, True]
+    assert verdicts(a_run("adaptive", math.inf), *others) == [True, False, False, False, False]
+    assert verdicts(a_run("adaptive", math.inf), a_run("random", math.inf)) == [True, False, False]
+    assert verdicts(a_run("adaptive", 20.0)) == [True]
+
+
+def test_who_does_not_get_there_counts_with_the_budget_and_is_said_to_be_a_bound() -> None:
+    ratio = decide.Ratio.of([(np.array([20.0, 30.0, 40.0]), np.full(3, math.inf), 60)])
+    assert ratio.at_most
+    assert ratio.middle == pytest.approx(0.5)
+    assert (ratio.low, ratio.high) == pytest.approx((1 / 3, 2 / 3))
+    assert str(ratio) == "<= 0.50 [0.33, 0.67]"
