@@ -17,8 +17,10 @@ from irt_engine.simulate import all_cells, draw_truth, draw_votes, with_careless
 from scheduler import Budget
 from scheduler.forecasting import forecast, unjudged
 from scheduler.goals import AllAbilities
+from scheduler.replay import reference_of
 from tests.benchmarks import (
     baselines,
+    bound,
     calibration,
     decide,
     paper,
@@ -339,3 +341,36 @@ def test_who_does_not_get_there_counts_with_the_budget_and_is_said_to_be_a_bound
     assert ratio.middle == pytest.approx(0.5)
     assert (ratio.low, ratio.high) == pytest.approx((1 / 3, 2 / 3))
     assert str(ratio) == "<= 0.50 [0.33, 0.67]"
+
+
+def known(ability: list[float], wanted: list[bool]) -> bound.Known:
+    low, high = np.triu_indices(len(ability), 1)
+    difference = np.array(ability)[high] - np.array(ability)[low]
+    return bound.Known(len(ability), difference, np.full(len(low), 0.25), 0.001, np.array(wanted))
+
+
+def test_two_chatbots_leave_nothing_to_choose() -> None:
+    two = known([0.0, 0.5], [True])
+    assert bound.best(two) == pytest.approx([bound.even(two)], rel=1e-3)
+
+
+def test_the_best_allocation_decides_what_is_wanted_with_fewer_votes() -> None:
+    four = known([0.0, 0.3, 1.5, 2.5], [True, True, True, True, True, False])
+    votes = bound.best(four)
+    assert votes.sum() < 0.7 * bound.even(four)
+    assert votes.argmax() == 0  # the smallest difference
+    assert four.left(votes)[0].max() == pytest.approx(1.0, abs=1e-3)
+    step = 1e-3 * np.eye(6)[2]
+    slope = (four.left(votes + 1.0 + step)[0] - four.left(votes + 1.0 - step)[0]) / 2e-3
+    assert four.left(votes + 1.0)[1][:, 2] == pytest.approx(slope, rel=1e-4)
+
+
+def test_what_a_pair_of_its_own_kind_can_never_decide_takes_for_ever() -> None:
+    assert bound.even(replace(known([0.0, 0.1], [True]), pair_variance=1.0)) == math.inf
+
+
+def test_known_parameters_are_those_of_a_fit_and_the_better_half_tells_more() -> None:
+    posterior = fit(TABLE, form="vote")
+    average, better = (bound.Known.of(posterior, better_half=half) for half in (False, True))
+    assert (better.information > average.information).all()
+    assert average.wanted.sum() == math.ceil(0.8 * reference_of(posterior).separated.sum())
