@@ -1,4 +1,4 @@
-"""What the choice of pairs and prompts can save at the most, if all parameters were known beforehand.
+"""What the choice of pairs and prompts would save if all parameters were known beforehand.
 
     EVAL_DATA_DIR=... python -m tests.benchmarks.bound [--sets NAME ...]
 
@@ -6,8 +6,8 @@ A pair is decided when its expected |z| reaches 1.96: d^2 / v >= 3.84 for its di
 all votes and the variance v that so many votes leave. `even` spreads votes over all pairs until 80 % of the pairs that
 all votes separate are decided; `best` is the allocation with the fewest votes that decides as many, the largest
 differences (a convex problem: each v is convex in the votes). Votes tell what the average prompt tells, or what the
-better half of the prompts does. No policy knows the parameters, so none can be expected to save more; one that is
-lucky may decide a pair earlier, and all need more votes than these, since prompts and scales are learned as well.
+better half of the prompts does. The ratios bound what a choice of pairs can be expected to save; the numbers of votes
+are too small for a policy that has to learn prompts and scales as well.
 """
 
 from __future__ import annotations

@@ -285,7 +285,7 @@ def checks_of(measured: Mapping[tuple[str, str], Measured]) -> list[Check]:
         if both:
             ratio = Ratio.of([(m.to_80, other.to_80, m.votes.budget) for m, other in both])
             most = {"random": MOST_OF_RANDOM, "paper": MOST_OF_PAPER}.get(policy, 1.0)
-            name = f"(a) votes to decide 80 %, of {policy}'s, over {len(both)} sets"
+            name = f"(a) votes to decide 80 %, of {policy}'s, over {len(both)} set{'s' * (len(both) > 1)}"
             found.append(Check(name, str(ratio), f"<= {most:.0%}", ratio.middle <= most))
     for name, m in adaptive.items():
         if (name, "random") in measured:
