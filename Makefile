@@ -4,7 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 BENCH_VENV := $(VENV)-bench
-BENCH ?= paper calibration full_bayes scale prediction forecast
+BENCH ?= paper calibration full_bayes scale prediction reliability forecast stopping decide bound
+RUNS ?= var/decide
 PORT ?= 8000
 SCREENSHOTS ?= var/screenshots
 FRESH ?=
@@ -14,7 +15,7 @@ KILLS ?= 100
 MINUTES ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test check openapi bench chaos screenshots format lock clean
+.PHONY: help demo serve test check openapi bench bench-full chaos screenshots format lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -48,6 +49,9 @@ bench: $(BENCH_VENV)/.bench ## Measure the engine against its targets: hours (BE
 
 chaos: $(VENV)/.dev ## Hurt whole sites for long and print what they survived (KILLS=100; MINUTES=2 of each other fault)
 	CI=true CHAOS_KILLS=$(KILLS) CHAOS_MINUTES=$(MINUTES) CHAOS_AWAY_S=60 $(PY) -m pytest tests/faults -q
+
+bench-full: $(BENCH_VENV)/.bench ## Votes to decide and to estimate: every set, policy and 20 seeds; days, goes on where it was (RUNS=folder)
+	@$(BENCH_VENV)/bin/python -m tests.benchmarks.decide --full --runs $(RUNS)
 
 screenshots: $(VENV)/.dev ## Picture every page and state, wide and narrow, light and dark (SCREENSHOTS=folder; needs Chromium)
 	$(PY) -m tests.browser.screenshots $(SCREENSHOTS)

@@ -5,6 +5,7 @@ What needs a service that this machine lacks is skipped with the reason; under C
 """
 
 import os
+import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
