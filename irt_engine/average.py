@@ -5,8 +5,9 @@
 the fixed point of Gaussian variational inference with the Gauss-Newton form of the curvature (Opper & Archambeau 2009),
 together with the scales of its effects (`scales`). A joint mode is overconfident: hundreds of prompt parameters are set
 to what suits the abilities best. Expectations are taken cell by cell over the marginal of (phi_j, theta), by a fixed
-set of sigma points, so the result is deterministic; a slot with so many cells that its parameters are as good as known
-is taken at its mean.
+set of sigma points, so the result is deterministic. Slots with many cells are no exception: what each leaves open is
+small beside its own errors, but hundreds of them lean the same way, and the common scale of the abilities is known
+better than any slot. Taken at their means, 20 prompts of 990 cells each gave errors of twice to three times the SEs.
 
 Every round takes a step of the mean, and a new information from where it was. The two chase each other, so rounds are
 mixed (`mixing`).
@@ -25,7 +26,7 @@ import numpy as np
 from scipy.special import ndtri
 from threadpoolctl import threadpool_limits
 
-from .arrays import FloatArray, IntArray
+from .arrays import FloatArray
 from .arrow import Arrow, Information, Point, Problem, factored
 from .curvature import Curvature, curved
 from .errors import DidNotConverge
@@ -36,7 +37,6 @@ from .scales import Effects
 
 Progress = Callable[[int, int], None]
 
-KNOWN_FROM = 400  # cells of a slot: from here its mean stands for it
 MAX_SCALES = 60  # moves of the scales by themselves
 _TOLERANCE = 1e-10  # posterior SDs, of means, SEs and scales alike
 _REACH = 1.0  # SDs that a parameter may move in a round: farther away the step is not to be believed
@@ -104,8 +104,6 @@ class Cells:
         self.problem, self.effects = problem, effects
         prompts = problem.prompts
         self.points = sigma_points(1 + prompts.size - prompts.tiers, mirrored=not prompts.located)
-        self.known_parts = (np.diff(problem.asked) >= KNOWN_FROM).astype(np.int64)
-        self.known = self.known_parts if problem.parts is None else problem.parts.all_of_slot(self.known_parts)
         self.chunks = _balanced(problem, workers=2 * _workers())
         self.nodes = np.zeros((4, NODES))
         self.nodes[0], self.nodes[1] = normal_nodes(NODES)
@@ -141,22 +139,21 @@ class Cells:
         nodes = self._nodes(log_sd)
         d_theta, d_phi, sums = np.empty(n), np.empty((K, P)), np.empty((K, 3))
         i_theta, cross, i_phi = np.empty(n), np.empty((n, P)), np.empty((K, P, P))
-        averaged = np.zeros(K, np.int64) if q is None else 1 - self.known_parts
         none = np.zeros((0, P, S)), np.zeros((0, P, P))
 
         def work(slots: slice) -> bool:
             asked, own = slots if parts is None else parts.of(slots), none
-            if q is not None and averaged[asked].any():
+            if q is not None:
                 own = q[0].slot_covariances(q[1], slots)
                 own = own if parts is None else parts.covariances(slots, *own)
             return average_slots(
-                np.array([asked.start, asked.stop]), starts, averaged, theta, problem.counts, problem.weight,
+                np.array([asked.start, asked.stop]), starts, q is not None, theta, problem.counts, problem.weight,
                 phi, problem.prompts.located, problem.prompts.spread, self.points, problem.col, problem.coef,
                 np.zeros((S, S)) if q is None else q[1], *own, nodes, observed, q is None and not observed,
                 d_theta, d_phi, i_theta, cross, i_phi, sums,
             )  # fmt: skip
 
-        points = len(self.points) if averaged.any() else 1
+        points = 1 if q is None else len(self.points)
         if not self._every(work, shared=n * points >= _SHARED_FROM):
             raise np.linalg.LinAlgError("a cell's covariance is not positive")
         by_slot, information = problem.gathered(d_phi, Information(i_theta, cross, i_phi))
@@ -321,7 +318,6 @@ class _Rounds:
 
     def __init__(self, cells: Cells, learn: bool, way: Way) -> None:
         self.cells, self.learn, self.way = cells, learn, way
-        self.layout = _Layout(cells.problem, cells.known)
         self.mixer: Mixer | None = None
         self.curvature: Curvature | None = None
         self.before = np.zeros(cells.problem.shaft)  # log variances
@@ -342,18 +338,18 @@ class _Rounds:
     def mix(self, state: State, taken: Taken) -> State:
         """Where the next round begins."""
         self.mixer = self.mixer or self._mixer(state, taken)
-        x = self.layout.flat(state)
-        return self.layout.state(self.mixer.next(x, self.layout.flat(taken.after) - x, taken.error), taken.after)
+        x = _flat(state)
+        return _shaped(self.mixer.next(x, _flat(taken.after) - x, taken.error), taken.after)
 
     def _mixer(self, state: State, taken: Taken) -> Mixer:
-        return Mixer(self.layout.unit(state, taken), mixed_below=self.way.mixed_below, share=self.way.share)
+        return Mixer(_unit(state, taken), mixed_below=self.way.mixed_below, share=self.way.share)
 
     def back(self, state: State) -> State:
         """After a round that broke down. Raises DidNotConverge where nothing safer is known."""
         safe = self.mixer.back() if self.mixer else None
         if safe is None:
             raise _no_average("the average over the prompts' parameters broke down") from None
-        return self.layout.state(safe, state)
+        return _shaped(safe, state)
 
 
 def _no_average(what: str) -> DidNotConverge:
@@ -385,38 +381,29 @@ def _most(values: FloatArray) -> float:
     return float(np.abs(values).max()) if values.size else 0.0
 
 
-class _Layout:
-    """States as vectors: means, scales, and the information of the slots that are averaged.
+def _flat(state: State) -> FloatArray:
+    """A state as a vector."""
+    info = state.information
+    parts = (state.point.z, state.point.phi, state.log_sd, info.i_theta, info.cross, info.i_phi)
+    return np.concatenate([part.ravel() for part in parts])
 
-    What known slots say follows from the means alone, so nothing is gained by mixing it.
-    """
 
-    def __init__(self, problem: Problem, known: IntArray) -> None:
-        self.slots = known == 0
-        self.cells = np.repeat(self.slots, np.diff(problem.starts))
+def _shaped(flat: FloatArray, like: State) -> State:
+    """The state of a vector."""
+    info = like.information
+    parts = (like.point.z, like.point.phi, like.log_sd, info.i_theta, info.cross, info.i_phi)
+    pieces = np.split(flat, np.cumsum([part.size for part in parts])[:-1])
+    z, phi, log_sd, *own = (piece.reshape(part.shape) for piece, part in zip(pieces, parts, strict=True))
+    return State(Point(z, phi), Information(*own), log_sd)
 
-    def flat(self, state: State) -> FloatArray:
-        info = state.information
-        parts = (info.i_theta[self.cells], info.cross[self.cells], info.i_phi[self.slots])
-        return np.concatenate([part.ravel() for part in (state.point.z, state.point.phi, state.log_sd, *parts)])
 
-    def state(self, flat: FloatArray, like: State) -> State:
-        """The state of a vector; what is not in the vector is as in `like`."""
-        info = like.information
-        i_theta, cross, i_phi = info.i_theta.copy(), info.cross.copy(), info.i_phi.copy()
-        parts = [like.point.z, like.point.phi, like.log_sd, i_theta[self.cells], cross[self.cells], i_phi[self.slots]]
-        pieces = np.split(flat, np.cumsum([part.size for part in parts])[:-1])
-        z, phi, log_sd, *own = (piece.reshape(part.shape) for piece, part in zip(pieces, parts, strict=True))
-        i_theta[self.cells], cross[self.cells], i_phi[self.slots] = own
-        return State(Point(z, phi), Information(i_theta, cross, i_phi), log_sd)
-
-    def unit(self, state: State, taken: Taken) -> FloatArray:
-        """What counts as equally far: posterior SDs, and their reciprocals for the information of a slot."""
-        P = state.point.phi.shape[1]
-        sd = np.sqrt(taken.arrow.inverse[:, np.arange(P), np.arange(P)])
-        ones = Information(
-            np.ones_like(state.information.i_theta),
-            np.ones_like(state.information.cross),
-            1.0 / (sd[:, :, None] * sd[:, None, :]),
-        )
-        return self.flat(State(Point(np.sqrt(np.diag(taken.covariance)), sd), ones, taken.log_sd_spread))
+def _unit(state: State, taken: Taken) -> FloatArray:
+    """What counts as equally far: posterior SDs, and their reciprocals for the information of a slot."""
+    P = state.point.phi.shape[1]
+    sd = np.sqrt(taken.arrow.inverse[:, np.arange(P), np.arange(P)])
+    ones = Information(
+        np.ones_like(state.information.i_theta),
+        np.ones_like(state.information.cross),
+        1.0 / (sd[:, :, None] * sd[:, None, :]),
+    )
+    return _flat(State(Point(np.sqrt(np.diag(taken.covariance)), sd), ones, taken.log_sd_spread))

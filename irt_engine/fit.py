@@ -137,7 +137,7 @@ def _find(made: Design, start: Posterior | None, progress: Progress | None) -> t
                 warnings.warn(EngineWarning(_NOT_LEARNED), stacklevel=3)
                 cells.effects = made.effects.as_given()
                 found = solve(cells, near, steps, progress)
-        return found, remember(made, found, cells.known)
+        return found, remember(made, found)
 
 
 def comparisons_of(table: ResponseTable, comparisons: Comparisons) -> tuple[Comparison, ...]:

@@ -80,7 +80,7 @@ _SMALLEST_GAP = 1e-7  # two thresholds never quite meet, so that no category has
 def average_slots(
     slots: IntArray,  # (2,) first and last + 1
     starts: IntArray,  # (J + 1,) where each slot's cells begin
-    averaged: IntArray,  # (J,) 1 where the sigma points are worth their cost, 0 where the mean stands for them
+    averaged: bool,  # over the sigma points, or at the mean alone
     theta: FloatArray,  # (n,) means
     counts: FloatArray,  # (n, 1) category of a net rating, or (n, 3) votes
     weight: FloatArray,  # (n,)
@@ -114,12 +114,11 @@ def average_slots(
     lanes, by_cell, of_points = np.zeros(SIZE), np.empty((P + 3, LANES)), np.empty((POINT_ROWS * E, Q))
     held = np.empty((E, Q))
     work, told = np.empty((4, effects.shape[1])), np.empty(6)
-    only_mean, votes = np.zeros((1, P + 1)), counts.shape[1] == 3
+    use, votes = points if averaged else np.zeros((1, P + 1)), counts.shape[1] == 3
     for j in range(slots[0], slots[1]):
         first, cells = starts[j], starts[j + 1] - starts[j]
-        use = points if averaged[j] else only_mean
         here = j - slots[0]
-        if averaged[j]:
+        if averaged:
             if not _reach_slot(first, cells, col, coef, covariance, pulled[here], of_phi[here], lower, reach):
                 return False
         else:

@@ -35,11 +35,6 @@ class Parts:
         """The parts of consecutive slots."""
         return slice(int(self.first[slots.start]), int(self.first[slots.stop]))
 
-    def all_of_slot(self, flags: IntArray) -> IntArray:
-        """(J,) 1 where all of a slot's parts have the flag; flags (K,) are 0 or 1."""
-        flagged: IntArray = np.minimum.reduceat(flags, self.first[:-1])
-        return flagged
-
     def phi(self, of_slots: FloatArray) -> FloatArray:
         """L: (J, P + T) -> (K, P)."""
         return self._down(of_slots[self._slot(slice(0, len(self.first) - 1))], self.share)

@@ -30,7 +30,7 @@ from irt_engine import Posterior, ResponseTable
 from scheduler import Ask, CampaignState
 from scheduler.overlap import Lots
 
-ENGINE = "0.3"
+ENGINE = "0.4"
 MODEL = "board, vote"  # what `scheduler.estimator` fits
 
 

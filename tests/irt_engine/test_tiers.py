@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from irt_engine import InvalidResponses, Posterior, Priors, ResponseTable, fit
-from irt_engine.arrow import Point, factored
+from irt_engine.arrow import Point
 from irt_engine.average import Cells
 from irt_engine.curvature import _with_bends
 from irt_engine.design import Design, design
@@ -187,18 +187,6 @@ def test_tiers_that_do_not_fit_the_chatbots_are_refused(tiers: list) -> None:
 def test_the_pair_model_has_no_tiers() -> None:
     with pytest.raises(InvalidResponses, match="tiers"):
         fit(small_board(), "pair", tiers=[0, 0, 1, 1, 1])
-
-
-def test_a_prompt_may_have_parts_that_are_as_good_as_known_beside_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("irt_engine.average.KNOWN_FROM", 2)
-    made = made_with_tiers("vote")
-    cells, log_sd, at = Cells(made.problem, made.effects), made.effects.start(), somewhere(made)
-    at_mean = cells.ask(at, log_sd, None)
-    arrow = factored(made.problem, at_mean.information, made.effects.precision(log_sd))
-    averaged = cells.ask(at, log_sd, (arrow, arrow.covariance()))
-    same = np.isclose(averaged.d_theta, at_mean.d_theta, rtol=1e-12)
-    assert np.array_equal(same, np.repeat(cells.known_parts == 1, np.diff(made.problem.asked)))
-    assert 0 < same.sum() < len(same)
 
 
 @pytest.fixture(scope="module", params=[0.0, 0.6])
