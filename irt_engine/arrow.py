@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .arrays import FloatArray, IntArray
+from .arrays import BoolArray, FloatArray, IntArray
 from .compiled import compiled
 from .parts import Parts
 from .prompts import PromptModel
@@ -176,7 +176,9 @@ def factored(problem: Problem, information: Information, prior: Precision) -> Ar
     P, gaps, first = problem.prompts.size, problem.common, problem.prompts.first_gap
     D = information.i_phi.copy()
     D[:, np.arange(P), np.arange(P)] += prior.phi
-    lower = np.linalg.inv(np.linalg.cholesky(D))
+    lower, positive = inverse_factors(D)
+    if not positive.all():
+        raise np.linalg.LinAlgError("a slot's block is not positive definite")
     shaft = np.diag(prior.z)
     _add_shaft(problem.col, problem.coef, information.i_theta, information.cross[:, first:], gaps.start, shaft)
     shaft[gaps, gaps] += information.i_phi[:, first:, first:].sum(axis=0)
@@ -199,6 +201,50 @@ def _to_shaft(problem: Problem, information: Information, along: FloatArray) -> 
     _pull_shaft(problem.starts, problem.col, problem.coef, information.cross, along, total)
     total[problem.common] += np.einsum("jpg,jp->g", information.i_phi[:, :, problem.prompts.first_gap :], along)
     return total
+
+
+def inverse_factors(blocks: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """L^-1 (J, P, P) of each block L L', and (J,) whether there is one.
+
+    Of many small matrices: LAPACK's call for each of them takes five times as long as the work.
+    """
+    inverse, positive = np.zeros_like(blocks), np.zeros(len(blocks), np.bool_)
+    _invert_factors(np.ascontiguousarray(blocks), inverse, positive)
+    return inverse, positive
+
+
+@compiled
+def _invert_factors(blocks: FloatArray, inverse: FloatArray, positive: BoolArray) -> None:
+    P = blocks.shape[1]
+    lower = np.zeros((P, P))
+    for j in range(len(blocks)):
+        positive[j] = _factor(blocks[j], lower)
+        if not positive[j]:
+            continue
+        for c in range(P):
+            inverse[j, c, c] = 1.0 / lower[c, c]
+            for r in range(c + 1, P):
+                total = 0.0
+                for k in range(c, r):
+                    total -= lower[r, k] * inverse[j, k, c]
+                inverse[j, r, c] = total / lower[r, r]
+
+
+@compiled
+def _factor(block: FloatArray, lower: FloatArray) -> bool:
+    """Cholesky factor of a (P, P) block; False where there is none."""
+    for r in range(len(block)):
+        for c in range(r + 1):
+            total = block[r, c]
+            for k in range(c):
+                total -= lower[r, k] * lower[c, k]
+            if c < r:
+                lower[r, c] = total / lower[c, c]
+            elif total > 0.0:
+                lower[r, r] = np.sqrt(total)
+            else:
+                return False
+    return True
 
 
 @compiled

@@ -320,7 +320,7 @@ class _Rounds:
         self.cells, self.learn, self.way = cells, learn, way
         self.mixer: Mixer | None = None
         self.curvature: Curvature | None = None
-        self.before = np.zeros(cells.problem.shaft)  # log variances
+        self.before: FloatArray | None = None  # log variances
 
     def take(self, state: State, error: float) -> Taken:
         """A round from `state`; `error` is the last one's. Raises LinAlgError."""
@@ -330,10 +330,20 @@ class _Rounds:
         if self.way.curved and error > _SETTLED:
             self.curvature = curved(cells, state, learn=self.learn)
         taken = _round(cells, state, (arrow, covariance), self.curvature, self.way.farthest if self.learn else 0.0)
-        log_variance = np.log(np.diag(covariance))
-        narrowed = 0.5 * _most(log_variance - self.before)
-        self.before = log_variance
+        narrowed = self._narrowed(np.log(np.diag(covariance)), taken)
         return replace(taken, error=max(taken.error, narrowed, _most(taken.after.log_sd - state.log_sd)))
+
+    def _narrowed(self, log_variance: FloatArray, taken: Taken) -> float:
+        """By how much log SDs of the shaft have changed since the last round. What began at the end has had none: then
+        by how much the next would change them."""
+        before, self.before = self.before, log_variance
+        if before is None:
+            if taken.error > _TOLERANCE:
+                return 1.0
+            cells, after = self.cells, taken.after
+            arrow = factored(cells.problem, after.information, cells.effects.precision(after.log_sd))
+            before = np.log(np.diag(arrow.covariance()))
+        return 0.5 * _most(log_variance - before)
 
     def mix(self, state: State, taken: Taken) -> State:
         """Where the next round begins."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .arrays import BoolArray, FloatArray
-from .arrow import Arrow, Information, Point, Precision, Problem, factored
+from .arrow import Arrow, Information, Point, Precision, Problem, factored, inverse_factors
 
 if TYPE_CHECKING:
     from .average import Cells, State, Told
@@ -151,7 +151,4 @@ def _clear(problem: Problem, observed: FloatArray, expected: FloatArray, prior: 
     own, usual = observed.copy(), expected.copy()
     own[:, P, P] += prior.phi
     usual[:, P, P] += prior.phi
-    lower = np.linalg.inv(np.linalg.cholesky(usual))
-    share = np.matmul(np.matmul(lower, own), lower.transpose(0, 2, 1))
-    clear: BoolArray = np.linalg.eigvalsh(share)[:, 0] >= _CLEAR
-    return clear
+    return inverse_factors(own - _CLEAR * usual)[1]
