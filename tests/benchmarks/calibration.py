@@ -33,6 +33,11 @@ ALLOWED = {"known": 0.02, "learned": 0.03}
 PAIR_SIZE, BOARD_SIZE = (20, 60), (12, 40)
 ENOUGH = 1000  # data sets
 _SEEN = 1 / 3  # share of a board's cells
+Scales = Literal["known", "learned"]
+KNOWN: Scales = "known"
+LEARNED: Scales = "learned"
+FORMS: tuple[Form, Form] = ("net", "vote")
+DENSE_SIZE = (30, 10)  # a board whose cells are all seen: 435 of each prompt
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +46,16 @@ class Setting:
 
     model: Literal["pair", "board"]
     form: Form
-    scales: Literal["known", "learned"]
+    scales: Scales
     size: tuple[int, int]
     gaps: Literal["prior", "typical"] = "prior"
     off: float = 1.0
+    seen: float = _SEEN  # share of a board's cells
 
     @property
     def name(self) -> str:
         """For tables."""
-        return f"{self.model} {self.form}, {self.scales}"
+        return f"{self.model} {self.form}{' dense' if self.seen == 1.0 else ''}, {self.scales}"
 
     @property
     def fitted(self) -> Priors:
@@ -69,13 +75,20 @@ class Outcome:
     failure: str  # of a fit that raised: its name; covered is then NaN
 
 
-def settings(size_pair: tuple[int, int] = PAIR_SIZE, size_board: tuple[int, int] = BOARD_SIZE) -> list[Setting]:
-    """All eight."""
+def settings(
+    size_pair: tuple[int, int] = PAIR_SIZE,
+    size_board: tuple[int, int] = BOARD_SIZE,
+    size_dense: tuple[int, int] = DENSE_SIZE,
+) -> list[Setting]:
+    """Both models in both forms, and a board with many votes of every prompt; scales known and learned."""
     return [
-        Setting(model, form, scales, size_pair if model == "pair" else size_board)
-        for scales in ("known", "learned")
-        for model in ("pair", "board")
-        for form in ("net", "vote")
+        setting
+        for scales in (KNOWN, LEARNED)
+        for setting in (
+            *(Setting("pair", form, scales, size_pair) for form in FORMS),
+            *(Setting("board", form, scales, size_board) for form in FORMS),
+            Setting("board", "vote", scales, size_dense, seen=1.0),
+        )
     ]
 
 
@@ -96,7 +109,7 @@ def draw(setting: Setting, seed: int) -> tuple[Truth, ResponseTable]:
         pair_sd=priors.pair_sd if board else 0.0,
         cell_sd=priors.cell_sd if vote else 0.0,
     )
-    cells = some_cells(groups, prompts, _SEEN, seed=cell_seed) if board else comparison_cells(groups, prompts)
+    cells = some_cells(groups, prompts, setting.seen, seed=cell_seed) if board else comparison_cells(groups, prompts)
     votes = np.random.default_rng(count_seed).integers(1, 4, len(cells)) if vote else 1
     return truth, draw_votes(truth, cells, seed=vote_seed, votes=votes, form=setting.form)
 

@@ -62,7 +62,7 @@ def test_jobs_come_back_in_their_order_and_a_failure_is_not_swallowed() -> None:
         assert refused.value.code == "no_votes"
 
 
-@pytest.mark.parametrize("setting", calibration.settings((4, 6), (4, 6)), ids=lambda s: s.name)
+@pytest.mark.parametrize("setting", calibration.settings((4, 6), (4, 6), (4, 6)), ids=lambda s: s.name)
 def test_calibration_draws_fits_and_counts_every_setting(setting: calibration.Setting) -> None:
     found = calibration.measure(replace(setting, gaps="typical"), 2, processes=1)
     share, se = found.share()
