@@ -93,6 +93,7 @@ class ApiToken(models.Model):
     class Scope(models.TextChoices):
         CAMPAIGNS = "campaigns:read", "campaigns, chatbots, prompts and boards"
         JUDGMENTS = "judgments:read", "single judgments, and files of them"
+        ACTS = "campaigns:write", "launch, pause, exclude and all else that its owner's role allows"
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_tokens")
     name = models.CharField(max_length=100, help_text="what it is for")

@@ -5,6 +5,7 @@ import logging
 from django.db.models import F
 from django.utils import timezone
 
+from evalsite.accounts.models import User
 from evalsite.adaptive.models import Alarm, Board
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.selectors import aspect_primary
@@ -32,11 +33,11 @@ def board_default(*, campaign: Campaign) -> Board:
     return board
 
 
-def campaign_open(*, campaign: Campaign) -> Board:
+def campaign_open(*, campaign: Campaign, by: User | None = None) -> Board:
     """Start collecting, with a board that shows the result from the first judgment on."""
     with write_transaction():
         board = board_default(campaign=campaign)
-        campaign_start(campaign=campaign)
+        campaign_start(campaign=campaign, by=by)
     return board
 
 

@@ -96,11 +96,16 @@ class Planner:
         self.entrants = list(
             campaign.entrants.filter(state=Entrant.State.ACTIVE).select_related("version__chatbot").order_by("pk")
         )
-        self.prompts = list(campaign.prompt_set.prompts.filter(corrected_by__isnull=True).order_by("pk"))
+        self.retired = self._retired()
+        in_use = campaign.prompt_set.prompts.filter(corrected_by__isnull=True).exclude(pk__in=self.retired)
+        self.prompts = list(in_use.order_by("pk"))
         self.replies = self._replies()
         self.options = plan_options(campaign)
         self.design = design_of(self.options, [entrant.pk for entrant in self.entrants])
         self.overlap = overlap_of(self.options, campaign.seed)
+
+    def _retired(self) -> set[int]:
+        return set(self.campaign.retirements.values_list("prompt_id", flat=True))
 
     def _replies(self) -> dict[tuple[int, int], Reply]:
         """(version, prompt) -> the reply in force that can be shown."""
@@ -140,9 +145,10 @@ class Planner:
         return tuple(str(prompt.pk) for prompt in self.prompts)
 
     def is_outdated(self, now: Campaign) -> bool:
-        """Whether an entrant has joined or left, or the plan was changed, since this was read."""
+        """Whether an entrant has joined or left, a prompt was retired or the plan was changed, since this was read."""
         active = Entrant.objects.filter(campaign=self.campaign, state=Entrant.State.ACTIVE)
-        same = set(active.values_list("pk", flat=True)) == {entrant.pk for entrant in self.entrants}
+        entrants = set(active.values_list("pk", flat=True))
+        same = entrants == {entrant.pk for entrant in self.entrants} and self._retired() == self.retired
         read = (self.options, self.campaign.policy, self.campaign.votes_per_item)
         return not same or (plan_options(now), now.policy, now.votes_per_item) != read
 

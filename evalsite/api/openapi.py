@@ -7,6 +7,7 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 
+from evalsite.adaptive.acts import PERFORMED
 from evalsite.api import shapes
 from evalsite.api.serializers import StrictSerializer
 
@@ -24,7 +25,9 @@ REFUSALS = {
 }
 ENROLLING = (400, 403, 404, 406, 413, 415, 429)
 JUDGING = (400, 401, 404, 406, 409, 413, 415, 429)
+ACTING = (400, 401, 403, 404, 406, 409, 413, 415, 429)
 READING = (400, 401, 403, 404, 406, 429)
+_TAGS = {READING: "read", ACTING: "act"}
 IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key",
     {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
@@ -53,7 +56,7 @@ def operation(
         operation_id=name,
         summary=summary,
         description="",
-        tags=["judge" if refusals in (ENROLLING, JUDGING) else "read"],
+        tags=[_TAGS.get(refusals, "judge")],
         request=body,
         parameters=[*parameters, *([query] if query else [])],
         responses={**answered, **empty, **refused},
@@ -64,6 +67,12 @@ def judging(name: str, summary: str, *answers: Any, **more: Any) -> Callable[[Vi
     """A POST of an annotator: 200 (and 201) with the shape."""
     statuses = {200: answers[0]} if len(answers) == 1 else {200: answers[0], 201: answers[1]}
     return operation(name, summary, statuses, JUDGING, parameters=(IDEMPOTENCY_KEY,), **more)
+
+
+def acting(name: str, summary: str, shape: Any, **more: Any) -> Callable[[ViewT], ViewT]:
+    """A POST of a person who runs a campaign."""
+    act = OpenApiParameter("act", str, OpenApiParameter.PATH, enum=PERFORMED, description="docs/roles.md says who may")
+    return operation(name, summary, {200: shape}, ACTING, parameters=(IDEMPOTENCY_KEY, act), **more)
 
 
 def reading(name: str, summary: str, shape: Any, **more: Any) -> Callable[[ViewT], ViewT]:

@@ -114,3 +114,17 @@ class WantedSerializer(StrictSerializer):
     late = serializers.ChoiceField(choices=["true", "false"], required=False)
     since = MomentField(required=False, help_text="recorded then or later")
     until = MomentField(required=False, help_text="recorded before")
+
+
+class ActSerializer(StrictSerializer):
+    """What an act is done with; which of these it needs depends on the act, and is said where it is missing."""
+
+    reason = StrictCharField(max_length=500, required=False, allow_blank=True)
+    annotator = StrictUUIDField(required=False, help_text="exclude, readmit: the pseudonym")
+    entrant = StrictUUIDField(required=False, help_text="withdraw_entrant")
+    version = StrictUUIDField(required=False, help_text="add_entrant: of a chatbot of the organisation")
+    prompt = StrictUUIDField(required=False, help_text="retire_prompt")
+    username = StrictCharField(max_length=150, required=False, help_text="share: whose role")
+    role = serializers.ChoiceField(
+        choices=["owner", "manager", "viewer"], required=False, help_text="share; absent: takes the one given"
+    )

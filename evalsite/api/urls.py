@@ -1,8 +1,24 @@
 """Addresses of the API, version 1."""
 
-from django.urls import path, re_path
+from django.urls import path, re_path, register_converter
 
-from evalsite.api import errors, results, views
+from evalsite.adaptive.acts import PERFORMED
+from evalsite.api import acts, errors, results, views
+
+
+class ActConverter:
+    """The acts that there are: any other is an address with nothing at it."""
+
+    regex = "|".join(PERFORMED)
+
+    def to_python(self, value: str) -> str:
+        return value
+
+    def to_url(self, value: str) -> str:
+        return value
+
+
+register_converter(ActConverter, "act")
 
 urlpatterns = [
     path("annotators", views.EnrolView.as_view(), name="api_enrol"),
@@ -19,6 +35,7 @@ urlpatterns = [
     path("campaigns/<slug:key>/judgments", results.JudgmentsView.as_view(), name="api_judgments"),
     path("campaigns/<slug:key>/judgments.csv", results.CsvView.as_view(), name="api_csv"),
     path("campaigns/<slug:key>/judgments.jsonl", results.JsonLinesView.as_view(), name="api_jsonl"),
+    path("campaigns/<slug:key>/acts/<act:act>", acts.ActView.as_view(), name="api_act"),
     path("boards", results.BoardsView.as_view(), name="api_boards"),
     path("boards/<slug:key>/snapshots", results.SnapshotsView.as_view(), name="api_snapshots"),
     path("boards/<slug:key>/snapshots/<int:number>", results.SnapshotView.as_view(), name="api_snapshot"),

@@ -1,11 +1,13 @@
+from typing import Self
+
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from evalsite.accounts.models import Organisation, OwnedQuerySet
+from evalsite.accounts.models import Membership, Organisation, OwnedQuerySet, User
 from evalsite.chatbots.models import Version
 from evalsite.core.db import PublicModel
-from evalsite.prompts.models import PromptSet
+from evalsite.prompts.models import Prompt, PromptSet
 
 
 class Rubric(PublicModel):
@@ -59,6 +61,16 @@ class Aspect(models.Model):
         return ["A", *tie, "B", *both_bad]
 
 
+class CampaignQuerySet(OwnedQuerySet):
+    def of(self, user: User | None) -> Self:
+        """Those of this person's organisations, and those in which they have a role of their own."""
+        if user is None or not user.is_authenticated:
+            return self.none()
+        member = Membership.objects.filter(user=user).values("organisation")
+        named = CampaignRole.objects.filter(user=user).values("campaign")
+        return self.filter(Q(organisation__in=member) | Q(pk__in=named))
+
+
 class Campaign(PublicModel):
     """What is compared, by whom, on which prompts, and until when."""
 
@@ -106,6 +118,9 @@ class Campaign(PublicModel):
     quota = models.PositiveIntegerField(null=True, blank=True, help_text="judgments one annotator may give")
     pay_rate = models.DecimalField(max_digits=9, decimal_places=4, default=0, help_text="for one judgment")
     currency = models.CharField(max_length=3, default="USD")
+    per_day = models.PositiveIntegerField(
+        null=True, blank=True, help_text="judgments expected in a day; forecasts tell days by it, nothing else does"
+    )
     stop_reason = models.TextField(blank=True, default="")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     started_at = models.DateTimeField(null=True, blank=True)
@@ -114,7 +129,7 @@ class Campaign(PublicModel):
     )
     stopped_at = models.DateTimeField(null=True, blank=True)
 
-    objects = OwnedQuerySet.as_manager()
+    objects = CampaignQuerySet.as_manager()
 
     class Meta:
         constraints = [
@@ -329,3 +344,36 @@ class QualificationItem(models.Model):
 
     def __str__(self) -> str:
         return f"qualification item {self.position} of {self.campaign}"
+
+
+class CampaignRole(models.Model):
+    """A person's role in one campaign. Their organisation's role holds as well: the higher of the two decides."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="roles")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="campaign_roles")
+    role = models.CharField(max_length=10, choices=Membership.Role)
+    given_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "user"], name="campaign_role_once"),
+            models.CheckConstraint(condition=Q(role__in=["owner", "manager", "viewer"]), name="campaign_role_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} is {self.role} of {self.campaign}"
+
+
+class Retirement(models.Model):
+    """The fact that a prompt is asked no more in a campaign. What was judged of it counts on."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="retirements")
+    prompt = models.ForeignKey(Prompt, on_delete=models.PROTECT, related_name="retirements")
+    reason = models.CharField(max_length=300)
+    retired_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["campaign", "prompt"], name="retirement_once")]
+
+    def __str__(self) -> str:
+        return f"{self.prompt} in {self.campaign}"

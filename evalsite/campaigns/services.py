@@ -6,14 +6,24 @@ from typing import Any
 
 from django.utils import timezone
 
-from evalsite.accounts.models import Organisation
-from evalsite.campaigns.models import Aspect, Campaign, Entrant, PlanSpec, Rubric, StoppingSpec
+from evalsite.accounts.models import Membership, Organisation, User
+from evalsite.campaigns.models import (
+    Aspect,
+    Campaign,
+    CampaignRole,
+    Entrant,
+    PlanSpec,
+    Retirement,
+    Rubric,
+    StoppingSpec,
+)
 from evalsite.campaigns.plans import PlanOptions, policy_check
 from evalsite.chatbots.models import Version
 from evalsite.core import jobs
+from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
-from evalsite.prompts.models import PromptSet
+from evalsite.prompts.models import Prompt, PromptSet
 
 REFIT = "refit"
 
@@ -170,11 +180,12 @@ def _check_plan(campaign: Campaign) -> None:
     options.check_categories(Counter(prompts.values_list("category", flat=True)))
 
 
-def entrant_add(*, campaign: Campaign, version: Version) -> Entrant:
-    """Let a chatbot take part. A standing campaign opens again for it, with its whole budget."""
+def entrant_add(*, campaign: Campaign, version: Version, by: User | None = None) -> Entrant:
+    """Let a chatbot take part (again). A standing campaign opens again for it, with its whole budget."""
     with write_transaction():
-        entrant = Entrant.objects.create(campaign=campaign, version=version)
-        locked = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        locked = _locked(campaign)
+        entrant, before = _joined(locked, version)
+        _log(locked, "add_entrant", by, before={"state": before}, after={"state": "active"}, target=str(version))
         if locked.standing and (locked.collecting or locked.state == Campaign.State.STOPPED):
             _set_running(locked, opens=True)
         elif locked.collecting:
@@ -182,10 +193,49 @@ def entrant_add(*, campaign: Campaign, version: Version) -> Entrant:
     return entrant
 
 
-def campaign_start(*, campaign: Campaign) -> None:
+def _joined(campaign: Campaign, version: Version) -> tuple[Entrant, str | None]:
+    """The entrant, active now, and the state that it had before."""
+    entrant = campaign.entrants.filter(version=version).first()
+    if entrant is None:
+        return Entrant.objects.create(campaign=campaign, version=version), None
+    if entrant.state == Entrant.State.ACTIVE:
+        raise Conflict(f"{version} takes part already.", field="version")
+    entrant.state, entrant.withdrawn_reason = Entrant.State.ACTIVE, ""
+    entrant.save(update_fields=["state", "withdrawn_reason"])
+    return entrant, Entrant.State.WITHDRAWN
+
+
+def entrant_withdraw(*, campaign: Campaign, entrant: Entrant, reason: str, by: User | None = None) -> None:
+    """End a chatbot's part: it is asked about no more; its judgments count on, and boards say that it left."""
+    with write_transaction():
+        locked = _locked(campaign)
+        left = locked.entrants.filter(pk=entrant.pk, state=Entrant.State.ACTIVE)
+        if not left.update(state=Entrant.State.WITHDRAWN, withdrawn_reason=_reason(reason, 300)):
+            raise Conflict(f"{entrant.name} does not take part now.", field="entrant")
+        change = {"before": {"state": "active"}, "after": {"state": "withdrawn"}}
+        _log(locked, "withdraw_entrant", by, **change, target=str(entrant.version), reason=reason)
+        if locked.collecting:
+            refit_request(locked)
+    entrant.refresh_from_db()
+
+
+def prompt_retire(*, campaign: Campaign, prompt: Prompt, reason: str, by: User | None = None) -> None:
+    """Ask a prompt no more in this campaign. What was judged of it counts on."""
+    with write_transaction():
+        locked = _locked(campaign)
+        if prompt.prompt_set_id != locked.prompt_set_id or locked.retirements.filter(prompt=prompt).exists():
+            raise Conflict(f"Prompt {prompt.key!r} is not in use here.", field="prompt")
+        Retirement.objects.create(campaign=locked, prompt=prompt, reason=_reason(reason, 300))
+        change = {"before": {"retired": False}, "after": {"retired": True}}
+        _log(locked, "retire_prompt", by, **change, target=prompt.key, reason=reason)
+        if locked.collecting:
+            refit_request(locked)
+
+
+def campaign_start(*, campaign: Campaign, by: User | None = None) -> None:
     """Open a draft, or go on after a pause. What it lacks is named."""
     with write_transaction():
-        locked = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        locked = _locked(campaign)
         if locked.state not in {Campaign.State.DRAFT, Campaign.State.PILOT, Campaign.State.PAUSED}:
             raise Conflict(f"The campaign is {locked.state}; only a draft or a paused one can start.")
         if locked.entrants.filter(state=Entrant.State.ACTIVE).count() < 2:
@@ -193,17 +243,66 @@ def campaign_start(*, campaign: Campaign) -> None:
         if not locked.prompt_set.prompts.exists():
             raise Conflict("The prompt set is empty.", hint="Add prompts first.", field="prompt_set")
         _check_plan(locked)
-        _set_running(locked, opens=locked.state != Campaign.State.PAUSED)
+        before = locked.state
+        _set_running(locked, opens=before != Campaign.State.PAUSED)
+        act = "resume" if before == Campaign.State.PAUSED else "launch"
+        _log(locked, act, by, before={"state": before}, after={"state": locked.state})
     campaign.refresh_from_db()
 
 
-def campaign_stop(*, campaign: Campaign, reason: str) -> None:
+def campaign_pause(*, campaign: Campaign, by: User | None = None) -> None:
+    """Issue nothing new until it is resumed; what is issued may still be answered."""
+    with write_transaction():
+        locked = _locked(campaign)
+        if not locked.collecting:
+            raise Conflict(f"The campaign is {locked.state}; only one that collects can pause.")
+        before, locked.state = locked.state, Campaign.State.PAUSED
+        locked.save(update_fields=["state"])
+        _log(locked, "pause", by, before={"state": before}, after={"state": locked.state})
+    campaign.refresh_from_db()
+
+
+def campaign_resume(*, campaign: Campaign, by: User | None = None) -> None:
+    """Go on after a pause."""
+    if campaign.state != Campaign.State.PAUSED:
+        raise Conflict(f"The campaign is {campaign.state}; only a paused one can resume.")
+    campaign_start(campaign=campaign, by=by)
+
+
+def campaign_stop(*, campaign: Campaign, reason: str, by: User | None = None) -> None:
     """End the collecting: nothing new is issued; what is issued may still be answered."""
     with write_transaction():
-        Campaign.objects.filter(pk=campaign.pk).exclude(state=Campaign.State.STOPPED).update(
-            state=Campaign.State.STOPPED, stopped_at=timezone.now(), stop_reason=reason
-        )
+        locked = _locked(campaign)
+        if locked.state != Campaign.State.STOPPED:
+            before, locked.state = locked.state, Campaign.State.STOPPED
+            locked.stopped_at, locked.stop_reason = timezone.now(), reason
+            locked.save(update_fields=["state", "stopped_at", "stop_reason"])
+            _log(locked, "stop", by, before={"state": before}, after={"state": locked.state}, reason=reason)
     campaign.refresh_from_db()
+
+
+def role_give(*, campaign: Campaign, user: User, role: str | None, by: User | None = None) -> None:
+    """Give a person a role in this campaign; None takes the one that they were given."""
+    if role is not None and role not in Membership.Role.values:
+        raise InvalidInput(
+            f"{role!r} is not a role.", hint=f"Use one of: {', '.join(Membership.Role.values)}.", field="role"
+        )
+    with write_transaction():
+        held = CampaignRole.objects.filter(campaign=campaign, user=user)
+        before = held.values_list("role", flat=True).first()
+        if role is None:
+            held.delete()
+        else:
+            CampaignRole.objects.update_or_create(campaign=campaign, user=user, defaults={"role": role})
+        change = {"before": {"role": before}, "after": {"role": role}}
+        _log(campaign, "share", by, **change, target=user.get_username())
+
+
+def refit_ask(*, campaign: Campaign, by: User | None = None) -> None:
+    """A person's wish for a refit now."""
+    with write_transaction():
+        refit_request(campaign)
+        _log(campaign, "refit", by)
 
 
 def refit_request(campaign: Campaign) -> None:
@@ -225,3 +324,19 @@ def _set_running(campaign: Campaign, *, opens: bool) -> None:
     campaign.stopped_at, campaign.stop_reason = None, ""
     campaign.save(update_fields=["state", "started_at", "opened_at", "stopped_at", "stop_reason"])
     refit_request(campaign)
+
+
+def _locked(campaign: Campaign) -> Campaign:
+    locked: Campaign = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+    return locked
+
+
+def _log(campaign: Campaign, act: str, by: User | None, **more: Any) -> None:
+    audit_record(act=act, subject=campaign.public_id, by=by, **more)
+
+
+def _reason(text: str, longest: int) -> str:
+    text = text.strip()
+    if not text or len(text) > longest:
+        raise InvalidInput(f"Give a reason of 1 to {longest} characters.", field="reason")
+    return text

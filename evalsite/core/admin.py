@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.db.models import Model
 from django.http import HttpRequest
 
-from evalsite.core.models import Job
+from evalsite.core.models import AuditEntry, Job
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
@@ -33,6 +33,12 @@ class JobAdmin(ReadOnlyAdmin):
         "last_error",
     )
     list_filter = ("state", "kind")
+
+
+@admin.register(AuditEntry)
+class AuditEntryAdmin(ReadOnlyAdmin):
+    list_display = ("at", "act", "actor", "subject", "target", "reason")
+    list_filter = ("act",)
 
 
 admin.site.site_header = "Touchstone"

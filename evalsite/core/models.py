@@ -1,3 +1,5 @@
+import uuid
+
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
@@ -62,3 +64,67 @@ class IdempotencyKey(models.Model):
 
     def __str__(self) -> str:
         return f"{self.key} of {self.principal}"
+
+
+class AuditEntry(models.Model):
+    """Who did what to what, and when. Never changed. A person stands here as an id that can be made nameless."""
+
+    at = models.DateTimeField(default=timezone.now, editable=False)
+    actor = models.UUIDField(null=True, help_text="public id of the person; null where the service acted by itself")
+    act = models.SlugField(max_length=40)
+    subject = models.UUIDField(help_text="public id of the campaign, or of what else it was done to")
+    target = models.CharField(max_length=300, blank=True, default="", help_text="what in the subject")
+    before = models.JSONField(default=dict)
+    after = models.JSONField(default=dict)
+    reason = models.CharField(max_length=500, blank=True, default="")
+
+    class Meta:
+        verbose_name_plural = "audit entries"
+        indexes = [models.Index(fields=["subject", "-id"], name="audit_of_subject")]
+        constraints = [models.CheckConstraint(condition=~Q(act=""), name="audit_names_its_act")]
+
+    def __str__(self) -> str:
+        return f"{self.act} {self.target}".strip()
+
+
+class Inquiry(models.Model):
+    """A question that only the worker can answer, and its answer, for a page that waits for it (core.inquiries)."""
+
+    public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    kind = models.CharField(max_length=40)
+    sha256 = models.CharField(max_length=64, help_text="of the question: asked again, it has its answer")
+    args = models.JSONField(default=dict)
+    result = models.JSONField(null=True)
+    trouble = models.TextField(blank=True, default="", help_text="why there is no answer, for the person who asked")
+    asked_at = models.DateTimeField(default=timezone.now, editable=False, db_index=True)
+    answered_at = models.DateTimeField(null=True)
+
+    class Meta:
+        verbose_name_plural = "inquiries"
+        constraints = [
+            models.UniqueConstraint(fields=["kind", "sha256"], name="inquiry_once"),
+            models.CheckConstraint(
+                condition=Q(answered_at__isnull=False) | Q(result__isnull=True, trouble=""),
+                name="inquiry_answered_has_time",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.public_id}"
+
+
+class Upload(models.Model):
+    """A file that somebody looks at before it is taken in (core.uploads). Forgotten after a day."""
+
+    public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    subject = models.UUIDField(help_text="public id of the campaign that it is for")
+    purpose = models.CharField(max_length=20)
+    name = models.CharField(max_length=200)
+    content = models.BinaryField()
+    created_at = models.DateTimeField(default=timezone.now, editable=False, db_index=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["subject", "purpose"], name="upload_of_subject")]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,17 +1,27 @@
 """Who does not count in a campaign, and who does again: facts, each with its reason, one after the other."""
 
+import uuid
 from collections.abc import Mapping
 from typing import Any
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import refit_request
+from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
-from evalsite.core.errors import Conflict, InvalidInput
+from evalsite.core.errors import Conflict, InvalidInput, NotFound
 from evalsite.judgments.models import Annotator, Exclusion
 from evalsite.judgments.selectors import IN_GOOD_STANDING, standings
 
 LONGEST_REASON = 500
+
+
+def annotator_in(*, campaign: Campaign, annotator_id: uuid.UUID) -> Annotator:
+    """The annotator with this public id, if they take part in the campaign. Raises NotFound."""
+    found = Annotator.objects.filter(public_id=annotator_id, enrolments__campaign=campaign).first()
+    if found is None:
+        raise NotFound("No such annotator takes part in this campaign.", field="annotator")
+    return found
 
 
 def annotator_exclude(
@@ -86,6 +96,15 @@ def _record(
             )
         fact: Exclusion = Exclusion.objects.create(
             campaign=locked, annotator=annotator, lifted=lifted, reason=reason, decided_by=by, evidence=dict(evidence)
+        )
+        audit_record(
+            act="readmit" if lifted else "exclude",
+            subject=locked.public_id,
+            by=by,
+            before={"excluded": before.out},
+            after={"excluded": not lifted},
+            target=str(annotator.public_id),
+            reason=reason,
         )
         refit_request(locked)
     return fact

@@ -114,6 +114,11 @@ def _excluded(campaigns: list[Campaign], *, screened: bool = True) -> Excluded:
     return Excluded(annotators, {single for (_, _, single), out in last.items() if out and single is not None})
 
 
+def annotators_excluded(campaign: Campaign) -> set[int]:
+    """Ids of the annotators whose judgments do not count in this campaign now."""
+    return _excluded([campaign]).annotators.get(campaign.pk, set())
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
     """Where an annotator stands in a campaign. `decided`: a person has said so; `proposal`: one is to say."""

@@ -60,6 +60,7 @@ def there(campaign: Campaign, bob: Annotator, dora: Annotator, alice: User) -> d
         "key": campaign.slug,
         "assignment": str(block[0].public_id),
         "number": 1,
+        "act": "refit",
         "annotator": token_issue(annotator=dora),
         "person": api_token_issue(user=alice, name="all", scopes=ApiToken.Scope.values, days=1),
     }

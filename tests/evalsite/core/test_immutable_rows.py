@@ -13,6 +13,8 @@ from evalsite.prompts.models import Prompt
 from tests.evalsite.cast import judge
 
 IMMUTABLE = {
+    "core_auditentry",
+    "campaigns_retirement",
     "prompts_prompt",
     "campaigns_aspect",
     "chatbots_version",

@@ -1,0 +1,130 @@
+"""What can be done with a campaign, by name: the console's pages and the API's calls go through this one gate."""
+
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from evalsite.accounts.models import User
+from evalsite.adaptive.services import campaign_open
+from evalsite.campaigns import services
+from evalsite.campaigns.models import Campaign, Entrant
+from evalsite.campaigns.permissions import Act, campaign_for
+from evalsite.chatbots.models import Version
+from evalsite.core.errors import InvalidInput, NotFound
+from evalsite.judgments.exclusions import annotator_exclude, annotator_in, annotator_readmit
+from evalsite.prompts.models import Prompt
+
+STOPPED_BY_HAND = "its owner ended it"
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What an act is done with: public ids of what it concerns, a person by their user name, and the reason."""
+
+    reason: str = ""
+    annotator: uuid.UUID | None = None
+    entrant: uuid.UUID | None = None
+    version: uuid.UUID | None = None
+    prompt: uuid.UUID | None = None
+    username: str = ""
+    role: str = ""
+
+
+def act_perform(*, key: str, act: Act, user: User | None, given: Given) -> Campaign:
+    """Do it, if this person may: the role is asked first, before anything is looked up. The campaign afterwards.
+
+    Raises NotFound, NotAllowed, InvalidInput; Conflict where it does not fit the campaign's state.
+    """
+    campaign, _ = campaign_for(key=key, user=user, act=act)
+    assert user is not None  # noqa: S101  a stranger has no role
+    _DO[act](campaign, given, user)
+    campaign.refresh_from_db()
+    return campaign
+
+
+def _stop(campaign: Campaign, given: Given, by: User) -> None:
+    services.campaign_stop(campaign=campaign, reason=given.reason.strip() or STOPPED_BY_HAND, by=by)
+    services.refit_request(campaign)  # the last batch is worked in, and the queue emptied
+
+
+def _exclude(campaign: Campaign, given: Given, by: User) -> None:
+    annotator = annotator_in(campaign=campaign, annotator_id=_named(given.annotator, "annotator"))
+    annotator_exclude(campaign=campaign, annotator=annotator, reason=given.reason, by=by)
+
+
+def _readmit(campaign: Campaign, given: Given, by: User) -> None:
+    annotator = annotator_in(campaign=campaign, annotator_id=_named(given.annotator, "annotator"))
+    annotator_readmit(campaign=campaign, annotator=annotator, reason=given.reason, by=by)
+
+
+def _add_entrant(campaign: Campaign, given: Given, by: User) -> None:
+    version = version_of(campaign, _named(given.version, "version"))
+    services.entrant_add(campaign=campaign, version=version, by=by)
+
+
+def version_of(campaign: Campaign, public_id: uuid.UUID) -> Version:
+    """A version of a chatbot of the campaign's organisation. Raises NotFound."""
+    own = Version.objects.filter(chatbot__organisation=campaign.organisation_id, public_id=public_id)
+    found = own.select_related("chatbot").first()
+    if found is None:
+        raise NotFound("The organisation has no such version.", field="version")
+    return found
+
+
+def _withdraw_entrant(campaign: Campaign, given: Given, by: User) -> None:
+    services.entrant_withdraw(
+        campaign=campaign,
+        entrant=entrant_of(campaign, _named(given.entrant, "entrant")),
+        reason=given.reason,
+        by=by,
+    )
+
+
+def entrant_of(campaign: Campaign, public_id: uuid.UUID) -> Entrant:
+    """An entrant of the campaign. Raises NotFound."""
+    found = campaign.entrants.filter(public_id=public_id).select_related("version__chatbot").first()
+    if found is None:
+        raise NotFound("No such chatbot takes part.", field="entrant")
+    return found
+
+
+def _retire_prompt(campaign: Campaign, given: Given, by: User) -> None:
+    prompt = prompt_of(campaign, _named(given.prompt, "prompt"))
+    services.prompt_retire(campaign=campaign, prompt=prompt, reason=given.reason, by=by)
+
+
+def prompt_of(campaign: Campaign, public_id: uuid.UUID) -> Prompt:
+    """A prompt of the campaign's set. Raises NotFound."""
+    found = Prompt.objects.filter(prompt_set=campaign.prompt_set_id, public_id=public_id).first()
+    if found is None:
+        raise NotFound("The campaign has no such prompt.", field="prompt")
+    return found
+
+
+def _share(campaign: Campaign, given: Given, by: User) -> None:
+    person = User.objects.filter(username=given.username, is_active=True).first()
+    if person is None:
+        raise InvalidInput(f"There is no account called {given.username!r}.", field="username")
+    services.role_give(campaign=campaign, user=person, role=given.role or None, by=by)
+
+
+def _named(public_id: uuid.UUID | None, field: str) -> uuid.UUID:
+    if public_id is None:
+        raise InvalidInput(f"This act needs to know which {field}.", field=field)
+    return public_id
+
+
+_DO: Mapping[Act, Callable[[Campaign, Given, User], object]] = {
+    Act.LAUNCH: lambda campaign, _, by: campaign_open(campaign=campaign, by=by),
+    Act.PAUSE: lambda campaign, _, by: services.campaign_pause(campaign=campaign, by=by),
+    Act.RESUME: lambda campaign, _, by: services.campaign_resume(campaign=campaign, by=by),
+    Act.STOP: _stop,
+    Act.REFIT: lambda campaign, _, by: services.refit_ask(campaign=campaign, by=by),
+    Act.EXCLUDE: _exclude,
+    Act.READMIT: _readmit,
+    Act.ADD_ENTRANT: _add_entrant,
+    Act.WITHDRAW_ENTRANT: _withdraw_entrant,
+    Act.RETIRE_PROMPT: _retire_prompt,
+    Act.SHARE: _share,
+}
+PERFORMED = tuple(_DO)

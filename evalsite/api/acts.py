@@ -1,0 +1,36 @@
+"""What may be done with a campaign, by a person's program: the same gate as the console's (adaptive.acts)."""
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from evalsite.accounts.models import ApiToken
+from evalsite.adaptive.acts import Given, act_perform
+from evalsite.api import presenters, shapes
+from evalsite.api.idempotency import answered
+from evalsite.api.openapi import acting
+from evalsite.api.results import ResultsView, person
+from evalsite.api.serializers import ActSerializer
+from evalsite.campaigns.permissions import Act
+from evalsite.core.errors import NotAllowed
+from evalsite.core.idempotency import Outcome
+
+
+class ActView(ResultsView):
+    """Launch, pause, exclude, ...: what a role allows stands in docs/roles.md."""
+
+    scope = ApiToken.Scope.ACTS
+
+    @acting("act", "Do something with a campaign", shapes.Campaign, body=ActSerializer)
+    def post(self, request: Request, key: str, act: str) -> Response:
+        user = person(request)
+        if user is None:
+            raise NotAllowed("Acts need to know who you are.", hint="Send a token with campaigns:write.")
+        shape = ActSerializer(data=request.data)
+        shape.is_valid(raise_exception=True)
+        given = Given(**shape.validated_data)
+
+        def perform() -> Outcome:
+            campaign = act_perform(key=key, act=Act(act), user=user, given=given)
+            return Outcome(200, presenters.campaign(campaign))
+
+        return answered(request, f"user:{user.public_id}", perform)

@@ -1,0 +1,112 @@
+"""Who may do what in a campaign: one table, asked by every page and every call."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from evalsite.accounts.models import Membership, User
+from evalsite.campaigns.models import Campaign, CampaignRole
+from evalsite.campaigns.selectors import campaign_get
+from evalsite.core.errors import NotAllowed
+
+
+class Role(StrEnum):
+    """From the one who may most to the one who may least."""
+
+    STAFF = "staff"
+    OWNER = "owner"
+    MANAGER = "manager"
+    VIEWER = "viewer"
+
+
+class Act(StrEnum):
+    """What can be done with a campaign in the console, or by the API."""
+
+    SEE = "see"
+    SET_UP = "set_up"
+    LAUNCH = "launch"
+    PAUSE = "pause"
+    RESUME = "resume"
+    STOP = "stop"
+    REFIT = "refit"
+    EXCLUDE = "exclude"
+    READMIT = "readmit"
+    ADD_ENTRANT = "add_entrant"
+    WITHDRAW_ENTRANT = "withdraw_entrant"
+    RETIRE_PROMPT = "retire_prompt"
+    SHARE = "share"
+
+
+WORDS: Mapping[Act, str] = {
+    Act.SEE: "see its console, its log and single judgments",
+    Act.SET_UP: "change it as long as it is a draft",
+    Act.LAUNCH: "launch it",
+    Act.PAUSE: "pause it",
+    Act.RESUME: "resume it",
+    Act.STOP: "stop it for good",
+    Act.REFIT: "ask for a refit now",
+    Act.EXCLUDE: "exclude an annotator",
+    Act.READMIT: "re-admit an annotator",
+    Act.ADD_ENTRANT: "add a chatbot",
+    Act.WITHDRAW_ENTRANT: "withdraw a chatbot",
+    Act.RETIRE_PROMPT: "retire a prompt",
+    Act.SHARE: "give and take roles",
+}
+
+_EVERYTHING = frozenset(Act)
+# What commits money, ends everything or changes who decides is the owner's alone. A manager who is worried pauses.
+_OWNERS = frozenset({Act.LAUNCH, Act.STOP, Act.SHARE})
+ALLOWED: Mapping[Role, frozenset[Act]] = {
+    Role.STAFF: _EVERYTHING,
+    Role.OWNER: _EVERYTHING,
+    Role.MANAGER: _EVERYTHING - _OWNERS,
+    Role.VIEWER: frozenset({Act.SEE}),
+}
+
+
+def role_of(user: User | None, campaign: Campaign) -> Role | None:
+    """The highest role that this person has here: of staff, of the organisation's members, of the campaign's own."""
+    if user is None or not user.is_active:
+        return None
+    if user.is_staff:
+        return Role.STAFF
+    member = Membership.objects.filter(user=user, organisation=campaign.organisation_id).values_list("role", flat=True)
+    named = CampaignRole.objects.filter(user=user, campaign=campaign).values_list("role", flat=True)
+    held = set(member) | set(named)
+    return next((role for role in Role if role in held), None)
+
+
+def allows(role: Role | None, act: Act) -> bool:
+    return role is not None and act in ALLOWED[role]
+
+
+def campaign_for(*, key: str, user: User | None, act: Act) -> tuple[Campaign, Role]:
+    """The campaign at this address and this person's role, if it allows the act.
+
+    Raises NotFound where they may not know of it, NotAllowed where they may and their role does not.
+    """
+    campaign = campaign_get(key=key, user=user)
+    role = role_of(user, campaign)
+    if role is None or not allows(role, act):
+        who = f"Your role here is {role.value}." if role else "You have no role in this campaign."
+        raise NotAllowed(f"You may not {WORDS[act]}.", hint=f"{who} Ask its owner.")
+    return campaign, role
+
+
+def as_markdown() -> str:
+    """The table as docs/roles.md has it."""
+    head = [
+        "# Who may do what",
+        "",
+        "A person's role in a campaign is the higher of two: the one in its organisation, and the one that its",
+        "owner gave them in this campaign. Staff may do everything. Everybody else sees what the campaign's",
+        "visibility shows, and finds no console. Every cell is tested, on the page and by the API",
+        "(tests/evalsite/pages/test_roles.py).",
+        "",
+        "| act | " + " | ".join(role.value for role in Role) + " | everybody else |",
+        "|---|" + "---|" * (len(Role) + 1),
+    ]
+    rows = [
+        f"| {WORDS[act]} | " + " | ".join("yes" if allows(role, act) else "–" for role in Role) + " | – |"
+        for act in Act
+    ]
+    return "\n".join([*head, *rows, ""])

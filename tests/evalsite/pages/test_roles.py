@@ -1,0 +1,169 @@
+"""Every role and every act: who may do it, on the page and by the API; and docs/roles.md says the same."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from django.db import transaction
+from django.db.models import QuerySet
+from django.test import Client
+
+from evalsite.accounts.models import ApiToken, Membership, User
+from evalsite.accounts.services import api_token_issue, user_create
+from evalsite.adaptive.acts import PERFORMED
+from evalsite.campaigns.models import Campaign, CampaignRole
+from evalsite.campaigns.permissions import ALLOWED, Act, Role, as_markdown, role_of
+from evalsite.campaigns.services import entrant_withdraw
+from evalsite.core.models import AuditEntry
+from evalsite.judgments.models import Exclusion
+from evalsite.judgments.services import annotator_enrol
+from tests.evalsite.api.client import Api
+from tests.evalsite.cast import CampaignMaker
+
+ROOT = Path(__file__).resolve().parents[3]
+PEOPLE = [*[role.value for role in Role], "organisation's manager", "organisation's viewer", "annotator", "stranger"]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A campaign in a state that fits the act, and what the act is done with."""
+
+    campaign: Campaign
+    given: dict[str, str]
+
+
+def rows(campaign: Campaign) -> QuerySet[Campaign]:
+    return Campaign.objects.filter(pk=campaign.pk)
+
+
+def given_for(campaign: Campaign, act: Act) -> dict[str, str]:
+    if act in {Act.EXCLUDE, Act.READMIT}:
+        annotator = annotator_enrol(campaign=campaign)
+        if act == Act.READMIT:
+            Exclusion.objects.create(campaign=campaign, annotator=annotator, reason="tapped one key")
+        return {"annotator": str(annotator.public_id), "reason": "a reason"}
+    entrant = campaign.entrants.all()[0]
+    if act == Act.ADD_ENTRANT:
+        entrant_withdraw(campaign=campaign, entrant=entrant, reason="by mistake")
+        AuditEntry.objects.all().delete()
+        return {"version": str(entrant.version.public_id)}
+    if act == Act.WITHDRAW_ENTRANT:
+        return {"entrant": str(entrant.public_id), "reason": "a reason"}
+    if act == Act.RETIRE_PROMPT:
+        return {"prompt": str(campaign.prompt_set.prompts.all()[0].public_id), "reason": "a reason"}
+    if act == Act.SHARE:
+        return {"username": "charlie", "role": "viewer"}
+    return {}
+
+
+@pytest.fixture
+def stage(make_campaign: CampaignMaker, charlie: User) -> Callable[[Act], Stage]:
+    def make(act: Act) -> Stage:
+        campaign = make_campaign(chatbots=3, prompts=2, start=False)
+        rows(campaign).update(state={Act.RESUME: "paused"}.get(act, "running"))
+        given = given_for(Campaign.objects.get(pk=campaign.pk), act)
+        if act in {Act.LAUNCH, Act.SET_UP}:
+            rows(campaign).update(state="draft")
+        AuditEntry.objects.all().delete()
+        return Stage(campaign, given)
+
+    return make
+
+
+def person(name: str, campaign: Campaign) -> User:
+    user = user_create(username="someone", password=None, staff=name == "staff")
+    if name.startswith("organisation's"):
+        Membership.objects.create(organisation=campaign.organisation, user=user, role=name.split()[-1])
+    elif name in Membership.Role.values:
+        CampaignRole.objects.create(campaign=campaign, user=user, role=name)
+    elif name == "annotator":
+        annotator_enrol(campaign=campaign, user=user)
+    return user
+
+
+def may(name: str, act: Act) -> bool:
+    role = name.removeprefix("organisation's ")
+    return role in list(Role) and act in ALLOWED[Role(role)]
+
+
+@pytest.fixture(params=PERFORMED, ids=str)
+def act(request: pytest.FixtureRequest) -> Act:
+    return Act(request.param)
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    """What happens inside has not happened afterwards: one stage serves every person."""
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+
+
+def by_the_api(on: Stage, act: Act, user: User) -> int:
+    token = api_token_issue(user=user, name="t", scopes=[ApiToken.Scope.ACTS], days=1)
+    answer = Api(token).post(f"/api/v1/campaigns/trial/acts/{act.value}", on.given)
+    return int(answer.status_code)
+
+
+DOORS = {"the API": by_the_api}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_person_does_what_the_role_allows_and_nothing_else(
+    stage: Callable[[Act], Stage], act: Act, door: str
+) -> None:
+    """Allowed: done, and written down once. Refused: 403, and no trace of it."""
+    on = stage(act)
+    for name in PEOPLE:
+        with undone():
+            user = person(name, on.campaign)
+            status, allowed = DOORS[door](on, act, user), may(name, act)
+            log = [(entry.act, entry.actor, entry.subject) for entry in AuditEntry.objects.all()]
+            written = [(act.value, user.public_id, on.campaign.public_id)] if allowed else []
+            assert (status, log) == (200 if allowed else 403, written), f"{name} by {door}"
+
+
+def test_only_who_may_see_the_console_reads_judgments(stage: Callable[[Act], Stage]) -> None:
+    campaign = stage(Act.SEE).campaign
+    for name in PEOPLE:
+        with undone():
+            user = person(name, campaign)
+            token = api_token_issue(user=user, name="t", scopes=[ApiToken.Scope.JUDGMENTS], days=1)
+            answer = Api(token).get("/api/v1/campaigns/trial/judgments")
+            assert answer.status_code == (200 if may(name, Act.SEE) else 403), name
+
+
+def test_a_private_campaign_is_not_even_there_for_who_has_no_role(stage: Callable[[Act], Stage], charlie: User) -> None:
+    rows(stage(Act.PAUSE).campaign).update(visibility="private")
+    token = api_token_issue(user=charlie, name="t", scopes=[ApiToken.Scope.ACTS], days=1)
+    assert Api(token).post("/api/v1/campaigns/trial/acts/pause").status_code == 404
+    CampaignRole.objects.create(campaign=Campaign.objects.get(), user=charlie, role="manager")
+    assert Api(token).post("/api/v1/campaigns/trial/acts/pause").status_code == 200
+
+
+def test_a_token_that_only_reads_does_nothing(stage: Callable[[Act], Stage], alice: User) -> None:
+    stage(Act.PAUSE)
+    token = api_token_issue(user=alice, name="t", scopes=[ApiToken.Scope.CAMPAIGNS], days=1)
+    answer = Api(token).post("/api/v1/campaigns/trial/acts/pause")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (403, "scope_missing")
+
+
+def test_without_a_name_nothing_is_done(stage: Callable[[Act], Stage]) -> None:
+    stage(Act.PAUSE)
+    assert Api().post("/api/v1/campaigns/trial/acts/pause").status_code == 403
+    assert Client(enforce_csrf_checks=True).post("/api/v1/campaigns/trial/acts/pause").status_code == 403
+
+
+def test_of_two_roles_the_higher_one_decides(stage: Callable[[Act], Stage], charlie: User) -> None:
+    campaign = stage(Act.SEE).campaign
+    assert role_of(charlie, campaign) is None
+    Membership.objects.create(organisation=campaign.organisation, user=charlie, role="viewer")
+    assert role_of(charlie, campaign) == Role.VIEWER
+    CampaignRole.objects.create(campaign=campaign, user=charlie, role="manager")
+    assert role_of(charlie, campaign) == Role.MANAGER
+
+
+def test_the_guide_has_the_table_that_is_tested_here() -> None:
+    assert (ROOT / "docs" / "roles.md").read_text() == as_markdown(), "run: manage.py roles > docs/roles.md"
