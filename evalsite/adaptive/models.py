@@ -69,6 +69,24 @@ class Record(models.Model):
         return f"record of {self.snapshot}"
 
 
+class Findings(models.Model):
+    """What a campaign's judgments tell of its annotators and prompts: worked out by the worker after a refit.
+
+    Not a fact but a summary of facts (adaptive.findings), made anew each time.
+    """
+
+    campaign = models.OneToOneField(Campaign, on_delete=models.PROTECT, related_name="findings")
+    annotators = models.JSONField(help_text="adaptive.findings.AnnotatorFinding")
+    prompts = models.JSONField(help_text="adaptive.findings.PromptFinding")
+    made_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        verbose_name_plural = "findings"
+
+    def __str__(self) -> str:
+        return f"findings of {self.campaign}"
+
+
 class Decision(models.Model):
     """Whether to go on after a refit, and why. A snapshot gets another when the rules or the entrants changed."""
 

@@ -16,7 +16,7 @@ from evalsite.adaptive.models import Board, Decision, Record, Refit, Snapshot
 from evalsite.adaptive.record import Pair, fit_facts, pairs, points
 from evalsite.adaptive.rows import BoardRow, board_rows
 from evalsite.adaptive.screening import Change, changes_make, changes_wanted
-from evalsite.adaptive.services import board_default
+from evalsite.adaptive.services import board_default, findings_request
 from evalsite.adaptive.tables import ENGINE, FitInput, Planner, fit_input, input_mark, votes_to_screen
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import campaign_stop, refit_request
@@ -179,6 +179,8 @@ def _publish(board: Board, fitted: Fitted, began: datetime) -> Snapshot:
             "fit": fit_facts(fitted.posterior),
         }
         Record.objects.update_or_create(board=board, defaults=kept)
+    if fitted.given is not None and board.default_of is not None:
+        findings_request(board.default_of)
     return snapshot
 
 

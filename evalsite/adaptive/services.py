@@ -11,6 +11,7 @@ from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.selectors import aspect_primary
 from evalsite.campaigns.services import campaign_start
 from evalsite.core.db import write_transaction
+from evalsite.core.jobs import job_enqueue
 
 log = logging.getLogger(__name__)
 LONGEST_MESSAGE = 2000
@@ -58,3 +59,12 @@ def alarm_clear(*, campaign: Campaign) -> None:
     if raised.exists():  # first without a lock: this is asked after every refit
         with write_transaction():
             raised.update(cleared_at=timezone.now())
+
+
+FINDINGS = "findings"
+EXCLUSION = "exclusion"  # what a board would be without an annotator: an inquiry
+
+
+def findings_request(campaign: Campaign) -> None:
+    """Ask the worker to look at annotators and prompts anew, after the refits that wait."""
+    job_enqueue(kind=FINDINGS, key=f"{FINDINGS}:{campaign.pk}", args={"campaign": campaign.pk})

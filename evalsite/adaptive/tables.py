@@ -20,6 +20,7 @@ from evalsite.judgments.queue import PlannedAsk, item_parts
 from evalsite.judgments.selectors import (
     RETURNS_THAT_CLOSE,
     CountedVote,
+    LeftOut,
     counted_mark,
     item_counts,
     items_given_back,
@@ -63,7 +64,7 @@ def votes_to_screen(board: Board, given: FitInput) -> Sequence[CountedVote]:
     campaign = board.default_of
     if campaign is None or not campaign.exclusions.filter(decided_by=None).exists():
         return given.votes
-    return votes_counted([campaign], board.aspect, screened=False)
+    return votes_counted([campaign], board.aspect, without=LeftOut.BY_PEOPLE)
 
 
 def input_mark(board: Board) -> str:

@@ -1,9 +1,12 @@
 """What the worker does for the adaptive room."""
 
-from evalsite.adaptive.services import alarm_clear, alarm_raise
+from collections.abc import Mapping
+from typing import Any
+
+from evalsite.adaptive.services import EXCLUSION, FINDINGS, alarm_clear, alarm_raise
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import REFIT
-from evalsite.core import jobs
+from evalsite.core import inquiries, jobs
 
 
 @jobs.handles(REFIT, tireless=True)
@@ -21,3 +24,19 @@ def refit(lease: jobs.Lease) -> None:
         alarm_raise(campaign=campaign, message=f"{type(error).__name__}: {error}")
         raise
     alarm_clear(campaign=campaign)
+
+
+@jobs.handles(FINDINGS)
+def findings(lease: jobs.Lease) -> None:
+    """Look at the campaign's annotators and prompts."""
+    from evalsite.adaptive.findings import findings_make
+
+    findings_make(Campaign.objects.get(pk=lease.args["campaign"]), lease)
+
+
+@inquiries.answers(EXCLUSION)
+def exclusion(args: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the board would be without an annotator."""
+    from evalsite.adaptive.findings import board_without
+
+    return board_without(Campaign.objects.get(pk=args["campaign"]), args["annotator"])

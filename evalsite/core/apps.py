@@ -13,3 +13,4 @@ class CoreConfig(AppConfig):
         """Give every process of the production form the broker that is configured, not Celery's default one."""
         if settings.PRODUCTION:
             import_module("evalsite.celery")
+        from evalsite.core import inquiries  # noqa: F401  registers what the worker can do

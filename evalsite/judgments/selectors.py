@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from decimal import Decimal
 
 from django.core.cache import cache
@@ -20,7 +21,10 @@ NOT_TAKEN_BACK = Q(superseded_by__isnull=True) | Q(superseded_by__batch__state=B
 
 @dataclass(frozen=True, slots=True)
 class CountedVote:
-    """One vote that counts, as the fit needs it. `outcome`: -1 the first is better, 0 a tie, 1 the second."""
+    """One vote that counts, as the fit needs it. `outcome`: -1 the first is better, 0 a tie, 1 the second.
+
+    client_ms: from shown to decided, where the client said it.
+    """
 
     first_version: int
     second_version: int
@@ -28,16 +32,24 @@ class CountedVote:
     annotator: int | None
     outcome: int
     order_known: bool
+    client_ms: int | None = None
 
 
-def judgments_counted(campaigns: Iterable[Campaign], *, screened: bool = True) -> QuerySet[Judgment]:
+class LeftOut(Enum):
+    """Whose judgments are left out. Who judges the annotators needs more of them than the boards do."""
+
+    EXCLUDED = "all who are excluded"
+    BY_PEOPLE = "whom people have excluded: the screening judges everybody by the same votes"
+    NOBODY = "nobody, and no single judgment"
+
+
+def judgments_counted(campaigns: Iterable[Campaign], *, without: LeftOut = LeftOut.EXCLUDED) -> QuerySet[Judgment]:
     """Judgments that a fit may see: of closed batches, in force, for ranking, and not excluded.
 
     A late answer whose place was filled by somebody else is kept but left out: its assignment is not ANSWERED.
-    Without `screened` those are in that only the screening has left out: it judges everybody by the same votes.
     """
     campaigns = list(campaigns)
-    excluded = _excluded(campaigns, screened=screened)
+    excluded = _excluded(campaigns, without)
     counted = Judgment.objects.filter(
         batch__campaign__in=campaigns,
         batch__state=Batch.State.CLOSED,
@@ -50,28 +62,29 @@ def judgments_counted(campaigns: Iterable[Campaign], *, screened: bool = True) -
 
 
 def votes_counted(
-    campaigns: Iterable[Campaign], aspect: Aspect, *, category: str = "", screened: bool = True
+    campaigns: Iterable[Campaign], aspect: Aspect, *, category: str = "", without: LeftOut = LeftOut.EXCLUDED
 ) -> list[CountedVote]:
-    """The votes of the counted judgments on one aspect; `category` keeps the prompts of one category, `screened` is as
+    """The votes of the counted judgments on one aspect; `category` keeps the prompts of one category, `without` is as
     for judgments.
 
     One query, two rows a vote (its candidates): PostgreSQL plans it as hash joins, where a second query by a
     subselect of the first made a nested loop over every entrant there is.
     """
-    answers = Answer.objects.filter(judgment__in=judgments_counted(campaigns, screened=screened), aspect=aspect)
+    answers = Answer.objects.filter(judgment__in=judgments_counted(campaigns, without=without), aspect=aspect)
     if category:
         answers = answers.filter(judgment__assignment__place__prompt__category=category)
     rows = answers.order_by("pk", "judgment__assignment__candidates__position").values_list(
         "judgment__assignment__place__prompt_id",
         "judgment__annotator_id",
         "judgment__assignment__order_known",
+        "judgment__client_ms",
         "candidate__position",
         "judgment__assignment__candidates__entrant__version_id",
     )
     votes = rows.iterator(chunk_size=10_000)
     return [
-        CountedVote(first, second, prompt, annotator, _outcome(chosen), order_known)
-        for (prompt, annotator, order_known, chosen, first), (*_, second) in zip(votes, votes, strict=True)
+        CountedVote(first, second, prompt, annotator, _outcome(chosen), order_known, ms)
+        for (prompt, annotator, order_known, ms, chosen, first), (*_, second) in zip(votes, votes, strict=True)
     ]
 
 
@@ -99,14 +112,16 @@ class Excluded:
     judgments: set[int]
 
 
-def _excluded(campaigns: list[Campaign], *, screened: bool = True) -> Excluded:
-    """Of each subject's facts the last decides. Without `screened` only what people have decided."""
+def _excluded(campaigns: list[Campaign], without: LeftOut = LeftOut.EXCLUDED) -> Excluded:
+    """Of each subject's facts the last decides."""
+    if without is LeftOut.NOBODY:
+        return Excluded({}, set())
     last: dict[tuple[int, int | None, int | None], bool] = {}
     facts = Exclusion.objects.filter(campaign__in=campaigns, proposed=False).order_by("pk")
     columns = ("campaign_id", "annotator_id", "judgment_id", "lifted", "decided_by_id")
     for campaign, annotator, judgment, lifted, person in facts.values_list(*columns):
         by_rule = person is None and annotator is not None
-        last[campaign, annotator, judgment] = not lifted and (screened or not by_rule)
+        last[campaign, annotator, judgment] = not lifted and (without is LeftOut.EXCLUDED or not by_rule)
     annotators: dict[int, set[int]] = {}
     for (number, someone, _), out in last.items():
         if out and someone is not None:

@@ -1,0 +1,157 @@
+"""What the judgments tell of who gave them and of what was asked: for the campaign's owner, not for the ranking."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from django.utils import timezone
+
+from evalsite.adaptive.models import Findings, Snapshot
+from evalsite.adaptive.record import MARGIN, points
+from evalsite.adaptive.rows import BoardRow, board_rows
+from evalsite.adaptive.screening import LEAST_CELLS
+from evalsite.adaptive.services import board_default
+from evalsite.adaptive.tables import ENGINE, FitInput, fit_input
+from evalsite.campaigns.models import Campaign
+from evalsite.core.db import write_transaction
+from evalsite.core.errors import Conflict
+from evalsite.core.jobs import Lease
+from evalsite.judgments.models import Annotator
+from evalsite.judgments.selectors import CountedVote, LeftOut, votes_counted
+from irt_engine import EngineError, Posterior
+from irt_engine.agreement import Verdict, screen
+from scheduler.estimator import estimate
+
+LEAST_FOR_INTERVAL = 4  # Fisher's interval of a correlation needs more than three
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatorFinding:
+    """One annotator (`annotator`: key). Shares of 1, seconds; agreement: the correlation with the others, 95 %.
+
+    decision, reason: the screening's (irt_engine.agreement.screen); nothing follows from it by itself.
+    """
+
+    annotator: int
+    votes: int
+    shared: int
+    agreement: float | None
+    lower: float | None
+    upper: float | None
+    seconds: float | None
+    first_share: float | None
+    tie_share: float
+    decision: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PromptFinding:
+    """One prompt (`prompt`: key): how often it was judged, and how well it tells chatbots apart, with its SE."""
+
+    prompt: int
+    judgments: int
+    discrimination: float | None
+    se: float | None
+
+
+def findings_make(campaign: Campaign, lease: Lease) -> None:
+    """Work them out, excluded annotators too (they may be re-admitted), and put them where the last ones stood."""
+    board = board_default(campaign=campaign)
+    votes = votes_counted([campaign], board.aspect, without=LeftOut.NOBODY)
+    annotators = [asdict(one) for one in annotator_findings(votes)]
+    newest = board.snapshots.filter(engine=ENGINE).order_by("-number").first()
+    prompts = [asdict(one) for one in prompt_findings(votes, newest)]
+    with write_transaction():
+        lease.confirm()
+        made = {"annotators": annotators, "prompts": prompts, "made_at": timezone.now()}
+        Findings.objects.update_or_create(campaign=campaign, defaults=made)
+
+
+def annotator_findings(votes: Sequence[CountedVote]) -> list[AnnotatorFinding]:
+    """Of every annotator who is known by a key; none where the votes cannot be screened."""
+    if not any(vote.annotator is not None for vote in votes):
+        return []
+    table = FitInput(votes, "", 0).table()
+    seconds = [None if vote.client_ms is None else vote.client_ms / 1000 for vote in votes]
+    try:
+        timed = any(each is not None for each in seconds)
+        found = screen(table, seconds=seconds if timed else None, min_cells=LEAST_CELLS)
+    except EngineError:
+        return []
+    keys = {int(number): vote.annotator for number, vote in zip(table.annotator, votes, strict=True)}
+    known = ((keys[verdict.annotator], verdict) for verdict in found.verdicts)
+    return [_finding(key, verdict) for key, verdict in known if key is not None]
+
+
+def _finding(annotator: int, verdict: Verdict) -> AnnotatorFinding:
+    seen = verdict.statistics
+    lower, upper = _interval(seen.correlation, seen.cells)
+    return AnnotatorFinding(
+        annotator,
+        seen.votes,
+        seen.cells,
+        seen.correlation,
+        lower,
+        upper,
+        seen.median_seconds,
+        seen.first_share,
+        seen.tie_share,
+        verdict.decision,
+        verdict.reason,
+    )
+
+
+def _interval(correlation: float | None, cells: int) -> tuple[float | None, float | None]:
+    """Fisher's 95 % interval of a correlation over `cells` pairs."""
+    if correlation is None or cells < LEAST_FOR_INTERVAL or abs(correlation) >= 1.0:
+        return None, None
+    middle, margin = math.atanh(correlation), MARGIN / math.sqrt(cells - 3)
+    return math.tanh(middle - margin), math.tanh(middle + margin)
+
+
+def prompt_findings(votes: Sequence[CountedVote], snapshot: Snapshot | None) -> list[PromptFinding]:
+    """Of every prompt that was judged."""
+    judged = Counter(vote.prompt for vote in votes)
+    fitted: dict[int, tuple[float, float]] = {}
+    if snapshot is not None:
+        posterior = Posterior.from_bytes(bytes(snapshot.posterior))
+        values = zip(posterior.discrimination.tolist(), posterior.discrimination_se.tolist(), strict=True)
+        fitted = dict(zip(map(int, posterior.prompts), values, strict=True))
+    return [PromptFinding(prompt, count, *fitted.get(prompt, (None, None))) for prompt, count in judged.items()]
+
+
+def board_without(campaign: Campaign, annotator_id: str) -> Mapping[str, Any]:
+    """The campaign's board as it stands, and as it would be without this annotator (their public id).
+
+    Raises Conflict where nothing would be left.
+    """
+    board = board_default(campaign=campaign)
+    gone = Annotator.objects.get(public_id=annotator_id)
+    given = fit_input(board)
+    votes = [vote for vote in given.votes if vote.annotator != gone.pk]
+    if not votes:
+        raise Conflict("Without this annotator no judgment is left.", hint="There would be no board.")
+    now, then = _rows(given), _rows(replace(given, votes=votes))
+    return {
+        "judgments": [len(given.votes), len(votes)],
+        "rows": [_changed(row, then.get(version)) for version, row in now.items()],
+    }
+
+
+def _rows(given: FitInput) -> dict[int, BoardRow]:
+    try:
+        return board_rows(estimate(given.table(), None, given.seed), points(given.votes))
+    except EngineError as error:
+        raise Conflict(f"The fit failed: {error}.") from error
+
+
+def _changed(row: BoardRow, after: BoardRow | None) -> dict[str, Any]:
+    return {
+        "name": row["name"],
+        "rank": [row["rank"], after["rank"] if after else None],
+        "ability": [row["ability"], after["ability"] if after else None],
+        "se": [row["se"], after["se"] if after else None],
+    }

@@ -1,0 +1,90 @@
+"""Questions that only the worker can answer (it has the statistics): asked by a page, which then looks for the answer.
+
+The same question has the same answer: whoever makes one puts all that it depends on into its arguments.
+"""
+
+import hashlib
+import json
+import logging
+import uuid
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from evalsite.core import jobs
+from evalsite.core.db import write_transaction
+from evalsite.core.errors import NotFound, TouchstoneError
+from evalsite.core.models import Inquiry, Upload
+
+log = logging.getLogger(__name__)
+
+KIND = "inquiry"
+KEPT = timedelta(days=1)
+Answerer = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+_answerers: dict[str, Answerer] = {}
+
+
+def answers(kind: str) -> Callable[[Answerer], Answerer]:
+    """Register what answers inquiries of this kind: arguments to a result that JSON can hold.
+
+    A TouchstoneError of it is told to the person who asked.
+    """
+
+    def register(answerer: Answerer) -> Answerer:
+        _answerers[kind] = answerer
+        return answerer
+
+    return register
+
+
+def inquiry_ask(*, kind: str, args: Mapping[str, Any]) -> Inquiry:
+    """The inquiry with these arguments: the one that was asked before, or a new one. What failed is asked again."""
+    sha256 = hashlib.sha256(json.dumps(args, sort_keys=True).encode()).hexdigest()
+    with write_transaction():
+        Inquiry.objects.filter(kind=kind, sha256=sha256).exclude(trouble="").delete()
+        inquiry, new = Inquiry.objects.get_or_create(kind=kind, sha256=sha256, defaults={"args": dict(args)})
+        if new:
+            jobs.job_enqueue(kind=KIND, key=f"{KIND}:{inquiry.pk}", args={"inquiry": inquiry.pk})
+    return inquiry
+
+
+def inquiry_get(*, kind: str, public_id: uuid.UUID) -> Inquiry:
+    """Raises NotFound: old ones are forgotten."""
+    found = Inquiry.objects.filter(kind=kind, public_id=public_id).first()
+    if found is None:
+        raise NotFound("There is no such question any more.", hint="Ask it again.")
+    return found
+
+
+@jobs.handles(KIND)
+def answer(lease: jobs.Lease) -> None:
+    """Work out the answer with no transaction open; then write it, fenced by the lease."""
+    inquiry = Inquiry.objects.filter(pk=lease.args["inquiry"], answered_at=None).first()
+    if inquiry is None:
+        return
+    result, trouble = _worked_out(inquiry)
+    with write_transaction():
+        lease.confirm()
+        Inquiry.objects.filter(pk=inquiry.pk).update(result=result, trouble=trouble, answered_at=timezone.now())
+
+
+def _worked_out(inquiry: Inquiry) -> tuple[Mapping[str, Any] | None, str]:
+    try:
+        return _answerers[inquiry.kind](inquiry.args), ""
+    except TouchstoneError as error:
+        return None, f"{error.message} {error.hint}".strip()
+    except Exception:
+        log.exception("inquiry %s", inquiry)
+        return None, "This could not be worked out. The server's log says why."
+
+
+@jobs.sweeps
+def old_ones_forget() -> None:
+    """Delete inquiries and uploads of yesterday; first looked for without a lock."""
+    before = timezone.now() - KEPT
+    for old in (Inquiry.objects.filter(asked_at__lt=before), Upload.objects.filter(created_at__lt=before)):
+        if old.exists():
+            with write_transaction():
+                old.delete()

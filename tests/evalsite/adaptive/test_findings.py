@@ -1,0 +1,75 @@
+"""What is told of annotators and prompts after a refit, and what a board would be without somebody."""
+
+from evalsite.accounts.models import User
+from evalsite.adaptive.acts import Given, act_perform
+from evalsite.adaptive.models import Findings
+from evalsite.adaptive.selectors import snapshot_current
+from evalsite.adaptive.services import EXCLUSION
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.permissions import Act
+from evalsite.core.inquiries import inquiry_ask
+from evalsite.judgments.models import Annotator
+from evalsite.judgments.services import annotator_enrol
+from tests.evalsite.cast import judge, run_jobs
+
+
+def test_after_a_refit_every_annotator_and_every_judged_prompt_has_its_findings(
+    campaign: Campaign, bob: Annotator, dora: Annotator
+) -> None:
+    judge(campaign, bob, "A", blocks=2)
+    judge(campaign, dora, "tie", blocks=2)
+    run_jobs()
+    found = Findings.objects.get(campaign=campaign)
+    of = {one["annotator"]: one for one in found.annotators}
+    assert (of[bob.pk]["first_share"], of[bob.pk]["tie_share"]) == (1.0, 0.0)
+    assert (of[dora.pk]["first_share"], of[dora.pk]["tie_share"]) == (None, 1.0)
+    assert {one["decision"] for one in found.annotators} == {"not enough yet"}
+    assert sum(one["judgments"] for one in found.prompts) == sum(one["votes"] for one in found.annotators)
+    assert all(one["se"] > 0 for one in found.prompts)
+
+
+def test_an_excluded_annotator_is_still_told_of_since_they_may_be_re_admitted(
+    campaign: Campaign, alice: User, bob: Annotator, dora: Annotator
+) -> None:
+    judge(campaign, bob, blocks=2)
+    judge(campaign, dora, blocks=2)
+    given = Given(annotator=bob.public_id, reason="tapped one key")
+    act_perform(key=campaign.slug, act=Act.EXCLUDE, user=alice, given=given)
+    run_jobs()
+    found = Findings.objects.get(campaign=campaign)
+    assert bob.pk in {one["annotator"] for one in found.annotators}
+
+
+def test_the_board_without_somebody_is_the_one_that_their_exclusion_makes(
+    campaign: Campaign, alice: User, bob: Annotator, dora: Annotator
+) -> None:
+    judge(campaign, bob, "A", blocks=2)
+    judge(campaign, dora, "B", blocks=2)
+    run_jobs()
+    args = {"campaign": campaign.pk, "annotator": str(bob.public_id)}
+    asked = inquiry_ask(kind=EXCLUSION, args=args)
+    assert inquiry_ask(kind=EXCLUSION, args=args) == asked
+    run_jobs()
+    asked.refresh_from_db()
+    told = {row["name"]: row["ability"][1] for row in asked.result["rows"] if row["rank"][1]}
+    given = Given(annotator=bob.public_id, reason="tapped one key")
+    act_perform(key=campaign.slug, act=Act.EXCLUDE, user=alice, given=given)
+    run_jobs()
+    board = snapshot_current(campaign.default_board)
+    assert board
+    assert asked.result["judgments"][1] == board.judgments
+    assert {row["name"]: round(row["ability"], 6) for row in board.rows} == {
+        name: round(value, 6) for name, value in told.items()
+    }
+
+
+def test_where_nothing_would_be_left_the_question_is_answered_with_that(campaign: Campaign) -> None:
+    only = annotator_enrol(campaign=campaign)
+    judge(campaign, only, blocks=2)
+    run_jobs()
+    asked = inquiry_ask(kind=EXCLUSION, args={"campaign": campaign.pk, "annotator": str(only.public_id)})
+    run_jobs()
+    asked.refresh_from_db()
+    assert (asked.result, "no judgment is left" in asked.trouble) == (None, True)
+    again = inquiry_ask(kind=EXCLUSION, args=asked.args)
+    assert again.answered_at is None, "what failed is asked again"
