@@ -2,9 +2,10 @@
 
 import uuid
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TypeVar
 
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Count, Model, Q, QuerySet
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Aspect, Campaign, Entrant, Reception
@@ -92,3 +93,28 @@ def versions_withdrawn(campaigns: Iterable[Campaign]) -> dict[str, str]:
     still = entrants.filter(state=Entrant.State.ACTIVE, version__in=reasons).values_list("version", flat=True)
     kept = Version.objects.filter(pk__in=reasons.keys() - set(still))
     return {str(public_id): reasons[pk] for pk, public_id in kept.values_list("pk", "public_id")}
+
+
+@dataclass(frozen=True, slots=True)
+class Taking:
+    """A chatbot's version beside a campaign: whether it takes part, and to how many of its prompts it has replies."""
+
+    version: Version
+    entrant: Entrant | None
+    replies: int
+    missing: int
+
+
+def entrants_with_replies(campaign: Campaign) -> tuple[list[Taking], list[Taking], int]:
+    """Who takes part or did; versions of the organisation that could, those with most replies first; the prompts."""
+    in_force = campaign.prompt_set.prompts.filter(corrected_by__isnull=True)
+    prompts = in_force.count()
+    shown = Q(replies__sample=1, replies__corrected_by__isnull=True, replies__text__isnull=False)
+    has = Count("replies", filter=shown & Q(replies__prompt__in=in_force))
+    versions = Version.objects.select_related("chatbot").annotate(has=has)
+    part = {one.version_id: one for one in campaign.entrants.select_related("version__chatbot").order_by("pk")}
+    own = versions.filter(pk__in=part).in_bulk()
+    taking = [Taking(own[pk], entrant, own[pk].has, prompts - own[pk].has) for pk, entrant in part.items()]
+    other = versions.filter(chatbot__organisation=campaign.organisation_id, has__gt=0).exclude(pk__in=part)
+    could = [Taking(one, None, one.has, prompts - one.has) for one in other.order_by("-has", "pk")[:100]]
+    return taking, could, prompts

@@ -3,8 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from enum import Enum
 from decimal import Decimal
+from enum import Enum
 
 from django.core.cache import cache
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet

@@ -8,12 +8,13 @@ from django.contrib.auth import login
 from django.contrib.auth import views as auth
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse_lazy
+from django.urls import reverse, reverse_lazy
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from evalsite.accounts.services import user_create
+from evalsite.campaigns.models import Campaign
 from evalsite.core.errors import InvalidInput
 from evalsite.core.throttle import admit, client_address
 from evalsite.judgments.annotators import annotator_adopt
@@ -77,6 +78,12 @@ class LogIn(auth.LoginView):
         admit(what="login", who=address, at_most=10 * settings.LOG_INS_PER_5_MINUTES, per_s=300)
         admit(what="login-as", who=f"{address}:{name}", at_most=settings.LOG_INS_PER_5_MINUTES, per_s=300)
         return super().post(request, *args, **kwargs)
+
+    def get_default_redirect_url(self) -> str:
+        """Who has campaigns to look after comes to the console, others to their own page."""
+        user = self.request.user
+        runs = user.is_authenticated and (user.is_staff or Campaign.objects.of(user).exists())
+        return reverse("console") if runs else super().get_default_redirect_url()
 
 
 class ForgottenPassword(auth.PasswordResetView):

@@ -1,7 +1,7 @@
 """Addresses of the pages. A key is a slug (public) or a public id (by link)."""
 
 from django.contrib.auth.views import LogoutView
-from django.urls import path
+from django.urls import include, path
 
 from evalsite.pages import account_views, arrival_views, board_views, health, judging_views, me_views, views
 
@@ -35,6 +35,7 @@ urlpatterns = [
     path("account/password/", account_views.ForgottenPassword.as_view(), name="password"),
     path("account/password/sent/", account_views.PasswordSent.as_view(), name="password_sent"),
     path("account/password/<uidb64>/<token>/", account_views.NewPassword.as_view(), name="password_reset_confirm"),
+    path("console/", include("evalsite.pages.console.urls")),
     path("favicon.ico", views.favicon, name="favicon"),
     path("livez", health.livez, name="livez"),
     path("readyz", health.readyz, name="readyz"),

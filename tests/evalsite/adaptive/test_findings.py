@@ -51,6 +51,7 @@ def test_the_board_without_somebody_is_the_one_that_their_exclusion_makes(
     assert inquiry_ask(kind=EXCLUSION, args=args) == asked
     run_jobs()
     asked.refresh_from_db()
+    assert asked.result
     told = {row["name"]: row["ability"][1] for row in asked.result["rows"] if row["rank"][1]}
     given = Given(annotator=bob.public_id, reason="tapped one key")
     act_perform(key=campaign.slug, act=Act.EXCLUDE, user=alice, given=given)

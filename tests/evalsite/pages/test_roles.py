@@ -107,7 +107,35 @@ def by_the_api(on: Stage, act: Act, user: User) -> int:
     return int(answer.status_code)
 
 
-DOORS = {"the API": by_the_api}
+def by_the_page(on: Stage, act: Act, user: User) -> int:
+    """The page asks (GET) whom it lets act (POST), and nobody else."""
+    client = Client()
+    client.force_login(user)
+    asks = client.get(f"/console/trial/act/{act.value}/", on.given).status_code
+    assert AuditEntry.objects.count() == 0, "asking does nothing"
+    does = client.post(f"/console/trial/act/{act.value}/", on.given).status_code
+    assert (asks, does) in {(200, 302), (403, 403)}
+    return asks
+
+
+DOORS = {"the API": by_the_api, "the page": by_the_page}
+PAGES = ["", "pairs/", "prompts/", "chatbots/", "annotators/", "judgments/", "fits/", "log/"]
+
+
+def test_only_who_has_a_role_sees_the_pages_of_the_console(stage: Callable[[Act], Stage]) -> None:
+    campaign = stage(Act.SEE).campaign
+    for name in PEOPLE:
+        with undone():
+            client = Client()
+            client.force_login(person(name, campaign))
+            statuses = {client.get(f"/console/trial/{page}").status_code for page in PAGES}
+            assert statuses == {200 if may(name, Act.SEE) else 403}, name
+
+
+def test_who_is_not_logged_in_is_led_to_the_login(stage: Callable[[Act], Stage]) -> None:
+    stage(Act.SEE)
+    for path in ["/console/", *[f"/console/trial/{page}" for page in PAGES]]:
+        assert Client().get(path)["Location"] == f"/account/login/?next={path}"
 
 
 @pytest.mark.parametrize("door", DOORS)

@@ -1,0 +1,81 @@
+"""What a campaign's owner asks of its judgments: who gave how many, and what they cost."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from django.core.cache import cache
+from django.db.models import Count, Max, Q, Sum
+
+from evalsite.campaigns.models import Campaign
+from evalsite.judgments.models import Annotator, Assignment, Batch, Enrolment, Exclusion
+from evalsite.judgments.selectors import annotators_excluded
+
+SPENT_KEPT_S = 20
+WORKING_S = 1800  # who has answered within half an hour is at work
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """An annotator as the console lists them. `excluded`: the reason in force, or None."""
+
+    key: int
+    annotator: Annotator
+    done: int
+    open: int
+    last: datetime | None
+    excluded: str | None
+
+
+def people_page(*, campaign: Campaign, start: int, count: int) -> list[Person]:
+    """`count` annotators of the campaign from the `start`-th on, in the order of their joining."""
+    joined = Enrolment.objects.filter(campaign=campaign).select_related("annotator").order_by("pk")
+    annotators = [enrolment.annotator for enrolment in joined[start : start + count]]
+    own = Assignment.objects.filter(campaign=campaign, annotator__in=annotators).values("annotator").order_by()
+    counted = own.annotate(
+        done=Count("pk", filter=Q(state=Assignment.State.ANSWERED)),
+        open=Count("pk", filter=Q(state=Assignment.State.ISSUED)),
+        last=Max("closed_at", filter=Q(state=Assignment.State.ANSWERED)),
+    )
+    numbers = {row["annotator"]: (row["done"], row["open"], row["last"]) for row in counted}
+    out = exclusion_reasons(campaign)
+    return [Person(one.pk, one, *numbers.get(one.pk, (0, 0, None)), out.get(one.pk)) for one in annotators]
+
+
+def exclusion_reasons(campaign: Campaign) -> dict[int, str]:
+    """Annotator id -> why their judgments do not count in this campaign now."""
+    out = annotators_excluded(campaign)
+    facts = Exclusion.objects.filter(campaign=campaign, annotator__in=out, lifted=False).order_by("pk")
+    return dict(facts.values_list("annotator_id", "reason"))
+
+
+def people_count(campaign: Campaign) -> int:
+    return Enrolment.objects.filter(campaign=campaign).count()
+
+
+def spent(campaign: Campaign) -> Mapping[str, Decimal]:
+    """What answered assignments have cost, by currency; some seconds old at most."""
+    name = f"spent:{campaign.pk}"
+    found: dict[str, Decimal] | None = cache.get(name)
+    if found is None:
+        paid = Assignment.objects.filter(campaign=campaign, state=Assignment.State.ANSWERED, pay_rate__gt=0)
+        found = dict(paid.order_by().values_list("currency").annotate(sum=Sum("pay_rate")))
+        cache.set(name, found, SPENT_KEPT_S)
+    return found
+
+
+def queue_size(campaign: Campaign) -> int:
+    return Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED).count()
+
+
+def next_planned(campaign: Campaign, count: int) -> Iterable[Assignment]:
+    """The head of the queue, with what it shows."""
+    queued = Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED).order_by("priority", "pk")
+    return queued.select_related("place__prompt").prefetch_related("candidates__entrant__version__chatbot")[:count]
+
+
+def batch_waiting_since(campaign: Campaign) -> datetime | None:
+    """When the newest batch closed."""
+    closed = Batch.objects.filter(campaign=campaign, state=Batch.State.CLOSED).order_by("-number")
+    return closed.values_list("closed_at", flat=True).first()

@@ -1,0 +1,1 @@
+"""The console: where campaigns are set up, watched and acted on."""

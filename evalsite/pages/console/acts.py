@@ -1,0 +1,193 @@
+"""Asking once before an act: what it will do, what it needs to be told, and whether it can be undone."""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import QueryDict
+from django.utils.translation import gettext as _
+
+from evalsite.adaptive.acts import Given, entrant_of, prompt_of, version_of
+from evalsite.adaptive.outlook import findings_of
+from evalsite.adaptive.selectors import snapshot_current
+from evalsite.adaptive.services import EXCLUSION, board_default
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.permissions import Act
+from evalsite.core.errors import InvalidInput
+from evalsite.core.inquiries import inquiry_ask
+from evalsite.core.models import Inquiry
+from evalsite.judgments.exclusions import annotator_in
+from evalsite.pages.console.frame import Desk, act_labels
+from evalsite.pages.words import signed
+
+SUBJECTS = ("annotator", "entrant", "version", "prompt")
+LANDS_ON = {
+    Act.EXCLUDE: "console_annotators",
+    Act.READMIT: "console_annotators",
+    Act.RETIRE_PROMPT: "console_prompts",
+    Act.ADD_ENTRANT: "console_chatbots",
+    Act.WITHDRAW_ENTRANT: "console_chatbots",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a person is told before they do it. `reason`: required, optional or not asked ("")."""
+
+    text: str
+    undo: str
+    reason: str = ""
+    quiet: bool = False
+
+
+def effects() -> Mapping[Act, Effect]:
+    no_undo = _("This cannot be undone.")
+    return {
+        Act.LAUNCH: Effect(
+            _("Annotators are asked from now on, and each judgment costs what you have set. Its questions are fixed."),
+            no_undo,
+        ),
+        Act.PAUSE: Effect(
+            _("Nothing new is issued. What annotators hold may still be answered and counts."), _("You can resume.")
+        ),
+        Act.RESUME: Effect(_("The next plan is made, and annotators are asked again."), _("You can pause again.")),
+        Act.STOP: Effect(
+            _("The campaign ends. What is issued may still be answered; then the board stands as it is."),
+            no_undo,
+            "optional",
+            quiet=True,
+        ),
+        Act.REFIT: Effect(
+            _("The worker works in all closed batches now and plans again. It does so by itself after every batch."),
+            _("It changes nothing but the time."),
+        ),
+        Act.EXCLUDE: Effect(
+            _(
+                "None of this annotator's judgments counts in this campaign any more, and nothing new is issued to "
+                "them. They are paid for what they did."
+            ),
+            _("You can re-admit them: the board is then what it was."),
+            "required",
+            quiet=True,
+        ),
+        Act.READMIT: Effect(
+            _("All of this annotator's judgments count again, and they are asked again."),
+            _("You can exclude them again."),
+            "required",
+        ),
+        Act.ADD_ENTRANT: Effect(
+            _("It is compared with the others from the next plan on. A standing campaign that has ended opens again."),
+            _("You can withdraw it."),
+        ),
+        Act.WITHDRAW_ENTRANT: Effect(
+            _("It is asked about no more. Its judgments count on, and boards say that it was withdrawn."),
+            _("You can add it again."),
+            "required",
+            quiet=True,
+        ),
+        Act.RETIRE_PROMPT: Effect(
+            _("It is asked no more in this campaign. What was judged of it counts on."), no_undo, "required", quiet=True
+        ),
+        Act.SHARE: Effect(
+            _("The person has this role in this campaign, beside the one that your organisation gives them."),
+            _("You can change or take it at any time."),
+        ),
+    }
+
+
+def given_of(query: QueryDict) -> Given:
+    """What the form or the address says. Raises InvalidInput."""
+    return Given(
+        reason=query.get("reason", ""),
+        username=query.get("username", "").strip(),
+        role=query.get("role", ""),
+        **{name: _id(query, name) for name in SUBJECTS},
+    )
+
+
+def _id(query: QueryDict, name: str) -> uuid.UUID | None:
+    text = query.get(name, "")
+    try:
+        return uuid.UUID(text) if text else None
+    except ValueError:
+        raise InvalidInput(
+            "This page was opened by a broken link.", hint="Go back and try again.", field=name
+        ) from None
+
+
+def confirm_context(desk: Desk, act: Act, given: Given, *, trouble: str = "") -> dict[str, Any]:
+    """What the page asks."""
+    return {
+        "act": act.value,
+        "label": act_labels()[act],
+        "effect": effects()[act],
+        "subject": _subject(desk.campaign, act, given),
+        "hidden": [(name, getattr(given, name)) for name in SUBJECTS if getattr(given, name) is not None],
+        "given": given,
+        "preview": act == Act.EXCLUDE,
+        "sharing": act == Act.SHARE,
+        "roles": _roles(desk.campaign) if act == Act.SHARE else [],
+        "suggested": _suggested(desk.campaign, given) if act == Act.EXCLUDE else "",
+        "trouble": trouble,
+        "back": desk.url(LANDS_ON.get(act, "console_campaign")),
+    }
+
+
+def _subject(campaign: Campaign, act: Act, given: Given) -> str:
+    """Whom or what it concerns, by name. Raises NotFound for what is not of this campaign."""
+    if act in {Act.EXCLUDE, Act.READMIT} and given.annotator:
+        return str(annotator_in(campaign=campaign, annotator_id=given.annotator))
+    if act == Act.WITHDRAW_ENTRANT and given.entrant:
+        return str(entrant_of(campaign, given.entrant).version)
+    if act == Act.ADD_ENTRANT and given.version:
+        return str(version_of(campaign, given.version))
+    if act == Act.RETIRE_PROMPT and given.prompt:
+        return prompt_of(campaign, given.prompt).key
+    return ""
+
+
+def _suggested(campaign: Campaign, given: Given) -> str:
+    """The screening's reason, if it says so."""
+    if given.annotator is None:
+        return ""
+    annotator = annotator_in(campaign=campaign, annotator_id=given.annotator)
+    found = findings_of(campaign, "annotators").get(annotator.pk, {})
+    return str(found["reason"]) if found.get("decision") == "exclude" else ""
+
+
+def _roles(campaign: Campaign) -> list[tuple[str, str]]:
+    held = campaign.roles.select_related("user").order_by("user__username")
+    return [(one.user.get_username(), one.get_role_display()) for one in held]
+
+
+def preview_ask(campaign: Campaign, annotator_id: uuid.UUID) -> Inquiry:
+    """Ask what the board would be without this annotator, as it stands now."""
+    annotator = annotator_in(campaign=campaign, annotator_id=annotator_id)
+    snapshot = snapshot_current(board_default(campaign=campaign))
+    args = {"campaign": campaign.pk, "annotator": str(annotator.public_id), "at": snapshot.number if snapshot else 0}
+    return inquiry_ask(kind=EXCLUSION, args=args)
+
+
+def preview_context(inquiry: Inquiry) -> dict[str, Any]:
+    """The board as it stands and as it would be; None for `rows` as long as the worker works."""
+    result = inquiry.result or {}
+    rows = [
+        {
+            "name": row["name"],
+            "rank": row["rank"],
+            "moved": row["rank"][0] != row["rank"][1],
+            "before": signed(row["ability"][0]),
+            "after": "–" if row["ability"][1] is None else signed(row["ability"][1]),
+            "change": "–" if row["ability"][1] is None else signed(row["ability"][1] - row["ability"][0]),
+            "se": "–" if row["se"][1] is None else f"{row['se'][0]:.2f} → {row['se'][1]:.2f}",
+        }
+        for row in result.get("rows", [])
+    ]
+    return {
+        "inquiry": inquiry,
+        "waiting": inquiry.answered_at is None,
+        "rows": rows,
+        "moved": sum(row["moved"] for row in rows),
+        "judgments": result.get("judgments"),
+    }

@@ -1,0 +1,111 @@
+"""What every page of the console stands in: who is asking, the campaign's head, its tabs, what may be done."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from evalsite.accounts.models import User
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.permissions import Act, Role, allows, campaign_for
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    label: str
+    url: str
+    here: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """A campaign as this person has it before them."""
+
+    campaign: Campaign
+    role: Role
+    key: str
+
+    def may(self, act: Act) -> bool:
+        return allows(self.role, act)
+
+    def url(self, name: str, *more: Any) -> str:
+        return reverse(name, args=[self.key, *more])
+
+
+def person(request: HttpRequest) -> User:
+    """The person who is logged in (every page of the console asks for that)."""
+    assert isinstance(request.user, User)  # noqa: S101
+    return request.user
+
+
+def desk_for(request: HttpRequest, key: str, act: Act = Act.SEE) -> Desk:
+    """Raises NotFound, NotAllowed."""
+    campaign, role = campaign_for(key=key, user=person(request), act=act)
+    return Desk(campaign, role, key)
+
+
+def frame(desk: Desk, here: str) -> Mapping[str, Any]:
+    """Head and tabs of a campaign's pages; `here` is the name of the open one."""
+    campaign = desk.campaign
+    return {
+        "campaign": campaign,
+        "key": desk.key,
+        "role": desk.role.value,
+        "tabs": [Link(label, desk.url(name), name == here) for name, label in _pages(campaign)],
+        "acts": acts_offered(desk),
+        "board_url": reverse("board", args=[campaign.slug]) if campaign.state != Campaign.State.DRAFT else None,
+        "state_text": campaign.get_state_display(),
+    }
+
+
+def _pages(campaign: Campaign) -> list[tuple[str, str]]:
+    setup = [("console_setup", _("Set-up"))] if campaign.state == Campaign.State.DRAFT else []
+    return [
+        *setup,
+        ("console_campaign", _("Overview")),
+        ("console_pairs", _("Pairs")),
+        ("console_prompts", _("Prompts")),
+        ("console_chatbots", _("Chatbots")),
+        ("console_annotators", _("Annotators")),
+        ("console_judgments", _("Judgments")),
+        ("console_fits", _("Fits")),
+        ("console_log", _("Log")),
+    ]
+
+
+OFFERED: Mapping[str, tuple[Act, ...]] = {
+    Campaign.State.DRAFT: (),
+    Campaign.State.PILOT: (Act.PAUSE, Act.REFIT, Act.STOP),
+    Campaign.State.RUNNING: (Act.PAUSE, Act.REFIT, Act.STOP),
+    Campaign.State.PAUSED: (Act.RESUME, Act.REFIT, Act.STOP),
+    Campaign.State.STOPPED: (Act.REFIT,),
+}
+
+
+def acts_offered(desk: Desk) -> list[Link]:
+    """What this person may do with the whole campaign in its state."""
+    words = act_labels()
+    return [
+        Link(words[act], desk.url("console_act", act.value))
+        for act in (*OFFERED[desk.campaign.state], Act.SHARE)
+        if desk.may(act)
+    ]
+
+
+def act_labels() -> dict[Act, str]:
+    return {
+        Act.LAUNCH: _("Launch"),
+        Act.PAUSE: _("Pause"),
+        Act.RESUME: _("Resume"),
+        Act.STOP: _("Stop now"),
+        Act.REFIT: _("Refit now"),
+        Act.EXCLUDE: _("Exclude"),
+        Act.READMIT: _("Re-admit"),
+        Act.ADD_ENTRANT: _("Add a chatbot"),
+        Act.WITHDRAW_ENTRANT: _("Withdraw"),
+        Act.RETIRE_PROMPT: _("Retire"),
+        Act.SHARE: _("Roles"),
+    }

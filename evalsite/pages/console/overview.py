@@ -1,0 +1,137 @@
+"""The console's home and a campaign's overview: is it going well, when will it end, what does it cost."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from evalsite.accounts.models import User
+from evalsite.adaptive.outlook import Alarm, Outlook, outlook_get
+from evalsite.adaptive.selectors import campaigns_standing
+from evalsite.campaigns.models import Campaign
+from evalsite.pages.board import headline, status
+
+SHOWN_ON_HOME = 50
+
+
+def home_context(user: User, start: int) -> dict[str, Any]:
+    """The person's campaigns, newest first."""
+    rows = campaigns_standing(user, start=start, count=SHOWN_ON_HOME + 1)
+    shown = rows[:SHOWN_ON_HOME]
+    campaigns = [
+        {
+            "name": row.campaign.name,
+            "organisation": row.campaign.organisation.name,
+            "state": row.campaign.state,
+            "state_text": row.campaign.get_state_display(),
+            "url": reverse("console_campaign", args=[row.campaign.public_id]),
+            "percent": percent(row.progress),
+            "judgments": row.judgments,
+            "chatbots": row.chatbots,
+            "reason": row.campaign.stop_reason,
+        }
+        for row in shown
+    ]
+    more = start + SHOWN_ON_HOME if rows[SHOWN_ON_HOME:] else None
+    running = sum(row.campaign.collecting for row in shown)
+    return {"campaigns": campaigns, "more": more, "lead": _lead(len(shown), running)}
+
+
+def _lead(count: int, running: int) -> str:
+    if not count:
+        return _("You have no campaign yet.")
+    if not running:
+        return _("No campaign is collecting now.")
+    return ngettext("%(n)s campaign is collecting.", "%(n)s campaigns are collecting.", running) % {"n": running}
+
+
+def percent(progress: float | None) -> int | None:
+    return None if progress is None else round(100 * min(1.0, max(0.0, progress)))
+
+
+def overview_context(campaign: Campaign) -> dict[str, Any]:
+    """What the overview shows; its first line answers "is it going well?"."""
+    outlook = outlook_get(campaign)
+    standing = outlook.standing
+    rows = standing.snapshot.rows if standing and standing.snapshot else []
+    return {
+        "answer": _answer(campaign, outlook),
+        "percent": percent(outlook.progress),
+        "status": status(standing)["text"] if standing else "",
+        "headline": headline(rows, more_to_come=campaign.collecting) if rows else "",
+        "facts": _facts(campaign, outlook),
+        "alarms": [alarm_text(alarm) for alarm in outlook.alarms],
+        "decision": standing.decision if standing else None,
+    }
+
+
+def _answer(campaign: Campaign, outlook: Outlook) -> str:
+    if outlook.alarms:
+        return ngettext(
+            "Something needs you: there is %(n)s alarm.",
+            "Something needs you: there are %(n)s alarms.",
+            len(outlook.alarms),
+        ) % {"n": len(outlook.alarms)}
+    answers: Mapping[str, str] = {
+        Campaign.State.DRAFT: _("It is a draft: nobody is asked yet."),
+        Campaign.State.PAUSED: _("It is paused: nothing new is issued."),
+        Campaign.State.STOPPED: _("It has ended: %(reason)s.") % {"reason": campaign.stop_reason or _("by its owner")},
+    }
+    return answers.get(campaign.state) or _going(outlook)
+
+
+def _going(outlook: Outlook) -> str:
+    if outlook.to_go is None:
+        return _("It is going well. A forecast needs the first batches.")
+    parts = [_("%(n)s judgments to go") % {"n": f"{outlook.to_go:,}"}]
+    if outlook.days is not None:
+        parts.append(duration(outlook.days))
+    if outlook.money is not None:
+        parts.append(f"{outlook.money:,.2f}")
+    return _("It is going well: %(what)s.") % {"what": ", ".join(parts)}
+
+
+def duration(days: float) -> str:
+    """A length of time in the unit that a person would use."""
+    hours = 24 * days
+    if hours < 1.5:
+        return _("about %(n)s minutes") % {"n": max(1, round(60 * hours))}
+    if hours < 36:
+        return _("about %(n)s hours") % {"n": round(hours)}
+    return _("about %(n)s days") % {"n": round(days)}
+
+
+def _facts(campaign: Campaign, outlook: Outlook) -> list[tuple[str, str]]:
+    judged = outlook.standing.tally if outlook.standing else None
+    budget = campaign.stopping.budget
+    of = f" / {budget:,}" if budget else ""
+    facts = [
+        (_("Judgments"), f"{judged.judgments if judged else 0:,}{of}"),
+        (_("Annotators"), f"{judged.annotators if judged else 0:,}"),
+        (_("Pace"), _("%(n)s a day") % {"n": f"{outlook.per_day:,.0f}"} if outlook.per_day else "–"),
+        (_("To the target"), f"{outlook.to_go:,}" if outlook.to_go is not None else "–"),
+        (_("Time to the target"), duration(outlook.days) if outlook.days is not None else "–"),
+        (_("Spent"), money(outlook.spent)),
+    ]
+    if outlook.money is not None:
+        facts.append((_("Still to be spent"), f"{outlook.money:,.2f} {campaign.currency}"))
+    return facts
+
+
+def money(amounts: Mapping[str, Decimal]) -> str:
+    return ", ".join(f"{amount:,.2f} {currency}" for currency, amount in sorted(amounts.items())) or _("nothing")
+
+
+def alarm_text(alarm: Alarm) -> str:
+    words = {
+        "refit_failed": _("The last refit failed, and the board before it is shown: %(value)s"),
+        "not_converged": _("The last fit did not converge; its intervals may be too narrow. Try a refit."),
+        "refit_dead": _("A refit was given up after several attempts: %(value)s. Ask for one with “Refit now”."),
+        "queue_empty": _("Nothing waits to be judged, and no plan is being made. Ask for one with “Refit now”."),
+        "refit_late": _("A refit has waited for more than five minutes. Is a worker running? The health page tells."),
+        "budget": _("Four fifths of the budget are spent: %(value)s judgments."),
+    }
+    return words[alarm.what] % {"value": alarm.value}

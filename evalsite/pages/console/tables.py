@@ -1,0 +1,297 @@
+"""A campaign's pages of rows: pairs, prompts, chatbots, annotators, judgments, fits, log."""
+
+import math
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import QueryDict
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from evalsite.accounts.models import User
+from evalsite.adaptive.models import Refit
+from evalsite.adaptive.outlook import board_of, change_of, findings_of, refits_of
+from evalsite.adaptive.record import MARGIN
+from evalsite.adaptive.selectors import board_state_get
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.permissions import Act
+from evalsite.campaigns.selectors import aspect_primary, entrants_with_replies
+from evalsite.core.audit import audit_of
+from evalsite.core.errors import InvalidInput
+from evalsite.core.models import AuditEntry
+from evalsite.judgments.ledger import WORKING_S, Person, next_planned, people_count, people_page
+from evalsite.judgments.listing import Wanted, entrant_names, judgments_page
+from evalsite.pages.console.frame import Desk, act_labels
+from evalsite.pages.figures.base import material
+from evalsite.pages.figures.matrices import counts
+from evalsite.pages.words import share, signed
+
+ROWS = 50
+PLANNED = 15
+FITS = 25
+
+
+def page_number(query: QueryDict, name: str = "from") -> int:
+    """Where the page begins; nonsense begins at the beginning."""
+    text = query.get(name, "0")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else 0
+
+
+def pairs_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
+    """How often each pair was judged, what is asked next, and why."""
+    campaign = desk.campaign
+    board = board_of(campaign)
+    standing = board_state_get(board) if board else None
+    given = material(standing, desk.key, max(0, page_number(query) - 1)) if standing else None
+    figure = counts(given) if given else None
+    planned = [
+        {
+            "prompt": one.place.prompt.key,
+            "names": [candidate.entrant.name for candidate in one.candidates.all()],
+            "policy": one.policy,
+            "probability": one.probability,
+            "purpose": one.get_purpose_display(),
+        }
+        for one in next_planned(campaign, PLANNED)
+    ]
+    return {
+        "figure": figure,
+        "drawing": figure.drawing if figure else None,
+        "planned": planned,
+        "decision": standing.decision if standing else None,
+    }
+
+
+def prompts_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
+    """The prompts, with what they tell."""
+    campaign, start = desk.campaign, page_number(query)
+    in_force = campaign.prompt_set.prompts.filter(corrected_by__isnull=True).order_by("pk")
+    prompts = list(in_force[start : start + ROWS + 1])
+    retired = dict(campaign.retirements.values_list("prompt_id", "reason"))
+    found = findings_of(campaign, "prompts")
+    rows = [
+        {
+            "id": prompt.public_id,
+            "key": prompt.key,
+            "category": prompt.category,
+            "text": (prompt.turns or [{"text": ""}])[-1]["text"],
+            "judgments": found.get(prompt.pk, {}).get("judgments", 0),
+            **_discrimination(found.get(prompt.pk)),
+            "retired": retired.get(prompt.pk),
+        }
+        for prompt in prompts[:ROWS]
+    ]
+    return {
+        "rows": rows,
+        "of": in_force.count(),
+        "retired": len(retired),
+        **paged(query, start, bool(prompts[ROWS:])),
+        "may_retire": desk.may(Act.RETIRE_PROMPT) and campaign.state != Campaign.State.DRAFT,
+    }
+
+
+def _discrimination(found: Mapping[str, Any] | None) -> dict[str, Any]:
+    """With its 95 % interval, on which it is lognormal."""
+    value, se = (found or {}).get("discrimination"), (found or {}).get("se")
+    if not value or se is None:
+        return {"discrimination": "", "interval": ""}
+    factor = math.exp(MARGIN * se / value)
+    return {"discrimination": f"{value:.2f}", "interval": f"{value / factor:.2f} – {value * factor:.2f}"}
+
+
+def chatbots_context(desk: Desk) -> dict[str, Any]:
+    """Who takes part, how complete their replies are, and who could join."""
+    rows, others, prompts = entrants_with_replies(desk.campaign)
+    return {
+        "rows": rows,
+        "others": others,
+        "prompts": prompts,
+        "may_add": desk.may(Act.ADD_ENTRANT),
+        "may_withdraw": desk.may(Act.WITHDRAW_ENTRANT),
+    }
+
+
+def annotators_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
+    """Who judges, how much, how well."""
+    campaign, start = desk.campaign, page_number(query)
+    people = people_page(campaign=campaign, start=start, count=ROWS + 1)
+    found = findings_of(campaign, "annotators")
+    excluded = [one for one in found.values() if one["decision"] == "exclude"]
+    return {
+        "rows": [_annotator(one, campaign, found.get(one.key, {})) for one in people[:ROWS]],
+        "of": people_count(campaign),
+        "suspects": len(excluded),
+        **paged(query, start, bool(people[ROWS:])),
+        "may_exclude": desk.may(Act.EXCLUDE),
+    }
+
+
+def _annotator(one: Person, campaign: Campaign, found: Mapping[str, Any]) -> dict[str, Any]:
+    seconds = found.get("seconds")
+    agreement, lower, upper = found.get("agreement"), found.get("lower"), found.get("upper")
+    return {
+        "id": one.annotator.public_id,
+        "name": str(one.annotator.public_id)[:8],
+        "kind": one.annotator.get_kind_display(),
+        "state": _person_state(one, campaign),
+        "done": one.done,
+        "quota": campaign.quota,
+        "seconds": "" if seconds is None else f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s",
+        "first_share": share(found.get("first_share")),
+        "tie_share": share(found.get("tie_share")),
+        "agreement": "" if agreement is None else signed(agreement),
+        "interval": "" if lower is None or upper is None else f"{signed(lower)} – {signed(upper)}",
+        "decision": _decision(found.get("decision", "")),
+        "suspect": found.get("decision") == "exclude",
+        "reason": found.get("reason", ""),
+        "excluded": one.excluded,
+    }
+
+
+def _person_state(one: Person, campaign: Campaign) -> str:
+    if one.excluded is not None:
+        return _("excluded")
+    if campaign.quota is not None and one.done >= campaign.quota:
+        return _("done")
+    if one.open or (one.last and (timezone.now() - one.last).total_seconds() < WORKING_S):
+        return _("at work")
+    return _("away") if one.done else _("joined")
+
+
+def _decision(decision: str) -> str:
+    words = {"keep": _("keep"), "exclude": _("exclude"), "not enough yet": _("not enough yet")}
+    return words.get(decision, "–")
+
+
+# Judgments ----------------------------------------------------------------------------------------------
+
+
+FILTERS = ("counted", "category", "chatbot", "annotator", "late")
+
+
+def judgments_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
+    """Judgments one by one, as filters and cursor of the address say."""
+    campaign = desk.campaign
+    wanted = _wanted(query)
+    found = judgments_page(
+        campaign=campaign,
+        aspect=aspect_primary(campaign),
+        wanted=wanted,
+        after=_id(query, "cursor"),
+        count=ROWS + 1,
+    )
+    names = entrant_names(campaign)
+    kept = {name: query[name] for name in FILTERS if query.get(name)}
+    more = urlencode({**kept, "cursor": str(found[ROWS - 1].judgment)}) if found[ROWS:] else ""
+    rows = [{"row": row, "first": names[row.first], "second": names[row.second]} for row in found[:ROWS]]
+    entrants = campaign.entrants.select_related("version__chatbot").order_by("pk")
+    return {
+        "rows": rows,
+        "more": more,
+        "chosen": {name: query.get(name, "") for name in FILTERS},
+        "filtered": bool(kept),
+        "chatbots": [(str(one.version.chatbot.public_id), names[one.pk]) for one in entrants],
+        "categories": _categories(campaign),
+    }
+
+
+def _categories(campaign: Campaign) -> list[str]:
+    found = campaign.prompt_set.prompts.exclude(category="").order_by("category")
+    return list(found.values_list("category", flat=True).distinct()[:200])
+
+
+def _wanted(query: QueryDict) -> Wanted:
+    flags = {"yes": True, "no": False}
+    return Wanted(
+        counted=flags.get(query.get("counted", "")),
+        category=query.get("category") or None,
+        chatbot=_id(query, "chatbot"),
+        annotator=_id(query, "annotator"),
+        late=flags.get(query.get("late", "")),
+    )
+
+
+def _id(query: QueryDict, name: str) -> uuid.UUID | None:
+    text = query.get(name, "")
+    if not text:
+        return None
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        raise InvalidInput(f"{text[:40]!r} is not an id.", hint="Go back and choose again.", field=name) from None
+
+
+# Fits and log -------------------------------------------------------------------------------------------
+
+
+def fits_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
+    """Each refit: how long it took, whether it converged, what it changed."""
+    board, start = board_of(desk.campaign), page_number(query)
+    found = list(refits_of(board)[start : start + FITS + 1]) if board else []
+    rows = [_fit(refit, found[index + 1 :]) for index, refit in enumerate(found[:FITS])]
+    return {"rows": rows, **paged(query, start, bool(found[FITS:]), FITS)}
+
+
+def _fit(refit: Refit, earlier: Sequence[Refit]) -> dict[str, Any]:
+    snapshot = refit.snapshot
+    before = next((one.snapshot for one in earlier if one.snapshot and one.snapshot != snapshot), None)
+    change = change_of(snapshot, before) if snapshot else None
+    took = (refit.finished_at - refit.started_at).total_seconds()
+    return {
+        "at": refit.finished_at,
+        "outcome": refit.get_outcome_display(),
+        "failed": refit.outcome == Refit.Outcome.FAILED,
+        "number": snapshot.number if snapshot else None,
+        "judgments": snapshot.judgments if snapshot else None,
+        "converged": snapshot.converged if snapshot else None,
+        "took": f"{took:.1f} s",
+        "message": refit.message,
+        "change": "" if change is None else f"{change.name} {signed(change.by)}",
+        "order": change is not None and change.order,
+    }
+
+
+def log_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
+    """Who did what, newest first."""
+    start = page_number(query)
+    found = list(audit_of(desk.campaign.public_id)[start : start + ROWS + 1])
+    actors = {entry.actor for entry in found if entry.actor}
+    names = dict(User.objects.filter(public_id__in=actors).values_list("public_id", "username"))
+    rows = [
+        {
+            "at": entry.at,
+            "who": names.get(entry.actor, str(entry.actor)) if entry.actor else _("the service"),
+            "act": _act_label(entry.act),
+            "target": entry.target,
+            "change": _change(entry),
+            "reason": entry.reason,
+        }
+        for entry in found[:ROWS]
+    ]
+    return {"rows": rows, **paged(query, start, bool(found[ROWS:]))}
+
+
+def _act_label(act: str) -> str:
+    labels = {**{str(key): label for key, label in act_labels().items()}, "set_up": _("Set up")}
+    return labels.get(act, act)
+
+
+def _change(entry: AuditEntry) -> str:
+    keys = [*entry.before, *[key for key in entry.after if key not in entry.before]]
+    return "; ".join(f"{key}: {_value(entry.before.get(key))} → {_value(entry.after.get(key))}" for key in keys)
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return "–"
+    return {True: _("yes"), False: _("no")}[value] if isinstance(value, bool) else str(value)
+
+
+def paged(query: QueryDict, start: int, more: bool, size: int = ROWS) -> dict[str, Any]:
+    """Links to the page before and the page after."""
+    others = {name: query[name] for name in query if name != "from"}
+    before = urlencode({**others, "from": max(0, start - size)}) if start else None
+    after = urlencode({**others, "from": start + size}) if more else None
+    return {"before": before, "after": after, "start": start + 1}

@@ -1,0 +1,20 @@
+"""Addresses of the console. A key is a campaign's public id or its slug."""
+
+from django.urls import path
+
+from evalsite.pages.console import views
+
+urlpatterns = [
+    path("", views.home, name="console"),
+    path("<slug:key>/", views.campaign, name="console_campaign"),
+    path("<slug:key>/pairs/", views.pairs, name="console_pairs"),
+    path("<slug:key>/prompts/", views.prompts, name="console_prompts"),
+    path("<slug:key>/chatbots/", views.chatbots, name="console_chatbots"),
+    path("<slug:key>/annotators/", views.annotators, name="console_annotators"),
+    path("<slug:key>/judgments/", views.judgments, name="console_judgments"),
+    path("<slug:key>/fits/", views.fits, name="console_fits"),
+    path("<slug:key>/log/", views.log, name="console_log"),
+    path("<slug:key>/act/<slug:act>/", views.act, name="console_act"),
+    path("<slug:key>/preview/", views.preview, name="console_preview"),
+    path("<slug:key>/preview/<uuid:inquiry>/", views.preview_of, name="console_preview_of"),
+]

@@ -1,0 +1,197 @@
+"""The console's pages: what they say, that they ask the database a bounded number of times, and what they escape."""
+
+import re
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+import pytest
+from django.test import Client
+
+from evalsite.accounts.models import User
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.services import prompt_retire
+from evalsite.chatbots.models import Chatbot
+from evalsite.core.models import AuditEntry, Inquiry
+from evalsite.judgments.models import Annotator, Exclusion, Judgment
+from evalsite.judgments.services import annotator_enrol
+from tests.evalsite.cast import CampaignMaker, judge, run_jobs
+from tests.evalsite.pages.test_pages import HOSTILE, words
+
+PAGES = ["", "pairs/", "prompts/", "chatbots/", "annotators/", "judgments/", "fits/", "log/"]
+
+
+@pytest.fixture
+def owner(alice: User) -> Client:
+    client = Client()
+    client.force_login(alice)
+    return client
+
+
+@pytest.fixture
+def judged(campaign: Campaign, bob: Annotator, dora: Annotator) -> Campaign:
+    judge(campaign, bob, "A", blocks=2)
+    run_jobs()
+    judge(campaign, dora, "B", blocks=2)
+    run_jobs()
+    return campaign
+
+
+def test_the_home_lists_ones_own_campaigns_and_no_other(
+    owner: Client, judged: Campaign, make_campaign: CampaignMaker, charlie: User
+) -> None:
+    page = words(owner.get("/console/"))
+    assert "Trial" in page
+    assert "1 campaign is collecting." in page
+    other = Client()
+    other.force_login(charlie)
+    assert "You have no campaign yet." in words(other.get("/console/"))
+
+
+def test_the_overview_answers_whether_it_goes_well(owner: Client, judged: Campaign) -> None:
+    text = words(owner.get("/console/trial/"))
+    assert "It is going well" in text
+    assert re.search(r"Judgments \d+", text)
+    assert "Go on:" in text
+
+
+def test_the_overview_tells_what_is_wrong(owner: Client, judged: Campaign) -> None:
+    judged.assignments.filter(state="queued").update(state="withdrawn")
+    text = words(owner.get("/console/trial/"))
+    assert "there is 1 alarm" in text
+    assert "Nothing waits to be judged" in text
+
+
+def test_pairs_show_how_often_each_was_judged_and_what_comes_next(owner: Client, judged: Campaign) -> None:
+    text = words(owner.get("/console/trial/pairs/"))
+    assert "judgments on" in text
+    assert "Next planned" in text
+    assert "least_certain" in text
+
+
+def test_prompts_show_what_they_tell_and_which_are_retired(owner: Client, judged: Campaign) -> None:
+    prompt_retire(campaign=judged, prompt=judged.prompt_set.prompts.get(key="p0"), reason="a wrong premise")
+    text = words(owner.get("/console/trial/prompts/"))
+    assert "6 prompts, 1 retired" in text
+    assert "retired: a wrong premise" in text
+    assert re.search(r"\d\.\d\d \d\.\d\d – \d\.\d\d", text), "discrimination with its interval"
+
+
+def test_annotators_stand_with_their_work_and_the_advice(owner: Client, judged: Campaign, bob: Annotator) -> None:
+    text = words(owner.get("/console/trial/annotators/"))
+    assert str(bob.public_id)[:8] in text
+    assert "100 %" in text
+    assert "not enough yet" in text
+
+
+def test_judgments_are_filtered_and_go_on_page_by_page(
+    owner: Client, judged: Campaign, dora: Annotator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evalsite.pages.console.tables.ROWS", 4)
+    seen, path = 0, "/console/trial/judgments/"
+    while path:
+        page = owner.get(path).content.decode()
+        seen += page.count("<tr") - 1
+        following = re.search(r'href="\?(cursor=[^"]+)"', page)
+        path = f"/console/trial/judgments/?{following.group(1)}" if following else ""
+    assert seen == Judgment.objects.count()
+    of_dora = words(owner.get("/console/trial/judgments/", {"annotator": str(dora.public_id)}))
+    assert " B " in of_dora
+    assert owner.get("/console/trial/judgments/?annotator=x").status_code == 400
+    assert owner.get("/console/trial/judgments/?cursor=7").status_code == 400
+
+
+def test_fits_tell_what_each_refit_changed(owner: Client, judged: Campaign) -> None:
+    text = words(owner.get("/console/trial/fits/"))
+    assert "The last refit came to its end." in text
+    assert re.search(r"trial bot \d [+−]\d\.\d\d", text)
+
+
+def test_the_log_names_who_did_what(owner: Client, judged: Campaign) -> None:
+    owner.post("/console/trial/act/pause/")
+    text = words(owner.get("/console/trial/log/"))
+    assert re.search(r"alice Pause .*state: running → paused", text)
+    assert "the service Add a chatbot" in text
+
+
+def test_an_exclusion_is_previewed_then_done_and_can_be_taken_back(
+    owner: Client, judged: Campaign, bob: Annotator
+) -> None:
+    annotator = {"annotator": str(bob.public_id)}
+    assert "None of this annotator's judgments counts" in words(owner.get("/console/trial/act/exclude/", annotator))
+    assert "being worked out" in words(owner.post("/console/trial/preview/", annotator))
+    run_jobs()
+    inquiry = Inquiry.objects.get()
+    assert "judgments instead of" in words(owner.get(f"/console/trial/preview/{inquiry.public_id}/"))
+    refused = owner.post("/console/trial/act/exclude/", annotator)
+    assert (refused.status_code, "Give a reason" in words(refused)) == (400, True)
+    assert not Exclusion.objects.exists()
+    done = owner.post("/console/trial/act/exclude/", {**annotator, "reason": "tapped one key"}, follow=True)
+    assert "Done: Exclude." in words(done)
+    assert "excluded tapped one key" in words(done)
+    owner.post("/console/trial/act/readmit/", {**annotator, "reason": "a fast reader"})
+    assert Exclusion.objects.count() == 2
+
+
+def test_nothing_is_done_by_get_nor_without_the_forms_token(alice: User, judged: Campaign) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(alice)
+    before = AuditEntry.objects.count()
+    for act in ("pause", "stop", "refit"):
+        assert client.get(f"/console/trial/act/{act}/").status_code == 200
+        assert client.post(f"/console/trial/act/{act}/").status_code == 403
+    assert (AuditEntry.objects.count(), Campaign.objects.get().state) == (before, "running")
+
+
+def test_an_unknown_act_or_campaign_is_not_found(owner: Client, judged: Campaign) -> None:
+    assert owner.get("/console/trial/act/burn/").status_code == 404
+    assert owner.get("/console/nowhere/").status_code == 404
+
+
+def test_a_preview_of_one_campaign_is_not_shown_in_another(
+    owner: Client, judged: Campaign, bob: Annotator, make_campaign: CampaignMaker
+) -> None:
+    owner.post("/console/trial/preview/", {"annotator": str(bob.public_id)})
+    make_campaign(slug="other", start=False)
+    assert owner.get(f"/console/other/preview/{Inquiry.objects.get().public_id}/").status_code == 404
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_asks_the_database_as_often_for_many_rows_as_for_few(
+    owner: Client,
+    judged: Campaign,
+    page: str,
+    django_assert_max_num_queries: Callable[..., AbstractContextManager[object]],
+) -> None:
+    for _ in range(3):
+        judge(judged, annotator_enrol(campaign=judged), blocks=1)
+        run_jobs()
+    with django_assert_max_num_queries(28):
+        owner.get(f"/console/trial/{page}")
+
+
+def test_the_home_asks_as_often_for_many_campaigns_as_for_one(
+    owner: Client,
+    judged: Campaign,
+    make_campaign: CampaignMaker,
+    django_assert_max_num_queries: Callable[..., AbstractContextManager[object]],
+) -> None:
+    for n in range(3):
+        make_campaign(slug=f"draft-{n}", chatbots=2, prompts=1, start=False)
+    with django_assert_max_num_queries(9):
+        owner.get("/console/")
+
+
+def test_hostile_names_and_reasons_are_text(owner: Client, judged: Campaign, bob: Annotator) -> None:
+    Campaign.objects.update(name=HOSTILE, stop_reason=HOSTILE)
+    Chatbot.objects.filter(name="trial bot 0").update(name=HOSTILE)
+    owner.post("/console/trial/act/exclude/", {"annotator": str(bob.public_id), "reason": HOSTILE})
+    for page in PAGES:
+        text = owner.get(f"/console/trial/{page}").content.decode()
+        assert "<script>alert" not in text
+        assert "<img src=x" not in text
+
+
+def test_who_runs_campaigns_is_in_the_console_after_logging_in(campaign: Campaign, charlie: User) -> None:
+    secret = "correct horse battery"
+    assert Client().post("/account/login/", {"username": "alice", "password": secret})["Location"] == "/console/"
+    assert Client().post("/account/login/", {"username": "charlie", "password": secret})["Location"] == "/me/"
