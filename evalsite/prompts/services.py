@@ -46,7 +46,7 @@ def prompts_add(*, prompt_set: PromptSet, prompts: Iterable[NewPrompt], origin: 
             raise InvalidInput(f"The set already has a prompt {prompt.key!r}.", field="prompt_id")
         known.add(prompt.key)
         if prompt.turns is not None:
-            _check_turns(prompt)
+            check_turns(prompt)
     rows = [
         Prompt(
             prompt_set=prompt_set,
@@ -61,7 +61,8 @@ def prompts_add(*, prompt_set: PromptSet, prompts: Iterable[NewPrompt], origin: 
         return Prompt.objects.bulk_create(rows, batch_size=500)
 
 
-def _check_turns(prompt: NewPrompt) -> None:
+def check_turns(prompt: NewPrompt) -> None:
+    """Raise InvalidInput unless the turns are what a chatbot can answer."""
     turns = prompt.turns or []
     for turn in turns:
         if set(turn) != {"speaker", "text"} or turn["speaker"] not in SPEAKERS or not turn["text"].strip():

@@ -118,11 +118,12 @@ def annotators_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
     campaign, start = desk.campaign, page_number(query)
     people = people_page(campaign=campaign, start=start, count=ROWS + 1)
     found = findings_of(campaign, "annotators")
-    excluded = [one for one in found.values() if one["decision"] == "exclude"]
+    decisions = [one["decision"] for one in found.values()]
     return {
         "rows": [_annotator(one, campaign, found.get(one.key, {})) for one in people[:ROWS]],
         "of": people_count(campaign),
-        "suspects": len(excluded),
+        "suspects": decisions.count("exclude"),
+        "judged": len(decisions) - decisions.count("not enough yet"),
         **paged(query, start, bool(people[ROWS:])),
         "may_exclude": desk.may(Act.EXCLUDE),
     }

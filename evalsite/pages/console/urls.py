@@ -2,10 +2,11 @@
 
 from django.urls import path
 
-from evalsite.pages.console import views
+from evalsite.pages.console import setup_views, views
 
 urlpatterns = [
     path("", views.home, name="console"),
+    path("new/", setup_views.new, name="console_new"),
     path("<slug:key>/", views.campaign, name="console_campaign"),
     path("<slug:key>/pairs/", views.pairs, name="console_pairs"),
     path("<slug:key>/prompts/", views.prompts, name="console_prompts"),
@@ -14,6 +15,10 @@ urlpatterns = [
     path("<slug:key>/judgments/", views.judgments, name="console_judgments"),
     path("<slug:key>/fits/", views.fits, name="console_fits"),
     path("<slug:key>/log/", views.log, name="console_log"),
+    path("<slug:key>/setup/", setup_views.begin, name="console_setup"),
+    path("<slug:key>/setup/<slug:step>/", setup_views.step, name="console_step"),
+    path("<slug:key>/forecast/", setup_views.forecast, name="console_forecast"),
+    path("<slug:key>/forecast/<uuid:inquiry>/", setup_views.forecast_of, name="console_forecast_of"),
     path("<slug:key>/act/<slug:act>/", views.act, name="console_act"),
     path("<slug:key>/preview/", views.preview, name="console_preview"),
     path("<slug:key>/preview/<uuid:inquiry>/", views.preview_of, name="console_preview_of"),

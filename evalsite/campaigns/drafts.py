@@ -1,0 +1,141 @@
+"""Setting a campaign up: a draft is a campaign from its first step on, and every step is saved by itself."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.text import slugify
+
+from evalsite.accounts.models import Membership, Organisation, User
+from evalsite.campaigns.models import Campaign, CampaignRole, StoppingSpec
+from evalsite.campaigns.services import Design, NewAspect, campaign_create, rubric_create
+from evalsite.core.audit import audit_record
+from evalsite.core.db import write_transaction
+from evalsite.core.errors import Conflict, InvalidInput, NotAllowed
+from evalsite.prompts.models import PromptSet
+from evalsite.prompts.services import prompt_set_create
+
+OWN_FIELDS = frozenset(
+    {
+        "name",
+        "description",
+        "visibility",
+        "admission",
+        "quota",
+        "pay_rate",
+        "currency",
+        "per_day",
+        "votes_per_item",
+        "block_size",
+        "batch_size",
+        "lease_s",
+    }
+)
+STOPPING_FIELDS = frozenset({"target_se", "budget"})
+MAKERS = {Membership.Role.OWNER, Membership.Role.MANAGER}
+
+
+def organisations_to_set_up_in(user: User) -> list[Organisation]:
+    """Where this person may begin a campaign: as owner or manager, their own first."""
+    held = Membership.objects.filter(user=user, role__in=MAKERS).select_related("organisation")
+    own = [membership.organisation for membership in held.order_by("pk")]
+    return sorted(own, key=lambda organisation: organisation.personal_of_id != user.pk)
+
+
+def draft_create(*, organisation: Organisation, name: str, aspect: NewAspect, by: User) -> Campaign:
+    """A draft with an empty prompt set of its own. Raises NotAllowed for who may not set up here."""
+    if not by.is_staff and organisation not in organisations_to_set_up_in(by):
+        raise NotAllowed("You may not set up campaigns of this organisation.", hint="Ask its owner.")
+    with write_transaction():
+        slug = _free_slug(name)
+        prompt_set = prompt_set_create(organisation=organisation, name=_free_set_name(organisation, slug), prompts=[])
+        campaign = campaign_create(
+            organisation=organisation, name=name, slug=slug, prompt_set=prompt_set, design=Design(aspects=(aspect,))
+        )
+        CampaignRole.objects.create(campaign=campaign, user=by, role=Membership.Role.OWNER)
+        audit_record(act="set_up", subject=campaign.public_id, by=by, after={"name": name})
+    return campaign
+
+
+def _free_slug(name: str) -> str:
+    stem = slugify(name)[:60] or "campaign"
+    taken = set(Campaign.objects.filter(slug__startswith=stem).values_list("slug", flat=True))
+    numbered = (f"{stem}-{number}" for number in range(2, len(taken) + 3))
+    return stem if stem not in taken else next(slug for slug in numbered if slug not in taken)
+
+
+def _free_set_name(organisation: Organisation, stem: str) -> str:
+    taken = set(PromptSet.objects.filter(organisation=organisation).values_list("name", flat=True))
+    numbered = (f"{stem} {number}" for number in range(2, len(taken) + 3))
+    return stem if stem not in taken else next(name for name in numbered if name not in taken)
+
+
+def draft_change(*, campaign: Campaign, changes: Mapping[str, Any], by: User | None = None) -> None:
+    """Save a step. What did change stands in the log. Raises Conflict for what is a draft no more."""
+    unknown = set(changes) - OWN_FIELDS - STOPPING_FIELDS
+    if unknown:
+        raise InvalidInput(f"{sorted(unknown)[0]!r} is not set up here.", field=sorted(unknown)[0])
+    with write_transaction():
+        draft = _locked_draft(campaign)
+        spec: StoppingSpec = draft.stopping
+        before: dict[str, Any] = {}
+        after: dict[str, Any] = {}
+        for name, value in changes.items():
+            row = spec if name in STOPPING_FIELDS else draft
+            if getattr(row, name) != value:
+                before[name], after[name] = _plain(getattr(row, name)), _plain(value)
+                setattr(row, name, value)
+        if after:
+            draft.save(update_fields=sorted(OWN_FIELDS & set(after)))
+            spec.save()
+            audit_record(act="set_up", subject=draft.public_id, by=by, before=before, after=after)
+    campaign.refresh_from_db()
+
+
+def draft_ask(*, campaign: Campaign, aspect: NewAspect, by: User | None = None) -> None:
+    """Ask another question. Questions never change, so the draft gets a rubric of its own anew."""
+    with write_transaction():
+        draft = _locked_draft(campaign)
+        old = draft.rubric
+        asked = old.aspects.get(position=0)
+        wanted = (aspect.question, aspect.allow_tie, aspect.allow_both_bad)
+        if (asked.question, asked.allow_tie, asked.allow_both_bad) == wanted:
+            return
+        name, shared = old.name, old.campaigns.exclude(pk=draft.pk).exists()
+        draft.rubric = rubric_create(organisation=draft.organisation, name=f"{name[:190]} anew", aspects=(aspect,))
+        draft.save(update_fields=["rubric"])
+        if not shared:
+            old.delete()
+            draft.rubric.name = name
+            draft.rubric.save(update_fields=["name"])
+        before, after = {"question": asked.question}, {"question": aspect.question}
+        audit_record(act="set_up", subject=draft.public_id, by=by, before=before, after=after)
+    campaign.refresh_from_db()
+
+
+def draft_prompt_set(*, campaign: Campaign, prompt_set: PromptSet, by: User | None = None) -> None:
+    """Use another prompt set of the organisation."""
+    with write_transaction():
+        draft = _locked_draft(campaign)
+        if prompt_set.organisation_id != draft.organisation_id:
+            raise NotAllowed("This prompt set belongs to another organisation.")
+        before, after = {"prompt_set": draft.prompt_set.name}, {"prompt_set": prompt_set.name}
+        draft.prompt_set = prompt_set
+        draft.save(update_fields=["prompt_set"])
+        audit_record(act="set_up", subject=draft.public_id, by=by, before=before, after=after)
+    campaign.refresh_from_db()
+
+
+def draft_check(campaign: Campaign) -> None:
+    """Raise Conflict unless it may still be set up."""
+    if campaign.state != Campaign.State.DRAFT:
+        raise Conflict(f"The campaign is {campaign.state}: only a draft is set up.", hint="Act on it instead.")
+
+
+def _locked_draft(campaign: Campaign) -> Campaign:
+    draft: Campaign = Campaign.objects.select_for_update(no_key=True).select_related(None).get(pk=campaign.pk)
+    draft_check(draft)
+    return draft
+
+
+def _plain(value: Any) -> Any:
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

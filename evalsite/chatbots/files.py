@@ -1,0 +1,149 @@
+"""Reply files: `prompt_id, reply[, sample]`, as CSV or JSONL. Every row has its fate; nothing is cut to fit."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from evalsite.accounts.models import Organisation
+from evalsite.chatbots.models import Chatbot, Reply, Version
+from evalsite.chatbots.services import chatbot_create, text_sha256, version_create
+from evalsite.core.db import write_transaction
+from evalsite.core.errors import Conflict, InvalidInput
+from evalsite.core.rowfiles import LONGEST_CELL, Row, rows_read
+from evalsite.prompts.models import Prompt, PromptSet
+
+KNOWN = {"prompt_id", "reply", "sample"}
+MOST_SAMPLES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyRow:
+    """A row of a reply file. fate: "add" or "refused", with the problem."""
+
+    line: int
+    key: str
+    sample: int
+    text: str
+    fate: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyReport:
+    """What a reply file holds. missing: prompts of the set without a first reply; passed_over: unknown columns."""
+
+    rows: tuple[ReplyRow, ...]
+    prompts: int
+    missing: tuple[str, ...]
+    passed_over: tuple[str, ...]
+
+    def count(self, fate: str) -> int:
+        return Counter(row.fate for row in self.rows)[fate]
+
+    @property
+    def refused(self) -> list[ReplyRow]:
+        return [row for row in self.rows if row.fate == "refused"]
+
+
+def replies_preview(*, prompt_set: PromptSet, content: bytes, name: str = "") -> ReplyReport:
+    """What would become of each row. Raises InvalidInput where the file cannot be read."""
+    reading = rows_read(content, name)
+    for column in ("prompt_id", "reply"):
+        if column not in reading.columns:
+            raise InvalidInput(
+                f"There is no column {column}.",
+                hint=f"A reply file has prompt_id, reply and perhaps sample; not {', '.join(reading.columns[:10])}.",
+                field=column,
+            )
+    keys = _prompts(prompt_set)
+    seen: dict[tuple[str, int], int] = {}
+    rows = tuple(_judged(row, keys, seen) for row in reading.rows)
+    answered = {row.key for row in rows if row.fate == "add" and row.sample == 1}
+    missing = tuple(key for key in keys if key not in answered)
+    return ReplyReport(rows, len(keys), missing, tuple(name for name in reading.columns if name not in KNOWN))
+
+
+def _prompts(prompt_set: PromptSet) -> dict[str, Prompt]:
+    in_force = prompt_set.prompts.filter(corrected_by__isnull=True).order_by("pk").only("key", "prompt_set_id")
+    return {prompt.key: prompt for prompt in in_force}
+
+
+def _judged(row: Row, keys: Mapping[str, Prompt], seen: dict[tuple[str, int], int]) -> ReplyRow:
+    key = str(row.cells.get("prompt_id", "")).strip()
+    sample = _sample(row.cells.get("sample"))
+    text = row.cells.get("reply")
+    problem = row.problem or _problem(key, sample, text, keys)
+    if not problem and (key, sample or 1) in seen:
+        problem = f"line {seen[key, sample or 1]} has a reply to the same prompt"
+    if problem:
+        return ReplyRow(row.line, key[:200], sample or 1, "", "refused", problem)
+    seen[key, sample or 1] = row.line
+    return ReplyRow(row.line, key, sample or 1, str(text), "add", "")
+
+
+def _sample(value: object) -> int | None:
+    """Its number from 1; absent is the first, None is nonsense."""
+    if value is None or value == "":
+        return 1
+    text = str(value).strip()
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0
+    return number if 1 <= number <= MOST_SAMPLES else None
+
+
+def _problem(key: str, sample: int | None, text: object, keys: Mapping[str, Prompt]) -> str:
+    if not key:
+        return "it has no prompt_id"
+    if key not in keys:
+        return f"no prompt has the id {key[:60]!r}"
+    if sample is None:
+        return f"its sample is not a number from 1 to {MOST_SAMPLES}"
+    if not isinstance(text, str) or not text.strip():
+        return "its reply is empty"
+    return f"its reply is longer than {LONGEST_CELL:,} characters" if len(text) > LONGEST_CELL else ""
+
+
+def chatbot_import(
+    *,
+    organisation: Organisation,
+    prompt_set: PromptSet,
+    name: str,
+    content: bytes,
+    filename: str = "",
+    label: str = "1",
+) -> tuple[Version, ReplyReport]:
+    """A chatbot's version with the replies of a file; the chatbot is made if the organisation has none of this name.
+
+    Raises Conflict if it has this version already (what a version says never changes), or the file holds no reply.
+    """
+    name = name.strip()
+    if not 1 <= len(name) <= 200:
+        raise InvalidInput("A chatbot's name has 1 to 200 characters.", field="name")
+    with write_transaction():
+        report = replies_preview(prompt_set=prompt_set, content=content, name=filename)
+        if not report.count("add"):
+            raise Conflict(f"No row of the file of {name} can be used.", hint="Look at its report.", field="file")
+        chatbot = Chatbot.objects.filter(organisation=organisation, name=name).first()
+        chatbot = chatbot or chatbot_create(organisation=organisation, name=name)
+        if chatbot.versions.filter(label=label).exists():
+            raise Conflict(f"{name} has a version {label!r} already.", hint="Give it another label.", field="label")
+        version = version_create(chatbot=chatbot, label=label)
+        _add(version, report, _prompts(prompt_set))
+    return version, report
+
+
+def _add(version: Version, report: ReplyReport, keys: Mapping[str, Prompt]) -> None:
+    Reply.objects.bulk_create(
+        (
+            Reply(
+                version=version,
+                prompt=keys[row.key],
+                sample=row.sample,
+                text=row.text,
+                sha256=text_sha256(row.text),
+                origin=Reply.Origin.FILE,
+            )
+            for row in report.rows
+            if row.fate == "add"
+        ),
+        batch_size=500,
+    )

@@ -1,0 +1,127 @@
+"""Files of rows that a person uploads or pastes: CSV with a head, JSONL, or a plain text, a line each.
+
+Read whole (they are bounded), never guessed at: what is not of its form is refused with its line.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evalsite.core.errors import InvalidInput, TooLarge
+
+MOST_BYTES = 20_000_000
+MOST_ROWS = 200_000
+LONGEST_CELL = 200_000  # characters; longer than any reply that a person would read
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row with the line that it begins on (from 1). `problem`: why it cannot be read; then `cells` is empty."""
+
+    line: int
+    cells: Mapping[str, Any]
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A file's rows, and the names of its columns where it has them."""
+
+    form: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def rows_read(content: bytes, name: str = "") -> Reading:
+    """The rows of a file, its form told by its name's ending or, for what was pasted, by its beginning.
+
+    Raises InvalidInput for what is no text or has no rows, TooLarge beyond MOST_BYTES or MOST_ROWS.
+    """
+    if len(content) > MOST_BYTES:
+        raise TooLarge(f"The file is longer than {MOST_BYTES // 1_000_000} MB.", hint="Split it.", field="file")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InvalidInput(f"Line {line} is not UTF-8.", hint="Save the file as UTF-8.", field="file") from None
+    if "\0" in text:
+        raise InvalidInput("The file holds NUL characters: it is no text.", field="file")
+    form = _form(text, name)
+    reading = _READERS[form](text)
+    if not reading.rows:
+        raise InvalidInput("The file has no rows.", hint="Check that it is the right one.", field="file")
+    if len(reading.rows) > MOST_ROWS:
+        raise TooLarge(f"The file has more than {MOST_ROWS:,} rows.", hint="Split it.", field="file")
+    return reading
+
+
+def _form(text: str, name: str) -> str:
+    ending = name.rpartition(".")[2].lower() if "." in name else ""
+    known = {"csv": "csv", "jsonl": "jsonl", "ndjson": "jsonl", "txt": "text"}
+    if ending in known:
+        return known[ending]
+    if ending:
+        raise InvalidInput(f"{name!r} ends in .{ending}.", hint="Use .csv, .jsonl or .txt.", field="file")
+    start = text.lstrip()
+    if start.startswith("{"):
+        return "jsonl"
+    return "csv" if "prompt_id" in start.split("\n", 1)[0] else "text"
+
+
+def _csv(text: str) -> Reading:
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    csv.field_size_limit(max(csv.field_size_limit(), MOST_BYTES))  # longer cells are refused with their line
+    rows: list[Row] = []
+    try:
+        columns = tuple(name.strip() for name in reader.fieldnames or ())
+        reader.fieldnames = list(columns)
+        if len(set(columns)) < len(columns):
+            raise InvalidInput("Two columns have the same name.", field="file")
+        before = reader.line_num
+        for cells in reader:
+            rows.append(_csv_row(before + 1, cells))
+            before = reader.line_num
+    except csv.Error as error:
+        raise InvalidInput(f"Line {reader.line_num} is not CSV: {error}.", field="file") from None
+    return Reading("csv", columns, tuple(rows))
+
+
+def _csv_row(line: int, cells: Mapping[Any, Any]) -> Row:
+    if None in cells:
+        return Row(line, {}, "it has more cells than the head")
+    if None in cells.values():
+        return Row(line, {}, "it has fewer cells than the head")
+    return Row(line, cells)
+
+
+def _jsonl(text: str) -> Reading:
+    rows = tuple(_json_row(number, line) for number, line in _lines(text))
+    names = dict.fromkeys(name for row in rows for name in row.cells)
+    return Reading("jsonl", tuple(names), rows)
+
+
+def _json_row(number: int, line: str) -> Row:
+    try:
+        value = json.loads(line)
+        json.dumps(value, ensure_ascii=False).encode()  # a lone surrogate is JSON that no database can store
+    except (ValueError, RecursionError):
+        return Row(number, {}, "it is not JSON")
+    if not isinstance(value, dict):
+        return Row(number, {}, "it is not a JSON object")
+    return Row(number, {} if "\0" in line or "\\u0000" in line else value, "")
+
+
+def _plain(text: str) -> Reading:
+    return Reading("text", ("text",), tuple(Row(number, {"text": line}) for number, line in _lines(text)))
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            yield number, line.strip()
+
+
+_READERS = {"csv": _csv, "jsonl": _jsonl, "text": _plain}

@@ -1,0 +1,130 @@
+"""The forms of a set-up: what may stand in each field, in words of the person who fills it in."""
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.services import Design
+
+QUESTION = Design().aspects[0].question
+
+
+class GoalForm(forms.Form):
+    """What is asked."""
+
+    name = forms.CharField(label=_("Name of the campaign"), max_length=200)
+    description = forms.CharField(
+        label=_("What it is about"),
+        help_text=_("Shown below the board. Optional."),
+        required=False,
+        max_length=5000,
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
+    question = forms.CharField(
+        label=_("The question to annotators"),
+        help_text=_("They read a prompt and two replies, and answer this."),
+        max_length=300,
+        initial=QUESTION,
+    )
+    allow_tie = forms.BooleanField(label=_("They may say that both are equally good"), required=False, initial=True)
+    allow_both_bad = forms.BooleanField(label=_("They may say that both are bad"), required=False, initial=True)
+
+
+class AnnotatorsForm(forms.Form):
+    """Who judges, how much, for what."""
+
+    visibility = forms.ChoiceField(label=_("Who sees the board"), choices=Campaign.Visibility.choices)
+    admission = forms.ChoiceField(
+        label=_("Who judges"),
+        help_text=_("A private campaign is judged by members, whatever stands here."),
+        choices=Campaign.Admission.choices,
+    )
+    quota = forms.IntegerField(
+        label=_("At most, by one annotator"),
+        help_text=_("Judgments. Empty: no limit."),
+        required=False,
+        min_value=1,
+        max_value=1_000_000,
+    )
+    pay_rate = forms.DecimalField(
+        label=_("Pay for one judgment"), min_value=0, max_value=1000, max_digits=8, decimal_places=4
+    )
+    currency = forms.RegexField(label=_("Currency"), help_text=_("Three letters: USD, EUR."), regex="^[A-Z]{3}$")
+    per_day = forms.IntegerField(
+        label=_("Judgments that you expect in a day"),
+        help_text=_("Only the forecast uses it. An annotator gives about 60 in an hour."),
+        required=False,
+        min_value=1,
+        max_value=10_000_000,
+    )
+
+
+class QualityForm(forms.Form):
+    """How carefully."""
+
+    votes_per_item = forms.IntegerField(
+        label=_("Judgments of one pair on one prompt"),
+        help_text=_("1 learns most of the chatbots; 2 or 3 tell more of the annotators."),
+        min_value=1,
+        max_value=100,
+    )
+    block_size = forms.IntegerField(
+        label=_("Comparisons that an annotator is given at a time"), min_value=1, max_value=100
+    )
+    lease_s = forms.IntegerField(
+        label=_("Seconds to answer them in"),
+        help_text=_("Then they are given to somebody else; a late answer is kept."),
+        min_value=60,
+        max_value=86_400,
+    )
+    batch_size = forms.IntegerField(
+        label=_("Judgments between two refits"),
+        help_text=_("After each refit the next questions are chosen anew."),
+        min_value=1,
+        max_value=100_000,
+    )
+
+
+class StoppingForm(forms.Form):
+    """When it has learnt enough."""
+
+    target_se = forms.FloatField(
+        label=_("Every chatbot's ability is known to this standard error"),
+        help_text=_("In logits. 0.15 tells chatbots apart that differ by about 0.4: a 60 to 40 preference."),
+        min_value=0.01,
+        max_value=2.0,
+        required=False,
+        widget=forms.NumberInput(attrs={"step": "any"}),
+    )
+    budget = forms.IntegerField(
+        label=_("Judgments at the most"),
+        help_text=_("The campaign stops there, whatever it knows. Empty: no limit."),
+        required=False,
+        min_value=1,
+        max_value=2_000_000_000,
+    )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if not self.errors and cleaned.get("target_se") is None and cleaned.get("budget") is None:
+            raise forms.ValidationError(_("Give a standard error, or a budget, or both: it must end somewhere."))
+        return cleaned
+
+
+class PromptsForm(forms.Form):
+    """A file, or what was pasted."""
+
+    file = forms.FileField(
+        label=_("A prompt file"),
+        help_text=_("CSV or JSONL with prompt_id, text or turns, category; or a text file, a prompt a line."),
+        required=False,
+    )
+    pasted = forms.CharField(
+        label=_("Or paste prompts"),
+        help_text=_("One a line."),
+        required=False,
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 6}),
+    )

@@ -1,0 +1,288 @@
+"""The steps of a set-up: what each shows, what it saves, and what is still missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+from django.core.files.uploadedfile import UploadedFile
+from django.forms import Form
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from evalsite.campaigns.drafts import draft_ask, draft_change
+from evalsite.campaigns.models import Aspect, Campaign, Entrant
+from evalsite.campaigns.selectors import aspect_primary, entrants_with_replies
+from evalsite.campaigns.services import NewAspect, entrant_add
+from evalsite.chatbots.files import ReplyReport, chatbot_import, replies_preview
+from evalsite.core.errors import InvalidInput, TouchstoneError
+from evalsite.core.models import Inquiry, Upload
+from evalsite.core.uploads import uploads_drop, uploads_keep, uploads_of
+from evalsite.pages.console.forms import AnnotatorsForm, GoalForm, QualityForm, StoppingForm
+from evalsite.pages.console.frame import Desk, Link
+from evalsite.pages.console.overview import duration
+from evalsite.prompts.files import prompts_import, prompts_preview
+
+STEPS = ("goal", "prompts", "chatbots", "annotators", "quality", "stopping", "review")
+FORMS: Mapping[str, type[Form]] = {
+    "goal": GoalForm,
+    "annotators": AnnotatorsForm,
+    "quality": QualityForm,
+    "stopping": StoppingForm,
+}
+ROWS_SHOWN = 200
+MISSING_SHOWN = 20
+
+
+def step_labels() -> dict[str, str]:
+    return {
+        "goal": _("Goal"),
+        "prompts": _("Prompts"),
+        "chatbots": _("Chatbots"),
+        "annotators": _("Annotators"),
+        "quality": _("Quality"),
+        "stopping": _("Stopping"),
+        "review": _("Review"),
+    }
+
+
+def steps_context(desk: Desk, step: str) -> dict[str, Any]:
+    """The row of steps, and where the person goes from here."""
+    labels = step_labels()
+    at = STEPS.index(step)
+    following = STEPS[at + 1] if at + 1 < len(STEPS) else None
+    return {
+        "step": step,
+        "step_label": labels[step],
+        "steps": [Link(labels[name], desk.url("console_step", name), name == step) for name in STEPS],
+        "next_url": desk.url("console_step", following) if following else None,
+        "next_label": labels[following] if following else "",
+    }
+
+
+# Steps that are a form -------------------------------------------------------------------------------
+
+
+def initial(campaign: Campaign, step: str) -> dict[str, Any]:
+    """What stands in the step's form now."""
+    if step == "goal":
+        aspect: Aspect = aspect_primary(campaign)
+        own = {"name": campaign.name, "description": campaign.description, "question": aspect.question}
+        return {**own, "allow_tie": aspect.allow_tie, "allow_both_bad": aspect.allow_both_bad}
+    source: Any = campaign.stopping if step == "stopping" else campaign
+    return {name: getattr(source, name) for name in FORMS[step].base_fields}
+
+
+def save(desk: Desk, step: str, cleaned: Mapping[str, Any], by: Any) -> None:
+    """Save a step that is a form."""
+    changes = dict(cleaned)
+    if step == "goal":
+        draft_ask(campaign=desk.campaign, aspect=new_aspect(changes), by=by)
+        changes = {"name": cleaned["name"], "description": cleaned["description"]}
+    draft_change(campaign=desk.campaign, changes=changes, by=by)
+
+
+def new_aspect(cleaned: Mapping[str, Any]) -> NewAspect:
+    return NewAspect("overall", cleaned["question"], cleaned["allow_tie"], cleaned["allow_both_bad"])
+
+
+# Prompts --------------------------------------------------------------------------------------------------
+
+
+def prompts_keep(campaign: Campaign, file: UploadedFile[bytes] | None, pasted: str) -> None:
+    """Keep what was sent, to be looked at. Raises InvalidInput for nothing, and for what cannot be read."""
+    if file is not None:
+        name, content = str(file.name), file.read()
+    elif pasted.strip():
+        name, content = "", pasted.encode()
+    else:
+        raise InvalidInput(_("Choose a file, or paste prompts."), field="file")
+    prompts_preview(prompt_set=campaign.prompt_set, content=content, name=name)
+    uploads_keep(subject=campaign.public_id, purpose="prompts", files=[(name, content)])
+
+
+def prompts_context(campaign: Campaign) -> dict[str, Any]:
+    """What is in the set, and the report on what was sent, if anything waits."""
+    waiting = uploads_of(campaign.public_id, "prompts")
+    report = None
+    if waiting:
+        upload = waiting[0]
+        report = prompts_preview(prompt_set=campaign.prompt_set, content=bytes(upload.content), name=upload.name)
+    return {
+        "count": campaign.prompt_set.prompts.filter(corrected_by__isnull=True).count(),
+        "report": report,
+        "rows": _refused_first(report.rows)[:ROWS_SHOWN] if report else [],
+        "adds": report.count("add") if report else 0,
+        "same": report.count("same") if report else 0,
+        "refused": report.count("refused") if report else 0,
+        "file_name": waiting[0].name if waiting else "",
+    }
+
+
+def _refused_first(rows: tuple[Any, ...]) -> list[Any]:
+    return sorted(rows, key=lambda row: row.fate != "refused")
+
+
+def prompts_take(campaign: Campaign) -> int:
+    """Take in what waits; how many prompts were added."""
+    added = 0
+    for upload in uploads_of(campaign.public_id, "prompts"):
+        report = prompts_import(prompt_set=campaign.prompt_set, content=bytes(upload.content), name=upload.name)
+        added += report.count("add")
+    uploads_drop(subject=campaign.public_id, purpose="prompts")
+    return added
+
+
+# Chatbots ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A reply file that waits: the chatbot that it would make, and the report; or why it cannot be read."""
+
+    upload: Upload
+    name: str
+    report: ReplyReport | None
+    trouble: str
+
+    @property
+    def usable(self) -> bool:
+        return self.report is not None and self.report.count("add") > 0
+
+    @property
+    def adds(self) -> int:
+        return self.report.count("add") if self.report else 0
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        return self.report.missing[:MISSING_SHOWN] if self.report else ()
+
+    @property
+    def refused(self) -> list[Any]:
+        return self.report.refused[:ROWS_SHOWN] if self.report else []
+
+
+def replies_keep(campaign: Campaign, files: list[UploadedFile[bytes]]) -> None:
+    """Keep the files, to be looked at."""
+    if not files:
+        raise InvalidInput(_("Choose at least one file."), field="file")
+    kept = [(str(file.name), file.read()) for file in files]
+    uploads_keep(subject=campaign.public_id, purpose="replies", files=kept)
+
+
+def chatbots_context(campaign: Campaign) -> dict[str, Any]:
+    """Who takes part with how many replies, who could, and the report on each file that waits."""
+    taking, others, prompts = entrants_with_replies(campaign)
+    waiting = [_waiting(campaign, upload) for upload in uploads_of(campaign.public_id, "replies")]
+    return {
+        "taking": taking,
+        "others": others,
+        "prompts": prompts,
+        "waiting": waiting,
+        "usable": sum(one.usable for one in waiting),
+    }
+
+
+def _waiting(campaign: Campaign, upload: Upload) -> Waiting:
+    name = PurePath(upload.name).stem.replace("_", " ").strip() or upload.name
+    try:
+        report = replies_preview(prompt_set=campaign.prompt_set, content=bytes(upload.content), name=upload.name)
+    except TouchstoneError as error:
+        return Waiting(upload, name, None, f"{error.message} {error.hint}".strip())
+    return Waiting(upload, name, report, "")
+
+
+def chatbots_take(campaign: Campaign, names: Mapping[str, str], by: Any) -> int:
+    """Make a chatbot of each file that can be used, under the name given for it, and enter it; how many."""
+    taken = 0
+    for one in chatbots_context(campaign)["waiting"]:
+        if not one.usable:
+            continue
+        version, _report = chatbot_import(
+            organisation=campaign.organisation,
+            prompt_set=campaign.prompt_set,
+            name=names.get(f"name-{one.upload.public_id}", "") or one.name,
+            content=bytes(one.upload.content),
+            filename=one.upload.name,
+        )
+        entrant_add(campaign=campaign, version=version, by=by)
+        one.upload.delete()
+        taken += 1
+    uploads_drop(subject=campaign.public_id, purpose="replies")
+    return taken
+
+
+# Forecast and review --------------------------------------------------------------------------------------
+
+
+def forecast_context(campaign: Campaign, inquiry: Inquiry) -> dict[str, Any]:
+    """The forecast in words, beside the design that does not adapt; nothing as long as the worker works."""
+    result = inquiry.result or {}
+    rows = [_forecast_row(campaign, row) for row in result.get("forecasts", [])]
+    return {
+        "inquiry": inquiry,
+        "waiting": inquiry.answered_at is None,
+        "rows": rows,
+        "saves": round(100 * result["saves"]) if result else None,
+        "advice": result.get("advice", []),
+    }
+
+
+def _forecast_row(campaign: Campaign, row: Mapping[str, Any]) -> dict[str, str]:
+    found = row["forecast"]
+    adaptive = row["policy"] != "random"
+    return {
+        "design": _("This campaign") if adaptive else _("Without choosing what to ask"),
+        "judgments": _range(found["judgments"], lambda value: f"{value:,.0f}"),
+        "money": _range(found["cost"], lambda value: f"{value:,.2f} {campaign.currency}"),
+        "time": _range(found["days"], duration),
+        "reached": f"{100 * found['reached']:.0f} %",
+    }
+
+
+def _range(found: Mapping[str, float] | None, words: Any) -> str:
+    """Half of campaigns end before the middle, four of five between the ends."""
+    if found is None:
+        return "–"
+    low, middle, high = (words(found[name]) for name in ("low", "middle", "high"))
+    return middle if low == high else f"{middle} ({low} – {high})"
+
+
+def review_context(campaign: Campaign) -> dict[str, Any]:
+    """What was set up, and what is still missing."""
+    entrants = campaign.entrants.filter(state=Entrant.State.ACTIVE).count()
+    prompts = campaign.prompt_set.prompts.filter(corrected_by__isnull=True).count()
+    taking = entrants_with_replies(campaign)[0]
+    incomplete = [one for one in taking if one.missing]
+    missing = []
+    if prompts == 0:
+        missing.append(("prompts", _("It has no prompts.")))
+    if entrants < 2:
+        missing.append(("chatbots", _("It needs at least two chatbots.")))
+    if campaign.stopping.target_se is None and campaign.stopping.budget is None:
+        missing.append(("stopping", _("Nothing stops it.")))
+    notes = []
+    if incomplete:
+        notes.append(
+            ngettext(
+                "%(n)s chatbot lacks replies; those prompts are asked of the others.",
+                "%(n)s chatbots lack replies; those prompts are asked of the others.",
+                len(incomplete),
+            )
+            % {"n": len(incomplete)}
+        )
+    spec = campaign.stopping
+    facts = [
+        ("goal", _("Question"), aspect_primary(campaign).question),
+        ("prompts", _("Prompts"), f"{prompts:,}"),
+        ("chatbots", _("Chatbots"), f"{entrants:,}"),
+        ("annotators", _("Judged by"), campaign.get_admission_display()),
+        ("annotators", _("Board seen by"), campaign.get_visibility_display()),
+        ("annotators", _("Pay for a judgment"), f"{campaign.pay_rate.normalize():f} {campaign.currency}"),
+        ("quality", _("Judgments of one pair on one prompt"), f"{campaign.votes_per_item:,}"),
+        ("stopping", _("Target SE"), "–" if spec.target_se is None else f"{spec.target_se:g}"),
+        ("stopping", _("Budget"), "–" if spec.budget is None else f"{spec.budget:,}"),
+    ]
+    return {"missing": missing, "notes": notes, "facts": facts, "ready": not missing}

@@ -1,0 +1,142 @@
+"""Prompt files: `prompt_id, text or turns, category`, as CSV or JSONL; or a plain text, a prompt a line.
+
+Every row has its fate: added, there already, or refused with the reason. Nothing is cut to fit.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evalsite.core.db import write_transaction
+from evalsite.core.errors import InvalidInput
+from evalsite.core.rowfiles import LONGEST_CELL, Row, rows_read
+from evalsite.prompts.models import Prompt, PromptSet
+from evalsite.prompts.services import NewPrompt, check_turns, prompts_add
+
+KNOWN = {"prompt_id", "text", "turns", "category"}
+LONGEST_KEY, LONGEST_CATEGORY = 200, 100
+
+
+@dataclass(frozen=True, slots=True)
+class PromptRow:
+    """A row of a prompt file. fate: "add", "same" (there already, word for word) or "refused", with the problem."""
+
+    line: int
+    key: str
+    text: str
+    category: str
+    fate: str
+    problem: str
+    prompt: NewPrompt | None
+
+
+@dataclass(frozen=True, slots=True)
+class PromptReport:
+    """What a prompt file would do to a set. passed_over: columns that mean nothing here."""
+
+    form: str
+    rows: tuple[PromptRow, ...]
+    passed_over: tuple[str, ...]
+
+    def count(self, fate: str) -> int:
+        return Counter(row.fate for row in self.rows)[fate]
+
+
+def prompts_preview(*, prompt_set: PromptSet | None, content: bytes, name: str = "") -> PromptReport:
+    """What the file holds, row by row, and what would become of it. Raises InvalidInput where it cannot be read."""
+    reading = rows_read(content, name)
+    if reading.form != "text":
+        _check_columns(reading.columns)
+    there = dict(prompt_set.prompts.values_list("key", "turns")) if prompt_set else {}
+    seen: dict[str, int] = {}
+    rows = []
+    for number, row in enumerate(reading.rows, start=1):
+        cells = {**row.cells, "prompt_id": f"p{number:03}"} if reading.form == "text" else row.cells
+        rows.append(_judged(Row(row.line, cells, row.problem), there, seen))
+    passed_over = tuple(name for name in reading.columns if name not in KNOWN)
+    return PromptReport(reading.form, tuple(rows), passed_over)
+
+
+def _check_columns(columns: Sequence[str]) -> None:
+    if "prompt_id" not in columns:
+        raise InvalidInput("There is no column prompt_id.", hint=_hint(columns), field="prompt_id")
+    if not {"text", "turns"} & set(columns):
+        raise InvalidInput("There is neither a column text nor one turns.", hint=_hint(columns), field="text")
+
+
+def _hint(columns: Sequence[str]) -> str:
+    return f"A prompt file has prompt_id, text or turns, category; this one has {', '.join(columns[:10]) or 'none'}."
+
+
+def _judged(row: Row, there: Mapping[str, Any], seen: dict[str, int]) -> PromptRow:
+    try:
+        new = _new(row)
+        if new.key in seen:
+            raise InvalidInput(f"line {seen[new.key]} has the same prompt_id")
+    except InvalidInput as error:
+        key = str(row.cells.get("prompt_id", ""))[:LONGEST_KEY]
+        return PromptRow(row.line, key, "", "", "refused", error.message, None)
+    seen[new.key] = row.line
+    text = (new.turns or [{"text": ""}])[-1]["text"]
+    fate, problem = "add", ""
+    if new.key in there:
+        same = there[new.key] == [dict(turn) for turn in new.turns or []]
+        fate = "same" if same else "refused"
+        problem = "" if same else "the set has another text under this prompt_id; prompts never change"
+    return PromptRow(row.line, new.key, text, new.category, fate, problem, new if fate == "add" else None)
+
+
+def _new(row: Row) -> NewPrompt:
+    if row.problem:
+        raise InvalidInput(row.problem)
+    key, category = (_string(row, name).strip() for name in ("prompt_id", "category"))
+    if not key:
+        raise InvalidInput("it has no prompt_id")
+    if len(key) > LONGEST_KEY or len(category) > LONGEST_CATEGORY:
+        raise InvalidInput(f"its prompt_id or category is longer than {LONGEST_KEY} or {LONGEST_CATEGORY} characters")
+    new = NewPrompt(key, _turns(row), category)
+    check_turns(new)
+    return new
+
+
+def _turns(row: Row) -> list[dict[str, str]]:
+    turns, text = row.cells.get("turns"), row.cells.get("text")
+    if turns and text:
+        raise InvalidInput("it has both a text and turns")
+    if not turns:
+        return [{"speaker": "user", "text": _string(row, "text")}]
+    try:
+        value = json.loads(turns) if isinstance(turns, str) else turns
+        return [{"speaker": _plain(turn["speaker"]), "text": _plain(turn["text"])} for turn in value]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise InvalidInput('its turns are not a list of {"speaker": "user" or "chatbot", "text": "..."}') from None
+
+
+def _plain(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _string(row: Row, name: str) -> str:
+    value = row.cells.get(name)
+    if value is None:
+        return ""
+    if isinstance(value, int) and not isinstance(value, bool) and name == "prompt_id":
+        return str(value)
+    if not isinstance(value, str):
+        raise InvalidInput(f"its {name} is not a text")
+    if len(value) > LONGEST_CELL:
+        raise InvalidInput(f"its {name} is longer than {LONGEST_CELL:,} characters")
+    return value
+
+
+def prompts_import(*, prompt_set: PromptSet, content: bytes, name: str = "") -> PromptReport:
+    """Add the rows that can be added; the report tells of each. What is there already is left as it is."""
+    with write_transaction():
+        report = prompts_preview(prompt_set=prompt_set, content=content, name=name)
+        new = [row.prompt for row in report.rows if row.prompt is not None]
+        prompts_add(prompt_set=prompt_set, prompts=new, origin=Prompt.Origin.AUTHORED)
+    return report

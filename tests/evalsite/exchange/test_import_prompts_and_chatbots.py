@@ -1,0 +1,193 @@
+"""Prompt files and reply files: each row has its fate, nothing is cut, unknown and missing ids are named."""
+
+import json
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from evalsite.accounts.models import Organisation
+from evalsite.chatbots.files import chatbot_import, replies_preview
+from evalsite.chatbots.models import Chatbot, Reply
+from evalsite.core.errors import Conflict, InvalidInput, TooLarge
+from evalsite.prompts.files import prompts_import, prompts_preview
+from evalsite.prompts.models import Prompt, PromptSet
+
+CSV = 'prompt_id,text,category\np1,"Why is the sky\nblue?",science\np2,Tell a joke,\n'
+
+
+@pytest.fixture
+def prompt_set(organisation: Organisation) -> PromptSet:
+    return PromptSet.objects.create(organisation=organisation, name="Set")
+
+
+@pytest.fixture
+def filled(prompt_set: PromptSet) -> PromptSet:
+    prompts_import(prompt_set=prompt_set, content=CSV.encode(), name="p.csv")
+    return prompt_set
+
+
+def fates(prompt_set: PromptSet, content: str, name: str = "p.jsonl") -> list[tuple[int, str, str]]:
+    rows = prompts_preview(prompt_set=prompt_set, content=content.encode(), name=name).rows
+    return [(row.line, row.fate, row.problem) for row in rows]
+
+
+class TestPrompts:
+    def test_a_csv_keeps_line_breaks_in_its_cells_and_knows_the_lines(self, prompt_set: PromptSet) -> None:
+        assert fates(prompt_set, CSV, "p.csv") == [(2, "add", ""), (4, "add", "")]
+        prompts_import(prompt_set=prompt_set, content=CSV.encode(), name="p.csv")
+        first = Prompt.objects.get(key="p1")
+        assert (first.turns, first.category) == (
+            [{"speaker": "user", "text": "Why is the sky\nblue?"}],
+            "science",
+        )
+
+    def test_a_second_import_adds_nothing_and_another_text_is_refused(self, filled: PromptSet) -> None:
+        assert [fate for _, fate, _ in fates(filled, CSV, "p.csv")] == ["same", "same"]
+        other = CSV.replace("Tell a joke", "Tell two jokes")
+        assert [fate for _, fate, _ in fates(filled, other, "p.csv")] == ["same", "refused"]
+
+    def test_a_text_file_is_a_prompt_a_line(self, prompt_set: PromptSet) -> None:
+        prompts_import(prompt_set=prompt_set, content=b"First?\n\n  Second?\r\n")
+        assert list(Prompt.objects.order_by("pk").values_list("key", flat=True)) == ["p001", "p002"]
+        assert Prompt.objects.get(key="p002").turns == [{"speaker": "user", "text": "Second?"}]
+
+    def test_turns_are_read_from_json(self, prompt_set: PromptSet) -> None:
+        turns = [
+            {"speaker": "user", "text": "Hello"},
+            {"speaker": "chatbot", "text": "Hi"},
+            {"speaker": "user", "text": "How are you?"},
+        ]
+        line = json.dumps({"prompt_id": 7, "turns": turns})
+        prompts_import(prompt_set=prompt_set, content=line.encode(), name="p.jsonl")
+        assert Prompt.objects.get(key="7").turns == turns
+
+    @pytest.mark.parametrize(
+        ("row", "problem"),
+        [
+            ("[1]", "not a JSON object"),
+            ("{", "not JSON"),
+            ('{"prompt_id": "", "text": "x"}', "no prompt_id"),
+            ('{"prompt_id": "a", "text": " "}', "needs a speaker"),
+            ('{"prompt_id": "a", "text": 7}', "text is not a text"),
+            ('{"prompt_id": "a", "text": "x", "turns": [1]}', "both a text and turns"),
+            ('{"prompt_id": "a", "turns": [{"speaker": "user"}]}', "turns are not a list"),
+            ('{"prompt_id": "a", "turns": [{"speaker": "chatbot", "text": "x"}]}', "last turn"),
+            ('{"prompt_id": "first", "text": "x"}', "line 1 has the same prompt_id"),
+            ('{"prompt_id": "' + "x" * 201 + '", "text": "x"}', "longer than 200"),
+            ('{"prompt_id": "a", "text": "\\u0000"}', "no prompt_id"),
+            ('{"prompt_id": "a", "text": "\\ud800"}', "not JSON"),
+        ],
+    )
+    def test_a_row_that_cannot_be_taken_is_refused_with_its_line(
+        self, prompt_set: PromptSet, row: str, problem: str
+    ) -> None:
+        found = fates(prompt_set, '{"prompt_id": "first", "text": "x"}\n' + row)
+        assert found[0][1] == "add"
+        assert (found[1][0], found[1][1]) == (2, "refused")
+        assert problem in found[1][2]
+
+    @pytest.mark.parametrize(
+        ("content", "name", "words"),
+        [
+            (b"", "p.csv", "no rows"),
+            (b"prompt_id,text\n", "p.csv", "no rows"),
+            (b"id,text\n1,x\n", "p.csv", "no column prompt_id"),
+            (b"prompt_id,words\n1,x\n", "p.csv", "neither a column text"),
+            (b"prompt_id,text,text\n1,x,y\n", "p.csv", "same name"),
+            (b'prompt_id,text\n1,"x\n', "p.csv", "not CSV"),
+            (b"a\xff", "p.txt", "Line 1 is not UTF-8"),
+            (b"a\x00", "p.txt", "NUL"),
+            (b"x", "p.xlsx", "ends in"),
+        ],
+    )
+    def test_a_file_that_cannot_be_read_says_why(
+        self, prompt_set: PromptSet, content: bytes, name: str, words: str
+    ) -> None:
+        with pytest.raises(InvalidInput, match=words):
+            prompts_preview(prompt_set=prompt_set, content=content, name=name)
+
+    def test_a_file_beyond_all_measure_is_not_even_read(
+        self, prompt_set: PromptSet, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("evalsite.core.rowfiles.MOST_BYTES", 10)
+        with pytest.raises(TooLarge):
+            prompts_preview(prompt_set=prompt_set, content=b"x" * 11)
+
+    def test_columns_that_mean_nothing_are_named(self, prompt_set: PromptSet) -> None:
+        report = prompts_preview(prompt_set=prompt_set, content=b"prompt_id,text,mood\n1,x,glad\n", name="p.csv")
+        assert report.passed_over == ("mood",)
+
+
+class TestReplies:
+    def test_unknown_and_missing_ids_are_named(self, filled: PromptSet) -> None:
+        content = b"prompt_id,reply\np1,Because.\np9,What?\n"
+        report = replies_preview(prompt_set=filled, content=content, name="r.csv")
+        assert [(row.line, row.fate, row.problem) for row in report.rows] == [
+            (2, "add", ""),
+            (3, "refused", "no prompt has the id 'p9'"),
+        ]
+        assert report.missing == ("p2",)
+
+    def test_a_file_becomes_a_chatbot_with_its_samples(self, filled: PromptSet) -> None:
+        rows = [("p1", "Because.", 1), ("p1", "Well.", 2), ("p2", "Ha.", None)]
+        content = "\n".join(json.dumps({"prompt_id": p, "reply": r, "sample": s}) for p, r, s in rows)
+        version, report = chatbot_import(
+            organisation=filled.organisation, prompt_set=filled, name="Bot", content=content.encode()
+        )
+        assert report.count("add") == 3
+        stored = Reply.objects.filter(version=version).order_by("pk")
+        assert list(stored.values_list("prompt__key", "sample", "text")) == [
+            ("p1", 1, "Because."),
+            ("p1", 2, "Well."),
+            ("p2", 1, "Ha."),
+        ]
+
+    @pytest.mark.parametrize(
+        ("row", "problem"),
+        [
+            ("p1, ,1", "empty"),
+            ("p1,x,0", "sample"),
+            ("p1,x,one", "sample"),
+            ("p2,x,1", "line 2 has a reply"),
+            ("p1,x", "fewer cells"),
+            ("p1,x,1,2", "more cells"),
+            (",x,1", "no prompt_id"),
+        ],
+    )
+    def test_a_row_that_cannot_be_taken_is_refused(self, filled: PromptSet, row: str, problem: str) -> None:
+        content = f"prompt_id,reply,sample\np2,fine,1\n{row}\n".encode()
+        report = replies_preview(prompt_set=filled, content=content, name="r.csv")
+        assert [one.fate for one in report.rows] == ["add", "refused"]
+        assert problem in report.rows[1].problem
+
+    def test_what_a_version_says_never_changes(self, filled: PromptSet) -> None:
+        given = {"organisation": filled.organisation, "prompt_set": filled, "name": "Bot"}
+        chatbot_import(**given, content=b"prompt_id,reply\np1,x\n")  # type: ignore[arg-type]
+        with pytest.raises(Conflict, match="version"):
+            chatbot_import(**given, content=b"prompt_id,reply\np1,y\n")  # type: ignore[arg-type]
+        with pytest.raises(Conflict, match="No row"):
+            chatbot_import(**given, label="2", content=b"prompt_id,reply\np9,y\n")  # type: ignore[arg-type]
+
+
+class TestCommands:
+    def test_files_become_a_set_and_a_chatbot(self, organisation: Organisation, tmp_path: Path) -> None:
+        prompts, replies = tmp_path / "p.csv", tmp_path / "r.csv"
+        prompts.write_text(CSV)
+        replies.write_text("prompt_id,reply\np1,Because.\np2,Ha.\n")
+        where = {"set": "New", "organisation": organisation.slug}
+        call_command("import_prompts", prompts, **where)
+        call_command("import_chatbot", replies, name="Bot", **where)
+        assert Chatbot.objects.get(name="Bot").versions.get().replies.count() == 2
+
+    def test_a_refused_row_undoes_the_rest_unless_one_asks_for_a_part(
+        self, organisation: Organisation, tmp_path: Path
+    ) -> None:
+        file = tmp_path / "p.csv"
+        file.write_text("prompt_id,text\n1,x\n,y\n")
+        where = {"set": "New", "organisation": organisation.slug}
+        with pytest.raises(CommandError, match="nothing was added"):
+            call_command("import_prompts", file, **where)
+        assert not PromptSet.objects.exists()
+        call_command("import_prompts", file, **where, partly=True)
+        assert Prompt.objects.count() == 1

@@ -1,0 +1,202 @@
+"""A campaign is set up in the console, from nothing to its launch; every step is saved and can be come back to."""
+
+import re
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from evalsite.accounts.models import Membership, User
+from evalsite.campaigns.models import Campaign, Rubric
+from evalsite.core.models import AuditEntry, Inquiry, Upload
+from evalsite.judgments.models import Assignment
+from tests.evalsite.cast import CampaignMaker, run_jobs
+from tests.evalsite.pages.test_pages import HOSTILE, words
+
+GOAL = {"name": "Spring trial", "question": "Which is kinder?", "allow_tie": "on"}
+
+
+@pytest.fixture
+def owner(alice: User) -> Client:
+    client = Client()
+    client.force_login(alice)
+    return client
+
+
+@pytest.fixture
+def draft(owner: Client) -> Campaign:
+    owner.post("/console/new/", GOAL)
+    return Campaign.objects.get()
+
+
+def file(name: str, text: str) -> SimpleUploadedFile:
+    return SimpleUploadedFile(name, text.encode())
+
+
+def url(draft: Campaign, step: str) -> str:
+    return f"/console/{draft.public_id}/setup/{step}/"
+
+
+def fill(owner: Client, draft: Campaign, chatbots: int = 3, prompts: int = 6) -> None:
+    ids = [f"p{n}" for n in range(prompts)]
+    lines = "".join(f"{key},Question {key}?\n" for key in ids)
+    owner.post(url(draft, "prompts"), {"file": file("prompts.csv", "prompt_id,text\n" + lines), "pasted": ""})
+    owner.post(url(draft, "prompts"), {"take": "yes"})
+    replies = [
+        file(f"bot_{n}.csv", "prompt_id,reply\n" + "".join(f"{key},Bot {n} on {key}.\n" for key in ids))
+        for n in range(chatbots)
+    ]
+    owner.post(url(draft, "chatbots"), {"file": replies})
+    owner.post(url(draft, "chatbots"), {"take": "yes"})
+
+
+def test_the_first_step_makes_a_private_draft_of_ones_own(owner: Client, draft: Campaign, alice: User) -> None:
+    assert (draft.state, draft.visibility, draft.slug) == ("draft", "private", "spring-trial")
+    aspect = draft.rubric.aspects.get()
+    assert (aspect.question, aspect.choices) == ("Which is kinder?", ["A", "tie", "B"])
+    assert draft.roles.get().user == alice
+    owner.post("/console/new/", GOAL)
+    assert set(Campaign.objects.values_list("slug", flat=True)) == {"spring-trial", "spring-trial-2"}
+
+
+def test_from_files_to_a_campaign_that_asks(owner: Client, draft: Campaign) -> None:
+    fill(owner, draft)
+    given = {"visibility": "public", "admission": "open", "quota": "", "pay_rate": "0.10", "currency": "EUR"}
+    owner.post(url(draft, "annotators"), {**given, "per_day": "500"})
+    owner.post(url(draft, "quality"), {"votes_per_item": 1, "block_size": 5, "lease_s": 600, "batch_size": 20})
+    owner.post(url(draft, "stopping"), {"target_se": "0.2", "budget": "60"})
+    review = words(owner.get(url(draft, "review")))
+    assert "It can begin." in review
+    assert "0.1 EUR" in review
+    asked = owner.get(f"/console/{draft.public_id}/act/launch/")
+    assert "This cannot be undone." in words(asked)
+    owner.post(f"/console/{draft.public_id}/act/launch/")
+    run_jobs()
+    draft.refresh_from_db()
+    assert (draft.state, draft.quota, draft.stopping.budget) == ("running", None, 60)
+    assert Assignment.objects.filter(campaign=draft, state="queued").exists()
+    assert owner.get(url(draft, "goal")).status_code == 409, "what runs is not set up any more"
+
+
+def test_a_prompt_file_is_looked_at_before_it_is_taken_in(owner: Client, draft: Campaign) -> None:
+    content = "prompt_id,text\np1,Fine?\np1,Twice?\n,None?\n"
+    sent = owner.post(url(draft, "prompts"), {"file": file("p.csv", content), "pasted": ""}, follow=True)
+    text = words(sent)
+    assert "1 prompt to add , 2 refused" in text.replace("add,", "add ,")
+    assert "line 2 has the same prompt_id" in text
+    assert draft.prompt_set.prompts.count() == 0
+    owner.post(url(draft, "prompts"), {"take": "yes"})
+    assert draft.prompt_set.prompts.get().key == "p1"
+    assert not Upload.objects.exists()
+
+
+def test_prompts_can_be_pasted(owner: Client, draft: Campaign) -> None:
+    owner.post(url(draft, "prompts"), {"pasted": "First?\nSecond?\n"})
+    owner.post(url(draft, "prompts"), {"take": "yes"})
+    assert draft.prompt_set.prompts.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [({"pasted": ""}, "Choose a file"), ({"pasted": "prompt_id,words\n1,x"}, "neither a column text")],
+)
+def test_what_cannot_be_read_is_said_and_not_kept(
+    owner: Client, draft: Campaign, sent: dict[str, str], said: str
+) -> None:
+    answer = owner.post(url(draft, "prompts"), sent)
+    assert (answer.status_code, said in words(answer)) == (400, True)
+    assert not Upload.objects.exists()
+
+
+def test_reply_files_show_how_complete_they_are_and_take_the_names_given(owner: Client, draft: Campaign) -> None:
+    fill(owner, draft, chatbots=1, prompts=3)
+    more = [file("other_bot.csv", "prompt_id,reply\np0,Yes.\np9,No.\n"), file("broken.csv", "id\n1\n")]
+    text = words(owner.post(url(draft, "chatbots"), {"file": more}, follow=True))
+    assert "1 reply; the set has 3 prompts. 2 are missing: p1, p2" in text
+    assert "no prompt has the id 'p9'" in text
+    assert "There is no column prompt_id." in text
+    upload = Upload.objects.get(name="other_bot.csv")
+    owner.post(url(draft, "chatbots"), {"take": "yes", f"name-{upload.public_id}": "Kinder"})
+    names = [entrant.name for entrant in draft.entrants.order_by("pk")]
+    assert names == ["bot 0", "Kinder"]
+
+
+@pytest.mark.parametrize(
+    ("step", "sent", "said"),
+    [
+        ("goal", {"name": "", "question": "x"}, "This field is required"),
+        ("annotators", {"pay_rate": "-1", "currency": "euro"}, "greater than or equal to 0"),
+        ("quality", {"votes_per_item": 0}, "greater than or equal to 1"),
+        ("stopping", {"target_se": "", "budget": ""}, "it must end somewhere"),
+    ],
+)
+def test_a_value_that_cannot_be_is_said_beside_its_field(
+    owner: Client, draft: Campaign, step: str, sent: dict[str, str], said: str
+) -> None:
+    answer = owner.post(url(draft, step), sent)
+    assert (answer.status_code, said in words(answer)) == (400, True)
+
+
+def test_another_question_makes_the_draft_ask_it_and_leaves_no_rubric_behind(owner: Client, draft: Campaign) -> None:
+    owner.post(url(draft, "goal"), {**GOAL, "question": "Which is truer?", "allow_both_bad": "on"})
+    draft.refresh_from_db()
+    assert draft.rubric.aspects.get().question == "Which is truer?"
+    assert Rubric.objects.count() == 1
+    entry = AuditEntry.objects.order_by("-pk")[0]
+    assert (entry.before, entry.after) == ({"question": "Which is kinder?"}, {"question": "Which is truer?"})
+
+
+def test_what_is_missing_is_named_and_launching_is_refused(owner: Client, draft: Campaign) -> None:
+    text = words(owner.get(url(draft, "review")))
+    assert "Something is missing." in text
+    assert "It has no prompts." in text
+    answer = owner.post(f"/console/{draft.public_id}/act/launch/")
+    assert (answer.status_code, "at least two chatbots" in words(answer)) == (409, True)
+
+
+def test_the_forecast_is_worked_out_by_the_worker_and_asked_once(owner: Client, draft: Campaign) -> None:
+    limits = {"target_se": "0.3", "budget": ""}
+    forecast = f"/console/{draft.public_id}/forecast/"
+    assert "needs two chatbots" in words(owner.post(forecast, limits))
+    fill(owner, draft, chatbots=3, prompts=40)
+    assert "being worked out" in words(owner.post(forecast, limits))
+    run_jobs()
+    text = words(owner.post(forecast, limits))
+    assert "This campaign" in text
+    assert "Without choosing what to ask" in text
+    assert re.search(r"\d+ \(\d+ – \d+\)", text)
+    assert Inquiry.objects.count() == 1
+    assert "must end somewhere" in words(owner.post(forecast, {"target_se": "", "budget": ""}))
+
+
+def test_a_viewer_sets_nothing_up_and_a_manager_begins_a_campaign_of_the_organisation(
+    owner: Client, draft: Campaign, charlie: User
+) -> None:
+    other = Client()
+    other.force_login(charlie)
+    member = Membership.objects.create(organisation=draft.organisation, user=charlie, role="viewer")
+    assert other.get(url(draft, "goal")).status_code == 403
+    assert other.post(f"/console/{draft.public_id}/forecast/").status_code == 403
+    Membership.objects.filter(pk=member.pk).update(role="manager")
+    assert other.get(url(draft, "goal")).status_code == 200
+    chosen = {"organisation": str(draft.organisation.public_id)}
+    other.post("/console/new/", {**GOAL, **chosen, "name": "Theirs"})
+    assert Campaign.objects.get(name="Theirs").organisation == draft.organisation
+
+
+def test_an_unknown_step_is_not_found(owner: Client, draft: Campaign) -> None:
+    assert owner.get(url(draft, "magic")).status_code == 404
+
+
+def test_hostile_files_are_shown_as_text(owner: Client, draft: Campaign) -> None:
+    row = '"' + HOSTILE.replace('"', '""') + '"'
+    owner.post(url(draft, "prompts"), {"file": file("p.csv", f"prompt_id,text\n{row},{row}\n"), "pasted": ""})
+    page = owner.get(url(draft, "prompts")).content.decode()
+    assert "<script>alert" not in page
+    assert "<img src=x" not in page
+
+
+def test_only_a_draft_is_set_up(owner: Client, make_campaign: CampaignMaker) -> None:
+    make_campaign(start=False)
+    Campaign.objects.update(state="paused")
+    assert owner.get("/console/trial/setup/goal/").status_code == 409
