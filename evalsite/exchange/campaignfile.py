@@ -1,0 +1,474 @@
+"""A whole campaign as one YAML file: what is asked, of whom, until when, the prompts, the chatbots and their replies.
+
+One table says what may stand where; it is read for writing, for reading and for what is wrong, by line and key.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+import yaml
+
+from evalsite.accounts.models import Organisation, User
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.services import Design, NewAspect, campaign_create, entrant_add
+from evalsite.chatbots.models import Chatbot, Reply, Version
+from evalsite.chatbots.services import chatbot_create, text_sha256, version_create
+from evalsite.core.db import write_transaction
+from evalsite.core.errors import Conflict, InvalidInput
+from evalsite.core.rowfiles import LONGEST_CELL
+from evalsite.prompts.models import Prompt
+from evalsite.prompts.services import NewPrompt, check_turns, prompt_set_create
+
+FORMAT = 1
+MOST_BYTES = 200_000_000
+MOST_SHOWN = 50
+
+# What may stand where -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong: the line (from 1) and the key, as a path with dots."""
+
+    line: int
+    key: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.key}: {self.message}" if self.key else f"line {self.line}: {self.message}"
+
+
+class CampaignFileError(InvalidInput):
+    """All that is wrong with a file, in the order of its lines."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(sorted(problems, key=lambda one: one.line))
+        super().__init__("; ".join(str(one) for one in self.problems[:MOST_SHOWN]), field=self.problems[0].key)
+
+
+Check = Callable[[Any], str]  # "" or what is wrong
+
+
+def text(longest: int, *, least: int = 1, form: str = "") -> Check:
+    def check(value: Any) -> str:
+        if not isinstance(value, str):
+            return "must be a text (put it in quotes)"
+        if "\0" in value:
+            return "holds a NUL character"
+        if not least <= len(value.strip()) or len(value) > longest:
+            return f"must have {least} to {longest:,} characters"
+        return "" if not form or re.fullmatch(form, value) else f"must look like {form}"
+
+    return check
+
+
+def whole(low: int, high: int = 2**31 - 1) -> Check:
+    def check(value: Any) -> str:
+        fits = isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+        return "" if fits else f"must be a whole number from {low:,} to {high:,}"
+
+    return check
+
+
+def number(low: float, high: float) -> Check:
+    def check(value: Any) -> str:
+        fits = isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high
+        return "" if fits else f"must be a number from {low:g} to {high:g}"
+
+    return check
+
+
+def one_of(choices: Sequence[str]) -> Check:
+    return lambda value: "" if value in choices else f"must be one of: {', '.join(choices)}"
+
+
+def yes_no(value: Any) -> str:
+    return "" if isinstance(value, bool) else "must be true or false"
+
+
+def amount(value: Any) -> str:
+    fits = isinstance(value, str) and re.fullmatch(r"[0-9]{1,4}(\.[0-9]{1,4})?", value)
+    return "" if fits else 'must be an amount in quotes, like "0.10"'
+
+
+def or_nothing(check: Check) -> Check:
+    return lambda value: "" if value is None else check(value)
+
+
+CAMPAIGN: Mapping[str, Check] = {
+    "name": text(200),
+    "slug": text(80, form="[-a-z0-9_]+"),
+    "description": text(5000, least=0),
+    "visibility": one_of(Campaign.Visibility.values),
+    "admission": one_of(Campaign.Admission.values),
+    "standing": yes_no,
+    "policy": text(30),
+    "seed": whole(0),
+    "batch_size": whole(1),
+    "batch_age_s": whole(1),
+    "block_size": whole(1),
+    "lease_s": whole(1),
+    "votes_per_item": whole(1),
+    "quota": or_nothing(whole(1)),
+    "pay_rate": amount,
+    "currency": text(3, least=3, form="[A-Z]{3}"),
+    "per_day": or_nothing(whole(1)),
+}
+STOPPING: Mapping[str, Check] = {
+    "target_se": or_nothing(number(0.001, 100)),
+    "budget": or_nothing(whole(1)),
+}
+ASPECT: Mapping[str, Check] = {
+    "key": text(60, form="[-a-zA-Z0-9_]+"),
+    "question": text(300),
+    "allow_tie": yes_no,
+    "allow_both_bad": yes_no,
+}
+PROMPT: Mapping[str, Check] = {"id": text(200), "category": text(100, least=0), "text": text(LONGEST_CELL)}
+CHATBOT: Mapping[str, Check] = {"name": text(200), "version": text(100), "description": text(5000, least=0)}
+TURN: Mapping[str, Check] = {"speaker": one_of(["user", "chatbot"]), "text": text(LONGEST_CELL)}
+REQUIRED = {"campaign": {"name", "slug"}, "aspects": {"key", "question"}}
+
+
+@dataclass(frozen=True, slots=True)
+class ChatbotPart:
+    """A chatbot's version and its replies by prompt, one a sample."""
+
+    name: str
+    version: str
+    description: str
+    replies: Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignFile:
+    """What a file says, checked."""
+
+    campaign: Mapping[str, Any]
+    stopping: Mapping[str, Any]
+    aspects: Sequence[NewAspect]
+    prompts: Sequence[NewPrompt]
+    chatbots: Sequence[ChatbotPart]
+
+
+# Reading ------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Walks the nodes of a file, which know their lines, and collects what is wrong."""
+
+    problems: list[Problem] = field(default_factory=list)
+
+    def wrong(self, node: Any, key: str, message: str) -> None:
+        problem = Problem(node.start_mark.line + 1, key, message)
+        if problem not in self.problems:  # a mapping may be looked at twice
+            self.problems.append(problem)
+
+    def mapping(self, node: Any, key: str) -> dict[str, tuple[Any, Any]]:
+        """Name -> (the name's node, the value's node)."""
+        if not isinstance(node, yaml.MappingNode):
+            self.wrong(node, key, "must have keys and values")
+            return {}
+        found: dict[str, tuple[Any, Any]] = {}
+        for name, value in node.value:
+            if name.value in found:
+                self.wrong(name, _join(key, name.value), "stands here twice")
+            found[str(name.value)] = (name, value)
+        return found
+
+    def items(self, node: Any, key: str) -> Iterator[tuple[str, Any]]:
+        """(key with its number from 0, node)."""
+        if not isinstance(node, yaml.SequenceNode):
+            self.wrong(node, key, "must be a list")
+            return
+        for position, item in enumerate(node.value):
+            yield f"{key}.{position}", item
+
+    def scalar(self, node: Any) -> Any:
+        """The value of a node; a list or a mapping is a value that no check takes."""
+        if not isinstance(node, yaml.ScalarNode):
+            return node
+        loader = yaml.SafeLoader("")
+        try:
+            return loader.construct_object(node)
+        except (yaml.YAMLError, ValueError):
+            return node
+        finally:
+            loader.dispose()
+
+    def fields(
+        self,
+        node: Any,
+        key: str,
+        table: Mapping[str, Check],
+        *,
+        required: Collection[str] = (),
+        beside: Collection[str] = (),
+    ) -> dict[str, Any]:
+        """The values of a mapping whose keys are those of `table`; those in `beside` are read by somebody else."""
+        found = self.mapping(node, key)
+        values: dict[str, Any] = {}
+        for name, (at, value_node) in found.items():
+            if name in beside:
+                continue
+            if name not in table:
+                self.wrong(at, _join(key, name), f"is not known here; there are {', '.join([*table, *beside])}")
+                continue
+            value = self.scalar(value_node)
+            problem = table[name](value)
+            if problem:
+                self.wrong(value_node, _join(key, name), problem)
+            values[name] = value
+        for name in sorted(set(required) - set(found)):
+            self.wrong(node, _join(key, name), "is missing")
+        return values
+
+
+def _join(key: str, name: str) -> str:
+    return f"{key}.{name}" if key else name
+
+
+def campaign_read(content: str) -> CampaignFile:
+    """What the file says. Raises CampaignFileError with everything that is wrong, by line and key."""
+    root = _compose(content)
+    reader = _Reader()
+    parts = reader.mapping(root, "")
+    known = {"touchstone", "campaign", "stopping", "aspects", "prompts", "chatbots"}
+    for name, (at, _) in parts.items():
+        if name not in known:
+            reader.wrong(at, name, f"is not known here; there are {', '.join(sorted(known))}")
+    if "touchstone" not in parts or reader.scalar(parts["touchstone"][1]) != FORMAT:
+        reader.wrong(root, "touchstone", f"must be {FORMAT}: the format of this file")
+    read = _parts(reader, {name: value for name, (_, value) in parts.items()}, root)
+    if reader.problems:
+        raise CampaignFileError(reader.problems)
+    return read
+
+
+def _compose(content: str) -> Any:
+    if len(content) > MOST_BYTES:
+        raise CampaignFileError([Problem(1, "", "the file is too long")])
+    try:
+        for token in yaml.scan(content, Loader=yaml.SafeLoader):
+            if isinstance(token, yaml.AliasToken):  # a few of them can stand for gigabytes
+                raise CampaignFileError([Problem(token.start_mark.line + 1, "", "aliases (*name) are not read")])
+        root = yaml.compose(content, Loader=yaml.SafeLoader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        message = getattr(error, "problem", None) or "it cannot be read"
+        raise CampaignFileError([Problem(mark.line + 1 if mark else 1, "", f"not YAML: {message}")]) from None
+    except RecursionError:
+        raise CampaignFileError([Problem(1, "", "it is nested too deeply")]) from None
+    if root is None:
+        raise CampaignFileError([Problem(1, "", "the file is empty")])
+    return root
+
+
+def _parts(reader: _Reader, parts: Mapping[str, Any], root: Any) -> CampaignFile:
+    for name in ("campaign", "aspects"):
+        if name not in parts:
+            reader.wrong(root, name, "is missing")
+    campaign = (
+        reader.fields(parts["campaign"], "campaign", CAMPAIGN, required=REQUIRED["campaign"])
+        if "campaign" in parts
+        else {}
+    )
+    stopping = reader.fields(parts["stopping"], "stopping", STOPPING) if "stopping" in parts else {}
+    aspects = [
+        reader.fields(node, key, ASPECT, required=REQUIRED["aspects"])
+        for key, node in (reader.items(parts["aspects"], "aspects") if "aspects" in parts else ())
+    ]
+    if "aspects" in parts and not aspects:
+        reader.wrong(parts["aspects"], "aspects", "must have one")
+    prompts = _prompts(reader, parts["prompts"]) if "prompts" in parts else []
+    keys = {prompt.key for prompt in prompts}
+    chatbots = _chatbots(reader, parts["chatbots"], keys) if "chatbots" in parts else []
+    if reader.problems:
+        raise CampaignFileError(reader.problems)
+    return CampaignFile(campaign, stopping, [NewAspect(**aspect) for aspect in aspects], prompts, chatbots)
+
+
+def _prompts(reader: _Reader, node: Any) -> list[NewPrompt]:
+    prompts: dict[str, NewPrompt] = {}
+    for key, item in reader.items(node, "prompts"):
+        new = _prompt_of(reader, item, key)
+        if new.key in prompts:
+            reader.wrong(item, f"{key}.id", f"{new.key!r} stands here twice")
+        prompts[new.key] = new
+    return list(prompts.values())
+
+
+def _prompt_of(reader: _Reader, item: Any, key: str) -> NewPrompt:
+    before = len(reader.problems)
+    parts = reader.mapping(item, key)
+    values = reader.fields(item, key, PROMPT, required={"id"}, beside={"turns"})
+    turns = [{"speaker": "user", "text": values["text"]}] if "text" in values else None
+    if "turns" in parts:
+        if turns is not None:
+            reader.wrong(item, key, "has both a text and turns")
+        turns = _turns(reader, parts["turns"][1], f"{key}.turns")
+    new = NewPrompt(str(values.get("id", "")), turns, values.get("category", ""))
+    if len(reader.problems) == before:
+        _check_prompt(reader, item, key, new)
+    return new
+
+
+def _turns(reader: _Reader, node: Any, key: str) -> list[dict[str, str]]:
+    return [reader.fields(item, at, TURN, required=TURN) for at, item in reader.items(node, key)]
+
+
+def _check_prompt(reader: _Reader, item: Any, key: str, prompt: NewPrompt) -> None:
+    if prompt.turns is None:
+        return
+    try:
+        check_turns(prompt)
+    except InvalidInput as error:
+        reader.wrong(item, key, error.message)
+
+
+def _chatbots(reader: _Reader, node: Any, prompts: set[str]) -> list[ChatbotPart]:
+    chatbots: list[ChatbotPart] = []
+    for key, item in reader.items(node, "chatbots"):
+        parts = reader.mapping(item, key)
+        values = reader.fields(item, key, CHATBOT, required={"name"}, beside={"replies"})
+        replies = _replies(reader, parts["replies"][1], f"{key}.replies", prompts) if "replies" in parts else {}
+        part = ChatbotPart(
+            str(values.get("name", "")), values.get("version", "1"), values.get("description", ""), replies
+        )
+        if (part.name, part.version) in {(one.name, one.version) for one in chatbots}:
+            reader.wrong(item, f"{key}.name", f"{part.name!r} of version {part.version!r} stands here twice")
+        chatbots.append(part)
+    return chatbots
+
+
+def _replies(reader: _Reader, node: Any, key: str, prompts: set[str]) -> dict[str, list[str]]:
+    check = text(LONGEST_CELL)
+    replies: dict[str, list[str]] = {}
+    for name, (at, value) in reader.mapping(node, key).items():
+        if name not in prompts:
+            reader.wrong(at, _join(key, name), "is no prompt of this file")
+        nodes = value.value if isinstance(value, yaml.SequenceNode) else [value]
+        samples = [reader.scalar(each) for each in nodes]
+        for each, sample in zip(nodes, samples, strict=True):
+            if problem := check(sample):
+                reader.wrong(each, _join(key, name), problem)
+        replies[name] = samples
+    return replies
+
+
+# Writing ------------------------------------------------------------------------------------------------
+
+
+def campaign_write(campaign: Campaign) -> str:
+    """The campaign as a file that `campaign_read` reads; prompts and replies without a text are left out."""
+    prompts = list(campaign.prompt_set.prompts.filter(corrected_by__isnull=True).order_by("pk"))
+    whole_file = {
+        "touchstone": FORMAT,
+        "campaign": {name: _plain(getattr(campaign, name)) for name in CAMPAIGN},
+        "stopping": {name: getattr(campaign.stopping, name) for name in STOPPING},
+        "aspects": [{name: getattr(one, name) for name in ASPECT} for one in campaign.rubric.aspects.all()],
+        "prompts": [_prompt(prompt) for prompt in prompts],
+        "chatbots": [_chatbot(one.version, prompts) for one in _entrants(campaign)],
+    }
+    written: str = yaml.safe_dump(whole_file, sort_keys=False, allow_unicode=True, width=100)
+    return written
+
+
+def _entrants(campaign: Campaign) -> list[Any]:
+    return list(campaign.entrants.filter(state="active").select_related("version__chatbot").order_by("pk"))
+
+
+def _plain(value: Any) -> Any:
+    return f"{value.normalize():f}" if isinstance(value, Decimal) else value
+
+
+def _prompt(prompt: Prompt) -> dict[str, Any]:
+    turns = prompt.turns
+    about = {"id": prompt.key, **({"category": prompt.category} if prompt.category else {})}
+    if not turns:
+        return about
+    if len(turns) == 1:
+        return {**about, "text": turns[0]["text"]}
+    return {**about, "turns": [dict(turn) for turn in turns]}
+
+
+def _chatbot(version: Version, prompts: Sequence[Prompt]) -> dict[str, Any]:
+    found: dict[int, list[Any]] = {}
+    rows = version.replies.filter(prompt__in=prompts, corrected_by__isnull=True, text__isnull=False)
+    for prompt, reply in rows.order_by("prompt", "sample").values_list("prompt_id", "text"):
+        found.setdefault(prompt, []).append(reply)
+    replies = {one.key: found[one.pk] for one in prompts if one.pk in found}
+    return {
+        "name": version.chatbot.name,
+        "version": version.label,
+        "description": version.chatbot.description,
+        "replies": {key: texts[0] if len(texts) == 1 else texts for key, texts in replies.items()},
+    }
+
+
+# Taking in ----------------------------------------------------------------------------------------------
+
+
+def campaign_take(*, organisation: Organisation, given: CampaignFile, by: User | None = None) -> Campaign:
+    """A draft of what the file says, all or nothing. Raises Conflict for an address, a name or a version there is."""
+    design_fields = set(Design.__dataclass_fields__) & set(given.campaign)
+    design = Design(
+        **{name: given.campaign[name] for name in design_fields},
+        target_se=given.stopping.get("target_se"),
+        budget=given.stopping.get("budget"),
+        aspects=tuple(given.aspects),
+    )
+    with write_transaction():
+        slug = given.campaign["slug"]
+        prompt_set = prompt_set_create(organisation=organisation, name=slug, prompts=given.prompts)
+        campaign = campaign_create(
+            organisation=organisation,
+            name=given.campaign["name"],
+            slug=slug,
+            prompt_set=prompt_set,
+            design=design,
+            description=given.campaign.get("description", ""),
+        )
+        for name in ("pay_rate", "currency", "per_day"):
+            if name in given.campaign:
+                setattr(campaign, name, given.campaign[name])
+        campaign.save(update_fields=["pay_rate", "currency", "per_day"])
+        keys = {prompt.key: prompt for prompt in prompt_set.prompts.all()}
+        for part in given.chatbots:
+            entrant_add(campaign=campaign, version=_take_chatbot(organisation, part, keys), by=by)
+    campaign.refresh_from_db()
+    return campaign
+
+
+def _take_chatbot(organisation: Organisation, part: ChatbotPart, keys: Mapping[str, Prompt]) -> Version:
+    chatbot = Chatbot.objects.filter(organisation=organisation, name=part.name).first()
+    chatbot = chatbot or chatbot_create(organisation=organisation, name=part.name, description=part.description)
+    if chatbot.versions.filter(label=part.version).exists():
+        raise Conflict(
+            f"{part.name} has a version {part.version!r} already, and what a version says never changes.",
+            hint="Give it another version in the file.",
+            field="chatbots",
+        )
+    version = version_create(chatbot=chatbot, label=part.version)
+    Reply.objects.bulk_create(
+        (
+            Reply(
+                version=version,
+                prompt=keys[key],
+                sample=sample,
+                text=reply,
+                sha256=text_sha256(reply),
+                origin=Reply.Origin.FILE,
+            )
+            for key, samples in part.replies.items()
+            for sample, reply in enumerate(samples, start=1)
+        ),
+        batch_size=500,
+    )
+    return version

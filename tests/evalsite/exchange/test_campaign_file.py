@@ -1,0 +1,156 @@
+"""A campaign as one YAML file: it comes back as it was, and a broken file names line and key."""
+
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from evalsite.accounts.models import Organisation, User
+from evalsite.campaigns.models import Campaign
+from evalsite.chatbots.models import Reply
+from evalsite.chatbots.services import text_sha256
+from evalsite.core.errors import Conflict
+from evalsite.exchange.campaignfile import CampaignFileError, campaign_read, campaign_take, campaign_write
+from tests.evalsite.cast import CampaignMaker
+
+GOOD = """\
+touchstone: 1
+campaign:
+  name: Kindness
+  slug: kindness
+  pay_rate: "0.10"
+  currency: EUR
+  batch_size: 50
+stopping:
+  target_se: 0.2
+aspects:
+- key: overall
+  question: Which is kinder?
+  allow_both_bad: false
+prompts:
+- id: p1
+  category: help
+  text: Help me.
+- id: p2
+  turns:
+  - {speaker: user, text: Hello}
+  - {speaker: chatbot, text: Hi}
+  - {speaker: user, text: Bye}
+chatbots:
+- name: Anna
+  replies:
+    p1: Gladly.
+    p2: [Bye, See you]
+- name: Bert
+  version: "2"
+  replies:
+    p1: "No."
+"""
+
+
+@pytest.fixture
+def elsewhere(charlie: User) -> Organisation:
+    return charlie.personal_organisation
+
+
+def test_a_file_becomes_a_draft_with_all_that_it_says(organisation: Organisation) -> None:
+    campaign = campaign_take(organisation=organisation, given=campaign_read(GOOD))
+    assert (campaign.state, str(campaign.pay_rate), campaign.batch_size) == ("draft", "0.1000", 50)
+    assert (campaign.stopping.target_se, campaign.stopping.budget) == (0.2, None)
+    assert campaign.rubric.aspects.get().choices == ["A", "tie", "B"]
+    assert [str(entrant.version) for entrant in campaign.entrants.order_by("pk")] == ["Anna 1", "Bert 2"]
+    assert list(Reply.objects.filter(prompt__key="p2").values_list("sample", "text")) == [(1, "Bye"), (2, "See you")]
+
+
+def test_what_is_written_comes_back_the_same(make_campaign: CampaignMaker, elsewhere: Organisation) -> None:
+    campaign = make_campaign(chatbots=3, prompts=4, start=False)
+    Reply.objects.create(
+        version=campaign.entrants.all()[0].version,
+        prompt=campaign.prompt_set.prompts.all()[0],
+        sample=2,
+        text="yes: 'no'\n- \u2028 # 1e5 ~",
+        sha256=text_sha256("yes: 'no'\n- \u2028 # 1e5 ~"),
+        origin=Reply.Origin.FILE,
+    )
+    Campaign.objects.filter(pk=campaign.pk).update(quota=7, per_day=90, description="null", pay_rate="0.0500")
+    campaign.refresh_from_db()
+    written = campaign_write(campaign)
+    Campaign.objects.filter(pk=campaign.pk).update(slug="moved")
+    again = campaign_take(organisation=elsewhere, given=campaign_read(written))
+    assert campaign_write(again) == written
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "key"),
+    [
+        ("touchstone: 1", "touchstone: 2", 1, "touchstone"),
+        ("name: Kindness", "name: [a]", 3, "campaign.name"),
+        ("slug: kindness", "slug: Not A Slug", 4, "campaign.slug"),
+        ('"0.10"', "0.10", 5, "campaign.pay_rate"),
+        ("batch_size: 50", "batch_size: 0", 7, "campaign.batch_size"),
+        ("batch_size: 50", "batch_size: true", 7, "campaign.batch_size"),
+        ("batch_size: 50", "batchsize: 50", 7, "campaign.batchsize"),
+        ("batch_size: 50", "name: again", 7, "campaign.name"),
+        ("target_se: 0.2", "target_se: -1", 9, "stopping.target_se"),
+        ("target_se: 0.2", "target_se: .nan", 9, "stopping.target_se"),
+        ("  question: Which is kinder?\n", "", 11, "aspects.0.question"),
+        ("id: p2", "id: p1", 18, "prompts.1.id"),
+        ("id: p2", "id: 2", 18, "prompts.1.id"),
+        ("speaker: chatbot", "speaker: robot", 21, "prompts.1.turns.1.speaker"),
+        ("  - {speaker: user, text: Bye}\n", "", 18, "prompts.1"),
+        ("p1: Gladly.", "p9: Gladly.", 26, "chatbots.0.replies.p9"),
+        ("p1: Gladly.", "p1: 7", 26, "chatbots.0.replies.p1"),
+        ('p1: "No."', "p1: No", 31, "chatbots.1.replies.p1"),
+        ('name: Bert\n  version: "2"', 'name: Anna\n  version: "1"', 28, "chatbots.1.name"),
+        ("chatbots:", "robots:", 23, "robots"),
+        ("aspects:", "aspects: &a", 0, ""),
+    ],
+)
+def test_a_broken_file_names_line_and_key(old: str, new: str, line: int, key: str) -> None:
+    assert old in GOOD
+    broken = GOOD.replace(old, new, 1)
+    if not line:
+        broken += "x: *a\n"
+    with pytest.raises(CampaignFileError) as caught:
+        campaign_read(broken)
+    first = caught.value.problems[0]
+    if line:
+        assert (first.line, first.key) == (line, key), str(first)
+    else:
+        assert "aliases" in first.message
+
+
+@pytest.mark.parametrize("content", ["", "a: [", "- 1", "[" * 5000, "\tx: 1", "a: \x00", "7"])
+def test_what_is_no_campaign_is_refused(content: str) -> None:
+    with pytest.raises(CampaignFileError):
+        campaign_read(content)
+
+
+def test_everything_that_is_wrong_is_said_at_once() -> None:
+    with pytest.raises(CampaignFileError) as caught:
+        campaign_read(GOOD.replace("batch_size: 50", "batch_size: 0").replace("p1: Gladly.", "p9: Gladly."))
+    assert [problem.line for problem in caught.value.problems] == [7, 26]
+
+
+def test_a_file_is_taken_once(organisation: Organisation) -> None:
+    campaign_take(organisation=organisation, given=campaign_read(GOOD))
+    with pytest.raises(Conflict):
+        campaign_take(organisation=organisation, given=campaign_read(GOOD))
+    assert Campaign.objects.count() == 1
+
+
+def test_the_commands_write_check_and_take_it(
+    make_campaign: CampaignMaker, elsewhere: Organisation, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    campaign = make_campaign(chatbots=2, prompts=2, start=False)
+    call_command("campaign", "export", campaign.slug)
+    file = tmp_path / "c.yaml"
+    file.write_text(capsys.readouterr().out)
+    call_command("campaign", "validate", file)
+    assert "right: 2 prompts, 2 chatbots" in capsys.readouterr().out
+    file.write_text(file.read_text().replace("slug: trial", "slug: second").replace("block_size: 3", "block_size: x"))
+    with pytest.raises(CommandError, match=r"line \d+: campaign.block_size: must be a whole number"):
+        call_command("campaign", "import", file, organisation=elsewhere.slug)
+    file.write_text(file.read_text().replace("block_size: x", "block_size: 3"))
+    call_command("campaign", "import", file, organisation=elsewhere.slug)
+    assert Campaign.objects.get(slug="second").organisation == elsewhere
