@@ -265,7 +265,7 @@ if PRODUCTION and env.flag("TOUCHSTONE_HTTPS", default=True):
     SECURE_HSTS_SECONDS = 31_536_000
     # Subdomains and the browsers' preload list are the domain owner's to decide, not this site's.
     SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
-    SECURE_REDIRECT_EXEMPT = [r"^livez$", r"^readyz$"]
+    SECURE_REDIRECT_EXEMPT = [r"^livez$", r"^readyz$", r"^metrics$"]
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
 
@@ -280,6 +280,8 @@ LOG_INS_PER_5_MINUTES = env.whole(
 )  # tries at one account from one address
 READS_PER_MINUTE = env.whole("TOUCHSTONE_READS_PER_MINUTE", default=600)  # lists, by one person or address
 FILES_PER_HOUR = env.whole("TOUCHSTONE_FILES_PER_HOUR", default=60)  # whole files of judgments, by one person
+
+METRICS_TOKEN = env.text("TOUCHSTONE_METRICS_TOKEN")  # that Prometheus sends; without it only this machine may ask
 
 # The API ------------------------------------------------------------------------------------------------
 

@@ -38,5 +38,6 @@ urlpatterns = [
     path("console/", include("evalsite.pages.console.urls")),
     path("favicon.ico", views.favicon, name="favicon"),
     path("livez", health.livez, name="livez"),
+    path("metrics", health.metrics, name="metrics"),
     path("readyz", health.readyz, name="readyz"),
 ]

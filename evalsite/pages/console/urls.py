@@ -7,6 +7,7 @@ from evalsite.pages.console import setup_views, views
 urlpatterns = [
     path("", views.home, name="console"),
     path("new/", setup_views.new, name="console_new"),
+    path("health/", views.health, name="console_health"),
     path("<slug:key>/", views.campaign, name="console_campaign"),
     path("<slug:key>/pairs/", views.pairs, name="console_pairs"),
     path("<slug:key>/prompts/", views.prompts, name="console_prompts"),

@@ -15,8 +15,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from evalsite.adaptive.acts import PERFORMED, act_perform
 from evalsite.adaptive.services import EXCLUSION
+from evalsite.adaptive.vitals import vitals_get
 from evalsite.campaigns.permissions import Act
-from evalsite.core.errors import Conflict, InvalidInput, NotFound
+from evalsite.core.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from evalsite.core.inquiries import inquiry_get
 from evalsite.pages.console import tables
 from evalsite.pages.console.acts import (
@@ -27,6 +28,7 @@ from evalsite.pages.console.acts import (
     preview_context,
 )
 from evalsite.pages.console.frame import Desk, act_labels, desk_for, frame, person
+from evalsite.pages.console.health import health_context
 from evalsite.pages.console.overview import home_context, overview_context
 
 View = Callable[..., HttpResponse]
@@ -46,6 +48,15 @@ def console_page(view: View) -> Callable[..., HttpResponseBase]:
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     return render(request, "console/home.html", home_context(person(request), tables.page_number(request.GET)))
+
+
+@console_page
+@require_safe
+def health(request: HttpRequest) -> HttpResponse:
+    """How the service is; for staff."""
+    if not person(request).is_staff:
+        raise NotAllowed("The health page is for staff.", hint="Ask who runs this site.")
+    return render(request, "console/health.html", health_context(vitals_get()))
 
 
 @console_page

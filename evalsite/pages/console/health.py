@@ -1,0 +1,57 @@
+"""The health page: is the service well, and what to do where it is not."""
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from evalsite.adaptive.vitals import Vitals
+
+
+def health_context(vitals: Vitals) -> dict[str, Any]:
+    troubles = [_troubles()[name] for name in vitals.troubles]
+    jobs = ", ".join(f"{count} {state}" for state, count in sorted(vitals.jobs.items())) or _("none")
+    facts = [
+        (_("Database"), _("answers in %(ms)s ms") % {"ms": f"{vitals.database_ms:.1f}"}),
+        (_("Broker"), _broker(vitals)),
+        (_("Jobs that are not done"), jobs),
+        (_("Oldest job that is due"), _seconds(vitals.job_age)),
+        (_("Oldest closed batch without a refit"), _seconds(vitals.batch_age)),
+        (_("Judgments in open batches"), f"{vitals.open_judgments:,}"),
+        (_("Assignments that wait"), f"{vitals.queued:,}"),
+        (_("Assignments that annotators hold"), f"{vitals.issued:,}"),
+        (_("Last refit"), _last(vitals)),
+        (_("Refits that failed today"), f"{vitals.refits_failed:,}"),
+        (_("Free on disk"), "–" if vitals.disk_free is None else f"{vitals.disk_free / 1e9:,.1f} GB"),
+    ]
+    return {"troubles": troubles, "facts": facts}
+
+
+def _troubles() -> dict[str, str]:
+    return {
+        "worker": _("A job is due for more than a minute: no worker takes it. Start one; nothing is lost meanwhile."),
+        "dead_jobs": _("A job was given up after several attempts. The administration shows its error."),
+        "batch": _("A closed batch waits for its refit for more than five minutes. Look at the worker's log."),
+        "broker": _("The broker does not answer. The sweep does the work meanwhile, some seconds later."),
+        "disk": _("The disk is nearly full. Make room: without it nothing more can be recorded."),
+    }
+
+
+def _broker(vitals: Vitals) -> str:
+    if vitals.broker_trouble:
+        return vitals.broker_trouble
+    if vitals.broker_ms is None:
+        return _("none is needed")
+    return _("answers in %(ms)s ms") % {"ms": f"{vitals.broker_ms:.1f}"}
+
+
+def _seconds(age: float | None) -> str:
+    return _("none") if age is None else f"{age:,.0f} s"
+
+
+def _last(vitals: Vitals) -> str:
+    if vitals.refit_age is None or vitals.refit_seconds is None:
+        return _("none yet")
+    return _("%(age)s s ago, took %(took)s s") % {
+        "age": f"{vitals.refit_age:,.0f}",
+        "took": f"{vitals.refit_seconds:.1f}",
+    }

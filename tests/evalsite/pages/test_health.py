@@ -1,0 +1,78 @@
+"""How the service says that it is well, to people and to Prometheus."""
+
+import re
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from datetime import timedelta
+
+import pytest
+from django.test import Client, override_settings
+from django.utils import timezone
+
+from evalsite.accounts.models import User
+from evalsite.adaptive.vitals import vitals_get
+from evalsite.campaigns.models import Campaign
+from evalsite.core.models import Job
+from evalsite.judgments.models import Annotator, Batch
+from tests.evalsite.cast import judge, run_jobs
+from tests.evalsite.pages.test_pages import words
+
+MaxQueries = Callable[[int], AbstractContextManager[object]]
+LINE = re.compile(r'(# (HELP|TYPE) [a-z_0-9]+ .+|[a-z_0-9]+(\{[a-z]+="[a-z]+"\})? [0-9.e+-]+)')
+
+
+def metrics(client: Client) -> dict[str, float]:
+    body = client.get("/metrics").content.decode()
+    assert all(LINE.fullmatch(line) for line in body.splitlines())
+    values = [line.rsplit(" ", 1) for line in body.splitlines() if not line.startswith("#")]
+    return {name: float(value) for name, value in values}
+
+
+def test_metrics_tell_what_waits(campaign: Campaign, bob: Annotator, stranger: Client) -> None:
+    judge(campaign, bob, blocks=2)
+    before = metrics(stranger)
+    assert before['touchstone_jobs{state="queued"}'] == 1
+    assert before['touchstone_campaigns{state="running"}'] == 1
+    assert before["touchstone_open_batch_judgments"] == 1
+    run_jobs()
+    after = metrics(stranger)
+    assert after['touchstone_jobs{state="queued"}'] == 0
+    assert after["touchstone_refit_seconds"] >= 0
+
+
+@pytest.mark.django_db
+def test_metrics_are_for_this_machine_or_for_who_has_the_token(stranger: Client) -> None:
+    assert stranger.get("/metrics", REMOTE_ADDR="192.0.2.1").status_code == 404
+    assert stranger.get("/metrics", headers={"X-Forwarded-For": "192.0.2.1"}).status_code == 404
+    with override_settings(METRICS_TOKEN="abc"):
+        assert stranger.get("/metrics").status_code == 404
+        assert stranger.get("/metrics", headers={"Authorization": "Bearer abd"}).status_code == 404
+        assert stranger.get("/metrics", headers={"Authorization": "Bearer abc"}).status_code == 200
+
+
+def test_what_is_late_is_a_trouble_with_a_remedy(campaign: Campaign, bob: Annotator, alice: User) -> None:
+    judge(campaign, bob, blocks=2)
+    long_ago = timezone.now() - timedelta(minutes=10)
+    Job.objects.filter(state="queued").update(run_after=long_ago)
+    Batch.objects.filter(state="closed").update(closed_at=long_ago)
+    assert vitals_get().troubles == ["worker", "batch"]
+    alice.is_staff = True
+    alice.save()
+    client = Client()
+    client.force_login(alice)
+    text = words(client.get("/console/health/"))
+    assert "Something needs you." in text
+    assert "no worker takes it" in text
+    run_jobs()
+    assert "All parts are well." in words(client.get("/console/health/"))
+
+
+def test_the_health_page_is_for_staff(alice: User) -> None:
+    client = Client()
+    client.force_login(alice)
+    assert client.get("/console/health/").status_code == 403
+
+
+def test_looking_costs_few_queries(campaign: Campaign, django_assert_max_num_queries: MaxQueries) -> None:
+    with django_assert_max_num_queries(11):
+        vitals_get()
