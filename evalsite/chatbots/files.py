@@ -109,10 +109,11 @@ def chatbot_import(
     name: str,
     content: bytes,
     filename: str = "",
-    label: str = "1",
+    label: str | None = None,
 ) -> tuple[Version, ReplyReport]:
     """A chatbot's version with the replies of a file; the chatbot is made if the organisation has none of this name.
 
+    Without a label the version is the next one by number.
     Raises Conflict if it has this version already (what a version says never changes), or the file holds no reply.
     """
     name = name.strip()
@@ -124,11 +125,17 @@ def chatbot_import(
             raise Conflict(f"No row of the file of {name} can be used.", hint="Look at its report.", field="file")
         chatbot = Chatbot.objects.filter(organisation=organisation, name=name).first()
         chatbot = chatbot or chatbot_create(organisation=organisation, name=name)
+        label = label or _next_label(chatbot)
         if chatbot.versions.filter(label=label).exists():
             raise Conflict(f"{name} has a version {label!r} already.", hint="Give it another label.", field="label")
         version = version_create(chatbot=chatbot, label=label)
         _add(version, report, _prompts(prompt_set))
     return version, report
+
+
+def _next_label(chatbot: Chatbot) -> str:
+    taken = set(chatbot.versions.values_list("label", flat=True))
+    return next(str(number) for number in range(1, len(taken) + 2) if str(number) not in taken)
 
 
 def _add(version: Version, report: ReplyReport, keys: Mapping[str, Prompt]) -> None:

@@ -32,11 +32,15 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def site_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("site")
+
+
+@pytest.fixture(scope="module")
+def site(site_data: Path) -> Iterator[str]:
     """The demonstration campaign, served, with nobody judging but the test."""
-    data: Path = tmp_path_factory.mktemp("site")
     port = free_port()
-    process = start_manage(data, "demo", "--port", str(port), "--annotators", "0")
+    process = start_manage(site_data, "demo", "--port", str(port), "--annotators", "0")
     url = f"http://127.0.0.1:{port}"
     wait_for(lambda: httpx2.get(f"{url}/readyz", trust_env=False).is_success, within_s=120, what="the server")
     yield url

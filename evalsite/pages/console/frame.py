@@ -62,18 +62,13 @@ def frame(desk: Desk, here: str) -> Mapping[str, Any]:
 
 
 def _pages(campaign: Campaign) -> list[tuple[str, str]]:
-    setup = [("console_setup", _("Set-up"))] if campaign.state == Campaign.State.DRAFT else []
-    return [
-        *setup,
-        ("console_campaign", _("Overview")),
-        ("console_pairs", _("Pairs")),
-        ("console_prompts", _("Prompts")),
-        ("console_chatbots", _("Chatbots")),
-        ("console_annotators", _("Annotators")),
-        ("console_judgments", _("Judgments")),
-        ("console_fits", _("Fits")),
-        ("console_log", _("Log")),
-    ]
+    overview = ("console_campaign", _("Overview"))
+    content = [("console_prompts", _("Prompts")), ("console_chatbots", _("Chatbots"))]
+    log = ("console_log", _("Log"))
+    if campaign.state == Campaign.State.DRAFT:  # nothing was judged yet
+        return [("console_setup", _("Set-up")), overview, *content, log]
+    judged = [("console_annotators", _("Annotators")), ("console_judgments", _("Judgments"))]
+    return [overview, ("console_pairs", _("Pairs")), *content, *judged, ("console_fits", _("Fits")), log]
 
 
 OFFERED: Mapping[str, tuple[Act, ...]] = {

@@ -236,10 +236,14 @@ def _forecast_row(campaign: Campaign, row: Mapping[str, Any]) -> dict[str, str]:
     return {
         "design": _("This campaign") if adaptive else _("Without choosing what to ask"),
         "judgments": _range(found["judgments"], lambda value: f"{value:,.0f}"),
-        "money": _range(found["cost"], lambda value: f"{value:,.2f} {campaign.currency}"),
+        "money": _money(found["cost"], campaign.currency),
         "time": _range(found["days"], duration),
         "reached": f"{100 * found['reached']:.0f} %",
     }
+
+
+def _money(found: Mapping[str, float] | None, currency: str) -> str:
+    return "–" if found is None else f"{_range(found, lambda value: f'{value:,.2f}')} {currency}"
 
 
 def _range(found: Mapping[str, float] | None, words: Any) -> str:
@@ -248,6 +252,12 @@ def _range(found: Mapping[str, float] | None, words: Any) -> str:
         return "–"
     low, middle, high = (words(found[name]) for name in ("low", "middle", "high"))
     return middle if low == high else f"{middle} ({low} – {high})"
+
+
+def _price(campaign: Campaign) -> str:
+    """Cents, and parts of a cent only where there are any."""
+    digits = 2 if campaign.pay_rate == round(campaign.pay_rate, 2) else 4
+    return f"{campaign.pay_rate:,.{digits}f} {campaign.currency}"
 
 
 def review_context(campaign: Campaign) -> dict[str, Any]:
@@ -280,7 +290,7 @@ def review_context(campaign: Campaign) -> dict[str, Any]:
         ("chatbots", _("Chatbots"), f"{entrants:,}"),
         ("annotators", _("Judged by"), campaign.get_admission_display()),
         ("annotators", _("Board seen by"), campaign.get_visibility_display()),
-        ("annotators", _("Pay for a judgment"), f"{campaign.pay_rate.normalize():f} {campaign.currency}"),
+        ("annotators", _("Pay for a judgment"), _price(campaign)),
         ("quality", _("Judgments of one pair on one prompt"), f"{campaign.votes_per_item:,}"),
         ("stopping", _("Target SE"), "–" if spec.target_se is None else f"{spec.target_se:g}"),
         ("stopping", _("Budget"), "–" if spec.budget is None else f"{spec.budget:,}"),

@@ -165,7 +165,9 @@ class TestReplies:
         given = {"organisation": filled.organisation, "prompt_set": filled, "name": "Bot"}
         chatbot_import(**given, content=b"prompt_id,reply\np1,x\n")  # type: ignore[arg-type]
         with pytest.raises(Conflict, match="version"):
-            chatbot_import(**given, content=b"prompt_id,reply\np1,y\n")  # type: ignore[arg-type]
+            chatbot_import(**given, label="1", content=b"prompt_id,reply\np1,y\n")  # type: ignore[arg-type]
+        version, _ = chatbot_import(**given, content=b"prompt_id,reply\np1,y\n")  # type: ignore[arg-type]
+        assert version.label == "2"
         with pytest.raises(Conflict, match="No row"):
             chatbot_import(**given, label="2", content=b"prompt_id,reply\np9,y\n")  # type: ignore[arg-type]
 

@@ -67,7 +67,7 @@ def test_from_files_to_a_campaign_that_asks(owner: Client, draft: Campaign) -> N
     owner.post(url(draft, "stopping"), {"target_se": "0.2", "budget": "60"})
     review = words(owner.get(url(draft, "review")))
     assert "It can begin." in review
-    assert "0.1 EUR" in review
+    assert "0.10 EUR" in review
     asked = owner.get(f"/console/{draft.public_id}/act/launch/")
     assert "This cannot be undone." in words(asked)
     owner.post(f"/console/{draft.public_id}/act/launch/")

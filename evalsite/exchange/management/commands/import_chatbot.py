@@ -17,7 +17,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path)
         parser.add_argument("--name", required=True, help="of the chatbot")
-        parser.add_argument("--label", default="1", help="of the version (default 1)")
+        parser.add_argument("--label", help="of the version (default: the next number)")
         parser.add_argument("--set", required=True, help="name of the prompt set")
         parser.add_argument("--organisation", required=True, help="its slug")
         parser.add_argument("--partly", action="store_true", help="take what can be taken even if rows are refused")
