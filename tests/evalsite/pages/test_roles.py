@@ -119,6 +119,7 @@ def by_the_page(on: Stage, act: Act, user: User) -> int:
 
 
 DOORS = {"the API": by_the_api, "the page": by_the_page}
+QUALITY = {"votes_per_item": 2, "block_size": 3, "lease_s": 600, "batch_size": 5}
 PAGES = ["", "pairs/", "prompts/", "chatbots/", "annotators/", "judgments/", "fits/", "log/"]
 
 
@@ -130,6 +131,17 @@ def test_only_who_has_a_role_sees_the_pages_of_the_console(stage: Callable[[Act]
             client.force_login(person(name, campaign))
             statuses = {client.get(f"/console/trial/{page}").status_code for page in PAGES}
             assert statuses == {200 if may(name, Act.SEE) else 403}, name
+
+
+def test_only_who_may_set_up_opens_a_draft(stage: Callable[[Act], Stage]) -> None:
+    campaign = stage(Act.SET_UP).campaign
+    for name in PEOPLE:
+        with undone():
+            client = Client()
+            client.force_login(person(name, campaign))
+            assert client.get("/console/trial/setup/goal/").status_code == (200 if may(name, Act.SET_UP) else 403), name
+            saved = client.post("/console/trial/setup/quality/", QUALITY).status_code
+            assert (saved, AuditEntry.objects.count()) == ((302, 1) if may(name, Act.SET_UP) else (403, 0)), name
 
 
 def test_who_is_not_logged_in_is_led_to_the_login(stage: Callable[[Act], Stage]) -> None:
