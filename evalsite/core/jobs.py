@@ -120,7 +120,8 @@ def job_run(lease: Lease) -> bool:
         return False
     except Exception as error:
         log.exception("job %s (%s) failed, attempt %s", lease.job_id, lease.kind, lease.attempt)
-        connection.close_if_unusable_or_obsolete()  # the database may have been restarted under the work
+        if not connection.in_atomic_block:  # as within a test's, whose connection is the test's own
+            connection.close_if_unusable_or_obsolete()  # the database may have been restarted under the work
         _fail(lease, f"{type(error).__name__}: {error}")
         return False
     return _finish(lease, state=Job.State.DONE)
