@@ -15,7 +15,7 @@ from evalsite.adaptive.services import board_default
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import refit_key
 from evalsite.core.models import Job
-from evalsite.judgments.ledger import batch_waiting_since, queue_size, spent
+from evalsite.judgments.ledger import batch_waiting_since, proposals, queue_size, spent
 
 PACE_OVER = timedelta(hours=24)
 REFIT_LATE = timedelta(minutes=5)
@@ -85,15 +85,16 @@ def pace(board: Board) -> float | None:
 
 def _alarms(campaign: Campaign, board: Board | None, standing: BoardState | None) -> Sequence[Alarm]:
     found: list[Alarm] = []
-    last = Refit.objects.filter(board=board).order_by("-pk").first() if board else None
-    if last is not None and last.outcome == Refit.Outcome.FAILED:
-        found.append(Alarm("refit_failed", last.message))
+    failing = campaign.alarms.filter(cleared_at=None).first()
+    if failing is not None:
+        found.append(Alarm("refit_fails", failing.message))
     snapshot = standing.snapshot if standing else None
     if snapshot is not None and not snapshot.converged:
         found.append(Alarm("not_converged"))
     job = Job.objects.filter(key=refit_key(campaign)).order_by("-pk").first()
-    if job is not None and job.state == Job.State.DEAD:
-        found.append(Alarm("refit_dead", job.last_error))
+    proposed = len(proposals(campaign))
+    if proposed:
+        found.append(Alarm("proposals", str(proposed)))
     if campaign.collecting:
         found += _collecting_alarms(campaign, standing, job)
     return found

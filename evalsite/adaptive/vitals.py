@@ -12,7 +12,7 @@ from django.db import connection
 from django.db.models import Count, F, Max, Min, Q
 from django.utils import timezone
 
-from evalsite.adaptive.models import Refit
+from evalsite.adaptive.models import Alarm, Refit
 from evalsite.campaigns.models import Campaign
 from evalsite.core.models import Job
 from evalsite.judgments.models import Assignment, Batch
@@ -26,7 +26,8 @@ DISK_LOW = 500_000_000
 class Vitals:
     """Ages in seconds; None where there is nothing to be old. disk_free: bytes; None where data lies elsewhere.
 
-    batch_age: of the oldest closed batch that no refit has begun after. broker_ms: None where none is needed.
+    failing: campaigns whose loop fails now. batch_age: of the oldest closed batch that no refit has begun after.
+    broker_ms: None where none is needed.
     """
 
     database_ms: float
@@ -41,6 +42,7 @@ class Vitals:
     refit_age: float | None
     refit_seconds: float | None
     refits_failed: int
+    failing: int
     campaigns: Mapping[str, int]
     disk_free: int | None
 
@@ -50,6 +52,7 @@ class Vitals:
         found = {
             "worker": self.job_age is not None and self.job_age > JOB_LATE_S,
             "dead_jobs": self.jobs.get(Job.State.DEAD, 0) > 0,
+            "failing": self.failing > 0,
             "batch": self.batch_age is not None and self.batch_age > BATCH_LATE_S,
             "broker": bool(self.broker_trouble),
             "disk": self.disk_free is not None and self.disk_free < DISK_LOW,
@@ -85,6 +88,7 @@ def vitals_get() -> Vitals:
         refit_age=_age(now, last.finished_at if last else None),
         refit_seconds=(last.finished_at - last.started_at).total_seconds() if last else None,
         refits_failed=day.count(),
+        failing=Alarm.objects.filter(cleared_at=None).count(),
         campaigns=dict(Campaign.objects.order_by().values_list("state").annotate(count=Count("pk"))),
         disk_free=None if settings.PRODUCTION else shutil.disk_usage(settings.DATA_DIR).free,
     )
@@ -139,6 +143,7 @@ def as_metrics(vitals: Vitals) -> str:
     gauge("refit_age_seconds", "Time since the last refit ended.", ("", vitals.refit_age))
     gauge("refit_seconds", "What the last refit took.", ("", vitals.refit_seconds))
     gauge("refits_failed_1d", "Refits that failed within a day.", ("", vitals.refits_failed))
+    gauge("campaigns_failing", "Campaigns whose refits fail now.", ("", vitals.failing))
     gauge(
         "campaigns",
         "Campaigns by state.",

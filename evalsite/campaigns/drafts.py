@@ -1,6 +1,7 @@
 """Setting a campaign up: a draft is a campaign from its first step on, and every step is saved by itself."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from django.utils.text import slugify
@@ -92,7 +93,7 @@ def draft_change(*, campaign: Campaign, changes: Mapping[str, Any], by: User | N
 
 
 def draft_ask(*, campaign: Campaign, aspect: NewAspect, by: User | None = None) -> None:
-    """Ask another question. Questions never change, so the draft gets a rubric of its own anew."""
+    """Ask another first question. Questions never change, so the draft gets a rubric of its own anew."""
     with write_transaction():
         draft = _locked_draft(campaign)
         old = draft.rubric
@@ -100,8 +101,16 @@ def draft_ask(*, campaign: Campaign, aspect: NewAspect, by: User | None = None) 
         wanted = (aspect.question, aspect.allow_tie, aspect.allow_both_bad)
         if (asked.question, asked.allow_tie, asked.allow_both_bad) == wanted:
             return
+        others = tuple(
+            NewAspect(one.key, one.question, one.allow_tie, one.allow_both_bad)
+            for one in old.aspects.exclude(position=0).order_by("position")
+        )
         name, shared = old.name, old.campaigns.exclude(pk=draft.pk).exists()
-        draft.rubric = rubric_create(organisation=draft.organisation, name=f"{name[:190]} anew", aspects=(aspect,))
+        draft.rubric = rubric_create(
+            organisation=draft.organisation,
+            name=f"{name[:190]} anew",
+            aspects=(replace(aspect, key=asked.key), *others),
+        )
         draft.save(update_fields=["rubric"])
         if not shared:
             old.delete()

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
 import yaml
 
 from evalsite.accounts.models import Organisation, User
-from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.services import Design, NewAspect, campaign_create, entrant_add
+from evalsite.campaigns.models import Campaign, PlanSpec
+from evalsite.campaigns.plans import PlanOptions, policy_check
+from evalsite.campaigns.services import Design, NewAspect, campaign_create, entrant_add, plan_options
 from evalsite.chatbots.models import Chatbot, Reply, Version
 from evalsite.chatbots.services import chatbot_create, text_sha256, version_create
 from evalsite.core.db import write_transaction
@@ -114,6 +115,7 @@ CAMPAIGN: Mapping[str, Check] = {
     "block_size": whole(1),
     "lease_s": whole(1),
     "votes_per_item": whole(1),
+    "screening": one_of(Campaign.Screening.values),
     "quota": or_nothing(whole(1)),
     "pay_rate": amount,
     "currency": text(3, least=3, form="[A-Z]{3}"),
@@ -122,6 +124,19 @@ CAMPAIGN: Mapping[str, Check] = {
 STOPPING: Mapping[str, Check] = {
     "target_se": or_nothing(number(0.001, 100)),
     "budget": or_nothing(whole(1)),
+}
+# Without the newcomer to be placed: an entrant has no name that a file could give.
+PLAN: Mapping[str, Check] = {
+    "target": one_of([str(target) for target in PlanSpec.Target.values if target != PlanSpec.Target.NEWCOMER]),
+    "top": or_nothing(whole(1)),
+    "overlap_share": number(0, 1),
+    "overlap_votes": whole(2),
+    "votes_per_pair": or_nothing(whole(1)),
+    "pair_share": number(0, 1),
+    "floor": number(0, 1),
+    "exposure": number(1, 1e6),
+    "retire_after": or_nothing(whole(1)),
+    "retire_below": number(0, 1),
 }
 ASPECT: Mapping[str, Check] = {
     "key": text(60, form="[-a-zA-Z0-9_]+"),
@@ -151,6 +166,7 @@ class CampaignFile:
 
     campaign: Mapping[str, Any]
     stopping: Mapping[str, Any]
+    plan: PlanOptions
     aspects: Sequence[NewAspect]
     prompts: Sequence[NewPrompt]
     chatbots: Sequence[ChatbotPart]
@@ -239,7 +255,7 @@ def campaign_read(content: str) -> CampaignFile:
     root = _compose(content)
     reader = _Reader()
     parts = reader.mapping(root, "")
-    known = {"touchstone", "campaign", "stopping", "aspects", "prompts", "chatbots"}
+    known = {"touchstone", "campaign", "stopping", "plan", "aspects", "prompts", "chatbots"}
     for name, (at, _) in parts.items():
         if name not in known:
             reader.wrong(at, name, f"is not known here; there are {', '.join(sorted(known))}")
@@ -280,6 +296,7 @@ def _parts(reader: _Reader, parts: Mapping[str, Any], root: Any) -> CampaignFile
         else {}
     )
     stopping = reader.fields(parts["stopping"], "stopping", STOPPING) if "stopping" in parts else {}
+    plan = _plan(reader, parts["plan"]) if "plan" in parts else PlanOptions()
     aspects = [
         reader.fields(node, key, ASPECT, required=REQUIRED["aspects"])
         for key, node in (reader.items(parts["aspects"], "aspects") if "aspects" in parts else ())
@@ -289,9 +306,41 @@ def _parts(reader: _Reader, parts: Mapping[str, Any], root: Any) -> CampaignFile
     prompts = _prompts(reader, parts["prompts"]) if "prompts" in parts else []
     keys = {prompt.key for prompt in prompts}
     chatbots = _chatbots(reader, parts["chatbots"], keys) if "chatbots" in parts else []
+    if not reader.problems:
+        _check_design(reader, parts.get("plan", root), campaign, plan)
     if reader.problems:
         raise CampaignFileError(reader.problems)
-    return CampaignFile(campaign, stopping, [NewAspect(**aspect) for aspect in aspects], prompts, chatbots)
+    return CampaignFile(campaign, stopping, plan, [NewAspect(**aspect) for aspect in aspects], prompts, chatbots)
+
+
+def _plan(reader: _Reader, node: Any) -> PlanOptions:
+    """What plans want and keep to; `balance` holds each category's share, or is null for none at all."""
+    before = len(reader.problems)
+    values = reader.fields(node, "plan", PLAN, beside={"balance"})
+    parts = reader.mapping(node, "plan")
+    if "balance" in parts and reader.scalar(parts["balance"][1]) is not None:
+        shares = reader.mapping(parts["balance"][1], "plan.balance")
+        table = dict.fromkeys(shares, number(0, 1))
+        values["balance"] = reader.fields(parts["balance"][1], "plan.balance", table)
+    if len(reader.problems) > before:
+        return PlanOptions()
+    try:
+        return PlanOptions(**values)
+    except InvalidInput as error:
+        reader.wrong(node, _join("plan", error.field or ""), error.message)
+        return PlanOptions()
+
+
+def _check_design(reader: _Reader, node: Any, campaign: Mapping[str, Any], plan: PlanOptions) -> None:
+    """What contradicts itself across the keys of a file."""
+    usual = Design()
+    votes = campaign.get("votes_per_item", usual.votes_per_item)
+    try:
+        policy_check(campaign.get("policy", usual.policy))
+        plan.check_votes(votes)
+        plan.check_screening(votes, acts=campaign.get("screening", usual.screening) == Campaign.Screening.ACT)
+    except InvalidInput as error:
+        reader.wrong(node, error.field or "", error.message)
 
 
 def _prompts(reader: _Reader, node: Any) -> list[NewPrompt]:
@@ -372,12 +421,20 @@ def campaign_write(campaign: Campaign) -> str:
         "touchstone": FORMAT,
         "campaign": {name: _plain(getattr(campaign, name)) for name in CAMPAIGN},
         "stopping": {name: getattr(campaign.stopping, name) for name in STOPPING},
+        "plan": _plan_written(plan_options(campaign)),
         "aspects": [{name: getattr(one, name) for name in ASPECT} for one in campaign.rubric.aspects.all()],
         "prompts": [_prompt(prompt) for prompt in prompts],
         "chatbots": [_chatbot(one.version, prompts) for one in _entrants(campaign)],
     }
     written: str = yaml.safe_dump(whole_file, sort_keys=False, allow_unicode=True, width=100)
     return written
+
+
+def _plan_written(plan: PlanOptions) -> dict[str, Any]:
+    if plan.newcomer is not None:
+        plan = replace(plan, target=PlanSpec.Target.RANKING, newcomer=None)
+    balance = None if plan.balance is None else dict(plan.balance)
+    return {**{name: _plain(getattr(plan, name)) for name in PLAN}, "balance": balance}
 
 
 def _entrants(campaign: Campaign) -> list[Any]:
@@ -422,6 +479,7 @@ def campaign_take(*, organisation: Organisation, given: CampaignFile, by: User |
         **{name: given.campaign[name] for name in design_fields},
         target_se=given.stopping.get("target_se"),
         budget=given.stopping.get("budget"),
+        plan=given.plan,
         aspects=tuple(given.aspects),
     )
     with write_transaction():

@@ -15,7 +15,7 @@ def forecast(args: Mapping[str, Any]) -> Mapping[str, Any]:
     # Imported here: every process registers this, and only the worker should pay for numpy and scipy.
     from evalsite.exchange.planning import Campaign, plan_campaign
     from scheduler import SchedulerError
-    from scheduler.forecast import QUICK, Terms
+    from scheduler.forecasting import QUICK, Terms
     from scheduler.goals import AllAbilities
 
     idea = Idea(**args)

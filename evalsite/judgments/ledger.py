@@ -6,11 +6,11 @@ from datetime import datetime
 from decimal import Decimal
 
 from django.core.cache import cache
-from django.db.models import Count, Max, Q, Sum
+from django.db.models import Count, Max, Q
 
 from evalsite.campaigns.models import Campaign
 from evalsite.judgments.models import Annotator, Assignment, Batch, Enrolment, Exclusion
-from evalsite.judgments.selectors import annotators_excluded
+from evalsite.judgments.selectors import annotators_excluded, pay_of, standings
 
 SPENT_KEPT_S = 20
 WORKING_S = 1800  # who has answered within half an hour is at work
@@ -18,7 +18,10 @@ WORKING_S = 1800  # who has answered within half an hour is at work
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """An annotator as the console lists them. `excluded`: the reason in force, or None."""
+    """An annotator as the console lists them. `excluded`: the reason in force, or None.
+
+    proposed: what the screening asks a person to decide, "exclude" or "readmit"; "" where nothing waits.
+    """
 
     key: int
     annotator: Annotator
@@ -26,6 +29,7 @@ class Person:
     open: int
     last: datetime | None
     excluded: str | None
+    proposed: str
 
 
 def people_page(*, campaign: Campaign, start: int, count: int) -> list[Person]:
@@ -40,13 +44,23 @@ def people_page(*, campaign: Campaign, start: int, count: int) -> list[Person]:
     )
     numbers = {row["annotator"]: (row["done"], row["open"], row["last"]) for row in counted}
     out = exclusion_reasons(campaign)
-    return [Person(one.pk, one, *numbers.get(one.pk, (0, 0, None)), out.get(one.pk)) for one in annotators]
+    waiting = proposals(campaign)
+    return [
+        Person(one.pk, one, *numbers.get(one.pk, (0, 0, None)), out.get(one.pk), waiting.get(one.pk, ""))
+        for one in annotators
+    ]
+
+
+def proposals(campaign: Campaign) -> dict[int, str]:
+    """Annotator id -> the act that the screening proposes and nobody has decided about."""
+    found = {number: standing.proposal for number, standing in standings(campaign).items()}
+    return {number: "readmit" if fact.lifted else "exclude" for number, fact in found.items() if fact is not None}
 
 
 def exclusion_reasons(campaign: Campaign) -> dict[int, str]:
     """Annotator id -> why their judgments do not count in this campaign now."""
     out = annotators_excluded(campaign)
-    facts = Exclusion.objects.filter(campaign=campaign, annotator__in=out, lifted=False).order_by("pk")
+    facts = Exclusion.objects.filter(campaign=campaign, annotator__in=out, lifted=False, proposed=False).order_by("pk")
     return dict(facts.values_list("annotator_id", "reason"))
 
 
@@ -55,12 +69,11 @@ def people_count(campaign: Campaign) -> int:
 
 
 def spent(campaign: Campaign) -> Mapping[str, Decimal]:
-    """What answered assignments have cost, by currency; some seconds old at most."""
+    """What its judgments have cost, late ones too, by currency; some seconds old at most."""
     name = f"spent:{campaign.pk}"
     found: dict[str, Decimal] | None = cache.get(name)
     if found is None:
-        paid = Assignment.objects.filter(campaign=campaign, state=Assignment.State.ANSWERED, pay_rate__gt=0)
-        found = dict(paid.order_by().values_list("currency").annotate(sum=Sum("pay_rate")))
+        found = pay_of(Assignment.objects.filter(campaign=campaign))
         cache.set(name, found, SPENT_KEPT_S)
     return found
 

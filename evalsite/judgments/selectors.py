@@ -283,17 +283,22 @@ class Progress:
 def progress_get(*, campaign: Campaign, annotator: Annotator) -> Progress:
     """An annotator's own count. A late answer is paid like any other, and one that was taken back no second time."""
     own = Assignment.objects.filter(campaign=campaign, annotator=annotator)
-    answered = own.filter(Exists(Judgment.objects.filter(assignment=OuterRef("pk"))), pay_rate__gt=0)
-    pay: defaultdict[str, Decimal] = defaultdict(Decimal)
-    # Counted and multiplied here: SQLite adds decimals as floats, and some cents come out as 2.94999999999999.
-    for currency, rate, count in answered.order_by().values_list("currency", "pay_rate").annotate(count=Count("pk")):
-        pay[currency] += rate * count
     return Progress(
         judgments=judgments_given(campaign=campaign, annotator=annotator),
         open=own.filter(state=Assignment.State.ISSUED).count(),
         quota=campaign.quota,
-        pay=dict(sorted(pay.items())),
+        pay=pay_of(own),
     )
+
+
+def pay_of(assignments: QuerySet[Assignment]) -> dict[str, Decimal]:
+    """What those of them that were answered are paid, by currency."""
+    answered = assignments.filter(Exists(Judgment.objects.filter(assignment=OuterRef("pk"))), pay_rate__gt=0)
+    pay: defaultdict[str, Decimal] = defaultdict(Decimal)
+    # Counted and multiplied here: SQLite adds decimals as floats, and some cents come out as 2.94999999999999.
+    for currency, rate, count in answered.order_by().values_list("currency", "pay_rate").annotate(count=Count("pk")):
+        pay[currency] += rate * count
+    return dict(sorted(pay.items()))
 
 
 def queue_is_empty(campaign: Campaign) -> bool:

@@ -21,6 +21,7 @@ def health_context(vitals: Vitals) -> dict[str, Any]:
         (_("Assignments that annotators hold"), f"{vitals.issued:,}"),
         (_("Last refit"), _last(vitals)),
         (_("Refits that failed today"), f"{vitals.refits_failed:,}"),
+        (_("Campaigns whose refits fail now"), f"{vitals.failing:,}"),
         (_("Free on disk"), "–" if vitals.disk_free is None else f"{vitals.disk_free / 1e9:,.1f} GB"),
     ]
     return {"troubles": troubles, "facts": facts}
@@ -30,6 +31,7 @@ def _troubles() -> dict[str, str]:
     return {
         "worker": _("A job is due for more than a minute: no worker takes it. Start one; nothing is lost meanwhile."),
         "dead_jobs": _("A job was given up after several attempts. The administration shows its error."),
+        "failing": _("A campaign's refit fails and is tried again; its overview shows the error."),
         "batch": _("A closed batch waits for its refit for more than five minutes. Look at the worker's log."),
         "broker": _("The broker does not answer. The sweep does the work meanwhile, some seconds later."),
         "disk": _("The disk is nearly full. Make room: without it nothing more can be recorded."),

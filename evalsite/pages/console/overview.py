@@ -127,9 +127,9 @@ def money(amounts: Mapping[str, Decimal]) -> str:
 
 def alarm_text(alarm: Alarm) -> str:
     words = {
-        "refit_failed": _("The last refit failed, and the board before it is shown: %(value)s"),
+        "refit_fails": _("The refit fails and is tried again; the board before it is shown: %(value)s"),
+        "proposals": _("Annotators whom the screening would exclude or re-admit, and you decide: %(value)s."),
         "not_converged": _("The last fit did not converge; its intervals may be too narrow. Try a refit."),
-        "refit_dead": _("A refit was given up after several attempts: %(value)s. Ask for one with “Refit now”."),
         "queue_empty": _("Nothing waits to be judged, and no plan is being made. Ask for one with “Refit now”."),
         "refit_late": _("A refit has waited for more than five minutes. Is a worker running? The health page tells."),
         "budget": _("Four fifths of the budget are spent: %(value)s judgments."),

@@ -148,6 +148,7 @@ def _annotator(one: Person, campaign: Campaign, found: Mapping[str, Any]) -> dic
         "suspect": found.get("decision") == "exclude",
         "reason": found.get("reason", ""),
         "excluded": one.excluded,
+        "proposed": one.proposed,
     }
 
 

@@ -7,6 +7,8 @@ from django.core.management import CommandError, call_command
 
 from evalsite.accounts.models import Organisation, User
 from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.plans import PlanOptions
+from evalsite.campaigns.services import Design, NewAspect, plan_options
 from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import text_sha256
 from evalsite.core.errors import Conflict
@@ -63,7 +65,10 @@ def test_a_file_becomes_a_draft_with_all_that_it_says(organisation: Organisation
 
 
 def test_what_is_written_comes_back_the_same(make_campaign: CampaignMaker, elsewhere: Organisation) -> None:
-    campaign = make_campaign(chatbots=3, prompts=4, start=False)
+    plan = PlanOptions(target="top", top=2, overlap_share=0.25, overlap_votes=3, balance={"": 1.0}, retire_after=9)
+    aspects = (NewAspect("kind", "Which is kinder?"), NewAspect("right", "Which is right?", allow_tie=False))
+    design = Design(plan=plan, screening=Campaign.Screening.ACT, policy="balanced", aspects=aspects)
+    campaign = make_campaign(chatbots=3, prompts=4, start=False, design=design)
     Reply.objects.create(
         version=campaign.entrants.all()[0].version,
         prompt=campaign.prompt_set.prompts.all()[0],
@@ -78,6 +83,8 @@ def test_what_is_written_comes_back_the_same(make_campaign: CampaignMaker, elsew
     Campaign.objects.filter(pk=campaign.pk).update(slug="moved")
     again = campaign_take(organisation=elsewhere, given=campaign_read(written))
     assert campaign_write(again) == written
+    assert plan_options(again) == plan
+    assert [aspect.key for aspect in again.rubric.aspects.all()] == ["kind", "right"]
 
 
 @pytest.mark.parametrize(
@@ -103,6 +110,13 @@ def test_what_is_written_comes_back_the_same(make_campaign: CampaignMaker, elsew
         ('p1: "No."', "p1: No", 31, "chatbots.1.replies.p1"),
         ('name: Bert\n  version: "2"', 'name: Anna\n  version: "1"', 28, "chatbots.1.name"),
         ("chatbots:", "robots:", 23, "robots"),
+        ("aspects:", "plan: {floor: 2}\naspects:", 10, "plan.floor"),
+        ("aspects:", "plan: {top: 2}\naspects:", 10, "plan.top"),
+        ("aspects:", "plan: {target: newcomer}\naspects:", 10, "plan.target"),
+        ("aspects:", "plan:\n  balance: {help: 0.5}\naspects:", 11, "plan.balance"),
+        ("aspects:", "plan: {votes_per_pair: 2, overlap_share: 0.5, overlap_votes: 3}\naspects:", 10, "votes_per_pair"),
+        ("batch_size: 50", "screening: act", 1, "screening"),
+        ("batch_size: 50", "policy: best", 1, "policy"),
         ("aspects:", "aspects: &a", 0, ""),
     ],
 )

@@ -8,10 +8,12 @@ import pytest
 from django.test import Client
 
 from evalsite.accounts.models import User
+from evalsite.adaptive.services import alarm_raise
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import prompt_retire
 from evalsite.chatbots.models import Chatbot
 from evalsite.core.models import AuditEntry, Inquiry
+from evalsite.judgments.exclusions import exclusion_propose
 from evalsite.judgments.models import Annotator, Exclusion, Judgment
 from evalsite.judgments.services import annotator_enrol
 from tests.evalsite.cast import CampaignMaker, judge, run_jobs
@@ -61,11 +63,26 @@ def test_the_overview_tells_what_is_wrong(owner: Client, judged: Campaign) -> No
     assert "Nothing waits to be judged" in text
 
 
+def test_the_overview_tells_of_a_loop_that_fails(owner: Client, judged: Campaign) -> None:
+    alarm_raise(campaign=judged, message="SchedulerError: no plan")
+    assert "The refit fails and is tried again" in words(owner.get("/console/trial/"))
+
+
+def test_what_the_screening_proposes_a_person_decides(owner: Client, judged: Campaign, bob: Annotator) -> None:
+    exclusion_propose(campaign=judged, annotator=bob, lifted=False, reason="says the opposite", evidence={})
+    assert "you decide: 1" in words(owner.get("/console/trial/"))
+    assert "The screening would exclude them" in words(owner.get("/console/trial/annotators/"))
+    owner.post("/console/trial/act/readmit/", {"annotator": str(bob.public_id), "reason": "I know them"})
+    assert "you decide" not in words(owner.get("/console/trial/annotators/"))
+    entry = AuditEntry.objects.filter(act="readmit").get()
+    assert (entry.before, entry.after) == ({"excluded": False}, {"excluded": False})
+
+
 def test_pairs_show_how_often_each_was_judged_and_what_comes_next(owner: Client, judged: Campaign) -> None:
     text = words(owner.get("/console/trial/pairs/"))
     assert "judgments on" in text
     assert "Next planned" in text
-    assert "least_certain" in text
+    assert "adaptive" in text
 
 
 def test_prompts_show_what_they_tell_and_which_are_retired(owner: Client, judged: Campaign) -> None:
@@ -123,7 +140,7 @@ def test_an_exclusion_is_previewed_then_done_and_can_be_taken_back(
     inquiry = Inquiry.objects.get()
     assert "judgments instead of" in words(owner.get(f"/console/trial/preview/{inquiry.public_id}/"))
     refused = owner.post("/console/trial/act/exclude/", annotator)
-    assert (refused.status_code, "Give a reason" in words(refused)) == (400, True)
+    assert (refused.status_code, "has a reason" in words(refused)) == (400, True)
     assert not Exclusion.objects.exists()
     done = owner.post("/console/trial/act/exclude/", {**annotator, "reason": "tapped one key"}, follow=True)
     assert "Done: Exclude." in words(done)
@@ -193,5 +210,6 @@ def test_hostile_names_and_reasons_are_text(owner: Client, judged: Campaign, bob
 
 def test_who_runs_campaigns_is_in_the_console_after_logging_in(campaign: Campaign, charlie: User) -> None:
     secret = "correct horse battery"
-    assert Client().post("/account/login/", {"username": "alice", "password": secret})["Location"] == "/console/"
-    assert Client().post("/account/login/", {"username": "charlie", "password": secret})["Location"] == "/me/"
+    for name, path in [("alice", "/console/"), ("charlie", "/me/")]:
+        given = {"username": name, "password": secret}
+        assert Client().post("/account/login/", given, REMOTE_ADDR="192.0.2.8")["Location"] == path

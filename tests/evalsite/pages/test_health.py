@@ -10,6 +10,7 @@ from django.test import Client, override_settings
 from django.utils import timezone
 
 from evalsite.accounts.models import User
+from evalsite.adaptive.services import alarm_clear, alarm_raise
 from evalsite.adaptive.vitals import vitals_get
 from evalsite.campaigns.models import Campaign
 from evalsite.core.models import Job
@@ -67,6 +68,14 @@ def test_what_is_late_is_a_trouble_with_a_remedy(campaign: Campaign, bob: Annota
     assert "All parts are well." in words(client.get("/console/health/"))
 
 
+def test_a_loop_that_fails_is_a_trouble_until_it_goes_again(campaign: Campaign, stranger: Client) -> None:
+    alarm_raise(campaign=campaign, message="no plan")
+    assert vitals_get().troubles == ["failing"]
+    assert metrics(stranger)["touchstone_campaigns_failing"] == 1
+    alarm_clear(campaign=campaign)
+    assert vitals_get().troubles == []
+
+
 def test_the_health_page_is_for_staff(alice: User) -> None:
     client = Client()
     client.force_login(alice)
@@ -74,5 +83,5 @@ def test_the_health_page_is_for_staff(alice: User) -> None:
 
 
 def test_looking_costs_few_queries(campaign: Campaign, django_assert_max_num_queries: MaxQueries) -> None:
-    with django_assert_max_num_queries(11):
+    with django_assert_max_num_queries(12):
         vitals_get()

@@ -7,7 +7,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from evalsite.accounts.models import Membership, User
+from evalsite.campaigns.drafts import draft_ask
 from evalsite.campaigns.models import Campaign, Rubric
+from evalsite.campaigns.services import NewAspect, rubric_create
 from evalsite.core.models import AuditEntry, Inquiry, Upload
 from evalsite.judgments.models import Assignment
 from tests.evalsite.cast import CampaignMaker, run_jobs
@@ -135,6 +137,15 @@ def test_a_value_that_cannot_be_is_said_beside_its_field(
 ) -> None:
     answer = owner.post(url(draft, step), sent)
     assert (answer.status_code, said in words(answer)) == (400, True)
+
+
+def test_another_first_question_leaves_the_others_as_they_are(draft: Campaign, alice: User) -> None:
+    aspects = (NewAspect("kind", "Which is kinder?"), NewAspect("overall", "Which is better?", allow_tie=False))
+    Campaign.objects.update(rubric=rubric_create(organisation=draft.organisation, name="two", aspects=aspects))
+    draft.refresh_from_db()
+    draft_ask(campaign=draft, aspect=NewAspect("overall", "Which is warmer?"), by=alice)
+    asked = draft.rubric.aspects.order_by("position").values_list("key", "question", "allow_tie")
+    assert list(asked) == [("kind", "Which is warmer?", True), ("overall", "Which is better?", False)]
 
 
 def test_another_question_makes_the_draft_ask_it_and_leaves_no_rubric_behind(owner: Client, draft: Campaign) -> None:
