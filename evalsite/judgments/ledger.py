@@ -1,6 +1,6 @@
 """What a campaign's owner asks of its judgments: who gave how many, and what they cost."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -8,8 +8,9 @@ from decimal import Decimal
 from django.core.cache import cache
 from django.db.models import Count, Max, Q
 
-from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.judgments.models import Annotator, Assignment, Batch, Enrolment, Exclusion
+from evalsite.judgments.queue import item_parts
 from evalsite.judgments.selectors import annotators_excluded, pay_of, standings
 
 SPENT_KEPT_S = 20
@@ -82,10 +83,13 @@ def queue_size(campaign: Campaign) -> int:
     return Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED).count()
 
 
-def next_planned(campaign: Campaign, count: int) -> Iterable[Assignment]:
-    """The head of the queue, with what it shows."""
+def next_planned(campaign: Campaign, count: int) -> list[tuple[Assignment, list[Entrant]]]:
+    """The head of the queue, each with the entrants that it will show; on which side is decided when it is claimed."""
     queued = Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED).order_by("priority", "pk")
-    return queued.select_related("place__prompt").prefetch_related("candidates__entrant__version__chatbot")[:count]
+    rows = list(queued.select_related("place__prompt")[:count])
+    pairs = [item_parts(row.item)[1] for row in rows]
+    entrants = campaign.entrants.select_related("version__chatbot").in_bulk({one for pair in pairs for one in pair})
+    return [(row, [entrants[one] for one in pair]) for row, pair in zip(rows, pairs, strict=True)]
 
 
 def batch_waiting_since(campaign: Campaign) -> datetime | None:

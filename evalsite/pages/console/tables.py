@@ -49,12 +49,12 @@ def pairs_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
     planned = [
         {
             "prompt": one.place.prompt.key,
-            "names": [candidate.entrant.name for candidate in one.candidates.all()],
+            "names": [entrant.name for entrant in entrants],
             "policy": one.policy,
             "probability": one.probability,
             "purpose": one.get_purpose_display(),
         }
-        for one in next_planned(campaign, PLANNED)
+        for one, entrants in next_planned(campaign, PLANNED)
     ]
     return {
         "figure": figure,

@@ -82,7 +82,7 @@ def test_pairs_show_how_often_each_was_judged_and_what_comes_next(owner: Client,
     text = words(owner.get("/console/trial/pairs/"))
     assert "judgments on" in text
     assert "Next planned" in text
-    assert "adaptive" in text
+    assert re.search(r"trial bot \d – trial bot \d p\d adaptive", text)
 
 
 def test_prompts_show_what_they_tell_and_which_are_retired(owner: Client, judged: Campaign) -> None:
