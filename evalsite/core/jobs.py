@@ -193,11 +193,8 @@ def _due(now: datetime) -> QuerySet[Job]:
 
 def _take(job: Job, owner: str, now: datetime) -> Lease | None:
     attempt = job.attempts + 1
-    failed_only = job.state == Job.State.QUEUED and job.kind in _tireless
-    if attempt > MAX_ATTEMPTS and not failed_only:  # its workers died each time without a word
-        Job.objects.filter(pk=job.pk).update(
-            state=Job.State.DEAD, finished_at=_ended(now), last_error="its workers died"
-        )
+    if attempt > MAX_ATTEMPTS and not (job.state == Job.State.QUEUED and job.kind in _tireless):
+        _give_up(job, now)  # its workers died each time without a word
         return None
     try:
         with transaction.atomic():
@@ -207,6 +204,19 @@ def _take(job: Job, owner: str, now: datetime) -> Lease | None:
     except IntegrityError:  # another worker started this key between our look and our update
         return None
     return Lease(job.pk, job.kind, job.key, job.args, owner, attempt) if taken else None
+
+
+def _give_up(job: Job, now: datetime) -> None:
+    """End a job whose worker died once too often; a tireless one waits for long instead, since it may be what kills."""
+    held, error = Job.objects.filter(pk=job.pk, state=job.state, attempts=job.attempts), "its workers died"
+    if job.kind in _tireless:
+        try:
+            with transaction.atomic():
+                held.update(state=Job.State.QUEUED, run_after=now + LONGEST_BACKOFF, last_error=error, lease_owner="")
+            return
+        except IntegrityError:  # a newer request for the same work waits already
+            pass
+    held.update(state=Job.State.DEAD, finished_at=_ended(now), last_error=error)
 
 
 def _ended(now: datetime) -> Greatest:

@@ -92,6 +92,29 @@ def test_a_tireless_job_is_tried_for_ever_at_the_longest_distance() -> None:
         jobs._tireless.discard("climb")
 
 
+@pytest.mark.parametrize("newer", [False, True])
+def test_a_tireless_job_whose_worker_dies_after_many_failures_waits_and_goes_on(newer: bool) -> None:
+    @jobs.handles("climb", tireless=True)
+    def climb(lease: jobs.Lease) -> None:
+        pass
+
+    try:
+        jobs.job_enqueue(kind="climb", key="a")
+        Job.objects.update(attempts=jobs.MAX_ATTEMPTS)
+        assert jobs.job_claim(owner="w1") is not None
+        if newer:
+            jobs.job_enqueue(kind="climb", key="a")
+        Job.objects.filter(state=Job.State.RUNNING).update(lease_until=timezone.now() - timedelta(seconds=1))
+        assert newer or jobs.job_claim(owner="w2") is None, "what may kill workers is not tried again at once"
+        for _ in range(2):
+            Job.objects.filter(state=Job.State.QUEUED).update(run_after=timezone.now() - timedelta(seconds=1))
+            jobs.work_once("w2")
+        assert Job.objects.filter(state=Job.State.DONE).count() == 1
+    finally:
+        del jobs._handlers["climb"]
+        jobs._tireless.discard("climb")
+
+
 def test_a_failure_with_a_newer_request_waiting_leaves_that_one_to_try(ran: list[str]) -> None:
     jobs.job_enqueue(kind="note", key="a", args={"fail": True})
     lease = jobs.job_claim(owner="w1")
