@@ -12,9 +12,10 @@ from evalsite.campaigns.models import Campaign, Entrant, PlanSpec
 from evalsite.chatbots.models import Reply
 from evalsite.judgments.models import Annotator, Assignment, Candidate, Enrolment
 from evalsite.judgments.queue import item_parts
-from scheduler.blocks import Reader, Waiting, compose_block
+from scheduler.blocks import Reader, Seat, Waiting, compose_block
 
 WINDOW = 5  # times the block's size: the best of the queue, from which a block that fits together is chosen
+COMPOSED_AT_MOST = 6  # times, while others claim the same rows
 
 
 def block_issue(campaign: Campaign, annotator: Annotator, enrolment: Enrolment, size: int) -> None:
@@ -22,18 +23,7 @@ def block_issue(campaign: Campaign, annotator: Annotator, enrolment: Enrolment, 
 
     Part of the claim's transaction, with the enrolment locked: its number of blocks is part of the seed.
     """
-    own = _own_entrants(campaign, annotator)
-    rows = _claimable(campaign, annotator)
-    # An annotator who may not see all of the queue gets the best of what they may see, however far down it is.
-    rows = rows if own else rows[: WINDOW * size * _copies(campaign)]
-    waiting = {row.pk: row for row in rows}
-    seats = compose_block(
-        [_waiting(row) for row in waiting.values()],
-        Reader(str(annotator.public_id), own=own),
-        campaign=f"{campaign.seed}:{campaign.public_id}",
-        block=enrolment.blocks_claimed,
-        size=size,
-    )
+    waiting, seats = _seats_locked(campaign, annotator, enrolment, size)
     replies = _replies(waiting[seat.key] for seat in seats)
     block: list[Assignment] = []
     candidates: list[Candidate] = []
@@ -48,6 +38,44 @@ def block_issue(campaign: Campaign, annotator: Annotator, enrolment: Enrolment, 
         Enrolment.objects.filter(pk=enrolment.pk).update(blocks_claimed=F("blocks_claimed") + 1)
 
 
+def _seats_locked(
+    campaign: Campaign, annotator: Annotator, enrolment: Enrolment, size: int
+) -> tuple[dict[int, Assignment], list[Seat]]:
+    """A composed block whose rows are locked, and the rows.
+
+    Rows that others are claiming meanwhile are left to them, and the block is composed anew: a lock on all that it is
+    composed from would show everybody else an empty queue.
+    """
+    own = _own_entrants(campaign, annotator)
+    waiting: dict[int, Assignment] = {}
+    seats: Sequence[Seat] = ()
+    taken: set[int] = set()
+    held: set[int] = set()
+    window = None if own else WINDOW * size * _copies(campaign)
+    for _ in range(COMPOSED_AT_MOST):
+        rows = _claimable(campaign, annotator).exclude(pk__in=taken)
+        # An annotator who may not see all of the queue gets the best of what they may see, however far down it is.
+        waiting = {row.pk: row for row in rows[:window]}
+        seats = compose_block(
+            [_waiting(row) for row in waiting.values()],
+            Reader(str(annotator.public_id), own=own),
+            campaign=f"{campaign.seed}:{campaign.public_id}",
+            block=enrolment.blocks_claimed,
+            size=size,
+        )
+        held = _locked([seat.key for seat in seats])
+        if len(held) == len(seats):
+            break
+        taken |= {seat.key for seat in seats} - held
+    return waiting, [seat for seat in seats if seat.key in held]
+
+
+def _locked(rows: Sequence[int]) -> set[int]:
+    """Those of some rows that still wait, locked for this transaction. SQLite has one transaction at a time anyway."""
+    queued = Assignment.objects.select_for_update(skip_locked=True, of=("self",)).filter(pk__in=rows)
+    return set(queued.filter(state=Assignment.State.QUEUED).values_list("pk", flat=True))
+
+
 def _copies(campaign: Campaign) -> int:
     """How often an item may wait at once, of which an annotator takes one."""
     spec = PlanSpec.objects.get(campaign=campaign)
@@ -57,9 +85,7 @@ def _copies(campaign: Campaign) -> int:
 def _claimable(campaign: Campaign, annotator: Annotator) -> QuerySet[Assignment]:
     """Queued rows whose item this annotator has not seen, the most wanted first."""
     seen = Assignment.objects.filter(annotator=annotator, item=OuterRef("item"))
-    # SQLite ignores the lock: its transactions are IMMEDIATE, so there is one claim at a time anyway.
-    rows = Assignment.objects.select_for_update(skip_locked=True, of=("self",))
-    queued = rows.filter(~Exists(seen), campaign=campaign, state=Assignment.State.QUEUED)
+    queued = Assignment.objects.filter(~Exists(seen), campaign=campaign, state=Assignment.State.QUEUED)
     return queued.order_by("priority", "pk")
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from evalsite.accounts.models import User
 from evalsite.adaptive.models import Snapshot
@@ -212,6 +212,32 @@ def test_twenty_claims_at_once_issue_no_assignment_twice(make_campaign: Campaign
     assert places
     assert len(places) == len(set(places))
     assert sum(Enrolment.objects.values_list("blocks_claimed", flat=True)) == sum(1 for block in blocks if block)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_claims_while_another_claim_is_under_way_gets_other_work(make_campaign: CampaignMaker) -> None:
+    """SQLite lets one claim wait for the other; PostgreSQL lets it pass over what is being claimed."""
+    campaign = make_campaign(chatbots=6, prompts=20)
+    first, second = annotator_enrol(campaign=campaign), annotator_enrol(campaign=campaign)
+    blocks: list[set[int]] = []
+    claimed, seen = threading.Event(), threading.Event()
+
+    def claim() -> None:
+        with transaction.atomic():
+            blocks.append({row.pk for row in assignment_claim(campaign=campaign, annotator=first)})
+            claimed.set()
+            seen.wait(10.0 if connection.vendor == "postgresql" else 0.0)
+        connection.close()
+
+    thread = threading.Thread(target=claim)
+    thread.start()
+    claimed.wait(60.0)
+    own = Campaign.objects.get(pk=campaign.pk)
+    blocks.append({row.pk for row in assignment_claim(campaign=own, annotator=second)})
+    seen.set()
+    thread.join()
+    assert all(blocks), "nobody is sent away"
+    assert blocks[0].isdisjoint(blocks[1])
 
 
 @pytest.mark.django_db(transaction=True)
