@@ -15,7 +15,7 @@ KILLS ?= 100
 MINUTES ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test check openapi bench bench-full chaos screenshots format lock clean
+.PHONY: help demo serve test check openapi messages bench bench-full chaos screenshots format lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -41,6 +41,9 @@ check: $(VENV)/.dev ## Format, lint, types, fences, migrations: what CI looks at
 
 openapi: $(VENV)/.dev ## Write docs/openapi.yaml anew from the code
 	$(PY) manage.py spectacular --validate --fail-on-warn --file docs/openapi.yaml
+
+messages: $(VENV)/.dev ## Gather what the pages say into frontend/locale, compile it, and name what has no translation
+	$(PY) -m tests.house.messages
 
 bench: $(BENCH_VENV)/.bench ## Measure the engine against its targets: hours (BENCH="paper scale"; EVAL_DATA_DIR for real votes)
 	@failed=; for name in $(BENCH); do \

@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Any
 
 from django.urls import reverse
+from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from evalsite.adaptive.rows import BoardRow
 from evalsite.adaptive.selectors import BoardState
@@ -41,6 +41,11 @@ def board_context(standing: BoardState, key: str, *, here: str = "board", cut: C
     }
 
 
+def page_etag(standing: BoardState) -> str:
+    """Of this state of the board in the reader's language."""
+    return f'{standing.etag.removesuffix(chr(34))}.{get_language()}"'
+
+
 def _tabs(key: str, here: str) -> list[Tab]:
     pages = [("board", _("Ranking")), ("board_charts", _("Charts")), ("board_method", _("Method"))]
     return [Tab(label, reverse(name, args=[key]), name == here) for name, label in pages]
@@ -57,7 +62,7 @@ def _head(standing: BoardState, key: str) -> dict[str, Any]:
         "live_url": reverse("board_live", args=[key]),
         "judge_url": reverse("judge", args=[_campaign_key(campaign, key)]) if campaign and judged else None,
         "campaign_state": campaign.state if campaign else "",
-        "etag": standing.etag,
+        "etag": page_etag(standing),
     }
 
 

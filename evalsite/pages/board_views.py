@@ -11,7 +11,7 @@ from evalsite.adaptive.selectors import BoardState, board_get, board_state_get
 from evalsite.core.errors import NotFound
 from evalsite.core.http import unchanged
 from evalsite.pages.badge import Badge, board_badge, chatbot_badge
-from evalsite.pages.board import board_context
+from evalsite.pages.board import board_context, page_etag
 from evalsite.pages.chatbot import chatbot_context
 from evalsite.pages.figures import FIGURES, as_csv, figures_html, material
 from evalsite.pages.method import method_context
@@ -33,11 +33,12 @@ def board(request: HttpRequest, key: str) -> HttpResponse:
 @require_safe
 def board_live(request: HttpRequest, key: str) -> HttpResponse:
     standing = _standing(request, key)
-    if unchanged(request, standing.etag):
+    etag = page_etag(standing)
+    if unchanged(request, etag):
         response = HttpResponse(status=304)
     else:
         response = render(request, "_board_live.html", board_context(standing, key))
-    response["ETag"], response["Cache-Control"] = standing.etag, "no-cache"
+    response["ETag"], response["Cache-Control"] = etag, "no-cache"
     return response
 
 

@@ -1,12 +1,35 @@
-"""Show our errors as pages: what happened, and what to do now."""
+"""Around every page: the reader's language, and our errors as pages that say what to do now."""
 
 import math
 from collections.abc import Callable
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.middleware.locale import LocaleMiddleware
 from django.shortcuts import render
+from django.utils import translation
+from django.utils.cache import patch_vary_headers
 
 from evalsite.core.errors import TooMany, TouchstoneError
+
+ONE_LANGUAGE = ("/api/", "/metrics", "/livez", "/readyz")  # programs read these, and compare what they read
+
+
+class PageLanguage(LocaleMiddleware):
+    """The language that the reader chose (a cookie), else the first of the browser's that we speak."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        if request.path_info.startswith(ONE_LANGUAGE) or request.path_info.endswith(".svg"):
+            translation.activate(settings.LANGUAGE_CODE)
+            request.LANGUAGE_CODE = settings.LANGUAGE_CODE
+        else:
+            super().process_request(request)
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        response = super().process_response(request, response)
+        patch_vary_headers(response, ["Cookie"])
+        return response
 
 
 class ErrorPages:

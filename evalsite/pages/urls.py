@@ -2,6 +2,8 @@
 
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path
+from django.views.decorators.csrf import csrf_exempt
+from django.views.i18n import set_language
 
 from evalsite.pages import account_views, arrival_views, board_views, health, judging_views, me_views, views
 
@@ -36,6 +38,8 @@ urlpatterns = [
     path("account/password/sent/", account_views.PasswordSent.as_view(), name="password_sent"),
     path("account/password/<uidb64>/<token>/", account_views.NewPassword.as_view(), name="password_reset_confirm"),
     path("console/", include("evalsite.pages.console.urls")),
+    # Another site could at most change the language; a token would cost every cached page a cookie.
+    path("language/", csrf_exempt(set_language), name="set_language"),
     path("favicon.ico", views.favicon, name="favicon"),
     path("livez", health.livez, name="livez"),
     path("metrics", health.metrics, name="metrics"),

@@ -1,0 +1,59 @@
+"""Every page speaks the reader's language: the one chosen, else the browser's, else English."""
+
+import pytest
+from django.conf import settings
+from django.test import Client
+
+from evalsite.campaigns.models import Campaign
+
+BOARD, JUDGE = "/boards/trial/", "/judge/trial/"
+
+
+def german() -> Client:
+    return Client(headers={"Accept-Language": "de-CH,de;q=0.9,en;q=0.5"})
+
+
+@pytest.mark.parametrize("address", ["/", BOARD, JUDGE, f"{BOARD}method/", "/account/login/"])
+def test_a_german_browser_reads_german(campaign: Campaign, address: str) -> None:
+    page = german().get(address)
+    assert 'lang="de"' in page.content.decode()
+    assert page.headers["Content-Language"] == "de"
+    assert "Zum Inhalt springen" in page.content.decode()
+
+
+def test_a_language_that_nobody_translated_reads_english(campaign: Campaign) -> None:
+    page = Client(headers={"Accept-Language": "fr"}).get(BOARD)
+    assert "Skip to the content" in page.content.decode()
+
+
+def test_a_choice_outlasts_what_the_browser_asks_for(campaign: Campaign) -> None:
+    reader = german()
+    answer = reader.post("/language/", {"language": "en", "next": BOARD})
+    assert answer.headers["Location"] == BOARD
+    assert answer.cookies[settings.LANGUAGE_COOKIE_NAME]["max-age"] > 0
+    assert "Skip to the content" in reader.get(BOARD).content.decode()
+
+
+def test_a_choice_never_leads_to_another_site(campaign: Campaign) -> None:
+    answer = german().post("/language/", {"language": "en", "next": "https://elsewhere.example/"})
+    assert answer.headers["Location"] == "/"
+
+
+def test_the_choice_is_on_the_page_with_the_present_one_marked(campaign: Campaign) -> None:
+    page = german().get(f"{BOARD}?sort=wins").content.decode()
+    assert 'value="de" lang="de" aria-current="true"' in page
+    assert 'name="next" value="/boards/trial/?sort=wins"' in page
+
+
+def test_a_reader_keeps_their_own_copy_of_a_live_board(campaign: Campaign) -> None:
+    english, deutsch = Client().get(f"{BOARD}live/"), german().get(f"{BOARD}live/")
+    assert english.headers["ETag"] != deutsch.headers["ETag"]
+    assert {"Accept-Language", "Cookie"} <= {part.strip() for part in deutsch.headers["Vary"].split(",")}
+    again = german().get(f"{BOARD}live/", headers={"If-None-Match": deutsch.headers["ETag"]})
+    assert again.status_code == 304
+
+
+def test_programs_read_one_language(campaign: Campaign) -> None:
+    answer = german().get("/api/v1/boards/nothing-of-this-name")
+    assert answer.json() == Client().get("/api/v1/boards/nothing-of-this-name").json()
+    assert german().get(f"{BOARD}badge.svg").content == Client().get(f"{BOARD}badge.svg").content
