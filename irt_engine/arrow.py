@@ -162,13 +162,21 @@ class Arrow:
 
     def own_variances(self, covariance: FloatArray) -> FloatArray:
         """Marginal variances (J, P) of the slots' own deviations; `covariance` (S, S) is the shaft's."""
-        P = self.problem.prompts.size
-        variance = self.inverse[:, np.arange(P), np.arange(P)].copy()
-        for slots in self.problem.chunks():
-            B = np.matmul(self.inverse[slots], self.cross_blocks(slots))
-            along = (B.reshape(-1, self.problem.shaft) @ covariance).reshape(B.shape)
-            variance[slots] += (along * B).sum(axis=2)
-        return variance
+        problem = self.problem
+        parts = [own_variances(problem, covariance, *self.slot_covariances(covariance, s)) for s in problem.chunks()]
+        return np.concatenate(parts)
+
+
+def own_variances(problem: Problem, covariance: FloatArray, with_shaft: FloatArray, own: FloatArray) -> FloatArray:
+    """Marginal variances (slots, P) of own deviations, from the covariances (`Arrow.slot_covariances`) of totals.
+
+    A total log gap is the slot's own deviation and the common one.
+    """
+    first, common = problem.prompts.first_gap, np.arange(problem.common.start, problem.common.stop)
+    variance = np.diagonal(own, axis1=1, axis2=2).copy()
+    gaps = np.arange(first, problem.prompts.size)
+    variance[:, first:] += np.diag(covariance)[common] - 2.0 * with_shaft[:, gaps, common]
+    return variance
 
 
 def factored(problem: Problem, information: Information, prior: Precision) -> Arrow:

@@ -19,21 +19,22 @@ import itertools
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 from scipy.special import ndtri
-from threadpoolctl import threadpool_limits
 
 from .arrays import FloatArray
-from .arrow import Arrow, Information, Point, Problem, factored
+from .arrow import Arrow, Information, Point, Problem, factored, own_variances
 from .curvature import Curvature, curved
 from .errors import DidNotConverge
 from .information import normal_nodes
 from .kernels import NODES, average_slots
 from .mixing import Mixer
 from .scales import Effects
+from .threads import one_blas_thread
 
 Progress = Callable[[int, int], None]
 
@@ -41,6 +42,7 @@ MAX_SCALES = 60  # moves of the scales by themselves
 _TOLERANCE = 1e-10  # posterior SDs, of means, SEs and scales alike
 _REACH = 1.0  # SDs that a parameter may move in a round: farther away the step is not to be believed
 _SETTLED = 0.03  # posterior SDs: from here the curvature of steps stays as it is
+_CLOSE = 1e-3  # posterior SDs: a round that begins so near needs none
 _SHARED_FROM = 20_000  # cells times points: fewer are asked before other threads are awake
 
 
@@ -63,6 +65,7 @@ class Told:
     d_phi: FloatArray  # (K, P) of the log-likelihood, by slot, or by part of a slot where there are parts
     information: Information  # expected, or observed of the edges
     cell_sums: FloatArray  # (2,) the cell effect's score by log SD, and the sum of squares of that
+    phi_variance: FloatArray  # (J, P) of the slots' own deviations under q; (0, P) at the mean
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,12 +111,11 @@ class Cells:
         self.nodes = np.zeros((4, NODES))
         self.nodes[0], self.nodes[1] = normal_nodes(NODES)
         self.pool: ThreadPoolExecutor | None = None
-        self.limits: threadpool_limits | None = None
+        self.alone: AbstractContextManager[object] | None = None
 
     def __enter__(self) -> Self:
-        # The chunks are the parallel work. A linear algebra library that opens threads of its own inside them makes
-        # more threads than processors, which wait for each other in loops: measured, 30 times slower.
-        self.limits = threadpool_limits(1, user_api="blas")
+        self.alone = one_blas_thread()
+        self.alone.__enter__()
         if _workers() > 1 and len(self.chunks) > 1:
             self.pool = ThreadPoolExecutor(_workers() - 1)
         return self
@@ -122,9 +124,9 @@ class Cells:
         if self.pool is not None:
             self.pool.shutdown()
             self.pool = None
-        if self.limits is not None:
-            self.limits.restore_original_limits()
-            self.limits = None
+        if self.alone is not None:
+            self.alone.__exit__(None, None, None)
+            self.alone = None
 
     def ask(
         self, point: Point, log_sd: FloatArray, q: tuple[Arrow, FloatArray] | None, *, observed: bool = False
@@ -140,11 +142,13 @@ class Cells:
         d_theta, d_phi, sums = np.empty(n), np.empty((K, P)), np.empty((K, 3))
         i_theta, cross, i_phi = np.empty(n), np.empty((n, P)), np.empty((K, P, P))
         none = np.zeros((0, P, S)), np.zeros((0, P, P))
+        variance = np.empty((0 if q is None else problem.slots, problem.prompts.size))
 
         def work(slots: slice) -> bool:
             asked, own = slots if parts is None else parts.of(slots), none
             if q is not None:
                 own = q[0].slot_covariances(q[1], slots)
+                variance[slots] = own_variances(problem, q[1], *own)
                 own = own if parts is None else parts.covariances(slots, *own)
             return average_slots(
                 np.array([asked.start, asked.stop]), starts, q is not None, theta, problem.counts, problem.weight,
@@ -169,6 +173,7 @@ class Cells:
             d_phi,
             information,
             total[1:],
+            variance,
         )
 
     def _every(self, work: Callable[[slice], bool], *, shared: bool) -> bool:
@@ -247,7 +252,7 @@ def _settle_apart(cells: Cells, state: State, steps: int, progress: Progress | N
     for _ in range(MAX_SCALES):
         found = settle(cells, state, False, steps, progress)
         steps, state = found.rounds, found.state
-        after = _round(cells, state, (found.arrow, found.covariance), None, CAREFUL.farthest).after
+        after = _round(cells, state, (found.arrow, found.covariance), _straight, CAREFUL.farthest).after
         move = after.log_sd - state.log_sd
         if np.abs(move).max() < _TOLERANCE * 10.0:
             return replace(found, learned=True)
@@ -287,7 +292,7 @@ def _settle(cells: Cells, state: State, learn: bool, steps: int, progress: Progr
         if count > way.rounds and not error < _SETTLED:
             break
         try:
-            taken = rounds.take(state, error)
+            taken = rounds.take(state)
         except np.linalg.LinAlgError:
             state = rounds.back(state)
             continue
@@ -322,14 +327,18 @@ class _Rounds:
         self.curvature: Curvature | None = None
         self.before: FloatArray | None = None  # log variances
 
-    def take(self, state: State, error: float) -> Taken:
-        """A round from `state`; `error` is the last one's. Raises LinAlgError."""
+    def take(self, state: State) -> Taken:
+        """A round from `state`. Raises LinAlgError."""
         cells = self.cells
         arrow = factored(cells.problem, state.information, cells.effects.precision(state.log_sd))
         covariance = arrow.covariance()
-        if self.way.curved and error > _SETTLED:
-            self.curvature = curved(cells, state, learn=self.learn)
-        taken = _round(cells, state, (arrow, covariance), self.curvature, self.way.farthest if self.learn else 0.0)
+
+        def bend(far: float) -> Curvature | None:
+            if self.way.curved and far > (_SETTLED if self.curvature else _CLOSE):
+                self.curvature = curved(cells, state, learn=self.learn)
+            return self.curvature
+
+        taken = _round(cells, state, (arrow, covariance), bend, self.way.farthest if self.learn else 0.0)
         narrowed = self._narrowed(np.log(np.diag(covariance)), taken)
         return replace(taken, error=max(taken.error, narrowed, _most(taken.after.log_sd - state.log_sd)))
 
@@ -367,24 +376,34 @@ def _no_average(what: str) -> DidNotConverge:
 
 
 def _round(
-    cells: Cells, state: State, q: tuple[Arrow, FloatArray], curvature: Curvature | None, farthest: float
+    cells: Cells,
+    state: State,
+    q: tuple[Arrow, FloatArray],
+    bend: Callable[[float], Curvature | None],
+    farthest: float,
 ) -> Taken:
-    """One round of means and scales. The step divides by `curvature`, or by q's own precision; no log SD moves farther
-    than `farthest`."""
+    """One round of means and scales. The step divides by q's own precision, or by the curvature that `bend` gives for
+    how far, in posterior SDs, that step would go; no log SD moves farther than `farthest`."""
     (arrow, covariance), effects = q, cells.effects
     told = cells.ask(state.point, state.log_sd, q)
-    z_variance, phi_variance = np.diag(covariance), arrow.own_variances(covariance)
-    score, slope = effects.scores(state.log_sd, state.point, z_variance, phi_variance, told.cell_sums)
-    step = (curvature.arrow if curvature else arrow).step(told.gradient)
-    move = score / slope
+    z_sd, phi_sd = np.sqrt(np.diag(covariance)), np.sqrt(told.phi_variance)
+    score, slope = effects.scores(state.log_sd, state.point, z_sd**2, told.phi_variance, told.cell_sums)
+    step, move = arrow.step(told.gradient), score / slope
+    curvature = bend(max(_most(step.z / z_sd), _most(step.phi / phi_sd), _most(move) if farthest else 0.0))
+    if curvature:
+        step = curvature.arrow.step(told.gradient)
     if curvature and curvature.scales:
         move = curvature.scale_step(effects, state.log_sd, told.gradient, score)
     log_sd = effects.moved(state.log_sd, move, farthest)
     if curvature:
         step = curvature.follow(step, log_sd - state.log_sd)
-    length = max(_most(step.z / np.sqrt(z_variance)), _most(step.phi / np.sqrt(phi_variance)))
+    length = max(_most(step.z / z_sd), _most(step.phi / phi_sd))
     point = state.point.moved(step, min(1.0, _REACH / max(length, 1e-300)))
     return Taken(arrow, covariance, State(point, told.information, log_sd), length, slope**-0.5)
+
+
+def _straight(far: float) -> None:
+    """No curvature but q's own."""
 
 
 def _most(values: FloatArray) -> float:

@@ -63,6 +63,7 @@ def fit(
     Raises InvalidResponses (unknown model or form, too many abilities, bad tiers), DidNotConverge.
     """
     from .design import design  # late, with what it needs: numba is for those who fit
+    from .threads import one_blas_thread
 
     check(table, model, form)
     made = design(table, model, form, priors, tiers_of(table, model, tiers))
@@ -72,15 +73,16 @@ def fit(
             code="too_many_abilities",
             hint="use model 'board', or fewer comparisons",
         )
-    try:
-        found, warm = _find(made, start, _rising(progress) if progress else None)
-    except np.linalg.LinAlgError as error:
-        raise DidNotConverge(
-            f"the precision of the fit cannot be factored ({error})",
-            code="not_positive",
-            hint="use tighter priors; report the votes if it persists",
-        ) from error
-    return posterior_of(made, priors, found, warm, seed)
+    with one_blas_thread():
+        try:
+            found, warm = _find(made, start, _rising(progress) if progress else None)
+        except np.linalg.LinAlgError as error:
+            raise DidNotConverge(
+                f"the precision of the fit cannot be factored ({error})",
+                code="not_positive",
+                hint="use tighter priors; report the votes if it persists",
+            ) from error
+        return posterior_of(made, priors, found, warm, seed)
 
 
 def _rising(progress: Progress) -> Progress:

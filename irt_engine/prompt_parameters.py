@@ -37,11 +37,12 @@ def prompt_parameters(made: Design, found: Found, scales: Scales) -> PromptParam
     of_slope, by_tiers = _along_tiers(prompts.size, prompts.tiers)
     log_alpha, log_tiers = phi @ of_slope, phi @ by_tiers.swapaxes(1, 2)
     log_tiers = np.moveaxis(log_tiers, 0, 1)  # (J, T, T)
-    log_se = np.sqrt(found.arrow.own_variances(found.covariance)[:, 0])
+    log_se = np.empty(problem.slots)
     tier_se, b_se = np.empty_like(log_tiers), np.empty((problem.slots, len(prompts.spread)))
     bends = _threshold_bends(made, phi)
     for slots in problem.chunks():
         own = found.arrow.slot_covariances(found.covariance, slots)[1]
+        log_se[slots] = np.sqrt(own[:, 0, 0])
         if made.cells.shared >= 0 and slots.start <= made.cells.shared < slots.stop:
             own[made.cells.shared - slots.start] += np.diag(_any_prompt(made, scales))
         b_se[slots] = _sd(bends[slots], own)
