@@ -110,12 +110,22 @@ class Visit:
             raise InvalidInput("turkSubmitTo is not an address of Mechanical Turk.", field="turkSubmitTo")
 
 
+def identity_source(campaign: Campaign, platform: str) -> str:
+    """Under which source a platform's id stands: of each campaign apart.
+
+    The id comes in an address that anybody can type, and is the same in all that the worker does. So it opens one
+    campaign only, and two campaigns know the same worker by two pseudonyms.
+    """
+    return f"{platform}/{campaign.public_id}"
+
+
 def visit_accept(*, campaign: Campaign, visit: Visit, consents: bool = False) -> Enrolment:
-    """Enrol whom the platform sends; the same worker is one annotator in all studies. Raises NotFound, Conflict."""
+    """Enrol whom the platform sends; the same worker is one annotator in this campaign. Raises NotFound, Conflict."""
     if reception_of(campaign).platform != visit.platform:
         raise NotFound("There is no such study.", hint="Check the address.")
     with write_transaction():
-        known = AnnotatorIdentity.objects.filter(source=visit.platform, external_id=visit.worker).first()
+        source = identity_source(campaign, visit.platform)
+        known = AnnotatorIdentity.objects.filter(source=source, external_id=visit.worker).first()
         enrolled = known and Enrolment.objects.filter(campaign=campaign, annotator=known.annotator_id).first()
         if not enrolled and not campaign.collecting:
             raise Conflict(
@@ -132,9 +142,7 @@ def visit_accept(*, campaign: Campaign, visit: Visit, consents: bool = False) ->
             **consent,
         )
         if known is None:
-            AnnotatorIdentity.objects.create(
-                annotator=enrolment.annotator, source=visit.platform, external_id=visit.worker
-            )
+            AnnotatorIdentity.objects.create(annotator=enrolment.annotator, source=source, external_id=visit.worker)
         Arrival.objects.get_or_create(
             enrolment=enrolment,
             session=visit.session,

@@ -29,7 +29,7 @@ from evalsite.judgments.arrivals import (
 from evalsite.judgments.models import Enrolment
 from evalsite.judgments.services import assignment_claim
 from evalsite.pages.judging import welcome_context
-from evalsite.pages.visitors import known_annotator, remember, user_of
+from evalsite.pages.visitors import known_annotator, remember, remember_arrival, user_of
 
 PROLIFIC_FIELDS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
 MTURK_FIELDS = ("workerId", "hitId", "assignmentId", "turkSubmitTo")
@@ -46,7 +46,8 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
     enrolment = invitation_accept(
         secret=secret, annotator=known_annotator(request), user=user_of(request), consents=_consents(request)
     )
-    return _begin(request, enrolment)
+    remember(request, enrolment.annotator)
+    return _begin(enrolment)
 
 
 @never_cache
@@ -60,7 +61,8 @@ def arrive(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
         return _welcome(request, campaign, action=reverse("arrive", args=[campaign_id]), fields=fields)
     admit(what="enrol", who=client_address(request), at_most=settings.ENROLMENTS_PER_HOUR, per_s=3600)
     enrolment = visit_accept(campaign=campaign, visit=visit, consents=_consents(request))
-    return _begin(request, enrolment)
+    remember_arrival(request, enrolment)
+    return _begin(enrolment)
 
 
 @xframe_options_exempt
@@ -87,9 +89,8 @@ def _welcome(
     return render(request, "judge.html", welcome_context(campaign, action=action, fields=fields or {}))
 
 
-def _begin(request: HttpRequest, enrolment: Enrolment) -> HttpResponse:
+def _begin(enrolment: Enrolment) -> HttpResponse:
     """The first item at once, if there is one and nothing stands before it."""
-    remember(request, enrolment.annotator)
     if not ending_get(enrolment).state:
         assignment_claim(campaign=enrolment.campaign, annotator=enrolment.annotator)
     return redirect("judge", key=enrolment.campaign.public_id)

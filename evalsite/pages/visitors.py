@@ -1,4 +1,4 @@
-"""Who is at the page: the account, or the pseudonym that a cookie keeps."""
+"""Who is at the page: the account, the pseudonym that a cookie keeps, or whom a crowd platform sent to a campaign."""
 
 from typing import Any
 
@@ -10,6 +10,7 @@ from evalsite.campaigns.selectors import as_uuid, campaign_get
 from evalsite.judgments.models import Annotator, Enrolment
 
 ANNOTATOR = "annotator"
+ARRIVED = "arrived"
 
 
 def user_of(request: HttpRequest) -> Any:
@@ -17,24 +18,41 @@ def user_of(request: HttpRequest) -> Any:
 
 
 def known_annotator(request: HttpRequest) -> Annotator | None:
-    """The annotator of this account, or the pseudonym that this browser has had before."""
+    """The annotator of this account, or the pseudonym that this browser has had before.
+
+    Never one that a platform sent: what an arrival opens is the campaign arrived at, and nothing else.
+    """
     user = user_of(request)
     if user is not None and (own := Annotator.objects.filter(user=user).first()) is not None:
         return own
     public_id = request.session.get(ANNOTATOR)
-    return Annotator.objects.filter(public_id=public_id, user__isnull=True).first() if public_id else None
+    if not public_id:
+        return None
+    before = Annotator.objects.filter(public_id=public_id, user__isnull=True)
+    return before.exclude(enrolments__platform__gt="").first()
 
 
 def remember(request: HttpRequest, annotator: Annotator) -> None:
     request.session[ANNOTATOR] = str(annotator.public_id)
 
 
+def remember_arrival(request: HttpRequest, enrolment: Enrolment) -> None:
+    """A platform's arrival opens its own campaign: anybody who knows a worker's id can type the address."""
+    arrived = request.session.get(ARRIVED, {})
+    request.session[ARRIVED] = {**arrived, str(enrolment.campaign.public_id): str(enrolment.annotator.public_id)}
+
+
 def enrolments_of(request: HttpRequest) -> list[Enrolment]:
-    """Where this visitor takes part: first what a platform sent them to, then the account's, then the pseudonym's."""
+    """Where this visitor takes part: first what a platform sent them to, then the account's, then the pseudonym's.
+
+    The account's are all of them, as its password says who it is; of what platforms sent, those arrived at from here.
+    """
     user = user_of(request)
     mine = Q(annotator__user=user) if user is not None else Q(pk__in=[])
     if public_id := request.session.get(ANNOTATOR):
-        mine |= Q(annotator__public_id=public_id, annotator__user__isnull=True)
+        mine |= Q(annotator__public_id=public_id, annotator__user__isnull=True, platform="")
+    for campaign, annotator in request.session.get(ARRIVED, {}).items():
+        mine |= Q(campaign__public_id=campaign, annotator__public_id=annotator) & ~Q(platform="")
     found = Enrolment.objects.filter(mine, left_at=None)
     rows = found.select_related("annotator__user", "invitation", "campaign__rubric", "campaign__organisation")
     return sorted(rows, key=lambda one: (not one.platform, one.annotator.user_id is None, -one.pk))

@@ -1,15 +1,21 @@
 """How annotators come, and how it ends for them: invitations, Prolific, Mechanical Turk, consent, qualification."""
 
+import re
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from importlib import import_module
 from io import StringIO
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from django.apps import apps
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
+from evalsite.accounts.models import User
 from evalsite.adaptive.services import campaign_open
 from evalsite.campaigns.models import Campaign, Reception
 from evalsite.campaigns.reception import NewQualificationItem, qualification_set, reception_set
@@ -49,6 +55,29 @@ def study(private: Campaign) -> Campaign:
     reception_set(campaign=private, platform="prolific", **CODES)
     private.refresh_from_db()
     return private
+
+
+StudyMaker = Callable[..., Campaign]
+
+
+@pytest.fixture
+def make_study(make_campaign: CampaignMaker) -> StudyMaker:
+    """Further campaigns that Prolific sends people to, for three judgments each."""
+
+    def make(slug: str, *, quota: int | None = 3, **fields: Any) -> Campaign:
+        campaign = make_campaign(slug=slug, design=replace(OPEN, quota=quota))
+        reception_set(campaign=campaign, platform="prolific", **CODES)
+        private = {"visibility": "private", "admission": "members"}
+        Campaign.objects.filter(pk=campaign.pk).update(**{**private, **fields})
+        campaign.refresh_from_db()
+        return campaign
+
+    return make
+
+
+def own_parts(client: Client) -> list[str]:
+    """The campaigns that a visitor's own page says they take part in."""
+    return re.findall(r'name="campaign" value="([0-9a-f-]{36})"', Page(client.get("/me/")).html)
 
 
 def arrive(client: Client, campaign: Campaign, ids: dict[str, str] = FROM_PROLIFIC, **form: str) -> Visitor:
@@ -132,6 +161,74 @@ class TestProlific:
         visitor.answer("A")
         again = arrive(Client(), study, {**FROM_PROLIFIC, "SESSION_ID": "session-2"})
         assert "2 of 3" in again.page.words
+        assert Annotator.objects.count() == 1
+
+    def test_what_an_arrival_opens_is_the_campaign_arrived_at_and_nothing_else(
+        self, study: Campaign, make_study: StudyMaker, stranger: Client
+    ) -> None:
+        """Anybody who knows a worker's id can type the address: other campaigns must not open by it."""
+        other = make_study("other", visibility="public", admission="open")
+        judge_all(arrive(stranger, study))
+        arrive(stranger, other)
+        typed = Client()
+        visitor = arrive(typed, other)
+        assert len(own_parts(typed)) == 1
+        assert typed.get(f"/judge/{study.public_id}/").status_code == 404
+        assert typed.post("/me/leave/", {"campaign": str(study.public_id)}).status_code == 404
+        typed.post("/me/erase/", {"sure": "on"})
+        assert Enrolment.objects.get(campaign=study).left_at is None
+        assert AnnotatorIdentity.objects.get().annotator == Enrolment.objects.get(campaign=study).annotator
+        visitor.reload()
+        assert "Start judging" in visitor.page.words, "and is erased there"
+        assert len(own_parts(stranger)) == 1
+
+    def test_what_is_begun_elsewhere_after_an_arrival_does_not_open_by_the_workers_id(
+        self, study: Campaign, make_campaign: CampaignMaker, stranger: Client
+    ) -> None:
+        arrive(stranger, study)
+        make_campaign(slug="open")
+        Visitor(stranger, "/judge/open/").begin()
+        assert len(own_parts(stranger)) == 2
+        typed = Client()
+        arrive(typed, study)
+        assert len(own_parts(typed)) == 1
+        assert "Start judging" in Visitor(typed, "/judge/open/").page.words
+
+    def test_an_account_keeps_its_whole_view_beside_an_arrival(
+        self, study: Campaign, make_campaign: CampaignMaker, charlie: User
+    ) -> None:
+        make_campaign(slug="open")
+        client, elsewhere = Client(), Client()
+        for one in (client, elsewhere):
+            one.force_login(charlie)
+        Visitor(client, "/judge/open/").begin()
+        arrive(client, study)
+        assert len(own_parts(client)) == 2
+        assert len(own_parts(elsewhere)) == 1, "what a platform sent is not the account's"
+
+    def test_two_organisations_see_the_same_worker_as_two_pseudonyms(
+        self, study: Campaign, make_study: StudyMaker, alice: User, charlie: User, stranger: Client
+    ) -> None:
+        theirs = make_study("theirs", organisation=charlie.personal_organisation)
+        for campaign in (study, theirs):
+            judge_all(arrive(stranger, campaign))
+        seen = []
+        for owner, campaign in ((alice, study), (charlie, theirs)):
+            client = Client()
+            client.force_login(owner)
+            page = client.get(f"/console/{campaign.public_id}/annotators/").content.decode()
+            seen.append(set(re.findall(r"annotator=([0-9a-f-]{36})", page)))
+        assert all(len(ids) == 1 for ids in seen)
+        assert not seen[0] & seen[1]
+
+    def test_ids_that_stood_once_for_all_campaigns_stand_apart_after_the_update(
+        self, study: Campaign, stranger: Client
+    ) -> None:
+        arrive(stranger, study)
+        AnnotatorIdentity.objects.update(source="prolific")
+        import_module("evalsite.judgments.migrations.0008_identities_by_campaign").stand_apart(apps, None)
+        assert AnnotatorIdentity.objects.get().source == f"prolific/{study.public_id}"
+        arrive(Client(), study)
         assert Annotator.objects.count() == 1
 
     def test_who_comes_too_late_is_told_at_once(self, study: Campaign, stranger: Client) -> None:
