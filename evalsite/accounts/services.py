@@ -1,15 +1,20 @@
 """Writes of the accounts room."""
 
+import json
 from collections.abc import Collection
 from datetime import timedelta
 
+from django.contrib.admin.models import LogEntry
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
+from django.db.models import Q
 from django.utils import timezone
 
 from evalsite.accounts.models import ApiToken, Membership, Organisation, User
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotFound
+from evalsite.core.idempotency import answers_rename
+from evalsite.core.models import IdempotencyKey
 from evalsite.core.tokens import token_hash, token_make
 
 LONGEST_TOKEN_DAYS = 366
@@ -43,11 +48,28 @@ def user_erase(*, user: User) -> None:
     with write_transaction():
         ApiToken.objects.filter(user=user).delete()
         Membership.objects.filter(user=user, organisation__personal_of=None).delete()
-        Organisation.objects.filter(personal_of=user).update(name=gone)
+        _names_forget(user, gone)
         user.username, user.email, user.first_name, user.last_name = gone, "", "", ""
         user.is_active = user.is_staff = user.is_superuser = False
         user.set_unusable_password()
         user.save()
+
+
+def _names_forget(user: User, gone: str) -> None:
+    """Write `gone` where the person's name stands outside their own row."""
+    own = list(Organisation.objects.filter(personal_of=user))
+    for organisation in own:
+        answers_rename(organisation.name, gone)
+    Organisation.objects.filter(personal_of=user).update(name=gone, slug=gone)
+    entries = LogEntry.objects.filter(content_type__app_label=User._meta.app_label)
+    entries.filter(content_type__model="user", object_id=user.pk).update(object_repr=gone)
+    numbers = [str(organisation.pk) for organisation in own]
+    entries.filter(content_type__model="organisation", object_id__in=numbers).update(object_repr=gone)
+    # Changes of memberships are told in words: "bob is viewer of Acme", "alice is viewer of bob".
+    name = json.dumps(user.get_username())[1:-1]
+    told = Q(change_message__contains=f'"object": "{name} is ') | Q(change_message__contains=f' of {name}"')
+    entries.filter(content_type__model="organisation").filter(told).update(change_message="")
+    IdempotencyKey.objects.filter(principal=f"user:{user.public_id}").delete()
 
 
 def personal_organisation_ensure(*, user: User) -> Organisation:

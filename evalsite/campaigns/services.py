@@ -295,7 +295,7 @@ def role_give(*, campaign: Campaign, user: User, role: str | None, by: User | No
         else:
             CampaignRole.objects.update_or_create(campaign=campaign, user=user, defaults={"role": role})
         change = {"before": {"role": before}, "after": {"role": role}}
-        _log(campaign, "share", by, **change, target=user.get_username())
+        _log(campaign, "share", by, **change, target=str(user.public_id))
 
 
 def refit_ask(*, campaign: Campaign, by: User | None = None) -> None:

@@ -21,7 +21,8 @@ def audit_record(
 ) -> AuditEntry:
     """Add an entry about `subject` (a public id). `by`: the User who acted; None where the service did by itself.
 
-    `before` and `after` hold what the act changed, as JSON; `target` names what in the subject it was done to.
+    `before` and `after` hold what the act changed, as JSON; `target` names what in the subject it was done to: a person
+    by their public id, because what is written here stays.
     """
     return AuditEntry.objects.create(
         act=act,

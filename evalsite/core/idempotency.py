@@ -65,6 +65,13 @@ def _first_answer(principal: str, key: str, sha256: str) -> Outcome:
     return Outcome(row.status, json.loads(row.body), replayed=True)
 
 
+def answers_rename(name: str, instead: str) -> None:
+    """Write another name of an organisation into the answers that are kept."""
+    before, after = (f'"organisation": {json.dumps(one)}' for one in (name, instead))
+    for row in IdempotencyKey.objects.filter(body__contains=before):
+        IdempotencyKey.objects.filter(pk=row.pk).update(body=row.body.replace(before, after))
+
+
 def keys_forget() -> None:
     """Delete keys after their time: nobody sends a request again a day later."""
     old = IdempotencyKey.objects.filter(created_at__lt=timezone.now() - KEPT)

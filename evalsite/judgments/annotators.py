@@ -1,4 +1,4 @@
-"""An annotator's own view of their part, and how they leave it: give back, erase, be paid."""
+"""An annotator's own view of their part, what they are paid, and how they leave (erasure.py: and are forgotten)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,17 +14,7 @@ from evalsite.campaigns.models import Campaign
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import InvalidInput
 from evalsite.judgments.leases import assignments_return
-from evalsite.judgments.models import (
-    Annotator,
-    AnnotatorIdentity,
-    AnnotatorToken,
-    Arrival,
-    Comment,
-    Enrolment,
-    Judgment,
-    Payment,
-    SkipNote,
-)
+from evalsite.judgments.models import Annotator, Enrolment, Judgment, Payment
 from evalsite.judgments.selectors import progress_get
 
 PACE_OF_LAST = 200
@@ -93,19 +83,3 @@ def campaign_leave(*, enrolment: Enrolment) -> None:
     assignments_return(campaign=enrolment.campaign, annotator=enrolment.annotator)
     with write_transaction():
         Enrolment.objects.filter(pk=enrolment.pk, left_at=None).update(left_at=timezone.now())
-
-
-def annotator_erase(*, annotator: Annotator) -> None:
-    """Remove what leads from the judgments to a person: identities, visits, words, keys, the account's link.
-
-    The judgments stay, given by nobody in particular; the boards do not change.
-    """
-    for enrolment in Enrolment.objects.filter(annotator=annotator).select_related("campaign", "annotator"):
-        campaign_leave(enrolment=enrolment)
-    with write_transaction():
-        AnnotatorIdentity.objects.filter(annotator=annotator).delete()
-        AnnotatorToken.objects.filter(annotator=annotator).delete()
-        Arrival.objects.filter(enrolment__annotator=annotator).delete()
-        Comment.objects.filter(judgment__annotator=annotator).delete()
-        SkipNote.objects.filter(skip__assignment__annotator=annotator).delete()
-        Annotator.objects.filter(pk=annotator.pk).update(user=None)

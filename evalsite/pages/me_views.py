@@ -11,11 +11,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from evalsite.accounts.services import user_erase
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.selectors import campaigns_to_judge, reception_of
 from evalsite.core.errors import InvalidInput, NotFound
-from evalsite.judgments.annotators import Part, annotator_erase, campaign_leave, part_get, round_minutes
+from evalsite.judgments.annotators import Part, campaign_leave, part_get, round_minutes
+from evalsite.judgments.erasure import person_erase
 from evalsite.pages.visitors import enrolments_of, user_of
 
 SHOWN = 30
@@ -83,12 +83,7 @@ def erase(request: HttpRequest) -> HttpResponse:
     """Remove the person; the judgments stay, given by nobody in particular."""
     if request.POST.get("sure") != "on":
         raise InvalidInput("Nothing was erased.", hint="Tick the box that says that you are sure.", field="sure")
-    user = user_of(request)
-    annotators = {enrolment.annotator for enrolment in enrolments_of(request)}
-    if user is not None:
-        user_erase(user=user)
-    for annotator in annotators:
-        annotator_erase(annotator=annotator)
+    person_erase(user=user_of(request), parts=enrolments_of(request, left=True))
     logout(request)
     messages.success(request, _("Erased. Nothing here leads from your judgments to you any more."))
     return redirect("home")

@@ -42,10 +42,11 @@ def remember_arrival(request: HttpRequest, enrolment: Enrolment) -> None:
     request.session[ARRIVED] = {**arrived, str(enrolment.campaign.public_id): str(enrolment.annotator.public_id)}
 
 
-def enrolments_of(request: HttpRequest) -> list[Enrolment]:
+def enrolments_of(request: HttpRequest, *, left: bool = False) -> list[Enrolment]:
     """Where this visitor takes part: first what a platform sent them to, then the account's, then the pseudonym's.
 
     The account's are all of them, as its password says who it is; of what platforms sent, those arrived at from here.
+    With `left` also where they took part and have left.
     """
     user = user_of(request)
     mine = Q(annotator__user=user) if user is not None else Q(pk__in=[])
@@ -53,7 +54,7 @@ def enrolments_of(request: HttpRequest) -> list[Enrolment]:
         mine |= Q(annotator__public_id=public_id, annotator__user__isnull=True, platform="")
     for campaign, annotator in request.session.get(ARRIVED, {}).items():
         mine |= Q(campaign__public_id=campaign, annotator__public_id=annotator) & ~Q(platform="")
-    found = Enrolment.objects.filter(mine, left_at=None)
+    found = Enrolment.objects.filter(mine) if left else Enrolment.objects.filter(mine, left_at=None)
     rows = found.select_related("annotator__user", "invitation", "campaign__rubric", "campaign__organisation")
     return sorted(rows, key=lambda one: (not one.platform, one.annotator.user_id is None, -one.pk))
 

@@ -17,7 +17,7 @@ from evalsite.adaptive.record import MARGIN
 from evalsite.adaptive.selectors import board_state_get
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.permissions import Act
-from evalsite.campaigns.selectors import aspect_primary, entrants_with_replies
+from evalsite.campaigns.selectors import as_uuid, aspect_primary, entrants_with_replies
 from evalsite.core.audit import audit_of
 from evalsite.core.errors import InvalidInput
 from evalsite.core.models import AuditEntry
@@ -259,14 +259,16 @@ def log_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
     """Who did what, newest first."""
     start = page_number(query)
     found = list(audit_of(desk.campaign.public_id)[start : start + ROWS + 1])
-    actors = {entry.actor for entry in found if entry.actor}
-    names = dict(User.objects.filter(public_id__in=actors).values_list("public_id", "username"))
+    people = {str(entry.actor) for entry in found if entry.actor}
+    people |= {entry.target for entry in found if entry.act == Act.SHARE and as_uuid(entry.target)}
+    named = User.objects.filter(public_id__in=people).values_list("public_id", "username")
+    names = {str(public_id): username for public_id, username in named}
     rows = [
         {
             "at": entry.at,
-            "who": names.get(entry.actor, str(entry.actor)) if entry.actor else _("the service"),
+            "who": names.get(str(entry.actor), str(entry.actor)) if entry.actor else _("the service"),
             "act": _act_label(entry.act),
-            "target": entry.target,
+            "target": names.get(entry.target, entry.target),
             "change": _change(entry),
             "reason": entry.reason,
         }

@@ -1,0 +1,65 @@
+"""How a person is forgotten: what leads from the judgments to them is removed, and the judgments stay."""
+
+from collections.abc import Iterable
+
+from django.utils import timezone
+
+from evalsite.accounts.models import User
+from evalsite.accounts.services import user_erase
+from evalsite.core.db import write_transaction
+from evalsite.judgments.arrivals import identity_source
+from evalsite.judgments.leases import assignments_return
+from evalsite.judgments.models import (
+    Annotator,
+    AnnotatorIdentity,
+    AnnotatorToken,
+    Arrival,
+    Comment,
+    Enrolment,
+    Payment,
+    SkipNote,
+)
+
+
+def person_erase(*, user: User | None, parts: Iterable[Enrolment]) -> None:
+    """Forget somebody: the account, if they have one, and what leads to them from `parts`, left ones too.
+
+    The judgments stay, given by nobody in particular; the boards do not change. One transaction: all of it or, as
+    while an organisation has no other owner (Conflict), nothing. A part that a platform sent is erased alone, others
+    with all that their annotator has.
+    """
+    parts = list(parts)
+    wholly = {part.annotator for part in parts if not part.platform}
+    if user is not None:
+        wholly |= set(Annotator.objects.filter(user=user))
+    theirs = Enrolment.objects.filter(annotator__in=wholly).select_related("campaign", "annotator")
+    every = {part.pk: part for part in [*parts, *theirs]}
+    with write_transaction():
+        for part in every.values():
+            _part_erase(part)
+        for annotator in wholly:
+            _annotator_erase(annotator)
+        if user is not None:
+            user_erase(user=user)
+    for part in every.values():  # afterwards, place by place: many places locked at once could stop others
+        assignments_return(campaign=part.campaign, annotator=part.annotator)
+
+
+def _part_erase(part: Enrolment) -> None:
+    """What is known of somebody in one campaign: the platform's ids, their visits and words."""
+    campaign, annotator = part.campaign, part.annotator
+    sent = AnnotatorIdentity.objects.filter(annotator=annotator, source=identity_source(campaign, part.platform))
+    ids = {*sent.values_list("external_id", flat=True), *part.arrivals.values_list("session", flat=True)}
+    for one in ids:
+        Payment.objects.filter(campaign=campaign, annotator=annotator, reference__contains=one).update(reference="")
+    sent.delete()
+    Arrival.objects.filter(enrolment=part).delete()
+    Comment.objects.filter(judgment__annotator=annotator, judgment__batch__campaign=campaign).delete()
+    SkipNote.objects.filter(skip__assignment__annotator=annotator, skip__assignment__campaign=campaign).delete()
+    Enrolment.objects.filter(pk=part.pk, left_at=None).update(left_at=timezone.now())
+
+
+def _annotator_erase(annotator: Annotator) -> None:
+    AnnotatorIdentity.objects.filter(annotator=annotator).delete()
+    AnnotatorToken.objects.filter(annotator=annotator).delete()
+    Annotator.objects.filter(pk=annotator.pk).update(user=None)

@@ -1,0 +1,193 @@
+"""Erasing a person: nothing that names them is left anywhere, or nothing has happened; the judgments stay."""
+
+import uuid
+from decimal import Decimal
+from importlib import import_module
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from django.apps import apps
+from django.contrib.admin.models import LogEntry
+from django.contrib.sessions.models import Session
+from django.db import Error, connection
+from django.test import Client
+
+from evalsite.accounts.models import ApiToken, Organisation, User
+from evalsite.accounts.services import api_token_issue, organisation_create, user_create
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.reception import reception_set
+from evalsite.core.backup import tables
+from evalsite.core.db import ALLOW_UPDATE, FORBID_UPDATE
+from evalsite.core.errors import Conflict
+from evalsite.core.models import AuditEntry
+from evalsite.judgments.annotators import payment_record
+from evalsite.judgments.erasure import person_erase
+from evalsite.judgments.models import Annotator, Assignment, Comment, Enrolment, Judgment
+from evalsite.judgments.selectors import tally
+from evalsite.judgments.services import judgment_record
+from tests.evalsite.api.client import Api
+from tests.evalsite.cast import CampaignMaker
+from tests.evalsite.pages.reading import Page, Visitor
+
+PASSWORD = "a long enough secret"
+NAMES = ["quuxname", "quux-mail@example.org", "worker5f1e", "session5f1e", "study5f1e", "quuxwords"]
+FROM_PROLIFIC = {"PROLIFIC_PID": "worker5f1e", "STUDY_ID": "study5f1e", "SESSION_ID": "session5f1e"}
+
+
+def everything_stored() -> dict[str, str]:
+    """Table and column -> all that stands there, as lower-case text; sessions as what they say."""
+    found = {f"{Session._meta.db_table}.*": str([one.get_decoded() for one in Session.objects.all()]).lower()}
+    for model in tables():
+        for row in model._base_manager.values():
+            for column, value in row.items():
+                name = f"{model._meta.db_table}.{column}"
+                found[name] = f"{found.get(name, '')}\n{_text(value)}"
+    return found
+
+
+def _text(value: Any) -> str:
+    return (bytes(value).decode("latin-1") if isinstance(value, bytes | memoryview) else str(value)).lower()
+
+
+def standing(*names: str) -> set[tuple[str, str]]:
+    """Where these names stand in the clear."""
+    return {(name, where) for where, text in everything_stored().items() for name in names if name.lower() in text}
+
+
+def comment_on(visitor: Visitor, annotator: Annotator, words: str) -> None:
+    shown = uuid.UUID(visitor.assignment)
+    judgment_record(annotator=annotator, assignment_id=shown, choices={"overall": "A"}, comment=words)
+
+
+@pytest.fixture
+def quux(campaign: Campaign, alice: User) -> Client:
+    """A person who has left their name wherever it can come: as annotator, worker, member, owner of keys."""
+    client = Client()
+    form = {"username": "QuuxName", "email": "Quux-Mail@example.org", "password": PASSWORD}
+    assert client.post("/account/sign-up/", form).status_code == 302
+    user = User.objects.get(username="QuuxName")
+    visitor = Visitor(client, "/judge/trial/")
+    visitor.begin()
+    comment_on(visitor, Annotator.objects.get(user=user), "I am quuxwords")
+    visitor.reload()
+    visitor.post("skip", {"assignment": visitor.assignment, "reason": "other", "note": "quuxwords again"})
+    admin = Client()
+    User.objects.filter(pk=alice.pk).update(is_staff=True, is_superuser=True)
+    admin.force_login(alice)
+    admin.post("/console/trial/act/share/", {"username": "QuuxName", "role": "manager"})
+    _touch_in_the_admin(admin, user)
+    token = api_token_issue(user=user, name="t", scopes=[ApiToken.Scope.ACTS], days=1)
+    Campaign.objects.update(organisation=user.personal_organisation)
+    assert Api(token).post("/api/v1/campaigns/trial/acts/refit", key="once").status_code == 200
+    theirs = api_token_issue(user=alice, name="t", scopes=[ApiToken.Scope.ACTS], days=1)
+    assert Api(theirs).post("/api/v1/campaigns/trial/acts/refit", key="once").status_code == 200
+    return client
+
+
+def _touch_in_the_admin(admin: Client, user: User) -> None:
+    """Django's admin tells in words what it did to whom."""
+    own, other = user.personal_organisation, organisation_create(name="Acme")
+    for organisation in (own, other):
+        member = "alice" if organisation == own else "QuuxName"
+        form = {
+            "name": organisation.name,
+            "slug": organisation.slug,
+            "personal_of": user.pk if organisation == own else "",
+            "created_at_0": "2026-01-01",
+            "created_at_1": "00:00",
+            "memberships-TOTAL_FORMS": 1,
+            "memberships-INITIAL_FORMS": 0,
+            "memberships-0-organisation": organisation.pk,
+            "memberships-0-user": User.objects.get(username=member).pk,
+            "memberships-0-role": "viewer",
+        }
+        assert admin.post(f"/admin/accounts/organisation/{organisation.pk}/change/", form).status_code == 302
+    form = {"username": user.username, "email": user.email, "date_joined_0": "2026-01-01", "date_joined_1": "00:00"}
+    assert admin.post(f"/admin/accounts/user/{user.pk}/change/", {**form, "is_active": "on"}).status_code == 302
+    assert LogEntry.objects.count() == 3
+
+
+def test_nothing_that_names_the_person_is_left_in_any_column(
+    quux: Client, campaign: Campaign, make_campaign: CampaignMaker
+) -> None:
+    study = make_campaign(slug="study")
+    reception_set(campaign=study, platform="prolific", code_complete="DONE-1")
+    url = f"/arrive/{study.public_id}/"
+    quux.get(f"{url}?{urlencode(FROM_PROLIFIC)}")
+    assert quux.post(url, FROM_PROLIFIC).status_code == 302
+    worker = Annotator.objects.get(identities__external_id="worker5f1e")
+    comment_on(Visitor(quux, f"/judge/{study.public_id}/"), worker, "quuxwords of a worker")
+    payment_record(
+        campaign=study, annotator=worker, amount=Decimal(1), currency="USD", reference="prolific session5f1e"
+    )
+    quux.post("/me/leave/", {"campaign": str(study.public_id)})
+    before = tally([campaign, study])
+    assert {name for name, _ in standing(*NAMES)} == set(NAMES), "all of them stand somewhere at first"
+    quux.post("/me/erase/", {"sure": "on"})
+    assert standing(*NAMES) == set()
+    assert tally([campaign, study]) == before
+
+
+def test_campaigns_that_were_left_before_are_erased_too(campaign: Campaign, stranger: Client) -> None:
+    visitor = Visitor(stranger, "/judge/trial/")
+    visitor.begin()
+    comment_on(visitor, Annotator.objects.get(), "I am Bob.")
+    stranger.post("/me/leave/", {"campaign": str(campaign.public_id)})
+    stranger.post("/me/erase/", {"sure": "on"})
+    assert not Comment.objects.exists()
+    assert Judgment.objects.count() == 1
+
+
+def test_what_is_open_is_given_back(campaign: Campaign, stranger: Client) -> None:
+    Visitor(stranger, "/judge/trial/").begin()
+    assert Assignment.objects.filter(state="issued").exists()
+    stranger.post("/me/erase/", {"sure": "on"})
+    assert not Assignment.objects.filter(state="issued").exists()
+
+
+def test_while_the_account_cannot_be_closed_nothing_is_erased(quux: Client, campaign: Campaign) -> None:
+    user = User.objects.get(username="QuuxName")
+    organisation_create(name="Only theirs", owner=user)
+    before = everything_stored()
+    with pytest.raises(Conflict):
+        person_erase(user=user, parts=Enrolment.objects.filter(annotator__user=user))
+    assert everything_stored() == before
+
+
+def test_while_the_judgments_cannot_be_parted_from_the_person_the_account_stays(
+    quux: Client, campaign: Campaign
+) -> None:
+    """The database itself refuses here to forget a comment."""
+    user = User.objects.get(username="QuuxName")
+    with connection.cursor() as cursor:
+        refuse = FORBID_UPDATE[connection.vendor][-1].format(table=Comment._meta.db_table)
+        cursor.execute(refuse.replace("BEFORE UPDATE", "BEFORE DELETE"))
+    before = everything_stored()
+    with pytest.raises(Error, match="immutable"):
+        person_erase(user=user, parts=Enrolment.objects.filter(annotator__user=user))
+    assert everything_stored() == before
+
+
+def test_the_log_tells_who_was_given_a_role_as_long_as_they_have_a_name(quux: Client, alice: User) -> None:
+    owner = Client()
+    owner.force_login(alice)
+    assert "QuuxName role: – → manager" in Page(owner.get("/console/trial/log/")).words
+    quux.post("/me/erase/", {"sure": "on"})
+    assert "erased-" in Page(owner.get("/console/trial/log/")).words
+
+
+def test_names_that_an_earlier_version_left_are_gone_after_the_update(campaign: Campaign, alice: User) -> None:
+    erased = user_create(username="QuuxName", password=None)
+    AuditEntry.objects.create(act="share", subject=campaign.public_id, target="alice")
+    AuditEntry.objects.create(act="share", subject=campaign.public_id, target="QuuxName")
+    gone = "erased-123456789abc"
+    User.objects.filter(pk=erased.pk).update(username=gone, is_active=False)
+    Organisation.objects.filter(personal_of=erased).update(name=gone)
+    assert standing("quuxname")
+    update = import_module("evalsite.accounts.migrations.0003_names_forgotten")
+    with connection.cursor() as cursor:
+        cursor.execute(ALLOW_UPDATE[connection.vendor].format(table=AuditEntry._meta.db_table))
+    update.name_by_id(apps, None)
+    assert standing("quuxname") == set()
+    assert set(AuditEntry.objects.filter(act="share").values_list("target", flat=True)) == {str(alice.public_id), ""}
