@@ -14,8 +14,16 @@ from evalsite.campaigns.models import Campaign, Reception
 from evalsite.campaigns.selectors import reception_of
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotFound
-from evalsite.core.tokens import token_hash, token_make
-from evalsite.judgments.models import Annotator, AnnotatorIdentity, Arrival, Assignment, Enrolment, Invitation
+from evalsite.core.tokens import keyed_hashes, token_hash, token_make
+from evalsite.judgments.models import (
+    Annotator,
+    AnnotatorIdentity,
+    Arrival,
+    Assignment,
+    Enrolment,
+    Invitation,
+    PastWorker,
+)
 from evalsite.judgments.qualification import qualification_get
 from evalsite.judgments.selectors import is_excluded, judgments_given
 from evalsite.judgments.services import enrolment_make
@@ -128,11 +136,9 @@ def visit_accept(*, campaign: Campaign, visit: Visit, consents: bool = False) ->
         known = AnnotatorIdentity.objects.filter(source=source, external_id=visit.worker).first()
         enrolled = known and Enrolment.objects.filter(campaign=campaign, annotator=known.annotator_id).first()
         if not enrolled and not campaign.collecting:
-            raise Conflict(
-                "You came too late: this study takes nobody any more.",
-                hint="Return the task on the platform; nothing was recorded.",
-                code="late",
-            )
+            raise _too_late()
+        if not enrolled and is_past_worker(source=source, worker=visit.worker, campaign=campaign):
+            raise _taken_part()
         consent = consent_check(campaign, consents=consents)
         enrolment = enrolment_make(
             campaign=campaign,
@@ -149,6 +155,48 @@ def visit_accept(*, campaign: Campaign, visit: Visit, consents: bool = False) ->
             defaults={"study": visit.study, "submit_to": visit.submit_to},
         )
     return enrolment
+
+
+def _too_late() -> Conflict:
+    return Conflict(
+        "You came too late: this study takes nobody any more.",
+        hint="Return the task on the platform; nothing was recorded.",
+        code="late",
+    )
+
+
+def _taken_part() -> Conflict:
+    """The same for whom it is over and who was erased: nobody learns by an id which of them it is."""
+    return Conflict(
+        "You have taken part in this study already.",
+        hint="Return the task on the platform; nothing was recorded. What you did before, unless it was erased, "
+        "opens at the address by which you came then.",
+        code="taken_part",
+    )
+
+
+def past_worker_keep(*, part: Enrolment, worker: str) -> None:
+    """Keep a keyed hash of a worker's id who is about to be erased, if they may not begin again here."""
+    if not _is_over(part):
+        return
+    hmac, *_ = _worker_hashes(identity_source(part.campaign, part.platform), worker)
+    with write_transaction():
+        PastWorker.objects.get_or_create(campaign=part.campaign, hmac=hmac)
+
+
+def is_past_worker(*, campaign: Campaign, source: str, worker: str) -> bool:
+    return PastWorker.objects.filter(campaign=campaign, hmac__in=_worker_hashes(source, worker)).exists()
+
+
+def _worker_hashes(source: str, worker: str) -> list[str]:
+    return keyed_hashes(f"{source}:{worker}", purpose="evalsite.judgments.PastWorker")
+
+
+def _is_over(enrolment: Enrolment) -> bool:
+    """Whether somebody has finished, was excluded, or knows answers of a qualification that they have not passed."""
+    qualification = qualification_get(enrolment)
+    tried = not qualification.passed and (qualification.attempt > 1 or qualification.answered > 0)
+    return tried or ending_get(enrolment).state in {"complete", "screened_out", "failed"}
 
 
 # How it ends --------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from django.utils import timezone
 from evalsite.accounts.models import User
 from evalsite.accounts.services import user_erase
 from evalsite.core.db import write_transaction
-from evalsite.judgments.arrivals import identity_source
+from evalsite.judgments.arrivals import identity_source, past_worker_keep
 from evalsite.judgments.leases import assignments_return
 from evalsite.judgments.models import (
     Annotator,
@@ -26,7 +26,7 @@ def person_erase(*, user: User | None, parts: Iterable[Enrolment]) -> None:
 
     The judgments stay, given by nobody in particular; the boards do not change. One transaction: all of it or, as
     while an organisation has no other owner (Conflict), nothing. A part that a platform sent is erased alone, others
-    with all that their annotator has.
+    with all that their annotator has. Of a worker who may not begin again a keyed hash is kept (PastWorker).
     """
     parts = list(parts)
     wholly = {part.annotator for part in parts if not part.platform}
@@ -49,8 +49,10 @@ def _part_erase(part: Enrolment) -> None:
     """What is known of somebody in one campaign: the platform's ids, their visits and words."""
     campaign, annotator = part.campaign, part.annotator
     sent = AnnotatorIdentity.objects.filter(annotator=annotator, source=identity_source(campaign, part.platform))
-    ids = {*sent.values_list("external_id", flat=True), *part.arrivals.values_list("session", flat=True)}
-    for one in ids:
+    workers = set(sent.values_list("external_id", flat=True))
+    for worker in workers:
+        past_worker_keep(part=part, worker=worker)
+    for one in workers | set(part.arrivals.values_list("session", flat=True)):
         Payment.objects.filter(campaign=campaign, annotator=annotator, reference__contains=one).update(reference="")
     sent.delete()
     Arrival.objects.filter(enrolment=part).delete()

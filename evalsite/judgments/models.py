@@ -119,6 +119,22 @@ class Arrival(models.Model):
         return f"{self.session} of {self.enrolment}"
 
 
+class PastWorker(models.Model):
+    """A platform's worker who was erased and may not begin again in the campaign: only a keyed hash of the id is kept.
+
+    It leads to no annotator and no judgment; who arrives with that id is recognised, and nobody else is found by it.
+    """
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="past_workers")
+    hmac = models.CharField(max_length=64)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["campaign", "hmac"], name="past_worker_once")]
+
+    def __str__(self) -> str:
+        return f"somebody erased in {self.campaign}"
+
+
 class QualificationAnswer(models.Model):
     """What an annotator answered to a qualification item, at the first or the second attempt."""
 

@@ -31,6 +31,7 @@ def me(request: HttpRequest) -> HttpResponse:
         "parts": [_part(part) for part in parts],
         "open": [_open(campaign, campaign.slug) for campaign in others],
         "account": user_of(request),
+        "sent": any(part.enrolment.platform for part in parts),
     }
     return render(request, "me.html", context)
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from hashlib import sha256
 from importlib import import_module
 from io import StringIO
 from typing import Any
@@ -21,6 +22,7 @@ from evalsite.campaigns.models import Campaign, Reception
 from evalsite.campaigns.reception import NewQualificationItem, qualification_set, reception_set
 from evalsite.campaigns.services import campaign_stop
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed
+from evalsite.core.tokens import keyed_hashes
 from evalsite.judgments.arrivals import MTURK_HOSTS, invitation_issue
 from evalsite.judgments.models import (
     Annotator,
@@ -31,6 +33,7 @@ from evalsite.judgments.models import (
     Exclusion,
     Invitation,
     Judgment,
+    PastWorker,
 )
 from evalsite.judgments.services import annotator_enrol, assignment_claim
 from tests.evalsite.cast import OPEN, CampaignMaker, run_jobs
@@ -274,6 +277,63 @@ class TestProlific:
             reception_set(campaign=campaign, platform="prolific")
 
 
+def erase(client: Client) -> None:
+    client.post("/me/erase/", {"sure": "on"})
+    assert not AnnotatorIdentity.objects.exists()
+
+
+def knock(campaign: Campaign, **ids: str) -> Page:
+    """What the same worker reads who begins once more, from another browser."""
+    return Page(Client().post(f"/arrive/{campaign.public_id}/", {**FROM_PROLIFIC, **ids}))
+
+
+TAKEN_PART = "You have taken part in this study already."
+
+
+class TestErasedWorkers:
+    def test_who_has_finished_does_not_begin_again(self, study: Campaign, stranger: Client) -> None:
+        judge_all(arrive(stranger, study))
+        assert "a keyed code made of your identifier is kept" in Page(stranger.get("/me/")).words
+        erase(stranger)
+        page = knock(study, SESSION_ID="session-2")
+        assert page.response.status_code == 409
+        assert TAKEN_PART in page.words
+        assert (Annotator.objects.count(), AnnotatorIdentity.objects.count()) == (1, 0)
+
+    def test_who_was_excluded_does_not_begin_again(self, study: Campaign, stranger: Client) -> None:
+        arrive(stranger, study).answer("A")
+        Exclusion.objects.create(campaign=study, annotator=Annotator.objects.get(), reason="careless")
+        erase(stranger)
+        assert TAKEN_PART in knock(study).words
+
+    def test_who_had_only_begun_may_begin_again(self, study: Campaign, stranger: Client) -> None:
+        arrive(stranger, study).answer("A")
+        erase(stranger)
+        assert not PastWorker.objects.exists()
+        assert "1 of 3" in arrive(Client(), study).page.words
+
+    def test_somebody_else_and_another_study_take_no_notice(
+        self, study: Campaign, make_study: StudyMaker, stranger: Client
+    ) -> None:
+        judge_all(arrive(stranger, study))
+        erase(stranger)
+        assert "1 of 3" in arrive(Client(), study, {**FROM_PROLIFIC, "PROLIFIC_PID": "other"}).page.words
+        assert "1 of 3" in arrive(Client(), make_study("other")).page.words
+
+    def test_what_is_kept_tells_nothing_without_the_key_and_is_found_by_an_earlier_key(
+        self, study: Campaign, stranger: Client, settings: Any
+    ) -> None:
+        judge_all(arrive(stranger, study))
+        erase(stranger)
+        kept = PastWorker.objects.get().hmac
+        worker = f"prolific/{study.public_id}:5f1e"
+        assert kept not in {sha256(one.encode()).hexdigest() for one in (worker, "5f1e")}
+        former, settings.SECRET_KEY = settings.SECRET_KEY, "another-key-of-this-site-0123456789-abcdefghijklmnop"
+        assert kept not in keyed_hashes(worker, purpose="evalsite.judgments.PastWorker")
+        settings.SECRET_KEY_FALLBACKS = [former]
+        assert TAKEN_PART in knock(study).words
+
+
 class TestMechanicalTurk:
     @pytest.fixture
     def hit(self, study: Campaign) -> Campaign:
@@ -369,6 +429,13 @@ class TestQualification:
         self.attempt(visitor, "B", "B")
         assert "This task does not fit" in visitor.page.words
         assert "OUT-1" in visitor.page.words
+
+    def test_nobody_gets_further_attempts_by_being_erased(self, strict: Campaign, stranger: Client) -> None:
+        """The answers of the first attempt are known by then."""
+        visitor = arrive(stranger, strict)
+        self.attempt(visitor, "B")
+        erase(stranger)
+        assert TAKEN_PART in knock(strict).words
 
     def test_nothing_is_issued_to_whom_has_not_passed(self, strict: Campaign) -> None:
         annotator = annotator_enrol(campaign=strict)
