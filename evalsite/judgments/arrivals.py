@@ -128,17 +128,17 @@ def identity_source(campaign: Campaign, platform: str) -> str:
 
 
 def visit_accept(*, campaign: Campaign, visit: Visit, consents: bool = False) -> Enrolment:
-    """Enrol whom the platform sends; the same worker is one annotator in this campaign. Raises NotFound, Conflict."""
+    """Enrol whom the platform sends; the same worker is one annotator in this campaign. Raises NotFound, Conflict.
+
+    A further visit goes on where the one before was left. Where that one had its code it begins anew, if the campaign
+    asks for more of the same annotator (it has no quota); otherwise it is refused, for a code is given once for a work.
+    """
     if reception_of(campaign).platform != visit.platform:
         raise NotFound("There is no such study.", hint="Check the address.")
     with write_transaction():
         source = identity_source(campaign, visit.platform)
         known = AnnotatorIdentity.objects.filter(source=source, external_id=visit.worker).first()
-        enrolled = known and Enrolment.objects.filter(campaign=campaign, annotator=known.annotator_id).first()
-        if not enrolled and not campaign.collecting:
-            raise _too_late()
-        if not enrolled and is_past_worker(source=source, worker=visit.worker, campaign=campaign):
-            raise _taken_part()
+        counts_from = _check_may_begin(campaign, visit, known)
         consent = consent_check(campaign, consents=consents)
         enrolment = enrolment_make(
             campaign=campaign,
@@ -152,9 +152,39 @@ def visit_accept(*, campaign: Campaign, visit: Visit, consents: bool = False) ->
         Arrival.objects.get_or_create(
             enrolment=enrolment,
             session=visit.session,
-            defaults={"study": visit.study, "submit_to": visit.submit_to},
+            defaults={"study": visit.study, "submit_to": visit.submit_to, "counts_from": counts_from},
         )
     return enrolment
+
+
+def _check_may_begin(campaign: Campaign, visit: Visit, known: AnnotatorIdentity | None) -> int:
+    """From how many judgments on this visit counts. Raises Conflict: too late, or taken part already."""
+    # The lock puts two visits at once one after the other.
+    joined = Enrolment.objects.select_for_update(of=("self",)).select_related("campaign", "annotator")
+    enrolment = joined.filter(campaign=campaign, annotator=known.annotator_id).first() if known else None
+    if enrolment is None:
+        if not campaign.collecting:
+            raise _too_late()
+        if is_past_worker(campaign=campaign, worker=visit.worker):
+            raise _taken_part()
+        return 0
+    again = enrolment.arrivals.filter(session=visit.session).exists()
+    return 0 if again else _next_counts_from(enrolment)
+
+
+def _next_counts_from(enrolment: Enrolment) -> int:
+    """The same for a further visit of somebody who takes part: where the one before was left, or anew after its end."""
+    campaign, ending = enrolment.campaign, ending_get(enrolment)
+    if ending.state == "late":
+        raise _too_late()
+    if ending.state in {"screened_out", "failed"}:
+        raise _taken_part()
+    if ending.state != "complete":
+        before = enrolment.arrivals.order_by("-pk").first()
+        return before.counts_from if before else 0
+    if campaign.quota or not campaign.collecting:
+        raise _taken_part()
+    return judgments_given(campaign=campaign, annotator=enrolment.annotator)
 
 
 def _too_late() -> Conflict:
@@ -179,24 +209,26 @@ def past_worker_keep(*, part: Enrolment, worker: str) -> None:
     """Keep a keyed hash of a worker's id who is about to be erased, if they may not begin again here."""
     if not _is_over(part):
         return
-    hmac, *_ = _worker_hashes(identity_source(part.campaign, part.platform), worker)
+    hmac, *_ = _worker_hashes(part.campaign, part.platform, worker)
     with write_transaction():
         PastWorker.objects.get_or_create(campaign=part.campaign, hmac=hmac)
 
 
-def is_past_worker(*, campaign: Campaign, source: str, worker: str) -> bool:
-    return PastWorker.objects.filter(campaign=campaign, hmac__in=_worker_hashes(source, worker)).exists()
+def is_past_worker(*, campaign: Campaign, worker: str) -> bool:
+    hashes = _worker_hashes(campaign, reception_of(campaign).platform, worker)
+    return PastWorker.objects.filter(campaign=campaign, hmac__in=hashes).exists()
 
 
-def _worker_hashes(source: str, worker: str) -> list[str]:
-    return keyed_hashes(f"{source}:{worker}", purpose="evalsite.judgments.PastWorker")
+def _worker_hashes(campaign: Campaign, platform: str, worker: str) -> list[str]:
+    return keyed_hashes(f"{identity_source(campaign, platform)}:{worker}", purpose="evalsite.judgments.PastWorker")
 
 
 def _is_over(enrolment: Enrolment) -> bool:
     """Whether somebody has finished, was excluded, or knows answers of a qualification that they have not passed."""
     qualification = qualification_get(enrolment)
     tried = not qualification.passed and (qualification.attempt > 1 or qualification.answered > 0)
-    return tried or ending_get(enrolment).state in {"complete", "screened_out", "failed"}
+    finished = enrolment.arrivals.filter(counts_from__gt=0).exists()
+    return tried or finished or ending_get(enrolment).state in {"complete", "screened_out", "failed"}
 
 
 # How it ends --------------------------------------------------------------------------------------------
@@ -216,13 +248,15 @@ class Ending:
 
 
 def ending_get(enrolment: Enrolment) -> Ending:
-    """Complete: the quota (without one, a block) is judged; or the campaign ended and something had been begun."""
-    campaign, annotator = enrolment.campaign, enrolment.annotator
-    state = _state(campaign, annotator, enrolment)
+    """Complete: the quota (without one, a block) is judged; or the campaign ended and something had been begun.
+
+    What an earlier visit had its code for does not count for the last one.
+    """
     arrival = enrolment.arrivals.order_by("-pk").first()
+    state = _state(enrolment, arrival)
     if not state or arrival is None:
         return Ending(state)
-    reception = reception_of(campaign)
+    reception = reception_of(enrolment.campaign)
     code = {
         "complete": reception.code_complete,
         "screened_out": reception.code_screened_out,
@@ -232,7 +266,8 @@ def ending_get(enrolment: Enrolment) -> Ending:
     return Ending(state, code, PROLIFIC_RETURN + quote(code) if by_link else "", arrival)
 
 
-def _state(campaign: Campaign, annotator: Annotator, enrolment: Enrolment) -> str:
+def _state(enrolment: Enrolment, arrival: Arrival | None) -> str:
+    campaign, annotator = enrolment.campaign, enrolment.annotator
     if is_excluded(campaign=campaign, annotator=annotator):
         return "failed"
     if qualification_get(enrolment).screened_out:
@@ -241,8 +276,12 @@ def _state(campaign: Campaign, annotator: Annotator, enrolment: Enrolment) -> st
     if not enrolment.platform or own.filter(state=Assignment.State.ISSUED).exists():
         return ""
     given = judgments_given(campaign=campaign, annotator=annotator)
-    if given >= (campaign.quota or campaign.block_size):
+    counts_from = arrival.counts_from if arrival else 0
+    if given > counts_from and given >= (campaign.quota or counts_from + campaign.block_size):
         return "complete"
     if campaign.state == Campaign.State.STOPPED:
-        return "complete" if own.exclude(issued_at=None).exists() else "late"
+        begun = own.exclude(issued_at=None)
+        if counts_from and arrival:
+            begun = begun.filter(Q(closed_at=None) | Q(closed_at__gte=arrival.arrived_at))
+        return "complete" if given > counts_from or begun.exists() else "late"
     return ""

@@ -110,6 +110,7 @@ class Arrival(models.Model):
     study = models.CharField(max_length=200, help_text="STUDY_ID, or hitId")
     session = models.CharField(max_length=200, help_text="SESSION_ID, or assignmentId")
     submit_to = models.CharField(max_length=200, blank=True, default="", help_text="turkSubmitTo")
+    counts_from = models.PositiveIntegerField(default=0, help_text="judgments that an earlier visit had its code for")
     arrived_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:

@@ -4,10 +4,11 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from decimal import Decimal
 from hashlib import sha256
 from importlib import import_module
 from io import StringIO
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 import pytest
@@ -35,6 +36,7 @@ from evalsite.judgments.models import (
     Judgment,
     PastWorker,
 )
+from evalsite.judgments.selectors import progress_get
 from evalsite.judgments.services import annotator_enrol, assignment_claim
 from tests.evalsite.cast import OPEN, CampaignMaker, run_jobs
 from tests.evalsite.pages.reading import Page, Visitor
@@ -290,6 +292,83 @@ def knock(campaign: Campaign, **ids: str) -> Page:
 TAKEN_PART = "You have taken part in this study already."
 
 
+class TestFurtherVisits:
+    """Another session of the same worker: it gets a code for what is judged in it, and for nothing else."""
+
+    SECOND: ClassVar[dict[str, str]] = {**FROM_PROLIFIC, "SESSION_ID": "session-2"}
+
+    def test_whose_quota_is_judged_gets_no_second_code(self, study: Campaign, stranger: Client) -> None:
+        judge_all(arrive(stranger, study))
+        page = knock(study, SESSION_ID="session-2")
+        assert page.response.status_code == 409
+        assert TAKEN_PART in page.words
+        assert "DONE-1" not in page.html
+        assert Arrival.objects.get().session == "session-1"
+
+    def test_the_same_visit_shows_its_code_as_often_as_it_is_opened(self, study: Campaign, stranger: Client) -> None:
+        judge_all(arrive(stranger, study))
+        assert "DONE-1" in arrive(Client(), study).page.words
+
+    def test_who_left_or_was_excluded_gets_no_second_code(self, study: Campaign, stranger: Client) -> None:
+        judge_all(arrive(stranger, study))
+        stranger.post("/me/leave/", {"campaign": str(study.public_id)})
+        assert TAKEN_PART in knock(study, SESSION_ID="session-2").words
+        Exclusion.objects.create(campaign=study, annotator=Annotator.objects.get(), reason="careless")
+        page = knock(study, SESSION_ID="session-2")
+        assert TAKEN_PART in page.words
+        assert "FAIL-1" not in page.html
+
+    def test_without_a_quota_a_further_code_costs_a_further_round(self, make_study: StudyMaker) -> None:
+        campaign = make_study("rounds", quota=None)
+        judge_all(arrive(Client(), campaign))
+        second = arrive(Client(), campaign, self.SECOND)
+        for _ in range(3):
+            assert "DONE-1" not in second.page.html
+            second.answer("A")
+        assert "DONE-1" in second.page.words
+        annotator = Annotator.objects.get()
+        assert Judgment.objects.filter(annotator=annotator).count() == 6
+        assert Assignment.objects.filter(annotator=annotator).values("item").distinct().count() == 6
+
+    @pytest.mark.parametrize("quota", [None, 3])
+    def test_what_was_begun_in_one_visit_and_finished_in_the_next_is_one_code(
+        self, make_study: StudyMaker, quota: int | None
+    ) -> None:
+        campaign = make_study("resumed", quota=quota)
+        arrive(Client(), campaign).answer("A")
+        second = arrive(Client(), campaign, self.SECOND)
+        judge_all(second, 2)
+        assert "DONE-1" in second.page.words
+        assert Judgment.objects.count() == 3
+
+    def test_when_the_campaign_has_ended_only_what_was_begun_is_complete(self, make_study: StudyMaker) -> None:
+        campaign = make_study("ended", quota=None)
+        judge_all(arrive(Client(), campaign))
+        Assignment.objects.filter(state="queued").update(state="withdrawn")
+        second = arrive(Client(), campaign, self.SECOND)
+        campaign_stop(campaign=campaign, reason="enough")
+        second.reload()
+        assert "You came too late" in second.page.words
+        assert "DONE-1" not in second.page.html
+
+    def test_who_comes_again_after_the_end_gets_no_second_code(self, study: Campaign, stranger: Client) -> None:
+        visitor = arrive(stranger, study)
+        visitor.answer("A")
+        campaign_stop(campaign=study, reason="enough")
+        Assignment.objects.filter(state="issued").update(state="expired")
+        visitor.reload()
+        assert "DONE-1" in visitor.page.words
+        assert TAKEN_PART in knock(study, SESSION_ID="session-2").words
+
+    def test_every_judgment_is_paid_once_however_many_visits_it_took(self, make_study: StudyMaker) -> None:
+        campaign = make_study("paid", quota=None, pay_rate=Decimal("0.10"))
+        judge_all(arrive(Client(), campaign))
+        judge_all(arrive(Client(), campaign, self.SECOND))
+        arrive(Client(), campaign, {**FROM_PROLIFIC, "SESSION_ID": "session-3"})
+        pay = progress_get(campaign=campaign, annotator=Annotator.objects.get()).pay
+        assert list(pay.values()) == [Decimal("0.60")]
+
+
 class TestErasedWorkers:
     def test_who_has_finished_does_not_begin_again(self, study: Campaign, stranger: Client) -> None:
         judge_all(arrive(stranger, study))
@@ -305,6 +384,13 @@ class TestErasedWorkers:
         Exclusion.objects.create(campaign=study, annotator=Annotator.objects.get(), reason="careless")
         erase(stranger)
         assert TAKEN_PART in knock(study).words
+
+    def test_who_had_finished_once_and_begun_anew_does_not_begin_again(self, make_study: StudyMaker) -> None:
+        campaign, client = make_study("rounds", quota=None), Client()
+        judge_all(arrive(client, campaign))
+        arrive(client, campaign, {**FROM_PROLIFIC, "SESSION_ID": "session-2"})
+        erase(client)
+        assert TAKEN_PART in knock(campaign, SESSION_ID="session-3").words
 
     def test_who_had_only_begun_may_begin_again(self, study: Campaign, stranger: Client) -> None:
         arrive(stranger, study).answer("A")
@@ -429,6 +515,12 @@ class TestQualification:
         self.attempt(visitor, "B", "B")
         assert "This task does not fit" in visitor.page.words
         assert "OUT-1" in visitor.page.words
+
+    def test_who_was_screened_out_gets_no_second_code(self, strict: Campaign, stranger: Client) -> None:
+        self.attempt(arrive(stranger, strict), "B", "B", "B", "B")
+        page = knock(strict, SESSION_ID="session-2")
+        assert TAKEN_PART in page.words
+        assert "OUT-1" not in page.html
 
     def test_nobody_gets_further_attempts_by_being_erased(self, strict: Campaign, stranger: Client) -> None:
         """The answers of the first attempt are known by then."""
