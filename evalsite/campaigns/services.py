@@ -299,10 +299,13 @@ def role_give(*, campaign: Campaign, user: User, role: str | None, by: User | No
 
 
 def refit_ask(*, campaign: Campaign, by: User | None = None) -> None:
-    """A person's wish for a refit now."""
+    """A person's wish for a refit now. Raises Conflict for a draft: there is nothing to fit, and nobody to plan for."""
     with write_transaction():
-        refit_request(campaign)
-        _log(campaign, "refit", by)
+        locked = _locked(campaign)
+        if locked.state == Campaign.State.DRAFT:
+            raise Conflict("The campaign is a draft: nothing was judged yet.", hint="Launch it first.")
+        refit_request(locked)
+        _log(locked, "refit", by)
 
 
 def refit_request(campaign: Campaign) -> None:

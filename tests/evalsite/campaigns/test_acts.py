@@ -12,11 +12,11 @@ from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.permissions import Act
 from evalsite.core.audit import audit_of
 from evalsite.core.errors import Conflict, InvalidInput, NotFound
-from evalsite.core.models import AuditEntry
+from evalsite.core.models import AuditEntry, Job
 from evalsite.judgments.models import Annotator, Assignment
 from evalsite.judgments.queue import item_parts
 from evalsite.judgments.services import assignment_claim
-from tests.evalsite.cast import judge, run_jobs
+from tests.evalsite.cast import CampaignMaker, judge, run_jobs
 
 
 def do(campaign: Campaign, act: Act, user: User, **given: object) -> Campaign:
@@ -42,6 +42,15 @@ def test_what_does_not_fit_the_state_is_refused_without_a_trace(
     with pytest.raises(Conflict):
         do(campaign, act, alice)
     assert AuditEntry.objects.count() == before
+
+
+def test_a_draft_has_nothing_to_fit_and_says_what_to_do(make_campaign: CampaignMaker, alice: User) -> None:
+    draft = make_campaign(start=False)
+    with pytest.raises(Conflict) as refused:
+        do(draft, Act.REFIT, alice)
+    assert refused.value.hint == "Launch it first."
+    assert not Job.objects.exists()
+    assert not AuditEntry.objects.filter(act="refit").exists()
 
 
 def test_a_stop_says_who_stopped_and_why(campaign: Campaign, alice: User) -> None:
