@@ -145,10 +145,11 @@ def history(snapshot: Snapshot, *, at_most: int = 60) -> list[Moment]:
 
 def boards_public() -> QuerySet[Board]:
     """Boards that everybody may see, newest first."""
+    hidden = ~Q(visibility=Campaign.Visibility.PUBLIC) | Q(state=Campaign.State.DRAFT)
     return (
         Board.objects.filter(default_of__visibility=Campaign.Visibility.PUBLIC)
         .exclude(default_of__state=Campaign.State.DRAFT)
-        .exclude(campaigns__in=Campaign.objects.exclude(visibility=Campaign.Visibility.PUBLIC))
+        .exclude(campaigns__in=Campaign.objects.filter(hidden))
         .select_related("default_of")
         .order_by("-pk")
     )

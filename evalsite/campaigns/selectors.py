@@ -27,11 +27,13 @@ def visible_by_key(key: str, user: User | None) -> Q:
     """The condition under which a campaign is found by its public address.
 
     A public id is a secret link: it opens what is public or by link. A slug can be guessed: it opens what is
-    public. Members of the organisation open everything of theirs either way, staff everything.
+    public. A draft is there for nobody else yet, whatever it will be. Members of the organisation open everything of
+    theirs either way, staff everything.
     """
     public_id = as_uuid(key)
     open_to = [Campaign.Visibility.PUBLIC, *([Campaign.Visibility.LINK] if public_id else [])]
-    allowed = Q(visibility__in=open_to) | Q(pk__in=Campaign.objects.of(user))
+    begun = Q(visibility__in=open_to) & ~Q(state=Campaign.State.DRAFT)
+    allowed = begun | Q(pk__in=Campaign.objects.of(user))
     if user is not None and user.is_staff:
         allowed |= Q(pk__isnull=False)
     return allowed & (Q(public_id=public_id) if public_id else Q(slug=key))
