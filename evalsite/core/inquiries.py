@@ -40,13 +40,18 @@ def answers(kind: str) -> Callable[[Answerer], Answerer]:
 
 
 def inquiry_ask(*, kind: str, args: Mapping[str, Any]) -> Inquiry:
-    """The inquiry with these arguments: the one that was asked before, or a new one. What failed is asked again."""
+    """The inquiry with these arguments: the one that was asked before, or a new one.
+
+    What failed is asked again, and what has no answer is worked on whoever lost the job before: each asking sees to it
+    that a job waits or runs.
+    """
     sha256 = hashlib.sha256(json.dumps(args, sort_keys=True).encode()).hexdigest()
     with write_transaction():
         Inquiry.objects.filter(kind=kind, sha256=sha256).exclude(trouble="").delete()
-        inquiry, new = Inquiry.objects.get_or_create(kind=kind, sha256=sha256, defaults={"args": dict(args)})
-        if new:
-            jobs.job_enqueue(kind=KIND, key=f"{KIND}:{inquiry.pk}", args={"inquiry": inquiry.pk})
+        inquiry, _ = Inquiry.objects.get_or_create(kind=kind, sha256=sha256, defaults={"args": dict(args)})
+        key = f"{KIND}:{inquiry.pk}"
+        if inquiry.answered_at is None and not jobs.job_under_way(key):
+            jobs.job_enqueue(kind=KIND, key=key, args={"inquiry": inquiry.pk})
     return inquiry
 
 

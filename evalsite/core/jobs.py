@@ -94,6 +94,11 @@ def job_enqueue(*, kind: str, key: str, args: Mapping[str, Any] | None = None) -
     return job
 
 
+def job_under_way(key: str) -> bool:
+    """Whether a job of this key waits or runs (one whose worker died is taken over when its lease ends)."""
+    return Job.objects.filter(key=key, state__in=[Job.State.QUEUED, Job.State.RUNNING]).exists()
+
+
 def job_claim(*, owner: str, job_id: int | None = None) -> Lease | None:
     """Take one due job (this one, if named). None when there is nothing to take."""
     now = timezone.now()
