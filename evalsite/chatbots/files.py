@@ -9,7 +9,7 @@ from evalsite.chatbots.models import Chatbot, Reply, Version
 from evalsite.chatbots.services import chatbot_create, text_sha256, version_create
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
-from evalsite.core.rowfiles import LONGEST_CELL, Row, rows_read
+from evalsite.core.rowfiles import LONGEST_CELL, Row, rows_read, unstorable
 from evalsite.prompts.models import Prompt, PromptSet
 
 KNOWN = {"prompt_id", "reply", "sample"}
@@ -119,6 +119,8 @@ def chatbot_import(
     name = name.strip()
     if not 1 <= len(name) <= 200:
         raise InvalidInput("A chatbot's name has 1 to 200 characters.", field="name")
+    if what := unstorable([name, label]):
+        raise InvalidInput(f"{what} stands in the name of a chatbot.".capitalize(), hint="Remove it.", field="name")
     with write_transaction():
         report = replies_preview(prompt_set=prompt_set, content=content, name=filename)
         if not report.count("add"):

@@ -6,6 +6,7 @@ Read whole (they are bounded), never guessed at: what is not of its form is refu
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,11 +16,12 @@ from evalsite.core.errors import InvalidInput, TooLarge
 MOST_BYTES = 20_000_000
 MOST_ROWS = 200_000
 LONGEST_CELL = 200_000  # characters; longer than any reply that a person would read
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row with the line that it begins on (from 1). `problem`: why it cannot be read; then `cells` is empty."""
+    """A row with the line that it begins on (from 1). `problem`: why it is not usable; `cells`: what could be read."""
 
     line: int
     cells: Mapping[str, Any]
@@ -106,12 +108,33 @@ def _jsonl(text: str) -> Reading:
 def _json_row(number: int, line: str) -> Row:
     try:
         value = json.loads(line)
-        json.dumps(value, ensure_ascii=False).encode()  # a lone surrogate is JSON that no database can store
     except (ValueError, RecursionError):
         return Row(number, {}, "it is not JSON")
     if not isinstance(value, dict):
         return Row(number, {}, "it is not a JSON object")
-    return Row(number, {} if "\0" in line or "\\u0000" in line else value, "")
+    found = {name: unstorable([name, cell]) for name, cell in value.items()}
+    cells = {name: "" if found[name] else cell for name, cell in value.items() if not unstorable(name)}
+    problem = next((f"{what} stands in its {ascii(name)[1:-1]}" for name, what in found.items() if what), "")
+    return Row(number, cells, problem)
+
+
+def unstorable(value: Any) -> str:
+    """What no database of ours can keep in a text, or in one somewhere within lists and objects; else "".
+
+    JSON may escape both, and inside a string it may hold more JSON: whoever reads that asks again.
+    """
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Mapping):
+            waiting += [*one.keys(), *one.values()]
+        elif isinstance(one, list | tuple):
+            waiting += one
+        elif isinstance(one, str) and "\0" in one:
+            return "a NUL character"
+        elif isinstance(one, str) and LONE_SURROGATE.search(one):
+            return "half a character (a lone surrogate)"
+    return ""
 
 
 def _plain(text: str) -> Reading:

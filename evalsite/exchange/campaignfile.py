@@ -21,7 +21,7 @@ from evalsite.chatbots.models import Chatbot, Reply, Version
 from evalsite.chatbots.services import chatbot_create, text_sha256, version_create
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
-from evalsite.core.rowfiles import LONGEST_CELL
+from evalsite.core.rowfiles import LONGEST_CELL, unstorable
 from evalsite.prompts.models import Prompt
 from evalsite.prompts.services import NewPrompt, check_turns, prompt_set_create
 
@@ -59,8 +59,8 @@ def text(longest: int, *, least: int = 1, form: str = "") -> Check:
     def check(value: Any) -> str:
         if not isinstance(value, str):
             return "must be a text (put it in quotes)"
-        if "\0" in value:
-            return "holds a NUL character"
+        if what := unstorable(value):
+            return f"holds {what}"
         if not least <= len(value.strip()) or len(value) > longest:
             return f"must have {least} to {longest:,} characters"
         return "" if not form or re.fullmatch(form, value) else f"must look like {form}"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from evalsite.accounts.models import Organisation
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
+from evalsite.core.rowfiles import unstorable
 from evalsite.prompts.models import Prompt, PromptSet
 
 SPEAKERS = {"user", "chatbot"}
@@ -62,8 +63,10 @@ def prompts_add(*, prompt_set: PromptSet, prompts: Iterable[NewPrompt], origin: 
 
 
 def check_turns(prompt: NewPrompt) -> None:
-    """Raise InvalidInput unless the turns are what a chatbot can answer."""
+    """Raise InvalidInput unless the turns are what a chatbot can answer and a database can keep."""
     turns = prompt.turns or []
+    if what := unstorable([prompt.key, prompt.category, turns]):
+        raise InvalidInput(f"Prompt {prompt.key!r}: {what} stands in its text.", hint="Remove it.", field="turns")
     for turn in turns:
         if set(turn) != {"speaker", "text"} or turn["speaker"] not in SPEAKERS or not turn["text"].strip():
             raise InvalidInput(

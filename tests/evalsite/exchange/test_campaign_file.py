@@ -92,6 +92,7 @@ def test_what_is_written_comes_back_the_same(make_campaign: CampaignMaker, elsew
     [
         ("touchstone: 1", "touchstone: 2", 1, "touchstone"),
         ("name: Kindness", "name: [a]", 3, "campaign.name"),
+        ("name: Kindness", r'name: "a\ud800"', 3, "campaign.name"),
         ("slug: kindness", "slug: Not A Slug", 4, "campaign.slug"),
         ('"0.10"', "0.10", 5, "campaign.pay_rate"),
         ("batch_size: 50", "batch_size: 0", 7, "campaign.batch_size"),

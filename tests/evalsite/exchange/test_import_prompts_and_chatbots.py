@@ -14,6 +14,7 @@ from evalsite.prompts.files import prompts_import, prompts_preview
 from evalsite.prompts.models import Prompt, PromptSet
 
 CSV = 'prompt_id,text,category\np1,"Why is the sky\nblue?",science\np2,Tell a joke,\n'
+UNSTORABLE = [("\\u0000", "a NUL character"), ("\\ud83d", "half a character (a lone surrogate)")]
 
 
 @pytest.fixture
@@ -75,8 +76,9 @@ class TestPrompts:
             ('{"prompt_id": "a", "turns": [{"speaker": "chatbot", "text": "x"}]}', "last turn"),
             ('{"prompt_id": "first", "text": "x"}', "line 1 has the same prompt_id"),
             ('{"prompt_id": "' + "x" * 201 + '", "text": "x"}', "longer than 200"),
-            ('{"prompt_id": "a", "text": "\\u0000"}', "no prompt_id"),
-            ('{"prompt_id": "a", "text": "\\ud800"}', "not JSON"),
+            ('{"prompt_id": "a", "text": "\\u0000"}', "a NUL character stands in its text"),
+            ('{"prompt_id": "a", "text": "\\ud800"}', "half a character (a lone surrogate) stands in its text"),
+            ('{"prompt_id": "a", "text": "x", "no\\u0000te": 1}', "a NUL character stands in its no\\x00te"),
         ],
     )
     def test_a_row_that_cannot_be_taken_is_refused_with_its_line(
@@ -86,6 +88,34 @@ class TestPrompts:
         assert found[0][1] == "add"
         assert (found[1][0], found[1][1]) == (2, "refused")
         assert problem in found[1][2]
+
+    @pytest.mark.parametrize(("escape", "what"), UNSTORABLE)
+    @pytest.mark.parametrize("form", ["jsonl", "jsonl with turns as a text", "csv"])
+    def test_what_no_database_keeps_is_refused_by_line_and_key_and_the_rest_is_taken_in(
+        self, prompt_set: PromptSet, escape: str, what: str, form: str
+    ) -> None:
+        """JSON may escape it, and may stand in a text of its own within a cell."""
+        good, bad = (f'[{{"speaker": "user", "text": "Why{end}?"}}]' for end in ("", escape))
+        if form == "csv":
+            lines = [
+                "prompt_id,turns",
+                *(f'{key},"{turns.replace(chr(34), 2 * chr(34))}"' for key, turns in (("a", good), ("b", bad))),
+            ]
+        else:
+            cell = json.dumps if "text" in form else str
+            lines = [
+                "",
+                *(f'{{"prompt_id": "{key}", "turns": {cell(turns)}}}' for key, turns in (("a", good), ("b", bad))),
+            ]
+        content, name = "\n".join(lines).encode(), f"p.{form.split()[0]}"
+        report = prompts_import(prompt_set=prompt_set, content=content, name=name)
+        assert [(row.line, row.key, row.fate) for row in report.rows] == [(2, "a", "add"), (3, "b", "refused")]
+        assert what in report.rows[1].problem
+        assert prompt_set.prompts.get().turns == [{"speaker": "user", "text": "Why?"}]
+
+    def test_a_text_that_speaks_of_an_escape_is_not_one(self, prompt_set: PromptSet) -> None:
+        line = json.dumps({"prompt_id": "a", "text": r"What does \u0000 mean?"})
+        assert fates(prompt_set, line) == [(1, "add", "")]
 
     @pytest.mark.parametrize(
         ("content", "name", "words"),
@@ -160,6 +190,23 @@ class TestReplies:
         report = replies_preview(prompt_set=filled, content=content, name="r.csv")
         assert [one.fate for one in report.rows] == ["add", "refused"]
         assert problem in report.rows[1].problem
+
+    @pytest.mark.parametrize(("escape", "what"), UNSTORABLE)
+    def test_what_no_database_keeps_is_refused_by_line_and_key(self, filled: PromptSet, escape: str, what: str) -> None:
+        content = f'{{"prompt_id": "p1", "reply": "x{escape}"}}\n{{"prompt_id": "p2", "reply": "y"}}'.encode()
+        version, report = chatbot_import(
+            organisation=filled.organisation, prompt_set=filled, name="Bot", content=content
+        )
+        assert [(row.line, row.key, row.fate) for row in report.rows] == [(1, "p1", "refused"), (2, "p2", "add")]
+        assert report.rows[0].problem == f"{what} stands in its reply"
+        assert version.replies.get().text == "y"
+
+    @pytest.mark.parametrize("name", ["B\0t", "B\ud800t"])
+    def test_a_name_that_no_database_keeps_is_refused(self, filled: PromptSet, name: str) -> None:
+        with pytest.raises(InvalidInput, match="stands in the name"):
+            chatbot_import(
+                organisation=filled.organisation, prompt_set=filled, name=name, content=b"prompt_id,reply\np1,x\n"
+            )
 
     def test_what_a_version_says_never_changes(self, filled: PromptSet) -> None:
         given = {"organisation": filled.organisation, "prompt_set": filled, "name": "Bot"}
