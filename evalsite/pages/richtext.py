@@ -17,15 +17,20 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from latex2mathml.converter import convert_to_element
 from markdown_it import MarkdownIt
-from markdown_it.rules_inline import StateInline
+from markdown_it.rules_block import StateBlock, table
+from markdown_it.rules_inline import StateInline, link
 from markdown_it.token import Token
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from evalsite.pages.cache import kept
 
-LONGEST_MARKDOWN = 100_000  # characters; what is longer is shown as it was written
+# At these limits the worst texts that we know take some tenths of a second. What is beyond is shown as it was written.
+LONGEST_MARKDOWN = 30_000  # characters
 LONGEST_FORMULA = 2_000
 MOST_FORMULAS = 300
+MOST_CELLS = 5_000  # of tables: a line of two characters can stand for hundreds of empty ones
+MOST_FOLLOWED = 1_000_000  # characters, looked through for the ends of brackets that open no link
+DEEPEST = 60  # lists and quotations within each other
 KEPT_FROM = 5_000  # characters from which rendering takes milliseconds
 
 # Controls, zero-width characters, embeddings, overrides and isolates of direction, fillers, tags. The zero-width
@@ -35,6 +40,7 @@ UNSEEN = re.compile(
     "\U000e0000-\U000e007f]"
     "|(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f])"
 )
+CLOSED = re.compile(r"\[[^][\\`<]{0,100}\]")  # as [1]: nothing within it leads further
 MATH = {
     *("math", "mrow", "mi", "mn", "mo", "mtext", "mspace", "mfrac", "msqrt", "mroot", "msup", "msub", "msubsup"),
     *("munder", "mover", "munderover", "mtable", "mtr", "mtd", "mstyle", "mpadded", "mphantom", "merror"),
@@ -66,14 +72,22 @@ def visible(text: str) -> str:
 def rich(text: str) -> SafeString:
     """Markdown, code and formulas as safe HTML."""
     if len(text) > LONGEST_MARKDOWN:
-        return mark_safe(f'<p class="plain" dir="auto">{escape(visible(text))}</p>')  # noqa: S308  escaped
+        return _as_written(text)
     if len(text) < KEPT_FROM:
         return _rich(text)
     return kept(f"rich:{sha256(text.encode(errors='replace')).hexdigest()}", lambda: _rich(text))
 
 
+def _as_written(text: str) -> SafeString:
+    return mark_safe(f'<p class="plain" dir="auto">{escape(visible(text))}</p>')  # noqa: S308  escaped
+
+
 def _rich(text: str) -> SafeString:
-    unsafe = MARKDOWN.render(text.removeprefix("\ufeff"), {"formulas": 0})
+    env = {"formulas": 0, "followed": 0, "tables": _cells(text) <= MOST_CELLS}
+    tokens = MARKDOWN.parse(text.removeprefix("\ufeff"), env)
+    if any(token.level >= DEEPEST - 1 for token in tokens):
+        return _as_written(text)  # what is nested more deeply would not be seen
+    unsafe = MARKDOWN.renderer.render(tokens, MARKDOWN.options, env)
     clean = nh3.clean(unsafe, tags=TAGS, attributes=ATTRIBUTES, link_rel=None)
     return mark_safe(visible(clean))  # noqa: S308  cleaned; no attribute holds text of the reply
 
@@ -152,11 +166,37 @@ def _bracketed(state: StateInline, silent: bool) -> bool:
     return True
 
 
+def _cells(text: str) -> int:
+    """At most so many cells have the tables of a text: each ends at an empty line, and its head is one of its lines."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    blocks = [block.split("\n") for block in re.split(r"\n[ \t]*\n", text) if "|" in block]
+    return sum(len(lines) * (1 + max(line.count("|") for line in lines)) for lines in blocks)
+
+
+def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    return bool(state.env["tables"]) and table(state, start, end, silent)
+
+
+def _link(state: StateInline, silent: bool) -> bool:
+    """A link, unless too much has been looked through for others in vain: each unclosed bracket leads to the end."""
+    if state.src[state.pos] != "[" or state.env["followed"] >= MOST_FOLLOWED:
+        return False
+    found = link(state, silent)
+    if not found:
+        closed = CLOSED.match(state.src, state.pos)
+        state.env["followed"] += (closed.end() if closed else state.posMax) - state.pos
+    return found
+
+
 def _markdown() -> MarkdownIt:
-    made = MarkdownIt("commonmark", {"html": False, "breaks": True, "maxNesting": 60})
+    made = MarkdownIt("commonmark", {"html": False, "breaks": True, "maxNesting": DEEPEST})
     # Images are shown as their words and address; a definition of an address must not vanish from sight.
     made.enable(["table", "strikethrough"]).disable(["image", "reference"])
-    made.use(dollarmath_plugin, allow_labels=False, allow_space=False, allow_digits=False, double_inline=True)
+    made.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
+    made.inline.ruler.at("link", _link)
+    # A formula ends where its paragraph does: else a stray $$ swallows what follows, or its end is sought for ever.
+    signs = {"allow_space": False, "allow_digits": False, "double_inline": True, "allow_blank_lines": False}
+    made.use(dollarmath_plugin, allow_labels=False, **signs)
     made.inline.ruler.before("escape", "bracketed", _bracketed)
     drawn = {
         "paragraph_open": _auto("p"),

@@ -1,7 +1,9 @@
 """Texts that mean harm, or only disorder, are readable and harmless wherever they are shown."""
 
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -13,10 +15,12 @@ from evalsite.adaptive.services import campaign_open
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import NewAspect
 from evalsite.chatbots.models import Chatbot, Reply
-from evalsite.pages.richtext import rich, visible
+from evalsite.pages.richtext import LONGEST_MARKDOWN, rich, visible
 from evalsite.prompts.models import Prompt
 from tests.evalsite.cast import OPEN, CampaignMaker, run_jobs
 from tests.evalsite.pages.reading import Page, Visitor
+
+ROOT = Path(__file__).resolve().parents[3]
 
 # What is written, and what of it must still be read.
 HOSTILE = {
@@ -122,15 +126,66 @@ def test_what_is_meant_is_drawn(written: str, drawn: str) -> None:
     assert drawn in rich(written)
 
 
-@pytest.mark.parametrize("piece", ["[", r"\(", "word "])
-def test_a_hundred_thousand_characters_are_drawn(piece: str) -> None:
-    """Quadratic work on any of these would take minutes."""
-    text = (piece * 100_000)[:100_000]
-    assert len(rich(text)) > 50_000
+@pytest.mark.parametrize("piece", ["[", r"\(", "word ", "$", "$$a\n\n", "*a", "> a\n", "- a\n", "`a"])
+def test_a_text_as_long_as_any_that_is_drawn_is_drawn(piece: str) -> None:
+    text = (piece * LONGEST_MARKDOWN)[: LONGEST_MARKDOWN - len(" **end**")] + " **end**"
+    drawn = rich(text)
+    assert 'class="plain"' not in drawn
+    assert "end" in drawn
 
 
-def test_longer_texts_are_shown_as_they_were_written() -> None:
-    assert rich("<b>" * 40_000).startswith('<p class="plain" dir="auto">&lt;b&gt;')
+@pytest.mark.parametrize("piece", ["> ", "- ", "1. ", "> - "])
+def test_what_is_nested_too_deeply_to_be_drawn_is_shown_as_it_was_written(piece: str) -> None:
+    assert "<strong>end</strong>" in rich(piece * 10 + "**end**")
+    assert rich(piece * 100 + "**end**").endswith("**end**</p>")
+
+
+def test_at_the_limit_markdown_is_drawn_and_beyond_it_shown_as_it_was_written() -> None:
+    assert LONGEST_MARKDOWN <= 30_000, "longer ones take seconds to draw"
+    bold, more = "**<b>**\nnext\n", "x" * (LONGEST_MARKDOWN - 13)
+    assert rich(bold + more).startswith('<p dir="auto"><strong>&lt;b&gt;</strong><br>\nnext<br>\n')
+    longer = rich(bold + more + "\u202e")
+    assert longer.startswith('<p class="plain" dir="auto">**&lt;b&gt;**\nnext\nxxx')
+    assert longer.endswith("x⟦U+202E⟧</p>"), "nothing is cut off, and nothing hides"
+
+
+def test_the_line_breaks_of_what_is_shown_as_it_was_written_are_kept() -> None:
+    sheet = (ROOT / "frontend/static/css/judge.css").read_text()
+    assert re.search(r"\.plain \{[^}]*white-space: pre-wrap", sheet)
+
+
+@pytest.mark.parametrize("stray", ["$$", "$$ is what it costs", "a\n$$", "costs $5"])
+def test_a_stray_dollar_swallows_no_paragraph(stray: str) -> None:
+    drawn = rich(f"{stray}\n\nThen **this**.\n\nAnd that is $$")
+    assert "<strong>this</strong>" in drawn
+    assert "<math" not in drawn
+
+
+def test_a_formula_of_several_lines_is_drawn() -> None:
+    assert '<math display="block">' in rich("so\n\n$$\nx\n=\ny\n$$\n\nend")
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
+def test_a_table_that_would_have_too_many_cells_is_shown_as_it_was_written(end: str) -> None:
+    """Each line of two characters would be a row of a hundred cells."""
+    head = f"{'|a' * 100}|{end}{'|-' * 100}|{end}"
+    assert "<table>" in rich(head + f"|{end}" * 40)
+    drawn = rich(head + f"|{end}" * 60)
+    assert "<t" not in drawn
+    assert drawn.count("|a") == 100
+
+
+def test_long_texts_with_many_tables_are_drawn() -> None:
+    table = "|a|b|\n|-|-|\n|c|d|\n\nwords\n\n"
+    assert rich(table * 300).count("<table>") == 300
+
+
+def test_links_are_drawn_after_many_references_and_not_after_brackets_that_lead_nowhere_for_ever() -> None:
+    link, drawn = "[words](http://a.b/c)", '<span class="link">'
+    assert drawn in rich("as [1] and [2, p. 7] say. " * 1000 + link)
+    hopeless = rich("[a][" * 5000 + link)
+    assert (drawn in hopeless, hopeless.count("[a][")) == (False, 5000)
+    assert "[words](http://a.b/c)" in hopeless
 
 
 def test_names_tell_what_would_not_be_seen() -> None:
