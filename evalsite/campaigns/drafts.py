@@ -12,6 +12,7 @@ from evalsite.campaigns.services import Design, NewAspect, campaign_create, rubr
 from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed
+from evalsite.core.throttle import admit_costly
 from evalsite.prompts.models import PromptSet
 from evalsite.prompts.services import prompt_set_create
 
@@ -43,9 +44,10 @@ def organisations_to_set_up_in(user: User) -> list[Organisation]:
 
 
 def draft_create(*, organisation: Organisation, name: str, aspect: NewAspect, by: User) -> Campaign:
-    """A draft with an empty prompt set of its own. Raises NotAllowed for who may not set up here."""
+    """A draft with an empty prompt set of its own. Raises NotAllowed for who may not set up here, TooMany."""
     if not by.is_staff and organisation not in organisations_to_set_up_in(by):
         raise NotAllowed("You may not set up campaigns of this organisation.", hint="Ask its owner.")
+    admit_costly(what="campaign", who=by.public_id)
     with write_transaction():
         slug = _free_slug(name)
         prompt_set = prompt_set_create(organisation=organisation, name=_free_set_name(organisation, slug), prompts=[])

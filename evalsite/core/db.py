@@ -5,17 +5,31 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from typing import Any
 
 from django.apps.registry import Apps
 from django.db import connection, models, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations import RunPython
+from django.db.models.sql.compiler import SQLCompiler
 
 _sqlite_writer = threading.RLock()
 
 # No lease, back-off or beginning that is just written lies further ahead than this: one that does was written before
 # the clock was set back, and waiting for it could take hours. Clocks of several machines must agree this well.
 CLOCK_SET_BACK = timedelta(minutes=10)
+
+
+class Octets(models.Func):
+    """Bytes of a text or of a file in a row, read by the database without sending it."""
+
+    function = "OCTET_LENGTH"
+    output_field = models.BigIntegerField()
+
+    def as_sqlite(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **more: Any) -> tuple[str, Any]:
+        """SQLite counts characters of what is not a blob."""
+        return self.as_sql(compiler, connection, template="LENGTH(CAST(%(expressions)s AS BLOB))", **more)
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from evalsite.core import jobs
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import NotFound, TouchstoneError
 from evalsite.core.models import Inquiry, Upload
+from evalsite.core.throttle import admit_costly
 
 log = logging.getLogger(__name__)
 
@@ -39,13 +40,17 @@ def answers(kind: str) -> Callable[[Answerer], Answerer]:
     return register
 
 
-def inquiry_ask(*, kind: str, args: Mapping[str, Any]) -> Inquiry:
+def inquiry_ask(*, kind: str, args: Mapping[str, Any], by: uuid.UUID | None = None) -> Inquiry:
     """The inquiry with these arguments: the one that was asked before, or a new one.
 
     What failed is asked again, and what has no answer is worked on whoever lost the job before: each asking sees to it
-    that a job waits or runs.
+    that a job waits or runs. What is new is counted as a costly act of the person who asks (`by`: their public id).
+
+    Raises TooMany.
     """
     sha256 = hashlib.sha256(json.dumps(args, sort_keys=True).encode()).hexdigest()
+    if by is not None and not Inquiry.objects.filter(kind=kind, sha256=sha256, trouble="").exists():
+        admit_costly(what="question", who=by)
     with write_transaction():
         Inquiry.objects.filter(kind=kind, sha256=sha256).exclude(trouble="").delete()
         inquiry, _ = Inquiry.objects.get_or_create(kind=kind, sha256=sha256, defaults={"args": dict(args)})

@@ -1,6 +1,7 @@
 """How often somebody may knock: an atomic count in the shared cache (Redis, or the one embedded web process)."""
 
 import time
+import uuid
 
 from django.conf import settings
 from django.core.cache import cache
@@ -24,6 +25,18 @@ def admit(*, what: str, who: str, at_most: int, per_s: int) -> None:
     if count > at_most:
         wait = per_s - now % per_s
         raise TooMany("That was too often.", hint=f"Try again in {wait:.0f} seconds.", retry_after_s=wait)
+
+
+# Acts that cost the site much, and the settings that say how often one person may do each in an hour.
+COSTLY = {"campaign": "CAMPAIGNS_PER_HOUR", "upload": "UPLOADS_PER_HOUR", "question": "QUESTIONS_PER_HOUR"}
+
+
+def admit_costly(*, what: str, who: uuid.UUID) -> None:
+    """Count one of a person's costly acts (`who`: their public id). Services ask, so every door has the same limit.
+
+    Raises TooMany.
+    """
+    admit(what=what, who=f"user:{who}", at_most=getattr(settings, COSTLY[what]), per_s=3600)
 
 
 def client_address(request: HttpRequest) -> str:

@@ -1,13 +1,40 @@
 """Files that somebody looks at before they are taken in: kept for a day (core.inquiries forgets them)."""
 
 import uuid
+from collections.abc import Sequence
+from typing import Protocol
 
-from evalsite.core.db import write_transaction
+from django.db.models import Sum
+
+from evalsite.core.db import Octets, write_transaction
 from evalsite.core.errors import TooLarge
 from evalsite.core.models import Upload
 from evalsite.core.rowfiles import MOST_BYTES
 
 MOST_FILES = 50
+
+
+class Incoming(Protocol):
+    """A file that somebody sends, as Django has it: not in memory yet."""
+
+    @property
+    def name(self) -> str | None: ...
+
+    @property
+    def size(self) -> int | None: ...
+
+    def read(self) -> bytes: ...
+
+
+def uploads_check(files: Sequence[Incoming]) -> int:
+    """The bytes of these files, none of which is read. Raises TooLarge."""
+    if len(files) > MOST_FILES:
+        raise TooLarge(f"These are {len(files)} files.", hint=f"Send up to {MOST_FILES} at a time.", field="file")
+    for file in files:
+        if (file.size or 0) > MOST_BYTES:
+            megabytes = MOST_BYTES // 1_000_000
+            raise TooLarge(f"{file.name} is longer than {megabytes} MB.", hint="Split it.", field="file")
+    return sum(file.size or 0 for file in files)
 
 
 def uploads_keep(*, subject: uuid.UUID, purpose: str, files: list[tuple[str, bytes]]) -> None:
@@ -19,6 +46,12 @@ def uploads_keep(*, subject: uuid.UUID, purpose: str, files: list[tuple[str, byt
         Upload.objects.bulk_create(
             Upload(subject=subject, purpose=purpose, name=name[:200], content=content) for name, content in files
         )
+
+
+def uploads_bytes(*, subject: uuid.UUID, but_for: str = "") -> int:
+    """Bytes of what is kept, but for one purpose."""
+    kept = Upload.objects.filter(subject=subject).exclude(purpose=but_for)
+    return kept.aggregate(bytes=Sum(Octets("content")))["bytes"] or 0
 
 
 def uploads_of(subject: uuid.UUID, purpose: str) -> list[Upload]:

@@ -5,6 +5,7 @@ This file loads no statistics: pages import it.
 
 from dataclasses import asdict, dataclass
 
+from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.core.errors import InvalidInput
 from evalsite.core.inquiries import inquiry_ask
@@ -52,6 +53,6 @@ def idea_of(campaign: Campaign, *, target_se: float | None, budget: int | None) 
     )
 
 
-def forecast_ask(idea: Idea) -> Inquiry:
-    """The same idea is worked out once."""
-    return inquiry_ask(kind=FORECAST, args=asdict(idea))
+def forecast_ask(idea: Idea, *, by: User) -> Inquiry:
+    """The same idea is worked out once. Raises TooMany for who asks about too many."""
+    return inquiry_ask(kind=FORECAST, args=asdict(idea), by=by.public_id)

@@ -8,6 +8,7 @@ from typing import Any
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
+from evalsite.accounts.models import User
 from evalsite.adaptive.acts import Given, entrant_of, prompt_of, version_of
 from evalsite.adaptive.outlook import findings_of
 from evalsite.adaptive.selectors import snapshot_current
@@ -161,12 +162,12 @@ def _roles(campaign: Campaign) -> list[tuple[str, str]]:
     return [(one.user.get_username(), one.get_role_display()) for one in held]
 
 
-def preview_ask(campaign: Campaign, annotator_id: uuid.UUID) -> Inquiry:
-    """Ask what the board would be without this annotator, as it stands now."""
+def preview_ask(campaign: Campaign, annotator_id: uuid.UUID, by: User) -> Inquiry:
+    """Ask what the board would be without this annotator, as it stands now. Raises TooMany."""
     annotator = annotator_in(campaign=campaign, annotator_id=annotator_id)
     snapshot = snapshot_current(board_default(campaign=campaign))
     args = {"campaign": campaign.pk, "annotator": str(annotator.public_id), "at": snapshot.number if snapshot else 0}
-    return inquiry_ask(kind=EXCLUSION, args=args)
+    return inquiry_ask(kind=EXCLUSION, args=args, by=by.public_id)
 
 
 def preview_context(inquiry: Inquiry) -> dict[str, Any]:

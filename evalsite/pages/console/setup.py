@@ -7,18 +7,22 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
+from django.core.files.base import ContentFile
 from django.core.files.uploadedfile import UploadedFile
 from django.forms import Form
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from evalsite.accounts.models import User
 from evalsite.campaigns.drafts import draft_ask, draft_change
+from evalsite.campaigns.holdings import files_read
 from evalsite.campaigns.models import Aspect, Campaign, Entrant
 from evalsite.campaigns.selectors import aspect_primary, entrants_with_replies
 from evalsite.campaigns.services import NewAspect, entrant_add
 from evalsite.chatbots.files import ReplyReport, chatbot_import, replies_preview
 from evalsite.core.errors import InvalidInput, TouchstoneError
 from evalsite.core.models import Inquiry, Upload
+from evalsite.core.throttle import admit_costly
 from evalsite.core.uploads import uploads_drop, uploads_keep, uploads_of
 from evalsite.pages.console.forms import AnnotatorsForm, GoalForm, QualityForm, StoppingForm
 from evalsite.pages.console.frame import Desk, Link
@@ -91,16 +95,15 @@ def new_aspect(cleaned: Mapping[str, Any]) -> NewAspect:
 # Prompts --------------------------------------------------------------------------------------------------
 
 
-def prompts_keep(campaign: Campaign, file: UploadedFile[bytes] | None, pasted: str) -> None:
-    """Keep what was sent, to be looked at. Raises InvalidInput for nothing, and for what cannot be read."""
-    if file is not None:
-        name, content = str(file.name), file.read()
-    elif pasted.strip():
-        name, content = "", pasted.encode()
-    else:
+def prompts_keep(campaign: Campaign, file: UploadedFile[bytes] | None, pasted: str, by: User) -> None:
+    """Keep what was sent, to be looked at. Raises InvalidInput for nothing, and for what cannot be read; TooLarge."""
+    if file is None and not pasted.strip():
         raise InvalidInput(_("Choose a file, or paste prompts."), field="file")
-    prompts_preview(prompt_set=campaign.prompt_set, content=content, name=name)
-    uploads_keep(subject=campaign.public_id, purpose="prompts", files=[(name, content)])
+    sent = file or ContentFile(pasted.encode(), name="")
+    kept = files_read(campaign=campaign, purpose="prompts", files=[sent], by=by)
+    for name, content in kept:
+        prompts_preview(prompt_set=campaign.prompt_set, content=content, name=name)
+    uploads_keep(subject=campaign.public_id, purpose="prompts", files=kept)
 
 
 def prompts_context(campaign: Campaign) -> dict[str, Any]:
@@ -125,8 +128,9 @@ def _refused_first(rows: tuple[Any, ...]) -> list[Any]:
     return sorted(rows, key=lambda row: row.fate != "refused")
 
 
-def prompts_take(campaign: Campaign) -> int:
+def prompts_take(campaign: Campaign, by: User) -> int:
     """Take in what waits; how many prompts were added."""
+    admit_costly(what="upload", who=by.public_id)
     added = 0
     for upload in uploads_of(campaign.public_id, "prompts"):
         report = prompts_import(prompt_set=campaign.prompt_set, content=bytes(upload.content), name=upload.name)
@@ -164,11 +168,11 @@ class Waiting:
         return self.report.refused[:ROWS_SHOWN] if self.report else []
 
 
-def replies_keep(campaign: Campaign, files: list[UploadedFile[bytes]]) -> None:
-    """Keep the files, to be looked at."""
+def replies_keep(campaign: Campaign, files: list[UploadedFile[bytes]], by: User) -> None:
+    """Keep the files, to be looked at. Raises InvalidInput for none, TooLarge."""
     if not files:
         raise InvalidInput(_("Choose at least one file."), field="file")
-    kept = [(str(file.name), file.read()) for file in files]
+    kept = files_read(campaign=campaign, purpose="replies", files=files, by=by)
     uploads_keep(subject=campaign.public_id, purpose="replies", files=kept)
 
 
@@ -194,8 +198,9 @@ def _waiting(campaign: Campaign, upload: Upload) -> Waiting:
     return Waiting(upload, name, report, "")
 
 
-def chatbots_take(campaign: Campaign, names: Mapping[str, str], by: Any) -> int:
+def chatbots_take(campaign: Campaign, names: Mapping[str, str], by: User) -> int:
     """Make a chatbot of each file that can be used, under the name given for it, and enter it; how many."""
+    admit_costly(what="upload", who=by.public_id)
     taken = 0
     for one in chatbots_context(campaign)["waiting"]:
         if not one.usable:

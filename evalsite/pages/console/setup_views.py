@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from evalsite.campaigns.drafts import draft_check, draft_create, organisations_to_set_up_in
 from evalsite.campaigns.permissions import Act
-from evalsite.core.errors import InvalidInput, NotAllowed, NotFound, TouchstoneError
+from evalsite.core.errors import InvalidInput, NotAllowed, NotFound, TooMany, TouchstoneError
 from evalsite.core.inquiries import inquiry_get
 from evalsite.exchange.forecasting import FORECAST, forecast_ask, idea_of
 from evalsite.pages.console import setup
@@ -80,38 +80,38 @@ def _form_step(request: HttpRequest, desk: Desk, step: str) -> HttpResponse:
 
 
 def _prompts_step(request: HttpRequest, desk: Desk) -> HttpResponse:
-    form, trouble = PromptsForm(request.POST or None, request.FILES or None), ""
+    form, trouble, status = PromptsForm(request.POST or None, request.FILES or None), "", 200
     if request.method == "POST":
         try:
             return _prompts_sent(request, desk, form)
         except TouchstoneError as error:
-            trouble = f"{error.message} {error.hint}".strip()
+            trouble, status = f"{error.message} {error.hint}".strip(), error.status
     context = {"form": form, "trouble": trouble, **setup.prompts_context(desk.campaign)}
-    return _page(request, desk, "prompts", context, status=400 if trouble else 200)
+    return _page(request, desk, "prompts", context, status=status)
 
 
 def _prompts_sent(request: HttpRequest, desk: Desk, form: PromptsForm) -> HttpResponse:
     """Sent to be looked at, or to be taken in."""
     if "take" in request.POST:
-        added = setup.prompts_take(desk.campaign)
+        added = setup.prompts_take(desk.campaign, person(request))
         words = ngettext("%(n)s prompt was added.", "%(n)s prompts were added.", added) % {"n": added}
         messages.success(request, words)
         return redirect(desk.url("console_step", "chatbots" if added else "prompts"))
     if not form.is_valid():
         raise InvalidInput(_("The file is empty."), field="file")
-    setup.prompts_keep(desk.campaign, form.cleaned_data["file"], form.cleaned_data["pasted"])
+    setup.prompts_keep(desk.campaign, form.cleaned_data["file"], form.cleaned_data["pasted"], person(request))
     return redirect(desk.url("console_step", "prompts"))
 
 
 def _chatbots_step(request: HttpRequest, desk: Desk) -> HttpResponse:
-    trouble = ""
+    trouble, status = "", 200
     if request.method == "POST":
         try:
             return _chatbots_sent(request, desk)
         except TouchstoneError as error:
-            trouble = f"{error.message} {error.hint}".strip()
+            trouble, status = f"{error.message} {error.hint}".strip(), error.status
     context = {"trouble": trouble, **setup.chatbots_context(desk.campaign)}
-    return _page(request, desk, "chatbots", context, status=400 if trouble else 200)
+    return _page(request, desk, "chatbots", context, status=status)
 
 
 def _chatbots_sent(request: HttpRequest, desk: Desk) -> HttpResponse:
@@ -121,7 +121,7 @@ def _chatbots_sent(request: HttpRequest, desk: Desk) -> HttpResponse:
         words = ngettext("%(n)s chatbot was added.", "%(n)s chatbots were added.", taken) % {"n": taken}
         messages.success(request, words)
     else:
-        setup.replies_keep(desk.campaign, request.FILES.getlist("file"))
+        setup.replies_keep(desk.campaign, request.FILES.getlist("file"), person(request))
     return redirect(desk.url("console_step", "chatbots"))
 
 
@@ -138,10 +138,10 @@ def forecast(request: HttpRequest, key: str) -> HttpResponse:
     if not form.is_valid():
         return _told(request, _first_problem(form))
     try:
-        idea = idea_of(desk.campaign, **form.cleaned_data)
-    except InvalidInput as error:
+        asked = forecast_ask(idea_of(desk.campaign, **form.cleaned_data), by=person(request))
+    except (InvalidInput, TooMany) as error:
         return _told(request, f"{error.message} {error.hint}".strip())
-    return _forecast(request, desk, forecast_ask(idea).public_id)
+    return _forecast(request, desk, asked.public_id)
 
 
 def _first_problem(form: Form) -> str:

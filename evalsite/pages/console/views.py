@@ -125,7 +125,7 @@ def preview(request: HttpRequest, key: str) -> HttpResponse:
     annotator = given_of(request.POST).annotator
     if annotator is None:
         raise InvalidInput("This page was opened by a broken link.", hint="Go back and try again.")
-    return _previewed(request, desk, preview_context(preview_ask(desk.campaign, annotator)))
+    return _previewed(request, desk, preview_context(preview_ask(desk.campaign, annotator, person(request))))
 
 
 @console_page
