@@ -31,5 +31,5 @@ class RefitAdmin(ReadOnlyAdmin):
 
 @admin.register(Alarm)
 class AlarmAdmin(ReadOnlyAdmin):
-    list_display = ("campaign", "message", "failures", "raised_at", "failed_at", "cleared_at")
+    list_display = ("campaign", "about", "message", "failures", "raised_at", "failed_at", "cleared_at")
     list_filter = ("cleared_at",)

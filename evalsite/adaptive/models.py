@@ -19,6 +19,7 @@ class Board(PublicModel):
         Campaign, null=True, blank=True, on_delete=models.PROTECT, related_name="default_board"
     )
     category = models.CharField(max_length=100, blank=True, default="", help_text="the slice; blank ranks all prompts")
+    kind = models.CharField(max_length=10, blank=True, default="", help_text="the slice; blank ranks all chatbots")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     objects = OwnedQuerySet.as_manager()
@@ -52,6 +53,45 @@ class Snapshot(PublicModel):
 
     def __str__(self) -> str:
         return f"snapshot {self.number} of {self.board}"
+
+
+class Slice(models.Model):
+    """A filter of a board that readers may choose, and what there is behind it: summed up by the worker after a refit.
+
+    `own` is the board that it has once there is enough to fit; judgments and chatbots are those of its last input.
+    """
+
+    class By(models.TextChoices):
+        ASPECT = "aspect"
+        CATEGORY = "category"
+        KIND = "kind"
+
+    LEAST_JUDGMENTS = 30  # fewer say nothing of anybody
+
+    board = models.ForeignKey(Board, on_delete=models.PROTECT, related_name="slices")
+    by = models.CharField(max_length=10, choices=By)
+    value = models.CharField(max_length=100, help_text="an aspect's key, a category, or a kind of chatbot")
+    own = models.OneToOneField(Board, null=True, on_delete=models.PROTECT, related_name="slice_of")
+    judgments = models.PositiveIntegerField(default=0)
+    chatbots = models.PositiveIntegerField(default=0)
+    trouble = models.TextField(blank=True, default="", help_text="why the last fit failed; the one before it is shown")
+    seen = models.CharField(max_length=64, blank=True, default="", help_text="hash of what its input depends on")
+    looked_at = models.DateTimeField(null=True, help_text="last; those of longest ago come first")
+
+    class Meta:
+        ordering = ["by", "pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["board", "by", "value"], name="slice_once"),
+            models.CheckConstraint(condition=Q(by__in=["aspect", "category", "kind"]), name="slice_by_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.board}: {self.by} {self.value}"
+
+    @property
+    def enough(self) -> bool:
+        """Whether there is anything to rank."""
+        return self.judgments >= self.LEAST_JUDGMENTS
 
 
 class Record(models.Model):
@@ -135,10 +175,16 @@ class Refit(models.Model):
 class Alarm(models.Model):
     """The loop of a campaign fails: somebody is to look. One is open at a time, until a refit succeeds.
 
-    The last good board and the queue serve on meanwhile, and the refit is tried again at growing distances.
+    The last good board and the queue serve on meanwhile, and the refit is tried again at growing distances. About its
+    slices there is another one: they are tried again with the next refit, and what else there is does not need them.
     """
 
+    class About(models.TextChoices):
+        LOOP = "loop"
+        SLICES = "slices"
+
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="alarms")
+    about = models.CharField(max_length=10, choices=About, default=About.LOOP)
     message = models.TextField()
     failures = models.PositiveIntegerField(default=1)
     raised_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -148,8 +194,9 @@ class Alarm(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["campaign"], condition=Q(cleared_at__isnull=True), name="alarm_one_open_per_campaign"
+                fields=["campaign", "about"], condition=Q(cleared_at__isnull=True), name="alarm_one_open_about_each"
             ),
+            models.CheckConstraint(condition=Q(about__in=["loop", "slices"]), name="alarm_about_known"),
         ]
 
     def __str__(self) -> str:

@@ -84,10 +84,9 @@ def pace(board: Board) -> float | None:
 
 
 def _alarms(campaign: Campaign, board: Board | None, standing: BoardState | None) -> Sequence[Alarm]:
-    found: list[Alarm] = []
-    failing = campaign.alarms.filter(cleared_at=None).first()
-    if failing is not None:
-        found.append(Alarm("refit_fails", failing.message))
+    names = {"loop": "refit_fails", "slices": "slices_fail"}
+    failing = campaign.alarms.filter(cleared_at=None).order_by("about")
+    found = [Alarm(names[one.about], one.message) for one in failing]
     snapshot = standing.snapshot if standing else None
     if snapshot is not None and not snapshot.converged:
         found.append(Alarm("not_converged"))

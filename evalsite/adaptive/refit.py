@@ -1,4 +1,4 @@
-"""The loop's heart: judgments -> fit -> snapshot -> screen -> decide -> plan -> queue.
+"""The loop's heart: judgments -> fit -> snapshot -> screen -> decide -> plan -> queue; then slices.py, by itself.
 
 No transaction is open while it fits and plans; one transaction, fenced by the job's lease, writes everything.
 If it fails, the last good board and the old queue serve on.
@@ -16,7 +16,7 @@ from evalsite.adaptive.models import Board, Decision, Record, Refit, Snapshot
 from evalsite.adaptive.record import Pair, fit_facts, pairs, points
 from evalsite.adaptive.rows import BoardRow, board_rows
 from evalsite.adaptive.screening import Change, changes_make, changes_wanted
-from evalsite.adaptive.services import board_default, findings_request
+from evalsite.adaptive.services import board_default, findings_request, slices_request
 from evalsite.adaptive.tables import ENGINE, FitInput, Planner, fit_input, input_mark, votes_to_screen
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import campaign_stop, refit_request
@@ -60,7 +60,7 @@ class Fitted:
 def refit_campaign(campaign: Campaign, lease: Lease) -> None:
     """Refit every board that ranks this campaign; by its own, screen; and if it collects, decide and plan."""
     own = board_default(campaign=campaign)
-    for board in campaign.boards.order_by("pk"):
+    for board in campaign.boards.filter(slice_of=None).order_by("pk"):
         began = timezone.now()
         fitted = _fitted(board, began)
         changes = _screened(board, fitted) if board == own and fitted else []
@@ -69,7 +69,7 @@ def refit_campaign(campaign: Campaign, lease: Lease) -> None:
         elif fitted is not None:
             with write_transaction():
                 lease.confirm()
-                _publish(board, fitted, began)
+                publish(board, fitted, began)
                 changes_make(campaign, changes)
     if not campaign.collecting:
         queue_withdraw(campaign=campaign)
@@ -100,7 +100,7 @@ def _go_on(
     asks = plan(state, policy=campaign.policy, count=count, seed=seed, design=planner.design) if count else None
     with write_transaction():
         lease.confirm()
-        snapshot = _publish(board, fitted, began) if fitted else None
+        snapshot = publish(board, fitted, began) if fitted else None
         if snapshot is not None:
             _decided(snapshot, verdict)
         changes_make(campaign, changes)
@@ -114,8 +114,11 @@ def _fitted(board: Board, began: datetime) -> Fitted | None:
     if same is not None:
         return Fitted(Posterior.from_bytes(bytes(same.posterior)), None, 0.0, same, None, mark)
     given = fit_input(board)
-    if not given.votes:
-        return None
+    return fitted_of(board, given, mark, began) if given.votes else None
+
+
+def fitted_of(board: Board, given: FitInput, mark: str, began: datetime) -> Fitted:
+    """The posterior of these votes: an earlier one of the same input, or a new fit. A failure is noted, then raised."""
     same = board.snapshots.filter(input_sha256=given.sha256).first()
     if same is not None:
         posterior = Posterior.from_bytes(bytes(same.posterior))
@@ -167,7 +170,7 @@ def _plan_seed(campaign: Campaign, fitted: Fitted | None) -> int:
     return campaign.seed * 1_000_003 + (fitted.posterior.judgments if fitted else 0)
 
 
-def _publish(board: Board, fitted: Fitted, began: datetime) -> Snapshot:
+def publish(board: Board, fitted: Fitted, began: datetime) -> Snapshot:
     """The snapshot with the record beside it. An earlier one of the same input serves again."""
     snapshot = fitted.snapshot or _snapshot(board, fitted, fitted.given, fitted.shown)
     outcome = Refit.Outcome.UNCHANGED if fitted.snapshot else Refit.Outcome.PUBLISHED
@@ -181,6 +184,7 @@ def _publish(board: Board, fitted: Fitted, began: datetime) -> Snapshot:
         Record.objects.update_or_create(board=board, defaults=kept)
     if fitted.given is not None and board.default_of is not None:
         findings_request(board.default_of)
+        slices_request(board.default_of)
     return snapshot
 
 

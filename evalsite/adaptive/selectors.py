@@ -8,20 +8,23 @@ from typing import Any
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 
 from evalsite.accounts.models import User
-from evalsite.adaptive.models import Alarm, Board, Decision, Record, Snapshot
+from evalsite.adaptive.models import Alarm, Board, Decision, Record, Slice, Snapshot
 from evalsite.adaptive.record import Pair
 from evalsite.adaptive.rows import BoardRow
-from evalsite.campaigns.models import Campaign, Entrant
+from evalsite.campaigns.models import Aspect, Campaign, Entrant
 from evalsite.campaigns.selectors import as_uuid, versions_withdrawn, visible_by_key
-from evalsite.core.errors import NotFound
+from evalsite.core.errors import InvalidInput, NotFound
 from evalsite.judgments.selectors import Tally, tally
+
+LONGEST_VALUE = 100  # characters of a filter's value
 
 
 @dataclass(frozen=True, slots=True)
 class BoardState:
     """A board at this moment: its newest snapshot, its campaign's state, and what has come in since.
 
-    withdrawn: public ids of versions that take part no more, with the reason.
+    withdrawn: public ids of versions that take part no more, with the reason. slice: the filter that was chosen; the
+    snapshot is then that of its own board, and everything else is the whole board's.
     """
 
     board: Board
@@ -30,23 +33,35 @@ class BoardState:
     decision: Decision | None
     tally: Tally
     withdrawn: Mapping[str, str]
+    slice: Slice | None = None
 
     @property
     def etag(self) -> str:
         """Changes when, and only when, something that a reader sees changes."""
         number = self.snapshot.number if self.snapshot else 0
         state = self.campaign.state if self.campaign else "none"
-        return f'"{self.board.pk}-{number}-{self.tally.judgments}-{state}-{len(self.withdrawn)}"'
+        return f'"{self.board.pk}{self.cut}-{number}-{self.tally.judgments}-{state}-{len(self.withdrawn)}"'
+
+    @property
+    def cut(self) -> str:
+        """What of the board is shown, as part of a name; empty for the whole."""
+        return f"/{self.slice.pk}.{self.slice.judgments}.{bool(self.slice.trouble):d}" if self.slice else ""
+
+    @property
+    def aspect(self) -> Aspect:
+        """What was asked."""
+        return self.slice.own.aspect if self.slice and self.slice.own else self.board.aspect
 
 
 def board_get(*, key: str, user: User | None) -> Board:
-    """The board at this address, if every campaign that it ranks may be seen by this person.
+    """The board at this address, if every campaign that it ranks may be seen by this person; no slice has an address.
 
     Raises NotFound alike for what is not there and what is not theirs.
     """
     public_id = as_uuid(key)
     board: Board | None = (
         (Board.objects.filter(public_id=public_id) if public_id else Board.objects.filter(slug=key))
+        .filter(slice_of=None)
         .select_related("organisation", "default_of", "aspect")
         .first()
     )
@@ -65,13 +80,60 @@ def _visible(board: Board, user: User | None, *, by_link: bool) -> bool:
     )
 
 
-def board_state_get(board: Board) -> BoardState:
-    """The newest state of a board."""
-    snapshot = snapshot_current(board)
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What a reader wants to see of a board: `by` is a Slice.By."""
+
+    by: str
+    value: str
+
+    @classmethod
+    def of(cls, query: Mapping[str, str]) -> "Filter | None":
+        """The one that a query names; none for the whole board. Raises InvalidInput for several at once."""
+        named = [cls(by, query[by]) for by in Slice.By.values if query.get(by)]
+        if len(named) > 1:
+            raise InvalidInput(
+                "A board is filtered by one thing at a time.",
+                hint=f"Keep one of {' and '.join(one.by for one in named)}: each has a fit of its own.",
+                field=named[1].by,
+            )
+        return named[0] if named else None
+
+
+def slice_get(board: Board, wanted: Filter | None) -> Slice | None:
+    """The slice behind a filter; None for the whole board, which its own aspect is. Raises NotFound."""
+    if wanted is None or (wanted.by == Slice.By.ASPECT and wanted.value == board.aspect.key):
+        return None
+    found: Slice | None = (  # PostgreSQL cannot even look for a NUL
+        board.slices.filter(by=wanted.by, value=wanted.value[:LONGEST_VALUE].replace("\x00", ""))
+        .select_related("own__aspect")
+        .first()
+    )
+    if found is None:
+        raise NotFound(
+            f"This board has no {wanted.by} “{wanted.value[:LONGEST_VALUE]}”.",
+            hint="Choose one of those that the board offers; they appear with its first ranking.",
+            field=wanted.by,
+        )
+    return found
+
+
+def slices_of(board: Board) -> list[Slice]:
+    """Every filter that readers may choose."""
+    return list(board.slices.all())
+
+
+def board_state_get(board: Board, wanted: Filter | None = None) -> BoardState:
+    """The newest state of a board, or of what a filter leaves of it. Raises NotFound for a filter that it lacks."""
+    piece = slice_get(board, wanted)
+    shown = board if piece is None else piece.own if piece.enough else None
+    snapshot = snapshot_current(shown) if shown else None
     # The last decision stands until there is another: late answers after a stop make snapshots, not decisions.
     decision = Decision.objects.filter(snapshot__board=board).order_by("-pk").first()
     campaigns = list(board.campaigns.all())
-    return BoardState(board, board.default_of, snapshot, decision, tally(campaigns), versions_withdrawn(campaigns))
+    return BoardState(
+        board, board.default_of, snapshot, decision, tally(campaigns), versions_withdrawn(campaigns), piece
+    )
 
 
 def snapshot_current(board: Board) -> Snapshot | None:
@@ -81,11 +143,10 @@ def snapshot_current(board: Board) -> Snapshot | None:
 
 def boards_listed(user: User | None) -> QuerySet[Board]:
     """Boards that this person finds without a link: public ones, and all of their own; oldest first."""
+    whole = Board.objects.filter(slice_of=None).order_by("pk")
     if user is not None and user.is_staff:
-        return Board.objects.order_by("pk")
-    return Board.objects.filter(Q(pk__in=boards_public().values("pk")) | Q(pk__in=Board.objects.of(user))).order_by(
-        "pk"
-    )
+        return whole
+    return whole.filter(Q(pk__in=boards_public().values("pk")) | Q(pk__in=Board.objects.of(user)))
 
 
 def snapshots_of(board: Board) -> QuerySet[Snapshot]:

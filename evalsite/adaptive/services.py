@@ -42,29 +42,35 @@ def campaign_open(*, campaign: Campaign, by: User | None = None) -> Board:
     return board
 
 
-def alarm_raise(*, campaign: Campaign, message: str) -> None:
-    """Say that the campaign's loop fails; said again, the open alarm counts on."""
+def alarm_raise(*, campaign: Campaign, message: str, about: Alarm.About = Alarm.About.LOOP) -> None:
+    """Say that the campaign's loop (or its slices) fails; said again, the open alarm counts on."""
     message = message[:LONGEST_MESSAGE]
     with write_transaction():
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
-        again = Alarm.objects.filter(campaign=campaign, cleared_at=None)
+        again = Alarm.objects.filter(campaign=campaign, about=about, cleared_at=None)
         if not again.update(failures=F("failures") + 1, failed_at=timezone.now(), message=message):
-            Alarm.objects.create(campaign=campaign, message=message)
-            log.error("campaign %s: the loop fails: %s", campaign.slug, message)
+            Alarm.objects.create(campaign=campaign, about=about, message=message)
+            log.error("campaign %s: the %s: %s", campaign.slug, about, message)
 
 
-def alarm_clear(*, campaign: Campaign) -> None:
-    """The loop goes again."""
-    raised = Alarm.objects.filter(campaign=campaign, cleared_at=None)
+def alarm_clear(*, campaign: Campaign, about: Alarm.About = Alarm.About.LOOP) -> None:
+    """The loop goes again, or its slices."""
+    raised = Alarm.objects.filter(campaign=campaign, about=about, cleared_at=None)
     if raised.exists():  # first without a lock: this is asked after every refit
         with write_transaction():
             raised.update(cleared_at=timezone.now())
 
 
 FINDINGS = "findings"
+SLICES = "slices"
 EXCLUSION = "exclusion"  # what a board would be without an annotator: an inquiry
 
 
 def findings_request(campaign: Campaign) -> None:
     """Ask the worker to look at annotators and prompts anew, after the refits that wait."""
     job_enqueue(kind=FINDINGS, key=f"{FINDINGS}:{campaign.pk}", args={"campaign": campaign.pk})
+
+
+def slices_request(campaign: Campaign) -> None:
+    """Ask the worker to fit what is behind the board's filters anew, after the refits that wait."""
+    job_enqueue(kind=SLICES, key=f"{SLICES}:{campaign.pk}", args={"campaign": campaign.pk})

@@ -80,7 +80,11 @@ def fit_input(board: Board) -> FitInput:
     """The counted votes of a board. The same votes, options and engine have the same hash, whatever their order."""
     campaigns = list(board.campaigns.order_by("pk"))
     votes = votes_counted(campaigns, board.aspect, category=board.category)
-    seed = campaigns[0].seed if campaigns else 0
+    return input_of(votes, campaigns[0].seed if campaigns else 0)
+
+
+def input_of(votes: Sequence[CountedVote], seed: int) -> FitInput:
+    """The votes with the hash that names them."""
     lines = sorted(
         f"{v.first_version},{v.second_version},{v.prompt},{v.annotator},{v.outcome},{int(v.order_known)}" for v in votes
     )

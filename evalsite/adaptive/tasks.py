@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from evalsite.adaptive.services import EXCLUSION, FINDINGS, alarm_clear, alarm_raise
+from evalsite.adaptive.services import EXCLUSION, FINDINGS, SLICES, alarm_clear, alarm_raise
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import REFIT
 from evalsite.core import inquiries, jobs
@@ -32,6 +32,14 @@ def findings(lease: jobs.Lease) -> None:
     from evalsite.adaptive.findings import findings_make
 
     findings_make(Campaign.objects.get(pk=lease.args["campaign"]), lease)
+
+
+@jobs.handles(SLICES)
+def slices(lease: jobs.Lease) -> None:
+    """Fit the boards behind the filters of the campaign's board."""
+    from evalsite.adaptive.slices import slices_refit
+
+    slices_refit(Campaign.objects.get(pk=lease.args["campaign"]), lease)
 
 
 @inquiries.answers(EXCLUSION)

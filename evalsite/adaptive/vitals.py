@@ -88,7 +88,7 @@ def vitals_get() -> Vitals:
         refit_age=_age(now, last.finished_at if last else None),
         refit_seconds=(last.finished_at - last.started_at).total_seconds() if last else None,
         refits_failed=day.count(),
-        failing=Alarm.objects.filter(cleared_at=None).count(),
+        failing=Alarm.objects.filter(about=Alarm.About.LOOP, cleared_at=None).count(),
         campaigns=dict(Campaign.objects.order_by().values_list("state").annotate(count=Count("pk"))),
         disk_free=None if settings.PRODUCTION else shutil.disk_usage(settings.DATA_DIR).free,
     )

@@ -148,6 +148,11 @@ def job_run_now(*, key: str, owner: str) -> bool:
     return lease is not None and job_run(lease)
 
 
+def job_is_due(kind: str) -> bool:
+    """Whether a job of this kind could be taken now: long work that may wait lets it go first."""
+    return _due(timezone.now()).filter(kind=kind).exists()
+
+
 def leases_release(*, host: str, alive: Callable[[int], bool]) -> int:
     """End the leases of this host's workers whose processes are gone (owners are "host:pid"); how many they were.
 

@@ -11,7 +11,9 @@ from django.utils.translation import gettext as _
 from evalsite.adaptive.rows import BoardRow
 from evalsite.adaptive.selectors import BoardState
 from evalsite.campaigns.models import Campaign, Entrant
+from evalsite.pages.links import Links
 from evalsite.pages.ranking import Cut, stamp
+from evalsite.pages.slicing import named, what_counts
 
 POLL_S = 2
 POLL_STOPPED_S = 15
@@ -28,15 +30,20 @@ def board_context(standing: BoardState, key: str, *, here: str = "board", cut: C
     """What the head of a board's pages and its live part show; `here` names the page that is open."""
     rows: list[BoardRow] = standing.snapshot.rows if standing.snapshot else []
     campaign = standing.campaign
+    cut, links = cut or Cut(), Links.of(standing, key)
     return {
         "key": key,
-        "board": _head(standing, key),
-        "tabs": _tabs(key, here),
+        "board": _head(standing, links),
+        "tabs": _tabs(links, here),
+        "slice": standing.slice,
+        "slice_name": named(standing.slice) if standing.slice else "",
+        "counted": what_counts(standing.slice) if standing.slice else "",
+        "query": links.query,
         "headline": headline(rows, more_to_come=campaign is None or campaign.collecting),
         "status": status(standing),
         "counts": _counts(standing, rows),
         "stamp": stamp(standing),
-        "cut": cut or Cut(),
+        "cut": cut,
         "poll_s": POLL_STOPPED_S if campaign and campaign.state == Campaign.State.STOPPED else POLL_S,
     }
 
@@ -46,21 +53,21 @@ def page_etag(standing: BoardState) -> str:
     return f'{standing.etag.removesuffix(chr(34))}.{get_language()}"'
 
 
-def _tabs(key: str, here: str) -> list[Tab]:
+def _tabs(links: Links, here: str) -> list[Tab]:
     pages = [("board", _("Ranking")), ("board_charts", _("Charts")), ("board_method", _("Method"))]
-    return [Tab(label, reverse(name, args=[key]), name == here) for name, label in pages]
+    return [Tab(label, links.to(name), name == here) for name, label in pages]
 
 
-def _head(standing: BoardState, key: str) -> dict[str, Any]:
+def _head(standing: BoardState, links: Links) -> dict[str, Any]:
     campaign = standing.campaign
     judged = campaign is not None and campaign.collecting and campaign.admission == Campaign.Admission.OPEN
     return {
         "name": standing.board.name,
-        "question": standing.board.aspect.question,
+        "question": standing.aspect.question,
         "description": campaign.description if campaign else "",
-        "url": reverse("board", args=[key]),
-        "live_url": reverse("board_live", args=[key]),
-        "judge_url": reverse("judge", args=[_campaign_key(campaign, key)]) if campaign and judged else None,
+        "url": links.to("board"),
+        "live_url": links.to("board_live"),
+        "judge_url": reverse("judge", args=[_campaign_key(campaign, links.key)]) if campaign and judged else None,
         "campaign_state": campaign.state if campaign else "",
         "etag": page_etag(standing),
     }
@@ -146,7 +153,10 @@ def status(standing: BoardState) -> dict[str, Any]:
         return {"text": text, "progress": percent, "state": state}
     if campaign is not None and not campaign.collecting:
         return {"text": str(campaign.get_state_display()), "progress": percent, "state": state}
-    return {"text": _collecting(evidence, percent), "progress": percent, "state": state}
+    text = _collecting(evidence, percent)
+    if standing.slice and percent is not None:  # a target is the whole board's
+        text = _("whole board: %(status)s") % {"status": text}
+    return {"text": text, "progress": percent, "state": state}
 
 
 def _collecting(evidence: dict[str, float], percent: int | None) -> str:

@@ -7,26 +7,30 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from evalsite.adaptive.selectors import BoardState, board_get, board_state_get
+from evalsite.adaptive.selectors import BoardState, Filter, board_get, board_state_get
 from evalsite.core.errors import NotFound
 from evalsite.core.http import unchanged
 from evalsite.pages.badge import Badge, board_badge, chatbot_badge
 from evalsite.pages.board import board_context, page_etag
 from evalsite.pages.chatbot import chatbot_context
 from evalsite.pages.figures import FIGURES, as_csv, figures_html, material
+from evalsite.pages.filters import menus
 from evalsite.pages.method import method_context
 from evalsite.pages.ranking import Cut, ranking_html
 
 
 def _standing(request: HttpRequest, key: str) -> BoardState:
     user: Any = request.user if request.user.is_authenticated else None
-    return board_state_get(board_get(key=key, user=user))
+    return board_state_get(board_get(key=key, user=user), Filter.of(request.GET))
 
 
 @require_safe
 def board(request: HttpRequest, key: str) -> HttpResponse:
     standing, cut = _standing(request, key), Cut.of(request.GET)
-    context = board_context(standing, key, cut=cut) | {"ranking": ranking_html(standing, key, cut)}
+    context = board_context(standing, key, cut=cut) | {
+        "ranking": ranking_html(standing, key, cut),
+        "menus": menus(standing, key, cut),
+    }
     return render(request, "board.html", context)
 
 

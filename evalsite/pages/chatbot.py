@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from evalsite.adaptive.record import Pair
@@ -14,6 +13,7 @@ from evalsite.core.errors import NotFound
 from evalsite.pages.cache import kept
 from evalsite.pages.charts import Axis, Whisker, axis_for, whisker
 from evalsite.pages.figures import Panels, panels
+from evalsite.pages.links import Links
 from evalsite.pages.ranking import stamp
 from evalsite.pages.words import chance, interval_text, rank_text, share, signed
 
@@ -79,14 +79,15 @@ def _context(standing: BoardState, key: str, chatbot: str) -> dict[str, Any]:
     record = record_get(snapshot)
     moments = history(snapshot)
     pairs = record.pairs if record else []
+    links = Links.of(standing, key)
     return {
         "name": own[0]["name"],
         "organisation": own[0]["organisation"],
         "kind": {"live": _("live endpoint"), "static": _("static file of replies")}.get(own[0]["kind"], ""),
         "recorded": record is not None,
-        "standings": [_standing(row, standing, key, snapshot.rows, pairs, moments) for row in own],
+        "standings": [_standing(row, standing, links, snapshot.rows, pairs, moments) for row in own],
         "preview": preview(own[0], standing),
-        "badge_url": reverse("chatbot_badge", args=[key, chatbot]),
+        "badge_url": links.to("chatbot_badge", chatbot),
     }
 
 
@@ -106,7 +107,7 @@ def _size(row: BoardRow, rows: list[BoardRow]) -> int:
 
 
 def _standing(
-    row: BoardRow, standing: BoardState, key: str, rows: list[BoardRow], pairs: list[Pair], moments: list[Moment]
+    row: BoardRow, standing: BoardState, links: Links, rows: list[BoardRow], pairs: list[Pair], moments: list[Moment]
 ) -> Standing:
     place = rows.index(row)
     met = [pair if pair.first == place else pair.turned() for pair in pairs if place in {pair.first, pair.second}]
@@ -127,20 +128,20 @@ def _standing(
         preliminary=row["preliminary"],
         withdrawn=standing.withdrawn.get(row.get("version", "")),
         axis=axis,
-        opponents=[_opponent(pair, rows[pair.second], key, axis) for pair in met],
+        opponents=[_opponent(pair, rows[pair.second], links, axis) for pair in met],
         never_met=size - 1 - len(met),
         panels=panels([row], moments),
         since=with_it[0].created_at,
     )
 
 
-def _opponent(pair: Pair, other: BoardRow, key: str, axis: Axis) -> Opponent:
+def _opponent(pair: Pair, other: BoardRow, links: Links, axis: Axis) -> Opponent:
     lower, upper = pair.mean - pair.margin, pair.mean + pair.margin
     bar = (round(100 * pair.won / pair.judgments, 2), round(100 * (pair.won + pair.tied) / pair.judgments, 2))
     return Opponent(
         rank=other["rank"],
         name=other["name"],
-        url=reverse("board_chatbot", args=[key, other["chatbot"]]),
+        url=links.to("board_chatbot", other["chatbot"]),
         won=pair.won,
         tied=pair.tied,
         lost=pair.lost,

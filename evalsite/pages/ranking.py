@@ -6,13 +6,14 @@ from typing import Any
 
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 
 from evalsite.adaptive.rows import BoardRow
 from evalsite.adaptive.selectors import BoardState
 from evalsite.pages.cache import kept
 from evalsite.pages.charts import Axis, Whisker, axis_for, whisker
+from evalsite.pages.links import Links
+from evalsite.pages.slicing import what_is_there
 from evalsite.pages.words import interval_text, share, signed
 
 SEARCH_AT_MOST = 80  # characters
@@ -31,11 +32,9 @@ class Cut:
         sort = query.get("sort", "rank")
         return cls(query.get("q", "").strip()[:SEARCH_AT_MOST], sort if sort in SORTS else "rank")
 
-    def query(self, **changes: str) -> str:
-        """The address's query with these changes; empty for the whole board in its usual order."""
-        asked = {"q": self.search, "sort": "" if self.sort == "rank" else self.sort} | changes
-        kept = {name: value for name, value in asked.items() if value}
-        return f"?{urlencode(kept)}" if kept else ""
+    def asked(self, **changes: str) -> dict[str, str]:
+        """What the address says, with these changes; what is empty need not stand there."""
+        return {"q": self.search, "sort": "" if self.sort == "rank" else self.sort} | changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,7 @@ class Column:
     slug: str
     label: str
     tip: str
-    query: str
+    url: str
     direction: str
 
 
@@ -93,7 +92,7 @@ def stamp(standing: BoardState) -> str:
     """Changes when the ranking that readers see does: a page with another stamp fetches it."""
     of = standing.snapshot or standing.board
     state = standing.campaign.state if standing.campaign else "none"
-    return f"{of.public_id}-{state}-{len(standing.withdrawn)}-{int(standing.tally.judgments > 0)}"
+    return f"{of.public_id}{standing.cut}-{state}-{len(standing.withdrawn)}-{int(standing.tally.judgments > 0)}"
 
 
 def ranking_html(standing: BoardState, key: str, cut: Cut) -> str:
@@ -109,19 +108,23 @@ def ranking_context(standing: BoardState, key: str, cut: Cut) -> dict[str, Any]:
     """Everything that _ranking.html shows."""
     rows: list[BoardRow] = standing.snapshot.rows if standing.snapshot else []
     found = [row for row in rows if _matches(row, cut.search)]
+    links = Links.of(standing, key)
     return {
         "board": standing.board,
         "state": standing.campaign.state if standing.campaign else "",
         "judgments": standing.tally.judgments,
         "stamp": stamp(standing),
-        "url": reverse("board", args=[key]),
-        "live_url": reverse("board_ranking", args=[key]) + cut.query(),
+        "slice": standing.slice,
+        "url": links.to("board"),
+        "what_is_there": what_is_there(standing.slice) if standing.slice else "",
+        "whole_url": reverse("board", args=[key]),
+        "live_url": links.to("board_ranking", **cut.asked()),
         "cut": cut,
-        "columns": _columns(cut),
+        "columns": _columns(cut, links),
         "of": len(rows),
         "found": len(found),
         "groups": max((row["group"] for row in rows), default=0),
-        "parts": parts_of(rows, found, cut, key, standing.withdrawn),
+        "parts": parts_of(rows, found, cut, links, standing.withdrawn),
     }
 
 
@@ -131,7 +134,7 @@ def _matches(row: BoardRow, search: str) -> bool:
     return all(word in text for word in search.casefold().split())
 
 
-def _columns(cut: Cut) -> list[Column]:
+def _columns(cut: Cut, links: Links) -> list[Column]:
     wins = _("Wins and half of the ties, among its judgments. It depends on whom it met; the ability allows for that")
     drawn = _("Bar: where the ability plausibly lies. Dot: the best estimate. Line at 0: the average chatbot")
     heads = [
@@ -144,17 +147,17 @@ def _columns(cut: Cut) -> list[Column]:
         ("win_rate", _("Wins"), wins),
         ("judgments", _("Judgments"), _("Comparisons this chatbot took part in")),
     ]
-    return [_column(cut, *head) for head in heads]
+    return [_column(cut, links, *head) for head in heads]
 
 
-def _column(cut: Cut, slug: str, label: str, tip: str) -> Column:
-    query = cut.query(sort="" if slug in {"rank", cut.sort} else slug) or "?"
+def _column(cut: Cut, links: Links, slug: str, label: str, tip: str) -> Column:
+    url = links.to("board", **cut.asked(sort="" if slug in {"rank", cut.sort} else slug))
     direction = "descending" if slug in DESCENDING else "ascending"
-    return Column(slug, label, tip, query if slug in SORTS else "", direction if slug == cut.sort else "")
+    return Column(slug, label, tip, url if slug in SORTS else "", direction if slug == cut.sort else "")
 
 
 def parts_of(
-    rows: list[BoardRow], found: list[BoardRow], cut: Cut, key: str, withdrawn: Mapping[str, str]
+    rows: list[BoardRow], found: list[BoardRow], cut: Cut, links: Links, withdrawn: Mapping[str, str]
 ) -> list[Part]:
     """Axes are those of the whole board, so that a search moves nothing."""
     beside = _Beside(rows)
@@ -171,7 +174,7 @@ def parts_of(
                 size=len(whole),
                 axis=axis,
                 rows=[
-                    _shown(row, axis, key, beside, withdrawn.get(row.get("version", "")), around[i : i + 3])
+                    _shown(row, axis, links, beside, withdrawn.get(row.get("version", "")), around[i : i + 3])
                     for i, row in enumerate(shown)
                 ],
             )
@@ -202,7 +205,7 @@ class _Beside:
 def _shown(
     row: BoardRow,
     axis: Axis,
-    key: str,
+    links: Links,
     beside: _Beside,
     withdrawn: str | None,
     classes: list[int | None],
@@ -216,7 +219,7 @@ def _shown(
         opens_class=own != before,
         closes_class=own != after,
         name=row["name"],
-        url=reverse("board_chatbot", args=[key, row["chatbot"]]),
+        url=links.to("board_chatbot", row["chatbot"]),
         beside=beside.of(row),
         withdrawn=withdrawn,
         preliminary=row["preliminary"],

@@ -128,6 +128,7 @@ def money(amounts: Mapping[str, Decimal]) -> str:
 def alarm_text(alarm: Alarm) -> str:
     words = {
         "refit_fails": _("The refit fails and is tried again; the board before it is shown: %(value)s"),
+        "slices_fail": _("A filtered board could not be fitted; the board itself goes on: %(value)s"),
         "proposals": _("Annotators whom the screening would exclude or re-admit, and you decide: %(value)s."),
         "not_converged": _("The last fit did not converge; its intervals may be too narrow. Try a refit."),
         "queue_empty": _("Nothing waits to be judged, and no plan is being made. Ask for one with “Refit now”."),

@@ -10,6 +10,7 @@ from evalsite.adaptive.record import Pair
 from evalsite.pages.board import headline
 from evalsite.pages.charts import Axis, Frame, axis_for, bell
 from evalsite.pages.figures.base import Cell, Figure, Material, Table
+from evalsite.pages.links import Links
 from evalsite.pages.ranking import Cut, parts_of
 from evalsite.pages.words import chance, interval_text
 
@@ -33,7 +34,7 @@ def intervals(given: Material) -> Figure:
         ]
         for row in given.rows
     ]
-    parts = parts_of(given.rows, given.rows, Cut(), given.key, given.standing.withdrawn)
+    parts = parts_of(given.rows, given.rows, Cut(), Links.of(given.standing, given.key), given.standing.withdrawn)
     finding = headline(given.rows, more_to_come=given.collecting)
     return Figure("intervals", _("Abilities and their 95 % intervals"), finding, Table(columns, rows), parts)
 

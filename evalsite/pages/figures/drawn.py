@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.template.loader import render_to_string
-from django.urls import reverse
 
 from evalsite.adaptive.selectors import BoardState
 from evalsite.pages.cache import kept
@@ -12,6 +11,7 @@ from evalsite.pages.figures.abilities import differences, intervals
 from evalsite.pages.figures.base import Figure, Material, material
 from evalsite.pages.figures.matrices import counts, wins
 from evalsite.pages.figures.timelines import over_time, precision
+from evalsite.pages.links import Links
 from evalsite.pages.ranking import stamp
 
 FIGURES: dict[str, Callable[[Material], Figure]] = {
@@ -43,9 +43,9 @@ def figures_html(standing: BoardState, key: str, start: int = 0) -> list[Drawn]:
 def _drawn(standing: BoardState, key: str, start: int) -> list[Drawn]:
     given = material(standing, key, start)
     figures = [build(given) for build in FIGURES.values()] if given else []
-    return [Drawn(figure.slug, figure.title, _html(figure, key)) for figure in figures]
+    return [Drawn(figure.slug, figure.title, _html(figure, Links.of(standing, key))) for figure in figures]
 
 
-def _html(figure: Figure, key: str) -> str:
-    urls = {f"{form}_url": reverse(f"board_{form}", args=[key, figure.slug]) for form in ("csv", "json")}
+def _html(figure: Figure, links: Links) -> str:
+    urls = {f"{form}_url": links.to(f"board_{form}", figure.slug) for form in ("csv", "json")}
     return render_to_string("charts/_figure.html", {"figure": figure} | urls)

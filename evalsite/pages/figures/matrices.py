@@ -8,6 +8,7 @@ from django.utils.translation import ngettext
 
 from evalsite.adaptive.record import Pair
 from evalsite.pages.figures.base import Cell, Figure, Material, Table
+from evalsite.pages.links import Links
 
 MATRIX_AT_MOST = 40
 
@@ -30,13 +31,14 @@ class MatrixRow:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """The rows from `first` to `last` of `size` (from 1), against each other. `starts` begin the other parts of it."""
+    """The rows from `first` to `last` of `size` (from 1), against each other. `starts`: first, last and address
+    of the parts of it."""
 
     rows: list[MatrixRow]
     first: int
     last: int
     size: int
-    starts: list[tuple[int, int]]
+    starts: list[tuple[int, int, str]]
 
 
 def wins(given: Material) -> Figure:
@@ -109,5 +111,9 @@ def _matrix(given: Material, cell: Callable[[Pair], MatrixCell]) -> Matrix:
             cells[pair.first, pair.second] = cell(pair)
             cells[pair.second, pair.first] = cell(pair.turned())
     rows = [MatrixRow(given.rows[i]["rank"], given.rows[i]["name"], [cells.get((i, j)) for j in shown]) for i in shown]
-    starts = [(at + 1, min(at + MATRIX_AT_MOST, size)) for at in range(0, size, MATRIX_AT_MOST)]
+    links = Links.of(given.standing, given.key)
+    starts = [
+        (at + 1, min(at + MATRIX_AT_MOST, size), links.to("board_charts", **{"from": str(at + 1)}))
+        for at in range(0, size, MATRIX_AT_MOST)
+    ]
     return Matrix(rows, start + 1, start + len(rows), size, starts if len(starts) > 1 else [])

@@ -1,0 +1,56 @@
+"""The filters of a board, as its page offers them."""
+
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from evalsite.adaptive.selectors import BoardState, slices_of
+from evalsite.pages.links import Links
+from evalsite.pages.ranking import Cut
+from evalsite.pages.slicing import label_of
+
+SHOWN_AT_ONCE = 8  # choices of a filter; more stand behind their number
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """`judgments`: how many there are behind it; None for the whole board."""
+
+    label: str
+    url: str
+    here: bool
+    judgments: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Menu:
+    by: str
+    label: str
+    choices: list[Choice]
+
+    @property
+    def folded(self) -> bool:
+        return len(self.choices) > SHOWN_AT_ONCE and not any(choice.here for choice in self.choices[1:])
+
+
+def menus(standing: BoardState, key: str, cut: Cut) -> list[Menu]:
+    """One for each thing that the board may be filtered by; search and order are kept, another filter is not."""
+    pieces = slices_of(standing.board)
+    whole = {
+        "aspect": (_("Aspect"), standing.board.aspect.key),
+        "category": (_("Category"), _("all")),
+        "kind": (_("Chatbots"), _("all")),
+    }
+    found = []
+    for by, (label, of_whole) in whole.items():
+        own = [piece for piece in pieces if piece.by == by]
+        here = standing.slice if standing.slice in own else None
+        first = Choice(of_whole, Links(key).to("board", **cut.asked()), here is None)
+        rest = [
+            Choice(
+                label_of(piece), Links.to_slice(piece, key).to("board", **cut.asked()), piece == here, piece.judgments
+            )
+            for piece in own
+        ]
+        found += [Menu(by, label, [first, *rest])] if own else []
+    return found
