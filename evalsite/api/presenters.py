@@ -156,14 +156,17 @@ def _id(public_id: uuid.UUID | None) -> str | None:
 def board(standing: BoardState) -> dict[str, Any]:
     """A board with its uncertainty: 95 % intervals, in logits relative to the mean of the group."""
     current, decision, campaign = standing.snapshot, standing.decision, standing.campaign
+    piece = standing.slice
     return {
         "board": standing.board.slug,
         "name": standing.board.name,
-        "question": standing.board.aspect.question,
+        "question": standing.aspect.question,
         "state": campaign.state if campaign else None,
         "judgments": standing.tally.judgments,
         "annotators": standing.tally.annotators,
         "snapshot": current and snapshot(current),
         "decision": decision and {"stop": decision.stop, "reason": decision.reason, "evidence": decision.evidence},
+        "filter": piece
+        and {"by": piece.by, "value": piece.value, "judgments": piece.judgments, "trouble": piece.trouble},
         "chatbots": current.rows if current else [],
     }

@@ -7,6 +7,7 @@ from typing import Any, cast
 from django.conf import settings
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
+from rest_framework import serializers as s
 from rest_framework.authentication import SessionAuthentication
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.permissions import AllowAny
@@ -15,12 +16,12 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from evalsite.accounts.models import ApiToken, User
-from evalsite.adaptive.selectors import board_get, board_state_get, boards_listed, snapshot_get, snapshots_of
+from evalsite.adaptive.selectors import Filter, board_get, board_state_get, boards_listed, snapshot_get, snapshots_of
 from evalsite.api import files, presenters, shapes
 from evalsite.api.authentication import PersonTokenAuthentication
 from evalsite.api.openapi import READING, TEXT, operation, reading
 from evalsite.api.paging import PageSerializer, page_of
-from evalsite.api.serializers import StrictSerializer, WantedSerializer
+from evalsite.api.serializers import StrictCharField, StrictSerializer, WantedSerializer
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.selectors import campaign_get, campaign_of_member, campaigns_listed
 from evalsite.core.errors import InvalidInput, NotAllowed
@@ -177,12 +178,28 @@ def _reader(campaign: Campaign, asked: Mapping[str, Any]) -> Callable[[uuid.UUID
     )
 
 
+class FilterQuery(StrictSerializer):
+    """One of them at a time; each has a fit of its own."""
+
+    aspect = StrictCharField(required=False, max_length=60)
+    category = StrictCharField(required=False, max_length=100)
+    kind = s.ChoiceField(["live", "static"], required=False)
+
+
 class BoardView(ResultsView):
     """With an ETag: an unchanged board is a 304."""
 
-    @operation("board", "A leaderboard; 304 while If-None-Match holds", {200: shapes.Board, 304: None}, READING)
+    query = FilterQuery
+
+    @operation(
+        "board",
+        "A leaderboard; 304 while If-None-Match holds",
+        {200: shapes.Board, 304: None},
+        READING,
+        query=FilterQuery,
+    )
     def get(self, request: Request, key: str) -> HttpResponseBase:
-        standing = board_state_get(board_get(key=key, user=person(request)))
+        standing = board_state_get(board_get(key=key, user=person(request)), Filter.of(self.asked(request)))
         headers = {"ETag": standing.etag, "Cache-Control": "no-cache"}
         if unchanged(request._request, standing.etag):
             return Response(status=304, headers=headers)

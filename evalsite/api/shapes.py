@@ -203,6 +203,13 @@ class Decision(Shape):
     evidence = s.DictField(child=s.FloatField())
 
 
+class Slice(Shape):
+    by = s.CharField(help_text="aspect, category or kind")
+    value = s.CharField()
+    judgments = s.IntegerField(help_text="that there are behind the filter; below 30 there is no ranking of them")
+    trouble = s.CharField(help_text="why its last fit failed; empty if it did not")
+
+
 class Board(Shape):
     board = s.CharField()
     name = s.CharField()
@@ -212,6 +219,7 @@ class Board(Shape):
     annotators = s.IntegerField()
     snapshot = Snapshot(allow_null=True)
     decision = Decision(allow_null=True)
+    filter = Slice(allow_null=True)
     chatbots = BoardRow(many=True)
 
 

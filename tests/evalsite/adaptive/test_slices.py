@@ -128,15 +128,17 @@ def test_the_same_input_makes_no_second_snapshot_and_no_second_refit(judged: Cam
     assert (Snapshot.objects.count(), Refit.objects.count()) == before
 
 
-def test_an_exclusion_that_is_lifted_brings_the_slices_snapshot_back(judged: Campaign, eve: Annotator) -> None:
+def test_an_exclusion_that_is_lifted_brings_the_slices_snapshot_back(judged: Campaign) -> None:
+    fred = annotator_enrol(campaign=judged)
+    judge(judged, fred, 30)
     board, wanted = board_default(campaign=judged), Filter("category", "maths")
     full = board_state_get(board, wanted).snapshot
     for lifted in (False, True):
-        Exclusion.objects.create(campaign=judged, annotator=eve, reason="always the first", lifted=lifted)
+        Exclusion.objects.create(campaign=judged, annotator=fred, reason="always the first", lifted=lifted)
         refit_request(judged)
         run_jobs()
         now = board_state_get(board, wanted).snapshot
-        assert (now == full) is lifted, "of nobody's judgments there is no ranking"
+        assert (now == full) is lifted
 
 
 def test_the_queue_is_planned_before_any_slice_is_looked_at(varied: Campaign, eve: Annotator) -> None:
@@ -192,7 +194,7 @@ def test_one_that_fails_alarms_and_leaves_its_last_board_the_others_and_the_whol
     assert board_state_get(board, maths).snapshot == good
     assert board_state_get(board, travel).snapshot != other
     assert board_state_get(board).snapshot != whole
-    assert piece("category", "maths").trouble == "no answer"
+    assert piece("category", "maths").trouble.startswith("no answer")
     assert Alarm.objects.get(cleared_at=None).about == Alarm.About.SLICES
     judge(judged, eve, 30)
     assert board_state_get(board, maths).snapshot != good
