@@ -3,8 +3,10 @@
 import uuid
 from typing import Any
 
+from csp.decorators import csp_replace
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
 from evalsite.adaptive.selectors import BoardState, Filter, board_get, board_state_get
@@ -13,6 +15,7 @@ from evalsite.core.http import unchanged
 from evalsite.pages.badge import Badge, board_badge, chatbot_badge
 from evalsite.pages.board import board_context, page_etag
 from evalsite.pages.chatbot import chatbot_context
+from evalsite.pages.embed import Look, embed_context, snippet
 from evalsite.pages.figures import FIGURES, as_csv, figures_html, material
 from evalsite.pages.filters import menus
 from evalsite.pages.method import method_context
@@ -30,6 +33,7 @@ def board(request: HttpRequest, key: str) -> HttpResponse:
     context = board_context(standing, key, cut=cut) | {
         "ranking": ranking_html(standing, key, cut),
         "menus": menus(standing, key, cut),
+        "snippet": snippet(standing, key, f"{request.scheme}://{request.get_host()}"),
     }
     return render(request, "board.html", context)
 
@@ -85,6 +89,17 @@ def board_chatbot(request: HttpRequest, key: str, chatbot: uuid.UUID) -> HttpRes
 def board_method(request: HttpRequest, key: str) -> HttpResponse:
     standing = _standing(request, key)
     return render(request, "method.html", board_context(standing, key, here="board_method") | method_context(standing))
+
+
+@xframe_options_exempt
+@csp_replace({"frame-ancestors": ["*"]})  # type: ignore[arg-type]  # as in judging_views
+@require_safe
+def board_embed(request: HttpRequest, key: str) -> HttpResponse:
+    """For other sites' pages, whoever looks: only what everybody may see."""
+    standing = board_state_get(board_get(key=key, user=None), Filter.of(request.GET))
+    response = render(request, "embed.html", embed_context(standing, key, Look.of(request.GET)))
+    response["Cache-Control"] = "public, max-age=60"
+    return response
 
 
 @require_safe

@@ -16,6 +16,7 @@ urlpatterns = [
     path("boards/<slug:key>/charts/<slug:slug>.csv", board_views.board_figure, {"form": "csv"}, name="board_csv"),
     path("boards/<slug:key>/charts/<slug:slug>.json", board_views.board_figure, {"form": "json"}, name="board_json"),
     path("boards/<slug:key>/method/", board_views.board_method, name="board_method"),
+    path("boards/<slug:key>/embed/", board_views.board_embed, name="board_embed"),
     path("boards/<slug:key>/badge.svg", board_views.board_badge_svg, name="board_badge"),
     path("boards/<slug:key>/chatbots/<uuid:chatbot>/", board_views.board_chatbot, name="board_chatbot"),
     path("boards/<slug:key>/chatbots/<uuid:chatbot>/badge.svg", board_views.chatbot_badge_svg, name="chatbot_badge"),

@@ -12,7 +12,7 @@ from evalsite.adaptive.selectors import Filter, board_get, board_state_get, boar
 from evalsite.adaptive.services import board_default, campaign_open, slices_request
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import NewAspect, campaign_create, entrant_add, refit_request
-from evalsite.chatbots.models import Reply
+from evalsite.chatbots.models import Reply, Version
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
 from evalsite.core import jobs
 from evalsite.core.errors import InvalidInput, NotFound
@@ -38,7 +38,9 @@ def varied(organisation: Organisation) -> Campaign:
         organisation=organisation, name="Varied", slug="varied", prompt_set=prompts, design=design
     )
     for n, kind in enumerate(["live", "live", "static", "static"]):
-        version = version_create(chatbot=chatbot_create(organisation=organisation, name=f"bot {n}"), kind=kind)
+        version = version_create(
+            chatbot=chatbot_create(organisation=organisation, name=f"bot {n}"), kind=Version.Kind(kind)
+        )
         replies = {prompt: f"Bot {n} on {prompt.key}." for prompt in prompts.prompts.all()}
         replies_add(version=version, replies=replies, origin=Reply.Origin.FILE)
         entrant_add(campaign=campaign, version=version)

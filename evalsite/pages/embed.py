@@ -1,0 +1,71 @@
+"""A board inside another site's page: few rows, no scripts, nothing to press but links that open by themselves."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evalsite.adaptive.models import Board
+from evalsite.adaptive.rows import BoardRow
+from evalsite.adaptive.selectors import BoardState
+from evalsite.campaigns.models import Campaign
+from evalsite.pages.board import headline
+from evalsite.pages.links import Links
+from evalsite.pages.ranking import Cut, parts_of
+from evalsite.pages.slicing import named, what_is_there
+
+ROWS, ROWS_AT_MOST = 10, 50
+HEAD_PX, ROW_PX = 190, 45
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How whoever embeds a board wants it. theme: light or dark; empty follows the reader's system."""
+
+    rows: int = ROWS
+    theme: str = ""
+
+    @classmethod
+    def of(cls, query: Mapping[str, str]) -> "Look":
+        """What cannot be had is as usual, so that an embedded board never becomes an error."""
+        text, theme = query.get("rows", ""), query.get("theme", "")
+        rows = int(text) if text.isascii() and text.isdigit() and len(text) < 4 else ROWS
+        return cls(min(max(1, rows), ROWS_AT_MOST), theme if theme in {"light", "dark"} else "")
+
+
+def embed_context(standing: BoardState, key: str, look: Look) -> dict[str, Any]:
+    """The strongest rows of the board, or of the filter's part of it."""
+    rows: list[BoardRow] = standing.snapshot.rows if standing.snapshot else []
+    campaign, links = standing.campaign, Links.of(standing, key)
+    shown = rows[: look.rows]
+    return {
+        "name": standing.board.name,
+        "slice": named(standing.slice) if standing.slice else "",
+        "lacking": what_is_there(standing.slice) if standing.slice and not rows else "",
+        "url": links.to("board"),
+        "theme": look.theme,
+        "headline": headline(rows, more_to_come=campaign is None or campaign.collecting) if rows else "",
+        "snapshot": standing.snapshot,
+        "groups": max((row["group"] for row in rows), default=0),
+        "parts": parts_of(rows, shown, Cut(), links, standing.withdrawn),
+        "more": len(rows) - len(shown),
+    }
+
+
+def may_be_embedded(board: Board) -> bool:
+    """Whether a reader who is not known sees it: within another site's page nobody is logged in."""
+    campaign = board.default_of
+    return campaign is not None and campaign.visibility != Campaign.Visibility.PRIVATE
+
+
+def snippet(standing: BoardState, key: str, origin: str) -> str:
+    """What to paste into a page, for the address that the reader is at; empty where it would show nothing."""
+    if not may_be_embedded(standing.board):
+        return ""
+    size = len(standing.snapshot.rows) if standing.snapshot else 0
+    height = HEAD_PX + ROW_PX * min(max(size, 1), ROWS)
+    name = standing.board.name.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+    address = Links.of(standing, key).to("board_embed", rows=str(ROWS)).replace("&", "&amp;")
+    return (
+        f'<iframe src="{origin}{address}" title="{name}" width="100%" height="{height}"'
+        ' loading="lazy" style="border: 0"></iframe>'
+    )
