@@ -9,7 +9,7 @@ from typing import Any
 from django.utils import timezone
 
 from evalsite.adaptive.models import Findings, Snapshot
-from evalsite.adaptive.record import MARGIN, points
+from evalsite.adaptive.record import DIFFERENCES, DIGITS, MARGIN, points
 from evalsite.adaptive.rows import BoardRow, board_rows
 from evalsite.adaptive.screening import LEAST_CELLS
 from evalsite.adaptive.services import board_default
@@ -22,6 +22,8 @@ from evalsite.judgments.models import Annotator
 from evalsite.judgments.selectors import CountedVote, LeftOut, votes_counted
 from irt_engine import EngineError, Posterior
 from irt_engine.agreement import Verdict, screen
+from irt_engine.information import InformationTable
+from irt_engine.redundancy import redundant_prompts
 from scheduler.estimator import estimate
 
 LEAST_FOR_INTERVAL = 4  # Fisher's interval of a correlation needs more than three
@@ -49,12 +51,21 @@ class AnnotatorFinding:
 
 @dataclass(frozen=True, slots=True)
 class PromptFinding:
-    """One prompt (`prompt`: key): how often it was judged, and how well it tells chatbots apart, with its SE."""
+    """One prompt (`prompt`: key): how often it was judged, and how well it tells chatbots apart, with its SE.
+
+    information: what one more judgment is expected to teach, at each difference of abilities of `DIFFERENCES`, in 1 /
+    logit^2. half_at: the difference at
+    which the stronger one wins every second vote. like: keys of the prompts that say the
+    same as this one (irt_engine.redundancy).
+    """
 
     prompt: int
     judgments: int
-    discrimination: float | None
-    se: float | None
+    discrimination: float | None = None
+    se: float | None = None
+    information: Sequence[float] = ()
+    half_at: float | None = None
+    like: Sequence[int] = ()
 
 
 def findings_make(campaign: Campaign, lease: Lease) -> None:
@@ -63,7 +74,8 @@ def findings_make(campaign: Campaign, lease: Lease) -> None:
     votes = votes_counted([campaign], board.aspect, without=LeftOut.NOBODY)
     annotators = [asdict(one) for one in annotator_findings(votes)]
     newest = board.snapshots.filter(engine=ENGINE).order_by("-number").first()
-    prompts = [asdict(one) for one in prompt_findings(votes, newest)]
+    counted = votes_counted([campaign], board.aspect)
+    prompts = [asdict(one) for one in prompt_findings(votes, newest, redundant_groups(counted))]
     with write_transaction():
         lease.confirm()
         made = {"annotators": annotators, "prompts": prompts, "made_at": timezone.now()}
@@ -112,15 +124,48 @@ def _interval(correlation: float | None, cells: int) -> tuple[float | None, floa
     return math.tanh(middle - margin), math.tanh(middle + margin)
 
 
-def prompt_findings(votes: Sequence[CountedVote], snapshot: Snapshot | None) -> list[PromptFinding]:
-    """Of every prompt that was judged."""
-    judged = Counter(vote.prompt for vote in votes)
-    fitted: dict[int, tuple[float, float]] = {}
-    if snapshot is not None:
-        posterior = Posterior.from_bytes(bytes(snapshot.posterior))
-        values = zip(posterior.discrimination.tolist(), posterior.discrimination_se.tolist(), strict=True)
-        fitted = dict(zip(map(int, posterior.prompts), values, strict=True))
-    return [PromptFinding(prompt, count, *fitted.get(prompt, (None, None))) for prompt, count in judged.items()]
+def prompt_findings(
+    votes: Sequence[CountedVote], snapshot: Snapshot | None, groups: Sequence[Sequence[int]] = ()
+) -> list[PromptFinding]:
+    """Of every prompt that was judged; `groups` are those that say the same thing."""
+    fitted = _fitted_prompts(snapshot) if snapshot is not None else {}
+    like = {prompt: [other for other in group if other != prompt] for group in groups for prompt in group}
+    return [
+        replace(fitted.get(prompt, PromptFinding(prompt, 0)), judgments=count, like=like.get(prompt, ()))
+        for prompt, count in Counter(vote.prompt for vote in votes).items()
+    ]
+
+
+def _fitted_prompts(snapshot: Snapshot) -> dict[int, PromptFinding]:
+    """What a snapshot's fit says of its prompts, by their keys. Both directions of a difference tell the same."""
+    posterior = Posterior.from_bytes(bytes(snapshot.posterior))
+    slope, slope_se, edges = posterior.discrimination, posterior.discrimination_se, posterior.thresholds
+    cell_sd = posterior.scales.cell or 0.0
+    table = InformationTable.of(
+        slope,
+        edges,
+        discrimination_se=slope_se,
+        cell_sd=cell_sd,
+        reach=DIFFERENCES[-1],
+        points=2 * len(DIFFERENCES) - 1,
+    )
+    upper = table.values[len(DIFFERENCES) - 1 :].T.round(DIGITS).tolist()
+    ties = edges[:, -1].tolist()
+    columns = zip(map(int, posterior.prompts), slope.tolist(), slope_se.tolist(), upper, ties, strict=True)
+    return {
+        prompt: PromptFinding(prompt, 0, value, se, told, max(0.0, tie)) for prompt, value, se, told, tie in columns
+    }
+
+
+def redundant_groups(votes: Sequence[CountedVote]) -> list[list[int]]:
+    """Prompts (keys) that say the same thing; none where the votes cannot tell."""
+    if not votes:
+        return []
+    try:
+        found = redundant_prompts(FitInput(votes, "", 0).table())
+    except EngineError:
+        return []
+    return [[int(name) for name in group] for group in found.groups]
 
 
 def board_without(campaign: Campaign, annotator_id: str) -> Mapping[str, Any]:

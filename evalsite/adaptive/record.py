@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # the web process reads records and must not load the engine
     from irt_engine import Posterior
 
 DIGITS = 5
+DIFFERENCES = tuple(0.25 * step for step in range(25))  # of abilities, in logits: where a prompt's information is kept
 MARGIN = 1.959964  # standard errors on either side of a 95 % interval
 
 

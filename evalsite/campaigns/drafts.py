@@ -21,6 +21,7 @@ OWN_FIELDS = frozenset(
         "name",
         "description",
         "visibility",
+        "shows_prompts",
         "admission",
         "quota",
         "pay_rate",

@@ -102,6 +102,9 @@ class Campaign(PublicModel):
     state = models.CharField(max_length=10, choices=State, default=State.DRAFT)
     visibility = models.CharField(max_length=10, choices=Visibility, default=Visibility.PRIVATE)
     admission = models.CharField(max_length=10, choices=Admission, default=Admission.MEMBERS)
+    shows_prompts = models.BooleanField(
+        default=False, help_text="whoever sees the board may read its prompts, and what each of them tells"
+    )
     standing = models.BooleanField(
         default=False, help_text="never ends: after a stop it waits, and opens again when an entrant joins"
     )

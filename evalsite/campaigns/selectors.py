@@ -120,3 +120,10 @@ def entrants_with_replies(campaign: Campaign) -> tuple[list[Taking], list[Taking
     other = versions.filter(chatbot__organisation=campaign.organisation_id, has__gt=0).exclude(pk__in=part)
     could = [Taking(one, None, one.has, prompts - one.has) for one in other.order_by("-has", "pk")[:100]]
     return taking, could, prompts
+
+
+def prompts_readable(campaign: Campaign, user: User | None) -> bool:
+    """Whether a reader of the board may read its prompts: where the campaign shows them, and members always."""
+    if campaign.shows_prompts or (user is not None and user.is_staff):
+        return True
+    return Campaign.objects.of(user).filter(pk=campaign.pk).exists()

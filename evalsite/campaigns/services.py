@@ -44,6 +44,7 @@ class Design:
 
     visibility: Campaign.Visibility = Campaign.Visibility.PRIVATE
     admission: Campaign.Admission = Campaign.Admission.MEMBERS
+    shows_prompts: bool = False
     standing: bool = False
     policy: str = "adaptive"
     seed: int = 0
@@ -112,6 +113,7 @@ def campaign_create(
             rubric=rubric,
             visibility=design.visibility,
             admission=design.admission,
+            shows_prompts=design.shows_prompts,
             standing=design.standing,
             policy=design.policy,
             seed=design.seed,

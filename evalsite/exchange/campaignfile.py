@@ -107,6 +107,7 @@ CAMPAIGN: Mapping[str, Check] = {
     "description": text(5000, least=0),
     "visibility": one_of(Campaign.Visibility.values),
     "admission": one_of(Campaign.Admission.values),
+    "shows_prompts": yes_no,
     "standing": yes_no,
     "policy": text(30),
     "seed": whole(0),

@@ -10,7 +10,7 @@ from django.core.cache import cache
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from evalsite.campaigns.models import Aspect, Campaign
-from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Exclusion, Judgment, Skip
+from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Candidate, Exclusion, Judgment, Skip
 
 RETURNS_THAT_CLOSE = 2
 TALLY_KEPT_S = 5
@@ -62,10 +62,16 @@ def judgments_counted(campaigns: Iterable[Campaign], *, without: LeftOut = LeftO
 
 
 def votes_counted(
-    campaigns: Iterable[Campaign], aspect: Aspect, *, category: str = "", without: LeftOut = LeftOut.EXCLUDED
+    campaigns: Iterable[Campaign],
+    aspect: Aspect,
+    *,
+    category: str = "",
+    prompt: int | None = None,
+    version: int | None = None,
+    without: LeftOut = LeftOut.EXCLUDED,
 ) -> list[CountedVote]:
-    """The votes of the counted judgments on one aspect; `category` keeps the prompts of one category, `without` is as
-    for judgments.
+    """The votes of the counted judgments on one aspect; `category` keeps the prompts of one category, `prompt` and
+    `version` (keys) those on one prompt and those about one chatbot's version; `without` is as for judgments.
 
     One query, two rows a vote (its candidates): PostgreSQL plans it as hash joins, where a second query by a
     subselect of the first made a nested loop over every entrant there is.
@@ -73,6 +79,12 @@ def votes_counted(
     answers = Answer.objects.filter(judgment__in=judgments_counted(campaigns, without=without), aspect=aspect)
     if category:
         answers = answers.filter(judgment__assignment__place__prompt__category=category)
+    if prompt is not None:
+        answers = answers.filter(judgment__assignment__place__prompt=prompt)
+    if version is not None:
+        answers = answers.filter(
+            Exists(Candidate.objects.filter(entrant__version=version, assignment=OuterRef("judgment__assignment")))
+        )
     rows = answers.order_by("pk", "judgment__assignment__candidates__position").values_list(
         "judgment__assignment__place__prompt_id",
         "judgment__annotator_id",

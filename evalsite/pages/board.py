@@ -34,7 +34,7 @@ def board_context(standing: BoardState, key: str, *, here: str = "board", cut: C
     return {
         "key": key,
         "board": _head(standing, links),
-        "tabs": _tabs(links, here),
+        "tabs": _tabs(links, here, prompts=campaign is not None and campaign.shows_prompts),
         "slice": standing.slice,
         "slice_name": named(standing.slice) if standing.slice else "",
         "counted": what_counts(standing.slice) if standing.slice else "",
@@ -53,9 +53,11 @@ def page_etag(standing: BoardState) -> str:
     return f'{standing.etag.removesuffix(chr(34))}.{get_language()}"'
 
 
-def _tabs(links: Links, here: str) -> list[Tab]:
+def _tabs(links: Links, here: str, *, prompts: bool) -> list[Tab]:
     pages = [("board", _("Ranking")), ("board_charts", _("Charts")), ("board_method", _("Method"))]
-    return [Tab(label, links.to(name), name == here) for name, label in pages]
+    tabs = [Tab(label, links.to(name), name == here) for name, label in pages]
+    whole = Tab(_("Prompts"), Links(links.key).to("board_prompts"), here == "board_prompts")
+    return [*tabs[:2], whole, *tabs[2:]] if prompts else tabs
 
 
 def _head(standing: BoardState, links: Links) -> dict[str, Any]:

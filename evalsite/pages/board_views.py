@@ -16,7 +16,7 @@ from evalsite.pages.badge import Badge, board_badge, chatbot_badge
 from evalsite.pages.board import board_context, page_etag
 from evalsite.pages.chatbot import chatbot_context
 from evalsite.pages.embed import Look, embed_context, snippet
-from evalsite.pages.figures import FIGURES, as_csv, figures_html, material
+from evalsite.pages.figures import FIGURES, Table, as_csv, figures_html, material
 from evalsite.pages.filters import menus
 from evalsite.pages.method import method_context
 from evalsite.pages.ranking import Cut, ranking_html
@@ -70,11 +70,15 @@ def board_figure(request: HttpRequest, key: str, slug: str, form: str) -> HttpRe
     given = material(standing, key)
     if given is None or slug not in FIGURES:
         raise NotFound("There are no such numbers.", hint="The charts page names all figures of a board.")
-    table = FIGURES[slug](given).table
+    return table_file(FIGURES[slug](given).table, form, f"{standing.board.slug}-{slug}")
+
+
+def table_file(table: Table, form: str, name: str) -> HttpResponse:
+    """As JSON, or as CSV to keep."""
     if form == "json":
         return JsonResponse({"columns": table.columns, "rows": table.rows})
     response = HttpResponse(as_csv(table), content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{standing.board.slug}-{slug}.csv"'
+    response["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     return response
 
 

@@ -9,13 +9,18 @@ from django.utils.translation import gettext as _
 from evalsite.adaptive.record import Pair
 from evalsite.adaptive.rows import BoardRow
 from evalsite.adaptive.selectors import BoardState, Moment, history, record_get
+from evalsite.chatbots.models import Version
 from evalsite.core.errors import NotFound
+from evalsite.judgments.selectors import votes_counted
 from evalsite.pages.cache import kept
 from evalsite.pages.charts import Axis, Whisker, axis_for, whisker
 from evalsite.pages.figures import Panels, panels
 from evalsite.pages.links import Links
 from evalsite.pages.ranking import stamp
 from evalsite.pages.words import chance, interval_text, rank_text, share, signed
+from evalsite.prompts.models import Prompt
+
+ON_PROMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +74,8 @@ def rows_of(standing: BoardState, chatbot: str) -> list[BoardRow]:
 
 def chatbot_context(standing: BoardState, key: str, chatbot: str) -> dict[str, Any]:
     """Everything that chatbot.html shows beside the board's head, worked out once per snapshot."""
-    return kept(f"chatbot-{key}-{stamp(standing)}-{chatbot}", lambda: _context(standing, key, chatbot))
+    shown = standing.campaign is not None and standing.campaign.shows_prompts
+    return kept(f"chatbot-{key}-{stamp(standing)}-{shown:d}-{chatbot}", lambda: _context(standing, key, chatbot))
 
 
 def _context(standing: BoardState, key: str, chatbot: str) -> dict[str, Any]:
@@ -87,8 +93,48 @@ def _context(standing: BoardState, key: str, chatbot: str) -> dict[str, Any]:
         "recorded": record is not None,
         "standings": [_standing(row, standing, links, snapshot.rows, pairs, moments) for row in own],
         "preview": preview(own[0], standing),
+        "prompts": _told_on(own[0], standing, links) if standing.campaign and standing.campaign.shows_prompts else None,
         "badge_url": links.to("chatbot_badge", chatbot),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class OnPrompt:
+    """What became of a chatbot's votes on one prompt."""
+
+    key: str
+    url: str
+    won: int
+    tied: int
+    lost: int
+
+
+def _told_on(row: BoardRow, standing: BoardState, links: Links) -> dict[str, list[OnPrompt]]:
+    """The prompts on which this version won most votes more than it lost, and the other way round; of each a few."""
+    counts = _by_prompt(row, standing)
+    by = sorted(counts, key=lambda prompt: (counts[prompt][0] - counts[prompt][2], counts[prompt][0]), reverse=True)
+    best = [prompt for prompt in by if counts[prompt][0] > counts[prompt][2]][:ON_PROMPTS]
+    worst = [prompt for prompt in reversed(by) if counts[prompt][0] < counts[prompt][2]][:ON_PROMPTS]
+    named = Prompt.objects.in_bulk([*best, *worst])
+    whole = Links(links.key)
+
+    def shown(prompt: int) -> OnPrompt:
+        return OnPrompt(named[prompt].key, whole.to("board_prompt", named[prompt].public_id), *counts[prompt])
+
+    return {"best": [shown(prompt) for prompt in best], "worst": [shown(prompt) for prompt in worst]}
+
+
+def _by_prompt(row: BoardRow, standing: BoardState) -> dict[int, tuple[int, int, int]]:
+    """Prompt key -> votes won, tied, lost."""
+    version = (
+        Version.objects.filter(public_id=row.get("version") or row["chatbot"]).values_list("pk", flat=True).first()
+    )
+    votes = votes_counted(list(standing.board.campaigns.all()), standing.aspect, version=version) if version else []
+    counts: dict[int, list[int]] = {}
+    for vote in votes:
+        of = counts.setdefault(vote.prompt, [0, 0, 0])
+        of[1 + (vote.outcome if vote.first_version == version else -vote.outcome)] += 1
+    return {prompt: (of[0], of[1], of[2]) for prompt, of in counts.items()}
 
 
 def preview(row: BoardRow, standing: BoardState) -> str:

@@ -25,6 +25,7 @@ def method_context(standing: BoardState) -> dict[str, Any]:
     )
     return {
         "campaigns": campaigns,
+        "shows_prompts": standing.campaign is not None and standing.campaign.shows_prompts,
         "snapshot": snapshot,
         "decision": standing.decision,
         "slice": standing.slice,

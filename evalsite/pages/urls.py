@@ -5,7 +5,16 @@ from django.urls import include, path
 from django.views.decorators.csrf import csrf_exempt
 from django.views.i18n import set_language
 
-from evalsite.pages import account_views, arrival_views, board_views, health, judging_views, me_views, views
+from evalsite.pages import (
+    account_views,
+    arrival_views,
+    board_views,
+    health,
+    judging_views,
+    me_views,
+    prompt_views,
+    views,
+)
 
 urlpatterns = [
     path("", views.home, name="home"),
@@ -15,6 +24,20 @@ urlpatterns = [
     path("boards/<slug:key>/charts/", board_views.board_charts, name="board_charts"),
     path("boards/<slug:key>/charts/<slug:slug>.csv", board_views.board_figure, {"form": "csv"}, name="board_csv"),
     path("boards/<slug:key>/charts/<slug:slug>.json", board_views.board_figure, {"form": "json"}, name="board_json"),
+    path("boards/<slug:key>/prompts/", prompt_views.board_prompts, name="board_prompts"),
+    path("boards/<slug:key>/prompts/<uuid:prompt>/", prompt_views.board_prompt, name="board_prompt"),
+    path(
+        "boards/<slug:key>/prompts/<uuid:prompt>/<slug:slug>.csv",
+        prompt_views.prompt_figure,
+        {"form": "csv"},
+        name="prompt_csv",
+    ),
+    path(
+        "boards/<slug:key>/prompts/<uuid:prompt>/<slug:slug>.json",
+        prompt_views.prompt_figure,
+        {"form": "json"},
+        name="prompt_json",
+    ),
     path("boards/<slug:key>/method/", board_views.board_method, name="board_method"),
     path("boards/<slug:key>/embed/", board_views.board_embed, name="board_embed"),
     path("boards/<slug:key>/badge.svg", board_views.board_badge_svg, name="board_badge"),

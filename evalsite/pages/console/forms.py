@@ -36,6 +36,11 @@ class AnnotatorsForm(forms.Form):
     """Who judges, how much, for what."""
 
     visibility = forms.ChoiceField(label=_("Who sees the board"), choices=Campaign.Visibility.choices)
+    shows_prompts = forms.BooleanField(
+        label=_("Readers of the board may read its prompts"),
+        help_text=_("Each prompt gets a page: its text, how often it was judged, whom it tells apart."),
+        required=False,
+    )
     admission = forms.ChoiceField(
         label=_("Who judges"),
         help_text=_("A private campaign is judged by members, whatever stands here."),

@@ -1,0 +1,48 @@
+"""The doors of a board's prompts: all of them, and one."""
+
+import uuid
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from evalsite.adaptive.selectors import BoardState, board_get, board_state_get
+from evalsite.campaigns.selectors import prompts_readable
+from evalsite.core.errors import NotFound
+from evalsite.pages.board import board_context
+from evalsite.pages.board_views import table_file
+from evalsite.pages.prompts import FIGURES, prompt_context, prompt_material, prompts_context
+from evalsite.pages.visitors import user_of
+
+
+def _standing(request: HttpRequest, key: str) -> BoardState:
+    """The whole board, if this reader may read its prompts."""
+    user = user_of(request)
+    standing = board_state_get(board_get(key=key, user=user))
+    if standing.campaign is None or not prompts_readable(standing.campaign, user):
+        raise NotFound("The prompts of this board are not shown.", hint="Its ranking and its charts are.")
+    return standing
+
+
+@require_safe
+def board_prompts(request: HttpRequest, key: str) -> HttpResponse:
+    standing = _standing(request, key)
+    context = board_context(standing, key, here="board_prompts")
+    return render(request, "prompts.html", context | prompts_context(standing, key, request.GET))
+
+
+@require_safe
+def board_prompt(request: HttpRequest, key: str, prompt: uuid.UUID) -> HttpResponse:
+    standing = _standing(request, key)
+    context = board_context(standing, key, here="board_prompt")
+    return render(request, "prompt.html", context | prompt_context(prompt_material(standing, key, prompt)))
+
+
+@require_safe
+def prompt_figure(request: HttpRequest, key: str, prompt: uuid.UUID, slug: str, form: str) -> HttpResponse:
+    """The numbers of a prompt's figure as a file."""
+    standing = _standing(request, key)
+    if slug not in FIGURES:
+        raise NotFound("There are no such numbers.", hint="The prompt's page names what there is.")
+    given = prompt_material(standing, key, prompt)
+    return table_file(FIGURES[slug](given).table, form, f"{standing.board.slug}-{prompt}-{slug}")

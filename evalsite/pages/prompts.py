@@ -1,0 +1,241 @@
+"""A board's prompts: what each of them tells of the chatbots, and how they fared on it."""
+
+import math
+import uuid
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from evalsite.adaptive.outlook import findings_of
+from evalsite.adaptive.record import DIFFERENCES, MARGIN
+from evalsite.adaptive.rows import BoardRow
+from evalsite.adaptive.selectors import BoardState
+from evalsite.chatbots.models import Version
+from evalsite.core.errors import NotFound
+from evalsite.judgments.selectors import votes_counted
+from evalsite.pages.cache import kept
+from evalsite.pages.charts import Axis, Frame, axis_for
+from evalsite.pages.figures.base import Cell, Figure, Table
+from evalsite.pages.links import Links
+from evalsite.pages.ranking import stamp
+from evalsite.prompts.models import Prompt
+
+ON_A_PAGE = 100
+TOP_PX, BOTTOM_PX = 24.0, 200.0
+APART = 2.5  # percent of the width between two numbers that are to be read
+
+
+@dataclass(frozen=True, slots=True)
+class PromptMaterial:
+    """What a prompt's page is made of. found: findings by prompt key; pairs: see `_pairs`."""
+
+    standing: BoardState
+    key: str
+    prompt: Prompt
+    rows: list[BoardRow]
+    found: Mapping[int, Mapping[str, Any]]
+    pairs: list[tuple[int, int, int, int, int]]
+
+    @property
+    def own(self) -> Mapping[str, Any]:
+        return self.found.get(self.prompt.pk, {})
+
+    @property
+    def information(self) -> Sequence[float]:
+        return self.own.get("information") or ()
+
+    def told(self, difference: float) -> float:
+        """What a judgment on chatbots so far apart teaches: between two kept values on the line that joins them."""
+        step = DIFFERENCES[1]
+        place = min(abs(difference), DIFFERENCES[-1]) / step
+        left = min(int(place), len(DIFFERENCES) - 2)
+        before, after = self.information[left], self.information[left + 1]
+        return before + (after - before) * (place - left)
+
+    @property
+    def reach(self) -> float:
+        """The largest difference at which a judgment still teaches half of what it teaches at best."""
+        most = max(self.information)
+        return max(at for at, told in zip(DIFFERENCES, self.information, strict=True) if 2 * told >= most)
+
+
+def prompt_material(standing: BoardState, key: str, public_id: uuid.UUID) -> PromptMaterial:
+    """Read once per snapshot. Raises NotFound."""
+    campaign = standing.campaign
+    prompt = Prompt.objects.filter(public_id=public_id, prompt_set__campaigns=campaign).first() if campaign else None
+    if campaign is None or prompt is None:
+        raise NotFound("There is no such prompt on this board.", hint="Choose one of its prompts.")
+    rows: list[BoardRow] = standing.snapshot.rows if standing.snapshot else []
+    pairs = kept(f"prompt-pairs-{prompt.pk}-{stamp(standing)}", lambda: _pairs(standing, prompt, rows))
+    found = kept(f"prompt-findings-{campaign.pk}-{stamp(standing)}", lambda: findings_of(campaign, "prompts"), for_s=60)
+    return PromptMaterial(standing, key, prompt, rows, found, pairs)
+
+
+def _pairs(standing: BoardState, prompt: Prompt, rows: list[BoardRow]) -> list[tuple[int, int, int, int, int]]:
+    """(row, row, won, tied, lost) of each pair that was judged on this prompt, as the one that stands higher saw it."""
+    votes = votes_counted(list(standing.board.campaigns.all()), standing.board.aspect, prompt=prompt.pk)
+    versions = {version for vote in votes for version in (vote.first_version, vote.second_version)}
+    public = dict(Version.objects.filter(pk__in=versions).values_list("pk", "public_id"))
+    place = {row.get("version"): index for index, row in enumerate(rows)}
+    counts: Counter[tuple[int, int, int]] = Counter()
+    for vote in votes:
+        first, second = (place.get(str(public[each])) for each in (vote.first_version, vote.second_version))
+        if first is not None and second is not None:  # what came in after the snapshot waits for the next one
+            counts[min(first, second), max(first, second), vote.outcome if first < second else -vote.outcome] += 1
+    met = sorted({(high, low) for high, low, _ in counts})
+    return [(a, b, counts[a, b, -1], counts[a, b, 0], counts[a, b, 1]) for a, b in met]
+
+
+def prompt_context(given: PromptMaterial) -> dict[str, Any]:
+    """Everything that prompt.html shows beside the board's head."""
+    links, own, prompt = Links(given.key), given.own, given.prompt
+    figures = [build(given) for build in FIGURES.values()] if given.rows and given.information else []
+    like = Prompt.objects.filter(pk__in=own.get("like") or ()).order_by("pk")
+    judged = sum(each["judgments"] for each in given.found.values())
+    even = judged / len(given.found) if given.found else 0.0
+    return {
+        "prompt": prompt,
+        "turns": prompt.turns or [],
+        "judgments": own.get("judgments", 0),
+        "share": f"{100 * own.get('judgments', 0) / judged:.1f}" if judged else "",
+        "times_even": f"{own.get('judgments', 0) / even:.1f}" if even else "",
+        **discrimination(own),
+        "half_at": f"{own['half_at']:.2f}" if own.get("half_at") is not None else "",
+        "figures": [_drawn(figure, given) for figure in figures],
+        "like": [(each.key, links.to("board_prompt", each.public_id)) for each in like],
+        "preview": _("A prompt of %(board)s.") % {"board": given.standing.board.name},
+    }
+
+
+def _drawn(figure: Figure, given: PromptMaterial) -> str:
+    links, number = Links(given.key), given.prompt.public_id
+    urls = {f"{form}_url": links.to(f"prompt_{form}", number, figure.slug) for form in ("csv", "json")}
+    return render_to_string("charts/_figure.html", {"figure": figure} | urls)
+
+
+def discrimination(found: Mapping[str, Any]) -> dict[str, str]:
+    """With its 95 % interval, on which it is lognormal; empty where no fit has it."""
+    value, se = found.get("discrimination"), found.get("se")
+    if not value or se is None:
+        return {"discrimination": "", "interval": ""}
+    factor = math.exp(MARGIN * se / value)
+    interval = _("%(lower)s to %(upper)s") % {"lower": f"{value / factor:.2f}", "upper": f"{value * factor:.2f}"}
+    return {"discrimination": f"{value:.2f}", "interval": interval}
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A chatbot on the curve; `label` is empty where there is no room for it."""
+
+    x: float
+    y: float
+    label: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    frame: Frame
+    line: str
+    marks: list[Mark]
+
+
+def information(given: PromptMaterial) -> Figure:
+    """Item information against the ability of a chatbot that meets an average one."""
+    rows = [row for row in given.rows if row["group"] == 1]
+    pairs = [(a, b) for at, a in enumerate(rows) for b in rows[at + 1 :]]
+    near = sum(abs(a["ability"] - b["ability"]) <= given.reach for a, b in pairs)
+    finding = ngettext(
+        "It tells most of chatbots up to %(reach)s logits apart: %(near)s of %(all)s pair.",
+        "It tells most of chatbots up to %(reach)s logits apart: %(near)s of %(all)s pairs.",
+        len(pairs),
+    ) % {"reach": f"{given.reach:.2f}", "near": near, "all": len(pairs)}
+    columns = ["chatbot", "rank", "ability", "information"]
+    table: list[list[Cell]] = [[row["name"], row["rank"], row["ability"], given.told(row["ability"])] for row in rows]
+    return Figure("information", _("Whom it tells apart"), finding, Table(columns, table), _curve(given, rows))
+
+
+def _curve(given: PromptMaterial, rows: Sequence[BoardRow]) -> Curve:
+    abilities = [row["ability"] for row in rows]
+    frame = Frame(axis_for(abilities, abilities), Axis(0.0, 1.08 * max(given.information)), TOP_PX, BOTTOM_PX)
+    across = frame.across
+    steps = [across.low + (across.high - across.low) * step / 80 for step in range(81)]
+    marks: list[Mark] = []
+    read = -math.inf
+    for row in sorted(rows, key=lambda each: each["ability"]):
+        x = across.x(row["ability"])
+        label = str(row["rank"]) if x - read >= APART else ""
+        read = x if label else read
+        marks.append(Mark(x, frame.y(given.told(row["ability"])), label, row["name"]))
+    return Curve(frame, frame.line([(at, given.told(at)) for at in steps]), marks)
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """A pair on this prompt. bar: in percent, where its ties begin and where its losses do."""
+
+    first: str
+    second: str
+    won: int
+    tied: int
+    lost: int
+    bar: tuple[float, float]
+
+
+def meetings(given: PromptMaterial) -> Figure:
+    columns = ["higher", "lower", "judgments", "won", "tied", "lost", "win_fraction"]
+    table: list[list[Cell]] = []
+    met: list[Met] = []
+    for high, low, won, tied, lost in given.pairs:
+        first, second, all_of_it = given.rows[high]["name"], given.rows[low]["name"], won + tied + lost
+        table.append([first, second, all_of_it, won, tied, lost, (won + 0.5 * tied) / all_of_it])
+        bar = (round(100 * won / all_of_it, 2), round(100 * (won + tied) / all_of_it, 2))
+        met.append(Met(first, second, won, tied, lost, bar))
+    against = sum(each.won < each.lost for each in met)
+    finding = _("%(pairs)s pairs met on this prompt; in %(against)s of them the votes went against the ranking.") % {
+        "pairs": len(met),
+        "against": against or _("none"),
+    }
+    return Figure("meetings", _("How pairs fared on it"), finding, Table(columns, table), met[:ON_A_PAGE])
+
+
+FIGURES: dict[str, Callable[[PromptMaterial], Figure]] = {"information": information, "meetings": meetings}
+
+
+def prompts_context(standing: BoardState, key: str, query: Mapping[str, str]) -> dict[str, Any]:
+    """The prompts that tell most first; those that nobody has judged last."""
+    campaign, links = standing.campaign, Links(key)
+    assert campaign is not None  # noqa: S101 - the door has looked
+    found = kept(f"prompt-findings-{campaign.pk}-{stamp(standing)}", lambda: findings_of(campaign, "prompts"), for_s=60)
+    keys = list(
+        campaign.prompt_set.prompts.filter(corrected_by__isnull=True).order_by("pk").values_list("pk", flat=True)
+    )
+    keys.sort(key=lambda pk: -(found.get(pk, {}).get("discrimination") or 0.0))
+    asked = query.get("from", "")
+    start = int(asked) - 1 if asked.isascii() and asked.isdigit() and len(asked) < 7 else 0
+    start = start if 0 <= start < len(keys) else 0
+    shown = Prompt.objects.in_bulk(keys[start : start + ON_A_PAGE])
+    return {
+        "of": len(keys),
+        "first": start + 1,
+        "before": links.to("board_prompts", **{"from": str(max(1, start + 1 - ON_A_PAGE))}) if start else "",
+        "after": links.to("board_prompts", **{"from": str(start + 1 + ON_A_PAGE)}) if keys[start + ON_A_PAGE :] else "",
+        "prompts": [_line(shown[pk], found.get(pk, {}), links) for pk in keys[start : start + ON_A_PAGE]],
+        "categories": any(prompt.category for prompt in shown.values()),
+    }
+
+
+def _line(prompt: Prompt, found: Mapping[str, Any], links: Links) -> dict[str, Any]:
+    return {
+        "key": prompt.key,
+        "url": links.to("board_prompt", prompt.public_id),
+        "text": (prompt.turns or [{"text": ""}])[-1]["text"],
+        "category": prompt.category,
+        "judgments": found.get("judgments", 0),
+        **discrimination(found),
+    }
