@@ -1,0 +1,100 @@
+"""Databases of earlier states: emptied, migrated to where a committed backup was made, filled, migrated on to today."""
+
+import io
+import json
+import uuid
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import dj_database_url
+import psycopg
+from django.apps.registry import Apps
+from django.conf import settings
+from django.contrib.contenttypes.models import ContentType
+from django.core.management import call_command
+from django.core.management.color import no_style
+from django.db import connection, connections, transaction
+from django.db.migrations.executor import MigrationExecutor
+from django.db.utils import load_backend
+
+from tests.environment import DATABASE_URL
+
+FOLDER = Path(__file__).parent
+MANIFEST = "manifest.json"
+# Django fills these after each migration, by what models there are.
+MADE_BY_MIGRATE = {"auth_permission", "django_content_type"}
+
+Row = dict[str, Any]
+
+
+def read(backup: Path) -> dict[str, list[Row]]:
+    """Table -> its rows, as the backup has them."""
+    with zipfile.ZipFile(backup) as archive:
+        return {name.removesuffix(".jsonl"): _rows(archive, name) for name in archive.namelist() if name != MANIFEST}
+
+
+def _rows(archive: zipfile.ZipFile, name: str) -> list[Row]:
+    with archive.open(name) as binary, io.TextIOWrapper(binary, encoding="utf-8", newline="\n") as lines:
+        columns = json.loads(next(lines))
+        return [dict(zip(columns, json.loads(line), strict=True)) for line in lines]
+
+
+def brought_forward(backup: Path) -> None:
+    """Fill the empty database of this process with the backup, in the tables of its time; then migrate to today's."""
+    with zipfile.ZipFile(backup) as archive:
+        applied = {tuple(name.split(".")) for name in json.loads(archive.read(MANIFEST))["migrations"]}
+    executor = MigrationExecutor(connection)
+    graph = executor.loader.graph
+    leaves = [node for node in applied if not any(child.key in applied for child in graph.node_map[node].children)]
+    state = executor.migrate(leaves)
+    _fill(state.apps, read(backup))
+    ContentType.objects.clear_cache()
+    call_command("migrate", verbosity=0, interactive=False)
+
+
+def _fill(apps: Apps, tables: dict[str, list[Row]]) -> None:
+    """All rows at once: references are checked at the end, so their order does not matter."""
+    models = {model._meta.db_table: model for model in apps.get_models(include_auto_created=True)}
+    with transaction.atomic(), connection.cursor() as cursor:
+        for table, rows in tables.items():
+            fields = {field.attname: field for field in models[table]._meta.concrete_fields}
+            made = ({name: fields[name].to_python(value) for name, value in row.items()} for row in rows)
+            models[table]._base_manager.bulk_create([models[table](**one) for one in made], batch_size=500)
+        for statement in connection.ops.sequence_reset_sql(no_style(), list(models.values())):
+            cursor.execute(statement)
+
+
+@contextmanager
+def connected(configured: dict[str, Any]) -> Iterator[None]:
+    """The ORM of this process speaks to this database."""
+    kept = connections["default"]
+    own = connections.configure_settings({"default": configured})["default"]
+    connections["default"] = load_backend(own["ENGINE"]).DatabaseWrapper(own, "default")
+    ContentType.objects.clear_cache()
+    try:
+        yield
+    finally:
+        connections["default"].close()
+        connections["default"] = kept
+        ContentType.objects.clear_cache()
+
+
+@contextmanager
+def empty_sqlite(folder: Path) -> Iterator[dict[str, Any]]:
+    yield {**settings.SQLITE, "NAME": folder / "earlier.sqlite3"}
+
+
+@contextmanager
+def empty_postgresql() -> Iterator[dict[str, Any]]:
+    """A database of its own on the tests' server, dropped afterwards."""
+    name = f"touchstone_earlier_{uuid.uuid4().hex[:8]}"
+    with psycopg.connect(DATABASE_URL, autocommit=True) as server:
+        server.execute(f'CREATE DATABASE "{name}"')
+        try:
+            yield dict(dj_database_url.parse(urlunsplit(urlsplit(DATABASE_URL)._replace(path=f"/{name}"))))
+        finally:
+            server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
