@@ -130,8 +130,10 @@ def _postgresql(url: str) -> dict[str, Any]:
         )
     options = "-c statement_timeout=15000 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=30000"
     parsed: dict[str, Any] = dict(dj_database_url.parse(url, conn_max_age=60, conn_health_checks=True))
+    # A server that vanished without a word is found out in seconds: requests are to be told so, not to wait for it.
+    lost = {"connect_timeout": 5, "tcp_user_timeout": 20_000, "keepalives_idle": 10, "keepalives_interval": 5}
     # The address may bring options of its own (sslmode=verify-full): they must not be lost.
-    return {**parsed, "OPTIONS": {"options": options, **parsed.get("OPTIONS", {})}}
+    return {**parsed, "OPTIONS": {"options": options, **lost, **parsed.get("OPTIONS", {})}}
 
 
 DATABASES = {"default": _postgresql(DATABASE_URL) if PRODUCTION else SQLITE}

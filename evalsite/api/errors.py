@@ -1,6 +1,6 @@
 """One shape for every failure: {"error": {"code", "message", "hint", "field"}}."""
 
-import math
+import sys
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -11,7 +11,9 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import exception_handler as rest_exception_handler
 
-from evalsite.core.errors import TooMany, TouchstoneError
+from evalsite.core.db import as_unavailable
+from evalsite.core.errors import TouchstoneError
+from evalsite.core.http import tell_when, unavailable_page
 
 HINTS = {
     "not_authenticated": "Send the header Authorization: Bearer <token>.",
@@ -30,14 +32,19 @@ def shape(code: str, message: str, *, hint: str = "", field: str = "") -> dict[s
 
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
     """Turn our errors and the framework's into the one shape. None (a fault of ours) stays a 500."""
-    if isinstance(error, TouchstoneError):
-        body = shape(error.code, error.message, hint=error.hint, field=error.field)
-        headers = {"Retry-After": str(math.ceil(error.retry_after_s))} if isinstance(error, TooMany) else None
-        return Response(body, status=error.status, headers=headers)
+    ours = error if isinstance(error, TouchstoneError) else as_unavailable(error)
+    if ours is not None:
+        answer = Response(_ours(ours), status=ours.status)
+        tell_when(answer, ours)
+        return answer
     response = rest_exception_handler(error, context)
     if response is not None:
         response.data = _framework_shape(error)
     return response
+
+
+def _ours(error: TouchstoneError) -> dict[str, Any]:
+    return shape(error.code, error.message, hint=error.hint, field=error.field)
 
 
 def _framework_shape(error: Exception) -> dict[str, Any]:
@@ -85,7 +92,17 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
+    """A fault of ours, unless what broke outside of every view (where sessions are kept, say) is the database."""
+    away = as_unavailable(sys.exc_info()[1])
+    if away is not None:
+        return _unavailable(request, away)
     if not request.path_info.startswith(ROOT):
         return defaults.server_error(request)
     problem = shape("server_error", "This is our fault.", hint="What was confirmed before is safe. Try again later.")
     return JsonResponse(problem, status=500)
+
+
+def _unavailable(request: HttpRequest, error: TouchstoneError) -> HttpResponse:
+    if not request.path_info.startswith(ROOT):
+        return unavailable_page(error)
+    return tell_when(JsonResponse(_ours(error), status=error.status), error)

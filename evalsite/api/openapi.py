@@ -22,11 +22,12 @@ REFUSALS = {
     413: "the body is too large",
     415: "only JSON is read",
     429: "too often; Retry-After says when",
+    503: "the database does not answer; Retry-After says when to send the same again",
 }
-ENROLLING = (400, 403, 404, 406, 413, 415, 429)
-JUDGING = (400, 401, 404, 406, 409, 413, 415, 429)
-ACTING = (400, 401, 403, 404, 406, 409, 413, 415, 429)
-READING = (400, 401, 403, 404, 406, 429)
+ENROLLING = (400, 403, 404, 406, 413, 415, 429, 503)
+JUDGING = (400, 401, 404, 406, 409, 413, 415, 429, 503)
+ACTING = (400, 401, 403, 404, 406, 409, 413, 415, 429, 503)
+READING = (400, 401, 403, 404, 406, 429, 503)
 _TAGS = {READING: "read", ACTING: "act"}
 IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key",

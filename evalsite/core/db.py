@@ -1,5 +1,7 @@
-"""Writing safely on both databases, and tables whose rows never change."""
+"""Writing safely on both databases, what to say while they are away, and tables whose rows never change."""
 
+import logging
+import sqlite3
 import threading
 import uuid
 from collections.abc import Iterator
@@ -8,11 +10,15 @@ from datetime import timedelta
 from typing import Any
 
 from django.apps.registry import Apps
-from django.db import connection, models, transaction
+from django.db import Error, InterfaceError, OperationalError, connection, models, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations import RunPython
 from django.db.models.sql.compiler import SQLCompiler
+
+from evalsite.core.errors import Unavailable
+
+log = logging.getLogger(__name__)
 
 _sqlite_writer = threading.RLock()
 
@@ -60,6 +66,34 @@ def patient_statements() -> Iterator[None]:
     finally:
         with connection.cursor() as cursor:
             cursor.execute("RESET statement_timeout; RESET idle_in_transaction_session_timeout")
+
+
+# Locked, full, unreadable: what passes. Any other error of SQLite (no such table) is a fault of ours.
+_SQLITE_AWAY = frozenset({
+    sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_CANTOPEN,
+})  # fmt: skip
+
+
+def as_unavailable(error: BaseException | None) -> Unavailable | None:
+    """What to tell a caller whose request met a database that does not answer; None for every other error.
+
+    The transaction under way was rolled back or never committed. Only of an answer lost in the moment of its commit
+    nobody can know; a repeated request finds out, since work is keyed by its assignment.
+    """
+    if not isinstance(error, OperationalError | InterfaceError) or not _passes(error):
+        return None
+    log.warning("the database does not answer: %s", error)
+    return Unavailable(
+        "The database does not answer at the moment.", hint="Send the same request again later; it is done once."
+    )
+
+
+def _passes(error: Error) -> bool:
+    cause = error.__cause__
+    if not isinstance(cause, sqlite3.Error):
+        return True
+    return getattr(cause, "sqlite_errorcode", 0) & 0xFF in _SQLITE_AWAY  # the rest of the code only tells where
 
 
 class PublicModel(models.Model):

@@ -8,11 +8,12 @@ class TouchstoneError(Exception):
     """Base of every error that is the caller's to mend.
 
     `code` is stable and machine-readable, `hint` says what to do now, `field` names the input at fault,
-    `status` is the HTTP status that a door answers with.
+    `status` is the HTTP status that a door answers with, `retry_after_s` after how many seconds to try again, if ever.
     """
 
     code = "error"
     status = 400
+    retry_after_s: float | None = None
 
     def __init__(self, message: str, *, hint: str = "", field: str = "", code: str = "") -> None:
         super().__init__(message)
@@ -41,10 +42,19 @@ class NotFound(TouchstoneError):
 class TooMany(TouchstoneError):
     code = "too_many"
     status = 429
+    retry_after_s: float
 
     def __init__(self, message: str, *, hint: str = "", retry_after_s: float = 1.0) -> None:
         super().__init__(message, hint=hint)
         self.retry_after_s = retry_after_s
+
+
+class Unavailable(TouchstoneError):
+    """Nobody's mistake: something that the service stands on does not answer now. Nothing was written."""
+
+    code = "unavailable"
+    status = 503
+    retry_after_s = 2.0
 
 
 class Conflict(TouchstoneError):

@@ -3,7 +3,7 @@
 import hmac
 
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, InterfaceError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
@@ -29,7 +29,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
     try:
         executor = MigrationExecutor(connection)
         pending = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    except DatabaseError:
+    except (DatabaseError, InterfaceError):
         return JsonResponse({"ready": False, "why": "the database does not answer"}, status=503)
     if pending:
         return JsonResponse({"ready": False, "why": "migrations are pending"}, status=503)

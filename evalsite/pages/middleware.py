@@ -1,6 +1,5 @@
 """Around every page: the reader's language, and our errors as pages that say what to do now."""
 
-import math
 from collections.abc import Callable
 
 from django.conf import settings
@@ -11,7 +10,9 @@ from django.shortcuts import render
 from django.utils import translation
 from django.utils.cache import patch_vary_headers
 
-from evalsite.core.errors import TooMany, TouchstoneError
+from evalsite.core.db import as_unavailable
+from evalsite.core.errors import TouchstoneError
+from evalsite.core.http import tell_when, unavailable_page
 
 ONE_LANGUAGE = ("/api/", "/metrics", "/livez", "/readyz")  # programs read these, and compare what they read
 
@@ -42,6 +43,9 @@ class ErrorPages:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        away = as_unavailable(exception)
+        if away is not None:
+            return unavailable_page(away)
         if not isinstance(exception, TouchstoneError):
             return None
         context = {
@@ -50,7 +54,4 @@ class ErrorPages:
             "message": exception.hint,
             "hint": "",
         }
-        response = render(request, "error.html", context, status=exception.status)
-        if isinstance(exception, TooMany):
-            response["Retry-After"] = math.ceil(exception.retry_after_s)
-        return response
+        return tell_when(render(request, "error.html", context, status=exception.status), exception)

@@ -39,6 +39,11 @@ class Ledger:
                 assert event.receipt.judgment not in self.confirmed, "one judgment was confirmed for two answers"
                 self.confirmed[event.receipt.judgment] = event.receipt
 
+    def told(self, status: int) -> int:
+        """How often the server answered with this status."""
+        with self._lock:
+            return sum(count for what, count in self.troubles.items() if f"HTTP {status}" in what)
+
     @property
     def recorded(self) -> int:
         return len(self.confirmed)

@@ -74,6 +74,7 @@ def ordeal(site: Site, fault: str, *, url: str = "") -> Iterator[Ordeal]:
             under.wait(lambda: settled(campaign), what=f"rest after {fault!r}")
             campaign.refresh_from_db()
             assert problems(campaign, under.ledger) == []
+        assert under.ledger.told(500) == 0, "what is away for a while is told as 503"
     except BaseException:
         print(dict(under.ledger.counts), dict(under.ledger.troubles), site.log()[-6000:])  # noqa: T201  where it failed
         raise
@@ -109,3 +110,11 @@ def still_running(under: Ordeal, job: Job) -> bool:
     with under.site.inside():
         same = Job.objects.filter(pk=job.pk, state=Job.State.RUNNING)
         return same.filter(lease_owner=job.lease_owner, attempts=job.attempts).exists()
+
+
+def until_nobody_is_answered(under: Ordeal) -> None:
+    """Wait until all annotators wait for the server."""
+    seen = -1
+    while seen != under.ledger.recorded:
+        seen = under.ledger.recorded
+        time.sleep(0.7)

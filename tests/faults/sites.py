@@ -19,12 +19,11 @@ import dj_database_url
 import httpx2
 from django.conf import settings
 from django.core.management import call_command
-from django.db import connections
-from django.db.utils import load_backend
 
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import Design
 from evalsite.demo.services import SLUG, demonstration_load
+from tests.databases import connected
 from tests.faults.annotators import Ledger
 from tests.processes import ROOT, alive, children_of, free_port, postgresql_bin, start_manage, wait_for
 
@@ -65,15 +64,8 @@ class Site:
     @contextmanager
     def inside(self) -> Iterator[None]:
         """The ORM of this process speaks to this site's database."""
-        kept = connections["default"]
-        configured = connections.configure_settings({"default": self.database})["default"]
-        own = load_backend(configured["ENGINE"]).DatabaseWrapper(configured, "default")
-        connections["default"] = own
-        try:
+        with connected(self.database):
             yield
-        finally:
-            own.close()
-            connections["default"] = kept
 
     def fill(self) -> None:
         """Tables, and the campaign that is judged."""
@@ -258,6 +250,11 @@ class Production(Site):
             **SETTINGS,
         }
         self.started: dict[str, subprocess.Popen[bytes]] = {}
+
+    def fill(self) -> None:
+        super().fill()
+        collect = [sys.executable, "manage.py", "collectstatic", "--noinput", "--verbosity", "0"]
+        subprocess.run(collect, cwd=ROOT, env=self.environment, check=True)  # pages name their files by hash
 
     def start(self) -> None:
         for name in ("web", "worker", "beat"):

@@ -6,7 +6,7 @@ import sqlite3
 import time
 
 from tests.faults.conftest import KILLS, Rounds
-from tests.faults.ordeal import Ordeal, a_running_job, ordeal, still_running
+from tests.faults.ordeal import a_running_job, ordeal, still_running, until_nobody_is_answered
 from tests.faults.sites import Embedded
 from tests.faults.unruly import unruly
 
@@ -38,14 +38,6 @@ def test_the_web_process_is_killed_in_the_middle_of_requests(embedded: Embedded,
             under.times += 1
             under.more_judgments()
             assert under.retried > cut_off
-
-
-def until_nobody_is_answered(under: Ordeal) -> None:
-    """Wait until all annotators wait for the server."""
-    seen = -1
-    while seen != under.ledger.recorded:
-        seen = under.ledger.recorded
-        time.sleep(0.7)
 
 
 def test_the_whole_site_is_killed_at_random_moments(embedded: Embedded) -> None:

@@ -2,11 +2,12 @@
 
 import time
 
+import psycopg
 import pytest
 import redis
 
 from tests.faults.conftest import AWAY_S, Rounds
-from tests.faults.ordeal import a_running_job, ordeal, still_running
+from tests.faults.ordeal import a_running_job, ordeal, still_running, until_nobody_is_answered
 from tests.faults.sites import Production
 
 pytestmark = [pytest.mark.postgresql_server, pytest.mark.redis_server]
@@ -47,6 +48,39 @@ def test_postgresql_is_restarted(production: Production, rounds: Rounds, mode: s
             production.cluster.start()
             under.times += 1
             under.more_judgments()
+
+
+def test_people_are_told_while_postgresql_is_away_and_what_was_under_way_is_whole_or_not_there(
+    production: Production, rounds: Rounds
+) -> None:
+    with ordeal(production, f"PostgreSQL away for {AWAY_S:.0f} s") as under:
+        for _ in rounds():
+            # Whoever answers now has written, and waits for the row that closes the batch: cut off there.
+            with psycopg.connect(production.cluster.url) as held:
+                held.execute("SELECT 1 FROM judgments_batch WHERE state = 'open' FOR UPDATE")
+                until_nobody_is_answered(under)
+                told = under.ledger.told(503)
+                production.cluster.stop("immediate")
+                held.close()
+            try:
+                until = time.monotonic() + AWAY_S
+                while time.monotonic() < until:
+                    tells_that_it_is_away(production)
+                    time.sleep(0.2)
+            finally:
+                production.cluster.start()
+            assert under.ledger.told(503) > told
+            under.times += 1
+            under.more_judgments()
+
+
+def tells_that_it_is_away(site: Production) -> None:
+    board = site.http.get("/api/v1/boards/demonstration")
+    assert (board.status_code, board.json()["error"]["code"]) == (503, "unavailable")
+    page = site.http.get("/boards/demonstration/")
+    assert page.status_code == 503
+    assert "The database of this site does not answer" in page.text
+    assert int(board.headers["Retry-After"]) == int(page.headers["Retry-After"]) > 0
 
 
 def test_the_worker_is_killed_in_the_middle_of_a_fit(production: Production, rounds: Rounds) -> None:

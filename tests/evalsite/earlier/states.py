@@ -2,26 +2,16 @@
 
 import io
 import json
-import uuid
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
-import dj_database_url
-import psycopg
 from django.apps.registry import Apps
-from django.conf import settings
 from django.contrib.contenttypes.models import ContentType
 from django.core.management import call_command
 from django.core.management.color import no_style
-from django.db import connection, connections, transaction
+from django.db import connection, transaction
 from django.db.migrations.executor import MigrationExecutor
-from django.db.utils import load_backend
-
-from tests.environment import DATABASE_URL
 
 FOLDER = Path(__file__).parent
 MANIFEST = "manifest.json"
@@ -66,35 +56,3 @@ def _fill(apps: Apps, tables: dict[str, list[Row]]) -> None:
             models[table]._base_manager.bulk_create([models[table](**one) for one in made], batch_size=500)
         for statement in connection.ops.sequence_reset_sql(no_style(), list(models.values())):
             cursor.execute(statement)
-
-
-@contextmanager
-def connected(configured: dict[str, Any]) -> Iterator[None]:
-    """The ORM of this process speaks to this database."""
-    kept = connections["default"]
-    own = connections.configure_settings({"default": configured})["default"]
-    connections["default"] = load_backend(own["ENGINE"]).DatabaseWrapper(own, "default")
-    ContentType.objects.clear_cache()
-    try:
-        yield
-    finally:
-        connections["default"].close()
-        connections["default"] = kept
-        ContentType.objects.clear_cache()
-
-
-@contextmanager
-def empty_sqlite(folder: Path) -> Iterator[dict[str, Any]]:
-    yield {**settings.SQLITE, "NAME": folder / "earlier.sqlite3"}
-
-
-@contextmanager
-def empty_postgresql() -> Iterator[dict[str, Any]]:
-    """A database of its own on the tests' server, dropped afterwards."""
-    name = f"touchstone_earlier_{uuid.uuid4().hex[:8]}"
-    with psycopg.connect(DATABASE_URL, autocommit=True) as server:
-        server.execute(f'CREATE DATABASE "{name}"')
-        try:
-            yield dict(dj_database_url.parse(urlunsplit(urlsplit(DATABASE_URL)._replace(path=f"/{name}"))))
-        finally:
-            server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')

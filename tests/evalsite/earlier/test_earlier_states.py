@@ -17,15 +17,13 @@ from evalsite.judgments.leases import assignments_expire
 from evalsite.judgments.models import Assignment, Candidate, Judgment
 from evalsite.judgments.selectors import judgments_counted
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
+from tests.databases import connected, empty_postgresql, empty_sqlite
 from tests.evalsite.cast import judge, run_jobs
 from tests.evalsite.earlier.states import (
     FOLDER,
     MADE_BY_MIGRATE,
     Row,
     brought_forward,
-    connected,
-    empty_postgresql,
-    empty_sqlite,
     read,
 )
 
