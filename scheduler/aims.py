@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from irt_engine.arrays import BoolArray, FloatArray, IntArray
 from irt_engine.campaign_sizes import CampaignDesign, GapFound, campaign_size
@@ -48,6 +48,20 @@ class TargetSE:
     def __post_init__(self) -> None:
         _check_positive(self.value, "target SE")
         _check_over(self.over)
+
+    @classmethod
+    def for_difference(cls, difference: float, *, power: float = 0.8, alpha: float = 0.05) -> TargetSE:
+        """Two neighbours whose abilities differ by `difference` are then told apart, two-sided at alpha, with `power`.
+
+        The SE is difference / (z_(1 - alpha / 2) + z_power): a test made once, at the stop, of a campaign that stops by
+        its precision. Raises InvalidRequest unless difference > 0 and 0 < alpha < power < 1.
+        """
+        _check_positive(difference, "difference")
+        if not 0.0 < alpha < power < 1.0:
+            raise InvalidRequest(
+                f"alpha {alpha}, power {power}", code="bad_target", hint="give for example 0.05 and 0.8"
+            )
+        return cls(difference / float(ndtri(1.0 - alpha / 2.0) + ndtri(power)), over="neighbours")
 
     def decide(self, state: CampaignState) -> Decision:
         why = obstacle(state)

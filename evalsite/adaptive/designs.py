@@ -1,7 +1,12 @@
 """A campaign's plan and stopping rules as the scheduler's values: one design for its plans and its forecasts."""
 
+import math
 from collections.abc import Sequence
+from datetime import datetime
 
+from django.utils import timezone
+
+from evalsite.campaigns.limits import Limits, limits_of
 from evalsite.campaigns.models import Campaign, PlanSpec
 from evalsite.campaigns.plans import PlanOptions
 from scheduler import (
@@ -10,7 +15,10 @@ from scheduler import (
     Balance,
     Both,
     Budget,
+    Deadline,
     Design,
+    Goal,
+    Neighbours,
     NewEntrant,
     NothingLeft,
     Overlap,
@@ -25,7 +33,7 @@ from scheduler import (
 )
 
 PRECISION_TOO = 0.2  # of what is learnt beside the best few, as in the scheduler's own target for rankings
-RESOLVED = 0.8  # share of pairs that a forecast without a target SE looks for
+RESOLVED = 0.8  # share of pairs that a forecast without an aim looks for
 
 
 def design_of(options: PlanOptions, entrants: Sequence[int]) -> Design:
@@ -57,22 +65,49 @@ def overlap_of(options: PlanOptions, seed: int) -> Overlap:
 
 
 def rules_of(campaign: Campaign) -> list[StoppingRule]:
-    """What stops the campaign."""
-    spec = campaign.stopping
-    rules: list[StoppingRule] = []
-    if spec.target_se is not None:
-        rules.append(TargetSE(spec.target_se))
-    if spec.budget is not None:
-        rules.append(Budget(spec.budget))
+    """What stops the campaign; `scheduler.decide` says in which order they are asked."""
+    limits = limits_of(campaign.stopping)
+    aim = aim_of(limits)
+    rules: list[StoppingRule] = [] if aim is None else [aim]
+    if limits.budget is not None:
+        rules.append(Budget(limits.budget))
+    if limits.deadline is not None:
+        rules.append(Deadline(limits.deadline))
     return [*rules, NothingLeft()]
 
 
-def terms_of(campaign: Campaign, design: Design, *, per_day: float | None = None) -> Terms:
-    """What a forecast of the campaign goes by: its own design, goal, budget and pay."""
-    target_se = campaign.stopping.target_se
+def aim_of(limits: Limits) -> TargetSE | None:
+    """What is to be reached: a target SE, or the SE at which a difference is found with the power that is wanted."""
+    if limits.target_se is not None:
+        return TargetSE(limits.target_se)
+    if limits.min_difference is not None:
+        return TargetSE.for_difference(limits.min_difference, power=limits.power, alpha=limits.alpha)
+    return None
+
+
+def goal_of(limits: Limits) -> Goal:
+    """What a forecast looks for: the aim, or where there is none that most pairs are told apart."""
+    aim = aim_of(limits)
+    if aim is None:
+        return Separated(RESOLVED)
+    return AllAbilities(aim.value) if aim.over == "all" else Neighbours(aim.value)
+
+
+def most_judgments(limits: Limits, *, now: datetime, judgments: int, per_day: float | None) -> int | None:
+    """The budget, or less where the deadline comes first: `judgments` are in, and `per_day` come in a day."""
+    if limits.deadline is None or per_day is None:
+        return limits.budget
+    days = max((limits.deadline - now).total_seconds() / 86_400.0, 0.0)
+    by_then = judgments + math.floor(days * per_day)
+    return by_then if limits.budget is None else min(limits.budget, by_then)
+
+
+def terms_of(campaign: Campaign, design: Design, *, judgments: int, per_day: float | None = None) -> Terms:
+    """What a forecast of the campaign goes by: its own design, goal, limits and pay; so many `judgments` are in."""
+    limits = limits_of(campaign.stopping)
     return Terms(
-        goal=Separated(RESOLVED) if target_se is None else AllAbilities(target_se),
-        budget=campaign.stopping.budget,
+        goal=goal_of(limits),
+        budget=most_judgments(limits, now=timezone.now(), judgments=judgments, per_day=per_day),
         policy=campaign.policy,
         design=design,
         batch=campaign.batch_size,

@@ -16,9 +16,11 @@ def campaign_forecast(campaign: Campaign, *, per_day: float | None = None) -> Fo
     Raises SchedulerError: a policy whose course has no quick forecast, fewer than two chatbots, no prompts.
     """
     planner = Planner(campaign)
-    state = planner.state(_posterior(campaign), judgments_spent(campaign))
+    judgments = judgments_spent(campaign)
+    state = planner.state(_posterior(campaign), judgments)
     state = with_retired(state, planner.design.retirement, planner.design.welcome)
-    return forecast(state, terms_of(campaign, planner.design, per_day=per_day), seed=campaign.seed)
+    terms = terms_of(campaign, planner.design, judgments=judgments, per_day=per_day)
+    return forecast(state, terms, seed=campaign.seed)
 
 
 def _posterior(campaign: Campaign) -> Posterior | None:

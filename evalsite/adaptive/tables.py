@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from evalsite.adaptive.designs import design_of, overlap_of
 from evalsite.adaptive.models import Board
+from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.campaigns.services import plan_options
 from evalsite.chatbots.models import Reply
@@ -106,6 +107,7 @@ class Planner:
         self.prompts = list(in_use.order_by("pk"))
         self.replies = self._replies()
         self.options = plan_options(campaign)
+        self.limits = limits_of(campaign.stopping)
         self.design = design_of(self.options, [entrant.pk for entrant in self.entrants])
         self.overlap = overlap_of(self.options, campaign.seed)
 
@@ -150,12 +152,12 @@ class Planner:
         return tuple(str(prompt.pk) for prompt in self.prompts)
 
     def is_outdated(self, now: Campaign) -> bool:
-        """Whether an entrant has joined or left, a prompt was retired or the plan was changed, since this was read."""
+        """Whether who takes part, what is retired, the plan or the limits have changed since this was read."""
         active = Entrant.objects.filter(campaign=self.campaign, state=Entrant.State.ACTIVE)
         entrants = set(active.values_list("pk", flat=True))
         same = entrants == {entrant.pk for entrant in self.entrants} and self._retired() == self.retired
-        read = (self.options, self.campaign.policy, self.campaign.votes_per_item)
-        return not same or (plan_options(now), now.policy, now.votes_per_item) != read
+        read = (self.options, self.limits, self.campaign.policy, self.campaign.votes_per_item)
+        return not same or (plan_options(now), limits_of(now.stopping), now.policy, now.votes_per_item) != read
 
     def asks(self, asks: Sequence[Ask]) -> list[PlannedAsk]:
         """The scheduler's indices as rows."""

@@ -3,10 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils import timezone
+
 from evalsite.adaptive.services import EXCLUSION, FINDINGS, SLICES, alarm_clear, alarm_raise
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.services import REFIT
+from evalsite.campaigns.services import REFIT, refit_key, refit_request
 from evalsite.core import inquiries, jobs
+from evalsite.core.models import Job
 
 
 @jobs.handles(REFIT, tireless=True)
@@ -24,6 +27,16 @@ def refit(lease: jobs.Lease) -> None:
         alarm_raise(campaign=campaign, message=f"{type(error).__name__}: {error}")
         raise
     alarm_clear(campaign=campaign)
+
+
+@jobs.sweeps
+def deadlines_keep() -> None:
+    """Ask for the refit that stops a campaign whose deadline has come, unless one waits already."""
+    due = Campaign.objects.filter(state__in=Campaign.COLLECTING, stopping__deadline__lte=timezone.now())
+    for campaign in due:
+        waits = Job.objects.filter(key=refit_key(campaign), state__in=[Job.State.QUEUED, Job.State.RUNNING])
+        if not waits.exists():
+            refit_request(campaign)
 
 
 @jobs.handles(FINDINGS)

@@ -7,6 +7,7 @@ from typing import Any
 from django.utils.text import slugify
 
 from evalsite.accounts.models import Membership, Organisation, User
+from evalsite.campaigns.limits import LIMITS, limits_of
 from evalsite.campaigns.models import Campaign, CampaignRole, StoppingSpec
 from evalsite.campaigns.services import Design, NewAspect, campaign_create, rubric_create
 from evalsite.core.audit import audit_record
@@ -33,7 +34,7 @@ OWN_FIELDS = frozenset(
         "lease_s",
     }
 )
-STOPPING_FIELDS = frozenset({"target_se", "budget"})
+STOPPING_FIELDS = frozenset(LIMITS)
 MAKERS = {Membership.Role.OWNER, Membership.Role.MANAGER}
 
 
@@ -74,7 +75,10 @@ def _free_set_name(organisation: Organisation, stem: str) -> str:
 
 
 def draft_change(*, campaign: Campaign, changes: Mapping[str, Any], by: User | None = None) -> None:
-    """Save a step. What did change stands in the log. Raises Conflict for what is a draft no more."""
+    """Save a step. What did change stands in the log.
+
+    Raises Conflict for what is a draft no more, InvalidInput for limits that contradict each other.
+    """
     unknown = set(changes) - OWN_FIELDS - STOPPING_FIELDS
     if unknown:
         raise InvalidInput(f"{sorted(unknown)[0]!r} is not set up here.", field=sorted(unknown)[0])
@@ -89,6 +93,7 @@ def draft_change(*, campaign: Campaign, changes: Mapping[str, Any], by: User | N
                 before[name], after[name] = _plain(getattr(row, name)), _plain(value)
                 setattr(row, name, value)
         if after:
+            limits_of(spec)
             draft.save(update_fields=sorted(OWN_FIELDS & set(after)))
             spec.save()
             audit_record(act="set_up", subject=draft.public_id, by=by, before=before, after=after)

@@ -1,7 +1,7 @@
 from typing import Self
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.utils import timezone
 
 from evalsite.accounts.models import Membership, Organisation, OwnedQuerySet, User
@@ -80,6 +80,8 @@ class Campaign(PublicModel):
         RUNNING = "running"
         PAUSED = "paused"
         STOPPED = "stopped"
+
+    COLLECTING = (State.PILOT, State.RUNNING)
 
     class Visibility(models.TextChoices):
         PRIVATE = "private", "members of the organisation"
@@ -169,7 +171,7 @@ class Campaign(PublicModel):
     @property
     def collecting(self) -> bool:
         """Whether new assignments may be issued."""
-        return self.state in {self.State.PILOT, self.State.RUNNING}
+        return self.state in self.COLLECTING
 
 
 class StoppingSpec(models.Model):
@@ -179,7 +181,13 @@ class StoppingSpec(models.Model):
     target_se = models.FloatField(
         null=True, blank=True, help_text="in logits: every chatbot's ability is known to this standard error"
     )
+    min_difference = models.FloatField(
+        null=True, blank=True, help_text="in logits, instead: neighbours that differ by so much are told apart"
+    )
+    alpha = models.FloatField(default=0.05, help_text="two-sided level of that test")
+    power = models.FloatField(default=0.8, help_text="with which it finds the difference")
     budget = models.PositiveIntegerField(null=True, blank=True, help_text="judgments at the most")
+    deadline = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         constraints = [
@@ -188,6 +196,13 @@ class StoppingSpec(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(budget__isnull=True) | Q(budget__gte=1), name="stopping_budget_from_one"
+            ),
+            models.CheckConstraint(
+                condition=Q(min_difference__isnull=True) | Q(min_difference__gt=0, target_se__isnull=True),
+                name="stopping_one_aim",
+            ),
+            models.CheckConstraint(
+                condition=Q(alpha__gt=0, power__gt=F("alpha"), power__lt=1), name="stopping_test_there_is"
             ),
         ]
 

@@ -2,11 +2,13 @@
 
 from collections import Counter
 from dataclasses import dataclass, field, fields
+from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
 
 from evalsite.accounts.models import Membership, Organisation, User
+from evalsite.campaigns.limits import ALPHA, LIMITS, POWER, Limits, deadline_check
 from evalsite.campaigns.models import (
     Aspect,
     Campaign,
@@ -57,10 +59,19 @@ class Design:
     screening: Campaign.Screening = Campaign.Screening.PROPOSE
     quota: int | None = None
     target_se: float | None = 0.15
+    min_difference: float | None = None
+    alpha: float = ALPHA
+    power: float = POWER
     budget: int | None = None
+    deadline: datetime | None = None
     aspects: tuple[NewAspect, ...] = field(
         default=(NewAspect("overall", "Which response is better, given what was said before?"),)
     )
+
+    @property
+    def limits(self) -> Limits:
+        """When it has learnt enough. Raises InvalidInput for what contradicts itself."""
+        return Limits(**{name: getattr(self, name) for name in LIMITS})
 
 
 def rubric_create(*, organisation: Organisation, name: str, aspects: tuple[NewAspect, ...]) -> Rubric:
@@ -94,9 +105,10 @@ def campaign_create(
 ) -> Campaign:
     """A draft campaign with its rubric, plan and stopping rule. Private unless the design says otherwise.
 
-    Raises Conflict for an address that is taken, InvalidInput for plan options that contradict each other.
+    Raises Conflict for an address that is taken, InvalidInput for options or limits that contradict each other.
     """
     design = design or Design()
+    limits = design.limits
     policy_check(design.policy)
     design.plan.check_votes(design.votes_per_item)
     design.plan.check_screening(design.votes_per_item, acts=design.screening == Campaign.Screening.ACT)
@@ -125,7 +137,7 @@ def campaign_create(
             screening=design.screening,
             quota=design.quota,
         )
-        StoppingSpec.objects.create(campaign=campaign, target_se=design.target_se, budget=design.budget)
+        StoppingSpec.objects.create(campaign=campaign, **{name: getattr(limits, name) for name in LIMITS})
         PlanSpec.objects.create(campaign=campaign, **_columns(design.plan))
     return campaign
 
@@ -245,6 +257,7 @@ def campaign_start(*, campaign: Campaign, by: User | None = None) -> None:
         if not locked.prompt_set.prompts.exists():
             raise Conflict("The prompt set is empty.", hint="Add prompts first.", field="prompt_set")
         _check_plan(locked)
+        deadline_check(locked, timezone.now())
         before = locked.state
         _set_running(locked, opens=before != Campaign.State.PAUSED)
         act = "resume" if before == Campaign.State.PAUSED else "launch"

@@ -8,12 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 import yaml
 
 from evalsite.accounts.models import Organisation, User
+from evalsite.campaigns.limits import LIMITS, Limits, limits_of
 from evalsite.campaigns.models import Campaign, PlanSpec
 from evalsite.campaigns.plans import PlanOptions, policy_check
 from evalsite.campaigns.services import Design, NewAspect, campaign_create, entrant_add, plan_options
@@ -97,6 +99,11 @@ def amount(value: Any) -> str:
     return "" if fits else 'must be an amount in quotes, like "0.10"'
 
 
+def moment(value: Any) -> str:
+    fits = isinstance(value, datetime) and value.utcoffset() is not None
+    return "" if fits else "must be a moment with its time zone, like 2026-12-24T18:00:00Z"
+
+
 def or_nothing(check: Check) -> Check:
     return lambda value: "" if value is None else check(value)
 
@@ -124,7 +131,11 @@ CAMPAIGN: Mapping[str, Check] = {
 }
 STOPPING: Mapping[str, Check] = {
     "target_se": or_nothing(number(0.001, 100)),
+    "min_difference": or_nothing(number(0.001, 100)),
+    "alpha": number(0, 1),
+    "power": number(0, 1),
     "budget": or_nothing(whole(1)),
+    "deadline": or_nothing(moment),
 }
 # Without the newcomer to be placed: an entrant has no name that a file could give.
 PLAN: Mapping[str, Check] = {
@@ -166,7 +177,7 @@ class CampaignFile:
     """What a file says, checked."""
 
     campaign: Mapping[str, Any]
-    stopping: Mapping[str, Any]
+    stopping: Limits
     plan: PlanOptions
     aspects: Sequence[NewAspect]
     prompts: Sequence[NewPrompt]
@@ -296,7 +307,7 @@ def _parts(reader: _Reader, parts: Mapping[str, Any], root: Any) -> CampaignFile
         if "campaign" in parts
         else {}
     )
-    stopping = reader.fields(parts["stopping"], "stopping", STOPPING) if "stopping" in parts else {}
+    stopping = _stopping(reader, parts["stopping"]) if "stopping" in parts else Limits()
     plan = _plan(reader, parts["plan"]) if "plan" in parts else PlanOptions()
     aspects = [
         reader.fields(node, key, ASPECT, required=REQUIRED["aspects"])
@@ -312,6 +323,19 @@ def _parts(reader: _Reader, parts: Mapping[str, Any], root: Any) -> CampaignFile
     if reader.problems:
         raise CampaignFileError(reader.problems)
     return CampaignFile(campaign, stopping, plan, [NewAspect(**aspect) for aspect in aspects], prompts, chatbots)
+
+
+def _stopping(reader: _Reader, node: Any) -> Limits:
+    before = len(reader.problems)
+    values = reader.fields(node, "stopping", STOPPING)
+    if len(reader.problems) > before:
+        return Limits()
+    try:
+        return Limits(**values)
+    except InvalidInput as error:
+        at = reader.mapping(node, "stopping").get(error.field, (node, node))[0]
+        reader.wrong(at, _join("stopping", error.field), error.message)
+        return Limits()
 
 
 def _plan(reader: _Reader, node: Any) -> PlanOptions:
@@ -421,7 +445,7 @@ def campaign_write(campaign: Campaign) -> str:
     whole_file = {
         "touchstone": FORMAT,
         "campaign": {name: _plain(getattr(campaign, name)) for name in CAMPAIGN},
-        "stopping": {name: getattr(campaign.stopping, name) for name in STOPPING},
+        "stopping": _stopping_written(limits_of(campaign.stopping)),
         "plan": _plan_written(plan_options(campaign)),
         "aspects": [{name: getattr(one, name) for name in ASPECT} for one in campaign.rubric.aspects.all()],
         "prompts": [_prompt(prompt) for prompt in prompts],
@@ -429,6 +453,12 @@ def campaign_write(campaign: Campaign) -> str:
     }
     written: str = yaml.safe_dump(whole_file, sort_keys=False, allow_unicode=True, width=100)
     return written
+
+
+def _stopping_written(limits: Limits) -> dict[str, Any]:
+    """The test's alpha and power only where there is a difference to test."""
+    beside = set() if limits.min_difference is not None else {"alpha", "power"}
+    return {name: getattr(limits, name) for name in STOPPING if name not in beside}
 
 
 def _plan_written(plan: PlanOptions) -> dict[str, Any]:
@@ -478,8 +508,7 @@ def campaign_take(*, organisation: Organisation, given: CampaignFile, by: User |
     design_fields = set(Design.__dataclass_fields__) & set(given.campaign)
     design = Design(
         **{name: given.campaign[name] for name in design_fields},
-        target_se=given.stopping.get("target_se"),
-        budget=given.stopping.get("budget"),
+        **{name: getattr(given.stopping, name) for name in LIMITS},
         plan=given.plan,
         aspects=tuple(given.aspects),
     )

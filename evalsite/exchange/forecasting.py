@@ -3,10 +3,16 @@
 This file loads no statistics: pages import it.
 """
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from django.utils import timezone
 
 from evalsite.accounts.models import User
-from evalsite.campaigns.models import Campaign, Entrant
+from evalsite.campaigns.limits import Limits
+from evalsite.campaigns.models import Campaign, Entrant, PlanSpec
+from evalsite.campaigns.services import plan_options
 from evalsite.core.errors import InvalidInput
 from evalsite.core.inquiries import inquiry_ask
 from evalsite.core.models import Inquiry
@@ -17,40 +23,62 @@ MOST_CHATBOTS, MOST_PROMPTS = 200, 100_000
 
 @dataclass(frozen=True, slots=True)
 class Idea:
-    """A design in numbers. price: of a judgment; per_day: judgments a day; None: not known."""
+    """A design in numbers. price: of a judgment; per_day: judgments a day; None: not known.
+
+    budget: the campaign's own, or what its deadline leaves at that pace. plan: `PlanOptions`, whose newcomer is the
+    place of an entrant among the chatbots here.
+    """
 
     chatbots: int
     prompts: int
     votes_per_item: int
-    target_se: float
+    target_se: float | None
+    min_difference: float | None
+    alpha: float
+    power: float
     budget: int | None
     batch: int
     policy: str
     price: float | None
     per_day: int | None
+    plan: Mapping[str, Any]
 
 
-def idea_of(campaign: Campaign, *, target_se: float | None, budget: int | None) -> Idea:
+def idea_of(campaign: Campaign, limits: Limits) -> Idea:
     """The campaign as it is set up, under these limits. Raises InvalidInput for what no forecast can be made of."""
-    chatbots = campaign.entrants.filter(state=Entrant.State.ACTIVE).count()
+    entrants = list(campaign.entrants.filter(state=Entrant.State.ACTIVE).order_by("pk").values_list("pk", flat=True))
     prompts = campaign.prompt_set.prompts.filter(corrected_by__isnull=True).count()
-    if chatbots < 2 or prompts < 1:
+    if len(entrants) < 2 or prompts < 1:
         raise InvalidInput("A forecast needs two chatbots and a prompt.", hint="Add them in the steps before.")
-    if chatbots > MOST_CHATBOTS or prompts > MOST_PROMPTS:
+    if len(entrants) > MOST_CHATBOTS or prompts > MOST_PROMPTS:
         raise InvalidInput(f"Forecasts are made for up to {MOST_CHATBOTS} chatbots and {MOST_PROMPTS:,} prompts.")
-    if target_se is None:
-        raise InvalidInput("A forecast needs a target.", hint="Give the standard error to reach.", field="target_se")
+    options = plan_options(campaign)
+    newcomer = entrants.index(options.newcomer) if options.newcomer in entrants else None
+    if newcomer is None and options.newcomer is not None:  # who has left is not placed: the others are ranked
+        options = replace(options, target=PlanSpec.Target.RANKING, newcomer=None)
     return Idea(
-        chatbots,
-        prompts,
-        campaign.votes_per_item,
-        target_se,
-        budget,
-        campaign.batch_size,
-        campaign.policy,
-        float(campaign.pay_rate) or None,
-        campaign.per_day,
+        chatbots=len(entrants),
+        prompts=prompts,
+        votes_per_item=campaign.votes_per_item,
+        target_se=limits.target_se,
+        min_difference=limits.min_difference,
+        alpha=limits.alpha,
+        power=limits.power,
+        budget=_budget(limits, campaign.per_day),
+        batch=campaign.batch_size,
+        policy=campaign.policy,
+        price=float(campaign.pay_rate) or None,
+        per_day=campaign.per_day,
+        plan={**asdict(options), "newcomer": newcomer},
     )
+
+
+def _budget(limits: Limits, per_day: int | None) -> int | None:
+    """What may be asked before the deadline, in whole days: a forecast that is asked again soon is the same one."""
+    if limits.deadline is None or per_day is None:
+        return limits.budget
+    by_then = max((limits.deadline - timezone.now()).days, 0) * per_day
+    return by_then if limits.budget is None else min(limits.budget, by_then)
 
 
 def forecast_ask(idea: Idea, *, by: User) -> Inquiry:

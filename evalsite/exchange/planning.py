@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from scheduler.forecasting import Forecast, Range, Terms, forecast, unjudged
 from scheduler.goals import AllAbilities, Goal, Neighbours, Separated
 from scheduler.simulated import simulate
+from scheduler.state import CampaignState
 
 Progress = Callable[[int, int], None]
 
@@ -18,15 +19,25 @@ _MORE = (2, 4, 8, 16)  # times as many prompts
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """What is to be planned: `votes_per_item` votes of every pair on every prompt at the most."""
+    """What is to be planned: `votes_per_item` votes of every pair on every prompt at the most.
+
+    votes_per_pair: of a pair on all prompts together; None: no bound.
+    """
 
     chatbots: int
     prompts: int
     votes_per_item: int = 1
+    votes_per_pair: int | None = None
 
     def forecast(self, terms: Terms, seed: int) -> Forecast:
         """Raises SchedulerError."""
-        return forecast(unjudged(self.chatbots, self.prompts, votes_per_item=self.votes_per_item), terms, seed=seed)
+        return forecast(self.state, terms, seed=seed)
+
+    @property
+    def state(self) -> CampaignState:
+        """Nothing judged yet."""
+        state = unjudged(self.chatbots, self.prompts, votes_per_item=self.votes_per_item)
+        return replace(state, votes_per_pair=self.votes_per_pair)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +77,7 @@ def plan_campaign(
     policies = list(dict.fromkeys([terms.policy, _WITHOUT_CHOICE]))
     rows = [ForecastRow(name, False, campaign.forecast(replace(terms, policy=name), seed)) for name in policies]
     if simulated:
-        state = unjudged(campaign.chatbots, campaign.prompts, votes_per_item=campaign.votes_per_item)
-        found = simulate(state, terms, campaigns=simulated, seed=seed, progress=progress)
+        found = simulate(campaign.state, terms, campaigns=simulated, seed=seed, progress=progress)
         rows.insert(1, ForecastRow(terms.policy, True, found))
     chosen, spread = rows[0].forecast.judgments.middle, rows[-1].forecast.judgments.middle
     return CampaignPlan(

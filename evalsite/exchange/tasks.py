@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from evalsite.campaigns.limits import Limits
+from evalsite.campaigns.plans import PlanOptions
 from evalsite.core import inquiries
 from evalsite.core.errors import InvalidInput
 from evalsite.exchange.forecasting import FORECAST, Idea
@@ -11,23 +13,27 @@ from evalsite.exchange.forecasting import FORECAST, Idea
 
 @inquiries.answers(FORECAST)
 def forecast(args: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Judgments, money and days of a campaign that is only an idea; as `manage.py plan_campaign` tells."""
+    """Judgments, money and days of a campaign that is only an idea, by its own plan options and limits."""
     # Imported here: every process registers this, and only the worker should pay for numpy and scipy.
+    from evalsite.adaptive.designs import design_of, goal_of
     from evalsite.exchange.planning import Campaign, plan_campaign
     from scheduler import SchedulerError
     from scheduler.forecasting import QUICK, Terms
-    from scheduler.goals import AllAbilities
 
     idea = Idea(**args)
+    limits = Limits(idea.target_se, idea.min_difference, idea.alpha, idea.power)
+    options = PlanOptions(**idea.plan)
     try:
         terms = Terms(
-            AllAbilities(idea.target_se),
+            goal_of(limits),
             budget=idea.budget,
             policy=idea.policy if idea.policy in QUICK else "adaptive",
+            design=design_of(options, range(idea.chatbots)),
             batch=idea.batch,
             price=idea.price,
             per_day=idea.per_day,
         )
-        return asdict(plan_campaign(Campaign(idea.chatbots, idea.prompts, idea.votes_per_item), terms))
+        of = Campaign(idea.chatbots, idea.prompts, idea.votes_per_item, options.votes_per_pair)
+        return asdict(plan_campaign(of, terms))
     except SchedulerError as error:
         raise InvalidInput(f"No forecast: {error}") from error

@@ -8,7 +8,9 @@ from enum import Enum
 
 from django.core.cache import cache
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
 
+from evalsite.campaigns.limits import judgments_allowed
 from evalsite.campaigns.models import Aspect, Campaign
 from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Candidate, Exclusion, Judgment, Skip
 
@@ -224,8 +226,11 @@ def judgments_spent(campaign: Campaign) -> int:
 
 
 def budget_left(campaign: Campaign) -> int | None:
-    """Assignments that may still be issued within the budget; None without one. What is issued counts as spent."""
-    budget = campaign.stopping.budget
+    """Assignments that may still be issued within the campaign's limits; None without any.
+
+    What is issued counts as spent. After the deadline there are none.
+    """
+    budget = judgments_allowed(campaign, timezone.now())
     if budget is None:
         return None
     issued = Assignment.objects.filter(

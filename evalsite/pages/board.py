@@ -161,9 +161,19 @@ def status(standing: BoardState) -> dict[str, Any]:
     return {"text": text, "progress": percent, "state": state}
 
 
+def _spent(evidence: dict[str, float]) -> str:
+    """How much of the budget is spent, where nothing else tells how far the campaign is."""
+    if "budget" not in evidence:
+        return ""
+    return _(": %(n)s of %(budget)s judgments") % {
+        "n": f"{evidence['judgments']:,.0f}",
+        "budget": f"{evidence['budget']:,.0f}",
+    }
+
+
 def _collecting(evidence: dict[str, float], percent: int | None) -> str:
     if percent is None or "se" not in evidence:
-        return _("collecting")
+        return _("collecting%(of)s") % {"of": _spent(evidence)}
     text = _("collecting, %(percent)s %%: SE %(se).2f, target %(target).2f") % {
         "percent": percent,
         "se": evidence["se"],

@@ -136,6 +136,19 @@ class TestTargetSE:
         below = dataclasses.replace(state.posterior, ability=np.array([0.5, 1.0, 0.0]))  # now 2 is below both
         assert TargetSE(0.15, over="neighbours").decide(board_state(below)).evidence["se"] == pytest.approx(1.01**0.5)
 
+    def test_a_difference_is_found_as_often_as_was_asked_for(self) -> None:
+        """At the SE that the rule waits for: 1.96 and 0.84 are the quantiles of 0.05 and 0.8."""
+        rule = TargetSE.for_difference(0.56, power=0.8, alpha=0.05)
+        assert rule.over == "neighbours"
+        assert rule.value == pytest.approx(0.2, abs=1e-3)
+        seen = np.random.default_rng(7).normal(0.56, rule.value, 40_000)
+        assert np.mean(seen / rule.value > 1.959964) == pytest.approx(0.8, abs=0.01)
+
+    @pytest.mark.parametrize(("difference", "power", "alpha"), [(0.0, 0.8, 0.05), (0.5, 0.04, 0.05), (0.5, 1.0, 0.05)])
+    def test_a_difference_that_no_test_finds_is_refused(self, difference: float, power: float, alpha: float) -> None:
+        with pytest.raises(InvalidRequest):
+            TargetSE.for_difference(difference, power=power, alpha=alpha)
+
 
 class TestRankingResolved:
     def test_it_stops_when_all_neighbours_are_told_apart(self) -> None:

@@ -3,10 +3,13 @@
 from typing import Any
 
 from django import forms
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from evalsite.campaigns.limits import ALPHA, POWER, Limits
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import Design
+from evalsite.core.errors import InvalidInput
 
 QUESTION = Design().aspects[0].question
 
@@ -93,7 +96,7 @@ class QualityForm(forms.Form):
 
 
 class StoppingForm(forms.Form):
-    """When it has learnt enough."""
+    """When it has learnt enough, and how far it may go."""
 
     target_se = forms.FloatField(
         label=_("Every chatbot's ability is known to this standard error"),
@@ -103,6 +106,32 @@ class StoppingForm(forms.Form):
         required=False,
         widget=forms.NumberInput(attrs={"step": "any"}),
     )
+    min_difference = forms.FloatField(
+        label=_("Or: the smallest difference between neighbours that is to be found"),
+        help_text=_("In logits. 0.4 is a 60 to 40 preference."),
+        min_value=0.01,
+        max_value=10.0,
+        required=False,
+        widget=forms.NumberInput(attrs={"step": "any"}),
+    )
+    power = forms.FloatField(
+        label=_("With power"),
+        help_text=_("How often it is found where it is there."),
+        min_value=0.5,
+        max_value=0.999,
+        required=False,
+        initial=POWER,
+        widget=forms.NumberInput(attrs={"step": "any"}),
+    )
+    alpha = forms.FloatField(
+        label=_("At level alpha"),
+        help_text=_("How often one is found where there is none."),
+        min_value=0.0001,
+        max_value=0.3,
+        required=False,
+        initial=ALPHA,
+        widget=forms.NumberInput(attrs={"step": "any"}),
+    )
     budget = forms.IntegerField(
         label=_("Judgments at the most"),
         help_text=_("The campaign stops there, whatever it knows. Empty: no limit."),
@@ -110,11 +139,27 @@ class StoppingForm(forms.Form):
         min_value=1,
         max_value=2_000_000_000,
     )
+    deadline = forms.DateTimeField(
+        label=_("Deadline (UTC)"),
+        help_text=_("The campaign stops then, whatever it knows. Empty: none."),
+        required=False,
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
+    )
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        if not self.errors and cleaned.get("target_se") is None and cleaned.get("budget") is None:
-            raise forms.ValidationError(_("Give a standard error, or a budget, or both: it must end somewhere."))
+        if self.errors:
+            return cleaned
+        cleaned.update({"alpha": cleaned.get("alpha") or ALPHA, "power": cleaned.get("power") or POWER})
+        try:
+            limits = Limits(**cleaned)
+        except InvalidInput as error:
+            self.add_error(error.field, f"{error.message} {error.hint}")
+            return cleaned
+        if not limits.ends:
+            raise forms.ValidationError(_("Give an aim, or a budget, or a deadline: it must end somewhere."))
+        if limits.deadline is not None and limits.deadline <= timezone.now():
+            self.add_error("deadline", _("This moment has passed."))
         return cleaned
 
 

@@ -10,9 +10,11 @@ from django.utils.translation import ngettext
 
 from evalsite.accounts.models import User
 from evalsite.adaptive.outlook import Alarm, Outlook, outlook_get
-from evalsite.adaptive.selectors import campaigns_standing
+from evalsite.adaptive.selectors import BoardState, campaigns_standing
+from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Campaign
 from evalsite.pages.board import headline, status
+from evalsite.pages.console.limits import limit_lines
 
 SHOWN_ON_HOME = 50
 
@@ -65,7 +67,12 @@ def overview_context(campaign: Campaign) -> dict[str, Any]:
         "facts": _facts(campaign, outlook),
         "alarms": [alarm_text(alarm) for alarm in outlook.alarms],
         "decision": standing.decision if standing else None,
+        "limits": limit_lines(limits_of(campaign.stopping), _evidence(standing)),
     }
+
+
+def _evidence(standing: BoardState | None) -> Mapping[str, float]:
+    return standing.decision.evidence if standing and standing.decision else {}
 
 
 def _answer(campaign: Campaign, outlook: Outlook) -> str:

@@ -16,6 +16,7 @@ from django.utils.translation import ngettext
 from evalsite.accounts.models import User
 from evalsite.campaigns.drafts import draft_ask, draft_change
 from evalsite.campaigns.holdings import files_read
+from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Aspect, Campaign, Entrant
 from evalsite.campaigns.selectors import aspect_primary, entrants_with_replies
 from evalsite.campaigns.services import NewAspect, entrant_add
@@ -26,6 +27,7 @@ from evalsite.core.throttle import admit_costly
 from evalsite.core.uploads import uploads_drop, uploads_keep, uploads_of
 from evalsite.pages.console.forms import AnnotatorsForm, GoalForm, QualityForm, StoppingForm
 from evalsite.pages.console.frame import Desk, Link
+from evalsite.pages.console.limits import limit_lines
 from evalsite.pages.console.overview import duration
 from evalsite.prompts.files import prompts_import, prompts_preview
 
@@ -276,7 +278,8 @@ def review_context(campaign: Campaign) -> dict[str, Any]:
         missing.append(("prompts", _("It has no prompts.")))
     if entrants < 2:
         missing.append(("chatbots", _("It needs at least two chatbots.")))
-    if campaign.stopping.target_se is None and campaign.stopping.budget is None:
+    limits = limits_of(campaign.stopping)
+    if not limits.ends:
         missing.append(("stopping", _("Nothing stops it.")))
     notes = []
     if incomplete:
@@ -288,7 +291,6 @@ def review_context(campaign: Campaign) -> dict[str, Any]:
             )
             % {"n": len(incomplete)}
         )
-    spec = campaign.stopping
     facts = [
         ("goal", _("Question"), aspect_primary(campaign).question),
         ("prompts", _("Prompts"), f"{prompts:,}"),
@@ -297,7 +299,6 @@ def review_context(campaign: Campaign) -> dict[str, Any]:
         ("annotators", _("Board seen by"), campaign.get_visibility_display()),
         ("annotators", _("Pay for a judgment"), _price(campaign)),
         ("quality", _("Judgments of one pair on one prompt"), f"{campaign.votes_per_item:,}"),
-        ("stopping", _("Target SE"), "–" if spec.target_se is None else f"{spec.target_se:g}"),
-        ("stopping", _("Budget"), "–" if spec.budget is None else f"{spec.budget:,}"),
+        *[("stopping", line.name, line.text) for line in limit_lines(limits)[:-1]],
     ]
     return {"missing": missing, "notes": notes, "facts": facts, "ready": not missing}

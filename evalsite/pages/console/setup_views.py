@@ -12,6 +12,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from evalsite.campaigns.drafts import draft_check, draft_create, organisations_to_set_up_in
+from evalsite.campaigns.limits import Limits
 from evalsite.campaigns.permissions import Act
 from evalsite.core.errors import InvalidInput, NotAllowed, NotFound, TooMany, TouchstoneError
 from evalsite.core.inquiries import inquiry_get
@@ -138,7 +139,7 @@ def forecast(request: HttpRequest, key: str) -> HttpResponse:
     if not form.is_valid():
         return _told(request, _first_problem(form))
     try:
-        asked = forecast_ask(idea_of(desk.campaign, **form.cleaned_data), by=person(request))
+        asked = forecast_ask(idea_of(desk.campaign, Limits(**form.cleaned_data)), by=person(request))
     except (InvalidInput, TooMany) as error:
         return _told(request, f"{error.message} {error.hint}".strip())
     return _forecast(request, desk, asked.public_id)

@@ -1,11 +1,13 @@
 """A campaign as one YAML file: it comes back as it was, and a broken file names line and key."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 
 from evalsite.accounts.models import Organisation, User
+from evalsite.campaigns.limits import Limits, limits_of
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.plans import PlanOptions
 from evalsite.campaigns.services import Design, NewAspect, plan_options
@@ -101,6 +103,12 @@ def test_what_is_written_comes_back_the_same(make_campaign: CampaignMaker, elsew
         ("batch_size: 50", "name: again", 7, "campaign.name"),
         ("target_se: 0.2", "target_se: -1", 9, "stopping.target_se"),
         ("target_se: 0.2", "target_se: .nan", 9, "stopping.target_se"),
+        ("target_se: 0.2", "min_difference: 0", 9, "stopping.min_difference"),
+        ("target_se: 0.2", "target_se: 0.2\n  min_difference: 0.5", 10, "stopping.min_difference"),
+        ("target_se: 0.2", "min_difference: 0.5\n  power: 0.01", 10, "stopping.power"),
+        ("target_se: 0.2", "deadline: 2027-01-01", 9, "stopping.deadline"),
+        ("target_se: 0.2", "deadline: 2027-01-01T12:00:00", 9, "stopping.deadline"),
+        ("target_se: 0.2", "deadline: tomorrow", 9, "stopping.deadline"),
         ("  question: Which is kinder?\n", "", 11, "aspects.0.question"),
         ("id: p2", "id: p1", 18, "prompts.1.id"),
         ("id: p2", "id: 2", 18, "prompts.1.id"),
@@ -133,6 +141,18 @@ def test_a_broken_file_names_line_and_key(old: str, new: str, line: int, key: st
         assert (first.line, first.key) == (line, key), str(first)
     else:
         assert "aliases" in first.message
+
+
+def test_each_limit_comes_back_as_it_was(organisation: Organisation, elsewhere: Organisation) -> None:
+    limits = "min_difference: 0.4\n  alpha: 0.01\n  power: 0.9\n  budget: 900\n  deadline: 2090-05-04T20:00:00+02:00"
+    campaign = campaign_take(organisation=organisation, given=campaign_read(GOOD.replace("target_se: 0.2", limits)))
+    deadline = datetime(2090, 5, 4, 18, tzinfo=UTC)
+    assert limits_of(campaign.stopping) == Limits(None, 0.4, 0.01, 0.9, 900, deadline)
+    written = campaign_write(campaign)
+    Campaign.objects.filter(pk=campaign.pk).update(slug="moved")
+    again = campaign_take(organisation=elsewhere, given=campaign_read(written))
+    assert limits_of(again.stopping) == limits_of(campaign.stopping)
+    assert campaign_write(again) == written
 
 
 @pytest.mark.parametrize("content", ["", "a: [", "- 1", "[" * 5000, "\tx: 1", "a: \x00", "7"])

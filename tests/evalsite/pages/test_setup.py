@@ -1,15 +1,19 @@
 """A campaign is set up in the console, from nothing to its launch; every step is saved and can be come back to."""
 
 import re
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
+from django.utils import timezone
 
 from evalsite.accounts.models import Membership, User
-from evalsite.campaigns.drafts import draft_ask
+from evalsite.campaigns.drafts import draft_ask, draft_change
+from evalsite.campaigns.limits import Limits, limits_of
 from evalsite.campaigns.models import Campaign, Rubric
-from evalsite.campaigns.services import NewAspect, rubric_create
+from evalsite.campaigns.plans import PlanOptions
+from evalsite.campaigns.services import NewAspect, plan_set, rubric_create
 from evalsite.core.models import AuditEntry, Inquiry, Upload
 from evalsite.judgments.models import Assignment
 from tests.evalsite.cast import CampaignMaker, run_jobs
@@ -130,6 +134,9 @@ def test_reply_files_show_how_complete_they_are_and_take_the_names_given(owner: 
         ("annotators", {"pay_rate": "-1", "currency": "euro"}, "greater than or equal to 0"),
         ("quality", {"votes_per_item": 0}, "greater than or equal to 1"),
         ("stopping", {"target_se": "", "budget": ""}, "it must end somewhere"),
+        ("stopping", {"target_se": "0.2", "min_difference": "0.4"}, "A campaign has one aim"),
+        ("stopping", {"min_difference": "0.4", "power": "0.2"}, "greater than or equal to 0.5"),
+        ("stopping", {"deadline": "2020-01-01T10:00"}, "This moment has passed"),
     ],
 )
 def test_a_value_that_cannot_be_is_said_beside_its_field(
@@ -178,6 +185,49 @@ def test_the_forecast_is_worked_out_by_the_worker_and_asked_once(owner: Client, 
     assert re.search(r"\d+ \(\d+ – \d+\)", text)
     assert Inquiry.objects.count() == 1
     assert "must end somewhere" in words(owner.post(forecast, {"target_se": "", "budget": ""}))
+
+
+def test_the_limits_are_saved_and_reviewed_in_the_order_in_which_they_are_asked(owner: Client, draft: Campaign) -> None:
+    given = {"min_difference": "0.4", "power": "0.9", "budget": "500", "deadline": "2090-05-04T18:00"}
+    assert owner.post(url(draft, "stopping"), given).status_code == 302
+    draft.refresh_from_db()
+    kept = Limits(None, 0.4, 0.05, 0.9, 500, datetime(2090, 5, 4, 18, tzinfo=UTC))
+    assert limits_of(draft.stopping) == kept
+    assert AuditEntry.objects.order_by("-pk")[0].after["deadline"] == "2090-05-04 18:00:00+00:00"
+    review = words(owner.get(url(draft, "review")))
+    order = ["Neighbours that differ by 0.4 are told apart with power 0.9", "500 judgments", "4 May 2090, 18:00 UTC"]
+    assert [review.index(line) for line in order] == sorted(review.index(line) for line in order)
+    assert "2090-05-04T18:00" in owner.get(url(draft, "stopping")).content.decode(), "it stands in the form again"
+
+
+def forecasts(owner: Client, draft: Campaign, **limits: str) -> list[tuple[float, float]]:
+    """(judgments, share of campaigns that reach the aim) of the campaign and of the design that does not choose."""
+    Inquiry.objects.all().delete()
+    owner.post(f"/console/{draft.public_id}/forecast/", limits)
+    run_jobs()
+    rows = (Inquiry.objects.get().result or {})["forecasts"]
+    return [(row["forecast"]["judgments"]["middle"], row["forecast"]["reached"]) for row in rows]
+
+
+def test_the_forecast_moves_with_every_limit_and_with_the_plan(owner: Client, draft: Campaign) -> None:
+    fill(owner, draft, chatbots=4, prompts=60)
+    usual = forecasts(owner, draft, target_se="0.3")
+    found = forecasts(owner, draft, min_difference="2")[0]
+    assert found != usual[0]
+    assert forecasts(owner, draft, min_difference="2", power="0.95")[0][1] < found[1], "more power is harder to reach"
+    bounded = forecasts(owner, draft, target_se="0.3", budget="100")
+    assert bounded[0][0] <= 100
+    assert bounded[0][1] < usual[0][1], "with less money the aim is reached less often"
+    draft_change(campaign=draft, changes={"per_day": 50})
+    soon = timezone.now() + timedelta(days=2, hours=1)
+    assert forecasts(owner, draft, target_se="0.3", deadline=f"{soon:%Y-%m-%dT%H:%M}") == bounded, "two days of fifty"
+    assert forecasts(owner, draft, deadline=f"{soon:%Y-%m-%dT%H:%M}")[0][0] <= 100, "without an aim there is one too"
+    plan_set(campaign=draft, options=PlanOptions(target="top", top=1, floor=0.9))
+    otherwise = forecasts(owner, draft, target_se="0.3")
+    assert otherwise[0] != usual[0], "the forecast is of the plan that the campaign would follow"
+    assert otherwise[1] == usual[1]
+    plan_set(campaign=draft, options=PlanOptions(votes_per_pair=10))
+    assert forecasts(owner, draft, target_se="0.3")[0][0] == 60, "six pairs of ten votes are all there is"
 
 
 def test_a_viewer_sets_nothing_up_and_a_manager_begins_a_campaign_of_the_organisation(

@@ -1,0 +1,89 @@
+"""When a campaign has learnt enough, and how far it may go: plain values, checked when they are made.
+
+The scheduler's rules are made of them in the worker (`adaptive.designs.rules_of`), which asks them in this order: the
+aim first, then the budget, the deadline, and whether anything is left to ask.
+"""
+
+import math
+from dataclasses import dataclass, fields
+from datetime import datetime
+
+from evalsite.campaigns.models import Campaign, StoppingSpec
+from evalsite.core.errors import InvalidInput
+
+ALPHA, POWER = 0.05, 0.8  # as sample sizes are usually given
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The options of `campaigns.models.StoppingSpec`, in its units. Raises InvalidInput, with the field at fault.
+
+    One aim at the most: a target SE, or a difference that is to be found with `power` at level `alpha`.
+    """
+
+    target_se: float | None = None
+    min_difference: float | None = None
+    alpha: float = ALPHA
+    power: float = POWER
+    budget: int | None = None
+    deadline: datetime | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("target_se", "min_difference"):
+            value = getattr(self, name)
+            if value is not None and not (math.isfinite(value) and value > 0.0):
+                raise InvalidInput(f"{name} {value:g} cannot be reached.", hint="Give a positive number.", field=name)
+        if self.target_se is not None and self.min_difference is not None:
+            raise InvalidInput(
+                "A campaign has one aim: a standard error, or a difference to be found.",
+                hint="Leave one of the two empty.",
+                field="min_difference",
+                code="two_aims",
+            )
+        if not 0.0 < self.alpha < self.power < 1.0:  # NaN is neither
+            raise InvalidInput(
+                f"A test with alpha {self.alpha:g} and power {self.power:g} there is not.",
+                hint="Give for example 0.05 and 0.8.",
+                field="power" if 0.0 < self.alpha < 1.0 else "alpha",
+            )
+        if self.budget is not None and self.budget < 1:
+            raise InvalidInput(f"A budget of {self.budget} asks nothing.", hint="Give at least 1.", field="budget")
+        if self.deadline is not None and self.deadline.utcoffset() is None:
+            raise InvalidInput("The deadline has no time zone.", hint="Add one: …Z, or …+02:00.", field="deadline")
+
+    @property
+    def aims(self) -> bool:
+        """Whether there is something to be reached, beside limits."""
+        return self.target_se is not None or self.min_difference is not None
+
+    @property
+    def ends(self) -> bool:
+        """Whether anything but the end of the questions stops the campaign."""
+        return self.aims or self.budget is not None or self.deadline is not None
+
+
+LIMITS = tuple(limit.name for limit in fields(Limits))
+
+
+def limits_of(spec: StoppingSpec) -> Limits:
+    """The row as checked values."""
+    return Limits(**{name: getattr(spec, name) for name in LIMITS})
+
+
+def deadline_check(campaign: Campaign, now: datetime) -> None:
+    """Raise InvalidInput where the campaign's time is over before it begins, or goes on."""
+    deadline = campaign.stopping.deadline
+    if deadline is not None and deadline <= now:
+        raise InvalidInput(
+            f"The deadline {deadline:%Y-%m-%d %H:%M} UTC has passed.",
+            hint="Set a later one, or none.",
+            field="deadline",
+        )
+
+
+def judgments_allowed(campaign: Campaign, now: datetime) -> int | None:
+    """Judgments at the most, those that are in among them: none that are new once the deadline has come; None: any."""
+    limits = limits_of(campaign.stopping)
+    if limits.deadline is not None and limits.deadline <= now:
+        return 0
+    return limits.budget

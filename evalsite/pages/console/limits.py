@@ -1,0 +1,67 @@
+"""What ends a campaign, in words and in the order in which it is asked (scheduler.decide), with how near each is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.utils import formats, timezone
+from django.utils.translation import gettext as _
+
+from evalsite.campaigns.limits import Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A limit; `now`: how far it is, empty where nobody knows yet."""
+
+    name: str
+    text: str
+    now: str = ""
+
+
+def limit_lines(limits: Limits, evidence: Mapping[str, float] | None = None) -> list[Line]:
+    """All of them, in order; `evidence` is the last decision's."""
+    known = evidence or {}
+    lines = [_aim(limits, known)]
+    if limits.budget is not None:
+        lines.append(Line(_("Budget"), _("%(n)s judgments") % {"n": f"{limits.budget:,}"}, _judged(known)))
+    if limits.deadline is not None:
+        lines.append(Line(_("Deadline"), moment(limits.deadline), _days_left(limits)))
+    return [*lines, Line(_("Questions"), _("Nothing is left to ask"), _open(known))]
+
+
+def _aim(limits: Limits, known: Mapping[str, float]) -> Line:
+    now = (
+        _("SE %(se).2f, %(percent)s %% of the way to %(target).2f")
+        % {
+            "se": known["se"],
+            "percent": round(100 * known.get("progress", 0.0)),
+            "target": known["target"],
+        }
+        if "se" in known and "target" in known
+        else ""
+    )
+    if limits.target_se is not None:
+        return Line(_("Aim"), _("The SE of every chatbot is at most %(se)s") % {"se": f"{limits.target_se:g}"}, now)
+    if limits.min_difference is not None:
+        words = _("Neighbours that differ by %(d)s are told apart with power %(power)s, alpha %(alpha)s")
+        given = {"d": f"{limits.min_difference:g}", "power": f"{limits.power:g}", "alpha": f"{limits.alpha:g}"}
+        return Line(_("Aim"), words % given, now)
+    return Line(_("Aim"), _("None: it goes on to its limits"))
+
+
+def _judged(known: Mapping[str, float]) -> str:
+    return _("%(n)s judged") % {"n": f"{known['judgments']:,.0f}"} if "judgments" in known else ""
+
+
+def _days_left(limits: Limits) -> str:
+    days = (limits.deadline - timezone.now()).total_seconds() / 86_400 if limits.deadline else 0.0
+    return _("passed") if days <= 0 else _("%(n)s days left") % {"n": f"{days:.1f}"}
+
+
+def _open(known: Mapping[str, float]) -> str:
+    return _("%(n)s questions are open") % {"n": f"{known['open_items']:,.0f}"} if "open_items" in known else ""
+
+
+def moment(when: object) -> str:
+    """A moment as pages write it."""
+    return f"{formats.date_format(when, 'j M Y, H:i')} UTC"  # type: ignore[arg-type]

@@ -1,0 +1,120 @@
+"""What ends a campaign: its aim, its budget, its deadline; and what contradicts itself is refused."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, transaction
+from django.test import Client
+from django.utils import timezone
+
+from evalsite.accounts.models import User
+from evalsite.adaptive.designs import rules_of
+from evalsite.adaptive.models import Decision
+from evalsite.adaptive.services import campaign_open
+from evalsite.campaigns.limits import Limits
+from evalsite.campaigns.models import Campaign, StoppingSpec
+from evalsite.core import jobs
+from evalsite.core.errors import InvalidInput
+from evalsite.judgments.models import Annotator, Assignment
+from evalsite.judgments.services import annotator_enrol, assignment_claim
+from scheduler import Budget, Deadline, NothingLeft, TargetSE
+from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
+from tests.evalsite.pages.test_pages import words
+
+LATER = timezone.now() + timedelta(days=3)
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"target_se": 0.0}, "target_se"),
+        ({"target_se": float("nan")}, "target_se"),
+        ({"min_difference": -0.1}, "min_difference"),
+        ({"target_se": 0.2, "min_difference": 0.4}, "min_difference"),
+        ({"alpha": 0.0}, "alpha"),
+        ({"alpha": 0.5, "power": 0.4}, "power"),
+        ({"power": 1.0}, "power"),
+        ({"power": float("nan")}, "power"),
+        ({"budget": 0}, "budget"),
+        ({"deadline": datetime(2090, 1, 1)}, "deadline"),  # noqa: DTZ001  that it has no zone is the point
+    ],
+)
+def test_limits_that_cannot_be_are_refused_by_name(given: dict[str, Any], field: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        Limits(**given)
+    assert refused.value.field == field
+    assert refused.value.hint
+
+
+@pytest.mark.parametrize("wrong", [{"target_se": 0.2, "min_difference": 0.4}, {"alpha": 0.9}, {"power": 1.0}])
+def test_the_database_refuses_them_too(make_campaign: CampaignMaker, wrong: dict[str, float]) -> None:
+    make_campaign(start=False)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        StoppingSpec.objects.update(**wrong)
+
+
+def test_every_limit_is_a_rule_of_the_scheduler(make_campaign: CampaignMaker) -> None:
+    design = replace(OPEN, target_se=None, min_difference=0.5, power=0.9, alpha=0.01, budget=70, deadline=LATER)
+    campaign = make_campaign(design=design, start=False)
+    aim = TargetSE.for_difference(0.5, power=0.9, alpha=0.01)
+    assert rules_of(campaign) == [aim, Budget(70), Deadline(LATER), NothingLeft()]
+
+
+def test_a_campaign_stops_when_the_difference_would_be_found(make_campaign: CampaignMaker, alice: User) -> None:
+    design = replace(OPEN, target_se=None, min_difference=6.0)
+    campaign = make_campaign(design=design, chatbots=3, prompts=12)
+    bob = annotator_enrol(campaign=campaign)
+    while judge(campaign, bob):
+        run_jobs()
+        campaign.refresh_from_db()
+    assert campaign.state == "stopped"
+    assert "the largest SE between neighbours" in campaign.stop_reason
+    decision = Decision.objects.order_by("-pk")[0]
+    assert decision.evidence["se"] <= decision.evidence["target"] == pytest.approx(6.0 / 2.8016, abs=1e-3)
+    client = Client()
+    client.force_login(alice)
+    page = words(client.get("/console/trial/"))
+    assert f"It has ended: {campaign.stop_reason}" in page
+    assert "Neighbours that differ by 6 are told apart with power 0.8, alpha 0.05" in page
+    assert campaign.stop_reason in words(client.get("/boards/trial/"))
+
+
+def test_the_deadline_stops_a_campaign_that_nobody_judges_in(campaign: Campaign, bob: Annotator) -> None:
+    StoppingSpec.objects.update(deadline=timezone.now() - timedelta(seconds=1))
+    campaign = Campaign.objects.get()
+    assert Assignment.objects.filter(state="queued").exists()
+    assert assignment_claim(campaign=campaign, annotator=bob) == [], "time is over, whether the worker knows or not"
+    jobs.sweep()
+    run_jobs()
+    campaign.refresh_from_db()
+    assert campaign.state == "stopped"
+    assert campaign.stop_reason.startswith("the deadline ")
+    jobs.sweep()
+    assert run_jobs() == 0, "what has stopped is not stopped again"
+
+
+def test_the_aim_is_named_before_the_limits(make_campaign: CampaignMaker) -> None:
+    """Both hold at once: the campaign says that it has learnt enough, and not that its money is spent."""
+    campaign = make_campaign(design=replace(OPEN, target_se=50.0, budget=5), chatbots=3, prompts=12)
+    judge(campaign, annotator_enrol(campaign=campaign), blocks=2)
+    run_jobs()
+    campaign.refresh_from_db()
+    assert "has reached the target" in campaign.stop_reason
+    evidence = Decision.objects.order_by("-pk")[0].evidence
+    assert {"se", "judgments", "budget", "open_items"} <= set(evidence)
+
+
+def test_a_campaign_whose_time_is_over_is_not_launched(make_campaign: CampaignMaker) -> None:
+    campaign = make_campaign(design=replace(OPEN, deadline=timezone.now() - timedelta(days=1)), start=False)
+    with pytest.raises(InvalidInput, match="has passed"):
+        campaign_open(campaign=campaign)
+    assert Campaign.objects.get().state == "draft"
+
+
+def test_the_board_says_how_much_of_the_budget_is_spent_where_nothing_else_tells(make_campaign: CampaignMaker) -> None:
+    campaign = make_campaign(design=replace(OPEN, target_se=None, budget=40), chatbots=3, prompts=20)
+    judge(campaign, annotator_enrol(campaign=campaign), blocks=2)
+    run_jobs()
+    assert ": 6 of 40 judgments" in words(Client().get("/boards/trial/"))
