@@ -3,8 +3,11 @@
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from evalsite.accounts.models import User
+from evalsite.adaptive.extension import Wish, target_extend
+from evalsite.adaptive.pilots import pilot_size
 from evalsite.adaptive.services import campaign_open
 from evalsite.campaigns import services
 from evalsite.campaigns.models import Campaign, Entrant
@@ -19,7 +22,10 @@ STOPPED_BY_HAND = "its owner ended it"
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What an act is done with: public ids of what it concerns, a person by their user name, and the reason."""
+    """What an act is done with: public ids of what it concerns, a person by their user name, and the reason.
+
+    judgments, share: how many a pilot asks, or which share of the campaign's. The last four are what is extended.
+    """
 
     reason: str = ""
     annotator: uuid.UUID | None = None
@@ -28,6 +34,12 @@ class Given:
     prompt: uuid.UUID | None = None
     username: str = ""
     role: str = ""
+    judgments: int | None = None
+    share: float | None = None
+    target_se: float | None = None
+    min_difference: float | None = None
+    budget: int | None = None
+    deadline: datetime | None = None
 
 
 def act_perform(*, key: str, act: Act, user: User | None, given: Given) -> Campaign:
@@ -40,6 +52,15 @@ def act_perform(*, key: str, act: Act, user: User | None, given: Given) -> Campa
     _DO[act](campaign, given, user)
     campaign.refresh_from_db()
     return campaign
+
+
+def _pilot(campaign: Campaign, given: Given, by: User) -> None:
+    campaign_open(campaign=campaign, by=by, pilot=pilot_size(campaign, given.judgments, given.share))
+
+
+def _extend(campaign: Campaign, given: Given, by: User) -> None:
+    wish = Wish(given.target_se, given.min_difference, given.budget, given.deadline)
+    target_extend(campaign=campaign, wish=wish, by=by)
 
 
 def _stop(campaign: Campaign, given: Given, by: User) -> None:
@@ -116,6 +137,8 @@ def _named(public_id: uuid.UUID | None, field: str) -> uuid.UUID:
 
 _DO: Mapping[Act, Callable[[Campaign, Given, User], object]] = {
     Act.LAUNCH: lambda campaign, _, by: campaign_open(campaign=campaign, by=by),
+    Act.PILOT: _pilot,
+    Act.EXTEND: _extend,
     Act.PAUSE: lambda campaign, _, by: services.campaign_pause(campaign=campaign, by=by),
     Act.RESUME: lambda campaign, _, by: services.campaign_resume(campaign=campaign, by=by),
     Act.STOP: _stop,

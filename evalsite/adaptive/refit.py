@@ -16,13 +16,13 @@ from evalsite.adaptive.models import Board, Decision, Record, Refit, Snapshot
 from evalsite.adaptive.record import Pair, fit_facts, pairs, points
 from evalsite.adaptive.rows import BoardRow, board_rows
 from evalsite.adaptive.screening import Change, changes_make, changes_wanted
-from evalsite.adaptive.services import board_default, findings_request, slices_request
+from evalsite.adaptive.services import board_default, findings_request, pilot_summary_request, slices_request
 from evalsite.adaptive.tables import ENGINE, FitInput, Planner, fit_input, input_mark, votes_to_screen
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.services import campaign_stop, refit_request
+from evalsite.campaigns.services import campaign_stop, pilot_end, refit_request
 from evalsite.core.db import write_transaction
 from evalsite.core.jobs import Lease
-from evalsite.judgments.models import Assignment
+from evalsite.judgments.models import Assignment, Batch
 from evalsite.judgments.queue import Origin, queue_replace, queue_withdraw
 from evalsite.judgments.selectors import budget_left, judgments_spent
 from irt_engine import EngineError, Posterior
@@ -229,6 +229,11 @@ def _act(campaign: Campaign, verdict: Verdict, asks: Plan | None, planner: Plann
         queue_withdraw(campaign=now)
         log.info("campaign %s stopped: %s", now.slug, verdict.reason)
         return
+    if now.state == Campaign.State.PILOT and _pilot_is_over(now):
+        pilot_end(campaign=now)
+        pilot_summary_request(now)
+        queue_withdraw(campaign=now)
+        return
     if asks is not None and not asks.asks:
         log.warning("campaign %s: nothing planned: %s", now.slug, asks.reason)
     queue_replace(
@@ -237,3 +242,9 @@ def _act(campaign: Campaign, verdict: Verdict, asks: Plan | None, planner: Plann
         origin=Origin(asks.policy, snapshot.public_id if snapshot else None, asks.seed) if asks else Origin(),
         votes_per_pair=planner.options.votes_per_pair,
     )
+
+
+def _pilot_is_over(campaign: Campaign) -> bool:
+    """Whether its judgments are in, and in the board: none of them waits in a batch that is still open."""
+    waiting = Batch.objects.filter(campaign=campaign, state=Batch.State.OPEN, judgments__isnull=False)
+    return judgments_spent(campaign) >= campaign.pilot.judgments and not waiting.exists()

@@ -34,11 +34,11 @@ def board_default(*, campaign: Campaign) -> Board:
     return board
 
 
-def campaign_open(*, campaign: Campaign, by: User | None = None) -> Board:
-    """Start collecting, with a board that shows the result from the first judgment on."""
+def campaign_open(*, campaign: Campaign, by: User | None = None, pilot: int | None = None) -> Board:
+    """Start collecting, with a board that shows the result from the first judgment on; `pilot`: so many at first."""
     with write_transaction():
         board = board_default(campaign=campaign)
-        campaign_start(campaign=campaign, by=by)
+        campaign_start(campaign=campaign, by=by, pilot=pilot)
     return board
 
 
@@ -63,6 +63,7 @@ def alarm_clear(*, campaign: Campaign, about: Alarm.About = Alarm.About.LOOP) ->
 
 FINDINGS = "findings"
 SLICES = "slices"
+PILOT = "pilot"
 EXCLUSION = "exclusion"  # what a board would be without an annotator: an inquiry
 
 
@@ -74,3 +75,8 @@ def findings_request(campaign: Campaign) -> None:
 def slices_request(campaign: Campaign) -> None:
     """Ask the worker to fit what is behind the board's filters anew, after the refits that wait."""
     job_enqueue(kind=SLICES, key=f"{SLICES}:{campaign.pk}", args={"campaign": campaign.pk})
+
+
+def pilot_summary_request(campaign: Campaign) -> None:
+    """Ask the worker to work out what the pilot taught."""
+    job_enqueue(kind=PILOT, key=f"{PILOT}:{campaign.pk}", args={"campaign": campaign.pk})

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from evalsite.adaptive.services import EXCLUSION, FINDINGS, SLICES, alarm_clear, alarm_raise
+from evalsite.adaptive.services import EXCLUSION, FINDINGS, PILOT, SLICES, alarm_clear, alarm_raise
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import REFIT, refit_key, refit_request
 from evalsite.core import inquiries, jobs
@@ -53,6 +53,14 @@ def slices(lease: jobs.Lease) -> None:
     from evalsite.adaptive.slices import slices_refit
 
     slices_refit(Campaign.objects.get(pk=lease.args["campaign"]), lease)
+
+
+@jobs.handles(PILOT)
+def pilot(lease: jobs.Lease) -> None:
+    """Work out what the campaign's pilot taught."""
+    from evalsite.adaptive.piloting import summary_make
+
+    summary_make(Campaign.objects.select_related("stopping").get(pk=lease.args["campaign"]), lease)
 
 
 @inquiries.answers(EXCLUSION)

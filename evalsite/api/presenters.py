@@ -7,6 +7,7 @@ from typing import Any
 
 from evalsite.adaptive.models import Board, Snapshot
 from evalsite.adaptive.selectors import BoardState
+from evalsite.campaigns.limits import LIMITS, limits_of
 from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.judgments.listing import Listed
 from evalsite.judgments.models import Assignment, Judgment
@@ -60,10 +61,16 @@ def campaign(row: Campaign) -> dict[str, Any]:
         "stop_reason": row.stop_reason,
         "visibility": row.visibility,
         "policy": row.policy,
+        "limits": _limits(row),
         "started_at": _moment(row.started_at),
         "stopped_at": _moment(row.stopped_at),
         "aspects": _aspects(row),
     }
+
+
+def _limits(row: Campaign) -> dict[str, Any]:
+    found = limits_of(row.stopping)
+    return {name: getattr(found, name) for name in LIMITS} | {"deadline": _moment(found.deadline)}
 
 
 def entrant(row: Entrant) -> dict[str, Any]:

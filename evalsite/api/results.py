@@ -67,7 +67,7 @@ class CampaignsView(ResultsView):
 
     @reading("campaigns", "Campaigns, public and one's own", shapes.Campaigns, query=PageSerializer)
     def get(self, request: Request) -> Response:
-        rows = campaigns_listed(person(request)).select_related("organisation", "rubric")
+        rows = campaigns_listed(person(request)).select_related("organisation", "rubric", "stopping")
         rows = rows.prefetch_related("rubric__aspects")
         return Response(page_of(rows, **self.asked(request), present=presenters.campaign))
 

@@ -38,6 +38,15 @@ class StrictIntegerField(serializers.IntegerField):
         return super().to_internal_value(data)
 
 
+class StrictFloatField(serializers.FloatField):
+    """A JSON number; the framework's own field would also take a string."""
+
+    def to_internal_value(self, data: Any) -> float:
+        if isinstance(data, bool) or not isinstance(data, int | float):
+            raise serializers.ValidationError("This must be a number.")
+        return super().to_internal_value(data)
+
+
 class QueryIntegerField(serializers.IntegerField):
     """Digits in a query; the framework's own field would also take 1.0."""
 
@@ -128,3 +137,9 @@ class ActSerializer(StrictSerializer):
     role = serializers.ChoiceField(
         choices=["owner", "manager", "viewer"], required=False, help_text="share; absent: takes the one given"
     )
+    judgments = StrictIntegerField(min_value=1, max_value=2**31 - 1, required=False, help_text="pilot: how many")
+    share = StrictFloatField(required=False, help_text="pilot, instead: of the budget, or of all questions")
+    target_se = StrictFloatField(required=False, help_text="extend: smaller than now")
+    min_difference = StrictFloatField(required=False, help_text="extend: smaller than now")
+    budget = StrictIntegerField(min_value=1, max_value=2**31 - 1, required=False, help_text="extend: more than now")
+    deadline = MomentField(required=False, help_text="extend: later than now")

@@ -98,6 +98,17 @@ class Progress(Shape):
     pay = Pay(many=True)
 
 
+class Limits(Shape):
+    """What ends a campaign, in the order in which it is asked after every refit."""
+
+    target_se = s.FloatField(allow_null=True, help_text="in logits, of every chatbot's ability")
+    min_difference = s.FloatField(allow_null=True, help_text="instead: in logits, between neighbours")
+    alpha = s.FloatField(help_text="two-sided level of that test")
+    power = s.FloatField(help_text="with which it finds the difference")
+    budget = s.IntegerField(allow_null=True, help_text="judgments")
+    deadline = s.DateTimeField(allow_null=True)
+
+
 class Campaign(Shape):
     id = s.UUIDField()
     slug = s.CharField()
@@ -108,6 +119,7 @@ class Campaign(Shape):
     stop_reason = s.CharField(allow_blank=True)
     visibility = s.CharField(help_text="private, link or public")
     policy = s.CharField()
+    limits = Limits()
     started_at = s.DateTimeField(allow_null=True)
     stopped_at = s.DateTimeField(allow_null=True)
     aspects = Aspect(many=True)

@@ -9,7 +9,7 @@ from django.utils.text import slugify
 from evalsite.accounts.models import Membership, Organisation, User
 from evalsite.campaigns.limits import LIMITS, limits_of
 from evalsite.campaigns.models import Campaign, CampaignRole, StoppingSpec
-from evalsite.campaigns.services import Design, NewAspect, campaign_create, rubric_create
+from evalsite.campaigns.services import Design, NewAspect, campaign_create, pilot_waits, plain, rubric_create
 from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed
@@ -83,14 +83,14 @@ def draft_change(*, campaign: Campaign, changes: Mapping[str, Any], by: User | N
     if unknown:
         raise InvalidInput(f"{sorted(unknown)[0]!r} is not set up here.", field=sorted(unknown)[0])
     with write_transaction():
-        draft = _locked_draft(campaign)
+        draft = _locked_draft(campaign, fixed=False)
         spec: StoppingSpec = draft.stopping
         before: dict[str, Any] = {}
         after: dict[str, Any] = {}
         for name, value in changes.items():
             row = spec if name in STOPPING_FIELDS else draft
             if getattr(row, name) != value:
-                before[name], after[name] = _plain(getattr(row, name)), _plain(value)
+                before[name], after[name] = plain(getattr(row, name)), plain(value)
                 setattr(row, name, value)
         if after:
             limits_of(spec)
@@ -142,17 +142,20 @@ def draft_prompt_set(*, campaign: Campaign, prompt_set: PromptSet, by: User | No
     campaign.refresh_from_db()
 
 
-def draft_check(campaign: Campaign) -> None:
-    """Raise Conflict unless it may still be set up."""
-    if campaign.state != Campaign.State.DRAFT:
+def draft_check(campaign: Campaign, *, fixed: bool = True) -> None:
+    """Raise Conflict unless it may still be set up. After a pilot what was asked is `fixed`, and all else is not."""
+    if campaign.state == Campaign.State.DRAFT:
+        return
+    if not pilot_waits(campaign):
         raise Conflict(f"The campaign is {campaign.state}: only a draft is set up.", hint="Act on it instead.")
+    if fixed:
+        raise Conflict(
+            "Its pilot has asked this already: the question, the prompts and the chatbots stay.",
+            hint="Change who judges, how carefully and until when; add a chatbot or retire a prompt as an act.",
+        )
 
 
-def _locked_draft(campaign: Campaign) -> Campaign:
+def _locked_draft(campaign: Campaign, *, fixed: bool = True) -> Campaign:
     draft: Campaign = Campaign.objects.select_for_update(no_key=True).select_related(None).get(pk=campaign.pk)
-    draft_check(draft)
+    draft_check(draft, fixed=fixed)
     return draft
-
-
-def _plain(value: Any) -> Any:
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

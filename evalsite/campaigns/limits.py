@@ -86,4 +86,7 @@ def judgments_allowed(campaign: Campaign, now: datetime) -> int | None:
     limits = limits_of(campaign.stopping)
     if limits.deadline is not None and limits.deadline <= now:
         return 0
-    return limits.budget
+    if campaign.state != Campaign.State.PILOT:
+        return limits.budget
+    most = campaign.pilot.judgments
+    return most if limits.budget is None else min(limits.budget, most)

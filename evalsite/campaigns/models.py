@@ -210,6 +210,28 @@ class StoppingSpec(models.Model):
         return f"stopping of {self.campaign}"
 
 
+class Pilot(models.Model):
+    """A campaign's first judgments, after which it waits for a person: to go on, or to change what they taught."""
+
+    campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, related_name="pilot")
+    judgments = models.PositiveIntegerField(help_text="after which it pauses")
+    begun_at = models.DateTimeField(default=timezone.now, editable=False)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    went_on_at = models.DateTimeField(null=True, blank=True, help_text="when a person launched the whole campaign")
+    summary = models.JSONField(null=True, blank=True, help_text="adaptive.piloting.Summary; null until worked out")
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(judgments__gte=1), name="pilot_asks_something"),
+            models.CheckConstraint(
+                condition=Q(went_on_at__isnull=True) | Q(ended_at__isnull=False), name="pilot_ends_before_it_goes_on"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"pilot of {self.campaign}"
+
+
 class PlanSpec(models.Model):
     """What a campaign's plans want and keep to; see campaigns.plans for what fits together.
 

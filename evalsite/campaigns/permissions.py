@@ -23,10 +23,12 @@ class Act(StrEnum):
 
     SEE = "see"
     SET_UP = "set_up"
+    PILOT = "pilot"
     LAUNCH = "launch"
     PAUSE = "pause"
     RESUME = "resume"
     STOP = "stop"
+    EXTEND = "extend"
     REFIT = "refit"
     EXCLUDE = "exclude"
     READMIT = "readmit"
@@ -38,11 +40,13 @@ class Act(StrEnum):
 
 WORDS: Mapping[Act, str] = {
     Act.SEE: "see its console, its log and single judgments",
-    Act.SET_UP: "change it as long as it is a draft",
+    Act.SET_UP: "change it as long as it is a draft, or after its pilot",
+    Act.PILOT: "try it on a few judgments",
     Act.LAUNCH: "launch it",
     Act.PAUSE: "pause it",
     Act.RESUME: "resume it",
     Act.STOP: "stop it for good",
+    Act.EXTEND: "extend its target",
     Act.REFIT: "ask for a refit now",
     Act.EXCLUDE: "exclude an annotator",
     Act.READMIT: "re-admit an annotator",
@@ -54,7 +58,7 @@ WORDS: Mapping[Act, str] = {
 
 _EVERYTHING = frozenset(Act)
 # What commits money, ends everything or changes who decides is the owner's alone. A manager who is worried pauses.
-_OWNERS = frozenset({Act.LAUNCH, Act.STOP, Act.SHARE})
+_OWNERS = frozenset({Act.PILOT, Act.LAUNCH, Act.STOP, Act.EXTEND, Act.SHARE})
 ALLOWED: Mapping[Role, frozenset[Act]] = {
     Role.STAFF: _EVERYTHING,
     Role.OWNER: _EVERYTHING,

@@ -14,6 +14,7 @@ from evalsite.campaigns.models import (
     Campaign,
     CampaignRole,
     Entrant,
+    Pilot,
     PlanSpec,
     Retirement,
     Rubric,
@@ -246,23 +247,59 @@ def prompt_retire(*, campaign: Campaign, prompt: Prompt, reason: str, by: User |
             refit_request(locked)
 
 
-def campaign_start(*, campaign: Campaign, by: User | None = None) -> None:
-    """Open a draft, or go on after a pause. What it lacks is named."""
+def campaign_start(*, campaign: Campaign, by: User | None = None, pilot: int | None = None) -> None:
+    """Open a draft, or go on after a pause. What it lacks is named.
+
+    pilot: of a draft, judgments after which it pauses by itself. Raises Conflict, InvalidInput.
+    """
     with write_transaction():
         locked = _locked(campaign)
-        if locked.state not in {Campaign.State.DRAFT, Campaign.State.PILOT, Campaign.State.PAUSED}:
-            raise Conflict(f"The campaign is {locked.state}; only a draft or a paused one can start.")
-        if locked.entrants.filter(state=Entrant.State.ACTIVE).count() < 2:
-            raise Conflict("A campaign needs at least two chatbots.", hint="Add entrants first.", field="entrants")
-        if not locked.prompt_set.prompts.exists():
-            raise Conflict("The prompt set is empty.", hint="Add prompts first.", field="prompt_set")
-        _check_plan(locked)
-        deadline_check(locked, timezone.now())
-        before = locked.state
-        _set_running(locked, opens=before != Campaign.State.PAUSED)
-        act = "resume" if before == Campaign.State.PAUSED else "launch"
-        _log(locked, act, by, before={"state": before}, after={"state": locked.state})
+        _check_start(locked, pilot)
+        before, waited = locked.state, pilot_waits(locked)
+        if pilot is not None:
+            Pilot.objects.create(campaign=locked, judgments=pilot)
+        elif waited:
+            Pilot.objects.filter(campaign=locked).update(went_on_at=timezone.now())
+        _set_running(locked, opens=before != Campaign.State.PAUSED, pilot=pilot_runs(locked))
+        act = "resume" if before == Campaign.State.PAUSED and not waited else "launch"
+        after = {"state": locked.state, **({"judgments": pilot} if pilot is not None else {})}
+        _log(locked, "pilot" if pilot is not None else act, by, before={"state": before}, after=after)
     campaign.refresh_from_db()
+
+
+def _check_start(campaign: Campaign, pilot: int | None) -> None:
+    if pilot is not None and campaign.state != Campaign.State.DRAFT:
+        raise Conflict(f"The campaign is {campaign.state}; only a draft is tried.")
+    if campaign.state not in {Campaign.State.DRAFT, Campaign.State.PILOT, Campaign.State.PAUSED}:
+        raise Conflict(f"The campaign is {campaign.state}; only a draft or a paused one can start.")
+    if campaign.entrants.filter(state=Entrant.State.ACTIVE).count() < 2:
+        raise Conflict("A campaign needs at least two chatbots.", hint="Add entrants first.", field="entrants")
+    if not campaign.prompt_set.prompts.exists():
+        raise Conflict("The prompt set is empty.", hint="Add prompts first.", field="prompt_set")
+    _check_plan(campaign)
+    deadline_check(campaign, timezone.now())
+
+
+def pilot_waits(campaign: Campaign) -> bool:
+    """Whether its pilot is over and nobody has said yet how to go on."""
+    over = Pilot.objects.filter(campaign=campaign, ended_at__isnull=False, went_on_at__isnull=True)
+    return campaign.state == Campaign.State.PAUSED and over.exists()
+
+
+def pilot_runs(campaign: Campaign) -> bool:
+    """Whether it is in its pilot, be it paused within."""
+    return Pilot.objects.filter(campaign=campaign, ended_at__isnull=True).exists()
+
+
+def pilot_end(*, campaign: Campaign) -> None:
+    """The pilot's judgments are in: wait for a person. Part of the caller's transaction, who has locked it."""
+    pilot = Pilot.objects.get(campaign=campaign)
+    pilot.ended_at = timezone.now()
+    pilot.save(update_fields=["ended_at"])
+    before, campaign.state = campaign.state, Campaign.State.PAUSED
+    campaign.save(update_fields=["state"])
+    reason = f"the {pilot.judgments} judgments of its pilot are in"
+    _log(campaign, "pause", None, before={"state": before}, after={"state": campaign.state}, reason=reason)
 
 
 def campaign_pause(*, campaign: Campaign, by: User | None = None) -> None:
@@ -281,6 +318,8 @@ def campaign_resume(*, campaign: Campaign, by: User | None = None) -> None:
     """Go on after a pause."""
     if campaign.state != Campaign.State.PAUSED:
         raise Conflict(f"The campaign is {campaign.state}; only a paused one can resume.")
+    if pilot_waits(campaign):
+        raise Conflict("Its pilot is over.", hint="Launch it, or change its set-up first.")
     campaign_start(campaign=campaign, by=by)
 
 
@@ -333,10 +372,37 @@ def refit_key(campaign: Campaign) -> str:
     return f"{REFIT}:{campaign.pk}"
 
 
-def _set_running(campaign: Campaign, *, opens: bool) -> None:
+def campaign_extend(*, campaign: Campaign, limits: Limits, by: User | None = None) -> None:
+    """Go on to these limits; one that had stopped runs again, within the budget that it has.
+
+    Whether they are wider, and whether anything is left to do, the caller has asked (adaptive.extension).
+    """
+    with write_transaction():
+        locked = _locked(campaign)
+        spec = locked.stopping
+        names = [name for name in LIMITS if getattr(spec, name) != getattr(limits, name)]
+        before = {name: plain(getattr(spec, name)) for name in names} | {"state": locked.state}
+        for name in names:
+            setattr(spec, name, getattr(limits, name))
+        spec.save(update_fields=names)
+        if locked.state == Campaign.State.STOPPED:
+            _set_running(locked, opens=False)
+        elif locked.collecting:
+            refit_request(locked)
+        after = {name: plain(getattr(spec, name)) for name in names} | {"state": locked.state}
+        _log(locked, "extend", by, before=before, after=after)
+    campaign.refresh_from_db()
+
+
+def plain(value: Any) -> Any:
+    """As the log can hold it."""
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def _set_running(campaign: Campaign, *, opens: bool, pilot: bool = False) -> None:
     """`opens`: the budget counts from now on."""
     now = timezone.now()
-    campaign.state = Campaign.State.RUNNING
+    campaign.state = Campaign.State.PILOT if pilot else Campaign.State.RUNNING
     campaign.started_at = campaign.started_at or now
     campaign.opened_at = now if opens else campaign.opened_at
     campaign.stopped_at, campaign.stop_reason = None, ""

@@ -2,26 +2,32 @@
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from django.forms import Form
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
 from evalsite.adaptive.acts import Given, entrant_of, prompt_of, version_of
+from evalsite.adaptive.extension import evidence_of
 from evalsite.adaptive.outlook import findings_of
 from evalsite.adaptive.selectors import snapshot_current
 from evalsite.adaptive.services import EXCLUSION, board_default
+from evalsite.campaigns.limits import Limits, limits_of
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.permissions import Act
 from evalsite.core.errors import InvalidInput
 from evalsite.core.inquiries import inquiry_ask
 from evalsite.core.models import Inquiry
 from evalsite.judgments.exclusions import annotator_in
+from evalsite.pages.console.forms import ExtendForm, PilotForm
 from evalsite.pages.console.frame import Desk, act_labels
+from evalsite.pages.console.limits import limit_lines
 from evalsite.pages.words import signed
 
+ACT_FORMS: Mapping[Act, type[Form]] = {Act.PILOT: PilotForm, Act.EXTEND: ExtendForm}
 SUBJECTS = ("annotator", "entrant", "version", "prompt")
 LANDS_ON = {
     Act.EXCLUDE: "console_annotators",
@@ -48,6 +54,17 @@ def effects() -> Mapping[Act, Effect]:
         Act.LAUNCH: Effect(
             _("Annotators are asked from now on, and each judgment costs what you have set. Its questions are fixed."),
             no_undo,
+        ),
+        Act.PILOT: Effect(
+            _(
+                "Annotators are asked from now on. After the pilot's judgments the campaign pauses by itself and says "
+                "what they taught: time, ties, agreement and a new forecast. They count in the campaign."
+            ),
+            _("Its question, prompts and chatbots are fixed from then on. All else can be changed before you launch."),
+        ),
+        Act.EXTEND: Effect(
+            _("The campaign goes on to the new limit; each judgment costs what was set. One that ended runs again."),
+            _("A limit cannot be narrowed again. You can pause or stop the campaign at any time."),
         ),
         Act.PAUSE: Effect(
             _("Nothing new is issued. What annotators hold may still be answered and counts."), _("You can resume.")
@@ -99,12 +116,29 @@ def effects() -> Mapping[Act, Effect]:
 
 def given_of(query: QueryDict) -> Given:
     """What the form or the address says. Raises InvalidInput."""
+    named: dict[str, Any] = {name: _id(query, name) for name in SUBJECTS}
     return Given(
         reason=query.get("reason", ""),
         username=query.get("username", "").strip(),
         role=query.get("role", ""),
-        **{name: _id(query, name) for name in SUBJECTS},
+        **named,
     )
+
+
+def given_numbers(given: Given, act: Act, query: QueryDict) -> Given:
+    """With what the act's own form says. Raises InvalidInput with its first problem."""
+    kind = ACT_FORMS.get(act)
+    if kind is None:
+        return given
+    form = kind(query)
+    if not form.is_valid():
+        field, problems = next(iter(form.errors.items()))
+        raise InvalidInput(f"{form.fields[field].label}: {problems[0]}", field=field)
+    found = dict(form.cleaned_data)
+    if "percent" in found:
+        percent = found.pop("percent")
+        found["share"] = None if percent is None else percent / 100
+    return replace(given, **found)
 
 
 def _id(query: QueryDict, name: str) -> uuid.UUID | None:
@@ -117,9 +151,14 @@ def _id(query: QueryDict, name: str) -> uuid.UUID | None:
         ) from None
 
 
-def confirm_context(desk: Desk, act: Act, given: Given, *, trouble: str = "") -> dict[str, Any]:
-    """What the page asks."""
+def confirm_context(
+    desk: Desk, act: Act, given: Given, *, trouble: str = "", sent: QueryDict | None = None
+) -> dict[str, Any]:
+    """What the page asks; `sent` is what it was told before, if that could not be."""
+    limits = limits_of(desk.campaign.stopping)
     return {
+        "form": _form(act, limits, sent),
+        "limits": limit_lines(limits, evidence_of(desk.campaign)) if act == Act.EXTEND else [],
         "act": act.value,
         "label": act_labels()[act],
         "effect": effects()[act],
@@ -133,6 +172,18 @@ def confirm_context(desk: Desk, act: Act, given: Given, *, trouble: str = "") ->
         "trouble": trouble,
         "back": desk.url(LANDS_ON.get(act, "console_campaign")),
     }
+
+
+def _form(act: Act, limits: Limits, sent: QueryDict | None) -> Form | None:
+    """The act's own form; of an extension, only for the limits that there are."""
+    kind = ACT_FORMS.get(act)
+    if kind is None:
+        return None
+    form = kind(sent)
+    if act == Act.EXTEND:
+        for name in [name for name in form.fields if getattr(limits, name) is None]:
+            del form.fields[name]
+    return form
 
 
 def _subject(campaign: Campaign, act: Act, given: Given) -> str:

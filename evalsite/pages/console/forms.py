@@ -163,6 +163,47 @@ class StoppingForm(forms.Form):
         return cleaned
 
 
+class PilotForm(forms.Form):
+    """How large a pilot is."""
+
+    judgments = forms.IntegerField(
+        label=_("Judgments"),
+        help_text=_("After which it pauses by itself. 50 to 200 tell how long one takes and how often people tie."),
+        required=False,
+        min_value=1,
+        max_value=2_000_000_000,
+    )
+    percent = forms.FloatField(
+        label=_("Or a share of the campaign, in percent"),
+        help_text=_("Of the budget; without one, of all questions."),
+        required=False,
+        min_value=0.01,
+        max_value=99.99,
+        widget=forms.NumberInput(attrs={"step": "any"}),
+    )
+
+
+class ExtendForm(forms.Form):
+    """How much wider the limits are to be; those that the campaign does not have are left out by the page."""
+
+    target_se = forms.FloatField(
+        label=_("Smaller standard error of every chatbot"),
+        required=False,
+        widget=forms.NumberInput(attrs={"step": "any"}),
+    )
+    min_difference = forms.FloatField(
+        label=_("Smaller difference that is to be found"),
+        required=False,
+        widget=forms.NumberInput(attrs={"step": "any"}),
+    )
+    budget = forms.IntegerField(label=_("More judgments, in all"), required=False, max_value=2_000_000_000)
+    deadline = forms.DateTimeField(
+        label=_("Later deadline (UTC)"),
+        required=False,
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
+    )
+
+
 class PromptsForm(forms.Form):
     """A file, or what was pasted."""
 

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.permissions import Act, Role, allows, campaign_for
+from evalsite.campaigns.services import pilot_waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,35 +68,36 @@ def _pages(campaign: Campaign) -> list[tuple[str, str]]:
     log = ("console_log", _("Log"))
     if campaign.state == Campaign.State.DRAFT:  # nothing was judged yet
         return [("console_setup", _("Set-up")), overview, *content, log]
+    setup = [("console_setup", _("Set-up"))] if pilot_waits(campaign) else []
     judged = [("console_annotators", _("Annotators")), ("console_judgments", _("Judgments"))]
-    return [overview, ("console_pairs", _("Pairs")), *content, *judged, ("console_fits", _("Fits")), log]
+    return [overview, *setup, ("console_pairs", _("Pairs")), *content, *judged, ("console_fits", _("Fits")), log]
 
 
 OFFERED: Mapping[str, tuple[Act, ...]] = {
     Campaign.State.DRAFT: (),
     Campaign.State.PILOT: (Act.PAUSE, Act.REFIT, Act.STOP),
-    Campaign.State.RUNNING: (Act.PAUSE, Act.REFIT, Act.STOP),
-    Campaign.State.PAUSED: (Act.RESUME, Act.REFIT, Act.STOP),
-    Campaign.State.STOPPED: (Act.REFIT,),
+    Campaign.State.RUNNING: (Act.PAUSE, Act.REFIT, Act.EXTEND, Act.STOP),
+    Campaign.State.PAUSED: (Act.RESUME, Act.REFIT, Act.EXTEND, Act.STOP),
+    Campaign.State.STOPPED: (Act.EXTEND, Act.REFIT),
 }
+AFTER_PILOT = (Act.LAUNCH, Act.REFIT, Act.STOP)
 
 
 def acts_offered(desk: Desk) -> list[Link]:
     """What this person may do with the whole campaign in its state."""
     words = act_labels()
-    return [
-        Link(words[act], desk.url("console_act", act.value))
-        for act in (*OFFERED[desk.campaign.state], Act.SHARE)
-        if desk.may(act)
-    ]
+    offered = AFTER_PILOT if pilot_waits(desk.campaign) else OFFERED[desk.campaign.state]
+    return [Link(words[act], desk.url("console_act", act.value)) for act in (*offered, Act.SHARE) if desk.may(act)]
 
 
 def act_labels() -> dict[Act, str]:
     return {
+        Act.PILOT: _("Pilot"),
         Act.LAUNCH: _("Launch"),
         Act.PAUSE: _("Pause"),
         Act.RESUME: _("Resume"),
         Act.STOP: _("Stop now"),
+        Act.EXTEND: _("Extend the target"),
         Act.REFIT: _("Refit now"),
         Act.EXCLUDE: _("Exclude"),
         Act.READMIT: _("Re-admit"),

@@ -13,8 +13,11 @@ from evalsite.adaptive.outlook import Alarm, Outlook, outlook_get
 from evalsite.adaptive.selectors import BoardState, campaigns_standing
 from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.services import pilot_waits
 from evalsite.pages.board import headline, status
 from evalsite.pages.console.limits import limit_lines
+from evalsite.pages.console.pilot import pilot_context
+from evalsite.pages.console.words import duration
 
 SHOWN_ON_HOME = 50
 
@@ -67,6 +70,7 @@ def overview_context(campaign: Campaign) -> dict[str, Any]:
         "facts": _facts(campaign, outlook),
         "alarms": [alarm_text(alarm) for alarm in outlook.alarms],
         "decision": standing.decision if standing else None,
+        "pilot": pilot_context(campaign),
         "limits": limit_lines(limits_of(campaign.stopping), _evidence(standing)),
     }
 
@@ -82,6 +86,8 @@ def _answer(campaign: Campaign, outlook: Outlook) -> str:
             "Something needs you: there are %(n)s alarms.",
             len(outlook.alarms),
         ) % {"n": len(outlook.alarms)}
+    if pilot_waits(campaign):
+        return _("Its pilot is over: look at what it taught, then launch it, or change its set-up.")
     answers: Mapping[str, str] = {
         Campaign.State.DRAFT: _("It is a draft: nobody is asked yet."),
         Campaign.State.PAUSED: _("It is paused: nothing new is issued."),
@@ -99,16 +105,6 @@ def _going(outlook: Outlook) -> str:
     if outlook.money is not None:
         parts.append(f"{outlook.money:,.2f}")
     return _("It is going well: %(what)s.") % {"what": ", ".join(parts)}
-
-
-def duration(days: float) -> str:
-    """A length of time in the unit that a person would use."""
-    hours = 24 * days
-    if hours < 1.5:
-        return _("about %(n)s minutes") % {"n": max(1, round(60 * hours))}
-    if hours < 36:
-        return _("about %(n)s hours") % {"n": round(hours)}
-    return _("about %(n)s days") % {"n": round(days)}
 
 
 def _facts(campaign: Campaign, outlook: Outlook) -> list[tuple[str, str]]:

@@ -19,7 +19,7 @@ from evalsite.campaigns.holdings import files_read
 from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Aspect, Campaign, Entrant
 from evalsite.campaigns.selectors import aspect_primary, entrants_with_replies
-from evalsite.campaigns.services import NewAspect, entrant_add
+from evalsite.campaigns.services import NewAspect, entrant_add, pilot_waits
 from evalsite.chatbots.files import ReplyReport, chatbot_import, replies_preview
 from evalsite.core.errors import InvalidInput, TouchstoneError
 from evalsite.core.models import Inquiry, Upload
@@ -28,9 +28,10 @@ from evalsite.core.uploads import uploads_drop, uploads_keep, uploads_of
 from evalsite.pages.console.forms import AnnotatorsForm, GoalForm, QualityForm, StoppingForm
 from evalsite.pages.console.frame import Desk, Link
 from evalsite.pages.console.limits import limit_lines
-from evalsite.pages.console.overview import duration
+from evalsite.pages.console.words import duration, ranged
 from evalsite.prompts.files import prompts_import, prompts_preview
 
+AFTER_PILOT = ("annotators", "quality", "stopping", "review")
 STEPS = ("goal", "prompts", "chatbots", "annotators", "quality", "stopping", "review")
 FORMS: Mapping[str, type[Form]] = {
     "goal": GoalForm,
@@ -57,12 +58,14 @@ def step_labels() -> dict[str, str]:
 def steps_context(desk: Desk, step: str) -> dict[str, Any]:
     """The row of steps, and where the person goes from here."""
     labels = step_labels()
-    at = STEPS.index(step)
-    following = STEPS[at + 1] if at + 1 < len(STEPS) else None
+    steps = AFTER_PILOT if pilot_waits(desk.campaign) else STEPS
+    at = steps.index(step)
+    following = steps[at + 1] if at + 1 < len(steps) else None
     return {
         "step": step,
         "step_label": labels[step],
-        "steps": [Link(labels[name], desk.url("console_step", name), name == step) for name in STEPS],
+        "steps": [Link(labels[name], desk.url("console_step", name), name == step) for name in steps],
+        "piloted": steps == AFTER_PILOT,
         "next_url": desk.url("console_step", following) if following else None,
         "next_label": labels[following] if following else "",
     }
@@ -242,23 +245,15 @@ def _forecast_row(campaign: Campaign, row: Mapping[str, Any]) -> dict[str, str]:
     adaptive = row["policy"] != "random"
     return {
         "design": _("This campaign") if adaptive else _("Without choosing what to ask"),
-        "judgments": _range(found["judgments"], lambda value: f"{value:,.0f}"),
+        "judgments": ranged(found["judgments"], lambda value: f"{value:,.0f}"),
         "money": _money(found["cost"], campaign.currency),
-        "time": _range(found["days"], duration),
+        "time": ranged(found["days"], duration),
         "reached": f"{100 * found['reached']:.0f} %",
     }
 
 
 def _money(found: Mapping[str, float] | None, currency: str) -> str:
-    return "–" if found is None else f"{_range(found, lambda value: f'{value:,.2f}')} {currency}"
-
-
-def _range(found: Mapping[str, float] | None, words: Any) -> str:
-    """Half of campaigns end before the middle, four of five between the ends."""
-    if found is None:
-        return "–"
-    low, middle, high = (words(found[name]) for name in ("low", "middle", "high"))
-    return middle if low == high else f"{middle} ({low} – {high})"
+    return "–" if found is None else f"{ranged(found, lambda value: f'{value:,.2f}')} {currency}"
 
 
 def _price(campaign: Campaign) -> str:
@@ -291,6 +286,7 @@ def review_context(campaign: Campaign) -> dict[str, Any]:
             )
             % {"n": len(incomplete)}
         )
+    changed = AFTER_PILOT if pilot_waits(campaign) else STEPS
     facts = [
         ("goal", _("Question"), aspect_primary(campaign).question),
         ("prompts", _("Prompts"), f"{prompts:,}"),
@@ -301,4 +297,5 @@ def review_context(campaign: Campaign) -> dict[str, Any]:
         ("quality", _("Judgments of one pair on one prompt"), f"{campaign.votes_per_item:,}"),
         *[("stopping", line.name, line.text) for line in limit_lines(limits)[:-1]],
     ]
+    facts = [(step if step in changed else "", name, value) for step, name, value in facts]
     return {"missing": missing, "notes": notes, "facts": facts, "ready": not missing}

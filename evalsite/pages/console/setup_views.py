@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from evalsite.campaigns.drafts import draft_check, draft_create, organisations_to_set_up_in
 from evalsite.campaigns.limits import Limits
 from evalsite.campaigns.permissions import Act
+from evalsite.campaigns.services import pilot_waits
 from evalsite.core.errors import InvalidInput, NotAllowed, NotFound, TooMany, TouchstoneError
 from evalsite.core.inquiries import inquiry_get
 from evalsite.exchange.forecasting import FORECAST, forecast_ask, idea_of
@@ -44,14 +45,15 @@ def new(request: HttpRequest) -> HttpResponse:
 @console_page
 @require_safe
 def begin(request: HttpRequest, key: str) -> HttpResponse:
-    return redirect("console_step", key=key, step="goal")
+    desk = desk_for(request, key, Act.SET_UP)
+    return redirect("console_step", key=key, step=setup.AFTER_PILOT[0] if pilot_waits(desk.campaign) else "goal")
 
 
 @console_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def step(request: HttpRequest, key: str, step: str) -> HttpResponse:
     """One step: shown, and saved."""
-    desk = _draft_desk(request, key)
+    desk = _draft_desk(request, key, fixed=step not in setup.AFTER_PILOT)
     if step in setup.FORMS:
         return _form_step(request, desk, step)
     steps = {"prompts": _prompts_step, "chatbots": _chatbots_step, "review": _review_step}
@@ -60,9 +62,9 @@ def step(request: HttpRequest, key: str, step: str) -> HttpResponse:
     return steps[step](request, desk)
 
 
-def _draft_desk(request: HttpRequest, key: str) -> Desk:
+def _draft_desk(request: HttpRequest, key: str, *, fixed: bool = False) -> Desk:
     desk = desk_for(request, key, Act.SET_UP)
-    draft_check(desk.campaign)
+    draft_check(desk.campaign, fixed=fixed)
     return desk
 
 
@@ -127,8 +129,8 @@ def _chatbots_sent(request: HttpRequest, desk: Desk) -> HttpResponse:
 
 
 def _review_step(request: HttpRequest, desk: Desk) -> HttpResponse:
-    may_launch = desk.may(Act.LAUNCH)
-    return _page(request, desk, "review", {"may_launch": may_launch, **setup.review_context(desk.campaign)})
+    may = {"may_launch": desk.may(Act.LAUNCH), "may_try": desk.may(Act.PILOT)}
+    return _page(request, desk, "review", {**may, **setup.review_context(desk.campaign)})
 
 
 @console_page

@@ -23,6 +23,7 @@ from evalsite.pages.console import tables
 from evalsite.pages.console.acts import (
     LANDS_ON,
     confirm_context,
+    given_numbers,
     given_of,
     preview_ask,
     preview_context,
@@ -98,10 +99,12 @@ def act(request: HttpRequest, key: str, act: str) -> HttpResponse:
         return render(request, "console/act.html", _asked(desk, confirm_context(desk, wanted, given)))
     given = given_of(request.POST)
     try:
+        given = given_numbers(given, wanted, request.POST)
         act_perform(key=key, act=wanted, user=person(request), given=given)
     except (Conflict, InvalidInput) as error:
         desk = desk_for(request, key, wanted)
-        context = confirm_context(desk, wanted, given, trouble=f"{error.message} {error.hint}".strip())
+        trouble = f"{error.message} {error.hint}".strip()
+        context = confirm_context(desk, wanted, given, trouble=trouble, sent=request.POST)
         return render(request, "console/act.html", _asked(desk, context), status=error.status)
     messages.success(request, _("Done: %(act)s.") % {"act": act_labels()[wanted]})
     return redirect(LANDS_ON.get(wanted, "console_campaign"), key=key)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db import transaction
@@ -23,7 +24,7 @@ from tests.evalsite.api.client import Api
 from tests.evalsite.cast import CampaignMaker
 
 ROOT = Path(__file__).resolve().parents[3]
-OF_DRAFTS = {Act.LAUNCH, Act.SET_UP}
+OF_DRAFTS = {Act.PILOT, Act.LAUNCH, Act.SET_UP}
 PEOPLE = [*[role.value for role in Role], "organisation's manager", "organisation's viewer", "annotator", "stranger"]
 
 
@@ -32,14 +33,21 @@ class Stage:
     """A campaign in a state that fits the act, and what the act is done with."""
 
     campaign: Campaign
-    given: dict[str, str]
+    given: dict[str, Any]
 
 
 def rows(campaign: Campaign) -> QuerySet[Campaign]:
     return Campaign.objects.filter(pk=campaign.pk)
 
 
-def given_for(campaign: Campaign, act: Act) -> dict[str, str]:
+PLAIN: dict[Act, dict[str, Any]] = {
+    Act.PILOT: {"judgments": 3},
+    Act.EXTEND: {"target_se": 0.04},
+    Act.SHARE: {"username": "charlie", "role": "viewer"},
+}
+
+
+def given_for(campaign: Campaign, act: Act) -> dict[str, Any]:
     if act in {Act.EXCLUDE, Act.READMIT}:
         annotator = annotator_enrol(campaign=campaign)
         if act == Act.READMIT:
@@ -54,9 +62,7 @@ def given_for(campaign: Campaign, act: Act) -> dict[str, str]:
         return {"entrant": str(entrant.public_id), "reason": "a reason"}
     if act == Act.RETIRE_PROMPT:
         return {"prompt": str(campaign.prompt_set.prompts.all()[0].public_id), "reason": "a reason"}
-    if act == Act.SHARE:
-        return {"username": "charlie", "role": "viewer"}
-    return {}
+    return PLAIN.get(act, {})
 
 
 @pytest.fixture

@@ -1,0 +1,123 @@
+"""A campaign is to learn more than was planned: a smaller standard error or difference, more judgments, more time.
+
+What is known is read off the last decision: pages load no statistics.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+
+from evalsite.accounts.models import User
+from evalsite.adaptive.models import Decision
+from evalsite.campaigns.limits import Limits, limits_of
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.services import campaign_extend
+from evalsite.core.audit import audit_of
+from evalsite.core.db import write_transaction
+from evalsite.core.errors import Conflict, InvalidInput
+from evalsite.judgments.selectors import judgments_spent
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is to be wider, and how wide; None: stays as it is."""
+
+    target_se: float | None = None
+    min_difference: float | None = None
+    budget: int | None = None
+    deadline: datetime | None = None
+
+    @property
+    def changes(self) -> Mapping[str, Any]:
+        return {one.name: value for one in fields(self) if (value := getattr(self, one.name)) is not None}
+
+
+def target_extend(*, campaign: Campaign, wish: Wish, by: User | None = None) -> None:
+    """Go on to wider limits; one that a rule had stopped runs again.
+
+    Raises Conflict for a draft and for what a person stopped; InvalidInput, with the field, for what is no wider than
+    now, is there already, or leaves nothing to do.
+    """
+    with write_transaction():
+        locked = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        _check_state(locked)
+        before = limits_of(locked.stopping)
+        _check_wider(before, wish)
+        after = replace(before, **wish.changes)
+        _check_use(locked, before, after)
+        campaign_extend(campaign=locked, limits=after, by=by)
+
+
+def _check_state(campaign: Campaign) -> None:
+    if campaign.state == Campaign.State.DRAFT:
+        raise Conflict("A draft has no target yet that could be extended.", hint="Change it in the set-up.")
+    if campaign.state == Campaign.State.STOPPED:
+        last = audit_of(campaign.public_id).filter(act="stop").first()
+        if last is not None and last.actor is not None:
+            raise Conflict("A person stopped this campaign, for good.", hint="Set up another one from its file.")
+
+
+def _check_wider(before: Limits, wish: Wish) -> None:
+    if not wish.changes:
+        raise InvalidInput("Nothing is extended.", hint="Give a smaller target, more judgments or a later deadline.")
+    for name, value in wish.changes.items():
+        now = getattr(before, name)
+        if now is None:
+            raise InvalidInput(
+                f"The campaign has no {WORDS[name]}, and would end sooner with one.",
+                hint="Extend a limit that it has.",
+                field=name,
+            )
+        wider = value < now if name in AIMS else value > now
+        if not wider:
+            raise InvalidInput(
+                f"The {WORDS[name]} is {now} now, and {value} is no extension.",
+                hint=f"Give one that is {'smaller' if name in AIMS else 'larger' if name == 'budget' else 'later'}.",
+                field=name,
+            )
+
+
+AIMS = {"target_se", "min_difference"}
+WORDS = {
+    "target_se": "target SE",
+    "min_difference": "difference to be found",
+    "budget": "budget",
+    "deadline": "deadline",
+}
+
+
+def _check_use(campaign: Campaign, before: Limits, after: Limits) -> None:
+    """Whether the campaign would go on: nothing that stops it may hold with the new limits."""
+    known = evidence_of(campaign)
+    target = _target(before, after, known)
+    if target is not None and known.get("se", float("inf")) <= target:
+        raise InvalidInput(
+            f"The board is there already: its SE is {known['se']:.3g}, and {target:.3g} would be enough.",
+            hint="Ask for a smaller one.",
+            field="target_se" if after.target_se is not None else "min_difference",
+        )
+    spent = judgments_spent(campaign)
+    if after.budget is not None and after.budget <= spent:
+        raise InvalidInput(
+            f"{spent:,} judgments are in, and the budget is {after.budget:,}.", hint="Give more.", field="budget"
+        )
+    if after.deadline is not None and after.deadline <= timezone.now():
+        raise InvalidInput("The deadline has passed.", hint="Give a later one, too.", field="deadline")
+    if campaign.state == Campaign.State.STOPPED and not known.get("open_items", 1.0) + known.get("pending", 1.0):
+        raise InvalidInput("Nothing is left to ask.", hint="Add prompts or a chatbot: a wider limit asks nothing new.")
+
+
+def _target(before: Limits, after: Limits, known: Mapping[str, float]) -> float | None:
+    """The SE that the new aim asks for; that of a difference is in proportion to it. None where there is no aim."""
+    if after.min_difference is not None and before.min_difference is not None:
+        return known["target"] * after.min_difference / before.min_difference if "target" in known else None
+    return after.target_se
+
+
+def evidence_of(campaign: Campaign) -> Mapping[str, float]:
+    """The numbers of the last decision about it; nothing before the first."""
+    last = Decision.objects.filter(snapshot__board__default_of=campaign).order_by("-pk").first()
+    return last.evidence if last is not None else {}

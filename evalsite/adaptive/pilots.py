@@ -1,0 +1,30 @@
+"""How many judgments a pilot asks. (What it taught is `adaptive.piloting`, which only the worker loads.)"""
+
+import math
+
+from evalsite.campaigns.models import Campaign, Entrant
+from evalsite.core.errors import InvalidInput
+
+
+def pilot_size(campaign: Campaign, judgments: int | None, share: float | None) -> int:
+    """The number itself, or a share of the budget, or without one of all questions. Raises InvalidInput."""
+    if (judgments is None) == (share is None):
+        raise InvalidInput(
+            "A pilot needs a size.", hint="Give its judgments, or its share of the campaign's.", field="judgments"
+        )
+    most = campaign.stopping.budget or _questions(campaign)
+    if share is not None and not 0.0 < share < 1.0:
+        raise InvalidInput(f"{share:g} is no share.", hint="Give one between 0 and 1.", field="share")
+    size = judgments if judgments is not None else math.ceil((share or 0.0) * most)
+    if not 1 <= size < most:
+        raise InvalidInput(
+            f"A pilot of {size:,} of {most:,} judgments is none.", hint="Ask fewer than all of them.", field="judgments"
+        )
+    return size
+
+
+def _questions(campaign: Campaign) -> int:
+    """Judgments that can be asked at all."""
+    chatbots = campaign.entrants.filter(state=Entrant.State.ACTIVE).count()
+    prompts = campaign.prompt_set.prompts.filter(corrected_by__isnull=True).count()
+    return math.comb(chatbots, 2) * prompts * campaign.votes_per_item

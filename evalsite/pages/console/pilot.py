@@ -1,0 +1,50 @@
+"""What the overview says of a pilot: how far it is, and what it taught."""
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from evalsite.campaigns.models import Campaign, Pilot
+from evalsite.judgments.selectors import judgments_spent
+from evalsite.pages.console.words import duration, ranged
+
+
+def pilot_context(campaign: Campaign) -> dict[str, Any] | None:
+    """None where there is no pilot, or it was long ago."""
+    pilot = Pilot.objects.filter(campaign=campaign, went_on_at=None).first()
+    if pilot is None or campaign.state == Campaign.State.STOPPED:
+        return None
+    return {
+        "over": pilot.ended_at is not None,
+        "judgments": pilot.judgments,
+        "done": min(judgments_spent(campaign), pilot.judgments),
+        "facts": _facts(campaign, pilot.summary) if pilot.summary else [],
+    }
+
+
+def _facts(campaign: Campaign, summary: dict[str, Any]) -> list[tuple[str, str]]:
+    facts = [
+        (_("Judged"), _("%(n)s, by %(people)s") % {"n": summary["judgments"], "people": summary["annotators"]}),
+        (_("A judgment takes"), "–" if summary["seconds"] is None else _("%(n)s s") % {"n": round(summary["seconds"])}),
+        (_("Ties"), f"{100 * summary['tie_share']:.0f} %"),
+        (_("Agreement (alpha)"), _agreement(summary)),
+    ]
+    forecast, hours = summary["forecast"], summary["hours"]
+    if forecast is None:
+        return [*facts, (_("Still to come"), summary["trouble"])]
+    facts.append((_("Judgments to come"), ranged(forecast["judgments"], lambda value: f"{value:,.0f}")))
+    if hours is not None:
+        parts = dict(zip(("low", "middle", "high"), hours, strict=True))
+        facts.append((_("Hours of judging to come"), ranged(parts, lambda value: f"{value:,.1f}")))
+    if forecast["cost"] is not None:
+        money = ranged(forecast["cost"], lambda value: f"{value:,.2f}")
+        facts.append((_("Still to be spent"), f"{money} {campaign.currency}"))
+    if forecast["days"] is not None:
+        facts.append((_("Time to come"), ranged(forecast["days"], duration)))
+    return [*facts, (_("Reaches the target"), f"{100 * forecast['reached']:.0f} %")]
+
+
+def _agreement(summary: dict[str, Any]) -> str:
+    if summary["agreement"] is None:
+        return _("nobody judged the same comparison twice")
+    return _("%(alpha)s on %(n)s comparisons") % {"alpha": f"{summary['agreement']:.2f}", "n": summary["shared"]}

@@ -1,0 +1,23 @@
+"""Small words that several pages of the console share."""
+
+from collections.abc import Callable, Mapping
+
+from django.utils.translation import gettext as _
+
+
+def duration(days: float) -> str:
+    """A length of time in the unit that a person would use."""
+    hours = 24 * days
+    if hours < 1.5:
+        return _("about %(n)s minutes") % {"n": max(1, round(60 * hours))}
+    if hours < 36:
+        return _("about %(n)s hours") % {"n": round(hours)}
+    return _("about %(n)s days") % {"n": round(days)}
+
+
+def ranged(found: Mapping[str, float] | None, words: Callable[[float], str]) -> str:
+    """Half of campaigns end before the middle, four of five between the ends."""
+    if found is None:
+        return "–"
+    low, middle, high = (words(found[name]) for name in ("low", "middle", "high"))
+    return middle if low == high else f"{middle} ({low} – {high})"
