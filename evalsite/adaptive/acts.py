@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from evalsite.accounts.models import User
+from evalsite.adaptive.checks import check_ask
 from evalsite.adaptive.extension import Wish, target_extend
 from evalsite.adaptive.pilots import pilot_size
 from evalsite.adaptive.services import campaign_open
@@ -143,6 +144,7 @@ _DO: Mapping[Act, Callable[[Campaign, Given, User], object]] = {
     Act.RESUME: lambda campaign, _, by: services.campaign_resume(campaign=campaign, by=by),
     Act.STOP: _stop,
     Act.REFIT: lambda campaign, _, by: services.refit_ask(campaign=campaign, by=by),
+    Act.FULL_CHECK: lambda campaign, _, by: check_ask(campaign=campaign, by=by),
     Act.EXCLUDE: _exclude,
     Act.READMIT: _readmit,
     Act.ADD_ENTRANT: _add_entrant,

@@ -201,3 +201,37 @@ class Alarm(models.Model):
 
     def __str__(self) -> str:
         return self.message
+
+
+class FullCheck(PublicModel):
+    """The full Bayesian fit of a snapshot's judgments beside the everyday one: a person asked, it takes minutes.
+
+    stage: of STAGES, how far it is. result: adaptive.checking.result_of; trouble: why there is none.
+    """
+
+    STAGES = 3  # the model compiled, the chains drawn, the draws summarised
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="full_checks")
+    snapshot = models.ForeignKey(Snapshot, on_delete=models.PROTECT, related_name="full_checks")
+    input_sha256 = models.CharField(max_length=64, help_text="of the judgments that were fitted")
+    stage = models.PositiveIntegerField(default=0)
+    result = models.JSONField(null=True, blank=True)
+    trouble = models.TextField(blank=True, default="")
+    asked_at = models.DateTimeField(default=timezone.now, editable=False)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["campaign"], condition=Q(finished_at__isnull=True), name="full_check_one_under_way"
+            ),
+            models.CheckConstraint(
+                condition=Q(finished_at__isnull=True, result__isnull=True, trouble="")
+                | Q(finished_at__isnull=False, result__isnull=False, trouble="")
+                | Q(finished_at__isnull=False, result__isnull=True) & ~Q(trouble=""),
+                name="full_check_ends_with_result_or_trouble",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"full check of {self.snapshot}"

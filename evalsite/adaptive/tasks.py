@@ -5,11 +5,12 @@ from typing import Any
 
 from django.utils import timezone
 
+from evalsite.adaptive.checks import FULL_CHECK
+from evalsite.adaptive.models import FullCheck
 from evalsite.adaptive.services import EXCLUSION, FINDINGS, PILOT, SLICES, alarm_clear, alarm_raise
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import REFIT, refit_key, refit_request
 from evalsite.core import inquiries, jobs
-from evalsite.core.models import Job
 
 
 @jobs.handles(REFIT, tireless=True)
@@ -34,8 +35,7 @@ def deadlines_keep() -> None:
     """Ask for the refit that stops a campaign whose deadline has come, unless one waits already."""
     due = Campaign.objects.filter(state__in=Campaign.COLLECTING, stopping__deadline__lte=timezone.now())
     for campaign in due:
-        waits = Job.objects.filter(key=refit_key(campaign), state__in=[Job.State.QUEUED, Job.State.RUNNING])
-        if not waits.exists():
+        if not jobs.job_waits(refit_key(campaign)):
             refit_request(campaign)
 
 
@@ -61,6 +61,14 @@ def pilot(lease: jobs.Lease) -> None:
     from evalsite.adaptive.piloting import summary_make
 
     summary_make(Campaign.objects.select_related("stopping").get(pk=lease.args["campaign"]), lease)
+
+
+@jobs.handles(FULL_CHECK, slow=True)
+def full_check(lease: jobs.Lease) -> None:
+    """The full Bayesian fit that a person asked for."""
+    from evalsite.adaptive.checking import check_make
+
+    check_make(FullCheck.objects.select_related("campaign", "snapshot__board").get(pk=lease.args["check"]), lease)
 
 
 @inquiries.answers(EXCLUSION)

@@ -30,6 +30,7 @@ class Act(StrEnum):
     STOP = "stop"
     EXTEND = "extend"
     REFIT = "refit"
+    FULL_CHECK = "full_check"
     EXCLUDE = "exclude"
     READMIT = "readmit"
     ADD_ENTRANT = "add_entrant"
@@ -48,6 +49,7 @@ WORDS: Mapping[Act, str] = {
     Act.STOP: "stop it for good",
     Act.EXTEND: "extend its target",
     Act.REFIT: "ask for a refit now",
+    Act.FULL_CHECK: "ask for the full Bayesian check now",
     Act.EXCLUDE: "exclude an annotator",
     Act.READMIT: "re-admit an annotator",
     Act.ADD_ENTRANT: "add a chatbot",

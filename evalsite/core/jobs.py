@@ -54,11 +54,15 @@ class Lease:
 Handler = Callable[[Lease], None]
 _handlers: dict[str, Handler] = {}
 _tireless: set[str] = set()
+_slow: set[str] = set()
 _sweeps: list[Callable[[], None]] = []
 
 
-def handles(kind: str, *, tireless: bool = False) -> Callable[[Handler], Handler]:
-    """Register the function that runs jobs of this kind. What is `tireless` is tried again however often it fails."""
+def handles(kind: str, *, tireless: bool = False, slow: bool = False) -> Callable[[Handler], Handler]:
+    """Register the function that runs jobs of this kind. What is `tireless` is tried again however often it fails.
+
+    What is `slow` takes minutes: the embedded worker does it beside the others, which do not wait for it.
+    """
 
     def register(handler: Handler) -> Handler:
         if kind in _handlers and _handlers[kind] is not handler:
@@ -66,6 +70,8 @@ def handles(kind: str, *, tireless: bool = False) -> Callable[[Handler], Handler
         _handlers[kind] = handler
         if tireless:
             _tireless.add(kind)
+        if slow:
+            _slow.add(kind)
         return handler
 
     return register
@@ -99,10 +105,12 @@ def job_under_way(key: str) -> bool:
     return Job.objects.filter(key=key, state__in=[Job.State.QUEUED, Job.State.RUNNING]).exists()
 
 
-def job_claim(*, owner: str, job_id: int | None = None) -> Lease | None:
-    """Take one due job (this one, if named). None when there is nothing to take."""
+def job_claim(*, owner: str, job_id: int | None = None, slow: bool | None = None) -> Lease | None:
+    """Take one due job: this one, if named; only a slow one, or none that is, if said so. None: nothing to take."""
     now = timezone.now()
     due = _due(now).filter(pk=job_id) if job_id else _due(now)
+    if slow is not None:
+        due = due.filter(kind__in=_slow) if slow else due.exclude(kind__in=_slow)
     if not due.exists():  # without a lock: idling must not take the write lock
         return None
     with write_transaction():
@@ -132,9 +140,9 @@ def job_run(lease: Lease) -> bool:
     return _finish(lease, state=Job.State.DONE)
 
 
-def work_once(owner: str) -> bool:
-    """Claim and run one job; False when there was none."""
-    lease = job_claim(owner=owner)
+def work_once(owner: str, *, slow: bool | None = None) -> bool:
+    """Claim and run one job (as `job_claim`); False when there was none."""
+    lease = job_claim(owner=owner, slow=slow)
     if lease is None:
         return False
     job_run(lease)
@@ -290,3 +298,8 @@ def _wake(job_id: int) -> None:
         run_job.apply_async((job_id,), retry=False)
     except Exception as error:  # noqa: BLE001  the row is safe; the sweep sends it again
         log.warning("broker not reachable, job %s waits for the sweep: %s", job_id, error)
+
+
+def job_waits(key: str) -> bool:
+    """Whether work under this key is queued or under way."""
+    return Job.objects.filter(key=key, state__in=[Job.State.QUEUED, Job.State.RUNNING]).exists()

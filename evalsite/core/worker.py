@@ -31,15 +31,19 @@ def _alive(pid: int) -> bool:
 
 
 def work_until(stop: threading.Event) -> None:
-    """Work until `stop` is set; a job under way is finished first."""
+    """Work until `stop` is set; a job under way is finished first.
+
+    What takes minutes is done in a thread of its own and not waited for: the next worker begins it anew.
+    """
     name, next_sweep = owner(), 0.0
     jobs.leases_release(host=name.rpartition(":")[0], alive=_alive)
+    threading.Thread(target=_work_slowly, args=(stop, name), name="slow-jobs", daemon=True).start()
     while not stop.is_set():
         try:
             if time.monotonic() >= next_sweep:
                 jobs.sweep()
                 next_sweep = time.monotonic() + SWEEP_S
-            worked = jobs.work_once(name)
+            worked = jobs.work_once(name, slow=False)
         except OperationalError:
             log.exception("the database did not answer; trying again")
             close_old_connections()
@@ -47,3 +51,12 @@ def work_until(stop: threading.Event) -> None:
             stop.wait(1.0)
         if not worked:
             stop.wait(POLL_S)
+
+
+def _work_slowly(stop: threading.Event, name: str) -> None:
+    while not stop.wait(SWEEP_S):
+        try:
+            jobs.work_once(name, slow=True)
+        except OperationalError:
+            log.exception("the database did not answer; trying again")
+            close_old_connections()

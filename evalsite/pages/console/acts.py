@@ -30,6 +30,7 @@ from evalsite.pages.words import signed
 ACT_FORMS: Mapping[Act, type[Form]] = {Act.PILOT: PilotForm, Act.EXTEND: ExtendForm}
 SUBJECTS = ("annotator", "entrant", "version", "prompt")
 LANDS_ON = {
+    Act.FULL_CHECK: "console_check",
     Act.EXCLUDE: "console_annotators",
     Act.READMIT: "console_annotators",
     Act.RETIRE_PROMPT: "console_prompts",
@@ -79,6 +80,13 @@ def effects() -> Mapping[Act, Effect]:
         Act.REFIT: Effect(
             _("The worker works in all closed batches now and plans again. It does so by itself after every batch."),
             _("It changes nothing but the time."),
+        ),
+        Act.FULL_CHECK: Effect(
+            _(
+                "The worker fits the newest snapshot's judgments by full Bayes (Markov chains), which takes some "
+                "minutes, and compares the result with the board. The same judgments are checked once."
+            ),
+            _("It changes nothing on the board."),
         ),
         Act.EXCLUDE: Effect(
             _(

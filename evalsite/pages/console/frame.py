@@ -99,6 +99,7 @@ def act_labels() -> dict[Act, str]:
         Act.STOP: _("Stop now"),
         Act.EXTEND: _("Extend the target"),
         Act.REFIT: _("Refit now"),
+        Act.FULL_CHECK: _("Full check now"),
         Act.EXCLUDE: _("Exclude"),
         Act.READMIT: _("Re-admit"),
         Act.ADD_ENTRANT: _("Add a chatbot"),

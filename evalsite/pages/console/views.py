@@ -28,6 +28,7 @@ from evalsite.pages.console.acts import (
     preview_ask,
     preview_context,
 )
+from evalsite.pages.console.check import check_context
 from evalsite.pages.console.frame import Desk, act_labels, desk_for, frame, person
 from evalsite.pages.console.health import health_context
 from evalsite.pages.console.overview import home_context, overview_context
@@ -87,6 +88,22 @@ annotators = rows_page("annotators", tables.annotators_context)
 judgments = rows_page("judgments", tables.judgments_context)
 fits = rows_page("fits", tables.fits_context)
 log = rows_page("log", tables.log_context)
+
+
+@console_page
+@require_safe
+def check(request: HttpRequest, key: str) -> HttpResponse:
+    """The full Bayesian check: how far it is, or what came of it."""
+    desk = desk_for(request, key)
+    return render(request, "console/check.html", {**frame(desk, "console_fits"), **check_context(desk)})
+
+
+@console_page
+@require_safe
+def check_state(request: HttpRequest, key: str) -> HttpResponse:
+    """The part of that page that changes."""
+    desk = desk_for(request, key)
+    return render(request, "console/_check.html", {"key": desk.key, **check_context(desk)})
 
 
 @console_page
