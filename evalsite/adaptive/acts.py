@@ -8,12 +8,14 @@ from datetime import datetime
 from evalsite.accounts.models import User
 from evalsite.adaptive.checks import check_ask
 from evalsite.adaptive.extension import Wish, target_extend
+from evalsite.adaptive.notices import stop_tell
 from evalsite.adaptive.pilots import pilot_size
 from evalsite.adaptive.services import campaign_open
 from evalsite.campaigns import services
 from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.campaigns.permissions import Act, campaign_for
 from evalsite.chatbots.models import Version
+from evalsite.core.db import write_transaction
 from evalsite.core.errors import InvalidInput, NotFound
 from evalsite.judgments.exclusions import annotator_exclude, annotator_in, annotator_readmit
 from evalsite.prompts.models import Prompt
@@ -65,7 +67,9 @@ def _extend(campaign: Campaign, given: Given, by: User) -> None:
 
 
 def _stop(campaign: Campaign, given: Given, by: User) -> None:
-    services.campaign_stop(campaign=campaign, reason=given.reason.strip() or STOPPED_BY_HAND, by=by)
+    with write_transaction():
+        services.campaign_stop(campaign=campaign, reason=given.reason.strip() or STOPPED_BY_HAND, by=by)
+        stop_tell(campaign)
     services.refit_request(campaign)  # the last batch is worked in, and the queue emptied
 
 

@@ -2,7 +2,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from evalsite.accounts.models import Organisation, OwnedQuerySet
+from evalsite.accounts.models import Organisation, OwnedQuerySet, User
 from evalsite.campaigns.models import Aspect, Campaign
 from evalsite.core.db import PublicModel
 
@@ -235,3 +235,53 @@ class FullCheck(PublicModel):
 
     def __str__(self) -> str:
         return f"full check of {self.snapshot}"
+
+
+class Notice(models.Model):
+    """Something about a campaign that its owners are told, once: by mail, and on top of the console's pages.
+
+    `mark` names the occurrence: the same one is never told twice.
+    """
+
+    class Event(models.TextChoices):
+        STOP = "stop", "a campaign has stopped"
+        ALARM = "alarm", "its refits fail"
+        QUEUE = "queue", "nothing waits to be judged"
+        BUDGET = "budget", "four fifths of its budget are spent"
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="notices")
+    event = models.CharField(max_length=10, choices=Event)
+    mark = models.CharField(max_length=80)
+    text = models.TextField()
+    raised_at = models.DateTimeField(default=timezone.now, editable=False)
+    seen_by = models.ManyToManyField(User, blank=True, related_name="notices_seen")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "event", "mark"], name="notice_once"),
+            models.CheckConstraint(
+                condition=Q(event__in=["stop", "alarm", "queue", "budget"]), name="notice_event_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.event} of {self.campaign}"
+
+
+class Unwanted(models.Model):
+    """A person wants no mail about events of this kind."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="mail_unwanted")
+    event = models.CharField(max_length=10, choices=Notice.Event)
+
+    class Meta:
+        verbose_name_plural = "unwanted mail"
+        constraints = [
+            models.UniqueConstraint(fields=["user", "event"], name="unwanted_once"),
+            models.CheckConstraint(
+                condition=Q(event__in=["stop", "alarm", "queue", "budget"]), name="unwanted_event_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} wants no mail about {self.event}"

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from evalsite.adaptive.designs import rules_of
 from evalsite.adaptive.models import Board, Decision, Record, Refit, Snapshot
+from evalsite.adaptive.notices import budget_tell, stop_tell
 from evalsite.adaptive.record import Pair, fit_facts, pairs, points
 from evalsite.adaptive.rows import BoardRow, board_rows
 from evalsite.adaptive.screening import Change, changes_make, changes_wanted
@@ -226,9 +227,11 @@ def _act(campaign: Campaign, verdict: Verdict, asks: Plan | None, planner: Plann
         return
     if verdict.stop:
         campaign_stop(campaign=now, reason=verdict.reason)
+        stop_tell(now)
         queue_withdraw(campaign=now)
         log.info("campaign %s stopped: %s", now.slug, verdict.reason)
         return
+    budget_tell(now)
     if now.state == Campaign.State.PILOT and _pilot_is_over(now):
         pilot_end(campaign=now)
         pilot_summary_request(now)

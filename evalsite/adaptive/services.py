@@ -6,7 +6,8 @@ from django.db.models import F
 from django.utils import timezone
 
 from evalsite.accounts.models import User
-from evalsite.adaptive.models import Alarm, Board
+from evalsite.adaptive.models import Alarm, Board, Notice
+from evalsite.adaptive.notices import notice_raise
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.selectors import aspect_primary
 from evalsite.campaigns.services import campaign_start
@@ -49,8 +50,18 @@ def alarm_raise(*, campaign: Campaign, message: str, about: Alarm.About = Alarm.
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         again = Alarm.objects.filter(campaign=campaign, about=about, cleared_at=None)
         if not again.update(failures=F("failures") + 1, failed_at=timezone.now(), message=message):
-            Alarm.objects.create(campaign=campaign, about=about, message=message)
+            alarm = Alarm.objects.create(campaign=campaign, about=about, message=message)
+            text = _told(alarm)
+            notice_raise(campaign=campaign, event=Notice.Event.ALARM, mark=str(alarm.pk), text=text)
             log.error("campaign %s: the %s: %s", campaign.slug, about, message)
+
+
+def _told(alarm: Alarm) -> str:
+    """What the owner reads."""
+    name = alarm.campaign.name
+    if alarm.about == Alarm.About.LOOP:
+        return f"The refits of {name} fail and are tried again; the board before them is shown: {alarm.message}"
+    return f"The filters of the board of {name} cannot be fitted anew; the board itself goes on: {alarm.message}"
 
 
 def alarm_clear(*, campaign: Campaign, about: Alarm.About = Alarm.About.LOOP) -> None:

@@ -5,8 +5,10 @@ from typing import Any
 
 from django.utils import timezone
 
+from evalsite.accounts.models import User
 from evalsite.adaptive.checks import FULL_CHECK
-from evalsite.adaptive.models import FullCheck
+from evalsite.adaptive.models import FullCheck, Notice
+from evalsite.adaptive.notices import MAIL, empty_queues_tell, mail_send
 from evalsite.adaptive.services import EXCLUSION, FINDINGS, PILOT, SLICES, alarm_clear, alarm_raise
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import REFIT, refit_key, refit_request
@@ -53,6 +55,16 @@ def slices(lease: jobs.Lease) -> None:
     from evalsite.adaptive.slices import slices_refit
 
     slices_refit(Campaign.objects.get(pk=lease.args["campaign"]), lease)
+
+
+jobs.sweeps(empty_queues_tell)
+
+
+@jobs.handles(MAIL)
+def mail(lease: jobs.Lease) -> None:
+    """Tell one person by mail."""
+    notice = Notice.objects.select_related("campaign").get(pk=lease.args["notice"])
+    mail_send(notice, User.objects.get(pk=lease.args["user"]))
 
 
 @jobs.handles(PILOT)

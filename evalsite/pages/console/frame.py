@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
+from evalsite.adaptive.notices import notices_for
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.permissions import Act, Role, allows, campaign_for
 from evalsite.campaigns.services import pilot_waits
@@ -28,6 +29,7 @@ class Desk:
     campaign: Campaign
     role: Role
     key: str
+    user: User
 
     def may(self, act: Act) -> bool:
         return allows(self.role, act)
@@ -45,7 +47,7 @@ def person(request: HttpRequest) -> User:
 def desk_for(request: HttpRequest, key: str, act: Act = Act.SEE) -> Desk:
     """Raises NotFound, NotAllowed."""
     campaign, role = campaign_for(key=key, user=person(request), act=act)
-    return Desk(campaign, role, key)
+    return Desk(campaign, role, key, person(request))
 
 
 def frame(desk: Desk, here: str) -> Mapping[str, Any]:
@@ -57,6 +59,7 @@ def frame(desk: Desk, here: str) -> Mapping[str, Any]:
         "role": desk.role.value,
         "tabs": [Link(label, desk.url(name), name == here) for name, label in _pages(campaign)],
         "acts": acts_offered(desk),
+        "notices": notices_for(desk.user, campaign),
         "board_url": reverse("board", args=[campaign.slug]) if campaign.state != Campaign.State.DRAFT else None,
         "state_text": campaign.get_state_display(),
     }

@@ -14,6 +14,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from evalsite.adaptive.acts import PERFORMED, act_perform
+from evalsite.adaptive.models import Notice
+from evalsite.adaptive.notices import mail_choose, mail_wanted, notices_see
 from evalsite.adaptive.services import EXCLUSION
 from evalsite.adaptive.vitals import vitals_get
 from evalsite.campaigns.permissions import Act
@@ -88,6 +90,29 @@ annotators = rows_page("annotators", tables.annotators_context)
 judgments = rows_page("judgments", tables.judgments_context)
 fits = rows_page("fits", tables.fits_context)
 log = rows_page("log", tables.log_context)
+
+
+@console_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def notices(request: HttpRequest) -> HttpResponse:
+    """About what this person wants mail."""
+    user = person(request)
+    if request.method == "POST":
+        mail_choose(user=user, wanted=request.POST.getlist("wanted"))
+        messages.success(request, _("Saved."))
+        return redirect("console_notices")
+    wanted = mail_wanted(user)
+    events = [(event.value, event.label, event.value in wanted) for event in Notice.Event]
+    return render(request, "console/notices.html", {"events": events, "address": user.email})
+
+
+@console_page
+@require_POST
+def notices_seen(request: HttpRequest, key: str) -> HttpResponse:
+    """Put the banner away."""
+    desk = desk_for(request, key)
+    notices_see(campaign=desk.campaign, user=desk.user)
+    return redirect("console_campaign", key=key)
 
 
 @console_page
