@@ -15,7 +15,7 @@ from evalsite.core.jobs import job_enqueue, job_waits
 
 FULL_CHECK = "full_check"
 # What a worker may be kept busy with: minutes on two cores. Chains take longer than in proportion to these.
-MOST_JUDGMENTS, MOST_CHATBOTS = 4000, 40
+MOST_JUDGMENTS, MOST_CHATBOTS = 2000, 40
 DIED = "Its workers died again and again; the server's log says more."
 
 
