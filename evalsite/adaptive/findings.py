@@ -8,6 +8,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from evalsite.adaptive.gold import gold_findings
 from evalsite.adaptive.models import Findings, Snapshot
 from evalsite.adaptive.record import DIFFERENCES, DIGITS, MARGIN, points
 from evalsite.adaptive.rows import BoardRow, board_rows
@@ -76,9 +77,10 @@ def findings_make(campaign: Campaign, lease: Lease) -> None:
     newest = board.snapshots.filter(engine=ENGINE).order_by("-number").first()
     counted = votes_counted([campaign], board.aspect)
     prompts = [asdict(one) for one in prompt_findings(votes, newest, redundant_groups(counted))]
+    gold = gold_findings(campaign)
     with write_transaction():
         lease.confirm()
-        made = {"annotators": annotators, "prompts": prompts, "made_at": timezone.now()}
+        made = {"annotators": annotators, "prompts": prompts, "gold": gold, "made_at": timezone.now()}
         Findings.objects.update_or_create(campaign=campaign, defaults=made)
 
 

@@ -117,6 +117,7 @@ class Findings(models.Model):
 
     campaign = models.OneToOneField(Campaign, on_delete=models.PROTECT, related_name="findings")
     annotators = models.JSONField(help_text="adaptive.findings.AnnotatorFinding")
+    gold = models.JSONField(default=dict, blank=True, help_text="of its annotators, and of its items")
     prompts = models.JSONField(help_text="adaptive.findings.PromptFinding")
     made_at = models.DateTimeField(default=timezone.now)
 

@@ -144,6 +144,12 @@ def change_of(snapshot: Snapshot, before: Snapshot | None) -> Change | None:
     return Change(name, by, here != [row["chatbot"] for row in before.rows if row["chatbot"] in kept])
 
 
+def gold_findings_of(campaign: Campaign, what: str) -> dict[int, dict[str, Any]]:
+    """What gold told at the last refit, of "annotators" or "items", by their keys."""
+    found = Findings.objects.filter(campaign=campaign).values_list("gold", flat=True).first() or {}
+    return {one[what.removesuffix("s")]: one for one in found.get(what, [])}
+
+
 def findings_of(campaign: Campaign, what: str) -> dict[int, dict[str, Any]]:
     """The newest findings about "annotators" or "prompts", by their keys."""
     found = Findings.objects.filter(campaign=campaign).values_list(what, flat=True).first() or []

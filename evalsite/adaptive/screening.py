@@ -1,4 +1,5 @@
-"""Screening after a fit: whose judgments agree so little with the others' that they are noise, by the engine's rules.
+"""Screening after a fit: whose judgments agree so little with the others' that they are noise, by the engine's rules;
+and who fails so much gold that they cannot be reading, where the campaign says which share is to be passed.
 
 Everybody is judged by the same votes, those of the excluded among them, so the same judgments give the same verdicts
 whatever was decided on the way, and who was excluded too early comes back by what they have done.
@@ -8,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from evalsite.adaptive.gold import gold_verdicts
 from evalsite.campaigns.models import Campaign
 from evalsite.judgments.exclusions import annotator_exclude, annotator_readmit, exclusion_propose
 from evalsite.judgments.models import Annotator
@@ -30,24 +32,52 @@ class Change:
     evidence: dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What is to be done about an annotator, by the one rule or by both: "exclude", "keep" or "not enough yet"."""
+
+    decision: str
+    reason: str
+    evidence: dict[str, Any]
+
+
 def changes_wanted(campaign: Campaign, votes: Sequence[CountedVote]) -> list[Change]:
-    """What the engine's screen would change; `votes` are all that people have not excluded. Nothing is written."""
-    known = sorted({str(vote.annotator) for vote in votes if vote.annotator is not None})
-    if campaign.screening == Campaign.Screening.OFF or len(known) < 2:
+    """What the screen would change; `votes` are all that people have not excluded. Nothing is written."""
+    if campaign.screening == Campaign.Screening.OFF:
         return []
     standing = standings(campaign)
-    verdicts = ((int(known[v.annotator]), v) for v in screen(_table(votes), min_cells=LEAST_CELLS).verdicts)
     return [
-        Change(annotator, not out, verdict.reason, _evidence(verdict))
-        for annotator, verdict in verdicts
-        if (out := _out(verdict, now := standing.get(annotator, IN_GOOD_STANDING))) != _said(campaign, now)
+        Change(annotator, not out, advice.reason, advice.evidence)
+        for annotator, advice in advice_of(campaign, votes).items()
+        if (out := _out(advice, now := standing.get(annotator, IN_GOOD_STANDING))) != _said(campaign, now)
         and not now.decided
     ]
 
 
-def _out(verdict: Verdict, now: Standing) -> bool:
+def advice_of(campaign: Campaign, votes: Sequence[CountedVote]) -> dict[int, Advice]:
+    """Annotator id -> advice. Who fails by either rule is out; who passes by one, and not by the other, waits."""
+    known = sorted({str(vote.annotator) for vote in votes if vote.annotator is not None})
+    verdicts = screen(_table(votes), min_cells=LEAST_CELLS).verdicts if len(known) > 1 else ()
+    found = {int(known[one.annotator]): Advice(one.decision, one.reason, _evidence(one)) for one in verdicts}
+    for annotator, verdict in gold_verdicts(campaign).items():
+        gold = Advice(verdict.decision, verdict.reason, verdict.evidence)
+        found[annotator] = _both(found[annotator], gold) if annotator in found else gold
+    return found
+
+
+def _both(engine: Advice, gold: Advice) -> Advice:
+    evidence = {**engine.evidence, **gold.evidence}
+    decisions = {engine.decision, gold.decision}
+    if "exclude" in decisions:
+        reasons = [one.reason for one in (gold, engine) if one.decision == "exclude"]
+        return Advice("exclude", "; ".join(reasons), evidence)
+    decision = "keep" if "keep" in decisions else "not enough yet"
+    return Advice(decision, engine.reason if engine.decision == decision else gold.reason, evidence)
+
+
+def _out(advice: Advice, now: Standing) -> bool:
     """Whether an annotator is to be out: who is comes back only when shown to be careful."""
-    return verdict.decision == "exclude" or (now.out and verdict.decision != "keep")
+    return advice.decision == "exclude" or (now.out and advice.decision != "keep")
 
 
 def _said(campaign: Campaign, now: Standing) -> bool:

@@ -14,7 +14,7 @@ from django.utils import timezone
 from evalsite.adaptive.designs import design_of, overlap_of
 from evalsite.adaptive.models import Board
 from evalsite.campaigns.limits import limits_of
-from evalsite.campaigns.models import Campaign, Entrant
+from evalsite.campaigns.models import Campaign, Entrant, GoldWithdrawal
 from evalsite.campaigns.services import plan_options
 from evalsite.chatbots.models import Reply
 from evalsite.judgments.queue import PlannedAsk, item_parts
@@ -74,6 +74,9 @@ def input_mark(board: Board) -> str:
     own = board.default_of
     words = (ENGINE, MODEL, campaigns[0].seed if campaigns else 0, board.aspect_id, board.category)
     screening = own.screening if own else ""
+    if own and own.gold_mark is not None:
+        withdrawn = GoldWithdrawal.objects.filter(item__campaign=own).count()
+        screening += f",{own.gold_mark},{withdrawn}"
     return hashlib.sha256(f"{words};{screening};{counted_mark(campaigns)}".encode()).hexdigest()
 
 

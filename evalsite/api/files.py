@@ -13,10 +13,10 @@ CHUNK = 1000
 WINNERS = {"A": "model_a", "B": "model_b", "tie": "tie", "both_bad": "both_bad"}
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # what a spreadsheet would compute
 Page = Callable[[uuid.UUID | None], list[Listed]]  # the rows after this one
-Write = Callable[[Page, Mapping[int, str]], Iterator[str]]
+Write = Callable[[Page, Mapping[int | None, str]], Iterator[str]]
 
 
-def row_of(row: Listed, names: Mapping[int, str]) -> dict[str, Any]:
+def row_of(row: Listed, names: Mapping[int | None, str]) -> dict[str, Any]:
     """A vote by the arena's names, then by ours. An empty cell or null means: not known."""
     return {
         "model_a": names[row.first],
@@ -55,12 +55,12 @@ def pages(page: Page) -> Iterator[list[Listed]]:
         after = rows[-1].judgment
 
 
-def as_jsonl(page: Page, names: Mapping[int, str]) -> Iterator[str]:
+def as_jsonl(page: Page, names: Mapping[int | None, str]) -> Iterator[str]:
     for rows in pages(page):
         yield "".join(json.dumps(row_of(row, names), ensure_ascii=False) + "\n" for row in rows)
 
 
-def as_csv(page: Page, names: Mapping[int, str]) -> Iterator[str]:
+def as_csv(page: Page, names: Mapping[int | None, str]) -> Iterator[str]:
     """RFC 4180. A text that a spreadsheet would compute gets an apostrophe before it; JSON lines have it raw."""
     yield ",".join(COLUMNS) + "\r\n"
     for rows in pages(page):

@@ -25,7 +25,7 @@ def assignment(row: Assignment, of: Campaign) -> dict[str, Any]:
         "lease_until": _moment(row.lease_until),
         "context": {"prompt": shown.key, "category": shown.category, "turns": shown.turns},
         "candidates": [
-            {"position": candidate.position, "label": candidate.label, "text": candidate.reply.text}
+            {"position": candidate.position, "label": candidate.label, "text": candidate.text}
             for candidate in row.candidates.all()
         ],
         "aspects": _aspects(of),
@@ -100,7 +100,7 @@ def prompt(row: Prompt) -> dict[str, Any]:
     }
 
 
-def listed(row: Listed, names: Mapping[int, str]) -> dict[str, Any]:
+def listed(row: Listed, names: Mapping[int | None, str]) -> dict[str, Any]:
     """A judgment as lists show it."""
     return {
         "id": str(row.judgment),

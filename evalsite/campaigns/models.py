@@ -120,6 +120,13 @@ class Campaign(PublicModel):
     lease_s = models.PositiveIntegerField(default=1200, help_text="seconds in which a claimed block is to be answered")
     votes_per_item = models.PositiveIntegerField(default=1, help_text="judgments wanted of one pair on one prompt")
     screening = models.CharField(max_length=7, choices=Screening, default=Screening.PROPOSE)
+    gold_share = models.FloatField(default=0.0, help_text="of what an annotator is given; 0: none")
+    gold_mark = models.FloatField(
+        null=True, blank=True, help_text="share of gold that careful annotators pass; null: gold does not screen"
+    )
+    gold_set = models.ForeignKey(
+        PromptSet, null=True, blank=True, on_delete=models.PROTECT, related_name="gold_of", editable=False
+    )
     quota = models.PositiveIntegerField(null=True, blank=True, help_text="judgments one annotator may give")
     pay_rate = models.DecimalField(max_digits=9, decimal_places=4, default=0, help_text="for one judgment")
     currency = models.CharField(max_length=3, default="USD")
@@ -160,6 +167,13 @@ class Campaign(PublicModel):
                 name="campaign_sizes_from_one",
             ),
             models.CheckConstraint(condition=Q(pay_rate__gte=0), name="campaign_pay_not_negative"),
+            models.CheckConstraint(
+                condition=Q(gold_share__gte=0, gold_share__lte=0.5), name="campaign_gold_share_is_half_at_most"
+            ),
+            models.CheckConstraint(
+                condition=Q(gold_mark__isnull=True) | Q(gold_mark__gt=0, gold_mark__lt=1),
+                name="campaign_gold_mark_is_a_share",
+            ),
             models.CheckConstraint(
                 condition=~Q(state="stopped") | Q(stopped_at__isnull=False), name="campaign_stopped_has_time"
             ),
@@ -417,3 +431,54 @@ class Retirement(models.Model):
 
     def __str__(self) -> str:
         return f"{self.prompt} in {self.campaign}"
+
+
+class GoldItem(PublicModel):
+    """A comparison with a known answer, mixed unseen among the others, to check an annotator. It ranks nobody.
+
+    Either two texts are compared, or the replies of two entrants. `right` holds the verdicts on the primary aspect that
+    pass, "A" being the first reply here, whichever side it is shown on. Immutable; what proves wrong is withdrawn.
+    """
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="gold_items")
+    key = models.CharField(max_length=200, help_text="the id that its owner gives it; annotators never see it")
+    prompt = models.ForeignKey(Prompt, on_delete=models.PROTECT, related_name="gold_items")
+    text_a = models.TextField(blank=True, default="")
+    text_b = models.TextField(blank=True, default="")
+    entrant_a = models.ForeignKey(Entrant, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+    entrant_b = models.ForeignKey(Entrant, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+    right = models.JSONField(help_text="verdicts that pass")
+    explanation = models.TextField(blank=True, default="")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "key"], name="gold_key_once"),
+            models.CheckConstraint(
+                condition=(Q(entrant_a__isnull=True, entrant_b__isnull=True) & ~Q(text_a="") & ~Q(text_b=""))
+                | Q(entrant_a__isnull=False, entrant_b__isnull=False, text_a="", text_b=""),
+                name="gold_compares_texts_or_entrants",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.key
+
+    @property
+    def item(self) -> str:
+        """The name of what is shown: that of a pair of entrants is the same as when it is asked to rank them."""
+        if self.entrant_a_id is None or self.entrant_b_id is None:
+            return f"{self.prompt_id}:gold{self.pk}"
+        low, high = sorted((self.entrant_a_id, self.entrant_b_id))
+        return f"{self.prompt_id}:{low}-{high}"
+
+
+class GoldWithdrawal(models.Model):
+    """The fact that a gold item is used no more, nor counted for or against anybody: it was wrong, or is known."""
+
+    item = models.OneToOneField(GoldItem, on_delete=models.PROTECT, related_name="withdrawal")
+    reason = models.CharField(max_length=300)
+    withdrawn_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    def __str__(self) -> str:
+        return self.reason

@@ -86,12 +86,12 @@ class PlanOptions:
                 "overlap_votes",
             )
 
-    def check_screening(self, votes_per_item: int, *, acts: bool) -> None:
-        """Raise InvalidInput where annotators are to be excluded by rule and no item would compare them."""
-        if acts and votes_per_item == 1 and self.overlap_share == 0.0:
+    def check_screening(self, votes_per_item: int, *, acts: bool, gold: bool = False) -> None:
+        """Raise InvalidInput where annotators are to be excluded by rule, no item would compare them, and no gold."""
+        if acts and not gold and votes_per_item == 1 and self.overlap_share == 0.0:
             raise InvalidInput(
                 "Annotators cannot be screened: no item is judged by two of them.",
-                hint="Give a share of the items to an overlap, or let the screening be off.",
+                hint="Give a share of the items to an overlap, check them by gold, or let the screening be off.",
                 field="screening",
                 code="no_overlap",
             )

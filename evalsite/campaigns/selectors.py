@@ -8,7 +8,7 @@ from typing import TypeVar
 from django.db.models import Count, Model, Q, QuerySet
 
 from evalsite.accounts.models import User
-from evalsite.campaigns.models import Aspect, Campaign, Entrant, Reception
+from evalsite.campaigns.models import Aspect, Campaign, Entrant, GoldItem, Reception
 from evalsite.chatbots.models import Version
 from evalsite.core.errors import NotAllowed, NotFound
 
@@ -47,6 +47,11 @@ def campaign_get(*, key: str, user: User | None) -> Campaign:
     if found is None:
         raise NotFound("There is no such campaign.", hint="Check the address; a private campaign needs you to log in.")
     return found
+
+
+def gold_in_use(campaign: Campaign) -> QuerySet[GoldItem]:
+    """The campaign's gold items that are not withdrawn."""
+    return GoldItem.objects.filter(campaign=campaign, withdrawal__isnull=True).order_by("pk")
 
 
 def campaigns_listed(user: User | None) -> QuerySet[Campaign]:

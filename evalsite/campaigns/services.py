@@ -21,6 +21,7 @@ from evalsite.campaigns.models import (
     StoppingSpec,
 )
 from evalsite.campaigns.plans import PlanOptions, policy_check
+from evalsite.campaigns.selectors import gold_in_use
 from evalsite.chatbots.models import Version
 from evalsite.core import jobs
 from evalsite.core.audit import audit_record
@@ -40,6 +41,11 @@ class NewAspect:
     allow_tie: bool = True
     allow_both_bad: bool = True
 
+    @property
+    def choices(self) -> list[str]:
+        """The verdicts that it allows, as `campaigns.models.Aspect` gives them."""
+        return ["A", *(["tie"] if self.allow_tie else []), "B", *(["both_bad"] if self.allow_both_bad else [])]
+
 
 @dataclass(frozen=True, slots=True)
 class Design:
@@ -58,6 +64,8 @@ class Design:
     votes_per_item: int = 1
     plan: PlanOptions = field(default_factory=PlanOptions)
     screening: Campaign.Screening = Campaign.Screening.PROPOSE
+    gold_share: float = 0.0
+    gold_mark: float | None = None
     quota: int | None = None
     target_se: float | None = 0.15
     min_difference: float | None = None
@@ -112,7 +120,9 @@ def campaign_create(
     limits = design.limits
     policy_check(design.policy)
     design.plan.check_votes(design.votes_per_item)
-    design.plan.check_screening(design.votes_per_item, acts=design.screening == Campaign.Screening.ACT)
+    by_gold = bool(design.gold_share) and design.gold_mark is not None
+    acts = design.screening == Campaign.Screening.ACT
+    design.plan.check_screening(design.votes_per_item, acts=acts, gold=by_gold)
     with write_transaction():
         if Campaign.objects.filter(slug=slug).exists():
             raise Conflict(f"There is already a campaign called {slug!r}.", field="slug")
@@ -136,6 +146,8 @@ def campaign_create(
             lease_s=design.lease_s,
             votes_per_item=design.votes_per_item,
             screening=design.screening,
+            gold_share=design.gold_share,
+            gold_mark=design.gold_mark,
             quota=design.quota,
         )
         StoppingSpec.objects.create(campaign=campaign, **{name: getattr(limits, name) for name in LIMITS})
@@ -158,7 +170,9 @@ def plan_set(
         if locked.state != Campaign.State.DRAFT:
             _check_plan(locked)
         options.check_votes(locked.votes_per_item)
-        options.check_screening(locked.votes_per_item, acts=locked.screening == Campaign.Screening.ACT)
+        by_gold = bool(locked.gold_share) and locked.gold_mark is not None
+        acts = locked.screening == Campaign.Screening.ACT
+        options.check_screening(locked.votes_per_item, acts=acts, gold=by_gold)
         if locked.collecting:
             refit_request(locked)
     campaign.refresh_from_db()
@@ -193,6 +207,16 @@ def _check_plan(campaign: Campaign) -> None:
         )
     prompts = campaign.prompt_set.prompts.filter(corrected_by__isnull=True)
     options.check_categories(Counter(prompts.values_list("category", flat=True)))
+
+
+def _check_gold(campaign: Campaign) -> None:
+    """Raise Conflict where gold is wanted and there is none: annotators would not be checked, and nobody told."""
+    if campaign.gold_share and not gold_in_use(campaign).exists():
+        raise Conflict(
+            "A share of gold is set, and there are no gold items.",
+            hint="Add gold items, or set the share to 0.",
+            field="gold_share",
+        )
 
 
 def entrant_add(*, campaign: Campaign, version: Version, by: User | None = None) -> Entrant:
@@ -277,6 +301,7 @@ def _check_start(campaign: Campaign, pilot: int | None) -> None:
     if not campaign.prompt_set.prompts.exists():
         raise Conflict("The prompt set is empty.", hint="Add prompts first.", field="prompt_set")
     _check_plan(campaign)
+    _check_gold(campaign)
     deadline_check(campaign, timezone.now())
 
 

@@ -15,6 +15,8 @@ from typing import Any
 import yaml
 
 from evalsite.accounts.models import Organisation, User
+from evalsite.campaigns.gold import MOST_SHARE, GoldBook, NewGold, gold_add
+from evalsite.campaigns.goldfile import gold_from
 from evalsite.campaigns.limits import LIMITS, Limits, limits_of
 from evalsite.campaigns.models import Campaign, PlanSpec
 from evalsite.campaigns.plans import PlanOptions, policy_check
@@ -24,6 +26,7 @@ from evalsite.chatbots.services import chatbot_create, text_sha256, version_crea
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.rowfiles import LONGEST_CELL, unstorable
+from evalsite.exchange.campaigngold import FIELDS, book_of, gold_written
 from evalsite.prompts.models import Prompt
 from evalsite.prompts.services import NewPrompt, check_turns, prompt_set_create
 
@@ -124,6 +127,8 @@ CAMPAIGN: Mapping[str, Check] = {
     "lease_s": whole(1),
     "votes_per_item": whole(1),
     "screening": one_of(Campaign.Screening.values),
+    "gold_share": number(0, MOST_SHARE),
+    "gold_mark": or_nothing(number(0.01, 0.99)),
     "quota": or_nothing(whole(1)),
     "pay_rate": amount,
     "currency": text(3, least=3, form="[A-Z]{3}"),
@@ -158,6 +163,9 @@ ASPECT: Mapping[str, Check] = {
 }
 PROMPT: Mapping[str, Check] = {"id": text(200), "category": text(100, least=0), "text": text(LONGEST_CELL)}
 CHATBOT: Mapping[str, Check] = {"name": text(200), "version": text(100), "description": text(5000, least=0)}
+GOLD: Mapping[str, Check] = {
+    name: text(200 if name in {"id", "prompt_id"} else LONGEST_CELL, least=name == "id") for name in FIELDS[:-2]
+}
 TURN: Mapping[str, Check] = {"speaker": one_of(["user", "chatbot"]), "text": text(LONGEST_CELL)}
 REQUIRED = {"campaign": {"name", "slug"}, "aspects": {"key", "question"}}
 
@@ -182,6 +190,7 @@ class CampaignFile:
     aspects: Sequence[NewAspect]
     prompts: Sequence[NewPrompt]
     chatbots: Sequence[ChatbotPart]
+    gold: Sequence[NewGold] = ()
 
 
 # Reading ------------------------------------------------------------------------------------------------
@@ -267,7 +276,7 @@ def campaign_read(content: str) -> CampaignFile:
     root = _compose(content)
     reader = _Reader()
     parts = reader.mapping(root, "")
-    known = {"touchstone", "campaign", "stopping", "plan", "aspects", "prompts", "chatbots"}
+    known = {"touchstone", "campaign", "stopping", "plan", "aspects", "prompts", "chatbots", "gold"}
     for name, (at, _) in parts.items():
         if name not in known:
             reader.wrong(at, name, f"is not known here; there are {', '.join(sorted(known))}")
@@ -320,9 +329,11 @@ def _parts(reader: _Reader, parts: Mapping[str, Any], root: Any) -> CampaignFile
     chatbots = _chatbots(reader, parts["chatbots"], keys) if "chatbots" in parts else []
     if not reader.problems:
         _check_design(reader, parts.get("plan", root), campaign, plan)
+    asked = [NewAspect(**aspect) for aspect in aspects] if not reader.problems else []
+    gold = _gold(reader, parts["gold"], asked, prompts, chatbots) if asked and "gold" in parts else []
     if reader.problems:
         raise CampaignFileError(reader.problems)
-    return CampaignFile(campaign, stopping, plan, [NewAspect(**aspect) for aspect in aspects], prompts, chatbots)
+    return CampaignFile(campaign, stopping, plan, asked, prompts, chatbots, gold)
 
 
 def _stopping(reader: _Reader, node: Any) -> Limits:
@@ -360,10 +371,12 @@ def _check_design(reader: _Reader, node: Any, campaign: Mapping[str, Any], plan:
     """What contradicts itself across the keys of a file."""
     usual = Design()
     votes = campaign.get("votes_per_item", usual.votes_per_item)
+    by_gold = bool(campaign.get("gold_share")) and campaign.get("gold_mark") is not None
+    acts = campaign.get("screening", usual.screening) == Campaign.Screening.ACT
     try:
         policy_check(campaign.get("policy", usual.policy))
         plan.check_votes(votes)
-        plan.check_screening(votes, acts=campaign.get("screening", usual.screening) == Campaign.Screening.ACT)
+        plan.check_screening(votes, acts=acts, gold=by_gold)
     except InvalidInput as error:
         reader.wrong(node, error.field or "", error.message)
 
@@ -436,6 +449,47 @@ def _replies(reader: _Reader, node: Any, key: str, prompts: set[str]) -> dict[st
     return replies
 
 
+def _gold(
+    reader: _Reader,
+    node: Any,
+    aspects: Sequence[NewAspect],
+    prompts: Sequence[NewPrompt],
+    chatbots: Sequence[ChatbotPart],
+) -> list[NewGold]:
+    named = [(one.name, one.version, one.replies) for one in chatbots]
+    book = book_of(aspects[0].choices, [one.key for one in prompts], named)
+    gold: dict[str, NewGold] = {}
+    for key, item in reader.items(node, "gold"):
+        new = _gold_item(reader, item, key, book)
+        if new is not None and new.key in gold:
+            reader.wrong(item, f"{key}.id", f"{new.key!r} stands here twice")
+        elif new is not None:
+            gold[new.key] = new
+    return list(gold.values())
+
+
+def _gold_item(reader: _Reader, item: Any, key: str, book: GoldBook) -> NewGold | None:
+    before = len(reader.problems)
+    parts = reader.mapping(item, key)
+    values = reader.fields(item, key, GOLD, required={"id"}, beside={"right", "turns"})
+    if "right" in parts:
+        node = parts["right"][1]
+        several = isinstance(node, yaml.SequenceNode)
+        values["right"] = [reader.scalar(one) for one in node.value] if several else reader.scalar(node)
+    if "turns" in parts:
+        values["turns"] = _turns(reader, parts["turns"][1], f"{key}.turns")
+    if len(reader.problems) > before:
+        return None
+    try:
+        new = gold_from(values, values["id"])
+        book.resolve(new)
+    except InvalidInput as error:
+        at = parts.get(error.field or "", (item, item))[0]
+        reader.wrong(at, _join(key, error.field or ""), error.message)
+        return None
+    return new
+
+
 # Writing ------------------------------------------------------------------------------------------------
 
 
@@ -450,6 +504,7 @@ def campaign_write(campaign: Campaign) -> str:
         "aspects": [{name: getattr(one, name) for name in ASPECT} for one in campaign.rubric.aspects.all()],
         "prompts": [_prompt(prompt) for prompt in prompts],
         "chatbots": [_chatbot(one.version, prompts) for one in _entrants(campaign)],
+        "gold": gold_written(campaign),
     }
     written: str = yaml.safe_dump(whole_file, sort_keys=False, allow_unicode=True, width=100)
     return written
@@ -530,6 +585,8 @@ def campaign_take(*, organisation: Organisation, given: CampaignFile, by: User |
         keys = {prompt.key: prompt for prompt in prompt_set.prompts.all()}
         for part in given.chatbots:
             entrant_add(campaign=campaign, version=_take_chatbot(organisation, part, keys), by=by)
+        if given.gold:
+            gold_add(campaign=campaign, items=given.gold, by=by)
     campaign.refresh_from_db()
     return campaign
 

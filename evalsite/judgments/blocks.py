@@ -8,9 +8,10 @@ from itertools import chain
 from django.db.models import Exists, F, OuterRef, QuerySet
 from django.utils import timezone
 
-from evalsite.campaigns.models import Campaign, Entrant, PlanSpec
+from evalsite.campaigns.models import Campaign, Entrant, GoldItem, PlanSpec
+from evalsite.campaigns.selectors import gold_in_use
 from evalsite.chatbots.models import Reply
-from evalsite.judgments.models import Annotator, Assignment, Candidate, Enrolment
+from evalsite.judgments.models import Annotator, Assignment, Candidate, Enrolment, Place
 from evalsite.judgments.queue import item_parts
 from scheduler.blocks import Reader, Seat, Waiting, compose_block
 
@@ -21,25 +22,31 @@ COMPOSED_AT_MOST = 6  # times, while others claim the same rows
 def block_issue(campaign: Campaign, annotator: Annotator, enrolment: Enrolment, size: int) -> None:
     """Issue up to `size` queued assignments to an annotator, composed and mixed for them (`scheduler.blocks`).
 
-    Part of the claim's transaction, with the enrolment locked: its number of blocks is part of the seed.
+    The campaign's share of them is gold, which is made here: it stands in no queue. Part of the claim's transaction,
+    with the enrolment locked: its number of blocks is part of the seed.
     """
-    waiting, seats = _seats_locked(campaign, annotator, enrolment, size)
-    replies = _replies(waiting[seat.key] for seat in seats)
+    gold = _gold(campaign, annotator)
+    waiting, seats = _seats_locked(campaign, annotator, enrolment, size, gold)
+    replies = _replies([waiting[seat.key].item for seat in seats if not seat.gold])
+    replies |= _replies([gold[seat.key].item for seat in seats if seat.gold and gold[seat.key].entrant_a_id])
     block: list[Assignment] = []
     candidates: list[Candidate] = []
     for seat in seats:
-        shown = _candidates(waiting[seat.key], seat.swapped, replies)
+        row = _checking(campaign, gold[seat.key]) if seat.gold else waiting[seat.key]
+        shown = (
+            _texts(row, seat.swapped) if row.gold and not row.gold.entrant_a_id else _pair(row, seat.swapped, replies)
+        )
         if shown:
-            block.append(waiting[seat.key])
+            block.append(row)
             candidates += shown
-    if block:
+    if any(row.gold is None for row in block):
         _issue(campaign, annotator, block)
         Candidate.objects.bulk_create(candidates)
         Enrolment.objects.filter(pk=enrolment.pk).update(blocks_claimed=F("blocks_claimed") + 1)
 
 
 def _seats_locked(
-    campaign: Campaign, annotator: Annotator, enrolment: Enrolment, size: int
+    campaign: Campaign, annotator: Annotator, enrolment: Enrolment, size: int, gold: Mapping[int, GoldItem]
 ) -> tuple[dict[int, Assignment], list[Seat]]:
     """A composed block whose rows are locked, and the rows.
 
@@ -52,22 +59,64 @@ def _seats_locked(
     taken: set[int] = set()
     held: set[int] = set()
     window = None if own else WINDOW * size * _copies(campaign)
+    given = _given(campaign, annotator) if gold else 0
     for _ in range(COMPOSED_AT_MOST):
         rows = _claimable(campaign, annotator).exclude(pk__in=taken)
         # An annotator who may not see all of the queue gets the best of what they may see, however far down it is.
         waiting = {row.pk: row for row in rows[:window]}
         seats = compose_block(
-            [_waiting(row) for row in waiting.values()],
-            Reader(str(annotator.public_id), own=own),
+            [_waiting(row.pk, row.item) for row in waiting.values()],
+            Reader(str(annotator.public_id), own=own, given=given),
             campaign=f"{campaign.seed}:{campaign.public_id}",
             block=enrolment.blocks_claimed,
             size=size,
+            gold=[_gold_waiting(item) for item in gold.values()],
+            gold_share=campaign.gold_share,
         )
-        held = _locked([seat.key for seat in seats])
-        if len(held) == len(seats):
+        asked = [seat.key for seat in seats if not seat.gold]
+        held = _locked(asked)
+        if len(held) == len(asked):
             break
-        taken |= {seat.key for seat in seats} - held
-    return waiting, [seat for seat in seats if seat.key in held]
+        taken |= set(asked) - held
+    return waiting, [seat for seat in seats if seat.gold or seat.key in held]
+
+
+# Gold -----------------------------------------------------------------------------------------------------
+
+
+def _gold(campaign: Campaign, annotator: Annotator) -> dict[int, GoldItem]:
+    """Gold that this annotator has not been shown; of chatbots, of those that take part, and on prompts in use."""
+    if not campaign.gold_share:
+        return {}
+    seen = Assignment.objects.filter(campaign=campaign, annotator=annotator)
+    unseen = gold_in_use(campaign).exclude(pk__in=seen.filter(gold__isnull=False).values("gold"))
+    left = Entrant.objects.filter(campaign=campaign).exclude(state=Entrant.State.ACTIVE)
+    shown = unseen.exclude(entrant_a__in=left).exclude(entrant_b__in=left)
+    shown = shown.exclude(prompt__in=campaign.retirements.values("prompt"))
+    items = {item.pk: item for item in shown}
+    known = set(seen.filter(item__in=[item.item for item in items.values()]).values_list("item", flat=True))
+    return {number: item for number, item in items.items() if item.item not in known}
+
+
+def _given(campaign: Campaign, annotator: Annotator) -> int:
+    """How many assignments this annotator has been given here: by it gold is spread over blocks."""
+    return Assignment.objects.filter(campaign=campaign, annotator=annotator, source=Assignment.Source.PLAN).count()
+
+
+def _gold_waiting(item: GoldItem) -> Waiting:
+    """One that compares texts has no chatbots: no real one has these numbers."""
+    return Waiting(item.pk, item.entrant_a_id or -1, item.entrant_b_id or -2, item.prompt_id)
+
+
+def _checking(campaign: Campaign, item: GoldItem) -> Assignment:
+    """An assignment that shows a gold item, not stored yet, with a place of its own."""
+    place = Place(campaign=campaign, prompt_id=item.prompt_id, item=item.item)
+    return Assignment(campaign=campaign, place=place, item=item.item, purpose=Assignment.Purpose.GOLD, gold=item)
+
+
+def _texts(assignment: Assignment, swapped: bool) -> list[Candidate]:
+    sides = "BA" if swapped else "AB"
+    return [Candidate(assignment=assignment, position=position, gold_side=side) for position, side in enumerate(sides)]
 
 
 def _locked(rows: Sequence[int]) -> set[int]:
@@ -100,17 +149,19 @@ def _own_entrants(campaign: Campaign, annotator: Annotator) -> set[int]:
     return set(own.exclude(version__chatbot__organisation=campaign.organisation_id).values_list("pk", flat=True))
 
 
-def _waiting(assignment: Assignment) -> Waiting:
-    prompt, (a, b) = item_parts(assignment.item)
-    return Waiting(assignment.pk, a, b, prompt)
+def _waiting(key: int, item: str) -> Waiting:
+    prompt, (a, b) = item_parts(item)
+    return Waiting(key, a, b, prompt)
 
 
-def _replies(assignments: Iterable[Assignment]) -> dict[tuple[int, int], int]:
+def _replies(items: Iterable[str]) -> dict[tuple[int, int], int]:
     """(entrant, prompt) -> the reply in force that can be shown."""
-    items = [item_parts(assignment.item) for assignment in assignments]
+    parts = [item_parts(item) for item in items]
+    if not parts:
+        return {}
     replies = Reply.objects.filter(
-        version__entrants__in=set(chain.from_iterable(pair for _, pair in items)),
-        prompt__in={prompt for prompt, _ in items},
+        version__entrants__in=set(chain.from_iterable(pair for _, pair in parts)),
+        prompt__in={prompt for prompt, _ in parts},
         sample=1,
         text__isnull=False,
         corrected_by__isnull=True,
@@ -121,14 +172,21 @@ def _replies(assignments: Iterable[Assignment]) -> dict[tuple[int, int], int]:
     }
 
 
-def _candidates(assignment: Assignment, swapped: bool, replies: Mapping[tuple[int, int], int]) -> list[Candidate]:
+def _pair(assignment: Assignment, swapped: bool, replies: Mapping[tuple[int, int], int]) -> list[Candidate]:
     """Both replies on their sides; none if one was taken back since the plan was made."""
     prompt, pair = item_parts(assignment.item)
+    gold = assignment.gold
     sides = pair[::-1] if swapped else pair
     if any((entrant, prompt) not in replies for entrant in sides):
         return []
     return [
-        Candidate(assignment=assignment, position=position, entrant_id=entrant, reply_id=replies[entrant, prompt])
+        Candidate(
+            assignment=assignment,
+            position=position,
+            entrant_id=entrant,
+            reply_id=replies[entrant, prompt],
+            gold_side="" if gold is None else "A" if entrant == gold.entrant_a_id else "B",
+        )
         for position, entrant in enumerate(sides)
     ]
 
@@ -140,5 +198,9 @@ def _issue(campaign: Campaign, annotator: Annotator, block: Sequence[Assignment]
         assignment.annotator, assignment.block, assignment.block_position = annotator, name, position
         assignment.issued_at, assignment.lease_until = now, now + timedelta(seconds=campaign.lease_s)
         assignment.pay_rate, assignment.currency = campaign.pay_rate, campaign.currency
+    checks = [assignment for assignment in block if assignment.gold is not None]
+    queued = [assignment for assignment in block if assignment.gold is None]
+    Place.objects.bulk_create([assignment.place for assignment in checks])
+    Assignment.objects.bulk_create(checks)
     fields = ["state", "annotator", "block", "block_position", "issued_at", "lease_until", "pay_rate", "currency"]
-    Assignment.objects.bulk_update(block, fields)
+    Assignment.objects.bulk_update(queued, fields)

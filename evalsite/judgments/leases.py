@@ -143,8 +143,8 @@ def _end_unanswered(assignment: Assignment, state: Assignment.State) -> None:
     assignment.state, assignment.closed_at = state, timezone.now()
     assignment.save(update_fields=["state", "closed_at"])
     campaign = Campaign.objects.get(pk=assignment.campaign_id)
-    if not campaign.collecting:
-        return
+    if not campaign.collecting or assignment.purpose == Assignment.Purpose.GOLD:
+        return  # gold checks this one annotator: its place is nobody else's
     if assignment.item in items_given_back(campaign, times=RETURNS_THAT_CLOSE):
         refit_request(campaign)  # without it a campaign whose last items were given back would wait for ever
         return

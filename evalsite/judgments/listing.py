@@ -29,7 +29,10 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One answer on one aspect. `choice`: "A" (the first entrant), "B", "tie" or "both_bad"."""
+    """One answer on one aspect. `choice`: "A" (the first entrant), "B", "tie" or "both_bad".
+
+    first, second: entrants; None for a text of gold.
+    """
 
     judgment: uuid.UUID
     supersedes: uuid.UUID | None
@@ -37,8 +40,8 @@ class Listed:
     prompt: str
     category: str
     aspect: str
-    first: int
-    second: int
+    first: int | None
+    second: int | None
     order_known: bool
     choice: str
     annotator: uuid.UUID | None
@@ -97,7 +100,7 @@ _FIELDS = (
 )
 
 
-def _listed(row: tuple, second: int, aspect: str, counted: Container[int]) -> Listed:  # type: ignore[type-arg]
+def _listed(row: tuple, second: int | None, aspect: str, counted: Container[int]) -> Listed:  # type: ignore[type-arg]
     (judgment, supersedes, assignment, prompt, category, order_known, position, value, annotator, kind, late) = row[:11]
     (client_ms, answered_at, recorded_at, purpose, policy, probability, number, first) = row[11:]
     return Listed(
@@ -152,10 +155,13 @@ def _position(campaign: Campaign, judgment: uuid.UUID) -> int:
     return found
 
 
-def entrant_names(campaign: Campaign) -> Mapping[int, str]:
+GOLD_TEXT = "(gold)"  # where a chatbot's name would stand
+
+
+def entrant_names(campaign: Campaign) -> Mapping[int | None, str]:
     """Entrant id -> a name that no other entrant has: its chatbot's; where that is not enough, its version and more."""
     entrants = Entrant.objects.filter(campaign=campaign).select_related("version__chatbot__organisation")
-    names = {entrant.pk: entrant.name for entrant in entrants}
+    names: dict[int | None, str] = {entrant.pk: entrant.name for entrant in entrants}
     distinctions: tuple[Callable[[Entrant], str], ...] = (
         lambda entrant: entrant.version.label,
         lambda entrant: entrant.version.chatbot.organisation.name,
@@ -166,4 +172,5 @@ def entrant_names(campaign: Campaign) -> Mapping[int, str]:
         for entrant in entrants:
             if times[names[entrant.pk]] > 1:
                 names[entrant.pk] += f" ({distinction(entrant)})"
+    names[None] = GOLD_TEXT
     return names

@@ -3,7 +3,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from evalsite.accounts.models import User
-from evalsite.campaigns.models import Aspect, Campaign, Entrant, QualificationItem
+from evalsite.campaigns.models import Aspect, Campaign, Entrant, GoldItem, QualificationItem
 from evalsite.chatbots.models import Reply
 from evalsite.core.db import PublicModel
 from evalsite.prompts.models import Prompt
@@ -207,6 +207,9 @@ class Assignment(PublicModel):
     probability = models.FloatField(
         null=True, blank=True, help_text="of this draw, given the earlier draws of the same plan"
     )
+    gold = models.ForeignKey(
+        GoldItem, null=True, blank=True, on_delete=models.PROTECT, related_name="assignments", help_text="what it shows"
+    )
     order_known = models.BooleanField(default=True, help_text="whether the candidates' positions are the shown order")
     annotator = models.ForeignKey(
         Annotator, null=True, blank=True, on_delete=models.PROTECT, related_name="assignments"
@@ -257,6 +260,9 @@ class Assignment(PublicModel):
                 name="assignment_purpose_known",
             ),
             models.CheckConstraint(condition=Q(source__in=["plan", "import"]), name="assignment_source_known"),
+            models.CheckConstraint(
+                condition=Q(gold__isnull=True) | Q(purpose="gold"), name="assignment_of_gold_checks"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -264,12 +270,16 @@ class Assignment(PublicModel):
 
 
 class Candidate(models.Model):
-    """One reply that an assignment shows, at its position from 0 (0 is "A"). It has them from its issue on."""
+    """One reply that an assignment shows, at its position from 0 (0 is "A"). It has them from its issue on.
+
+    One of gold has the side of its item that it is, and an entrant only where the item compares entrants.
+    """
 
     assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="candidates")
     position = models.PositiveIntegerField()
-    entrant = models.ForeignKey(Entrant, on_delete=models.PROTECT, related_name="candidacies")
-    reply = models.ForeignKey(Reply, on_delete=models.PROTECT, related_name="candidacies")
+    entrant = models.ForeignKey(Entrant, null=True, blank=True, on_delete=models.PROTECT, related_name="candidacies")
+    reply = models.ForeignKey(Reply, null=True, blank=True, on_delete=models.PROTECT, related_name="candidacies")
+    gold_side = models.CharField(max_length=1, blank=True, default="")
 
     class Meta:
         ordering = ["position"]
@@ -278,6 +288,11 @@ class Candidate(models.Model):
             models.UniqueConstraint(fields=["assignment", "entrant"], name="candidate_never_against_itself"),
             # Only two candidates are built; lifting this is a small migration.
             models.CheckConstraint(condition=Q(position__lte=1), name="candidate_positions_built_now"),
+            models.CheckConstraint(
+                condition=Q(entrant__isnull=False, reply__isnull=False)
+                | Q(entrant__isnull=True, reply__isnull=True, gold_side__in=["A", "B"]),
+                name="candidate_is_a_reply_or_golds",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -286,6 +301,14 @@ class Candidate(models.Model):
     @property
     def label(self) -> str:
         return "AB"[self.position]
+
+    @property
+    def text(self) -> str | None:
+        """What is read; None where it is not known."""
+        if self.reply is not None:
+            return self.reply.text
+        gold = self.assignment.gold
+        return (gold.text_a if self.gold_side == "A" else gold.text_b) if gold else None
 
 
 class Batch(models.Model):

@@ -63,7 +63,7 @@ def block_newest(*, campaign: Campaign, annotator: Annotator) -> Block:
     newest = own.exclude(block=None).order_by("-issued_at", "-pk").values_list("block", flat=True).first()
     if newest is None:
         return Block(())
-    rows = own.filter(block=newest).select_related("place__prompt").order_by("block_position", "pk")
+    rows = own.filter(block=newest).select_related("place__prompt", "gold").order_by("block_position", "pk")
     rows = rows.prefetch_related(
         "candidates__reply", "judgments__answers__aspect", "judgments__answers__candidate", "judgments__superseded_by"
     )

@@ -212,7 +212,8 @@ def item_counts(campaign: Campaign) -> ItemCounts:
 
 def items_given_back(campaign: Campaign, *, times: int) -> set[str]:
     """Items that at least so many annotators skipped: something is wrong with them, and nobody else is asked."""
-    returned = Assignment.objects.filter(campaign=campaign, state=Assignment.State.RETURNED, skip__isnull=False)
+    ranking = Assignment.objects.filter(campaign=campaign, purpose__in=RANKING_PURPOSES)
+    returned = ranking.filter(state=Assignment.State.RETURNED, skip__isnull=False)
     counted = returned.values("item").annotate(count=Count("pk")).filter(count__gte=times)
     return set(counted.values_list("item", flat=True))
 
@@ -277,7 +278,7 @@ def assignments_open(*, campaign: Campaign, annotator: Annotator) -> QuerySet[As
     """What this annotator has been issued and has not answered, in the order of the block."""
     return (
         Assignment.objects.filter(campaign=campaign, annotator=annotator, state=Assignment.State.ISSUED)
-        .select_related("place__prompt")
+        .select_related("place__prompt", "gold")
         .prefetch_related("candidates__reply")
         .order_by("block_position", "pk")
     )

@@ -30,7 +30,14 @@ from evalsite.judgments.models import (
     JudgmentReason,
 )
 from evalsite.judgments.qualification import qualification_get
-from evalsite.judgments.selectors import assignments_open, budget_left, is_excluded, judgments_given, queue_is_low
+from evalsite.judgments.selectors import (
+    RANKING_PURPOSES,
+    assignments_open,
+    budget_left,
+    is_excluded,
+    judgments_given,
+    queue_is_low,
+)
 
 TOKEN_LIFE = timedelta(days=90)
 LONGEST_CLIENT_MS = 24 * 3600 * 1000
@@ -186,7 +193,7 @@ def judgment_record(
         judgment = _write(assignment, said, now, supersedes=replaced)
         if replaced is None:
             _fill(assignment, now)
-        if judgment.batch.judgments.count() >= assignment.campaign.batch_size:
+        if _size(judgment.batch, assignment.campaign) >= assignment.campaign.batch_size:
             _close(judgment.batch)
     return Recorded(judgment, created=True)
 
@@ -312,6 +319,13 @@ def _open_batch(campaign: Campaign) -> Batch:
         return batch
     last = Batch.objects.filter(campaign=campaign).order_by("-number").first()
     return Batch.objects.create(campaign=campaign, number=last.number + 1 if last else 1)
+
+
+def _size(batch: Batch, campaign: Campaign) -> int:
+    """Judgments of the batch. Gold is not counted: it tells a fit nothing, and must not change when there is one."""
+    if not campaign.gold_share:
+        return batch.judgments.count()
+    return batch.judgments.filter(assignment__purpose__in=RANKING_PURPOSES).count()
 
 
 def _close(batch: Batch) -> None:

@@ -186,8 +186,8 @@ def _item(campaign: Campaign, annotator: Annotator, aspect: Aspect, block: Block
         "candidates": [
             {
                 "label": candidate.label,
-                "text": candidate.reply.text or "",
-                "unknown": candidate.reply.text is None,
+                "text": candidate.text or "",
+                "unknown": candidate.text is None,
             }
             for candidate in row.candidates.all()
         ],

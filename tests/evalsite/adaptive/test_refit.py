@@ -30,7 +30,7 @@ def prefer_earlier_bots(campaign: Campaign, annotator: Annotator) -> int:
     given = 0
     for assignment in assignment_claim(campaign=campaign, annotator=annotator):
         first, second = assignment.candidates.all()
-        choice = "A" if first.entrant_id < second.entrant_id else "B"
+        choice = "A" if (first.entrant_id or 0) < (second.entrant_id or 0) else "B"
         judgment_record(annotator=annotator, assignment_id=assignment.public_id, choices={"overall": choice})
         given += 1
     return given

@@ -37,7 +37,7 @@ SHARED = replace(
 def by_number(assignment: Assignment) -> str:
     """The chatbot that joined first is the better one."""
     first, second = assignment.candidates.all()
-    return "A" if first.entrant_id < second.entrant_id else "B"
+    return "A" if (first.entrant_id or 0) < (second.entrant_id or 0) else "B"
 
 
 def against(assignment: Assignment) -> str:

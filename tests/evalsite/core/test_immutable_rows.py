@@ -15,6 +15,8 @@ from tests.evalsite.cast import judge
 IMMUTABLE = {
     "core_auditentry",
     "campaigns_retirement",
+    "campaigns_golditem",
+    "campaigns_goldwithdrawal",
     "prompts_prompt",
     "campaigns_aspect",
     "chatbots_version",

@@ -189,3 +189,56 @@ def test_the_commands_write_check_and_take_it(
     file.write_text(file.read_text().replace("block_size: x", "block_size: 3"))
     call_command("campaign", "import", file, organisation=elsewhere.slug)
     assert Campaign.objects.get(slug="second").organisation == elsewhere
+
+
+GILDED = (
+    GOOD
+    + """\
+gold:
+- id: known
+  text: What is two and two?
+  reply_a: Four.
+  reply_b: Five.
+  right: A
+  explanation: It is four.
+- id: pair
+  prompt_id: p1
+  chatbot_a: Anna
+  chatbot_b: Bert
+  right: [A, tie]
+"""
+)
+
+
+def test_gold_is_taken_in_and_comes_back_the_same(organisation: Organisation, elsewhere: Organisation) -> None:
+    campaign = campaign_take(organisation=organisation, given=campaign_read(GILDED))
+    known, pair = campaign.gold_items.order_by("pk")
+    assert (known.text_a, known.right, known.prompt.prompt_set_id == campaign.prompt_set_id) == ("Four.", ["A"], False)
+    assert (pair.prompt.key, str(pair.entrant_b and pair.entrant_b.version), pair.right) == (
+        "p1",
+        "Bert 2",
+        ["A", "tie"],
+    )
+    assert campaign.prompt_set.prompts.count() == 2, "gold's own prompts are not among those that are asked to rank"
+    written = campaign_write(campaign)
+    Campaign.objects.filter(pk=campaign.pk).update(slug="the-first")
+    again = campaign_take(organisation=elsewhere, given=campaign_read(written))
+    assert campaign_read(campaign_write(again)) == campaign_read(written)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "key"),
+    [
+        ("  right: A\n", "  right: both_bad\n", "gold.0.right"),
+        ("  chatbot_b: Bert\n", "  chatbot_b: Carl\n", "gold.1.chatbot_b"),
+        ("  prompt_id: p1\n", "  prompt_id: p2\n", "gold.1.prompt_id"),
+        ("  reply_b: Five.\n", "  reply_b: 5\n", "gold.0.reply_b"),
+        ("- id: pair\n", "- id: known\n", "gold.1.id"),
+        ("  explanation: It", "  reason: It", "gold.0.reason"),
+    ],
+)
+def test_broken_gold_names_line_and_key(before: str, after: str, key: str) -> None:
+    line = GILDED.count("\n", 0, GILDED.index(before)) + 1
+    with pytest.raises(CampaignFileError) as caught:
+        campaign_read(GILDED.replace(before, after))
+    assert [(one.line, one.key) for one in caught.value.problems] == [(line, key)]
