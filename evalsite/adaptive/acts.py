@@ -12,6 +12,7 @@ from evalsite.adaptive.notices import stop_tell
 from evalsite.adaptive.pilots import pilot_size
 from evalsite.adaptive.services import campaign_open
 from evalsite.campaigns import services
+from evalsite.campaigns.gold import gold_of, gold_withdraw
 from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.campaigns.permissions import Act, campaign_for
 from evalsite.chatbots.models import Version
@@ -35,6 +36,7 @@ class Given:
     entrant: uuid.UUID | None = None
     version: uuid.UUID | None = None
     prompt: uuid.UUID | None = None
+    gold: uuid.UUID | None = None
     username: str = ""
     role: str = ""
     judgments: int | None = None
@@ -127,6 +129,11 @@ def prompt_of(campaign: Campaign, public_id: uuid.UUID) -> Prompt:
     return found
 
 
+def _withdraw_gold(campaign: Campaign, given: Given, by: User) -> None:
+    item = gold_of(campaign, _named(given.gold, "gold"))
+    gold_withdraw(campaign=campaign, item=item, reason=given.reason, by=by)
+
+
 def _share(campaign: Campaign, given: Given, by: User) -> None:
     person = User.objects.filter(username=given.username, is_active=True).first()
     if person is None:
@@ -154,6 +161,7 @@ _DO: Mapping[Act, Callable[[Campaign, Given, User], object]] = {
     Act.ADD_ENTRANT: _add_entrant,
     Act.WITHDRAW_ENTRANT: _withdraw_entrant,
     Act.RETIRE_PROMPT: _retire_prompt,
+    Act.WITHDRAW_GOLD: _withdraw_gold,
     Act.SHARE: _share,
 }
 PERFORMED = tuple(_DO)

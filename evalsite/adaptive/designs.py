@@ -111,6 +111,6 @@ def terms_of(campaign: Campaign, design: Design, *, judgments: int, per_day: flo
         policy=campaign.policy,
         design=design,
         batch=campaign.batch_size,
-        price=float(campaign.pay_rate) or None,
+        price=float(campaign.judgment_price) or None,
         per_day=per_day,
     )

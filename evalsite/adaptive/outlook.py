@@ -57,7 +57,7 @@ def outlook_get(campaign: Campaign) -> Outlook:
         to_go=to_go,
         per_day=per_day,
         days=to_go / per_day if to_go is not None and per_day else None,
-        money=to_go * campaign.pay_rate if to_go is not None and campaign.pay_rate else None,
+        money=to_go * campaign.judgment_price if to_go is not None and campaign.pay_rate else None,
         spent=spent(campaign),
         alarms=list(_alarms(campaign, board, standing)),
     )

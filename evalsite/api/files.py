@@ -7,11 +7,11 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from evalsite.core.rowfiles import defused
 from evalsite.judgments.listing import Listed
 
 CHUNK = 1000
 WINNERS = {"A": "model_a", "B": "model_b", "tie": "tie", "both_bad": "both_bad"}
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # what a spreadsheet would compute
 Page = Callable[[uuid.UUID | None], list[Listed]]  # the rows after this one
 Write = Callable[[Page, Mapping[int | None, str]], Iterator[str]]
 
@@ -66,9 +66,5 @@ def as_csv(page: Page, names: Mapping[int | None, str]) -> Iterator[str]:
     for rows in pages(page):
         text = io.StringIO()
         writer = csv.DictWriter(text, COLUMNS)
-        writer.writerows({name: _cell(value) for name, value in row_of(row, names).items()} for row in rows)
+        writer.writerows({name: defused(value) for name, value in row_of(row, names).items()} for row in rows)
         yield text.getvalue()
-
-
-def _cell(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value

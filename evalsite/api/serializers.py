@@ -133,6 +133,7 @@ class ActSerializer(StrictSerializer):
     entrant = StrictUUIDField(required=False, help_text="withdraw_entrant")
     version = StrictUUIDField(required=False, help_text="add_entrant: of a chatbot of the organisation")
     prompt = StrictUUIDField(required=False, help_text="retire_prompt")
+    gold = StrictUUIDField(required=False, help_text="withdraw_gold")
     username = StrictCharField(max_length=150, required=False, help_text="share: whose role")
     role = serializers.ChoiceField(
         choices=["owner", "manager", "viewer"], required=False, help_text="share; absent: takes the one given"

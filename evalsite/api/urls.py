@@ -3,7 +3,7 @@
 from django.urls import path, re_path, register_converter
 
 from evalsite.adaptive.acts import PERFORMED
-from evalsite.api import acts, errors, results, views
+from evalsite.api import acts, errors, gold, results, views
 
 
 class ActConverter:
@@ -32,6 +32,7 @@ urlpatterns = [
     path("campaigns/<slug:key>", results.CampaignView.as_view(), name="api_campaign"),
     path("campaigns/<slug:key>/chatbots", results.ChatbotsView.as_view(), name="api_chatbots"),
     path("campaigns/<slug:key>/prompts", results.PromptsView.as_view(), name="api_prompts"),
+    path("campaigns/<slug:key>/gold", gold.GoldView.as_view(), name="api_gold"),
     path("campaigns/<slug:key>/judgments", results.JudgmentsView.as_view(), name="api_judgments"),
     path("campaigns/<slug:key>/judgments.csv", results.CsvView.as_view(), name="api_csv"),
     path("campaigns/<slug:key>/judgments.jsonl", results.JsonLinesView.as_view(), name="api_jsonl"),

@@ -26,12 +26,15 @@ OWN_FIELDS = frozenset(
         "admission",
         "quota",
         "pay_rate",
+        "pay_per",
         "currency",
         "per_day",
         "votes_per_item",
         "block_size",
         "batch_size",
         "lease_s",
+        "gold_share",
+        "gold_mark",
     }
 )
 STOPPING_FIELDS = frozenset(LIMITS)

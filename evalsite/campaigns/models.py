@@ -1,3 +1,4 @@
+from decimal import Decimal
 from typing import Self
 
 from django.db import models
@@ -92,6 +93,10 @@ class Campaign(PublicModel):
         MEMBERS = "members", "members of the organisation judge"
         OPEN = "open", "whoever sees the campaign judges"
 
+    class PayPer(models.TextChoices):
+        JUDGMENT = "judgment", "for one judgment"
+        HOUR = "hour", "for an hour of judging"
+
     class Screening(models.TextChoices):
         OFF = "off", "annotators are not screened"
         PROPOSE = "propose", "exclusions are proposed to a person"
@@ -128,7 +133,8 @@ class Campaign(PublicModel):
         PromptSet, null=True, blank=True, on_delete=models.PROTECT, related_name="gold_of", editable=False
     )
     quota = models.PositiveIntegerField(null=True, blank=True, help_text="judgments one annotator may give")
-    pay_rate = models.DecimalField(max_digits=9, decimal_places=4, default=0, help_text="for one judgment")
+    pay_rate = models.DecimalField(max_digits=9, decimal_places=4, default=0, help_text="for what pay_per says")
+    pay_per = models.CharField(max_length=8, choices=PayPer, default=PayPer.JUDGMENT)
     currency = models.CharField(max_length=3, default="USD")
     per_day = models.PositiveIntegerField(
         null=True, blank=True, help_text="judgments expected in a day; forecasts tell days by it, nothing else does"
@@ -167,6 +173,7 @@ class Campaign(PublicModel):
                 name="campaign_sizes_from_one",
             ),
             models.CheckConstraint(condition=Q(pay_rate__gte=0), name="campaign_pay_not_negative"),
+            models.CheckConstraint(condition=Q(pay_per__in=["judgment", "hour"]), name="campaign_pay_per_known"),
             models.CheckConstraint(
                 condition=Q(gold_share__gte=0, gold_share__lte=0.5), name="campaign_gold_share_is_half_at_most"
             ),
@@ -181,6 +188,11 @@ class Campaign(PublicModel):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def judgment_price(self) -> Decimal:
+        """About what one judgment costs, gold apart: where hours are paid, at a minute each."""
+        return self.pay_rate if self.pay_per == self.PayPer.JUDGMENT else self.pay_rate / 60
 
     @property
     def collecting(self) -> bool:

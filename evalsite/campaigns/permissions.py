@@ -36,6 +36,9 @@ class Act(StrEnum):
     ADD_ENTRANT = "add_entrant"
     WITHDRAW_ENTRANT = "withdraw_entrant"
     RETIRE_PROMPT = "retire_prompt"
+    GOLD = "gold"
+    WITHDRAW_GOLD = "withdraw_gold"
+    PAY = "pay"
     SHARE = "share"
 
 
@@ -55,12 +58,15 @@ WORDS: Mapping[Act, str] = {
     Act.ADD_ENTRANT: "add a chatbot",
     Act.WITHDRAW_ENTRANT: "withdraw a chatbot",
     Act.RETIRE_PROMPT: "retire a prompt",
+    Act.GOLD: "add gold items",
+    Act.WITHDRAW_GOLD: "withdraw a gold item",
+    Act.PAY: "see what annotators are owed, give bonuses and mark them as paid",
     Act.SHARE: "give and take roles",
 }
 
 _EVERYTHING = frozenset(Act)
 # What commits money, ends everything or changes who decides is the owner's alone. A manager who is worried pauses.
-_OWNERS = frozenset({Act.PILOT, Act.LAUNCH, Act.STOP, Act.EXTEND, Act.SHARE})
+_OWNERS = frozenset({Act.PILOT, Act.LAUNCH, Act.STOP, Act.EXTEND, Act.PAY, Act.SHARE})
 ALLOWED: Mapping[Role, frozenset[Act]] = {
     Role.STAFF: _EVERYTHING,
     Role.OWNER: _EVERYTHING,

@@ -19,6 +19,14 @@ LONGEST_CELL = 200_000  # characters; longer than any reply that a person would 
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # what a spreadsheet would compute
+
+
+def defused(value: Any) -> Any:
+    """A cell of a file that we write: a text that a spreadsheet would compute gets an apostrophe before it."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """A row with the line that it begins on (from 1). `problem`: why it is not usable; `cells`: what could be read."""

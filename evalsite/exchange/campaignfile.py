@@ -131,6 +131,7 @@ CAMPAIGN: Mapping[str, Check] = {
     "gold_mark": or_nothing(number(0.01, 0.99)),
     "quota": or_nothing(whole(1)),
     "pay_rate": amount,
+    "pay_per": one_of(Campaign.PayPer.values),
     "currency": text(3, least=3, form="[A-Z]{3}"),
     "per_day": or_nothing(whole(1)),
 }
@@ -578,10 +579,10 @@ def campaign_take(*, organisation: Organisation, given: CampaignFile, by: User |
             design=design,
             description=given.campaign.get("description", ""),
         )
-        for name in ("pay_rate", "currency", "per_day"):
+        for name in ("pay_rate", "pay_per", "currency", "per_day"):
             if name in given.campaign:
                 setattr(campaign, name, given.campaign[name])
-        campaign.save(update_fields=["pay_rate", "currency", "per_day"])
+        campaign.save(update_fields=["pay_rate", "pay_per", "currency", "per_day"])
         keys = {prompt.key: prompt for prompt in prompt_set.prompts.all()}
         for part in given.chatbots:
             entrant_add(campaign=campaign, version=_take_chatbot(organisation, part, keys), by=by)

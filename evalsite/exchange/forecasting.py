@@ -67,7 +67,7 @@ def idea_of(campaign: Campaign, limits: Limits) -> Idea:
         budget=_budget(limits, campaign.per_day),
         batch=campaign.batch_size,
         policy=campaign.policy,
-        price=float(campaign.pay_rate) or None,
+        price=float(campaign.judgment_price) or None,
         per_day=campaign.per_day,
         plan={**asdict(options), "newcomer": newcomer},
     )

@@ -14,7 +14,7 @@ from evalsite.campaigns.models import Campaign
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import InvalidInput
 from evalsite.judgments.leases import assignments_return
-from evalsite.judgments.models import Annotator, Enrolment, Judgment, Payment
+from evalsite.judgments.models import Annotator, Bonus, Enrolment, Judgment, Payment
 from evalsite.judgments.selectors import progress_get
 
 PACE_OF_LAST = 200
@@ -36,7 +36,13 @@ def part_get(enrolment: Enrolment) -> Part:
     progress = progress_get(campaign=enrolment.campaign, annotator=enrolment.annotator)
     payments = Payment.objects.filter(campaign=enrolment.campaign_id, annotator=enrolment.annotator_id)
     paid = dict(payments.values_list("currency").annotate(sum=Sum("amount")).order_by("currency"))
-    owed = {name: progress.pay.get(name, Decimal(0)) - paid.get(name, Decimal(0)) for name in {*progress.pay, *paid}}
+    bonuses = Bonus.objects.filter(campaign=enrolment.campaign_id, annotator=enrolment.annotator_id)
+    extra = dict(bonuses.values_list("currency").annotate(sum=Sum("amount")).order_by("currency"))
+    none = Decimal(0)
+    owed = {
+        name: progress.pay.get(name, none) + extra.get(name, none) - paid.get(name, none)
+        for name in {*progress.pay, *extra, *paid}
+    }
     return Part(
         enrolment,
         progress.judgments,

@@ -198,9 +198,20 @@ def _issue(campaign: Campaign, annotator: Annotator, block: Sequence[Assignment]
         assignment.annotator, assignment.block, assignment.block_position = annotator, name, position
         assignment.issued_at, assignment.lease_until = now, now + timedelta(seconds=campaign.lease_s)
         assignment.pay_rate, assignment.currency = campaign.pay_rate, campaign.currency
+        assignment.pay_per = campaign.pay_per
     checks = [assignment for assignment in block if assignment.gold is not None]
     queued = [assignment for assignment in block if assignment.gold is None]
     Place.objects.bulk_create([assignment.place for assignment in checks])
     Assignment.objects.bulk_create(checks)
-    fields = ["state", "annotator", "block", "block_position", "issued_at", "lease_until", "pay_rate", "currency"]
+    fields = [
+        "state",
+        "annotator",
+        "block",
+        "block_position",
+        "issued_at",
+        "lease_until",
+        "pay_rate",
+        "currency",
+        "pay_per",
+    ]
     Assignment.objects.bulk_update(queued, fields)

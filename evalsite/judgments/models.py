@@ -218,6 +218,10 @@ class Assignment(PublicModel):
     block_position = models.PositiveIntegerField(default=0)
     pay_rate = models.DecimalField(max_digits=9, decimal_places=4, default=0)
     currency = models.CharField(max_length=3, blank=True, default="")
+    pay_per = models.CharField(max_length=8, choices=Campaign.PayPer, default=Campaign.PayPer.JUDGMENT)
+    worked_ms = models.PositiveIntegerField(
+        null=True, blank=True, help_text="to its first answer, where hours are paid"
+    )
     queued_at = models.DateTimeField(default=timezone.now, editable=False)
     issued_at = models.DateTimeField(null=True, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
@@ -482,7 +486,7 @@ class Exclusion(models.Model):
 
 
 class Payment(models.Model):
-    """What was paid to an annotator for a campaign. A correction is a payment below zero."""
+    """The fact that something was paid to an annotator for a campaign. A correction is a payment below zero."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="payments")
     annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="payments")
@@ -490,6 +494,25 @@ class Payment(models.Model):
     currency = models.CharField(max_length=3)
     reference = models.CharField(max_length=200, blank=True, default="", help_text="the platform's, or a bank's")
     paid_at = models.DateTimeField(default=timezone.now)
+    by = models.ForeignKey(User, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
 
     def __str__(self) -> str:
         return f"{self.amount} {self.currency} to {self.annotator}"
+
+
+class Bonus(models.Model):
+    """The fact that an annotator is owed more than their judgments earn. A correction is a bonus below zero."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="bonuses")
+    annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="bonuses")
+    amount = models.DecimalField(max_digits=11, decimal_places=4)
+    currency = models.CharField(max_length=3)
+    reason = models.CharField(max_length=200)
+    given_at = models.DateTimeField(default=timezone.now, editable=False)
+    by = models.ForeignKey(User, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+
+    class Meta:
+        verbose_name_plural = "bonuses"
+
+    def __str__(self) -> str:
+        return f"{self.amount} {self.currency} for {self.annotator}"

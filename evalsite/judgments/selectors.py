@@ -3,11 +3,11 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from enum import Enum
 
 from django.core.cache import cache
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 from django.utils import timezone
 
 from evalsite.campaigns.limits import judgments_allowed
@@ -16,6 +16,8 @@ from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Cand
 
 RETURNS_THAT_CLOSE = 2
 TALLY_KEPT_S = 5
+HOUR_MS = 3_600_000
+LEAST_PAID = Decimal("0.0001")
 RANKING_PURPOSES = [Assignment.Purpose.MEASURE, Assignment.Purpose.OVERLAP]
 # A judgment stands until a fit sees the one that takes it back: between the two there must not be none.
 NOT_TAKEN_BACK = Q(superseded_by__isnull=True) | Q(superseded_by__batch__state=Batch.State.OPEN)
@@ -311,12 +313,24 @@ def progress_get(*, campaign: Campaign, annotator: Annotator) -> Progress:
 
 def pay_of(assignments: QuerySet[Assignment]) -> dict[str, Decimal]:
     """What those of them that were answered are paid, by currency."""
-    answered = assignments.filter(Exists(Judgment.objects.filter(assignment=OuterRef("pk"))), pay_rate__gt=0)
     pay: defaultdict[str, Decimal] = defaultdict(Decimal)
-    # Counted and multiplied here: SQLite adds decimals as floats, and some cents come out as 2.94999999999999.
-    for currency, rate, count in answered.order_by().values_list("currency", "pay_rate").annotate(count=Count("pk")):
-        pay[currency] += rate * count
+    for earned in earnings_of(assignments).values():
+        for currency, amount in earned.items():
+            pay[currency] += amount
     return dict(sorted(pay.items()))
+
+
+def earnings_of(assignments: QuerySet[Assignment]) -> dict[int | None, dict[str, Decimal]]:
+    """What each annotator earned by those of them that were answered, by currency; hours to a hundredth of a cent."""
+    answered = assignments.filter(Exists(Judgment.objects.filter(assignment=OuterRef("pk"))), pay_rate__gt=0)
+    groups = answered.order_by().values_list("annotator", "currency", "pay_rate", "pay_per")
+    pay: dict[int | None, dict[str, Decimal]] = {}
+    # Counted and multiplied here: SQLite adds decimals as floats, and some cents come out as 2.94999999999999.
+    for someone, currency, rate, per, count, worked in groups.annotate(count=Count("pk"), worked=Sum("worked_ms")):
+        units = Decimal(count) if per == Campaign.PayPer.JUDGMENT else Decimal(worked or 0) / HOUR_MS
+        own = pay.setdefault(someone, {})
+        own[currency] = own.get(currency, Decimal(0)) + (rate * units).quantize(LEAST_PAID, ROUND_HALF_UP)
+    return pay
 
 
 def queue_is_empty(campaign: Campaign) -> bool:

@@ -16,6 +16,7 @@ from evalsite.core.db import CLOCK_SET_BACK, write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from evalsite.core.tokens import token_hash, token_make
 from evalsite.judgments.blocks import block_issue
+from evalsite.judgments.hours import time_worked
 from evalsite.judgments.leases import assignment_lock, checked_text
 from evalsite.judgments.models import (
     Annotator,
@@ -192,6 +193,7 @@ def judgment_record(
         said = _Said(choices, client_ms, comment, _checked_reasons(assignment.campaign, reasons))
         judgment = _write(assignment, said, now, supersedes=replaced)
         if replaced is None:
+            time_worked(assignment, now)
             _fill(assignment, now)
         if _size(judgment.batch, assignment.campaign) >= assignment.campaign.batch_size:
             _close(judgment.batch)

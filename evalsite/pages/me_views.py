@@ -57,7 +57,7 @@ def _open(campaign: Campaign, key: str) -> dict[str, object]:
         "url": reverse("judge", args=[key]),
         "size": campaign.block_size,
         "minutes": round_minutes(campaign),
-        "pay": campaign.pay_rate * campaign.block_size,
+        "pay": campaign.judgment_price * campaign.block_size,
         "currency": campaign.currency,
         "language": reception_of(campaign).language,
     }

@@ -15,6 +15,7 @@ from evalsite.adaptive.extension import evidence_of
 from evalsite.adaptive.outlook import findings_of
 from evalsite.adaptive.selectors import snapshot_current
 from evalsite.adaptive.services import EXCLUSION, board_default
+from evalsite.campaigns.gold import gold_of
 from evalsite.campaigns.limits import Limits, limits_of
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.permissions import Act
@@ -28,12 +29,13 @@ from evalsite.pages.console.limits import limit_lines
 from evalsite.pages.words import signed
 
 ACT_FORMS: Mapping[Act, type[Form]] = {Act.PILOT: PilotForm, Act.EXTEND: ExtendForm}
-SUBJECTS = ("annotator", "entrant", "version", "prompt")
+SUBJECTS = ("annotator", "entrant", "version", "prompt", "gold")
 LANDS_ON = {
     Act.FULL_CHECK: "console_check",
     Act.EXCLUDE: "console_annotators",
     Act.READMIT: "console_annotators",
     Act.RETIRE_PROMPT: "console_prompts",
+    Act.WITHDRAW_GOLD: "console_gold",
     Act.ADD_ENTRANT: "console_chatbots",
     Act.WITHDRAW_ENTRANT: "console_chatbots",
 }
@@ -114,6 +116,15 @@ def effects() -> Mapping[Act, Effect]:
         ),
         Act.RETIRE_PROMPT: Effect(
             _("It is asked no more in this campaign. What was judged of it counts on."), no_undo, "required", quiet=True
+        ),
+        Act.WITHDRAW_GOLD: Effect(
+            _(
+                "It is shown no more, and what was answered to it counts neither for nor against anybody. Whoever was "
+                "excluded by it is judged anew."
+            ),
+            no_undo,
+            "required",
+            quiet=True,
         ),
         Act.SHARE: Effect(
             _("The person has this role in this campaign, beside the one that your organisation gives them."),
@@ -202,6 +213,8 @@ def _subject(campaign: Campaign, act: Act, given: Given) -> str:
         return str(entrant_of(campaign, given.entrant).version)
     if act == Act.ADD_ENTRANT and given.version:
         return str(version_of(campaign, given.version))
+    if act == Act.WITHDRAW_GOLD and given.gold:
+        return gold_of(campaign, given.gold).key
     if act == Act.RETIRE_PROMPT and given.prompt:
         return prompt_of(campaign, given.prompt).key
     return ""

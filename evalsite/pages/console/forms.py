@@ -6,10 +6,12 @@ from django import forms
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from evalsite.campaigns.gold import MOST_SHARE
 from evalsite.campaigns.limits import ALPHA, POWER, Limits
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import Design
 from evalsite.core.errors import InvalidInput
+from evalsite.core.rowfiles import LONGEST_CELL
 
 QUESTION = Design().aspects[0].question
 
@@ -56,10 +58,15 @@ class AnnotatorsForm(forms.Form):
         min_value=1,
         max_value=1_000_000,
     )
-    pay_rate = forms.DecimalField(
-        label=_("Pay for one judgment"), min_value=0, max_value=1000, max_digits=8, decimal_places=4
+    pay_rate = forms.DecimalField(label=_("Pay"), min_value=0, max_value=1000, max_digits=8, decimal_places=4)
+    pay_per = forms.ChoiceField(
+        label=_("It is paid"),
+        help_text=_("An hour is counted from answer to answer, ten minutes for one at the most."),
+        choices=Campaign.PayPer.choices,
+        required=False,
     )
     currency = forms.RegexField(label=_("Currency"), help_text=_("Three letters: USD, EUR."), regex="^[A-Z]{3}$")
+
     per_day = forms.IntegerField(
         label=_("Judgments that you expect in a day"),
         help_text=_("Only the forecast uses it. An annotator gives about 60 in an hour."),
@@ -67,6 +74,20 @@ class AnnotatorsForm(forms.Form):
         min_value=1,
         max_value=10_000_000,
     )
+
+    def clean_pay_per(self) -> str:
+        return self.cleaned_data["pay_per"] or Campaign.PayPer.JUDGMENT
+
+
+class PercentField(forms.FloatField):
+    """A share of 1, written, read and bounded in percent."""
+
+    def prepare_value(self, value: Any) -> Any:
+        return f"{100 * value:.10g}" if isinstance(value, float) else value
+
+    def clean(self, value: Any) -> float | None:
+        percent = super().clean(value)
+        return None if percent is None else percent / 100
 
 
 class QualityForm(forms.Form):
@@ -87,12 +108,57 @@ class QualityForm(forms.Form):
         min_value=60,
         max_value=86_400,
     )
+    gold_share = PercentField(
+        label=_("Gold, in percent of what an annotator is given"),
+        help_text=_("Comparisons with a known answer, mixed in unseen. They are paid, and rank nobody. 0: none."),
+        min_value=0,
+        max_value=100 * MOST_SHARE,
+        required=False,
+        widget=forms.NumberInput(attrs={"step": "any"}),
+    )
+    gold_mark = PercentField(
+        label=_("Gold that a careful annotator passes, in percent"),
+        help_text=_("Who is shown to pass less is proposed for exclusion. Empty: gold excludes nobody."),
+        min_value=1,
+        max_value=99,
+        required=False,
+        widget=forms.NumberInput(attrs={"step": "any"}),
+    )
+
+    def clean_gold_share(self) -> float:
+        return self.cleaned_data["gold_share"] or 0.0
+
     batch_size = forms.IntegerField(
         label=_("Judgments between two refits"),
         help_text=_("After each refit the next questions are chosen anew."),
         min_value=1,
         max_value=100_000,
     )
+
+
+class GoldForm(forms.Form):
+    """One gold item, written here."""
+
+    id = forms.CharField(label=_("A name for it"), help_text=_("Only you see it."), max_length=200)
+    prompt_id = forms.CharField(
+        label=_("A prompt of the campaign, by its id"), help_text=_("Or write one below."), required=False
+    )
+    text = forms.CharField(
+        label=_("Or its own prompt"), required=False, widget=forms.Textarea(attrs={"rows": 2}), max_length=LONGEST_CELL
+    )
+    reply_a = forms.CharField(
+        label=_("The one reply (A)"), widget=forms.Textarea(attrs={"rows": 3}), max_length=LONGEST_CELL
+    )
+    reply_b = forms.CharField(
+        label=_("The other reply (B)"), widget=forms.Textarea(attrs={"rows": 3}), max_length=LONGEST_CELL
+    )
+    right = forms.MultipleChoiceField(
+        label=_("What a careful annotator answers"),
+        help_text=_("Each of the ticked answers passes. On which side a reply is shown is drawn anew each time."),
+        choices=[("A", _("A is better")), ("B", _("B is better")), ("tie", _("Tie")), ("both_bad", _("Both are bad"))],
+        widget=forms.CheckboxSelectMultiple,
+    )
+    explanation = forms.CharField(label=_("Why (optional; only you see it)"), required=False, max_length=2000)
 
 
 class StoppingForm(forms.Form):

@@ -57,7 +57,7 @@ def frame(desk: Desk, here: str) -> Mapping[str, Any]:
         "campaign": campaign,
         "key": desk.key,
         "role": desk.role.value,
-        "tabs": [Link(label, desk.url(name), name == here) for name, label in _pages(campaign)],
+        "tabs": [Link(label, desk.url(name), name == here) for name, label in _pages(desk)],
         "acts": acts_offered(desk),
         "notices": notices_for(desk.user, campaign),
         "board_url": reverse("board", args=[campaign.slug]) if campaign.state != Campaign.State.DRAFT else None,
@@ -65,15 +65,18 @@ def frame(desk: Desk, here: str) -> Mapping[str, Any]:
     }
 
 
-def _pages(campaign: Campaign) -> list[tuple[str, str]]:
+def _pages(desk: Desk) -> list[tuple[str, str]]:
+    campaign = desk.campaign
     overview = ("console_campaign", _("Overview"))
     content = [("console_prompts", _("Prompts")), ("console_chatbots", _("Chatbots"))]
-    log = ("console_log", _("Log"))
+    gold, log = ("console_gold", _("Gold")), ("console_log", _("Log"))
     if campaign.state == Campaign.State.DRAFT:  # nothing was judged yet
-        return [("console_setup", _("Set-up")), overview, *content, log]
+        return [("console_setup", _("Set-up")), overview, *content, gold, log]
     setup = [("console_setup", _("Set-up"))] if pilot_waits(campaign) else []
-    judged = [("console_annotators", _("Annotators")), ("console_judgments", _("Judgments"))]
-    return [overview, *setup, ("console_pairs", _("Pairs")), *content, *judged, ("console_fits", _("Fits")), log]
+    money = [("console_payments", _("Payments"))] if desk.may(Act.PAY) else []
+    judged = [("console_annotators", _("Annotators")), gold, ("console_judgments", _("Judgments"))]
+    pairs, fits = ("console_pairs", _("Pairs")), ("console_fits", _("Fits"))
+    return [overview, *setup, pairs, *content, *judged, fits, *money, log]
 
 
 OFFERED: Mapping[str, tuple[Act, ...]] = {
@@ -108,5 +111,8 @@ def act_labels() -> dict[Act, str]:
         Act.ADD_ENTRANT: _("Add a chatbot"),
         Act.WITHDRAW_ENTRANT: _("Withdraw"),
         Act.RETIRE_PROMPT: _("Retire"),
+        Act.GOLD: _("Add gold"),
+        Act.WITHDRAW_GOLD: _("Withdraw gold"),
+        Act.PAY: _("Mark as paid"),
         Act.SHARE: _("Roles"),
     }

@@ -18,7 +18,7 @@ from evalsite.campaigns.drafts import draft_ask, draft_change
 from evalsite.campaigns.holdings import files_read
 from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Aspect, Campaign, Entrant
-from evalsite.campaigns.selectors import aspect_primary, entrants_with_replies
+from evalsite.campaigns.selectors import aspect_primary, entrants_with_replies, gold_in_use
 from evalsite.campaigns.services import NewAspect, entrant_add, pilot_waits
 from evalsite.chatbots.files import ReplyReport, chatbot_import, replies_preview
 from evalsite.core.errors import InvalidInput, TouchstoneError
@@ -276,6 +276,8 @@ def review_context(campaign: Campaign) -> dict[str, Any]:
     limits = limits_of(campaign.stopping)
     if not limits.ends:
         missing.append(("stopping", _("Nothing stops it.")))
+    if campaign.gold_share and not gold_in_use(campaign).exists():
+        missing.append(("quality", _("A share of gold is set, and there are no gold items.")))
     notes = []
     if incomplete:
         notes.append(
@@ -293,8 +295,9 @@ def review_context(campaign: Campaign) -> dict[str, Any]:
         ("chatbots", _("Chatbots"), f"{entrants:,}"),
         ("annotators", _("Judged by"), campaign.get_admission_display()),
         ("annotators", _("Board seen by"), campaign.get_visibility_display()),
-        ("annotators", _("Pay for a judgment"), _price(campaign)),
+        ("annotators", _("Pay"), f"{_price(campaign)} {campaign.get_pay_per_display()}"),
         ("quality", _("Judgments of one pair on one prompt"), f"{campaign.votes_per_item:,}"),
+        ("quality", _("Gold"), f"{100 * campaign.gold_share:g} %"),
         *[("stopping", line.name, line.text) for line in limit_lines(limits)[:-1]],
     ]
     facts = [(step if step in changed else "", name, value) for step, name, value in facts]

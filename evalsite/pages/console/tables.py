@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
 from evalsite.adaptive.models import Refit
-from evalsite.adaptive.outlook import board_of, change_of, findings_of, refits_of
+from evalsite.adaptive.outlook import board_of, change_of, findings_of, gold_findings_of, refits_of
 from evalsite.adaptive.record import MARGIN
 from evalsite.adaptive.selectors import board_state_get
 from evalsite.campaigns.models import Campaign
@@ -117,16 +117,27 @@ def annotators_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
     """Who judges, how much, how well."""
     campaign, start = desk.campaign, page_number(query)
     people = people_page(campaign=campaign, start=start, count=ROWS + 1)
-    found = findings_of(campaign, "annotators")
+    found, gold = findings_of(campaign, "annotators"), gold_findings_of(campaign, "annotators")
     decisions = [one["decision"] for one in found.values()]
     return {
-        "rows": [_annotator(one, campaign, found.get(one.key, {})) for one in people[:ROWS]],
+        "rows": [
+            {**_annotator(one, campaign, found.get(one.key, {})), **_gold(gold.get(one.key))} for one in people[:ROWS]
+        ],
         "of": people_count(campaign),
         "suspects": decisions.count("exclude"),
         "judged": len(decisions) - decisions.count("not enough yet"),
         **paged(query, start, bool(people[ROWS:])),
+        "has_gold": bool(campaign.gold_share or gold),
         "may_exclude": desk.may(Act.EXCLUDE),
     }
+
+
+def _gold(found: Mapping[str, Any] | None) -> dict[str, str]:
+    """How much of their gold they passed, with its 95 % interval."""
+    if found is None:
+        return {"gold": "–", "gold_interval": ""}
+    interval = f"{share(found['lower'])} – {share(found['upper'])}"
+    return {"gold": f"{found['passed']} / {found['given']}", "gold_interval": interval}
 
 
 def _annotator(one: Person, campaign: Campaign, found: Mapping[str, Any]) -> dict[str, Any]:
@@ -278,8 +289,17 @@ def log_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
 
 
 def _act_label(act: str) -> str:
-    labels = {**{str(key): label for key, label in act_labels().items()}, "set_up": _("Set up")}
+    labels = {**{str(key): label for key, label in act_labels().items()}, **_more_labels()}
     return labels.get(act, act)
+
+
+def _more_labels() -> dict[str, str]:
+    """What the log tells of and no button does."""
+    return {
+        "set_up": _("Set up"),
+        "bonus": _("Give bonuses"),
+        "export_payments": _("Download the payment file"),
+    }
 
 
 def _change(entry: AuditEntry) -> str:

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from evalsite.pages.console import setup_views, views
+from evalsite.pages.console import gold_views, payments_views, setup_views, views
 
 urlpatterns = [
     path("", views.home, name="console"),
@@ -14,6 +14,9 @@ urlpatterns = [
     path("<slug:key>/prompts/", views.prompts, name="console_prompts"),
     path("<slug:key>/chatbots/", views.chatbots, name="console_chatbots"),
     path("<slug:key>/annotators/", views.annotators, name="console_annotators"),
+    path("<slug:key>/gold/", gold_views.gold, name="console_gold"),
+    path("<slug:key>/payments/", payments_views.payments, name="console_payments"),
+    path("<slug:key>/payments.csv", payments_views.file, name="console_payment_file"),
     path("<slug:key>/judgments/", views.judgments, name="console_judgments"),
     path("<slug:key>/fits/", views.fits, name="console_fits"),
     path("<slug:key>/notices/seen/", views.notices_seen, name="console_notices_seen"),

@@ -35,14 +35,14 @@ from evalsite.pages.console.frame import Desk, act_labels, desk_for, frame, pers
 from evalsite.pages.console.health import health_context
 from evalsite.pages.console.overview import home_context, overview_context
 
-View = Callable[..., HttpResponse]
+View = Callable[..., HttpResponseBase]
 
 
 def console_page(view: View) -> Callable[..., HttpResponseBase]:
     """Only for who is logged in, and never kept by a browser or a proxy."""
 
     @wraps(view)
-    def asked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def asked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         return view(request, *args, **kwargs)
 
     return never_cache(login_required(asked))

@@ -27,6 +27,8 @@ IMMUTABLE = {
     "judgments_judgmentreason",
     "judgments_skip",
     "judgments_exclusion",
+    "judgments_payment",
+    "judgments_bonus",
     "adaptive_snapshot",
     "adaptive_decision",
 }

@@ -17,6 +17,7 @@ from evalsite.accounts.services import api_token_issue, user_create
 from evalsite.adaptive.acts import PERFORMED
 from evalsite.adaptive.models import Refit, Snapshot
 from evalsite.adaptive.services import board_default
+from evalsite.campaigns.gold import NewGold, gold_add
 from evalsite.campaigns.models import Campaign, CampaignRole
 from evalsite.campaigns.permissions import ALLOWED, Act, Role, as_markdown, role_of
 from evalsite.campaigns.services import entrant_withdraw
@@ -73,6 +74,10 @@ def given_for(campaign: Campaign, act: Act) -> dict[str, Any]:
         return {"entrant": str(entrant.public_id), "reason": "a reason"}
     if act == Act.RETIRE_PROMPT:
         return {"prompt": str(campaign.prompt_set.prompts.all()[0].public_id), "reason": "a reason"}
+    if act == Act.WITHDRAW_GOLD:
+        new = NewGold("g1", ("A",), prompt=campaign.prompt_set.prompts.all()[0].key, texts=("Good", "Bad"))
+        item = gold_add(campaign=campaign, items=[new])[0]
+        return {"gold": str(item.public_id), "reason": "a reason"}
     return PLAIN.get(act, {})
 
 

@@ -1,0 +1,119 @@
+"""The gold of a campaign, by a person's program: the same items as the console's, each with its fate."""
+
+from typing import Any
+
+from rest_framework import serializers as s
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from evalsite.accounts.models import ApiToken
+from evalsite.api.idempotency import answered
+from evalsite.api.openapi import ACTING, IDEMPOTENCY_KEY, operation, reading
+from evalsite.api.paging import PageSerializer, page_of
+from evalsite.api.results import ResultsView, person
+from evalsite.api.serializers import StrictCharField, StrictSerializer
+from evalsite.api.shapes import Page, Shape
+from evalsite.campaigns.gold import gold_add
+from evalsite.campaigns.goldfile import gold_from
+from evalsite.campaigns.models import GoldItem
+from evalsite.campaigns.permissions import Act, campaign_for
+from evalsite.core.errors import NotAllowed
+from evalsite.core.idempotency import Outcome
+
+VERDICTS = ["A", "B", "tie", "both_bad"]
+LONGEST = 200_000
+
+
+class TurnSerializer(StrictSerializer):
+    speaker = s.ChoiceField(choices=["user", "chatbot"])
+    text = StrictCharField(max_length=LONGEST)
+
+
+class GoldItemSerializer(StrictSerializer):
+    """A comparison with a known answer: a prompt (`prompt_id`, `text` or `turns`), two replies or two chatbots."""
+
+    id = StrictCharField(max_length=200)
+    right = s.ListField(child=s.ChoiceField(choices=VERDICTS), allow_empty=False, max_length=3)
+    prompt_id = StrictCharField(max_length=200, required=False)
+    text = StrictCharField(max_length=LONGEST, required=False)
+    turns = s.ListField(child=TurnSerializer(), required=False, max_length=100)
+    category = StrictCharField(max_length=100, required=False)
+    reply_a = StrictCharField(max_length=LONGEST, required=False)
+    reply_b = StrictCharField(max_length=LONGEST, required=False)
+    chatbot_a = StrictCharField(max_length=400, required=False)
+    chatbot_b = StrictCharField(max_length=400, required=False)
+    explanation = StrictCharField(max_length=2000, required=False, allow_blank=True)
+
+
+class GoldSerializer(StrictSerializer):
+    """Gold items, added together or not at all."""
+
+    items = s.ListField(child=GoldItemSerializer(), allow_empty=False, max_length=1000)
+
+
+class Gold(Shape):
+    id = s.UUIDField()
+    key = s.CharField(help_text="the id that its owner gave it")
+    prompt = s.CharField()
+    right = s.ListField(child=s.CharField())
+    explanation = s.CharField(allow_blank=True)
+    withdrawn = s.CharField(allow_null=True, help_text="the reason, where it is used no more")
+
+
+class Golds(Page):
+    results = Gold(many=True)
+
+
+class GoldAdded(Shape):
+    added = s.ListField(child=s.UUIDField())
+
+
+def presented(item: GoldItem) -> dict[str, Any]:
+    withdrawal = getattr(item, "withdrawal", None)
+    return {
+        "id": str(item.public_id),
+        "key": item.key,
+        "prompt": item.prompt.key,
+        "right": item.right,
+        "explanation": item.explanation,
+        "withdrawn": withdrawal.reason if withdrawal else None,
+    }
+
+
+class GoldView(ResultsView):
+    """Only for who has a role in the campaign: what is gold must not be known to who judges."""
+
+    query = PageSerializer
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        self.scope = ApiToken.Scope.JUDGMENTS if request.method == "GET" else ApiToken.Scope.ACTS
+        super().initial(request, *args, **kwargs)
+
+    @reading("gold", "Its gold items, for who has a role", Golds, query=PageSerializer)
+    def get(self, request: Request, key: str) -> Response:
+        campaign, _ = campaign_for(key=key, user=person(request), act=Act.SEE)
+        rows = GoldItem.objects.filter(campaign=campaign).select_related("withdrawal", "prompt")
+        return Response(page_of(rows, **self.asked(request), present=presented))
+
+    @operation(
+        "add_gold",
+        "Add gold items, all or none",
+        {201: GoldAdded},
+        ACTING,
+        parameters=(IDEMPOTENCY_KEY,),
+        body=GoldSerializer,
+    )
+    def post(self, request: Request, key: str) -> Response:
+        user = person(request)
+        if user is None:
+            raise NotAllowed("Acts need to know who you are.", hint="Send a token with campaigns:write.")
+        campaign, _ = campaign_for(key=key, user=user, act=Act.GOLD)
+        shape = GoldSerializer(data=request.data)
+        shape.is_valid(raise_exception=True)
+        items = [gold_from(dict(one), one["id"]) for one in shape.validated_data["items"]]
+
+        def add() -> Outcome:
+            made = gold_add(campaign=campaign, items=items, by=user)
+            return Outcome(201, {"added": [str(item.public_id) for item in made]})
+
+        return answered(request, f"user:{user.public_id}", add)

@@ -1,0 +1,357 @@
+"""What annotators are owed and were paid: statements, the payment file, bonuses, and the fact of a payment."""
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from typing import Any
+
+from django.db.models import Count, QuerySet, Sum
+
+from evalsite.accounts.models import User
+from evalsite.campaigns.models import Campaign
+from evalsite.core.audit import audit_record
+from evalsite.core.db import write_transaction
+from evalsite.core.errors import Conflict, InvalidInput
+from evalsite.core.rowfiles import Row, defused, rows_read
+from evalsite.judgments.leases import checked_text
+from evalsite.judgments.ledger import exclusion_reasons
+from evalsite.judgments.models import Annotator, AnnotatorIdentity, Assignment, Bonus, Enrolment, Judgment, Payment
+from evalsite.judgments.selectors import LEAST_PAID, LeftOut, earnings_of, judgments_counted
+
+NONE = Decimal(0)
+CENT = Decimal("0.01")
+LONGEST_REFERENCE = 200
+MOST_BONUS = Decimal(10_000)
+CHUNK = 200
+PER = {"judgment": "a judgment", "hour": "an hour"}
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One annotator's account in one currency. Counts are of the whole campaign, whatever the currency.
+
+    judged: assignments with an answer, gold and late ones among them; counted: seen by fits; undone: answers taken
+    back; left_out: not counted because of an exclusion; due = earned + bonus - paid.
+    """
+
+    annotator: Annotator
+    platform: str
+    platform_id: str
+    judged: int
+    counted: int
+    late: int
+    undone: int
+    gold: int
+    left_out: int
+    excluded: str | None
+    hours: Decimal
+    rates: str
+    currency: str
+    earned: Decimal
+    bonus: Decimal
+    paid: Decimal
+
+    @property
+    def due(self) -> Decimal:
+        return self.earned + self.bonus - self.paid
+
+
+def statements(campaign: Campaign, annotators: Sequence[Annotator]) -> list[Statement]:
+    """The accounts of these annotators, in their order; a bounded number of queries however many they are."""
+    books = _Books.of(campaign, annotators)
+    return [books.statement(one, currency) for one in annotators for currency in books.currencies(one.pk)]
+
+
+def annotators_of(campaign: Campaign) -> QuerySet[Annotator]:
+    """Who takes part, in the order of their joining."""
+    return Annotator.objects.filter(enrolments__campaign=campaign).order_by("enrolments__pk")
+
+
+@dataclass(frozen=True, slots=True)
+class _Books:
+    campaign: Campaign
+    identities: Mapping[int, tuple[str, str]]
+    judged: Mapping[int, int]
+    gold: Mapping[int, int]
+    late: Mapping[int, int]
+    undone: Mapping[int, int]
+    counted: Mapping[int, int]
+    countable: Mapping[int, int]
+    worked: Mapping[int, int]
+    rates: Mapping[tuple[int, str], list[str]]
+    excluded: Mapping[int, str]
+    earned: Mapping[int | None, Mapping[str, Decimal]]
+    bonus: Mapping[tuple[int, str], Decimal]
+    paid: Mapping[tuple[int, str], Decimal]
+
+    @classmethod
+    def of(cls, campaign: Campaign, annotators: Sequence[Annotator]) -> "_Books":
+        own = Assignment.objects.filter(campaign=campaign, annotator__in=annotators)
+        first = Judgment.objects.filter(batch__campaign=campaign, annotator__in=annotators)
+        answered = first.filter(supersedes__isnull=True)
+        columns = ("annotator", "source", "external_id")
+        identities = AnnotatorIdentity.objects.filter(annotator__in=annotators).order_by("-pk")
+        return cls(
+            campaign,
+            {number: (source, name) for number, source, name in identities.values_list(*columns)},
+            _counts(answered),
+            _counts(answered.filter(assignment__purpose=Assignment.Purpose.GOLD)),
+            _counts(answered.filter(late=True)),
+            _counts(first.filter(supersedes__isnull=False)),
+            _counts(judgments_counted([campaign]).filter(annotator__in=annotators)),
+            _counts(judgments_counted([campaign], without=LeftOut.NOBODY).filter(annotator__in=annotators)),
+            dict(own.filter(worked_ms__gt=0).order_by().values_list("annotator").annotate(sum=Sum("worked_ms"))),
+            _rates(own),
+            exclusion_reasons(campaign),
+            earnings_of(own),
+            _sums(Bonus.objects.filter(campaign=campaign, annotator__in=annotators)),
+            _sums(Payment.objects.filter(campaign=campaign, annotator__in=annotators)),
+        )
+
+    def currencies(self, number: int) -> list[str]:
+        """In which there is anything; the campaign's where there is nothing."""
+        moved = {currency for who, currency in (*self.bonus, *self.paid) if who == number}
+        return sorted({*self.earned.get(number, {}), *moved}) or [self.campaign.currency]
+
+    def statement(self, annotator: Annotator, currency: str) -> Statement:
+        number = annotator.pk
+        platform, platform_id = self.identities.get(number, ("", ""))
+        counted = self.counted.get(number, 0)
+        return Statement(
+            annotator=annotator,
+            platform=platform,
+            platform_id=platform_id,
+            judged=self.judged.get(number, 0),
+            counted=counted,
+            late=self.late.get(number, 0),
+            undone=self.undone.get(number, 0),
+            gold=self.gold.get(number, 0),
+            left_out=self.countable.get(number, 0) - counted,
+            excluded=self.excluded.get(number),
+            hours=(Decimal(self.worked.get(number, 0)) / 3_600_000).quantize(CENT, ROUND_HALF_UP),
+            rates=" and ".join(self.rates.get((number, currency), [])),
+            currency=currency,
+            earned=self.earned.get(number, {}).get(currency, NONE),
+            bonus=self.bonus.get((number, currency), NONE),
+            paid=self.paid.get((number, currency), NONE),
+        )
+
+
+def _counts(judgments: QuerySet[Judgment]) -> dict[int, int]:
+    return dict(judgments.order_by().values_list("annotator").annotate(count=Count("pk")))
+
+
+def _rates(own: QuerySet[Assignment]) -> dict[tuple[int, str], list[str]]:
+    """What was agreed with each, in words: "0.10 a judgment"."""
+    found: dict[tuple[int, str], list[str]] = {}
+    rows = own.filter(pay_rate__gt=0).order_by("annotator", "currency", "pay_rate", "pay_per")
+    for number, currency, rate, per in rows.values_list("annotator", "currency", "pay_rate", "pay_per").distinct():
+        found.setdefault((number or 0, currency), []).append(f"{rate.normalize():f} {PER[per]}")
+    return found
+
+
+def _sums(rows: QuerySet[Any]) -> dict[tuple[int, str], Decimal]:
+    """By annotator and currency. Added here: SQLite adds decimals as floats."""
+    found: dict[tuple[int, str], Decimal] = {}
+    for number, currency, amount in rows.values_list("annotator", "currency", "amount"):
+        found[number, currency] = found.get((number, currency), NONE) + amount
+    return found
+
+
+# All together ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Of a campaign in one currency."""
+
+    currency: str
+    earned: Decimal
+    bonus: Decimal
+    paid: Decimal
+
+    @property
+    def due(self) -> Decimal:
+        return self.earned + self.bonus - self.paid
+
+
+def totals(campaign: Campaign) -> list[Totals]:
+    """What the statements add up to, and what `ledger.spent` says is earned."""
+    earned, bonus, paid = accounts(campaign)
+    names = sorted({currency for book in (earned, bonus, paid) for _, currency in book})
+    return [Totals(name, *(_total(book, name) for book in (earned, bonus, paid))) for name in names]
+
+
+Book = Mapping[tuple[int, str], Decimal]
+
+
+def accounts(campaign: Campaign) -> tuple[Book, Book, Book]:
+    """(annotator, currency) -> earned, bonus, paid; of everybody."""
+    earnings = earnings_of(Assignment.objects.filter(campaign=campaign, annotator__isnull=False))
+    earned = {(who or 0, name): amount for who, own in earnings.items() for name, amount in own.items()}
+    return (
+        earned,
+        _sums(Bonus.objects.filter(campaign=campaign)),
+        _sums(Payment.objects.filter(campaign=campaign)),
+    )
+
+
+def _total(book: Book, currency: str) -> Decimal:
+    return sum((amount for (_, name), amount in book.items() if name == currency), NONE)
+
+
+COLUMNS = (
+    *("annotator", "platform", "platform_id", "judged", "counted", "late", "undone", "gold", "left_out", "excluded"),
+    *("hours", "rate", "currency", "owed", "bonus", "paid", "due"),
+)
+
+
+def payment_file(campaign: Campaign) -> Iterator[str]:
+    """The statements as CSV (RFC 4180), a text that a spreadsheet would compute with an apostrophe before it."""
+    yield ",".join(COLUMNS) + "\r\n"
+    everybody = list(annotators_of(campaign))
+    for start in range(0, len(everybody), CHUNK):
+        text = io.StringIO()
+        writer = csv.writer(text)
+        for one in statements(campaign, everybody[start : start + CHUNK]):
+            writer.writerow(_cells(one))
+        yield text.getvalue()
+
+
+def _cells(one: Statement) -> list[Any]:
+    out = "" if one.excluded is None else one.excluded or "yes"
+    who = [str(one.annotator.public_id), defused(one.platform), defused(one.platform_id)]
+    counts = [one.judged, one.counted, one.late, one.undone, one.gold, one.left_out, defused(out), one.hours]
+    money = [f"{amount:.4f}" for amount in (one.earned, one.bonus, one.paid, one.due)]
+    return [*who, *counts, one.rates, one.currency, *money]
+
+
+def payment_export(*, campaign: Campaign, by: User) -> Iterator[str]:
+    """The payment file, and an entry in the log: it names people by the ids that platforms give them."""
+    with write_transaction():
+        audit_record(act="export_payments", subject=campaign.public_id, by=by)
+    return payment_file(campaign)
+
+
+# What changes it --------------------------------------------------------------------------------------------
+
+
+def payments_mark(*, campaign: Campaign, reference: str, expected: Mapping[str, Decimal], by: User) -> int:
+    """Mark all that is due as paid, under one reference; how many payments these are.
+
+    expected: what is due in all by currency, as the person saw it. Raises Conflict where it is another amount by now
+    (somebody has judged, or has marked it already), InvalidInput without a reference.
+    """
+    reference = checked_text(reference, longest=LONGEST_REFERENCE, field="reference")
+    if not reference:
+        raise InvalidInput("A payment has a reference.", hint="Give the bank's, or the platform's.", field="reference")
+    with write_transaction():
+        locked = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        owed = dues(locked)
+        total = due_in_all(owed)
+        if not owed:
+            raise Conflict("Nothing is due.", hint="Reload the page.", code="nothing_due")
+        if dict(expected) != total:
+            said = ", ".join(f"{amount:.4f} {name}" for name, amount in total.items())
+            raise Conflict(f"By now {said} are due.", hint="Look at it again.", code="amounts_changed")
+        Payment.objects.bulk_create(
+            Payment(campaign=locked, annotator_id=who, amount=amount, currency=name, reference=reference, by=by)
+            for (who, name), amount in owed.items()
+        )
+        paid = {name: f"{amount:.4f}" for name, amount in total.items()}
+        audit_record(act="pay", subject=locked.public_id, by=by, after={"paid": paid}, target=reference)
+    return len(owed)
+
+
+def dues(campaign: Campaign) -> dict[tuple[int, str], Decimal]:
+    """(annotator, currency) -> what is due to them. Who was paid too much is owed nothing."""
+    earned, bonus, paid = accounts(campaign)
+    keys = sorted({*earned, *bonus, *paid})
+    due = {key: earned.get(key, NONE) + bonus.get(key, NONE) - paid.get(key, NONE) for key in keys}
+    return {key: amount for key, amount in due.items() if amount > 0}
+
+
+def due_in_all(owed: Mapping[tuple[int, str], Decimal]) -> dict[str, Decimal]:
+    """By currency."""
+    found: dict[str, Decimal] = {}
+    for (_, name), amount in owed.items():
+        found[name] = found.get(name, NONE) + amount
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class BonusRow:
+    """A row of a bonus list. fate: "add", "same" (given already) or "refused", with the problem."""
+
+    line: int
+    annotator: str
+    amount: str
+    reason: str
+    fate: str
+    problem: str
+    bonus: Bonus | None = None
+
+
+def bonuses_preview(*, campaign: Campaign, content: bytes, name: str = "") -> list[BonusRow]:
+    """What would become of each row: `annotator` (the pseudonym, or the platform's id), `amount`, `reason`."""
+    reading = rows_read(content, name)
+    missing = [column for column in ("annotator", "amount", "reason") if column not in reading.columns]
+    if missing:
+        hint = "A bonus list has annotator, amount, reason."
+        raise InvalidInput(f"There is no column {missing[0]}.", hint=hint, field=missing[0])
+    known = {str(one.public_id): one.pk for one in annotators_of(campaign)}
+    enrolled = Enrolment.objects.filter(campaign=campaign).values("annotator")
+    identities = AnnotatorIdentity.objects.filter(annotator__in=enrolled)
+    known |= dict(identities.values_list("external_id", "annotator"))
+    given = set(Bonus.objects.filter(campaign=campaign).values_list("annotator", "amount", "reason"))
+    return [_bonus_row(campaign, row, known, given) for row in reading.rows]
+
+
+def _bonus_row(
+    campaign: Campaign, row: Row, known: Mapping[str, int], given: set[tuple[int, Decimal, str]]
+) -> BonusRow:
+    who, amount, reason = (str(row.cells.get(name, "")).strip() for name in ("annotator", "amount", "reason"))
+    value = _amount(amount)
+    problem = row.problem or _bonus_problem(who, value, reason, known)
+    if problem or value is None:
+        return BonusRow(row.line, who[:80], amount[:20], reason[:80], "refused", problem)
+    key = (known[who], value, reason)
+    if key in given:
+        return BonusRow(row.line, who, amount, reason, "same", "")
+    given.add(key)
+    new = Bonus(campaign=campaign, annotator_id=key[0], amount=value, currency=campaign.currency, reason=reason)
+    return BonusRow(row.line, who, amount, reason, "add", "", new)
+
+
+def _amount(text: str) -> Decimal | None:
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        return None
+    fits = value.is_finite() and 0 < abs(value) <= MOST_BONUS and value == value.quantize(LEAST_PAID)
+    return value.quantize(LEAST_PAID) if fits else None
+
+
+def _bonus_problem(who: str, amount: Decimal | None, reason: str, known: Mapping[str, int]) -> str:
+    if who not in known:
+        return f"nobody called {who[:60]!r} takes part" if who else "it has no annotator"
+    if amount is None:
+        return f"its amount is none from -{MOST_BONUS:,} to {MOST_BONUS:,} with four decimals at the most, and not 0"
+    return "" if 1 <= len(reason) <= LONGEST_REFERENCE else f"its reason must have 1 to {LONGEST_REFERENCE} characters"
+
+
+def bonuses_import(*, campaign: Campaign, content: bytes, name: str = "", by: User) -> list[BonusRow]:
+    """Give the bonuses that can be given; the rows tell of each. The same list again gives nothing."""
+    with write_transaction():
+        Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        rows = bonuses_preview(campaign=campaign, content=content, name=name)
+        new = [row.bonus for row in rows if row.bonus is not None]
+        for bonus in new:
+            bonus.by = by
+        Bonus.objects.bulk_create(new)
+        if new:
+            total = f"{sum((bonus.amount for bonus in new), NONE):.4f} {campaign.currency}"
+            audit_record(act="bonus", subject=campaign.public_id, by=by, after={"given": total, "to": len(new)})
+    return rows

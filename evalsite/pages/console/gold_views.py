@@ -1,0 +1,47 @@
+"""The door of a campaign's gold: shown to whoever sees its console, added to by whom its role allows."""
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods
+
+from evalsite.campaigns.permissions import Act
+from evalsite.core.errors import InvalidInput, TouchstoneError
+from evalsite.pages.console.forms import GoldForm
+from evalsite.pages.console.frame import Desk, desk_for, frame, person
+from evalsite.pages.console.gold import gold_context, gold_keep, gold_take, gold_write
+from evalsite.pages.console.views import console_page
+
+
+@console_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def gold(request: HttpRequest, key: str) -> HttpResponse:
+    """Its items; a file is looked at first, a written one is added at once."""
+    adding = request.method == "POST"
+    desk = desk_for(request, key, Act.GOLD if adding else Act.SEE)
+    form, trouble = GoldForm(), ""
+    if adding:
+        form = GoldForm(request.POST) if "write" in request.POST else form
+        try:
+            _sent(request, desk, form)
+            return redirect("console_gold", key=key)
+        except TouchstoneError as error:
+            trouble = f"{error.message} {error.hint}".strip()
+    context = {**frame(desk, "console_gold"), **gold_context(desk, request.GET), "form": form, "trouble": trouble}
+    return render(request, "console/gold.html", context, status=400 if trouble else 200)
+
+
+def _sent(request: HttpRequest, desk: Desk, form: GoldForm) -> None:
+    if "write" in request.POST:
+        if not form.is_valid():
+            raise InvalidInput(_("Look at the fields below."), field="form")
+        gold_write(desk.campaign, form, person(request))
+        messages.success(request, _("The gold item was added."))
+    elif "take" in request.POST:
+        added = gold_take(desk.campaign, person(request))
+        words = ngettext("%(n)s gold item was added.", "%(n)s gold items were added.", added) % {"n": added}
+        messages.success(request, words)
+    else:
+        gold_keep(desk.campaign, request.FILES.get("file"))

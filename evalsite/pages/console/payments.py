@@ -1,0 +1,96 @@
+"""What the annotators of a campaign are owed and were paid, as its owner sees it."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from django.core.files.uploadedfile import UploadedFile
+from django.http import QueryDict
+from django.utils.translation import gettext as _
+
+from evalsite.accounts.models import User
+from evalsite.campaigns.models import Campaign
+from evalsite.core.errors import InvalidInput
+from evalsite.core.uploads import uploads_drop, uploads_keep, uploads_of
+from evalsite.judgments.models import Payment
+from evalsite.judgments.payments import (
+    Statement,
+    annotators_of,
+    bonuses_import,
+    bonuses_preview,
+    due_in_all,
+    dues,
+    payments_mark,
+    statements,
+    totals,
+)
+from evalsite.pages.console.frame import Desk
+from evalsite.pages.console.tables import ROWS, page_number, paged
+
+SHOWN = 200
+LAST = 10
+
+
+def payments_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
+    """The statements of a page of annotators, the totals of all, and the bonus list that waits."""
+    campaign, start = desk.campaign, page_number(query)
+    people = list(annotators_of(campaign)[start : start + ROWS + 1])
+    owed = dues(campaign)
+    return {
+        "rows": [_row(one) for one in statements(campaign, people[:ROWS])],
+        "totals": totals(campaign),
+        "due": due_in_all(owed),
+        "people_due": len({who for who, _name in owed}),
+        "payments": Payment.objects.filter(campaign=campaign).select_related("annotator", "by").order_by("-pk")[:LAST],
+        **_bonuses(campaign),
+        **paged(query, start, bool(people[ROWS:])),
+    }
+
+
+def _row(one: Statement) -> dict[str, Any]:
+    return {"of": one, "name": str(one.annotator.public_id)[:8], "due": one.due}
+
+
+def _bonuses(campaign: Campaign) -> dict[str, Any]:
+    waiting = uploads_of(campaign.public_id, "bonus")
+    if not waiting:
+        return {"fates": None}
+    rows = bonuses_preview(campaign=campaign, content=bytes(waiting[0].content), name=waiting[0].name)
+    return {
+        "file_name": waiting[0].name,
+        "fates": sorted(rows, key=lambda row: row.fate != "refused")[:SHOWN],
+        "adds": sum(row.fate == "add" for row in rows),
+        "same": sum(row.fate == "same" for row in rows),
+        "refused": sum(row.fate == "refused" for row in rows),
+    }
+
+
+def bonuses_keep(campaign: Campaign, file: UploadedFile[bytes] | None) -> None:
+    """Keep a bonus list, to be looked at. Raises InvalidInput where there is none, or it cannot be read."""
+    if file is None:
+        raise InvalidInput(_("Choose a file."), field="file")
+    name, content = str(file.name), file.read()
+    bonuses_preview(campaign=campaign, content=content, name=name)
+    uploads_keep(subject=campaign.public_id, purpose="bonus", files=[(name, content)])
+
+
+def bonuses_take(campaign: Campaign, by: User) -> int:
+    """Give what waits; how many bonuses were given."""
+    given = 0
+    for one in uploads_of(campaign.public_id, "bonus"):
+        rows = bonuses_import(campaign=campaign, content=bytes(one.content), name=one.name, by=by)
+        given += sum(row.fate == "add" for row in rows)
+    uploads_drop(subject=campaign.public_id, purpose="bonus")
+    return given
+
+
+def mark(campaign: Campaign, sent: QueryDict, by: User) -> int:
+    """Mark what was shown as due as paid; how many payments these are."""
+    expected = {}
+    for name in sent.getlist("currency"):
+        try:
+            expected[name] = Decimal(sent.get(f"due-{name}", ""))
+        except InvalidOperation:
+            raise InvalidInput(_("This page was opened by a broken link."), field="due") from None
+    return payments_mark(campaign=campaign, reference=sent.get("reference", ""), expected=expected, by=by)

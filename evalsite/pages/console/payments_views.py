@@ -1,0 +1,54 @@
+"""The doors of the payments: only for whom the role lets pay."""
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_POST
+
+from evalsite.campaigns.permissions import Act
+from evalsite.core.errors import TouchstoneError
+from evalsite.judgments.payments import payment_export
+from evalsite.pages.console.frame import Desk, desk_for, frame, person
+from evalsite.pages.console.payments import bonuses_keep, bonuses_take, mark, payments_context
+from evalsite.pages.console.views import console_page
+
+
+@console_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def payments(request: HttpRequest, key: str) -> HttpResponse:
+    """The statements; a bonus list is looked at first, and all that is due is marked as paid at once."""
+    desk, trouble = desk_for(request, key, Act.PAY), ""
+    if request.method == "POST":
+        try:
+            _sent(request, desk)
+            return redirect("console_payments", key=key)
+        except TouchstoneError as error:
+            trouble = f"{error.message} {error.hint}".strip()
+    context = {**frame(desk, "console_payments"), **payments_context(desk, request.GET), "trouble": trouble}
+    return render(request, "console/payments.html", context, status=400 if trouble else 200)
+
+
+def _sent(request: HttpRequest, desk: Desk) -> None:
+    if "paid" in request.POST:
+        made = mark(desk.campaign, request.POST, person(request))
+        words = ngettext("%(n)s payment was marked.", "%(n)s payments were marked.", made) % {"n": made}
+    elif "take" in request.POST:
+        given = bonuses_take(desk.campaign, person(request))
+        words = ngettext("%(n)s bonus was given.", "%(n)s bonuses were given.", given) % {"n": given}
+    else:
+        bonuses_keep(desk.campaign, request.FILES.get("file"))
+        words = _("Look at the list, and then give the bonuses.")
+    messages.success(request, words)
+
+
+@console_page
+@require_POST
+def file(request: HttpRequest, key: str) -> HttpResponseBase:
+    """The payment file. By POST: it stands in the log who took it."""
+    desk = desk_for(request, key, Act.PAY)
+    rows = payment_export(campaign=desk.campaign, by=person(request))
+    response = StreamingHttpResponse(rows, content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{desk.campaign.slug}-payments.csv"'
+    return response

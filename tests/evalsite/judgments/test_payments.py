@@ -1,0 +1,266 @@
+"""What annotators are owed, to the cent: by the judgment or the hour, with bonuses, less what was marked as paid."""
+
+import csv
+import io
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import IntegrityError, transaction
+from django.test import Client
+from django.utils import timezone
+
+from evalsite.accounts.models import User
+from evalsite.campaigns.models import Campaign, CampaignRole
+from evalsite.core.errors import Conflict, InvalidInput
+from evalsite.core.models import AuditEntry
+from evalsite.judgments.annotators import part_get, payment_record
+from evalsite.judgments.exclusions import annotator_exclude
+from evalsite.judgments.hours import time_worked
+from evalsite.judgments.ledger import spent
+from evalsite.judgments.models import Annotator, AnnotatorIdentity, Assignment, Bonus, Enrolment, Payment
+from evalsite.judgments.payments import (
+    bonuses_import,
+    bonuses_preview,
+    due_in_all,
+    dues,
+    payment_file,
+    payments_mark,
+    statements,
+    totals,
+)
+from evalsite.judgments.selectors import earnings_of
+from evalsite.judgments.services import assignment_claim, judgment_record
+from tests.evalsite.cast import judge, run_jobs
+from tests.evalsite.pages.test_pages import words
+
+PAGE = "/console/trial/payments/"
+DUE = Decimal("0.0700")
+
+
+@pytest.fixture
+def paid(campaign: Campaign, bob: Annotator, dora: Annotator) -> Campaign:
+    """Bob judged six, one of them late, and took one back; Dora judged three and is excluded. A good cent for each."""
+    Campaign.objects.update(pay_rate="0.0111")
+    campaign.refresh_from_db()
+    first = assignment_claim(campaign=campaign, annotator=bob)
+    given = [judgment_record(annotator=bob, assignment_id=a.public_id, choices={"overall": "A"}) for a in first]
+    one, judgment = first[-1], given[-1].judgment
+    judgment_record(annotator=bob, assignment_id=one.public_id, choices={"overall": "B"}, supersedes=judgment.public_id)
+    run_jobs()
+    block = assignment_claim(campaign=campaign, annotator=bob)
+    Assignment.objects.filter(pk=block[0].pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+    for one in block:
+        judgment_record(annotator=bob, assignment_id=one.public_id, choices={"overall": "A"})
+    judge(campaign, dora)
+    campaign.batches.filter(state="open").update(state="closed", closed_at=timezone.now())
+    annotator_exclude(campaign=campaign, annotator=dora, reason="tapped one key")
+    run_jobs()
+    return campaign
+
+
+def rows(campaign: Campaign) -> dict[str, dict[str, str]]:
+    return {row["annotator"]: row for row in csv.DictReader(io.StringIO("".join(payment_file(campaign)), newline=""))}
+
+
+def test_the_file_tells_what_became_of_each_ones_work_and_what_it_earned(
+    paid: Campaign, bob: Annotator, dora: Annotator
+) -> None:
+    found = rows(paid)
+    of_bob, of_dora = found[str(bob.public_id)], found[str(dora.public_id)]
+    wanted = {"judged": "6", "counted": "6", "late": "1", "undone": "1", "gold": "0", "left_out": "0", "excluded": ""}
+    assert {name: of_bob[name] for name in wanted} == wanted
+    assert (of_bob["rate"], of_bob["owed"], of_bob["currency"]) == ("0.0111 a judgment", "0.0666", "USD")
+    wanted = {"judged": "3", "counted": "0", "left_out": "3", "excluded": "tapped one key", "owed": "0.0333"}
+    assert {name: of_dora[name] for name in wanted} == wanted
+
+
+def test_the_statements_the_totals_and_the_ledger_agree_to_the_last_digit(
+    paid: Campaign, bob: Annotator, alice: User
+) -> None:
+    Bonus.objects.create(campaign=paid, annotator=bob, amount="1.0001", currency="USD", reason="kind")
+    payment_record(campaign=paid, annotator=bob, amount=Decimal("0.5"), currency="USD")
+    (total,) = totals(paid)
+    file = rows(paid).values()
+    for column, wanted in (("owed", total.earned), ("bonus", total.bonus), ("paid", total.paid), ("due", total.due)):
+        assert sum(Decimal(row[column]) for row in file) == wanted
+    assert spent(paid) == {"USD": total.earned}
+    assert total.earned == 9 * Decimal("0.0111")
+
+
+def test_what_is_due_is_marked_once_under_a_reference_and_stands_in_the_log(paid: Campaign, alice: User) -> None:
+    due = due_in_all(dues(paid))
+    assert due == {"USD": 9 * Decimal("0.0111")}
+    assert payments_mark(campaign=paid, reference="transfer 7", expected=due, by=alice) == 2
+    assert set(Payment.objects.values_list("reference", "by")) == {("transfer 7", alice.pk)}
+    assert dues(paid) == {}
+    entry = AuditEntry.objects.get(act="pay")
+    assert (entry.target, entry.after, entry.actor) == ("transfer 7", {"paid": {"USD": "0.0999"}}, alice.public_id)
+    with pytest.raises(Conflict, match="Nothing is due"):
+        payments_mark(campaign=paid, reference="transfer 7", expected=due, by=alice)
+    assert Payment.objects.count() == 2
+
+
+def test_another_amount_than_the_person_saw_is_not_marked(paid: Campaign, bob: Annotator, alice: User) -> None:
+    seen = due_in_all(dues(paid))
+    judge(paid, bob)
+    with pytest.raises(Conflict, match="By now"):
+        payments_mark(campaign=paid, reference="transfer 7", expected=seen, by=alice)
+    with pytest.raises(InvalidInput, match="reference"):
+        payments_mark(campaign=paid, reference=" ", expected=seen, by=alice)
+    assert not Payment.objects.exists()
+
+
+def test_payments_and_bonuses_cannot_be_changed(paid: Campaign, bob: Annotator) -> None:
+    payment_record(campaign=paid, annotator=bob, amount=Decimal(1), currency="USD")
+    Bonus.objects.create(campaign=paid, annotator=bob, amount=1, currency="USD", reason="kind")
+    for table in (Payment, Bonus):
+        with pytest.raises(IntegrityError, match="immutable"), transaction.atomic():
+            table.objects.update(amount=2)
+
+
+def test_who_was_paid_too_much_is_owed_nothing_and_nobody_pays_for_it(paid: Campaign, bob: Annotator) -> None:
+    payment_record(campaign=paid, annotator=bob, amount=Decimal(5), currency="USD")
+    assert due_in_all(dues(paid)) == {"USD": 3 * Decimal("0.0111")}
+    assert rows(paid)[str(bob.public_id)]["due"] == "-4.9334", "a number, and no text for a spreadsheet to compute"
+
+
+@pytest.mark.parametrize("hostile", ["=HYPERLINK(1)", "+1", "-1", "@SUM(A1)", "\tx"])
+def test_what_a_spreadsheet_would_compute_is_defused(paid: Campaign, bob: Annotator, hostile: str) -> None:
+    AnnotatorIdentity.objects.create(annotator=bob, source=hostile, external_id=hostile)
+    annotator_exclude(campaign=paid, annotator=bob, reason=f"{hostile} x")
+    row = rows(paid)[str(bob.public_id)]
+    assert (row["platform"], row["platform_id"]) == (f"'{hostile}", f"'{hostile}")
+    assert not row["excluded"].startswith(("=", "+", "-", "@", "\t"))
+
+
+# Hours ------------------------------------------------------------------------------------------------------
+
+
+def issued(campaign: Campaign, annotator: Annotator, began: datetime) -> list[Assignment]:
+    block = assignment_claim(campaign=campaign, annotator=annotator)
+    Assignment.objects.filter(pk__in=[one.pk for one in block]).update(issued_at=began)
+    return list(Assignment.objects.filter(pk__in=[one.pk for one in block]).order_by("block_position"))
+
+
+def test_an_hour_is_counted_from_answer_to_answer_and_a_break_is_not_work(campaign: Campaign, bob: Annotator) -> None:
+    Campaign.objects.update(pay_rate="12", pay_per="hour")
+    campaign.refresh_from_db()
+    began = timezone.now() - timedelta(hours=2)
+    first, second, third = issued(campaign, bob, began)
+    for one, minutes in ((first, 1.5), (second, 4), (third, 90)):
+        time_worked(one, began + timedelta(minutes=minutes))
+        judgment_record(annotator=bob, assignment_id=one.public_id, choices={"overall": "A"})
+        moment = began + timedelta(minutes=minutes)
+        Assignment.objects.filter(pk=one.pk).update(worked_ms=one.worked_ms)
+        with_time(one, moment)
+    assert [one.worked_ms for one in (first, second, third)] == [90_000, 150_000, 600_000]
+    assert earnings_of(Assignment.objects.filter(campaign=campaign)) == {bob.pk: {"USD": Decimal("2.8000")}}
+    (statement,) = statements(campaign, [bob])
+    assert (statement.hours, statement.rates, statement.earned) == (Decimal("0.23"), "12 an hour", Decimal("2.8"))
+
+
+def with_time(assignment: Assignment, moment: datetime) -> None:
+    """A judgment never changes: it is written anew with another time."""
+    judgment = assignment.judgments.get()
+    answers = list(judgment.answers.all())
+    judgment.answers.all().delete()
+    judgment.delete()
+    judgment.pk, judgment.answered_at = None, moment
+    judgment.save(force_insert=True)
+    for answer in answers:
+        answer.pk, answer.judgment = None, judgment
+        answer.save(force_insert=True)
+
+
+def test_by_the_hour_an_answer_keeps_its_time_and_one_taken_back_adds_none(campaign: Campaign, bob: Annotator) -> None:
+    Campaign.objects.update(pay_rate="36", pay_per="hour")
+    campaign.refresh_from_db()
+    (one, *_) = issued(campaign, bob, timezone.now() - timedelta(seconds=30))
+    first = judgment_record(annotator=bob, assignment_id=one.public_id, choices={"overall": "A"}).judgment
+    worked = Assignment.objects.get(pk=one.pk).worked_ms
+    assert worked is not None
+    assert 30_000 <= worked < 600_000
+    judgment_record(annotator=bob, assignment_id=one.public_id, choices={"overall": "B"}, supersedes=first.public_id)
+    assert Assignment.objects.get(pk=one.pk).worked_ms == worked
+
+
+def test_the_client_cannot_lengthen_its_hours(campaign: Campaign, bob: Annotator) -> None:
+    Campaign.objects.update(pay_rate="36", pay_per="hour")
+    campaign.refresh_from_db()
+    (one, *_) = assignment_claim(campaign=campaign, annotator=bob)
+    judgment_record(annotator=bob, assignment_id=one.public_id, choices={"overall": "A"}, client_ms=3_000_000)
+    worked = Assignment.objects.get(pk=one.pk).worked_ms
+    assert worked is not None
+    assert worked < 600_000
+
+
+# Bonuses ----------------------------------------------------------------------------------------------------
+
+
+def bonus_list(bob: Annotator) -> bytes:
+    lines = [f"{bob.public_id},1.50,careful", f"{bob.public_id},1.50,careful", "nobody,1,x", f"{bob.public_id},0,x"]
+    return ("annotator,amount,reason\n" + "\n".join([*lines, f"{bob.public_id},1.00001,x", "W7,2,thanks"])).encode()
+
+
+def test_every_row_of_a_bonus_list_has_its_fate_and_is_given_once(
+    paid: Campaign, bob: Annotator, dora: Annotator, alice: User
+) -> None:
+    AnnotatorIdentity.objects.create(annotator=dora, source="prolific", external_id="W7")
+    fates = [row.fate for row in bonuses_preview(campaign=paid, content=bonus_list(bob), name="b.csv")]
+    assert fates == ["add", "same", "refused", "refused", "refused", "add"]
+    assert not Bonus.objects.exists()
+    for _ in range(2):
+        bonuses_import(campaign=paid, content=bonus_list(bob), name="b.csv", by=alice)
+    given = Bonus.objects.order_by("pk").values_list("annotator", "amount", "by")
+    assert list(given) == [(bob.pk, Decimal("1.5"), alice.pk), (dora.pk, Decimal(2), alice.pk)]
+    assert AuditEntry.objects.get(act="bonus").after == {"given": "3.5000 USD", "to": 2}
+    part = part_get(Enrolment.objects.get(campaign=paid, annotator=bob))
+    assert part.owed == {"USD": Decimal("1.5") + 6 * Decimal("0.0111")}
+
+
+# The page ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def owner(alice: User) -> Client:
+    client = Client()
+    client.force_login(alice)
+    return client
+
+
+def test_the_page_shows_what_is_due_gives_bonuses_and_marks_payments(
+    owner: Client, paid: Campaign, bob: Annotator
+) -> None:
+    assert "0.10 USD are due to 2 annotators" in words(owner.get(PAGE))
+    owner.post(PAGE, {"file": SimpleUploadedFile("b.csv", bonus_list(bob))})
+    assert "1 bonus to give" in words(owner.get(PAGE))
+    assert "1 bonus was given" in words(owner.post(PAGE, {"take": "yes"}, follow=True))
+    wrong = owner.post(PAGE, {"paid": "yes", "reference": "t7", "currency": "USD", "due-USD": "1"})
+    assert (wrong.status_code, "By now 1.5999 USD are due" in words(wrong)) == (400, True)
+    sent = {"paid": "yes", "reference": "t7", "currency": "USD", "due-USD": "1.5999"}
+    assert "2 payments were marked" in words(owner.post(PAGE, sent, follow=True))
+    assert "Nothing is due." in words(owner.get(PAGE))
+
+
+def test_the_file_is_taken_by_a_post_that_stands_in_the_log(owner: Client, paid: Campaign) -> None:
+    assert owner.get("/console/trial/payments.csv").status_code == 405
+    answer = owner.post("/console/trial/payments.csv")
+    assert answer["Content-Disposition"] == 'attachment; filename="trial-payments.csv"'
+    content = b"".join(answer.streaming_content).decode()  # type: ignore[attr-defined]
+    assert content.count("\r\n") == 3
+    assert AuditEntry.objects.filter(act="export_payments").count() == 1
+
+
+@pytest.mark.parametrize("role", ["owner", "manager", "viewer", None])
+def test_only_an_owner_sees_and_does_what_concerns_money(paid: Campaign, charlie: User, role: str | None) -> None:
+    if role:
+        CampaignRole.objects.create(campaign=paid, user=charlie, role=role)
+    client = Client()
+    client.force_login(charlie)
+    found = [client.get(PAGE).status_code, client.post("/console/trial/payments.csv").status_code]
+    found.append(client.post(PAGE, {"take": "yes"}).status_code)
+    assert found == ([200, 200, 302] if role == "owner" else [403, 403, 403])
+    tabs = client.get("/console/trial/").content.decode() if role else ""
+    assert ("/payments/" in tabs) == (role == "owner")
