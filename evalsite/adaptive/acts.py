@@ -19,6 +19,7 @@ from evalsite.chatbots.models import Version
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import InvalidInput, NotFound
 from evalsite.judgments.exclusions import annotator_exclude, annotator_in, annotator_readmit
+from evalsite.judgments.stewardship import annotator_hold, annotator_note
 from evalsite.prompts.models import Prompt
 
 STOPPED_BY_HAND = "its owner ended it"
@@ -83,6 +84,19 @@ def _exclude(campaign: Campaign, given: Given, by: User) -> None:
 def _readmit(campaign: Campaign, given: Given, by: User) -> None:
     annotator = annotator_in(campaign=campaign, annotator_id=_named(given.annotator, "annotator"))
     annotator_readmit(campaign=campaign, annotator=annotator, reason=given.reason, by=by)
+
+
+def _note(campaign: Campaign, given: Given, by: User) -> None:
+    annotator = annotator_in(campaign=campaign, annotator_id=_named(given.annotator, "annotator"))
+    annotator_note(campaign=campaign, annotator=annotator, text=given.reason, by=by)
+
+
+def _hold(paused: bool) -> Callable[[Campaign, Given, User], None]:
+    def act(campaign: Campaign, given: Given, by: User) -> None:
+        annotator = annotator_in(campaign=campaign, annotator_id=_named(given.annotator, "annotator"))
+        annotator_hold(campaign=campaign, annotator=annotator, paused=paused, reason=given.reason, by=by)
+
+    return act
 
 
 def _add_entrant(campaign: Campaign, given: Given, by: User) -> None:
@@ -158,6 +172,9 @@ _DO: Mapping[Act, Callable[[Campaign, Given, User], object]] = {
     Act.FULL_CHECK: lambda campaign, _, by: check_ask(campaign=campaign, by=by),
     Act.EXCLUDE: _exclude,
     Act.READMIT: _readmit,
+    Act.NOTE: _note,
+    Act.PAUSE_ANNOTATOR: _hold(True),
+    Act.RESUME_ANNOTATOR: _hold(False),
     Act.ADD_ENTRANT: _add_entrant,
     Act.WITHDRAW_ENTRANT: _withdraw_entrant,
     Act.RETIRE_PROMPT: _retire_prompt,

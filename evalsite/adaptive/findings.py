@@ -4,6 +4,8 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
+from statistics import median
 from typing import Any
 
 from django.utils import timezone
@@ -27,6 +29,7 @@ from irt_engine.information import InformationTable
 from irt_engine.redundancy import redundant_prompts
 from scheduler.estimator import estimate
 
+PACES, PACE_LEAST = 12, 3
 LEAST_FOR_INTERVAL = 4  # Fisher's interval of a correlation needs more than three
 
 
@@ -34,6 +37,7 @@ LEAST_FOR_INTERVAL = 4  # Fisher's interval of a correlation needs more than thr
 class AnnotatorFinding:
     """One annotator (`annotator`: key). Shares of 1, seconds; agreement: the correlation with the others, 95 %.
 
+    pace: the median seconds of up to PACES equal parts of their work, from the first judgments to the last.
     decision, reason: the screening's (irt_engine.agreement.screen); nothing follows from it by itself.
     """
 
@@ -48,6 +52,7 @@ class AnnotatorFinding:
     tie_share: float
     decision: str
     reason: str
+    pace: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +102,24 @@ def annotator_findings(votes: Sequence[CountedVote]) -> list[AnnotatorFinding]:
         return []
     keys = {int(number): vote.annotator for number, vote in zip(table.annotator, votes, strict=True)}
     known = ((keys[verdict.annotator], verdict) for verdict in found.verdicts)
-    return [_finding(key, verdict) for key, verdict in known if key is not None]
+    times = _times(votes)
+    return [replace(_finding(key, one), pace=pace(times.get(key, []))) for key, one in known if key is not None]
+
+
+def _times(votes: Sequence[CountedVote]) -> Mapping[int, list[float]]:
+    """Annotator -> seconds of their judgments, where the client said them, in their order."""
+    found: dict[int, list[float]] = {}
+    for vote in votes:
+        if vote.annotator is not None and vote.client_ms is not None:
+            found.setdefault(vote.annotator, []).append(vote.client_ms / 1000)
+    return found
+
+
+def pace(seconds: Sequence[float]) -> tuple[float, ...]:
+    """The medians of equal parts of a series: PACES of them, or fewer where a part would have less than PACE_LEAST."""
+    parts = min(PACES, len(seconds) // PACE_LEAST)
+    ends = [round(number * len(seconds) / parts) for number in range(parts + 1)] if parts > 1 else []
+    return tuple(round(median(seconds[start:end]), 2) for start, end in pairwise(ends))
 
 
 def _finding(annotator: int, verdict: Verdict) -> AnnotatorFinding:

@@ -33,6 +33,9 @@ class Act(StrEnum):
     FULL_CHECK = "full_check"
     EXCLUDE = "exclude"
     READMIT = "readmit"
+    NOTE = "note"
+    PAUSE_ANNOTATOR = "pause_annotator"
+    RESUME_ANNOTATOR = "resume_annotator"
     ADD_ENTRANT = "add_entrant"
     WITHDRAW_ENTRANT = "withdraw_entrant"
     RETIRE_PROMPT = "retire_prompt"
@@ -55,6 +58,9 @@ WORDS: Mapping[Act, str] = {
     Act.FULL_CHECK: "ask for the full Bayesian check now",
     Act.EXCLUDE: "exclude an annotator",
     Act.READMIT: "re-admit an annotator",
+    Act.NOTE: "note something about an annotator",
+    Act.PAUSE_ANNOTATOR: "pause an annotator",
+    Act.RESUME_ANNOTATOR: "let a paused annotator go on",
     Act.ADD_ENTRANT: "add a chatbot",
     Act.WITHDRAW_ENTRANT: "withdraw a chatbot",
     Act.RETIRE_PROMPT: "retire a prompt",

@@ -12,8 +12,10 @@ from evalsite.judgments.leases import assignments_return
 from evalsite.judgments.models import (
     Annotator,
     AnnotatorIdentity,
+    AnnotatorNote,
     AnnotatorToken,
     Arrival,
+    Bonus,
     Comment,
     Enrolment,
     Payment,
@@ -54,8 +56,10 @@ def _part_erase(part: Enrolment) -> None:
         past_worker_keep(part=part, worker=worker)
     for one in workers | set(part.arrivals.values_list("session", flat=True)):
         Payment.objects.filter(campaign=campaign, annotator=annotator, reference__contains=one).update(reference="")
+        Bonus.objects.filter(campaign=campaign, annotator=annotator, reason__contains=one).update(reason="")
     sent.delete()
     Arrival.objects.filter(enrolment=part).delete()
+    AnnotatorNote.objects.filter(campaign=campaign, annotator=annotator).delete()
     Comment.objects.filter(judgment__annotator=annotator, judgment__batch__campaign=campaign).delete()
     SkipNote.objects.filter(skip__assignment__annotator=annotator, skip__assignment__campaign=campaign).delete()
     Enrolment.objects.filter(pk=part.pk, left_at=None).update(left_at=timezone.now())

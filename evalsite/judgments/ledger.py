@@ -9,7 +9,7 @@ from django.core.cache import cache
 from django.db.models import Count, Max, Q
 
 from evalsite.campaigns.models import Campaign, Entrant
-from evalsite.judgments.models import Annotator, Assignment, Batch, Enrolment, Exclusion
+from evalsite.judgments.models import Annotator, AnnotatorNote, Assignment, Batch, Enrolment, Exclusion
 from evalsite.judgments.queue import item_parts
 from evalsite.judgments.selectors import annotators_excluded, pay_of, standings
 
@@ -21,6 +21,7 @@ WORKING_S = 1800  # who has answered within half an hour is at work
 class Person:
     """An annotator as the console lists them. `excluded`: the reason in force, or None.
 
+    note: the newest about them,. paused: nothing new is issued.
     proposed: what the screening asks a person to decide, "exclude" or "readmit"; "" where nothing waits.
     """
 
@@ -31,12 +32,17 @@ class Person:
     last: datetime | None
     excluded: str | None
     proposed: str
+    paused: bool = False
+    note: str = ""
 
 
 def people_page(*, campaign: Campaign, start: int, count: int) -> list[Person]:
     """`count` annotators of the campaign from the `start`-th on, in the order of their joining."""
     joined = Enrolment.objects.filter(campaign=campaign).select_related("annotator").order_by("pk")
-    annotators = [enrolment.annotator for enrolment in joined[start : start + count]]
+    enrolments = list(joined[start : start + count])
+    annotators = [enrolment.annotator for enrolment in enrolments]
+    notes = AnnotatorNote.objects.filter(campaign=campaign, annotator__in=annotators).order_by("pk")
+    newest = dict(notes.values_list("annotator", "text"))
     own = Assignment.objects.filter(campaign=campaign, annotator__in=annotators).values("annotator").order_by()
     counted = own.annotate(
         done=Count("pk", filter=Q(state=Assignment.State.ANSWERED)),
@@ -47,8 +53,16 @@ def people_page(*, campaign: Campaign, start: int, count: int) -> list[Person]:
     out = exclusion_reasons(campaign)
     waiting = proposals(campaign)
     return [
-        Person(one.pk, one, *numbers.get(one.pk, (0, 0, None)), out.get(one.pk), waiting.get(one.pk, ""))
-        for one in annotators
+        Person(
+            one.annotator.pk,
+            one.annotator,
+            *numbers.get(one.annotator.pk, (0, 0, None)),
+            out.get(one.annotator.pk),
+            waiting.get(one.annotator.pk, ""),
+            one.paused_at is not None,
+            newest.get(one.annotator.pk, ""),
+        )
+        for one in enrolments
     ]
 
 

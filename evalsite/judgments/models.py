@@ -87,6 +87,7 @@ class Enrolment(models.Model):
     platform = models.CharField(max_length=10, blank=True, default="", help_text="that sent the annotator")
     consented_at = models.DateTimeField(null=True, blank=True)
     left_at = models.DateTimeField(null=True, blank=True)
+    paused_at = models.DateTimeField(null=True, blank=True, help_text="by who runs the campaign: nothing new is issued")
     blocks_claimed = models.PositiveIntegerField(default=0)
     joined_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -483,6 +484,19 @@ class Exclusion(models.Model):
 
     def __str__(self) -> str:
         return self.reason
+
+
+class AnnotatorNote(models.Model):
+    """What somebody who runs a campaign wrote about an annotator, for those who run it with them. Erasable."""
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="annotator_notes")
+    annotator = models.ForeignKey(Annotator, on_delete=models.CASCADE, related_name="notes")
+    text = models.CharField(max_length=500)
+    written_at = models.DateTimeField(default=timezone.now, editable=False)
+    by = models.ForeignKey(User, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+
+    def __str__(self) -> str:
+        return self.text[:60]
 
 
 class Payment(models.Model):

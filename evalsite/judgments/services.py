@@ -129,7 +129,8 @@ def assignment_claim(*, campaign: Campaign, annotator: Annotator, count: int | N
             raise NotAllowed("You have not joined this campaign.", hint="Open its judging page first.")
         open_block = list(assignments_open(campaign=campaign, annotator=annotator))
         campaign.refresh_from_db()
-        if open_block or not campaign.collecting or is_excluded(campaign=campaign, annotator=annotator):
+        held_off = enrolment.paused_at is not None or is_excluded(campaign=campaign, annotator=annotator)
+        if open_block or not campaign.collecting or held_off:
             return open_block
         if not enrolment.invited:
             _check_admission(campaign, annotator.user)

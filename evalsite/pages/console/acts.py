@@ -30,10 +30,14 @@ from evalsite.pages.words import signed
 
 ACT_FORMS: Mapping[Act, type[Form]] = {Act.PILOT: PilotForm, Act.EXTEND: ExtendForm}
 SUBJECTS = ("annotator", "entrant", "version", "prompt", "gold")
+OF_ANNOTATOR = {Act.EXCLUDE, Act.READMIT, Act.NOTE, Act.PAUSE_ANNOTATOR, Act.RESUME_ANNOTATOR}
 LANDS_ON = {
     Act.FULL_CHECK: "console_check",
     Act.EXCLUDE: "console_annotators",
     Act.READMIT: "console_annotators",
+    Act.NOTE: "console_annotators",
+    Act.PAUSE_ANNOTATOR: "console_annotators",
+    Act.RESUME_ANNOTATOR: "console_annotators",
     Act.RETIRE_PROMPT: "console_prompts",
     Act.WITHDRAW_GOLD: "console_gold",
     Act.ADD_ENTRANT: "console_chatbots",
@@ -104,6 +108,17 @@ def effects() -> Mapping[Act, Effect]:
             _("You can exclude them again."),
             "required",
         ),
+        Act.NOTE: Effect(
+            _("It stands beside the annotator, for those who run the campaign. The annotator does not see it."),
+            _("You can write a newer one: the newest is shown."),
+            "required",
+        ),
+        Act.PAUSE_ANNOTATOR: Effect(
+            _("Nothing new is issued to this annotator. What they hold may be answered; all they did counts."),
+            _("You can let them go on."),
+            "optional",
+        ),
+        Act.RESUME_ANNOTATOR: Effect(_("This annotator is asked again."), _("You can pause them again.")),
         Act.ADD_ENTRANT: Effect(
             _("It is compared with the others from the next plan on. A standing campaign that has ended opens again."),
             _("You can withdraw it."),
@@ -207,7 +222,7 @@ def _form(act: Act, limits: Limits, sent: QueryDict | None) -> Form | None:
 
 def _subject(campaign: Campaign, act: Act, given: Given) -> str:
     """Whom or what it concerns, by name. Raises NotFound for what is not of this campaign."""
-    if act in {Act.EXCLUDE, Act.READMIT} and given.annotator:
+    if act in OF_ANNOTATOR and given.annotator:
         return str(annotator_in(campaign=campaign, annotator_id=given.annotator))
     if act == Act.WITHDRAW_ENTRANT and given.entrant:
         return str(entrant_of(campaign, given.entrant).version)

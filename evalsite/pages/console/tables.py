@@ -129,6 +129,7 @@ def annotators_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
         **paged(query, start, bool(people[ROWS:])),
         "has_gold": bool(campaign.gold_share or gold),
         "may_exclude": desk.may(Act.EXCLUDE),
+        "may_note": desk.may(Act.NOTE),
     }
 
 
@@ -159,13 +160,33 @@ def _annotator(one: Person, campaign: Campaign, found: Mapping[str, Any]) -> dic
         "suspect": found.get("decision") == "exclude",
         "reason": found.get("reason", ""),
         "excluded": one.excluded,
+        "paused": one.paused,
+        "note": one.note,
+        "pace": sparkline(found.get("pace", [])),
         "proposed": one.proposed,
     }
+
+
+SPARK_WIDTH, SPARK_HEIGHT = 60, 16
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """Points of a line through these values, from 0 to the largest of them; "" for fewer than two."""
+    if len(values) < 2 or max(values) <= 0:
+        return ""
+    step, most = SPARK_WIDTH / (len(values) - 1), max(values)
+    points = (
+        f"{place * step:.1f},{SPARK_HEIGHT - 1 - (SPARK_HEIGHT - 2) * value / most:.1f}"
+        for place, value in enumerate(values)
+    )
+    return " ".join(points)
 
 
 def _person_state(one: Person, campaign: Campaign) -> str:
     if one.excluded is not None:
         return _("excluded")
+    if one.paused:
+        return _("paused")
     if campaign.quota is not None and one.done >= campaign.quota:
         return _("done")
     if one.open or (one.last and (timezone.now() - one.last).total_seconds() < WORKING_S):

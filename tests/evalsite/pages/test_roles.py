@@ -24,6 +24,8 @@ from evalsite.campaigns.services import entrant_withdraw
 from evalsite.core.models import AuditEntry
 from evalsite.judgments.models import Exclusion
 from evalsite.judgments.services import annotator_enrol
+from evalsite.judgments.stewardship import annotator_hold
+from evalsite.pages.console.acts import OF_ANNOTATOR
 from tests.evalsite.api.client import Api
 from tests.evalsite.cast import CampaignMaker
 
@@ -52,6 +54,15 @@ def fitted(campaign: Campaign) -> None:
     Refit.objects.create(board=board, outcome="published", snapshot=made, started_at=timezone.now())
 
 
+def annotator_for(campaign: Campaign, act: Act) -> dict[str, str]:
+    annotator = annotator_enrol(campaign=campaign)
+    if act == Act.RESUME_ANNOTATOR:
+        annotator_hold(campaign=campaign, annotator=annotator, paused=True)
+    if act == Act.READMIT:
+        Exclusion.objects.create(campaign=campaign, annotator=annotator, reason="tapped one key")
+    return {"annotator": str(annotator.public_id), "reason": "a reason"}
+
+
 PLAIN: dict[Act, dict[str, Any]] = {
     Act.PILOT: {"judgments": 3},
     Act.EXTEND: {"target_se": 0.04},
@@ -60,11 +71,8 @@ PLAIN: dict[Act, dict[str, Any]] = {
 
 
 def given_for(campaign: Campaign, act: Act) -> dict[str, Any]:
-    if act in {Act.EXCLUDE, Act.READMIT}:
-        annotator = annotator_enrol(campaign=campaign)
-        if act == Act.READMIT:
-            Exclusion.objects.create(campaign=campaign, annotator=annotator, reason="tapped one key")
-        return {"annotator": str(annotator.public_id), "reason": "a reason"}
+    if act in OF_ANNOTATOR:
+        return annotator_for(campaign, act)
     entrant = campaign.entrants.all()[0]
     if act == Act.ADD_ENTRANT:
         entrant_withdraw(campaign=campaign, entrant=entrant, reason="by mistake")
