@@ -2,13 +2,17 @@
 
 from django.urls import path
 
-from evalsite.pages.console import gold_views, payments_views, setup_views, views
+from evalsite.pages.console import gold_views, library, payments_views, setup_views, views
 
 urlpatterns = [
     path("", views.home, name="console"),
     path("new/", setup_views.new, name="console_new"),
     path("health/", views.health, name="console_health"),
     path("notices/", views.notices, name="console_notices"),
+    path("chatbots/", library.chatbots, name="console_library_chatbots"),
+    path("chatbots/<uuid:public_id>/", library.chatbot, name="console_chatbot"),
+    path("prompt-sets/", library.prompt_sets, name="console_prompt_sets"),
+    path("prompt-sets/<uuid:public_id>/", library.prompt_set, name="console_prompt_set"),
     path("<slug:key>/", views.campaign, name="console_campaign"),
     path("<slug:key>/pairs/", views.pairs, name="console_pairs"),
     path("<slug:key>/prompts/", views.prompts, name="console_prompts"),
