@@ -15,7 +15,7 @@ KILLS ?= 100
 MINUTES ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test check openapi messages bench bench-full chaos screenshots format lock clean
+.PHONY: help demo serve test check openapi messages bench bench-full bench-console chaos screenshots format lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -49,6 +49,9 @@ bench: $(BENCH_VENV)/.bench ## Measure the engine against its targets: hours (BE
 	@failed=; for name in $(BENCH); do \
 	  echo; echo "== $$name"; $(BENCH_VENV)/bin/python -m tests.benchmarks.$$name || failed="$$failed $$name"; \
 	done; [ -z "$$failed" ] || { echo; echo "Failed:$$failed"; exit 1; }
+
+bench-console: $(VENV)/.dev ## Time every page of the console at 200 chatbots, 5,000 prompts, 500 annotators, 200,000 judgments
+	$(PY) -m tests.benchmarks.console_size
 
 chaos: $(VENV)/.dev ## Hurt whole sites for long and print what they survived (KILLS=100; MINUTES=2 of each other fault)
 	CI=true CHAOS_KILLS=$(KILLS) CHAOS_MINUTES=$(MINUTES) CHAOS_AWAY_S=60 $(PY) -m pytest tests/faults -q

@@ -19,7 +19,7 @@ from evalsite.judgments.services import annotator_enrol
 from tests.evalsite.cast import CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.test_pages import HOSTILE, words
 
-PAGES = ["", "pairs/", "prompts/", "chatbots/", "annotators/", "judgments/", "fits/", "log/"]
+PAGES = ["", "pairs/", "prompts/", "chatbots/", "annotators/", "gold/", "payments/", "judgments/", "fits/", "log/"]
 
 
 @pytest.fixture
@@ -182,7 +182,7 @@ def test_a_page_asks_the_database_as_often_for_many_rows_as_for_few(
     for _ in range(3):
         judge(judged, annotator_enrol(campaign=judged), blocks=1)
         run_jobs()
-    with django_assert_max_num_queries(28):
+    with django_assert_max_num_queries(30):
         owner.get(f"/console/trial/{page}")
 
 
