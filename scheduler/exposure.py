@@ -19,6 +19,7 @@ from .errors import InvalidRequest
 from .pool import Pool
 from .state import CampaignState
 
+AT_LEAST = 100  # prompts in use: what a board rests on is to be many topics, and blocks of ten are to differ
 _ROUNDING = 1e-9
 
 
@@ -46,10 +47,12 @@ class Balance:
 
 
 class SteeredPrompts:
-    """A prompt policy that chooses among what exposure, balance, repeats and redundancy leave, in this order.
+    """A prompt policy that chooses among what exposure, balance, depth, repeats and redundancy leave, in this order.
 
     Each of them is dropped where nothing would be left of the pair's open prompts. `exposure` is how many times an
-    even share of the votes one prompt may have. Without `repeats` an item gets no second vote while its pair has a
+    even share of the votes one prompt may have: of all prompts, or of those in use while others wait. With a `depth`,
+    no prompt joins those in use before they have so many votes on average; AT_LEAST are in use from the start, so that
+    annotators meet different ones. Without `repeats` an item gets no second vote while its pair has a
     prompt without one. Of prompts that say the same thing (`redundant`) a pair is asked one, and the others only when
     nothing else is open: they would teach what is known.
     Raises InvalidRequest where balance names categories that the state lacks, or asks more of one than exposure allows.
@@ -62,12 +65,13 @@ class SteeredPrompts:
         *,
         exposure: float,
         balance: Balance | None = None,
+        depth: float = 0.0,
         repeats: bool = False,
     ) -> None:
-        self.inner, self.repeats = inner, repeats
+        self.inner, self.repeats, self.exposure, self.depth = inner, repeats, exposure, depth
         live = np.ones(len(state.prompts), bool)
         live[state.retired] = False
-        self.most = exposure / max(int(live.sum()), 1)
+        self.live = max(int(live.sum()), 1)
         self.category, self.shares = _categories(state, balance, exposure, live)
         self.group = _groups(state)
 
@@ -79,10 +83,14 @@ class SteeredPrompts:
 
     def _left(self, pool: Pool, pair: int, prompts: IntArray) -> BoolArray:
         total = int(pool.prompt_votes.sum())
-        left = _narrowed(np.ones(len(prompts), bool), below_share(pool.prompt_votes[prompts], self.most, total))
+        wanted = self._in_use(total)
+        below = below_share(pool.prompt_votes[prompts], self.exposure / wanted, total)
+        left = _narrowed(np.ones(len(prompts), bool), below)
         if self.shares is not None:
             votes = np.bincount(self.category, pool.prompt_votes, len(self.shares))
             left = _narrowed(left, below_share(votes, self.shares, total)[self.category[prompts]])
+        if np.count_nonzero(pool.prompt_votes[~pool.retired]) >= wanted:
+            left = _narrowed(left, pool.prompt_votes[prompts] > 0)
         own = pool.votes(pair)
         if not self.repeats:
             left = _narrowed(left, own[prompts] == 0)
@@ -90,6 +98,12 @@ class SteeredPrompts:
             of_group = np.bincount(self.group, own)[self.group]
             left = _narrowed(left, (of_group == own)[prompts])
         return left
+
+    def _in_use(self, total: int) -> int:
+        """How many prompts are to be in use with one more vote than `total`."""
+        if self.depth == 0.0:
+            return self.live
+        return min(self.live, max(AT_LEAST, math.ceil((total + 1) / self.depth)))
 
 
 def below_share(votes: FloatArray | IntArray, share: FloatArray | float, total: int) -> BoolArray:

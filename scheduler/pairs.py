@@ -27,13 +27,15 @@ class Design:
     floor       share of asks that go to open pairs at random: what a greedy choice alone would never look at again
     cap         largest share of all judgments that one pair may take (or four times an even share, if that is more)
     best        how many of the most valuable pairs share a draw
-    exposure    how many times an even share of all judgments one prompt may take
+    exposure    how many times an even share of all judgments one prompt may take, even over the prompts in use
+    depth       how many votes the prompts in use get on average before another joins them (0: all are in use): with
+                more prompts than votes, one vote on each would tell nothing about which of them tell most
     repeats     whether an item may get a second vote before all prompts of its pair have one, where that is expected to
                 tell more; on real votes it is a loss
     balance     shares of the prompts' categories; None: whatever the values say
     retirement  when a prompt is asked about no more; None: never
     welcome     how a chatbot that joins a standing board is placed; None: as any other
-    Raises InvalidRequest unless 0 <= floor <= 1, 0 < cap <= 1, best >= 1 and exposure >= 1.
+    Raises InvalidRequest unless 0 <= floor <= 1, 0 < cap <= 1, best >= 1, exposure >= 1 and depth >= 0.
     """
 
     target: Target = field(default_factory=lambda: Both(Ranking(), Precision(), 0.8))
@@ -41,6 +43,7 @@ class Design:
     cap: float = 0.1
     best: int = 5
     exposure: float = 4.0
+    depth: float = 8.0
     repeats: bool = False
     balance: Balance | None = None
     retirement: Retirement | None = None
@@ -59,6 +62,10 @@ class Design:
                 f"an exposure of {self.exposure} even shares leaves prompts for too few judgments",
                 code="contradictory_caps",
                 hint="at least 1, where all prompts are asked about equally often",
+            )
+        if not (math.isfinite(self.depth) and self.depth >= 0.0):
+            raise InvalidRequest(
+                f"a depth of {self.depth} votes", code="bad_design", hint="depth is a number of votes, or 0 for none"
             )
 
 

@@ -37,7 +37,14 @@ def _adaptive(state: CampaignState, pool: Pool, design: Design) -> Chooser:
     """The pair that lowers the target's variance most, then the prompt that tells most about it; newcomers first."""
 
     def steered(prompts: PromptPolicy) -> PromptPolicy:
-        return SteeredPrompts(prompts, state, exposure=design.exposure, balance=design.balance, repeats=design.repeats)
+        return SteeredPrompts(
+            prompts,
+            state,
+            exposure=design.exposure,
+            balance=design.balance,
+            depth=design.depth,
+            repeats=design.repeats,
+        )
 
     if state.posterior is None:
         return PairThenPrompt(BalancedPairs(), steered(LeastUsedPrompts()), None, _FIRST)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduler import Balance, CampaignState, Design, InvalidRequest, InvalidState, plan
-from scheduler.exposure import below_share
+from scheduler.exposure import AT_LEAST, below_share
 from tests.scheduler.cast import POSTERIOR, fresh, items, midway
 
 CATEGORIES = ("a", "a", "a", "a", "b", "b", "b", "c")
@@ -64,6 +65,51 @@ def test_without_a_cap_a_greedy_plan_burns_the_best_prompt_and_with_one_it_does_
     assert {(ask.a, ask.b) for ask in free if ask.prompt == 2} == pairs  # each pair is asked on it
     # 1.5 even shares of 20 votes are 4, and a fifth is of a pair whose other prompts were above theirs too.
     assert sum(ask.prompt == 2 for ask in held) <= 5 < len(pairs)
+
+
+def many(**change: Any) -> CampaignState:
+    """Three chatbots and three prompts for every one that is in use from the start."""
+    return fresh(**({"chatbots": ("a", "b", "c"), "prompts": tuple(f"p{j}" for j in range(3 * AT_LEAST))} | change))
+
+
+def in_use(asks: Any) -> list[int]:
+    """How many prompts the first 1, 2, ... asks are about."""
+    return [len({ask.prompt for ask in asks[: n + 1]}) for n in range(len(asks))]
+
+
+def test_a_prompt_joins_those_in_use_when_they_have_their_votes_on_average() -> None:
+    asks = plan(many(), policy="adaptive", count=3 * AT_LEAST, seed=1, design=Design(depth=2.0)).asks
+    assert in_use(asks) == [min(n, max(AT_LEAST, math.ceil(n / 2))) for n in range(1, 3 * AT_LEAST + 1)]
+
+
+def test_without_a_depth_all_prompts_are_in_use_and_a_small_set_always_is() -> None:
+    asks = plan(many(), policy="adaptive", count=3 * AT_LEAST, seed=1, design=Design(depth=0.0)).asks
+    assert in_use(asks)[-1] == 3 * AT_LEAST
+    small, deep = (
+        plan(midway(), policy="adaptive", count=20, seed=1, design=Design(depth=d)).asks for d in (0.0, 50.0)
+    )
+    assert small == deep
+
+
+def test_prompts_in_use_share_the_exposure_while_others_wait() -> None:
+    design = Design(depth=8.0, exposure=1.0)
+    asks = plan(many(), policy="adaptive", count=3 * AT_LEAST, seed=1, design=design).asks
+    votes = np.bincount([ask.prompt for ask in asks], minlength=3 * AT_LEAST)
+    assert sorted(votes.tolist()) == [0] * 2 * AT_LEAST + [3] * AT_LEAST
+
+
+def test_a_category_whose_turn_it_is_opens_a_prompt_that_waits() -> None:
+    prompts = 3 * AT_LEAST
+    judged = np.column_stack([np.zeros(AT_LEAST, int), np.ones(AT_LEAST, int), np.arange(AT_LEAST)])
+    state = many(judged=judged, categories=("early",) * AT_LEAST + ("late",) * (prompts - AT_LEAST))
+    ask = plan(state, policy="adaptive", count=1, seed=1, design=Design(balance=Balance())).asks[0]
+    assert ask.prompt >= AT_LEAST
+
+
+@pytest.mark.parametrize("depth", [-1.0, math.nan, math.inf])
+def test_a_depth_that_is_no_number_of_votes_is_refused(depth: float) -> None:
+    with pytest.raises(InvalidRequest, match="depth"):
+        Design(depth=depth)
 
 
 @pytest.mark.parametrize("balance", [Balance(), Balance(tuple(SHARES.items()))], ids=["of the set", "given"])
