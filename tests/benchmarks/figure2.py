@@ -1,6 +1,7 @@
 """The first paper's Figure 2: how precise a comparison is after so many prompts, by how the prompts are chosen.
 
     EVAL_DATA_DIR=... python -m tests.benchmarks.figure2 [--sets NAME ...] [--svg docs/pictures/figure2-NAME.svg]
+                                                         [--as-given]
 
 Leave a comparison out: prompts are learned without it (model `pair`, net ratings; on AlpacaEval without its fold of
 six, which is quicker and leaves a little less to learn from). Its SE is the posterior SD of its theta given its own
@@ -22,7 +23,7 @@ import argparse
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,7 @@ import numpy as np
 from irt_engine import EngineWarning, Posterior, ResponseTable, fit
 from irt_engine.arrays import BoolArray, FloatArray, IntArray
 from irt_engine.grm import category_probabilities, item_information
-from irt_engine.priors import DEFAULT_PRIORS
+from irt_engine.priors import DEFAULT_PRIORS, Priors
 
 from . import votes as published
 from .curves import Curve, drawing
@@ -141,11 +142,11 @@ class Learned:
     upper: Prompts
 
     @classmethod
-    def of(cls, ratings: Ratings, others: IntArray) -> Learned:
+    def of(cls, ratings: Ratings, others: IntArray, priors: Priors = DEFAULT_PRIORS) -> Learned:
         """Three fits, model `pair`, of the comparisons `others`."""
-        every = _fitted(ratings, others)
+        every = _fitted(ratings, others, priors)
         above = every.theta >= np.median(every.theta)
-        return cls(every, _fitted(ratings, others[~above]), _fitted(ratings, others[above]))
+        return cls(every, *(_fitted(ratings, others[half], priors) for half in (~above, above)))
 
     def half(self, told: FloatArray, first: IntArray) -> Prompts:
         """The half in which a comparison stands after its prompts `first`."""
@@ -153,10 +154,10 @@ class Learned:
         return self.upper if mean >= float(np.median(self.every.theta)) else self.lower
 
 
-def _fitted(ratings: Ratings, rows: IntArray) -> Prompts:
+def _fitted(ratings: Ratings, rows: IntArray, priors: Priors) -> Prompts:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EngineWarning)
-        return Prompts.of(fit(ratings.responses(rows), "pair"), ratings.net.shape[1])
+        return Prompts.of(fit(ratings.responses(rows), "pair", priors=priors), ratings.net.shape[1])
 
 
 def left_out(ratings: Ratings, k: int, learned: Learned) -> dict[str, FloatArray]:
@@ -202,13 +203,13 @@ def chateval() -> Ratings:
     return Ratings(tuple(runs), net, votes > 0)
 
 
-def curves_of(ratings: Ratings, folds: int) -> dict[str, FloatArray]:
+def curves_of(ratings: Ratings, folds: int, priors: Priors = DEFAULT_PRIORS) -> dict[str, FloatArray]:
     """(C, 100) for every way: SEs of each comparison at 1 %, 2 %, ..., 100 % of its prompts."""
     C = len(ratings.names)
     fold = np.random.default_rng(0).permutation(np.arange(C) % min(folds, C))
     found: dict[str, FloatArray] = {way: np.empty((C, 100)) for way in WAYS}
     for number in range(fold.max() + 1):
-        learned = Learned.of(ratings, np.flatnonzero(fold != number))
+        learned = Learned.of(ratings, np.flatnonzero(fold != number), priors)
         for k in np.flatnonzero(fold == number).tolist():
             for way, se in left_out(ratings, k, learned).items():
                 found[way][k] = se[np.ceil(np.arange(1, 101) / 100.0 * len(se) - 1e-9).astype(np.int64) - 1]
@@ -256,6 +257,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Learn, choose, print, draw, judge."""
     parser = argparse.ArgumentParser(prog="figure2", description="The first paper's Figure 2.")
     parser.add_argument("--sets", nargs="+", choices=list(SETS), default=list(SETS), metavar="NAME")
+    parser.add_argument("--as-given", action="store_true", help="prompts differ as the prior says, not as learned")
     parser.add_argument("--svg", help="where to draw; NAME stands for the set")
     options = parser.parse_args(arguments)
     folder = published.folder()
@@ -264,7 +266,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     checks = []
     for name in options.sets:
         ratings = alpaca(folder) if name == "AlpacaEval" else chateval()
-        curves = curves_of(ratings, FOLDS[name])
+        curves = curves_of(ratings, FOLDS[name], replace(DEFAULT_PRIORS, learn=not options.as_given))
         rows = [(way, *(f"{curves[way][:, round(100 * share) - 1].mean():.3f}" for share in SHARES)) for way in WAYS]
         say(f"\n{name}: {len(ratings.names)} comparisons, {ratings.net.shape[1]} prompts; mean SE")
         say(table(("prompts", *(f"{share:.0%}" for share in SHARES)), rows))
