@@ -61,6 +61,8 @@ def judge(campaign: Campaign, annotator: Annotator, judgments: int) -> None:
         assert block, "the campaign has prompts enough for this"
         for assignment in block:
             first, second = assignment.candidates.all()
+            assert first.entrant_id is not None
+            assert second.entrant_id is not None
             better, clearer = ("A", "B") if first.entrant_id < second.entrant_id else ("B", "A")
             judgment_record(
                 annotator=annotator,

@@ -9,8 +9,8 @@ from evalsite.adaptive.models import Findings
 from evalsite.campaigns.models import Campaign
 from evalsite.core.errors import InvalidInput
 from evalsite.core.models import AuditEntry
-from evalsite.judgments.annotators import annotator_erase
-from evalsite.judgments.models import Annotator, AnnotatorNote
+from evalsite.judgments.erasure import person_erase
+from evalsite.judgments.models import Annotator, AnnotatorNote, Enrolment
 from evalsite.judgments.services import assignment_claim, judgment_record
 from evalsite.judgments.stewardship import annotator_note
 from evalsite.pages.console.tables import sparkline
@@ -57,7 +57,7 @@ def test_the_newest_note_stands_beside_its_annotator_and_is_erased_with_them(
     assert "asked about pay" not in page
     assert "<script>alert" not in page
     assert "&lt;script&gt;" in page
-    annotator_erase(annotator=bob)
+    person_erase(user=None, parts=Enrolment.objects.filter(annotator=bob))
     assert not AnnotatorNote.objects.exists()
     assert {entry.reason for entry in AuditEntry.objects.filter(act="note")} == {""}, "the log keeps no words of it"
 
