@@ -9,7 +9,7 @@ from evalsite.pages.links import Links
 from evalsite.pages.ranking import Cut
 from evalsite.pages.slicing import label_of
 
-SHOWN_AT_ONCE = 8  # choices of a filter; more stand behind their number
+SHOWN_AT_ONCE = 12  # choices of a filter; more stand behind their number
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,11 @@ class Menu:
     by: str
     label: str
     choices: list[Choice]
+
+    @property
+    def parts(self) -> int:
+        """How many there are beside the whole board."""
+        return len(self.choices) - 1
 
     @property
     def folded(self) -> bool:

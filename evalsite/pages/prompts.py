@@ -162,7 +162,13 @@ def information(given: PromptMaterial) -> Figure:
 
 def _curve(given: PromptMaterial, rows: Sequence[BoardRow]) -> Curve:
     abilities = [row["ability"] for row in rows]
-    frame = Frame(axis_for(abilities, abilities), Axis(0.0, 1.08 * max(given.information)), TOP_PX, BOTTOM_PX)
+    air = 0.08 * (max(abilities) - min(abilities))  # the marks stay clear of what stands at the edge
+    frame = Frame(
+        axis_for([min(abilities) - air], [max(abilities) + air]),
+        Axis(0.0, 1.08 * max(given.information)),
+        TOP_PX,
+        BOTTOM_PX,
+    )
     across = frame.across
     steps = [across.low + (across.high - across.low) * step / 80 for step in range(81)]
     marks: list[Mark] = []

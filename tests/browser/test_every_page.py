@@ -1,6 +1,8 @@
 """Every page, light and dark, wide and narrow: axe finds nothing, nothing is loaded from elsewhere, keys reach all."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
+from html import unescape
 from pathlib import Path
 
 import httpx2
@@ -14,7 +16,20 @@ pytestmark = pytest.mark.browser
 
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 BOARD = "/boards/demonstration/"
-PAGES = ["/", BOARD, f"{BOARD}?q=zebra", f"{BOARD}?sort=judgments", f"{BOARD}charts/", f"{BOARD}method/", "/nowhere/"]
+PAGES = [
+    "/",
+    BOARD,
+    f"{BOARD}?q=zebra",
+    f"{BOARD}?sort=judgments",
+    f"{BOARD}charts/",
+    f"{BOARD}method/",
+    f"{BOARD}prompts/",
+    f"{BOARD}embed/?rows=5",
+    "a filtered board",
+    "a chatbot",
+    "a prompt",
+    "/nowhere/",
+]
 LOOKS = [(1280, 900, "light"), (375, 800, "dark")]
 
 
@@ -41,9 +56,24 @@ def chatbot_page(site: str) -> str:
     return f"{BOARD}chatbots/{rows[1]['chatbot']}/"
 
 
-@pytest.mark.parametrize("path", [*PAGES, "a chatbot"])
+def linked_page(site: str, page: str, address: str) -> str:
+    """The first page of this form that another one links to."""
+    body = httpx2.get(f"{site}{page}", trust_env=False).text
+    found = re.search(rf'href="({re.escape(BOARD)}{address})"', body)
+    assert found, f"{page} links to no {address}"
+    return unescape(found.group(1))
+
+
+FOUND: dict[str, Callable[[str], str]] = {
+    "a chatbot": chatbot_page,
+    "a prompt": lambda site: linked_page(site, f"{BOARD}prompts/", "prompts/[0-9a-f-]{36}/"),
+    "a filtered board": lambda site: linked_page(site, BOARD, r"\?category=[^\"]+"),
+}
+
+
+@pytest.mark.parametrize("path", PAGES)
 def test_axe_finds_nothing_on_any_page_and_none_is_wider_than_the_window(reader: Watched, path: str) -> None:
-    reader.open(chatbot_page(reader.site) if path == "a chatbot" else path)
+    reader.open(FOUND[path](reader.site) if path in FOUND else path)
     assert violations(reader.page) == []
     assert sideways(reader.page) <= 0
 
@@ -54,7 +84,8 @@ def test_axe_finds_nothing_in_what_opens_on_a_page(reader: Watched) -> None:
         summary.click()
     assert violations(reader.page) == []
     reader.open(BOARD)
-    reader.page.get_by_text("How to read this board").click()
+    for summary in reader.page.locator("summary").all():
+        summary.click()
     assert violations(reader.page) == []
 
 
@@ -75,7 +106,7 @@ def test_axe_finds_nothing_while_judging(reader: Watched) -> None:
 def test_keys_go_through_a_board_in_the_order_of_reading(reader: Watched) -> None:
     reader.open(BOARD)
     reached = []
-    for _ in range(60):
+    for _ in range(100):
         reader.page.keyboard.press("Tab")
         where = reader.page.evaluate(
             "(() => { const e = document.activeElement; const box = e.getBoundingClientRect();"
@@ -119,6 +150,23 @@ def test_a_search_cuts_the_ranking_while_typing_and_stands_in_the_address(browse
     page.get_by_role("searchbox").fill("con")
     expect(page.locator("#ranking .who")).to_have_text(["Concierge"])
     assert page.url.endswith("?q=con")
+    page.close()
+
+
+def test_another_sites_page_shows_the_board_in_a_frame_and_no_other_page_of_ours(
+    browser: Browser, judged_site: str
+) -> None:
+    page = browser.new_page()
+    frames = "".join(
+        f'<iframe id="{name}" src="{judged_site}{path}"></iframe>'
+        for name, path in (("board", f"{BOARD}embed/?rows=3&theme=dark"), ("other", BOARD))
+    )
+    page.route("http://elsewhere.test/", lambda route: route.fulfill(body=frames, content_type="text/html"))
+    page.goto("http://elsewhere.test/")
+    board = page.frame_locator("#board")
+    expect(board.locator("tbody tr")).to_have_count(3)
+    assert board.locator("body").evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
+    assert page.frame_locator("#other").locator("#ranking").count() == 0
     page.close()
 
 
