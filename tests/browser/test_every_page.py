@@ -2,8 +2,12 @@
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from html import unescape
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import httpx2
 import pytest
@@ -153,20 +157,31 @@ def test_a_search_cuts_the_ranking_while_typing_and_stands_in_the_address(browse
     page.close()
 
 
+@contextmanager
+def another_site(html: str, folder: Path) -> Iterator[str]:
+    """A page that somebody else serves."""
+    (folder / "index.html").write_text(html)
+    handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://localhost:{server.server_port}/"
+        server.shutdown()
+
+
 def test_another_sites_page_shows_the_board_in_a_frame_and_no_other_page_of_ours(
-    browser: Browser, judged_site: str
+    browser: Browser, judged_site: str, tmp_path: Path
 ) -> None:
     page = browser.new_page()
     frames = "".join(
         f'<iframe id="{name}" src="{judged_site}{path}"></iframe>'
         for name, path in (("board", f"{BOARD}embed/?rows=3&theme=dark"), ("other", BOARD))
     )
-    page.route("http://elsewhere.test/", lambda route: route.fulfill(body=frames, content_type="text/html"))
-    page.goto("http://elsewhere.test/")
-    board = page.frame_locator("#board")
-    expect(board.locator("tbody tr")).to_have_count(3)
-    assert board.locator("body").evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
-    assert page.frame_locator("#other").locator("#ranking").count() == 0
+    with another_site(frames, tmp_path) as url:
+        page.goto(url)
+        board = page.frame_locator("#board")
+        expect(board.locator("tbody tr")).to_have_count(3)
+        assert board.locator("body").evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
+        assert page.frame_locator("#other").locator("#ranking").count() == 0
     page.close()
 
 
