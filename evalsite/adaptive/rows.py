@@ -19,7 +19,7 @@ class BoardRow(TypedDict):
 
     rank_lower, rank_upper and rank_class rest on who is told apart however often a board is looked at
     (docs/decisions/0006). rank_class counts from 1 in the group. win_rate is of the votes as they were given, whoever
-    the opponents were.
+    the opponents were. tier: 1 for the stronger half, 2 for the weaker one; None where parts have scales of their own.
     Snapshots never change: those made before a field was added are without it.
     """
 
@@ -41,6 +41,7 @@ class BoardRow(TypedDict):
     version_label: NotRequired[str]
     rank_class: NotRequired[int]
     win_rate: NotRequired[float | None]
+    tier: NotRequired[int | None]
 
 
 def board_rows(posterior: Posterior, points: Mapping[int, Points]) -> dict[int, BoardRow]:
@@ -60,6 +61,7 @@ class _Standing(NamedTuple):
     interval: list[float]
     judgments: int
     group: int
+    tier: int | None
 
 
 def _standings(posterior: Posterior) -> list[_Standing]:
@@ -78,7 +80,17 @@ def _standings(posterior: Posterior) -> list[_Standing]:
         posterior.chatbot_judgments,
         posterior.group,
     )
-    return [_Standing(*values) for values in zip(*(column.tolist() for column in columns), strict=True)]
+    return [
+        _Standing(*values) for values in zip(*(column.tolist() for column in columns), _tiers(posterior), strict=True)
+    ]
+
+
+def _tiers(posterior: Posterior) -> list[int | None]:
+    """From 1, the stronger half; None where parts of the board have scales of their own."""
+    from scheduler.tiers import place
+
+    tiers = place(posterior) if int(posterior.group.max(initial=1)) == 1 else {}
+    return [tiers[name] + 1 if tiers else None for name in posterior.chatbots]
 
 
 def _row(version: Version, standing: _Standing, points: Points) -> BoardRow:
@@ -103,4 +115,5 @@ def _row(version: Version, standing: _Standing, points: Points) -> BoardRow:
         version_label=version.label,
         rank_class=standing.rank_class,
         win_rate=points.win_rate,
+        tier=standing.tier,
     )

@@ -9,6 +9,7 @@ from evalsite.pages.links import Links
 from evalsite.pages.ranking import Cut
 from evalsite.pages.slicing import label_of
 
+CUT_FROM = 6  # chatbots
 SHOWN_AT_ONCE = 12  # choices of a filter; more stand behind their number
 
 
@@ -58,4 +59,17 @@ def menus(standing: BoardState, key: str, cut: Cut) -> list[Menu]:
             for piece in own
         ]
         found += [Menu(by, label, [first, *rest])] if own else []
-    return found
+    return [*found, *_tiers(standing, key, cut)]
+
+
+def _tiers(standing: BoardState, key: str, cut: Cut) -> list[Menu]:
+    """Only a cut: the same fit, and the filter is kept. Offered where a board is long enough to be cut."""
+    rows = standing.snapshot.rows if standing.snapshot else []
+    if len(rows) < CUT_FROM or not all(row.get("tier") for row in rows):
+        return []
+    links = Links.of(standing, key)
+    labels = {"": _("all"), "1": _("stronger half"), "2": _("weaker half")}
+    choices = [
+        Choice(label, links.to("board", **cut.asked(tier=tier)), tier == cut.tier) for tier, label in labels.items()
+    ]
+    return [Menu("tier", _("Tier"), choices)]

@@ -17,6 +17,7 @@ from evalsite.pages.slicing import what_is_there
 from evalsite.pages.words import interval_text, share, signed
 
 SEARCH_AT_MOST = 80  # characters
+TIERS = ("1", "2")  # as rows have them
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,16 +26,22 @@ class Cut:
 
     search: str = ""
     sort: str = "rank"
+    tier: str = ""
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> "Cut":
         """Unknown orders are the usual one, so that an old link still works."""
         sort = query.get("sort", "rank")
-        return cls(query.get("q", "").strip()[:SEARCH_AT_MOST], sort if sort in SORTS else "rank")
+        tier = query.get("tier", "")
+        return cls(
+            query.get("q", "").strip()[:SEARCH_AT_MOST],
+            sort if sort in SORTS else "rank",
+            tier if tier in TIERS else "",
+        )
 
     def asked(self, **changes: str) -> dict[str, str]:
         """What the address says, with these changes; what is empty need not stand there."""
-        return {"q": self.search, "sort": "" if self.sort == "rank" else self.sort} | changes
+        return {"q": self.search, "sort": "" if self.sort == "rank" else self.sort, "tier": self.tier} | changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +108,13 @@ def ranking_html(standing: BoardState, key: str, cut: Cut) -> str:
     def render() -> str:
         return render_to_string("_ranking.html", ranking_context(standing, key, cut))
 
-    return render() if cut.search else kept(f"ranking-{key}-{stamp(standing)}-{cut.sort}", render)
+    return render() if cut.search else kept(f"ranking-{key}-{stamp(standing)}-{cut.sort}{cut.tier}", render)
 
 
 def ranking_context(standing: BoardState, key: str, cut: Cut) -> dict[str, Any]:
     """Everything that _ranking.html shows."""
     rows: list[BoardRow] = standing.snapshot.rows if standing.snapshot else []
-    found = [row for row in rows if _matches(row, cut.search)]
+    found = [row for row in rows if _matches(row, cut.search) and cut.tier in {"", str(row.get("tier"))}]
     links = Links.of(standing, key)
     return {
         "board": standing.board,

@@ -28,3 +28,7 @@ def test_two_that_are_far_apart_have_places_and_classes_of_their_own() -> None:
     above, below = _standings(two_apart(6.0))
     assert (above.rank, above.rank_class) == ([1, 1, 1], 1)
     assert (below.rank, below.rank_class) == ([2, 2, 2], 2)
+
+
+def test_the_stronger_half_is_the_first_tier() -> None:
+    assert [each.tier for each in _standings(two_apart(6.0))] == [1, 2]

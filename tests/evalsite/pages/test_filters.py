@@ -154,3 +154,21 @@ def test_a_hundred_filters_cost_no_query_more(
         page = stranger.get("/boards/trial/?category=maths")
     assert len(page.content) < 60_000
     assert "all, or one of" in words(stranger.get("/boards/trial/"))
+
+
+def test_a_tier_only_cuts_the_ranking_that_is_there_and_keeps_the_filter(campaign: Campaign, stranger: Client) -> None:
+    rows = [row(f"bot {n}", n, tier=1 if n < 4 else 2) for n in range(1, 7)]
+    publish(campaign, rows)
+    page = stranger.get("/boards/trial/?tier=2&sort=name").content.decode()
+    assert re.findall(r'class="who"[^>]*>([^<]+)<', page) == ["bot 4", "bot 5", "bot 6"]
+    assert "/boards/trial/?sort=name&amp;tier=1" in page
+    assert re.findall(r'class="rank number[^>]*>(\d)', page) == ["4", "5", "6"], "ranks are the whole board's"
+    for unknown in ("3", "x"):
+        assert stranger.get("/boards/trial/", {"tier": unknown}).content.count(b'class="who"') == 6
+    live = re.findall(r'hx-get="([^"]+/ranking/[^"]*)"', page)
+    assert all("tier=2" in each for each in live)
+
+
+def test_rows_from_before_tiers_were_kept_offer_none(campaign: Campaign, stranger: Client) -> None:
+    publish(campaign, [row(f"bot {n}", n) for n in range(1, 9)])
+    assert b"tier=" not in stranger.get("/boards/trial/").content
