@@ -17,8 +17,8 @@ from evalsite.prompts.models import Prompt
 POLL_S = 1.0
 
 
-def assignment(row: Assignment, of: Campaign) -> dict[str, Any]:
-    """An assignment as its annotator sees it: never who answered."""
+def assignment(row: Assignment, aspects: list[dict[str, Any]]) -> dict[str, Any]:
+    """An assignment as its annotator sees it: never who answered. `aspects`: its campaign's."""
     shown = row.place.prompt
     return {
         "id": str(row.public_id),
@@ -28,13 +28,14 @@ def assignment(row: Assignment, of: Campaign) -> dict[str, Any]:
             {"position": candidate.position, "label": candidate.label, "text": candidate.text}
             for candidate in row.candidates.all()
         ],
-        "aspects": _aspects(of),
+        "aspects": aspects,
     }
 
 
 def block(rows: list[Assignment], of: Campaign) -> dict[str, Any]:
+    aspects = _aspects(of) if rows else []
     return {
-        "assignments": [assignment(row, of) for row in rows],
+        "assignments": [assignment(row, aspects) for row in rows],
         "campaign": {"state": of.state, "retry_after_s": POLL_S},
     }
 

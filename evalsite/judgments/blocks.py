@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from itertools import chain
 
-from django.db.models import Exists, F, OuterRef, QuerySet
+from django.db.models import Case, Exists, F, OuterRef, PositiveIntegerField, QuerySet, Value, When
 from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign, Entrant, GoldItem, PlanSpec
@@ -192,26 +192,27 @@ def _pair(assignment: Assignment, swapped: bool, replies: Mapping[tuple[int, int
 
 
 def _issue(campaign: Campaign, annotator: Annotator, block: Sequence[Assignment]) -> None:
-    now, name = timezone.now(), uuid.uuid4()
+    """Gold is made, and what waited is changed in one statement (bulk_update took half of a claim's time)."""
+    now, queued, checks = timezone.now(), {}, []
+    common = {
+        "state": Assignment.State.ISSUED,
+        "annotator": annotator,
+        "block": uuid.uuid4(),
+        "issued_at": now,
+        "lease_until": now + timedelta(seconds=campaign.lease_s),
+        "pay_rate": campaign.pay_rate,
+        "currency": campaign.currency,
+        "pay_per": campaign.pay_per,
+    }
     for position, assignment in enumerate(block):
-        assignment.state = Assignment.State.ISSUED
-        assignment.annotator, assignment.block, assignment.block_position = annotator, name, position
-        assignment.issued_at, assignment.lease_until = now, now + timedelta(seconds=campaign.lease_s)
-        assignment.pay_rate, assignment.currency = campaign.pay_rate, campaign.currency
-        assignment.pay_per = campaign.pay_per
-    checks = [assignment for assignment in block if assignment.gold is not None]
-    queued = [assignment for assignment in block if assignment.gold is None]
+        if assignment.gold is None:
+            queued[assignment.pk] = position
+            continue
+        for name, value in {**common, "block_position": position}.items():
+            setattr(assignment, name, value)
+        checks.append(assignment)
     Place.objects.bulk_create([assignment.place for assignment in checks])
     Assignment.objects.bulk_create(checks)
-    fields = [
-        "state",
-        "annotator",
-        "block",
-        "block_position",
-        "issued_at",
-        "lease_until",
-        "pay_rate",
-        "currency",
-        "pay_per",
-    ]
-    Assignment.objects.bulk_update(queued, fields)
+    positions = [When(pk=row, then=Value(position)) for row, position in queued.items()]
+    rows = Assignment.objects.filter(pk__in=queued)
+    rows.update(**common, block_position=Case(*positions, output_field=PositiveIntegerField()))

@@ -24,10 +24,9 @@ def assignment_lock(annotator: Annotator, assignment_id: uuid.UUID) -> Assignmen
     instead of both believing that the place is theirs.
     """
     own = Assignment.objects.filter(public_id=assignment_id, annotator=annotator)
-    place = own.values_list("place_id", flat=True).first()
-    if place is None:
+    places = Place.objects.select_for_update(no_key=True, of=("self",))
+    if places.filter(assignments__public_id=assignment_id, assignments__annotator=annotator).first() is None:
         raise _no_such()
-    _lock_place(place)
     return own.select_for_update(of=("self",)).select_related("campaign__rubric", "place").get()
 
 

@@ -129,6 +129,7 @@ def assignment_claim(*, campaign: Campaign, annotator: Annotator, count: int | N
             raise NotAllowed("You have not joined this campaign.", hint="Open its judging page first.")
         open_block = list(assignments_open(campaign=campaign, annotator=annotator))
         campaign.refresh_from_db()
+        enrolment.campaign = campaign
         held_off = enrolment.paused_at is not None or is_excluded(campaign=campaign, annotator=annotator)
         if open_block or not campaign.collecting or held_off:
             return open_block
@@ -184,7 +185,8 @@ def judgment_record(
     with write_transaction():
         assignment = assignment_lock(annotator, assignment_id)
         replaced = _replaced(assignment, supersedes) if supersedes else None
-        earlier = assignment.judgments.filter(supersedes=replaced).first()
+        unanswered = replaced is None and assignment.state == Assignment.State.ISSUED
+        earlier = None if unanswered else assignment.judgments.filter(supersedes=replaced).first()
         if earlier is not None:
             return Recorded(earlier, created=False)
         if replaced is not None:

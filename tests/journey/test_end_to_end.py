@@ -60,8 +60,8 @@ def people(campaign: Campaign) -> People:
 
 def judge_block(campaign: Campaign, annotator: Annotator, person: SimulatedAnnotator, rng: random.Random) -> int:
     block = assignment_claim(campaign=campaign, annotator=annotator)
-    for row in block:
-        choice = person.judge(presenters.assignment(row, campaign), rng)
+    for row, shown in zip(block, presenters.block(block, campaign)["assignments"], strict=True):
+        choice = person.judge(shown, rng)
         judgment_record(annotator=annotator, assignment_id=row.public_id, choices={"overall": choice})
     return len(block)
 
