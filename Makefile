@@ -6,6 +6,7 @@ PY := $(VENV)/bin/python
 BENCH_VENV := $(VENV)-bench
 BENCH ?= paper calibration full_bayes scale prediction reliability forecast stopping decide bound figure2 planning
 RUNS ?= var/decide
+LOAD ?=
 PORT ?= 8000
 SCREENSHOTS ?= var/screenshots
 FRESH ?=
@@ -15,7 +16,7 @@ KILLS ?= 100
 MINUTES ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test check openapi messages bench bench-full bench-console chaos screenshots format lock clean
+.PHONY: help demo serve test check openapi messages bench bench-full bench-console bench-load chaos lint-docker screenshots format lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -55,6 +56,9 @@ bench-console: $(VENV)/.dev ## Time every page of the console at 200 chatbots, 5
 
 chaos: $(VENV)/.dev ## Hurt whole sites for long and print what they survived (KILLS=100; MINUTES=2 of each other fault)
 	CI=true CHAOS_KILLS=$(KILLS) CHAOS_MINUTES=$(MINUTES) CHAOS_AWAY_S=60 $(PY) -m pytest tests/faults -q
+
+bench-load: $(VENV)/.dev ## What a site bears while refits go on, in both forms: half an hour (LOAD="--seconds 60 --million")
+	@$(PY) -m tests.benchmarks.load $(LOAD)
 
 bench-full: $(BENCH_VENV)/.bench ## Votes to decide and to estimate: every set, policy and 20 seeds; days, goes on where it was (RUNS=folder)
 	@$(BENCH_VENV)/bin/python -m tests.benchmarks.decide --full --runs $(RUNS)

@@ -1,0 +1,235 @@
+"""How much a site bears, while refits go on: either form, its own processes and databases, on loopback.
+
+    python -m tests.benchmarks.load [--form embedded|production] [--seconds 20] [--sizes 1000 10000 100000] [--million]
+
+*Saturation*: 16 connections claim blocks of ten and answer without a pause. Judgments a second stand beside inserts a
+second through a bare Django REST view, on the same server and database in the same run; the block's claim is part of
+the judgments' time. *Offered load*: 200 annotators answer when their time has come (a mean pause of 4 s, an open loop,
+about 50 answers a second); times count from when an answer was due. Once with the workers stopped, once with refits
+one after another, in turns. *Delay*: from a batch's closing to the first public board that has it.
+
+Client, server, database and workers share this machine: where other work shares it too, ratios tell more than numbers,
+and the load average stands beside them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests import environment  # before Django reads its settings
+
+from .report import Check, conclude, say, table
+
+LEAST_RATIO = 0.5
+MOST_P99_MS = {"embedded": 250, "production": 150}
+MOST_BY_REFITS = 1.5
+MOST_DELAY_S = 5.0
+REQUESTS = ("claim", "answer")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How long and how much. `sizes`: judgments stored at each step; the last but a million bears the offered load."""
+
+    seconds: float = 20.0
+    sizes: tuple[int, ...] = (1_000, 10_000, 100_000)
+    million: bool = False
+    connections: int = 16
+    annotators: int = 200
+    pause_s: float = 4.0
+    chatbots: int = 20
+    prompts: int = 600
+
+
+@dataclass
+class Found:
+    """What was measured of one form."""
+
+    form: str
+    growth: list[tuple[str, ...]] = field(default_factory=list)
+    ratio: float = math.nan
+    p99: float = math.nan
+    p99_alone: float = math.nan
+    delay: float = math.nan
+    fits: int = 0
+    troubles: dict[str, int] = field(default_factory=dict)
+
+    def checks(self) -> list[Check]:
+        most = MOST_P99_MS[self.form]
+        by = self.p99 / self.p99_alone
+        return [
+            Check(f"{self.form}: judgments, of bare inserts", f"{self.ratio:.2f}", f">= {LEAST_RATIO}",
+                  self.ratio >= LEAST_RATIO),
+            Check(f"{self.form}: p99 under offered load, refits going on", f"{self.p99:.0f} ms", f"<= {most} ms",
+                  self.p99 <= most),
+            Check(f"{self.form}: p99 with refits, of p99 without", f"{by:.2f}", f"<= {MOST_BY_REFITS}",
+                  by <= MOST_BY_REFITS),
+            Check(f"{self.form}: from a batch's closing to the board, median", f"{self.delay:.1f} s",
+                  f"<= {MOST_DELAY_S:.0f} s", self.delay <= MOST_DELAY_S),
+        ]  # fmt: skip
+
+
+def measure(form: str, plan: Plan, folder: Path) -> Found:
+    """Make a site, load it step by step, and end it."""
+    from .load_sites import SITES, SLUG  # models: only once Django is set up
+    from .load_traffic import enrol
+
+    found, site = Found(form), SITES[form](folder)
+    site.chatbots, site.prompts = plan.chatbots, plan.prompts
+    try:
+        site.fill()
+        site.start()
+        site.wait_until_ready()
+        site.wait_for_work(plan.connections)
+        for step, size in enumerate(plan.sizes):
+            site.store(size)
+            judges = enrol(site.port, SLUG, plan.connections, block=10, seed=step)
+            _saturation(site, judges, plan, found)
+        _offered(site, plan, found)
+        if plan.million:
+            site.store(1_000_000)
+            judges = enrol(site.port, SLUG, plan.connections, block=10, seed=len(plan.sizes))
+            _saturation(site, judges, plan, found)
+    finally:
+        site.end()
+    return found
+
+
+def _saturation(site, judges, plan: Plan, found: Found) -> None:  # type: ignore[no-untyped-def]
+    """Bare, judgments, judgments, bare: what changes on the machine meanwhile meets both."""
+    from .load_traffic import saturate, saturate_bare
+
+    stored = site.judgments()
+    half = plan.seconds / 2
+    saturate(site.port, judges, min(1.0, half))  # the first requests of a process load what they need
+    saturate_bare(site.port, judges, min(0.5, half))
+    bare_1 = saturate_bare(site.port, judges, half)
+    ours_1 = saturate(site.port, judges, half)
+    ours_2 = saturate(site.port, judges, half)
+    bare_2 = saturate_bare(site.port, judges, half)
+    bare = (bare_1.rate("bare") + bare_2.rate("bare")) / 2
+    judged = (ours_1.rate("answer") + ours_2.rate("answer")) / 2
+    ratio = judged / bare if bare else math.nan
+    if not found.growth:
+        found.ratio = ratio
+    _troubles(found, bare_1, ours_1, ours_2, bare_2)
+    found.growth.append((
+        f"{stored:,}", f"{judged:.0f}", f"{(ours_1.rate('claim') + ours_2.rate('claim')) / 2:.0f}", f"{bare:.0f}",
+        f"{ratio:.2f}", f"{ours_2.quantile(0.5, 'answer'):.0f}", f"{ours_2.quantile(0.99, 'answer'):.0f}",
+        f"{ours_2.quantile(0.5, 'claim'):.0f}", f"{ours_2.quantile(0.99, 'claim'):.0f}", f"{os.getloadavg()[0]:.1f}",
+    ))  # fmt: skip
+    say(
+        f"  {found.form}, {stored:,} stored: {judged:.0f} judgments/s, bare {bare:.0f}/s, load {os.getloadavg()[0]:.1f}"
+    )
+
+
+def _offered(site, plan: Plan, found: Found) -> None:  # type: ignore[no-untyped-def]
+    from .load_sites import SLUG
+    from .load_traffic import Measured, Watch, enrol, median, offered
+
+    judges = enrol(site.port, SLUG, plan.annotators, block=5, seed=1_000)
+    _troubles(
+        found, offered(site.port, judges, seconds=min(2 * plan.pause_s, plan.seconds), pause_s=plan.pause_s)
+    )  # until everybody has a block in hand
+    alone, with_refits = Measured(), Measured()
+    delays: list[float] = []
+    for _ in range(2):
+        with site.without_workers():
+            _join(alone, offered(site.port, judges, seconds=plan.seconds / 2, pause_s=plan.pause_s))
+        began = time.time()
+        with Watch(site.port, SLUG) as watch:
+            _join(with_refits, offered(site.port, judges, seconds=plan.seconds, pause_s=plan.pause_s))
+            closings = site.closings(began)
+            site.wait_until_idle()
+            time.sleep(0.5)
+        delays += watch.delays(closings)
+        found.fits += len(site.fits_since(began))
+    found.p99_alone, found.p99 = alone.quantile(0.99, *REQUESTS), with_refits.quantile(0.99, *REQUESTS)
+    found.delay = median(delays)
+    _troubles(found, alone, with_refits)
+    for name, one in (("workers stopped", alone), ("refits going on", with_refits)):
+        say(
+            f"  {found.form}, offered load, {name}: {one.rate('answer'):.0f} answers/s; p50 "
+            f"{one.quantile(0.5, *REQUESTS):.0f}, p95 {one.quantile(0.95, *REQUESTS):.0f}, "
+            f"p99 {one.quantile(0.99, *REQUESTS):.0f} ms"
+        )
+    say(f"  {found.form}: {found.fits} refits meanwhile, {len(delays)} batches watched, load {os.getloadavg()[0]:.1f}")
+
+
+def _join(one, other) -> None:  # type: ignore[no-untyped-def]
+    for kind, seconds in other.seconds.items():
+        one.seconds.setdefault(kind, []).extend(seconds)
+    one.other.update(other.other)
+    one.lasted_s += other.lasted_s
+
+
+def _troubles(found: Found, *measured) -> None:  # type: ignore[no-untyped-def]
+    for one in measured:
+        for what, count in one.other.items():
+            found.troubles[what] = found.troubles.get(what, 0) + count
+
+
+HEAD = (
+    "judgments stored", "judgments/s", "claims/s", "bare/s", "ratio", "answer p50 ms", "p99", "claim p50 ms", "p99",
+    "load average",
+)  # fmt: skip
+
+
+def missing(form: str) -> str:
+    """Why this form cannot be measured here; empty where it can."""
+    import shutil
+
+    from tests.processes import postgresql_bin
+
+    if form == "embedded":
+        return ""
+    if postgresql_bin() is None:
+        return "no initdb and pg_ctl of PostgreSQL here"
+    return "" if shutil.which("redis-server") else "no redis-server to start here"
+
+
+def run(forms: Sequence[str], plan: Plan) -> int:
+    """Measure, print, judge."""
+    checks: list[Check] = []
+    for form in forms:
+        reason = missing(form)
+        if reason:
+            checks.append(Check(f"{form}: everything", reason, "", None))
+            continue
+        with tempfile.TemporaryDirectory(prefix="touchstone-load-") as folder:
+            found = measure(form, plan, Path(folder))
+        say(f"\n{form}, {plan.connections} connections without a pause, refits going on:")
+        say(table(HEAD, found.growth))
+        say(f"what else came back: {found.troubles or 'nothing'}")
+        checks += found.checks()
+    return conclude(f"Load, on {os.cpu_count()} processors, load average {os.getloadavg()[0]:.1f}", checks)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="load", description="How much a site bears while refits go on.")
+    parser.add_argument("--form", choices=sorted(MOST_P99_MS), action="append", help="default: both")
+    parser.add_argument("--seconds", type=float, default=20.0, help="of each phase")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 10_000, 100_000], help="judgments stored")
+    parser.add_argument("--million", action="store_true", help="and a million (takes long to fill)")
+    options = parser.parse_args(arguments)
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalsite.settings")
+    import django
+
+    django.setup()
+    try:
+        plan = Plan(seconds=options.seconds, sizes=tuple(options.sizes), million=options.million)
+        return run(options.form or ["embedded", "production"], plan)
+    finally:
+        environment.pytest_unconfigure()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,60 @@
+"""The load benchmark at toy sizes: whole sites, every number finite, checks that can fail. Nothing is timed."""
+
+import math
+from pathlib import Path
+
+import pytest
+from pytest_django.plugin import DjangoDbBlocker
+
+from tests.benchmarks import load
+from tests.benchmarks.load_traffic import Measured, Watch
+
+TOY = load.Plan(seconds=3.0, sizes=(60,), connections=2, annotators=4, pause_s=0.5, chatbots=4, prompts=20)
+PRODUCTION = pytest.param("production", marks=[pytest.mark.postgresql_server, pytest.mark.redis_server])
+
+
+@pytest.mark.parametrize("form", ["embedded", PRODUCTION])
+def test_a_whole_site_is_loaded_and_every_number_is_there(
+    form: str, tmp_path: Path, django_db_blocker: DjangoDbBlocker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with django_db_blocker.unblock():
+        found = load.measure(form, TOY, tmp_path)
+    assert len(found.growth) == 1
+    row = dict(zip(load.HEAD, found.growth[0], strict=True))
+    assert float(row["judgments/s"]) > 0
+    assert float(row["bare/s"]) > 0
+    assert all(math.isfinite(number) for number in (found.ratio, found.p99, found.p99_alone, found.delay))
+    assert found.fits > 0, "refits went on meanwhile"
+    assert not [what for what in found.troubles if what.endswith("500")], found.troubles
+    assert len(found.checks()) == 4
+    assert "offered load" in capsys.readouterr().out
+
+
+def test_what_cannot_run_here_is_skipped_visibly(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(load, "missing", lambda form: "no such server here")
+    assert load.run(["production"], TOY) == 0
+    assert "SKIP" in (printed := capsys.readouterr().out)
+    assert "no such server here" in printed
+
+
+def test_what_was_not_measured_fails_its_checks() -> None:
+    assert [check.passed for check in load.Found("embedded").checks()] == [False] * 4
+
+
+def test_times_are_told_by_kind_and_together() -> None:
+    measured = Measured(lasted_s=2.0)
+    for n in range(100):
+        measured.note("answer", n / 1000)
+    measured.note("claim", 5.0)
+    assert measured.rate("answer") == 50
+    assert measured.quantile(0.5, "answer") == 50
+    assert measured.quantile(1.0, "answer", "claim") == 5000
+    assert math.isnan(measured.quantile(0.5, "bare"))
+
+
+def test_a_delay_is_from_the_closing_to_the_first_board_that_has_it_all() -> None:
+    watch = Watch(0, "nobody")
+    watch.seen = [(10.0, 100), (12.0, 150), (15.0, 400)]
+    assert watch.delays([(9.0, 100), (11.0, 200), (14.5, 500)]) == [1.0, 4.0]
