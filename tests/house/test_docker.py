@@ -1,0 +1,78 @@
+"""docker/: its services are those of the production form, and what they are started with exists.
+
+No engine is needed: the files are read, and their commands are asked for their help. The same commands serve whole
+sites in tests/journey and tests/faults. `make lint-docker` adds what linters say.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCKERFILE = (ROOT / "docker" / "Dockerfile").read_text()
+ASKED = {"celery": "-m celery -A evalsite {what} --help", "granian": "-m granian --help"}
+
+
+@pytest.fixture(scope="module")
+def compose() -> Any:
+    return yaml.safe_load((ROOT / "docker" / "compose.yml").read_text())
+
+
+def target(name: str) -> str:
+    """The lines of one target of the Dockerfile."""
+    return DOCKERFILE.partition(f" AS {name}\n")[2].partition("\nFROM ")[0]
+
+
+def command_of(name: str) -> list[str]:
+    words: list[str] = re.findall(r'"([^"]*)"', target(name).rpartition("CMD [")[2])
+    return words
+
+
+def test_every_part_of_the_production_form_is_there_and_comes_back_when_it_ends(compose: Any) -> None:
+    services = compose["services"]
+    assert set(services) == {"database", "redis", "migrate", "web", "proxy", "worker", "beat"}
+    assert all(services[name]["restart"] == "unless-stopped" for name in ("web", "proxy", "worker", "beat"))
+    looked_after = {name for name, service in services.items() if "healthcheck" in service}
+    assert looked_after == {"database", "redis", "worker"}
+    assert "HEALTHCHECK" in target("web")
+
+
+def test_only_the_proxy_is_reached_from_outside(compose: Any) -> None:
+    assert [name for name, service in compose["services"].items() if "ports" in service] == ["proxy"]
+    assert compose["services"]["web"]["environment"]["TOUCHSTONE_PROXIES"] == 1
+
+
+@pytest.mark.parametrize("name", ["web", "worker"])
+def test_nothing_runs_as_root(name: str) -> None:
+    last = target(name).rpartition("USER ")
+    assert last[2].split()[0] == "10001"
+    assert "COPY" not in last[2]
+    assert "--uid 10001" in DOCKERFILE
+
+
+def test_every_setting_that_is_given_is_one_that_is_read(compose: Any) -> None:
+    read = (ROOT / "evalsite" / "settings.py").read_text() + (ROOT / "evalsite" / "core" / "env.py").read_text()
+    for name in compose["services"]["web"]["environment"]:
+        assert f'"{name}"' in read, name
+
+
+def test_every_build_is_a_target_and_copies_what_there_is(compose: Any) -> None:
+    built = {service["build"]["target"] for service in compose["services"].values() if "build" in service}
+    assert built == {"web", "worker"}
+    for name in built:
+        for sources in re.findall(r"^COPY (.+) \S+$", target(name), re.MULTILINE):
+            assert all((ROOT / source).exists() for source in sources.split()), sources
+
+
+def test_the_commands_know_their_options(compose: Any) -> None:
+    beat = compose["services"]["beat"]["command"]
+    for command in (command_of("web"), command_of("worker"), beat):
+        program = ASKED[command[0]].format(what=command[3])
+        said = subprocess.run([sys.executable, *program.split()], cwd=ROOT, capture_output=True, text=True, check=True)
+        for option in (word for word in command if word.startswith("--")):
+            assert option in said.stdout, f"{command[0]} has no {option}"
