@@ -147,7 +147,7 @@ def _offered(site, plan: Plan, found: Found) -> None:  # type: ignore[no-untyped
         began = time.time()
         with Watch(site.port, SLUG) as watch:
             _join(with_refits, offered(site.port, judges, seconds=plan.seconds, pause_s=plan.pause_s))
-            closings = site.closings(began)
+            closings = site.closings_some(began)
             site.wait_until_idle()
             time.sleep(0.5)
         delays += watch.delays(closings)

@@ -103,6 +103,11 @@ class LoadedSite(Site):
             closed = [(at.timestamp(), total) for (at, _), total in zip(sizes, totals, strict=True) if at]
         return [(at, total) for at, total in closed if at >= since]
 
+    def closings_some(self, since: float) -> list[tuple[float, int]]:
+        """The same, once there is one: a batch closes by its age where few judge."""
+        wait_for(lambda: self.closings(since), within_s=120, what="a batch that closes")
+        return self.closings(since)
+
     def fits_since(self, since: float) -> list[float]:
         """Seconds that the fits of this time took."""
         moment = timezone.now() - timedelta(seconds=time.time() - since)
