@@ -1,5 +1,7 @@
 """What may be done with a campaign, by a person's program: the same gate as the console's (adaptive.acts)."""
 
+from dataclasses import asdict
+
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -7,10 +9,12 @@ from evalsite.accounts.models import ApiToken
 from evalsite.adaptive.acts import Given, act_perform
 from evalsite.api import presenters, shapes
 from evalsite.api.idempotency import answered
-from evalsite.api.openapi import acting
+from evalsite.api.openapi import ACTING, acting, operation
 from evalsite.api.results import ResultsView, person
-from evalsite.api.serializers import ActSerializer
-from evalsite.campaigns.permissions import Act
+from evalsite.api.serializers import ActSerializer, LimitsSerializer
+from evalsite.campaigns.drafts import draft_change
+from evalsite.campaigns.limits import Limits
+from evalsite.campaigns.permissions import Act, campaign_for
 from evalsite.core.errors import NotAllowed
 from evalsite.core.idempotency import Outcome
 
@@ -34,3 +38,20 @@ class ActView(ResultsView):
             return Outcome(200, presenters.campaign(campaign))
 
         return answered(request, f"user:{user.public_id}", perform)
+
+
+class LimitsView(ResultsView):
+    """What ends a campaign, as long as it is set up."""
+
+    scope = ApiToken.Scope.ACTS
+
+    @operation("limits", "Set what ends a draft", {200: shapes.Campaign}, ACTING, body=LimitsSerializer)
+    def put(self, request: Request, key: str) -> Response:
+        user = person(request)
+        if user is None:
+            raise NotAllowed("This needs to know who you are.", hint="Send a token with campaigns:write.")
+        campaign, _ = campaign_for(key=key, user=user, act=Act.SET_UP)
+        shape = LimitsSerializer(data=request.data)
+        shape.is_valid(raise_exception=True)
+        draft_change(campaign=campaign, changes=asdict(Limits(**shape.validated_data)), by=user)
+        return Response(presenters.campaign(campaign))

@@ -7,6 +7,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from evalsite.campaigns.limits import ALPHA, POWER
 from evalsite.judgments.models import Annotator
 
 
@@ -44,7 +45,10 @@ class StrictFloatField(serializers.FloatField):
     def to_internal_value(self, data: Any) -> float:
         if isinstance(data, bool) or not isinstance(data, int | float):
             raise serializers.ValidationError("This must be a number.")
-        return super().to_internal_value(data)
+        try:
+            return super().to_internal_value(data)
+        except OverflowError:
+            raise serializers.ValidationError("This number is too large.") from None
 
 
 class QueryIntegerField(serializers.IntegerField):
@@ -144,3 +148,14 @@ class ActSerializer(StrictSerializer):
     min_difference = StrictFloatField(required=False, help_text="extend: smaller than now")
     budget = StrictIntegerField(min_value=1, max_value=2**31 - 1, required=False, help_text="extend: more than now")
     deadline = MomentField(required=False, help_text="extend: later than now")
+
+
+class LimitsSerializer(StrictSerializer):
+    """All that ends a campaign; what is absent or null does not."""
+
+    target_se = StrictFloatField(required=False, allow_null=True, help_text="in logits, of every chatbot's ability")
+    min_difference = StrictFloatField(required=False, allow_null=True, help_text="instead: between neighbours")
+    alpha = StrictFloatField(default=ALPHA, help_text="two-sided level of that test")
+    power = StrictFloatField(default=POWER, help_text="with which it finds the difference")
+    budget = StrictIntegerField(min_value=1, max_value=2**31 - 1, required=False, allow_null=True)
+    deadline = MomentField(required=False, allow_null=True)

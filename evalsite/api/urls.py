@@ -37,6 +37,7 @@ urlpatterns = [
     path("campaigns/<slug:key>/judgments.csv", results.CsvView.as_view(), name="api_csv"),
     path("campaigns/<slug:key>/judgments.jsonl", results.JsonLinesView.as_view(), name="api_jsonl"),
     path("campaigns/<slug:key>/acts/<act:act>", acts.ActView.as_view(), name="api_act"),
+    path("campaigns/<slug:key>/limits", acts.LimitsView.as_view(), name="api_limits"),
     path("boards", results.BoardsView.as_view(), name="api_boards"),
     path("boards/<slug:key>/snapshots", results.SnapshotsView.as_view(), name="api_snapshots"),
     path("boards/<slug:key>/snapshots/<int:number>", results.SnapshotView.as_view(), name="api_snapshot"),

@@ -22,6 +22,9 @@ class Api:
         headers = self.headers if key is None else {**self.headers, "Idempotency-Key": key}
         return self.client.post(path, json.dumps(body or {}), "application/json", headers=headers)
 
+    def put(self, path: str, body: Any) -> Any:
+        return self.client.put(path, json.dumps(body), "application/json", headers=self.headers)
+
     def raw(self, path: str, body: bytes, content_type: str = "application/json") -> Any:
         return self.client.post(path, body, content_type, headers=self.headers)
 
