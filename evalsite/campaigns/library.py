@@ -10,6 +10,7 @@ from django.db.models.functions import Coalesce
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.chatbots.models import Chatbot, Reply, Version
+from evalsite.chatbots.selectors import replies_counted
 from evalsite.core.errors import NotFound
 from evalsite.prompts.models import Prompt, PromptSet
 
@@ -89,12 +90,10 @@ def part_taken(chatbot: Chatbot) -> list[Entrant]:
     return list(entrants.order_by("-pk")[:MOST_CAMPAIGNS])
 
 
-def completeness_of(versions: Sequence[Version], prompt_sets: Sequence[PromptSet] | None = None) -> list[Completeness]:
-    """By version and set, where there is at least one reply; two queries. prompt_sets None: all of them."""
+def completeness_of_chatbot(versions: Sequence[Version]) -> list[Completeness]:
+    """By version and set, where there is at least one reply; two queries."""
     shown = Q(sample=1, corrected_by__isnull=True, text__isnull=False, prompt__corrected_by__isnull=True)
-    replies = Reply.objects.filter(shown, version__in=versions, prompt__prompt_set__gold_of__isnull=True)
-    if prompt_sets is not None:
-        replies = replies.filter(prompt__prompt_set__in=prompt_sets)
+    replies = Reply.objects.filter(shown, version__in=versions)
     counted = replies.order_by().values_list("version", "prompt__prompt_set").annotate(count=Count("pk"))
     found = list(counted)
     in_force = Count("prompts", filter=Q(prompts__corrected_by__isnull=True))
@@ -104,11 +103,12 @@ def completeness_of(versions: Sequence[Version], prompt_sets: Sequence[PromptSet
     return sorted(rows, key=lambda row: (-row.version.pk, row.prompt_set.name))
 
 
-def versions_replying(prompt_set: PromptSet) -> list[Version]:
-    """Versions of the set's organisation that have replies to its prompts."""
-    replies = Reply.objects.filter(version=OuterRef("pk"), prompt__prompt_set=prompt_set)
-    own = Version.objects.filter(chatbot__organisation=prompt_set.organisation_id)
-    return list(own.filter(Exists(replies)).select_related("chatbot").order_by("-pk")[:MOST_VERSIONS])
+def completeness_of_set(prompt_set: PromptSet) -> list[Completeness]:
+    """Of the versions that have replied, the newest first."""
+    prompts = prompt_set.prompts.filter(corrected_by__isnull=True).count()
+    has = replies_counted(prompt_set)
+    versions = Version.objects.filter(pk__in=has).select_related("chatbot").order_by("-pk")[:MOST_VERSIONS]
+    return [Completeness(one, prompt_set, has[one.pk], prompts) for one in versions]
 
 
 def prompts_shown(prompt_set: PromptSet, lacked_by: Version | None = None) -> QuerySet[Prompt]:

@@ -5,11 +5,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from django.db.models import Count, Model, Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Aspect, Campaign, Entrant, GoldItem, Reception
 from evalsite.chatbots.models import Version
+from evalsite.chatbots.selectors import replies_counted
 from evalsite.core.errors import NotAllowed, NotFound
 
 ModelT = TypeVar("ModelT", bound=Model)
@@ -114,16 +115,15 @@ class Taking:
 
 def entrants_with_replies(campaign: Campaign) -> tuple[list[Taking], list[Taking], int]:
     """Who takes part or did; versions of the organisation that could, those with most replies first; the prompts."""
-    in_force = campaign.prompt_set.prompts.filter(corrected_by__isnull=True)
-    prompts = in_force.count()
-    shown = Q(replies__sample=1, replies__corrected_by__isnull=True, replies__text__isnull=False)
-    has = Count("replies", filter=shown & Q(replies__prompt__in=in_force))
-    versions = Version.objects.select_related("chatbot").annotate(has=has)
+    prompts = campaign.prompt_set.prompts.filter(corrected_by__isnull=True).count()
+    has = replies_counted(campaign.prompt_set)
     part = {one.version_id: one for one in campaign.entrants.select_related("version__chatbot").order_by("pk")}
-    own = versions.filter(pk__in=part).in_bulk()
-    taking = [Taking(own[pk], entrant, own[pk].has, prompts - own[pk].has) for pk, entrant in part.items()]
-    other = versions.filter(chatbot__organisation=campaign.organisation_id, has__gt=0).exclude(pk__in=part)
-    could = [Taking(one, None, one.has, prompts - one.has) for one in other.order_by("-has", "pk")[:100]]
+    taking = [
+        Taking(entrant.version, entrant, has.get(pk, 0), prompts - has.get(pk, 0)) for pk, entrant in part.items()
+    ]
+    best = Version.objects.filter(chatbot__organisation=campaign.organisation_id, pk__in=has.keys() - part.keys())
+    other = sorted(best.select_related("chatbot"), key=lambda one: (-has[one.pk], one.pk))
+    could = [Taking(one, None, has[one.pk], prompts - has[one.pk]) for one in other[:100]]
     return taking, could, prompts
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import Any
 
+from django.core.cache import cache
 from django.db.models import Count, QuerySet, Sum
 
 from evalsite.accounts.models import User
@@ -16,7 +17,7 @@ from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.rowfiles import Row, defused, rows_read
 from evalsite.judgments.leases import checked_text
-from evalsite.judgments.ledger import exclusion_reasons
+from evalsite.judgments.ledger import SPENT_KEPT_S, exclusion_reasons
 from evalsite.judgments.models import Annotator, AnnotatorIdentity, Assignment, Bonus, Enrolment, Judgment, Payment
 from evalsite.judgments.selectors import LEAST_PAID, LeftOut, earnings_of, judgments_counted
 
@@ -163,6 +164,10 @@ def _sums(rows: QuerySet[Any]) -> dict[tuple[int, str], Decimal]:
 # All together ---------------------------------------------------------------------------------------------
 
 
+Book = Mapping[tuple[int, str], Decimal]
+Accounts = tuple[Book, Book, Book]
+
+
 @dataclass(frozen=True, slots=True)
 class Totals:
     """Of a campaign in one currency."""
@@ -177,17 +182,30 @@ class Totals:
         return self.earned + self.bonus - self.paid
 
 
-def totals(campaign: Campaign) -> list[Totals]:
+def totals(books: Accounts) -> list[Totals]:
     """What the statements add up to, and what `ledger.spent` says is earned."""
-    earned, bonus, paid = accounts(campaign)
+    earned, bonus, paid = books
     names = sorted({currency for book in (earned, bonus, paid) for _, currency in book})
     return [Totals(name, *(_total(book, name) for book in (earned, bonus, paid))) for name in names]
 
 
-Book = Mapping[tuple[int, str], Decimal]
+def accounts_recent(campaign: Campaign) -> Accounts:
+    """`accounts`, some seconds old at the most: for a page that only shows them."""
+    name = f"accounts:{campaign.public_id}:{_newest(campaign)}"
+    found: Accounts | None = cache.get(name)
+    if found is None:
+        found = accounts(campaign)
+        cache.set(name, found, SPENT_KEPT_S)
+    return found
 
 
-def accounts(campaign: Campaign) -> tuple[Book, Book, Book]:
+def _newest(campaign: Campaign) -> str:
+    """Another one with each bonus and payment: what a person has just done, they see."""
+    rows = (Bonus.objects.filter(campaign=campaign).count(), Payment.objects.filter(campaign=campaign).count())
+    return f"{rows[0]}:{rows[1]}"
+
+
+def accounts(campaign: Campaign) -> Accounts:
     """(annotator, currency) -> earned, bonus, paid; of everybody."""
     earnings = earnings_of(Assignment.objects.filter(campaign=campaign, annotator__isnull=False))
     earned = {(who or 0, name): amount for who, own in earnings.items() for name, amount in own.items()}
@@ -249,7 +267,7 @@ def payments_mark(*, campaign: Campaign, reference: str, expected: Mapping[str, 
         raise InvalidInput("A payment has a reference.", hint="Give the bank's, or the platform's.", field="reference")
     with write_transaction():
         locked = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
-        owed = dues(locked)
+        owed = dues(accounts(locked))
         total = due_in_all(owed)
         if not owed:
             raise Conflict("Nothing is due.", hint="Reload the page.", code="nothing_due")
@@ -265,9 +283,9 @@ def payments_mark(*, campaign: Campaign, reference: str, expected: Mapping[str, 
     return len(owed)
 
 
-def dues(campaign: Campaign) -> dict[tuple[int, str], Decimal]:
+def dues(books: Accounts) -> dict[tuple[int, str], Decimal]:
     """(annotator, currency) -> what is due to them. Who was paid too much is owed nothing."""
-    earned, bonus, paid = accounts(campaign)
+    earned, bonus, paid = books
     keys = sorted({*earned, *bonus, *paid})
     due = {key: earned.get(key, NONE) + bonus.get(key, NONE) - paid.get(key, NONE) for key in keys}
     return {key: amount for key, amount in due.items() if amount > 0}

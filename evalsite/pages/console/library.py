@@ -33,7 +33,7 @@ def chatbot(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     context = {
         "chatbot": found,
         "versions": versions,
-        "completeness": library.completeness_of(versions),
+        "completeness": library.completeness_of_chatbot(versions),
         "entrants": library.part_taken(found),
     }
     return render(request, "console/library/chatbot.html", context)
@@ -54,14 +54,14 @@ def prompt_sets(request: HttpRequest) -> HttpResponse:
 def prompt_set(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     """One of them: where it is used, who has replied to it, its prompts; ?lacking=<version>: those without a reply."""
     found, start = library.prompt_set_owned(person(request), public_id), page_number(request.GET)
-    versions = library.versions_replying(found)
-    lacking = _lacking(request.GET.get("lacking", ""), versions)
+    completeness = library.completeness_of_set(found)
+    lacking = _lacking(request.GET.get("lacking", ""), [row.version for row in completeness])
     prompts = library.prompts_shown(found, lacking)
     page = list(prompts[start : start + ROWS + 1])
     context: dict[str, Any] = {
         "prompt_set": found,
         "campaigns": library.campaigns_using(found),
-        "completeness": library.completeness_of(versions, [found]),
+        "completeness": completeness,
         "lacking": lacking,
         "rows": [{"prompt": one, "text": (one.turns or [{"text": ""}])[-1]["text"]} for one in page[:ROWS]],
         **paged(request.GET, start, bool(page[ROWS:])),

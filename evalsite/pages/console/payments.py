@@ -16,6 +16,7 @@ from evalsite.core.uploads import uploads_drop, uploads_keep, uploads_of
 from evalsite.judgments.models import Payment
 from evalsite.judgments.payments import (
     Statement,
+    accounts_recent,
     annotators_of,
     bonuses_import,
     bonuses_preview,
@@ -36,10 +37,11 @@ def payments_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
     """The statements of a page of annotators, the totals of all, and the bonus list that waits."""
     campaign, start = desk.campaign, page_number(query)
     people = list(annotators_of(campaign)[start : start + ROWS + 1])
-    owed = dues(campaign)
+    books = accounts_recent(campaign)
+    owed = dues(books)
     return {
         "rows": [_row(one) for one in statements(campaign, people[:ROWS])],
-        "totals": totals(campaign),
+        "totals": totals(books),
         "due": due_in_all(owed),
         "people_due": len({who for who, _name in owed}),
         "payments": Payment.objects.filter(campaign=campaign).select_related("annotator", "by").order_by("-pk")[:LAST],

@@ -21,6 +21,7 @@ from evalsite.judgments.hours import time_worked
 from evalsite.judgments.ledger import spent
 from evalsite.judgments.models import Annotator, AnnotatorIdentity, Assignment, Bonus, Enrolment, Payment
 from evalsite.judgments.payments import (
+    accounts,
     bonuses_import,
     bonuses_preview,
     due_in_all,
@@ -81,7 +82,7 @@ def test_the_statements_the_totals_and_the_ledger_agree_to_the_last_digit(
 ) -> None:
     Bonus.objects.create(campaign=paid, annotator=bob, amount="1.0001", currency="USD", reason="kind")
     payment_record(campaign=paid, annotator=bob, amount=Decimal("0.5"), currency="USD")
-    (total,) = totals(paid)
+    (total,) = totals(accounts(paid))
     file = rows(paid).values()
     for column, wanted in (("owed", total.earned), ("bonus", total.bonus), ("paid", total.paid), ("due", total.due)):
         assert sum(Decimal(row[column]) for row in file) == wanted
@@ -90,11 +91,11 @@ def test_the_statements_the_totals_and_the_ledger_agree_to_the_last_digit(
 
 
 def test_what_is_due_is_marked_once_under_a_reference_and_stands_in_the_log(paid: Campaign, alice: User) -> None:
-    due = due_in_all(dues(paid))
+    due = due_in_all(dues(accounts(paid)))
     assert due == {"USD": 9 * Decimal("0.0111")}
     assert payments_mark(campaign=paid, reference="transfer 7", expected=due, by=alice) == 2
     assert set(Payment.objects.values_list("reference", "by")) == {("transfer 7", alice.pk)}
-    assert dues(paid) == {}
+    assert dues(accounts(paid)) == {}
     entry = AuditEntry.objects.get(act="pay")
     assert (entry.target, entry.after, entry.actor) == ("transfer 7", {"paid": {"USD": "0.0999"}}, alice.public_id)
     with pytest.raises(Conflict, match="Nothing is due"):
@@ -103,7 +104,7 @@ def test_what_is_due_is_marked_once_under_a_reference_and_stands_in_the_log(paid
 
 
 def test_another_amount_than_the_person_saw_is_not_marked(paid: Campaign, bob: Annotator, alice: User) -> None:
-    seen = due_in_all(dues(paid))
+    seen = due_in_all(dues(accounts(paid)))
     judge(paid, bob)
     with pytest.raises(Conflict, match="By now"):
         payments_mark(campaign=paid, reference="transfer 7", expected=seen, by=alice)
@@ -122,7 +123,7 @@ def test_payments_and_bonuses_cannot_be_changed(paid: Campaign, bob: Annotator) 
 
 def test_who_was_paid_too_much_is_owed_nothing_and_nobody_pays_for_it(paid: Campaign, bob: Annotator) -> None:
     payment_record(campaign=paid, annotator=bob, amount=Decimal(5), currency="USD")
-    assert due_in_all(dues(paid)) == {"USD": 3 * Decimal("0.0111")}
+    assert due_in_all(dues(accounts(paid))) == {"USD": 3 * Decimal("0.0111")}
     assert rows(paid)[str(bob.public_id)]["due"] == "-4.9334", "a number, and no text for a spreadsheet to compute"
 
 
