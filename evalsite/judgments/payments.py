@@ -8,7 +8,7 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import Any
 
 from django.core.cache import cache
-from django.db.models import Count, QuerySet, Sum
+from django.db.models import Count, Q, QuerySet, Sum
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign
@@ -59,9 +59,12 @@ class Statement:
         return self.earned + self.bonus - self.paid
 
 
-def statements(campaign: Campaign, annotators: Sequence[Annotator]) -> list[Statement]:
-    """The accounts of these annotators, in their order; a bounded number of queries however many they are."""
-    books = _Books.of(campaign, annotators)
+def statements(campaign: Campaign, annotators: Sequence[Annotator], money: "Accounts | None" = None) -> list[Statement]:
+    """The accounts of these annotators, in their order; a bounded number of queries however many they are.
+
+    money: the accounts of everybody, where they are at hand.
+    """
+    books = _Books.of(campaign, annotators, money or accounts(campaign))
     return [books.statement(one, currency) for one in annotators for currency in books.currencies(one.pk)]
 
 
@@ -74,69 +77,71 @@ def annotators_of(campaign: Campaign) -> QuerySet[Annotator]:
 class _Books:
     campaign: Campaign
     identities: Mapping[int, tuple[str, str]]
-    judged: Mapping[int, int]
-    gold: Mapping[int, int]
-    late: Mapping[int, int]
-    undone: Mapping[int, int]
+    work: Mapping[int, tuple[int, int, int, int]]
     counted: Mapping[int, int]
     countable: Mapping[int, int]
     worked: Mapping[int, int]
     rates: Mapping[tuple[int, str], list[str]]
     excluded: Mapping[int, str]
-    earned: Mapping[int | None, Mapping[str, Decimal]]
-    bonus: Mapping[tuple[int, str], Decimal]
-    paid: Mapping[tuple[int, str], Decimal]
+    money: "Accounts"
 
     @classmethod
-    def of(cls, campaign: Campaign, annotators: Sequence[Annotator]) -> "_Books":
+    def of(cls, campaign: Campaign, annotators: Sequence[Annotator], money: "Accounts") -> "_Books":
         own = Assignment.objects.filter(campaign=campaign, annotator__in=annotators)
         first = Judgment.objects.filter(batch__campaign=campaign, annotator__in=annotators)
-        answered = first.filter(supersedes__isnull=True)
+        answered = Q(supersedes__isnull=True)
+        work = (
+            first.order_by()
+            .values_list("annotator")
+            .annotate(
+                judged=Count("pk", filter=answered),
+                gold=Count("pk", filter=answered & Q(assignment__purpose=Assignment.Purpose.GOLD)),
+                late=Count("pk", filter=answered & Q(late=True)),
+                undone=Count("pk", filter=~answered),
+            )
+        )
         columns = ("annotator", "source", "external_id")
         identities = AnnotatorIdentity.objects.filter(annotator__in=annotators).order_by("-pk")
         return cls(
             campaign,
             {number: (source, name) for number, source, name in identities.values_list(*columns)},
-            _counts(answered),
-            _counts(answered.filter(assignment__purpose=Assignment.Purpose.GOLD)),
-            _counts(answered.filter(late=True)),
-            _counts(first.filter(supersedes__isnull=False)),
+            {number: (judged, gold, late, undone) for number, judged, gold, late, undone in work},
             _counts(judgments_counted([campaign]).filter(annotator__in=annotators)),
             _counts(judgments_counted([campaign], without=LeftOut.NOBODY).filter(annotator__in=annotators)),
             dict(own.filter(worked_ms__gt=0).order_by().values_list("annotator").annotate(sum=Sum("worked_ms"))),
             _rates(own),
             exclusion_reasons(campaign),
-            earnings_of(own),
-            _sums(Bonus.objects.filter(campaign=campaign, annotator__in=annotators)),
-            _sums(Payment.objects.filter(campaign=campaign, annotator__in=annotators)),
+            money,
         )
 
     def currencies(self, number: int) -> list[str]:
         """In which there is anything; the campaign's where there is nothing."""
-        moved = {currency for who, currency in (*self.bonus, *self.paid) if who == number}
-        return sorted({*self.earned.get(number, {}), *moved}) or [self.campaign.currency]
+        named = {currency for book in self.money for who, currency in book if who == number}
+        return sorted(named) or [self.campaign.currency]
 
     def statement(self, annotator: Annotator, currency: str) -> Statement:
         number = annotator.pk
         platform, platform_id = self.identities.get(number, ("", ""))
         counted = self.counted.get(number, 0)
+        judged, gold, late, undone = self.work.get(number, (0, 0, 0, 0))
+        earned, bonus, paid = (book.get((number, currency), NONE) for book in self.money)
         return Statement(
             annotator=annotator,
             platform=platform,
             platform_id=platform_id,
-            judged=self.judged.get(number, 0),
+            judged=judged,
             counted=counted,
-            late=self.late.get(number, 0),
-            undone=self.undone.get(number, 0),
-            gold=self.gold.get(number, 0),
+            late=late,
+            undone=undone,
+            gold=gold,
             left_out=self.countable.get(number, 0) - counted,
             excluded=self.excluded.get(number),
             hours=(Decimal(self.worked.get(number, 0)) / 3_600_000).quantize(CENT, ROUND_HALF_UP),
             rates=" and ".join(self.rates.get((number, currency), [])),
             currency=currency,
-            earned=self.earned.get(number, {}).get(currency, NONE),
-            bonus=self.bonus.get((number, currency), NONE),
-            paid=self.paid.get((number, currency), NONE),
+            earned=earned,
+            bonus=bonus,
+            paid=paid,
         )
 
 
@@ -229,11 +234,11 @@ COLUMNS = (
 def payment_file(campaign: Campaign) -> Iterator[str]:
     """The statements as CSV (RFC 4180), a text that a spreadsheet would compute with an apostrophe before it."""
     yield ",".join(COLUMNS) + "\r\n"
-    everybody = list(annotators_of(campaign))
+    everybody, money = list(annotators_of(campaign)), accounts(campaign)
     for start in range(0, len(everybody), CHUNK):
         text = io.StringIO()
         writer = csv.writer(text)
-        for one in statements(campaign, everybody[start : start + CHUNK]):
+        for one in statements(campaign, everybody[start : start + CHUNK], money):
             writer.writerow(_cells(one))
         yield text.getvalue()
 

@@ -40,7 +40,7 @@ def payments_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
     books = accounts_recent(campaign)
     owed = dues(books)
     return {
-        "rows": [_row(one) for one in statements(campaign, people[:ROWS])],
+        "rows": [_row(one) for one in statements(campaign, people[:ROWS], books)],
         "totals": totals(books),
         "due": due_in_all(owed),
         "people_due": len({who for who, _name in owed}),
