@@ -34,6 +34,7 @@ from irt_engine.grm import category_probabilities, item_information
 from irt_engine.priors import DEFAULT_PRIORS, Priors
 
 from . import votes as published
+from . import workers
 from .curves import Curve, drawing
 from .report import Check, conclude, say, table
 
@@ -203,16 +204,39 @@ def chateval() -> Ratings:
     return Ratings(tuple(runs), net, votes > 0)
 
 
-def curves_of(ratings: Ratings, folds: int, priors: Priors = DEFAULT_PRIORS) -> dict[str, FloatArray]:
+@dataclass(frozen=True, slots=True, eq=False)
+class Fold:
+    """Comparisons to leave out together, by number."""
+
+    ratings: Ratings
+    rows: IntArray
+    priors: Priors
+
+
+def of_fold(fold: Fold) -> list[dict[str, FloatArray]]:
+    """(100,) for each comparison of the fold and every way: SEs at 1 %, 2 %, ..., 100 % of its prompts."""
+    others = np.setdiff1d(np.arange(len(fold.ratings.names)), fold.rows)
+    learned = Learned.of(fold.ratings, others, fold.priors)
+    found = []
+    for k in fold.rows.tolist():
+        along = left_out(fold.ratings, k, learned)
+        at = np.ceil(np.arange(1, 101) / 100.0 * len(along[WAYS[0]]) - 1e-9).astype(np.int64) - 1
+        found.append({way: se[at] for way, se in along.items()})
+    return found
+
+
+def curves_of(
+    ratings: Ratings, folds: int, priors: Priors = DEFAULT_PRIORS, *, processes: int = 1
+) -> dict[str, FloatArray]:
     """(C, 100) for every way: SEs of each comparison at 1 %, 2 %, ..., 100 % of its prompts."""
     C = len(ratings.names)
-    fold = np.random.default_rng(0).permutation(np.arange(C) % min(folds, C))
+    number = np.random.default_rng(0).permutation(np.arange(C) % min(folds, C))
+    jobs = [Fold(ratings, np.flatnonzero(number == k), priors) for k in range(number.max() + 1)]
     found: dict[str, FloatArray] = {way: np.empty((C, 100)) for way in WAYS}
-    for number in range(fold.max() + 1):
-        learned = Learned.of(ratings, np.flatnonzero(fold != number), priors)
-        for k in np.flatnonzero(fold == number).tolist():
-            for way, se in left_out(ratings, k, learned).items():
-                found[way][k] = se[np.ceil(np.arange(1, 101) / 100.0 * len(se) - 1e-9).astype(np.int64) - 1]
+    for job, of_rows in zip(jobs, workers.run(of_fold, jobs, "folds", processes=processes), strict=True):
+        for k, along in zip(job.rows.tolist(), of_rows, strict=True):
+            for way, se in along.items():
+                found[way][k] = se
     return found
 
 
@@ -258,6 +282,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="figure2", description="The first paper's Figure 2.")
     parser.add_argument("--sets", nargs="+", choices=list(SETS), default=list(SETS), metavar="NAME")
     parser.add_argument("--as-given", action="store_true", help="prompts differ as the prior says, not as learned")
+    parser.add_argument("--processes", type=int, default=0, help="0: one a core")
     parser.add_argument("--svg", help="where to draw; NAME stands for the set")
     options = parser.parse_args(arguments)
     folder = published.folder()
@@ -266,7 +291,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     checks = []
     for name in options.sets:
         ratings = alpaca(folder) if name == "AlpacaEval" else chateval()
-        curves = curves_of(ratings, FOLDS[name], replace(DEFAULT_PRIORS, learn=not options.as_given))
+        priors = replace(DEFAULT_PRIORS, learn=not options.as_given)
+        curves = curves_of(ratings, FOLDS[name], priors, processes=options.processes)
         rows = [(way, *(f"{curves[way][:, round(100 * share) - 1].mean():.3f}" for share in SHARES)) for way in WAYS]
         say(f"\n{name}: {len(ratings.names)} comparisons, {ratings.net.shape[1]} prompts; mean SE")
         say(table(("prompts", *(f"{share:.0%}" for share in SHARES)), rows))
