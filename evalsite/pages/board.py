@@ -14,6 +14,7 @@ from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.pages.links import Links
 from evalsite.pages.ranking import Cut, stamp
 from evalsite.pages.slicing import named, what_counts
+from evalsite.pages.words import fixed, whole
 
 POLL_S = 2
 POLL_STOPPED_S = 15
@@ -166,23 +167,23 @@ def _spent(evidence: dict[str, float]) -> str:
     if "budget" not in evidence:
         return ""
     return _(": %(n)s of %(budget)s judgments") % {
-        "n": f"{evidence['judgments']:,.0f}",
-        "budget": f"{evidence['budget']:,.0f}",
+        "n": whole(round(evidence["judgments"])),
+        "budget": whole(round(evidence["budget"])),
     }
 
 
 def _collecting(evidence: dict[str, float], percent: int | None) -> str:
     if percent is None or "se" not in evidence:
         return _("collecting%(of)s") % {"of": _spent(evidence)}
-    text = _("collecting, %(percent)s %%: SE %(se).2f, target %(target).2f") % {
+    text = _("collecting, %(percent)s %%: SE %(se)s, target %(target)s") % {
         "percent": percent,
-        "se": evidence["se"],
-        "target": evidence["target"],
+        "se": fixed(evidence["se"]),
+        "target": fixed(evidence["target"]),
     }
     if "judgments_to_go" not in evidence:
         return text
     count = round(evidence["judgments_to_go"])
     left = ngettext("about %(count)s judgment to go", "about %(count)s judgments to go", count) % {
-        "count": f"{count:,}"
+        "count": whole(count)
     }
     return f"{text}; {left}"

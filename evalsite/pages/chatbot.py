@@ -17,7 +17,7 @@ from evalsite.pages.charts import Axis, Whisker, axis_for, whisker
 from evalsite.pages.figures import Panels, panels
 from evalsite.pages.links import Links
 from evalsite.pages.ranking import stamp
-from evalsite.pages.words import chance, interval_text, rank_text, share, signed
+from evalsite.pages.words import chance, fixed, interval_text, rank_text, share, signed
 from evalsite.prompts.models import Prompt
 
 ON_PROMPTS = 5
@@ -168,7 +168,7 @@ def _standing(
         of=size,
         ability=signed(row["ability"]),
         interval=interval_text(row["lower"], row["upper"]),
-        se=f"{row['se']:.2f}",
+        se=fixed(row["se"]),
         judgments=row["judgments"],
         win_rate=share(row.get("win_rate")),
         preliminary=row["preliminary"],

@@ -8,7 +8,7 @@ from evalsite.judgments.models import Skip
 from evalsite.judgments.selectors import accounting, skips_by_reason
 from evalsite.pages.cache import kept
 from evalsite.pages.ranking import stamp
-from evalsite.pages.words import share, signed
+from evalsite.pages.words import fixed, share, signed
 
 ACCOUNT_KEPT_S = 10  # counting 100,000 judgments in five ways takes a quarter of a second
 
@@ -46,7 +46,7 @@ def _fit(fit: Mapping[str, Any], judgments: int) -> dict[str, Any]:
         "ties": ties,
         "tie_share": share(ties / judgments) if ties is not None and judgments else "",
         "side": signed(fit["side"]) if fit["side_se"] else "",
-        "side_se": f"{fit['side_se']:.2f}",
-        "scales": {name: f"{value:.2f}" for name, value in scales.items()},
+        "side_se": fixed(fit["side_se"]),
+        "scales": {name: fixed(value) for name, value in scales.items()},
         "learned": fit["scales"].get("learned", False),
     }

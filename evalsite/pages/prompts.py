@@ -23,6 +23,7 @@ from evalsite.pages.charts import Axis, Frame, axis_for
 from evalsite.pages.figures.base import Cell, Figure, Table
 from evalsite.pages.links import Links
 from evalsite.pages.ranking import stamp
+from evalsite.pages.words import fixed
 from evalsite.prompts.models import Prompt
 
 ON_A_PAGE = 100
@@ -102,10 +103,10 @@ def prompt_context(given: PromptMaterial) -> dict[str, Any]:
         "prompt": prompt,
         "turns": prompt.turns or [],
         "judgments": own.get("judgments", 0),
-        "share": f"{100 * own.get('judgments', 0) / judged:.1f}" if judged else "",
-        "times_even": f"{own.get('judgments', 0) / even:.1f}" if even else "",
+        "share": fixed(100 * own.get("judgments", 0) / judged, 1) if judged else "",
+        "times_even": fixed(own.get("judgments", 0) / even, 1) if even else "",
         **discrimination(own),
-        "half_at": f"{own['half_at']:.2f}" if own.get("half_at") is not None else "",
+        "half_at": fixed(own["half_at"]) if own.get("half_at") is not None else "",
         "figures": [_drawn(figure, given) for figure in figures],
         "like": [(each.key, links.to("board_prompt", each.public_id)) for each in like],
         "preview": _("A prompt of %(board)s.") % {"board": given.standing.board.name},
@@ -124,8 +125,8 @@ def discrimination(found: Mapping[str, Any]) -> dict[str, str]:
     if not value or se is None:
         return {"discrimination": "", "interval": ""}
     factor = math.exp(MARGIN * se / value)
-    interval = _("%(lower)s to %(upper)s") % {"lower": f"{value / factor:.2f}", "upper": f"{value * factor:.2f}"}
-    return {"discrimination": f"{value:.2f}", "interval": interval}
+    interval = _("%(lower)s to %(upper)s") % {"lower": fixed(value / factor), "upper": fixed(value * factor)}
+    return {"discrimination": fixed(value), "interval": interval}
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +155,7 @@ def information(given: PromptMaterial) -> Figure:
         "It tells most of chatbots up to %(reach)s logits apart: %(near)s of %(all)s pair.",
         "It tells most of chatbots up to %(reach)s logits apart: %(near)s of %(all)s pairs.",
         len(pairs),
-    ) % {"reach": f"{given.reach:.2f}", "near": near, "all": len(pairs)}
+    ) % {"reach": fixed(given.reach), "near": near, "all": len(pairs)}
     columns = ["chatbot", "rank", "ability", "information"]
     table: list[list[Cell]] = [[row["name"], row["rank"], row["ability"], given.told(row["ability"])] for row in rows]
     return Figure("information", _("Whom it tells apart"), finding, Table(columns, table), _curve(given, rows))

@@ -14,7 +14,7 @@ from evalsite.pages.cache import kept
 from evalsite.pages.charts import Axis, Whisker, axis_for, whisker
 from evalsite.pages.links import Links
 from evalsite.pages.slicing import what_is_there
-from evalsite.pages.words import interval_text, share, signed
+from evalsite.pages.words import fixed, interval_text, share, signed
 
 SEARCH_AT_MOST = 80  # characters
 TIERS = ("1", "2")  # as rows have them
@@ -232,7 +232,7 @@ def _shown(
         preliminary=row["preliminary"],
         ability_text=signed(row["ability"]),
         interval_text=interval_text(row["lower"], row["upper"]),
-        se_text=f"{row['se']:.2f}",
+        se_text=fixed(row["se"]),
         win_rate_text=share(row.get("win_rate")),
         judgments=row["judgments"],
         whisker=whisker(axis, row["lower"], row["ability"], row["upper"]),

@@ -1,14 +1,25 @@
 """Numbers as readers read them, the same on every page."""
 
+from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from evalsite.adaptive.rows import BoardRow
 
 
+def whole(number: int) -> str:
+    """Thousands apart, as the reader's language does it."""
+    return str(number_format(number, force_grouping=True))
+
+
+def fixed(value: float, digits: int = 2) -> str:
+    """So many decimals, behind what the reader's language puts before them."""
+    return str(number_format(f"{value:.{digits}f}", decimal_pos=digits)).replace("-", "−")
+
+
 def signed(value: float) -> str:
     """Two decimals with a true minus sign; what rounds to zero has no sign."""
-    text = f"{value:+.2f}"
-    return "0.00" if text in {"+0.00", "-0.00"} else text.replace("-", "−")
+    sign = {"+": "+", "-": "−"}[f"{value:+.2f}"[0]]
+    return fixed(0.0) if f"{abs(value):.2f}" == "0.00" else sign + fixed(abs(value))
 
 
 def interval_text(lower: float, upper: float) -> str:

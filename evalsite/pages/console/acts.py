@@ -26,7 +26,7 @@ from evalsite.judgments.exclusions import annotator_in
 from evalsite.pages.console.forms import ExtendForm, PilotForm
 from evalsite.pages.console.frame import Desk, act_labels
 from evalsite.pages.console.limits import limit_lines
-from evalsite.pages.words import signed
+from evalsite.pages.words import fixed, signed
 
 ACT_FORMS: Mapping[Act, type[Form]] = {Act.PILOT: PilotForm, Act.EXTEND: ExtendForm}
 SUBJECTS = ("annotator", "entrant", "version", "prompt", "gold")
@@ -268,7 +268,7 @@ def preview_context(inquiry: Inquiry) -> dict[str, Any]:
             "before": signed(row["ability"][0]),
             "after": "–" if row["ability"][1] is None else signed(row["ability"][1]),
             "change": "–" if row["ability"][1] is None else signed(row["ability"][1] - row["ability"][0]),
-            "se": "–" if row["se"][1] is None else f"{row['se'][0]:.2f} → {row['se'][1]:.2f}",
+            "se": "–" if row["se"][1] is None else f"{fixed(row['se'][0])} → {fixed(row['se'][1])}",
         }
         for row in result.get("rows", [])
     ]

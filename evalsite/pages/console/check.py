@@ -12,7 +12,7 @@ from evalsite.adaptive.record import MARGIN
 from evalsite.campaigns.permissions import Act
 from evalsite.pages.charts import Axis, Tick
 from evalsite.pages.console.frame import Desk
-from evalsite.pages.words import signed
+from evalsite.pages.words import fixed, signed, whole
 
 # Root mean squares up to which two posteriors say the same, and up to which they tell the same story.
 SAME = {"mean": 0.25, "sd": 0.15}
@@ -60,13 +60,13 @@ def _facts(result: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Name, value, and what is wanted of it."""
     chains, found = result["diagnostics"], result["agreement"]
     return [
-        (_("Distance of the means, in SDs"), f"{found['mean']:.2f}", _("wanted: up to %(n)s") % {"n": SAME["mean"]}),
-        (_("SEs, everyday over full"), f"{found['ratio']:.2f}", _("wanted: near 1")),
-        (_("r-hat"), f"{chains['r_hat']:.3f}", _("wanted: below 1.01")),
+        (_("Distance of the means, in SDs"), fixed(found["mean"]), _("wanted: up to %(n)s") % {"n": SAME["mean"]}),
+        (_("SEs, everyday over full"), fixed(found["ratio"]), _("wanted: near 1")),
+        (_("r-hat"), fixed(chains["r_hat"], 3), _("wanted: below 1.01")),
         (_("Effective draws, middle"), f"{chains['ess_bulk']:,.0f}", _("wanted: 400 or more")),
         (_("Effective draws, tails"), f"{chains['ess_tail']:,.0f}", _("wanted: 400 or more")),
-        (_("Divergences"), f"{chains['divergences']:,}", _("wanted: none")),
-        (_("Judgments"), f"{result['judgments']:,}", ""),
+        (_("Divergences"), whole(chains["divergences"]), _("wanted: none")),
+        (_("Judgments"), whole(result["judgments"]), ""),
         (_("Took"), _("%(n)s s") % {"n": f"{result['seconds']:,.0f}"}, ""),
     ]
 
@@ -75,10 +75,10 @@ def _row(row: Mapping[str, Any]) -> dict[str, str]:
     (mean, se), (full, full_se) = row["everyday"], row["full"]
     return {
         "name": row["name"],
-        "everyday": f"{signed(mean)} ± {MARGIN * se:.2f}",
-        "full": f"{signed(full)} ± {MARGIN * full_se:.2f}",
+        "everyday": f"{signed(mean)} ± {fixed(MARGIN * se)}",
+        "full": f"{signed(full)} ± {fixed(MARGIN * full_se)}",
         "off": f"{(mean - full) / full_se:+.2f}".replace("-", "−"),
-        "ratio": f"{se / full_se:.2f}",
+        "ratio": fixed(se / full_se),
     }
 
 

@@ -5,23 +5,24 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from evalsite.adaptive.vitals import Vitals
+from evalsite.pages.words import fixed, whole
 
 
 def health_context(vitals: Vitals) -> dict[str, Any]:
     troubles = [_troubles()[name] for name in vitals.troubles]
     jobs = ", ".join(f"{count} {state}" for state, count in sorted(vitals.jobs.items())) or _("none")
     facts = [
-        (_("Database"), _("answers in %(ms)s ms") % {"ms": f"{vitals.database_ms:.1f}"}),
+        (_("Database"), _("answers in %(ms)s ms") % {"ms": fixed(vitals.database_ms, 1)}),
         (_("Broker"), _broker(vitals)),
         (_("Jobs that are not done"), jobs),
         (_("Oldest job that is due"), _seconds(vitals.job_age)),
         (_("Oldest closed batch without a refit"), _seconds(vitals.batch_age)),
-        (_("Judgments in open batches"), f"{vitals.open_judgments:,}"),
-        (_("Assignments that wait"), f"{vitals.queued:,}"),
-        (_("Assignments that annotators hold"), f"{vitals.issued:,}"),
+        (_("Judgments in open batches"), whole(vitals.open_judgments)),
+        (_("Assignments that wait"), whole(vitals.queued)),
+        (_("Assignments that annotators hold"), whole(vitals.issued)),
         (_("Last refit"), _last(vitals)),
-        (_("Refits that failed today"), f"{vitals.refits_failed:,}"),
-        (_("Campaigns whose refits fail now"), f"{vitals.failing:,}"),
+        (_("Refits that failed today"), whole(vitals.refits_failed)),
+        (_("Campaigns whose refits fail now"), whole(vitals.failing)),
         (_("Free on disk"), "–" if vitals.disk_free is None else f"{vitals.disk_free / 1e9:,.1f} GB"),
     ]
     return {"troubles": troubles, "facts": facts}
@@ -43,7 +44,7 @@ def _broker(vitals: Vitals) -> str:
         return vitals.broker_trouble
     if vitals.broker_ms is None:
         return _("none is needed")
-    return _("answers in %(ms)s ms") % {"ms": f"{vitals.broker_ms:.1f}"}
+    return _("answers in %(ms)s ms") % {"ms": fixed(vitals.broker_ms, 1)}
 
 
 def _seconds(age: float | None) -> str:
@@ -55,5 +56,5 @@ def _last(vitals: Vitals) -> str:
         return _("none yet")
     return _("%(age)s s ago, took %(took)s s") % {
         "age": f"{vitals.refit_age:,.0f}",
-        "took": f"{vitals.refit_seconds:.1f}",
+        "took": fixed(vitals.refit_seconds, 1),
     }

@@ -7,6 +7,7 @@ from django.utils import formats, timezone
 from django.utils.translation import gettext as _
 
 from evalsite.campaigns.limits import Limits
+from evalsite.pages.words import fixed, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ def limit_lines(limits: Limits, evidence: Mapping[str, float] | None = None) -> 
     known = evidence or {}
     lines = [_aim(limits, known)]
     if limits.budget is not None:
-        lines.append(Line(_("Budget"), _("%(n)s judgments") % {"n": f"{limits.budget:,}"}, _judged(known)))
+        lines.append(Line(_("Budget"), _("%(n)s judgments") % {"n": whole(limits.budget)}, _judged(known)))
     if limits.deadline is not None:
         lines.append(Line(_("Deadline"), moment(limits.deadline), _days_left(limits)))
     return [*lines, Line(_("Questions"), _("Nothing is left to ask"), _open(known))]
@@ -31,11 +32,11 @@ def limit_lines(limits: Limits, evidence: Mapping[str, float] | None = None) -> 
 
 def _aim(limits: Limits, known: Mapping[str, float]) -> Line:
     now = (
-        _("SE %(se).2f, %(percent)s %% of the way to %(target).2f")
+        _("SE %(se)s, %(percent)s %% of the way to %(target)s")
         % {
-            "se": known["se"],
+            "se": fixed(known["se"]),
             "percent": round(100 * known.get("progress", 0.0)),
-            "target": known["target"],
+            "target": fixed(known["target"]),
         }
         if "se" in known and "target" in known
         else ""
@@ -55,7 +56,7 @@ def _judged(known: Mapping[str, float]) -> str:
 
 def _days_left(limits: Limits) -> str:
     days = (limits.deadline - timezone.now()).total_seconds() / 86_400 if limits.deadline else 0.0
-    return _("passed") if days <= 0 else _("%(n)s days left") % {"n": f"{days:.1f}"}
+    return _("passed") if days <= 0 else _("%(n)s days left") % {"n": fixed(days, 1)}
 
 
 def _open(known: Mapping[str, float]) -> str:

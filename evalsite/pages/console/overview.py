@@ -18,6 +18,7 @@ from evalsite.pages.board import headline, status
 from evalsite.pages.console.limits import limit_lines
 from evalsite.pages.console.pilot import pilot_context
 from evalsite.pages.console.words import duration
+from evalsite.pages.words import whole
 
 SHOWN_ON_HOME = 50
 
@@ -99,7 +100,7 @@ def _answer(campaign: Campaign, outlook: Outlook) -> str:
 def _going(outlook: Outlook) -> str:
     if outlook.to_go is None:
         return _("It is going well. A forecast needs the first batches.")
-    parts = [_("%(n)s judgments to go") % {"n": f"{outlook.to_go:,}"}]
+    parts = [_("%(n)s judgments to go") % {"n": whole(outlook.to_go)}]
     if outlook.days is not None:
         parts.append(duration(outlook.days))
     if outlook.money is not None:
@@ -110,12 +111,12 @@ def _going(outlook: Outlook) -> str:
 def _facts(campaign: Campaign, outlook: Outlook) -> list[tuple[str, str]]:
     judged = outlook.standing.tally if outlook.standing else None
     budget = campaign.stopping.budget
-    of = f" / {budget:,}" if budget else ""
+    of = f" / {whole(budget)}" if budget else ""
     facts = [
-        (_("Judgments"), f"{judged.judgments if judged else 0:,}{of}"),
-        (_("Annotators"), f"{judged.annotators if judged else 0:,}"),
+        (_("Judgments"), f"{whole(judged.judgments if judged else 0)}{of}"),
+        (_("Annotators"), whole(judged.annotators if judged else 0)),
         (_("Pace"), _("%(n)s a day") % {"n": f"{outlook.per_day:,.0f}"} if outlook.per_day else "–"),
-        (_("To the target"), f"{outlook.to_go:,}" if outlook.to_go is not None else "–"),
+        (_("To the target"), whole(outlook.to_go) if outlook.to_go is not None else "–"),
         (_("Time to the target"), duration(outlook.days) if outlook.days is not None else "–"),
         (_("Spent"), money(outlook.spent)),
     ]

@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 from evalsite.campaigns.models import Campaign, Pilot
 from evalsite.judgments.selectors import judgments_spent
 from evalsite.pages.console.words import duration, ranged
+from evalsite.pages.words import fixed
 
 
 def pilot_context(campaign: Campaign) -> dict[str, Any] | None:
@@ -26,7 +27,7 @@ def _facts(campaign: Campaign, summary: dict[str, Any]) -> list[tuple[str, str]]
     facts = [
         (_("Judged"), _("%(n)s, by %(people)s") % {"n": summary["judgments"], "people": summary["annotators"]}),
         (_("A judgment takes"), "–" if summary["seconds"] is None else _("%(n)s s") % {"n": round(summary["seconds"])}),
-        (_("Ties"), f"{100 * summary['tie_share']:.0f} %"),
+        (_("Ties"), f"{fixed(100 * summary['tie_share'], 0)} %"),
         (_("Agreement (alpha)"), _agreement(summary)),
     ]
     forecast, hours = summary["forecast"], summary["hours"]
@@ -41,10 +42,10 @@ def _facts(campaign: Campaign, summary: dict[str, Any]) -> list[tuple[str, str]]
         facts.append((_("Still to be spent"), f"{money} {campaign.currency}"))
     if forecast["days"] is not None:
         facts.append((_("Time to come"), ranged(forecast["days"], duration)))
-    return [*facts, (_("Reaches the target"), f"{100 * forecast['reached']:.0f} %")]
+    return [*facts, (_("Reaches the target"), f"{fixed(100 * forecast['reached'], 0)} %")]
 
 
 def _agreement(summary: dict[str, Any]) -> str:
     if summary["agreement"] is None:
         return _("nobody judged the same comparison twice")
-    return _("%(alpha)s on %(n)s comparisons") % {"alpha": f"{summary['agreement']:.2f}", "n": summary["shared"]}
+    return _("%(alpha)s on %(n)s comparisons") % {"alpha": fixed(summary["agreement"]), "n": summary["shared"]}

@@ -29,6 +29,7 @@ from evalsite.pages.console.forms import AnnotatorsForm, GoalForm, QualityForm, 
 from evalsite.pages.console.frame import Desk, Link
 from evalsite.pages.console.limits import limit_lines
 from evalsite.pages.console.words import duration, ranged
+from evalsite.pages.words import fixed, whole
 from evalsite.prompts.files import prompts_import, prompts_preview
 
 AFTER_PILOT = ("annotators", "quality", "stopping", "review")
@@ -248,7 +249,7 @@ def _forecast_row(campaign: Campaign, row: Mapping[str, Any]) -> dict[str, str]:
         "judgments": ranged(found["judgments"], lambda value: f"{value:,.0f}"),
         "money": _money(found["cost"], campaign.currency),
         "time": ranged(found["days"], duration),
-        "reached": f"{100 * found['reached']:.0f} %",
+        "reached": f"{fixed(100 * found['reached'], 0)} %",
     }
 
 
@@ -291,12 +292,12 @@ def review_context(campaign: Campaign) -> dict[str, Any]:
     changed = AFTER_PILOT if pilot_waits(campaign) else STEPS
     facts = [
         ("goal", _("Question"), aspect_primary(campaign).question),
-        ("prompts", _("Prompts"), f"{prompts:,}"),
-        ("chatbots", _("Chatbots"), f"{entrants:,}"),
+        ("prompts", _("Prompts"), whole(prompts)),
+        ("chatbots", _("Chatbots"), whole(entrants)),
         ("annotators", _("Judged by"), campaign.get_admission_display()),
         ("annotators", _("Board seen by"), campaign.get_visibility_display()),
         ("annotators", _("Pay"), f"{_price(campaign)} {campaign.get_pay_per_display()}"),
-        ("quality", _("Judgments of one pair on one prompt"), f"{campaign.votes_per_item:,}"),
+        ("quality", _("Judgments of one pair on one prompt"), whole(campaign.votes_per_item)),
         ("quality", _("Gold"), f"{100 * campaign.gold_share:g} %"),
         *[("stopping", line.name, line.text) for line in limit_lines(limits)[:-1]],
     ]

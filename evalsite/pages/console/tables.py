@@ -26,7 +26,7 @@ from evalsite.judgments.listing import Wanted, entrant_names, judgments_page
 from evalsite.pages.console.frame import Desk, act_labels
 from evalsite.pages.figures.base import material
 from evalsite.pages.figures.matrices import counts
-from evalsite.pages.words import share, signed
+from evalsite.pages.words import fixed, share, signed
 
 ROWS = 50
 PLANNED = 15
@@ -98,7 +98,7 @@ def _discrimination(found: Mapping[str, Any] | None) -> dict[str, Any]:
     if not value or se is None:
         return {"discrimination": "", "interval": ""}
     factor = math.exp(MARGIN * se / value)
-    return {"discrimination": f"{value:.2f}", "interval": f"{value / factor:.2f} – {value * factor:.2f}"}
+    return {"discrimination": fixed(value), "interval": f"{fixed(value / factor)} – {fixed(value * factor)}"}
 
 
 def chatbots_context(desk: Desk) -> dict[str, Any]:
@@ -151,7 +151,7 @@ def _annotator(one: Person, campaign: Campaign, found: Mapping[str, Any]) -> dic
         "state": _person_state(one, campaign),
         "done": one.done,
         "quota": campaign.quota,
-        "seconds": "" if seconds is None else f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s",
+        "seconds": "" if seconds is None else f"{fixed(seconds, 0)} s" if seconds >= 10 else f"{fixed(seconds, 1)} s",
         "first_share": share(found.get("first_share")),
         "tie_share": share(found.get("tie_share")),
         "agreement": "" if agreement is None else signed(agreement),
@@ -280,7 +280,7 @@ def _fit(refit: Refit, earlier: Sequence[Refit]) -> dict[str, Any]:
         "number": snapshot.number if snapshot else None,
         "judgments": snapshot.judgments if snapshot else None,
         "converged": snapshot.converged if snapshot else None,
-        "took": f"{took:.1f} s",
+        "took": f"{fixed(took, 1)} s",
         "message": refit.message,
         "change": "" if change is None else f"{change.name} {signed(change.by)}",
         "order": change is not None and change.order,

@@ -9,6 +9,7 @@ from django.utils.translation import ngettext
 from evalsite.adaptive.record import Pair
 from evalsite.pages.figures.base import Cell, Figure, Material, Table
 from evalsite.pages.links import Links
+from evalsite.pages.words import whole
 
 MATRIX_AT_MOST = 40
 
@@ -56,8 +57,8 @@ def counts(given: Material) -> Figure:
     compared = [pair for pair in given.record.pairs if pair.judgments]
     most = max((pair.judgments for pair in compared), default=1)
     finding = _("%(judgments)s judgments on %(pairs)s pairs; at most %(most)s on one pair.") % {
-        "judgments": f"{sum(pair.judgments for pair in compared):,}",
-        "pairs": f"{len(compared):,}",
+        "judgments": whole(sum(pair.judgments for pair in compared)),
+        "pairs": whole(len(compared)),
         "most": most,
     }
     matrix = _matrix(given, lambda pair: _count_cell(given, pair, most))

@@ -11,7 +11,7 @@ from evalsite.adaptive.rows import BoardRow
 from evalsite.adaptive.selectors import Moment
 from evalsite.pages.charts import Frame, frame_for
 from evalsite.pages.figures.base import Cell, Figure, Material, Table
-from evalsite.pages.words import rank_text, signed
+from evalsite.pages.words import fixed, rank_text, signed, whole
 
 PANELS_AT_MOST = 12
 
@@ -121,14 +121,13 @@ def precision(given: Material) -> Figure:
 
 def _precision_words(se: float, target: float | None, togo: int) -> str:
     if target is None:
-        return _("The largest standard error is %(se).3f.") % {"se": se}
+        return _("The largest standard error is %(se)s.") % {"se": fixed(se, 3)}
+    known = {"se": fixed(se, 3), "target": fixed(target)}
     if se <= target:
-        return _("The largest standard error is %(se).3f: the target of %(target).2f is reached.") % {
-            "se": se,
-            "target": target,
-        }
-    words = _("The largest standard error is %(se).3f, the target %(target).2f") % {"se": se, "target": target}
-    return f"{words}; {_('about %(count)s judgments to go') % {'count': f'{togo:,}'}}." if togo else f"{words}."
+        return _("The largest standard error is %(se)s: the target of %(target)s is reached.") % known
+    words = _("The largest standard error is %(se)s, the target %(target)s") % known
+    left = ngettext("about %(count)s judgment to go", "about %(count)s judgments to go", togo) % {"count": whole(togo)}
+    return f"{words}; {left}." if togo else f"{words}."
 
 
 def _precision(given: Material, target: float | None, togo: float) -> Precision:

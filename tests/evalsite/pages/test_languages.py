@@ -3,8 +3,10 @@
 import pytest
 from django.conf import settings
 from django.test import Client
+from django.utils import translation
 
 from evalsite.campaigns.models import Campaign
+from evalsite.pages.words import signed, whole
 
 BOARD, JUDGE = "/boards/trial/", "/judge/trial/"
 
@@ -57,3 +59,12 @@ def test_programs_read_one_language(campaign: Campaign) -> None:
     answer = german().get("/api/v1/boards/nothing-of-this-name")
     assert answer.json() == Client().get("/api/v1/boards/nothing-of-this-name").json()
     assert german().get(f"{BOARD}badge.svg").content == Client().get(f"{BOARD}badge.svg").content
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [("en", ["1,234,567", "+1.25", "−0.30", "0.00"]), ("de", ["1.234.567", "+1,25", "−0,30", "0,00"])],
+)
+def test_numbers_are_written_as_the_language_writes_them(language: str, words: list[str]) -> None:
+    with translation.override(language):
+        assert [whole(1234567), signed(1.25), signed(-0.3), signed(-0.001)] == words
