@@ -28,8 +28,9 @@ class Design:
     cap         largest share of all judgments that one pair may take (or four times an even share, if that is more)
     best        how many of the most valuable pairs share a draw
     exposure    how many times an even share of all judgments one prompt may take, even over the prompts in use
-    depth       how many votes the prompts in use get on average before another joins them (0: all are in use): with
-                more prompts than votes, one vote on each would tell nothing about which of them tell most
+    depth       how many votes the prompts in use get on average before another joins them (0: all are in use). Decides
+                sooner where there are more prompts than votes, but on real votes intervals then cover less than they
+                say (docs/decide.md): a chatbot's reply to a prompt is met again with every opponent
     repeats     whether an item may get a second vote before all prompts of its pair have one, where that is expected to
                 tell more; on real votes it is a loss
     balance     shares of the prompts' categories; None: whatever the values say
@@ -43,7 +44,7 @@ class Design:
     cap: float = 0.1
     best: int = 5
     exposure: float = 4.0
-    depth: float = 8.0
+    depth: float = 0.0
     repeats: bool = False
     balance: Balance | None = None
     retirement: Retirement | None = None

@@ -102,7 +102,7 @@ def test_a_category_whose_turn_it_is_opens_a_prompt_that_waits() -> None:
     prompts = 3 * AT_LEAST
     judged = np.column_stack([np.zeros(AT_LEAST, int), np.ones(AT_LEAST, int), np.arange(AT_LEAST)])
     state = many(judged=judged, categories=("early",) * AT_LEAST + ("late",) * (prompts - AT_LEAST))
-    ask = plan(state, policy="adaptive", count=1, seed=1, design=Design(balance=Balance())).asks[0]
+    ask = plan(state, policy="adaptive", count=1, seed=1, design=Design(depth=8.0, balance=Balance())).asks[0]
     assert ask.prompt >= AT_LEAST
 
 
