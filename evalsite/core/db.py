@@ -4,7 +4,7 @@ import logging
 import sqlite3
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
@@ -124,8 +124,9 @@ ALLOW_UPDATE = {
 }
 
 
-def forbid_update(table: str) -> RunPython:
-    """A migration step after which the database itself refuses to change a row of `table`.
+def forbid_update(table: str, *, of: Sequence[str] = ()) -> RunPython:
+    """A migration step after which the database itself refuses to change a row of `table`, or these columns of it:
+    what an erased person can be named in is left out.
 
     SQLite forgets triggers when Django rebuilds a table, so a later migration that alters one of these tables
     must end with this step again; tests/house checks that every one of them is there.
@@ -134,7 +135,8 @@ def forbid_update(table: str) -> RunPython:
     def forward(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:
         schema_editor.execute(ALLOW_UPDATE[schema_editor.connection.vendor].format(table=table))
         for statement in FORBID_UPDATE[schema_editor.connection.vendor]:
-            schema_editor.execute(statement.format(table=table), params=None)
+            named = statement.replace("BEFORE UPDATE ON", f"BEFORE UPDATE OF {', '.join(of)} ON") if of else statement
+            schema_editor.execute(named.format(table=table), params=None)
 
     def backward(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:
         schema_editor.execute(ALLOW_UPDATE[schema_editor.connection.vendor].format(table=table))

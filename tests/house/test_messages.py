@@ -24,7 +24,7 @@ def test_templates_and_code_are_gathered_with_plurals(said: Catalog) -> None:
     assert ("", "Skip to the content") in found  # of a template
     assert ("", "The address may be mistyped, or what was here is private or gone.") in found
     assert ("", "('%(n)s chatbot', '%(n)s chatbots')") in found
-    assert ("", "collecting") in found  # of code
+    assert ("", "by its owner") in found  # of code
 
 
 def test_there_is_a_second_language() -> None:

@@ -78,6 +78,8 @@ class Migration(migrations.Migration):
                 "verbose_name_plural": "bonuses",
             },
         ),
-        forbid_update("judgments_payment"),
-        forbid_update("judgments_bonus"),
+        forbid_update(
+            "judgments_payment", of=("campaign_id", "annotator_id", "amount", "currency", "paid_at", "by_id")
+        ),
+        forbid_update("judgments_bonus", of=("campaign_id", "annotator_id", "amount", "currency", "given_at", "by_id")),
     ]

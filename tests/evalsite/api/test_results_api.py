@@ -20,7 +20,7 @@ from evalsite.accounts.models import ApiToken, User
 from evalsite.accounts.services import api_token_issue, organisation_create
 from evalsite.campaigns.models import Campaign
 from evalsite.chatbots.models import Chatbot
-from evalsite.judgments.models import Annotator, Assignment, Judgment
+from evalsite.judgments.models import Annotator, Assignment, Candidate, Judgment
 from evalsite.judgments.services import assignment_claim, judgment_record
 from tests.evalsite.api.client import Api, error_of
 from tests.evalsite.cast import CampaignMaker, judge, run_jobs
@@ -266,7 +266,8 @@ def test_a_file_is_read_in_chunks_and_misses_nothing_between_them(
 
 
 def test_a_spreadsheet_computes_no_name(judged: Campaign, member: Api) -> None:
-    Chatbot.objects.filter(name="trial bot 0").update(name='=HYPERLINK("x")')
+    shown = Candidate.objects.filter(assignment__judgments__isnull=False).values("entrant__version__chatbot")
+    Chatbot.objects.filter(pk=shown[0]["entrant__version__chatbot"]).update(name='=HYPERLINK("x")')
     names = {row["model_a"] for row in csv.DictReader(io.StringIO(text_of(member.get(f"{TRIAL}/judgments.csv"))))}
     assert '\'=HYPERLINK("x")' in names
     raw = text_of(member.get(f"{TRIAL}/judgments.jsonl"))

@@ -65,7 +65,8 @@ def test_it_is_answered_like_one_that_never_was(draft: Campaign, stranger: Clien
     call = "/api/v1/campaigns/{}"
     assert Api().get(call.format(draft.public_id)).json() == Api().get(call.format("nothing-here")).json()
     page = "/boards/{}/"
-    assert stranger.get(page.format(draft.slug)).content == stranger.get(page.format("nothing-here")).content
+    seen = stranger.get(page.format(draft.slug)).content.replace(draft.slug.encode(), b"nothing-here")
+    assert seen == stranger.get(page.format("nothing-here")).content
 
 
 def test_its_members_see_all_of_it(draft: Campaign, alice: User) -> None:
