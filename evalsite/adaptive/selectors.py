@@ -63,6 +63,7 @@ def board_get(*, key: str, user: User | None) -> Board:
         (Board.objects.filter(public_id=public_id) if public_id else Board.objects.filter(slug=key))
         .filter(slice_of=None)
         .select_related("organisation", "default_of", "aspect")
+        .prefetch_related("campaigns")
         .first()
     )
     if board is None or not _visible(board, user, by_link=public_id is not None):

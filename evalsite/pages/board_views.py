@@ -6,6 +6,7 @@ from typing import Any
 from csp.decorators import csp_replace
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
@@ -14,12 +15,15 @@ from evalsite.core.errors import NotFound
 from evalsite.core.http import unchanged
 from evalsite.pages.badge import Badge, board_badge, chatbot_badge
 from evalsite.pages.board import board_context, page_etag
+from evalsite.pages.cache import kept
 from evalsite.pages.chatbot import chatbot_context
 from evalsite.pages.embed import Look, embed_context, snippet
 from evalsite.pages.figures import FIGURES, Table, as_csv, figures_html, material
 from evalsite.pages.filters import menus
 from evalsite.pages.method import method_context
 from evalsite.pages.ranking import Cut, ranking_html
+
+PAGE_KEPT_S = 10  # a name or a description that is changed is seen so much later
 
 
 def _standing(request: HttpRequest, key: str) -> BoardState:
@@ -29,13 +33,22 @@ def _standing(request: HttpRequest, key: str) -> BoardState:
 
 @require_safe
 def board(request: HttpRequest, key: str) -> HttpResponse:
-    standing, cut = _standing(request, key), Cut.of(request.GET)
+    """The page; to readers who are nobody in particular, at its plain address, as it was made for the last of them."""
+    standing = _standing(request, key)
+    if request.GET or request.user.is_authenticated:
+        return HttpResponse(_board_html(request, standing, key))
+    name = f"board-{standing.board.public_id}-{page_etag(standing)}-{request.build_absolute_uri()}"
+    return HttpResponse(kept(name, lambda: _board_html(request, standing, key), for_s=PAGE_KEPT_S))
+
+
+def _board_html(request: HttpRequest, standing: BoardState, key: str) -> str:
+    cut = Cut.of(request.GET)
     context = board_context(standing, key, cut=cut) | {
         "ranking": ranking_html(standing, key, cut),
         "menus": menus(standing, key, cut),
         "snippet": snippet(standing, key, f"{request.scheme}://{request.get_host()}"),
     }
-    return render(request, "board.html", context)
+    return render_to_string("board.html", context, request)
 
 
 @require_safe
