@@ -1,5 +1,6 @@
 """The doors of a board's pages: ranking, charts, one chatbot, method, badge."""
 
+import hashlib
 import uuid
 from typing import Any
 
@@ -23,7 +24,7 @@ from evalsite.pages.filters import menus
 from evalsite.pages.method import method_context
 from evalsite.pages.ranking import Cut, ranking_html
 
-PAGE_KEPT_S = 10  # a name or a description that is changed is seen so much later
+PAGE_KEPT_S = 10  # a chatbot's name that is changed is seen so much later
 
 
 def _standing(request: HttpRequest, key: str) -> BoardState:
@@ -35,10 +36,19 @@ def _standing(request: HttpRequest, key: str) -> BoardState:
 def board(request: HttpRequest, key: str) -> HttpResponse:
     """The page; to readers who are nobody in particular, at its plain address, as it was made for the last of them."""
     standing = _standing(request, key)
-    if request.GET or request.user.is_authenticated:
+    if request.META.get("QUERY_STRING") or request.method != "GET" or request.user.is_authenticated:
         return HttpResponse(_board_html(request, standing, key))
-    name = f"board-{standing.board.public_id}-{page_etag(standing)}-{request.build_absolute_uri()}"
+    name = f"board-{_said_of(standing)}-{page_etag(standing)}-{request.scheme}-{request.get_host()}-{key}"
     return HttpResponse(kept(name, lambda: _board_html(request, standing, key), for_s=PAGE_KEPT_S))
+
+
+def _said_of(standing: BoardState) -> str:
+    """A mark of what owners may change at any time, and the page shows."""
+    board, campaign = standing.board, standing.campaign
+    said = [str(board.public_id), board.name, standing.aspect.question]
+    if campaign is not None:
+        said += [campaign.description, campaign.visibility, campaign.admission, str(campaign.shows_prompts)]
+    return hashlib.sha256("\0".join(said).encode()).hexdigest()
 
 
 def _board_html(request: HttpRequest, standing: BoardState, key: str) -> str:
@@ -46,7 +56,7 @@ def _board_html(request: HttpRequest, standing: BoardState, key: str) -> str:
     context = board_context(standing, key, cut=cut) | {
         "ranking": ranking_html(standing, key, cut),
         "menus": menus(standing, key, cut),
-        "snippet": snippet(standing, key, f"{request.scheme}://{request.get_host()}"),
+        "snippet": snippet(standing, f"{request.scheme}://{request.get_host()}"),
     }
     return render_to_string("board.html", context, request)
 

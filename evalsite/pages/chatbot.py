@@ -6,6 +6,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from evalsite.adaptive.models import Slice
 from evalsite.adaptive.record import Pair
 from evalsite.adaptive.rows import BoardRow
 from evalsite.adaptive.selectors import BoardState, Moment, history, record_get
@@ -93,7 +94,7 @@ def _context(standing: BoardState, key: str, chatbot: str) -> dict[str, Any]:
         "recorded": record is not None,
         "standings": [_standing(row, standing, links, snapshot.rows, pairs, moments) for row in own],
         "preview": preview(own[0], standing),
-        "prompts": _told_on(own[0], standing, links) if standing.campaign and standing.campaign.shows_prompts else None,
+        "prompts": _told_on(own[0], standing, links) if _tells_prompts(standing) else None,
         "badge_url": links.to("chatbot_badge", chatbot),
     }
 
@@ -107,6 +108,12 @@ class OnPrompt:
     won: int
     tied: int
     lost: int
+
+
+def _tells_prompts(standing: BoardState) -> bool:
+    """Whether the page may list prompts: a filter of prompts or chatbots would not be one of these counts."""
+    whole = standing.slice is None or standing.slice.by == Slice.By.ASPECT
+    return whole and standing.campaign is not None and standing.campaign.shows_prompts
 
 
 def _told_on(row: BoardRow, standing: BoardState, links: Links) -> dict[str, list[OnPrompt]]:

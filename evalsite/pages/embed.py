@@ -1,13 +1,14 @@
 """A board inside another site's page: few rows, no scripts, nothing to press but links that open by themselves."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from evalsite.adaptive.models import Board
 from evalsite.adaptive.rows import BoardRow
-from evalsite.adaptive.selectors import BoardState
-from evalsite.campaigns.models import Campaign
+from evalsite.adaptive.selectors import BoardState, board_get
+from evalsite.core.errors import NotFound
 from evalsite.pages.board import headline
 from evalsite.pages.links import Links
 from evalsite.pages.ranking import Cut, parts_of
@@ -51,15 +52,19 @@ def embed_context(standing: BoardState, key: str, look: Look) -> dict[str, Any]:
     }
 
 
-def may_be_embedded(board: Board) -> bool:
-    """Whether a reader who is not known sees it: within another site's page nobody is logged in."""
-    campaign = board.default_of
-    return campaign is not None and campaign.visibility != Campaign.Visibility.PRIVATE
+def _key_for_anybody(board: Board) -> str:
+    """Under what key a reader who is not known sees it; within another site's page nobody is logged in."""
+    for key in (board.slug, str(board.public_id)):
+        with suppress(NotFound):
+            board_get(key=key, user=None)
+            return key
+    return ""
 
 
-def snippet(standing: BoardState, key: str, origin: str) -> str:
-    """What to paste into a page, for the address that the reader is at; empty where it would show nothing."""
-    if not may_be_embedded(standing.board):
+def snippet(standing: BoardState, origin: str) -> str:
+    """What to paste into a page to show this part of the board there; empty where it would show nothing."""
+    key = _key_for_anybody(standing.board)
+    if not key:
         return ""
     size = len(standing.snapshot.rows) if standing.snapshot else 0
     height = HEAD_PX + ROW_PX * min(max(size, 1), ROWS)

@@ -33,9 +33,7 @@ def what_counts(piece: Slice) -> str:
 def what_is_there(piece: Slice) -> str:
     """Why there is no ranking, and how much it lacks."""
     if piece.enough:
-        return _("Its last fit failed (%(trouble)s). It is tried again with the next refit.") % {
-            "trouble": piece.trouble
-        }
+        return _("Its last fit failed. It is tried again with the next refit.")
     so_far = ngettext("%(count)s judgment", "%(count)s judgments", piece.judgments) % {"count": piece.judgments}
     bots = ngettext("%(count)s chatbot", "%(count)s chatbots", piece.chatbots) % {"count": piece.chatbots}
     words = _("There are %(judgments)s of %(chatbots)s so far, and a ranking of its own needs %(least)s judgments.")

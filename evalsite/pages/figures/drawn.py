@@ -36,6 +36,7 @@ class Drawn:
 def figures_html(standing: BoardState, key: str, start: int = 0) -> list[Drawn]:
     """All figures, rendered once per snapshot (a matrix once per part of it); none before there is a record."""
     decided = standing.decision.pk if standing.decision else 0
+    start = min(start, len(standing.snapshot.rows) if standing.snapshot else 0)  # what a reader types is no key
     name = f"figures-{key}-{stamp(standing)}-{decided}-{start}"
     return kept(name, lambda: _drawn(standing, key, start))
 

@@ -39,3 +39,8 @@ def test_who_is_logged_in_is_given_a_page_of_their_own(read: bytes, alice: User)
     client = Client()
     client.force_login(alice)
     assert "board.html" in [template.name for template in client.get(BOARD).templates]
+
+
+def test_what_a_reader_types_behind_the_address_is_not_kept(read: bytes) -> None:
+    assert "board.html" in [template.name for template in Client().get(f"{BOARD}?&").templates]
+    assert "board.html" in [template.name for template in Client().head(BOARD).templates]

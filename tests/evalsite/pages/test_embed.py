@@ -97,3 +97,23 @@ def test_it_is_small_and_costs_few_queries(
     with django_assert_max_num_queries(10):  # type: ignore[operator]
         page = stranger.get("/boards/trial/embed/")
     assert len(page.content) < 20_000
+
+
+def test_a_board_shared_by_a_link_is_framed_by_that_link(campaign: Campaign, alice: User, stranger: Client) -> None:
+    publish(campaign, THREE)
+    Campaign.objects.update(visibility="link")
+    stranger.force_login(alice)
+    page = stranger.get("/boards/trial/").content.decode()
+    address = re.search(r"http://testserver(/boards/[0-9a-f-]{36}/embed/\?rows=10)", unescape(unescape(page)))
+    assert address
+    assert Client().get(address[1]).status_code == 200
+
+
+def test_why_a_fit_failed_is_not_told_to_readers(campaign: Campaign, stranger: Client) -> None:
+    board = publish(campaign, THREE).board
+    made = {"by": "category", "value": "law", "judgments": 500, "chatbots": 3}
+    Slice.objects.create(board=board, trouble="Traceback: /secret/path", **made)
+    for address in ("/boards/trial/", "/boards/trial/embed/"):
+        page = words(stranger.get(address, {"category": "law"}))
+        assert "Its last fit failed. It is tried again with the next refit." in page
+        assert "secret" not in page
