@@ -81,7 +81,7 @@ def presented(item: GoldItem) -> dict[str, Any]:
 
 
 class GoldView(ResultsView):
-    """Only for who has a role in the campaign: what is gold must not be known to who judges."""
+    """Only for who may add gold: every member may judge, and must not know what is gold."""
 
     query = PageSerializer
 
@@ -89,9 +89,9 @@ class GoldView(ResultsView):
         self.scope = ApiToken.Scope.JUDGMENTS if request.method == "GET" else ApiToken.Scope.ACTS
         super().initial(request, *args, **kwargs)
 
-    @reading("gold", "Its gold items, for who has a role", Golds, query=PageSerializer)
+    @reading("gold", "Its gold items, for who may add some", Golds, query=PageSerializer)
     def get(self, request: Request, key: str) -> Response:
-        campaign, _ = campaign_for(key=key, user=person(request), act=Act.SEE)
+        campaign, _ = campaign_for(key=key, user=person(request), act=Act.GOLD)
         rows = GoldItem.objects.filter(campaign=campaign).select_related("withdrawal", "prompt")
         return Response(page_of(rows, **self.asked(request), present=presented))
 

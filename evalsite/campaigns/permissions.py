@@ -64,7 +64,7 @@ WORDS: Mapping[Act, str] = {
     Act.ADD_ENTRANT: "add a chatbot",
     Act.WITHDRAW_ENTRANT: "withdraw a chatbot",
     Act.RETIRE_PROMPT: "retire a prompt",
-    Act.GOLD: "add gold items",
+    Act.GOLD: "see the gold with its right answers, and add to it",
     Act.WITHDRAW_GOLD: "withdraw a gold item",
     Act.PAY: "see what annotators are owed, give bonuses and mark them as paid",
     Act.SHARE: "give and take roles",

@@ -69,12 +69,13 @@ def _pages(desk: Desk) -> list[tuple[str, str]]:
     campaign = desk.campaign
     overview = ("console_campaign", _("Overview"))
     content = [("console_prompts", _("Prompts")), ("console_chatbots", _("Chatbots"))]
-    gold, log = ("console_gold", _("Gold")), ("console_log", _("Log"))
+    gold = [("console_gold", _("Gold"))] if desk.may(Act.GOLD) else []
+    log = ("console_log", _("Log"))
     if campaign.state == Campaign.State.DRAFT:  # nothing was judged yet
-        return [("console_setup", _("Set-up")), overview, *content, gold, log]
+        return [("console_setup", _("Set-up")), overview, *content, *gold, log]
     setup = [("console_setup", _("Set-up"))] if pilot_waits(campaign) else []
     money = [("console_payments", _("Payments"))] if desk.may(Act.PAY) else []
-    judged = [("console_annotators", _("Annotators")), gold, ("console_judgments", _("Judgments"))]
+    judged = [("console_annotators", _("Annotators")), *gold, ("console_judgments", _("Judgments"))]
     pairs, fits = ("console_pairs", _("Pairs")), ("console_fits", _("Fits"))
     return [overview, *setup, pairs, *content, *judged, fits, *money, log]
 

@@ -41,7 +41,6 @@ def gold_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
         "given": given,
         "passed": share(sum(one["passed"] for one in found.values()) / given) if given else "",
         "doubtful": sum(one["doubtful"] for one in found.values()),
-        "may_add": desk.may(Act.GOLD),
         "may_withdraw": desk.may(Act.WITHDRAW_GOLD),
         **_report(campaign),
         **paged(query, start, bool(page[ROWS:])),

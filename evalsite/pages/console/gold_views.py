@@ -1,4 +1,4 @@
-"""The door of a campaign's gold: shown to whoever sees its console, added to by whom its role allows."""
+"""The door of a campaign's gold: shown only to who may add to it, for a viewer may judge and must not know it."""
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -19,10 +19,9 @@ from evalsite.pages.console.views import console_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def gold(request: HttpRequest, key: str) -> HttpResponse:
     """Its items; a file is looked at first, a written one is added at once."""
-    adding = request.method == "POST"
-    desk = desk_for(request, key, Act.GOLD if adding else Act.SEE)
+    desk = desk_for(request, key, Act.GOLD)
     form, trouble = GoldForm(), ""
-    if adding:
+    if request.method == "POST":
         form = GoldForm(request.POST) if "write" in request.POST else form
         try:
             _sent(request, desk, form)

@@ -136,7 +136,7 @@ def test_gold_is_added_and_read_by_the_api(draft: Campaign, alice: User) -> None
 
 
 @pytest.mark.parametrize("role", ["viewer", "manager", None])
-def test_gold_is_added_by_whom_the_role_allows_and_seen_by_nobody_else(
+def test_gold_is_seen_and_added_by_whom_the_role_allows_and_by_nobody_else(
     draft: Campaign, charlie: User, role: str | None
 ) -> None:
     Campaign.objects.update(state="running")
@@ -148,9 +148,22 @@ def test_gold_is_added_by_whom_the_role_allows_and_seen_by_nobody_else(
     sees, adds = client.get(PAGE).status_code, client.post(PAGE, given).status_code
     by_api = token(charlie, ApiToken.Scope.ACTS).post(API, {"items": [{**ITEM, "id": "by api"}]}).status_code
     reads = token(charlie, ApiToken.Scope.JUDGMENTS).get(API).status_code
-    wanted = {"viewer": (200, 403, 403, 200), "manager": (200, 302, 201, 200), None: (403, 403, 403, 403)}
+    wanted = {"viewer": (403, 403, 403, 403), "manager": (200, 302, 201, 200), None: (403, 403, 403, 403)}
     assert (sees, adds, by_api, reads) == wanted[role]
     assert Client().get(PAGE).status_code == 302
+
+
+@pytest.mark.parametrize("state", ["draft", "running"])
+@pytest.mark.parametrize("role", ["viewer", "manager"])
+def test_who_may_judge_and_no_more_finds_no_way_to_the_gold(
+    draft: Campaign, charlie: User, role: str, state: str
+) -> None:
+    """A viewer may judge where members do."""
+    Campaign.objects.update(state=state)
+    CampaignRole.objects.create(campaign=draft, user=charlie, role=role)
+    client = Client()
+    client.force_login(charlie)
+    assert (PAGE in client.get("/console/trial/").content.decode()) == (role == "manager")
 
 
 def test_annotators_stand_with_the_gold_that_they_passed(owner: Client, draft: Campaign) -> None:
