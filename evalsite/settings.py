@@ -291,7 +291,7 @@ FILES_PER_HOUR = env.whole("TOUCHSTONE_FILES_PER_HOUR", default=60)  # whole fil
 CAMPAIGNS_PER_HOUR = env.whole("TOUCHSTONE_CAMPAIGNS_PER_HOUR", default=20)  # begun by one person
 UPLOADS_PER_HOUR = env.whole("TOUCHSTONE_UPLOADS_PER_HOUR", default=120)  # files sent, looked at and taken in, by one
 QUESTIONS_PER_HOUR = env.whole("TOUCHSTONE_QUESTIONS_PER_HOUR", default=120)  # to the worker (forecasts), by one
-CAMPAIGN_MEGABYTES = env.whole("TOUCHSTONE_CAMPAIGN_MEGABYTES", default=200)  # of prompts, replies and waiting files
+CAMPAIGN_MEGABYTES = env.whole("TOUCHSTONE_CAMPAIGN_MEGABYTES", default=200)  # of prompts, replies, gold, waiting files
 
 METRICS_TOKEN = env.text("TOUCHSTONE_METRICS_TOKEN")  # that Prometheus sends; without it only this machine may ask
 

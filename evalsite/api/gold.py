@@ -13,8 +13,9 @@ from evalsite.api.paging import PageSerializer, page_of
 from evalsite.api.results import ResultsView, person
 from evalsite.api.serializers import StrictCharField, StrictSerializer
 from evalsite.api.shapes import Page, Shape
-from evalsite.campaigns.gold import gold_add
+from evalsite.campaigns.gold import gold_add, gold_bytes
 from evalsite.campaigns.goldfile import gold_from
+from evalsite.campaigns.holdings import rows_admit
 from evalsite.campaigns.models import GoldItem
 from evalsite.campaigns.permissions import Act, campaign_for
 from evalsite.core.errors import NotAllowed
@@ -113,6 +114,7 @@ class GoldView(ResultsView):
         items = [gold_from(dict(one), one["id"]) for one in shape.validated_data["items"]]
 
         def add() -> Outcome:
+            rows_admit(campaign=campaign, sent=gold_bytes(items), by=user)
             made = gold_add(campaign=campaign, items=items, by=user)
             return Outcome(201, {"added": [str(item.public_id) for item in made]})
 

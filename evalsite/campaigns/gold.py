@@ -59,6 +59,13 @@ def gold_add(*, campaign: Campaign, items: Sequence[NewGold], by: User | None = 
     return made
 
 
+def gold_bytes(items: Sequence[NewGold]) -> int:
+    """Of their texts, in UTF-8."""
+    turns = [turn["text"] for new in items for turn in new.turns or ()]
+    replies = [text for new in items for text in (*(new.texts or ()), new.explanation)]
+    return sum(len(text.encode()) for text in (*turns, *replies))
+
+
 def gold_withdraw(*, campaign: Campaign, item: GoldItem, reason: str, by: User | None = None) -> None:
     """Use an item no more: it is neither shown again nor counted. Raises InvalidInput, Conflict."""
     reason = reason.strip()

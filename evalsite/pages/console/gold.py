@@ -11,11 +11,13 @@ from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
 from evalsite.adaptive.outlook import gold_findings_of
-from evalsite.campaigns.gold import gold_add
+from evalsite.campaigns.gold import gold_add, gold_bytes
 from evalsite.campaigns.goldfile import GoldReport, gold_from, gold_import, gold_preview
+from evalsite.campaigns.holdings import files_read, rows_admit
 from evalsite.campaigns.models import Campaign, GoldItem
 from evalsite.campaigns.permissions import Act
 from evalsite.core.errors import InvalidInput
+from evalsite.core.throttle import admit_costly
 from evalsite.core.uploads import uploads_drop, uploads_keep, uploads_of
 from evalsite.judgments.gold import gold_given_back
 from evalsite.pages.console.forms import GoldForm
@@ -89,17 +91,19 @@ def _report(campaign: Campaign) -> dict[str, Any]:
     }
 
 
-def gold_keep(campaign: Campaign, file: UploadedFile[bytes] | None) -> None:
-    """Keep a file, to be looked at. Raises InvalidInput where there is none, or it cannot be read."""
+def gold_keep(campaign: Campaign, file: UploadedFile[bytes] | None, by: User) -> None:
+    """Keep a file, to be looked at. Raises InvalidInput for none, and for what cannot be read; TooMany, TooLarge."""
     if file is None:
         raise InvalidInput(_("Choose a file."), field="file")
-    name, content = str(file.name), file.read()
-    gold_preview(campaign=campaign, content=content, name=name)
-    uploads_keep(subject=campaign.public_id, purpose="gold", files=[(name, content)])
+    kept = files_read(campaign=campaign, purpose="gold", files=[file], by=by)
+    for name, content in kept:
+        gold_preview(campaign=campaign, content=content, name=name)
+    uploads_keep(subject=campaign.public_id, purpose="gold", files=kept)
 
 
 def gold_take(campaign: Campaign, by: User) -> int:
     """Take in what waits; how many items were added."""
+    admit_costly(what="upload", who=by.public_id)
     reports: list[GoldReport] = [
         gold_import(campaign=campaign, content=bytes(one.content), name=one.name, by=by)
         for one in uploads_of(campaign.public_id, "gold")
@@ -109,6 +113,8 @@ def gold_take(campaign: Campaign, by: User) -> int:
 
 
 def gold_write(campaign: Campaign, form: GoldForm, by: User) -> None:
-    """Add the one item that was written. Raises InvalidInput."""
+    """Add the one item that was written. Raises InvalidInput, TooMany, TooLarge."""
     cells = {**form.cleaned_data, "right": list(form.cleaned_data["right"])}
-    gold_add(campaign=campaign, items=[gold_from(cells, cells["id"].strip())], by=by)
+    items = [gold_from(cells, cells["id"].strip())]
+    rows_admit(campaign=campaign, sent=gold_bytes(items), by=by)
+    gold_add(campaign=campaign, items=items, by=by)

@@ -20,16 +20,16 @@ from evalsite.pages.console.views import console_page
 def gold(request: HttpRequest, key: str) -> HttpResponse:
     """Its items; a file is looked at first, a written one is added at once."""
     desk = desk_for(request, key, Act.GOLD)
-    form, trouble = GoldForm(), ""
+    form, trouble, status = GoldForm(), "", 200
     if request.method == "POST":
         form = GoldForm(request.POST) if "write" in request.POST else form
         try:
             _sent(request, desk, form)
             return redirect("console_gold", key=key)
         except TouchstoneError as error:
-            trouble = f"{error.message} {error.hint}".strip()
+            trouble, status = f"{error.message} {error.hint}".strip(), error.status
     context = {**frame(desk, "console_gold"), **gold_context(desk, request.GET), "form": form, "trouble": trouble}
-    return render(request, "console/gold.html", context, status=400 if trouble else 200)
+    return render(request, "console/gold.html", context, status=status)
 
 
 def _sent(request: HttpRequest, desk: Desk, form: GoldForm) -> None:
@@ -43,4 +43,4 @@ def _sent(request: HttpRequest, desk: Desk, form: GoldForm) -> None:
         words = ngettext("%(n)s gold item was added.", "%(n)s gold items were added.", added) % {"n": added}
         messages.success(request, words)
     else:
-        gold_keep(desk.campaign, request.FILES.get("file"))
+        gold_keep(desk.campaign, request.FILES.get("file"), person(request))

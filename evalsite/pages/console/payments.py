@@ -10,8 +10,10 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
+from evalsite.campaigns.holdings import files_read
 from evalsite.campaigns.models import Campaign
 from evalsite.core.errors import InvalidInput
+from evalsite.core.throttle import admit_costly
 from evalsite.core.uploads import uploads_drop, uploads_keep, uploads_of
 from evalsite.judgments.models import Payment
 from evalsite.judgments.payments import (
@@ -68,17 +70,19 @@ def _bonuses(campaign: Campaign) -> dict[str, Any]:
     }
 
 
-def bonuses_keep(campaign: Campaign, file: UploadedFile[bytes] | None) -> None:
-    """Keep a bonus list, to be looked at. Raises InvalidInput where there is none, or it cannot be read."""
+def bonuses_keep(campaign: Campaign, file: UploadedFile[bytes] | None, by: User) -> None:
+    """Keep a bonus list, to be looked at. Raises InvalidInput for none or an unreadable one; TooMany, TooLarge."""
     if file is None:
         raise InvalidInput(_("Choose a file."), field="file")
-    name, content = str(file.name), file.read()
-    bonuses_preview(campaign=campaign, content=content, name=name)
-    uploads_keep(subject=campaign.public_id, purpose="bonus", files=[(name, content)])
+    kept = files_read(campaign=campaign, purpose="bonus", files=[file], by=by)
+    for name, content in kept:
+        bonuses_preview(campaign=campaign, content=content, name=name)
+    uploads_keep(subject=campaign.public_id, purpose="bonus", files=kept)
 
 
 def bonuses_take(campaign: Campaign, by: User) -> int:
     """Give what waits; how many bonuses were given."""
+    admit_costly(what="upload", who=by.public_id)
     given = 0
     for one in uploads_of(campaign.public_id, "bonus"):
         rows = bonuses_import(campaign=campaign, content=bytes(one.content), name=one.name, by=by)

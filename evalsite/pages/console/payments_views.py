@@ -19,15 +19,15 @@ from evalsite.pages.console.views import console_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def payments(request: HttpRequest, key: str) -> HttpResponse:
     """The statements; a bonus list is looked at first, and all that is due is marked as paid at once."""
-    desk, trouble = desk_for(request, key, Act.PAY), ""
+    desk, trouble, status = desk_for(request, key, Act.PAY), "", 200
     if request.method == "POST":
         try:
             _sent(request, desk)
             return redirect("console_payments", key=key)
         except TouchstoneError as error:
-            trouble = f"{error.message} {error.hint}".strip()
+            trouble, status = f"{error.message} {error.hint}".strip(), error.status
     context = {**frame(desk, "console_payments"), **payments_context(desk, request.GET), "trouble": trouble}
-    return render(request, "console/payments.html", context, status=400 if trouble else 200)
+    return render(request, "console/payments.html", context, status=status)
 
 
 def _sent(request: HttpRequest, desk: Desk) -> None:
@@ -38,7 +38,7 @@ def _sent(request: HttpRequest, desk: Desk) -> None:
         given = bonuses_take(desk.campaign, person(request))
         words = ngettext("%(n)s bonus was given.", "%(n)s bonuses were given.", given) % {"n": given}
     else:
-        bonuses_keep(desk.campaign, request.FILES.get("file"))
+        bonuses_keep(desk.campaign, request.FILES.get("file"), person(request))
         words = _("Look at the list, and then give the bonuses.")
     messages.success(request, words)
 

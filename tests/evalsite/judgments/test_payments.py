@@ -239,7 +239,7 @@ def test_the_page_shows_what_is_due_gives_bonuses_and_marks_payments(
     assert "1 bonus to give" in words(owner.get(PAGE))
     assert "1 bonus was given" in words(owner.post(PAGE, {"take": "yes"}, follow=True))
     wrong = owner.post(PAGE, {"paid": "yes", "reference": "t7", "currency": "USD", "due-USD": "1"})
-    assert (wrong.status_code, "By now 1.5999 USD are due" in words(wrong)) == (400, True)
+    assert (wrong.status_code, "By now 1.5999 USD are due" in words(wrong)) == (409, True)
     sent = {"paid": "yes", "reference": "t7", "currency": "USD", "due-USD": "1.5999"}
     assert "2 payments were marked" in words(owner.post(PAGE, sent, follow=True))
     assert "Nothing is due." in words(owner.get(PAGE))

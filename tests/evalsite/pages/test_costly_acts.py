@@ -9,10 +9,12 @@ from django.core.files.base import ContentFile
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from evalsite.accounts.models import Membership, User
+from evalsite.accounts.models import ApiToken, Membership, User
+from evalsite.accounts.services import api_token_issue
 from evalsite.campaigns.drafts import draft_create
+from evalsite.campaigns.gold import NewGold, gold_add, gold_bytes
 from evalsite.campaigns.holdings import bytes_held, files_read
-from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.models import Campaign, GoldItem
 from evalsite.campaigns.services import NewAspect
 from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
@@ -22,6 +24,7 @@ from evalsite.core.models import Inquiry, Job, Upload
 from evalsite.core.uploads import uploads_keep
 from evalsite.exchange.forecasting import FORECAST
 from evalsite.prompts.models import Prompt
+from tests.evalsite.api.client import Api, error_of
 from tests.evalsite.cast import CampaignMaker
 from tests.evalsite.pages.test_pages import words
 from tests.evalsite.pages.test_setup import GOAL, draft, file, fill, owner, url
@@ -168,3 +171,64 @@ def test_a_full_campaign_takes_no_more_files_and_says_so_on_the_page(
     replies = owner.post(url(draft, "chatbots"), {"file": SimpleUploadedFile("r.csv", b"prompt_id,reply\np1,x\n")})
     assert (replies.status_code, "there is no room" in words(replies)) == (413, True)
     assert Upload.objects.count() == 1
+
+
+# Gold and bonuses ------------------------------------------------------------------------------------------
+
+
+GOLD = {"write": "yes", "id": "g", "text": "Two and two?", "reply_a": "4", "reply_b": "5", "right": ["A"]}
+FILES = {
+    "gold": b"id,text,reply_a,reply_b,right\ng,Two and two?,4,5,A\n",
+    "payments": b"annotator,amount,reason\nnobody,1,kind\n",
+}
+
+
+@pytest.mark.parametrize("page", FILES)
+def test_gold_and_bonuses_are_sent_and_taken_in_within_the_same_measure(
+    owner: Client, make_campaign: CampaignMaker, settings: Any, page: str
+) -> None:
+    make_campaign(start=False)
+    address, settings.UPLOADS_PER_HOUR = f"/console/trial/{page}/", 2
+    sent = [owner.post(address, {"file": SimpleUploadedFile("f.csv", FILES[page])}) for _ in range(3)]
+    assert [answer.status_code for answer in sent] == [302, 302, 429]
+    taken = owner.post(address, {"take": "yes"})
+    assert (taken.status_code, "That was too often. Try again in" in words(taken)) == (429, True)
+    assert not GoldItem.objects.exists()
+    assert Upload.objects.count() == 1
+
+
+@pytest.mark.parametrize("page", FILES)
+def test_gold_and_bonuses_find_no_room_in_a_full_campaign(
+    owner: Client, make_campaign: CampaignMaker, settings: Any, page: str
+) -> None:
+    make_campaign(start=False)
+    settings.CAMPAIGN_MEGABYTES = 0
+    answer = owner.post(f"/console/trial/{page}/", {"file": SimpleUploadedFile("f.csv", FILES[page])})
+    assert (answer.status_code, "there is no room" in words(answer)) == (413, True)
+    assert not Upload.objects.exists()
+
+
+@pytest.mark.parametrize(("setting", "status"), [("UPLOADS_PER_HOUR", 429), ("CAMPAIGN_MEGABYTES", 413)])
+def test_gold_without_a_file_has_the_same_measures(
+    owner: Client, alice: User, make_campaign: CampaignMaker, settings: Any, setting: str, status: int
+) -> None:
+    make_campaign(start=False)
+    setattr(settings, setting, 0)
+    written = owner.post("/console/trial/gold/", GOLD)
+    token = api_token_issue(user=alice, name="t", scopes=[ApiToken.Scope.ACTS], days=1)
+    item = {name: value for name, value in GOLD.items() if name != "write"}
+    called = Api(token).post("/api/v1/campaigns/trial/gold", {"items": [item]})
+    assert (written.status_code, called.status_code) == (status, status)
+    assert error_of(called)["hint"]
+    assert not GoldItem.objects.exists()
+
+
+def test_a_campaign_holds_its_gold(make_campaign: CampaignMaker) -> None:
+    campaign = make_campaign(start=False, chatbots=0, prompts=1)
+    before = bytes_held(campaign)
+    of_texts = NewGold("a", ("A",), prompt="p0", texts=("é" * 100, "x"), explanation="y" * 10)
+    gold_add(campaign=campaign, items=[of_texts])
+    assert bytes_held(campaign) == before + 211 == before + gold_bytes([of_texts])
+    own_prompt = NewGold("b", ("A",), turns=[{"speaker": "user", "text": "z" * 1000}], texts=("1", "2"))
+    gold_add(campaign=campaign, items=[own_prompt])
+    assert 1002 < bytes_held(campaign) - before - 211 < 1100
