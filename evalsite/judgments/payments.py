@@ -194,10 +194,27 @@ def totals(books: Accounts) -> list[Totals]:
     return [Totals(name, *(_total(book, name) for book in (earned, bonus, paid))) for name in names]
 
 
-def accounts_recent(campaign: Campaign) -> Accounts:
-    """`accounts`, some seconds old at the most: for a page that only shows them."""
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a page showed as due: (annotator, currency) -> amount above 0, beside so many payments made before."""
+
+    owed: Mapping[tuple[int, str], Decimal]
+    payments: int
+
+
+def accounts_shown(campaign: Campaign, *, anew: bool = False) -> tuple[Accounts, Shown]:
+    """The accounts, some seconds old at the most (none, if `anew`), and what of them is due.
+
+    Payments are counted before the accounts are read: one made in between refuses what was shown, and is made once.
+    """
+    made = Payment.objects.filter(campaign=campaign).count()
+    books = _accounts_recent(campaign, anew=anew)
+    return books, Shown(dues(books), made)
+
+
+def _accounts_recent(campaign: Campaign, *, anew: bool) -> Accounts:
     name = f"accounts:{campaign.public_id}:{_newest(campaign)}"
-    found: Accounts | None = cache.get(name)
+    found: Accounts | None = None if anew else cache.get(name)
     if found is None:
         found = accounts(campaign)
         cache.set(name, found, SPENT_KEPT_S)
@@ -261,31 +278,39 @@ def payment_export(*, campaign: Campaign, by: User) -> Iterator[str]:
 # What changes it --------------------------------------------------------------------------------------------
 
 
-def payments_mark(*, campaign: Campaign, reference: str, expected: Mapping[str, Decimal], by: User) -> int:
-    """Mark all that is due as paid, under one reference; how many payments these are.
+def payments_mark(*, campaign: Campaign, reference: str, shown: Shown, by: User) -> int:
+    """Mark what was shown as due as paid, under one reference; how many payments these are. What came later stays due.
 
-    expected: what is due in all by currency, as the person saw it. Raises Conflict where it is another amount by now
-    (somebody has judged, or has marked it already), InvalidInput without a reference.
+    Raises Conflict where a payment was made since it was shown, or less is due to somebody by now (a bonus below zero),
+    InvalidInput without a reference.
     """
     reference = checked_text(reference, longest=LONGEST_REFERENCE, field="reference")
     if not reference:
         raise InvalidInput("A payment has a reference.", hint="Give the bank's, or the platform's.", field="reference")
     with write_transaction():
         locked = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
-        owed = dues(accounts(locked))
-        total = due_in_all(owed)
-        if not owed:
-            raise Conflict("Nothing is due.", hint="Reload the page.", code="nothing_due")
-        if dict(expected) != total:
-            said = ", ".join(f"{amount:.4f} {name}" for name, amount in total.items())
-            raise Conflict(f"By now {said} are due.", hint="Look at it again.", code="amounts_changed")
+        _shown_check(locked, shown)
         Payment.objects.bulk_create(
             Payment(campaign=locked, annotator_id=who, amount=amount, currency=name, reference=reference, by=by)
-            for (who, name), amount in owed.items()
+            for (who, name), amount in shown.owed.items()
         )
-        paid = {name: f"{amount:.4f}" for name, amount in total.items()}
+        paid = {name: f"{amount:.4f}" for name, amount in due_in_all(shown.owed).items()}
         audit_record(act="pay", subject=locked.public_id, by=by, after={"paid": paid}, target=reference)
-    return len(owed)
+    return len(shown.owed)
+
+
+def _shown_check(locked: Campaign, shown: Shown) -> None:
+    """Whether exactly this can be paid. Raises Conflict."""
+    again = {"hint": "Look at it again.", "code": "amounts_changed"}
+    owed = dues(accounts(locked))
+    if not (owed and shown.owed):
+        raise Conflict("Nothing is due.", hint="Reload the page.", code="nothing_due")
+    if Payment.objects.filter(campaign=locked).count() != shown.payments:
+        raise Conflict("Payments were marked since this page was made.", **again)
+    less = sum(not 0 < amount <= owed.get(key, NONE) for key, amount in shown.owed.items())
+    if less:
+        said = ", ".join(f"{amount:.4f} {name}" for name, amount in due_in_all(owed).items())
+        raise Conflict(f"By now {said} are due, and to {less} of them less than was shown.", **again)
 
 
 def dues(books: Accounts) -> dict[tuple[int, str], Decimal]:

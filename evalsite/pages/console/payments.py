@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
+from django.core import signing
 from django.core.files.uploadedfile import UploadedFile
 from django.http import QueryDict
 from django.utils.translation import gettext as _
@@ -17,13 +18,13 @@ from evalsite.core.throttle import admit_costly
 from evalsite.core.uploads import uploads_drop, uploads_keep, uploads_of
 from evalsite.judgments.models import Payment
 from evalsite.judgments.payments import (
+    Shown,
     Statement,
-    accounts_recent,
+    accounts_shown,
     annotators_of,
     bonuses_import,
     bonuses_preview,
     due_in_all,
-    dues,
     payments_mark,
     statements,
     totals,
@@ -35,17 +36,20 @@ SHOWN = 200
 LAST = 10
 
 
-def payments_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
-    """The statements of a page of annotators, the totals of all, and the bonus list that waits."""
+def payments_context(desk: Desk, query: QueryDict, *, anew: bool = False) -> dict[str, Any]:
+    """The statements of a page of annotators, the totals of all, and the bonus list that waits.
+
+    anew: not from accounts that are some seconds old.
+    """
     campaign, start = desk.campaign, page_number(query)
     people = list(annotators_of(campaign)[start : start + ROWS + 1])
-    books = accounts_recent(campaign)
-    owed = dues(books)
+    books, shown = accounts_shown(campaign, anew=anew)
     return {
         "rows": [_row(one) for one in statements(campaign, people[:ROWS], books)],
         "totals": totals(books),
-        "due": due_in_all(owed),
-        "people_due": len({who for who, _name in owed}),
+        "due": due_in_all(shown.owed),
+        "people_due": len({who for who, _name in shown.owed}),
+        "shown": _signed(campaign, shown),
         "payments": Payment.objects.filter(campaign=campaign).select_related("annotator", "by").order_by("-pk")[:LAST],
         **_bonuses(campaign),
         **paged(query, start, bool(people[ROWS:])),
@@ -93,10 +97,19 @@ def bonuses_take(campaign: Campaign, by: User) -> int:
 
 def mark(campaign: Campaign, sent: QueryDict, by: User) -> int:
     """Mark what was shown as due as paid; how many payments these are."""
-    expected = {}
-    for name in sent.getlist("currency"):
-        try:
-            expected[name] = Decimal(sent.get(f"due-{name}", ""))
-        except InvalidOperation:
-            raise InvalidInput(_("This page was opened by a broken link."), field="due") from None
-    return payments_mark(campaign=campaign, reference=sent.get("reference", ""), expected=expected, by=by)
+    shown = _unsigned(campaign, sent.get("shown", ""))
+    return payments_mark(campaign=campaign, reference=sent.get("reference", ""), shown=shown, by=by)
+
+
+def _signed(campaign: Campaign, shown: Shown) -> str:
+    """What the page shows, for its form: to each what was seen is paid, also where more is due by then."""
+    owed = [(who, name, str(amount)) for (who, name), amount in shown.owed.items()]
+    return signing.dumps((shown.payments, owed), salt=f"payments:{campaign.public_id}", compress=True)
+
+
+def _unsigned(campaign: Campaign, sent: str) -> Shown:
+    try:
+        payments, owed = signing.loads(sent, salt=f"payments:{campaign.public_id}")
+    except signing.BadSignature:
+        raise InvalidInput(_("This page was opened by a broken link."), field="shown") from None
+    return Shown({(who, name): Decimal(amount) for who, name, amount in owed}, payments)

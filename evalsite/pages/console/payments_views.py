@@ -18,7 +18,7 @@ from evalsite.pages.console.views import console_page
 @console_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def payments(request: HttpRequest, key: str) -> HttpResponse:
-    """The statements; a bonus list is looked at first, and all that is due is marked as paid at once."""
+    """The statements; a bonus list is looked at first, and what is shown as due is marked as paid at once."""
     desk, trouble, status = desk_for(request, key, Act.PAY), "", 200
     if request.method == "POST":
         try:
@@ -26,7 +26,12 @@ def payments(request: HttpRequest, key: str) -> HttpResponse:
             return redirect("console_payments", key=key)
         except TouchstoneError as error:
             trouble, status = f"{error.message} {error.hint}".strip(), error.status
-    context = {**frame(desk, "console_payments"), **payments_context(desk, request.GET), "trouble": trouble}
+    context = {
+        **frame(desk, "console_payments"),
+        **payments_context(desk, request.GET, anew=bool(trouble)),
+        "trouble": trouble,
+        "reference": request.POST.get("reference", ""),
+    }
     return render(request, "console/payments.html", context, status=status)
 
 

@@ -22,6 +22,7 @@ from evalsite.judgments.ledger import spent
 from evalsite.judgments.models import Annotator, AnnotatorIdentity, Assignment, Bonus, Enrolment, Payment
 from evalsite.judgments.payments import (
     accounts,
+    accounts_shown,
     bonuses_import,
     bonuses_preview,
     due_in_all,
@@ -91,25 +92,52 @@ def test_the_statements_the_totals_and_the_ledger_agree_to_the_last_digit(
 
 
 def test_what_is_due_is_marked_once_under_a_reference_and_stands_in_the_log(paid: Campaign, alice: User) -> None:
-    due = due_in_all(dues(accounts(paid)))
-    assert due == {"USD": 9 * Decimal("0.0111")}
-    assert payments_mark(campaign=paid, reference="transfer 7", expected=due, by=alice) == 2
+    _, shown = accounts_shown(paid)
+    assert due_in_all(shown.owed) == {"USD": 9 * Decimal("0.0111")}
+    assert payments_mark(campaign=paid, reference="transfer 7", shown=shown, by=alice) == 2
     assert set(Payment.objects.values_list("reference", "by")) == {("transfer 7", alice.pk)}
     assert dues(accounts(paid)) == {}
     entry = AuditEntry.objects.get(act="pay")
     assert (entry.target, entry.after, entry.actor) == ("transfer 7", {"paid": {"USD": "0.0999"}}, alice.public_id)
     with pytest.raises(Conflict, match="Nothing is due"):
-        payments_mark(campaign=paid, reference="transfer 7", expected=due, by=alice)
+        payments_mark(campaign=paid, reference="transfer 7", shown=shown, by=alice)
     assert Payment.objects.count() == 2
 
 
-def test_another_amount_than_the_person_saw_is_not_marked(paid: Campaign, bob: Annotator, alice: User) -> None:
-    seen = due_in_all(dues(accounts(paid)))
+def test_what_was_shown_is_paid_to_each_and_what_came_later_stays_due(
+    paid: Campaign, bob: Annotator, dora: Annotator, alice: User
+) -> None:
+    _, shown = accounts_shown(paid)
     judge(paid, bob)
-    with pytest.raises(Conflict, match="By now"):
-        payments_mark(campaign=paid, reference="transfer 7", expected=seen, by=alice)
+    assert payments_mark(campaign=paid, reference="transfer 7", shown=shown, by=alice) == 2
+    assert dict(Payment.objects.values_list("annotator", "amount")) == {
+        bob.pk: 6 * Decimal("0.0111"),
+        dora.pk: 3 * Decimal("0.0111"),
+    }
+    assert dues(accounts(paid)) == {(bob.pk, "USD"): 3 * Decimal("0.0111")}
+
+
+def test_a_page_is_paid_once_even_where_as_much_is_due_again(paid: Campaign, bob: Annotator, alice: User) -> None:
+    _, shown = accounts_shown(paid)
+    payments_mark(campaign=paid, reference="transfer 7", shown=shown, by=alice)
+    for who in shown.owed:
+        Bonus.objects.create(campaign=paid, annotator_id=who[0], amount=5, currency="USD", reason="kind")
+    with pytest.raises(Conflict, match="Payments were marked since this page was made"):
+        payments_mark(campaign=paid, reference="transfer 7", shown=shown, by=alice)
+    assert Payment.objects.count() == 2
+
+
+def test_more_than_is_due_to_somebody_is_not_marked(
+    paid: Campaign, bob: Annotator, dora: Annotator, alice: User
+) -> None:
+    """Though as much is due in all."""
+    _, shown = accounts_shown(paid)
+    for who, amount in ((dora, "-0.01"), (bob, "5")):
+        Bonus.objects.create(campaign=paid, annotator=who, amount=amount, currency="USD", reason="a correction")
+    with pytest.raises(Conflict, match=r"By now 5\.0899 USD are due, and to 1 of them less than was shown"):
+        payments_mark(campaign=paid, reference="transfer 7", shown=shown, by=alice)
     with pytest.raises(InvalidInput, match="reference"):
-        payments_mark(campaign=paid, reference=" ", expected=seen, by=alice)
+        payments_mark(campaign=paid, reference=" ", shown=shown, by=alice)
     assert not Payment.objects.exists()
 
 
@@ -231,6 +259,11 @@ def owner(alice: User) -> Client:
     return client
 
 
+def seen(owner: Client) -> str:
+    """What the page shows as due, as its form sends it."""
+    return str(owner.get(PAGE).context["shown"])
+
+
 def test_the_page_shows_what_is_due_gives_bonuses_and_marks_payments(
     owner: Client, paid: Campaign, bob: Annotator
 ) -> None:
@@ -238,11 +271,44 @@ def test_the_page_shows_what_is_due_gives_bonuses_and_marks_payments(
     owner.post(PAGE, {"file": SimpleUploadedFile("b.csv", bonus_list(bob))})
     assert "1 bonus to give" in words(owner.get(PAGE))
     assert "1 bonus was given" in words(owner.post(PAGE, {"take": "yes"}, follow=True))
-    wrong = owner.post(PAGE, {"paid": "yes", "reference": "t7", "currency": "USD", "due-USD": "1"})
-    assert (wrong.status_code, "By now 1.5999 USD are due" in words(wrong)) == (409, True)
-    sent = {"paid": "yes", "reference": "t7", "currency": "USD", "due-USD": "1.5999"}
+    sent = {"paid": "yes", "reference": "t7", "shown": seen(owner)}
     assert "2 payments were marked" in words(owner.post(PAGE, sent, follow=True))
     assert "Nothing is due." in words(owner.get(PAGE))
+
+
+def test_people_judge_on_and_the_page_that_was_seen_is_paid_once(
+    owner: Client, paid: Campaign, bob: Annotator, alice: User
+) -> None:
+    sent = {"paid": "yes", "reference": "t7", "shown": seen(owner)}
+    judge(paid, bob)
+    assert "2 payments were marked" in words(owner.post(PAGE, sent, follow=True))
+    refused = owner.post(PAGE, sent)
+    assert (refused.status_code, "Payments were marked since" in words(refused)) == (409, True)
+    assert "0.03 USD are due to 1 annotator" in words(refused)
+    again = {**sent, "shown": refused.context["shown"]}
+    assert "1 payment was marked" in words(owner.post(PAGE, again, follow=True))
+    assert dues(accounts(paid)) == {}
+
+
+def test_who_was_refused_sees_what_is_due_now_and_the_reference_that_they_gave(
+    owner: Client, paid: Campaign, bob: Annotator
+) -> None:
+    """The page that they came from, some seconds old, would only be refused again."""
+    old = seen(owner)
+    Bonus.objects.create(campaign=paid, annotator=bob, amount="-0.05", currency="USD", reason="a correction")
+    seen(owner)
+    judge(paid, bob)
+    refused = owner.post(PAGE, {"paid": "yes", "reference": 'a "b" 7', "shown": old})
+    assert (refused.status_code, refused.context["due"]) == (409, {"USD": 12 * Decimal("0.0111") - Decimal("0.05")})
+    assert 'value="a &quot;b&quot; 7"' in refused.content.decode()
+    assert owner.post(PAGE, {"paid": "yes", "reference": "x", "shown": refused.context["shown"]}).status_code == 302
+
+
+@pytest.mark.parametrize("shown", ["", "x", "eyJhIjoxfQ:1:x"])
+def test_what_the_page_did_not_write_is_not_paid(owner: Client, paid: Campaign, shown: str) -> None:
+    refused = owner.post(PAGE, {"paid": "yes", "reference": "x", "shown": shown})
+    assert (refused.status_code, "broken link" in words(refused)) == (400, True)
+    assert not Payment.objects.exists()
 
 
 def test_the_file_is_taken_by_a_post_that_stands_in_the_log(owner: Client, paid: Campaign) -> None:
