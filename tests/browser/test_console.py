@@ -16,7 +16,20 @@ from tests.browser.test_every_page import violations
 pytestmark = pytest.mark.browser
 
 CHATBOTS, PROMPTS = 5, 60
-PAGES = ["", "pairs/", "prompts/", "chatbots/", "annotators/", "judgments/", "fits/", "log/", "act/stop/", "act/share/"]
+PAGES = [
+    "",
+    "pairs/",
+    "prompts/",
+    "chatbots/",
+    "annotators/",
+    "gold/",
+    "payments/",
+    "judgments/",
+    "fits/",
+    "log/",
+    "act/stop/",
+    "act/share/",
+]
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +102,7 @@ def set_up(page: Page, files: tuple[Path, list[Path]]) -> None:
     well(page, "setup-chatbots")
     follow(page, "button", f"Add {CHATBOTS} chatbots")
     follow(page, "link", "Go on to Annotators")
-    page.get_by_label("Pay for one judgment").fill("0.10")
+    page.get_by_label("Pay", exact=True).fill("0.10")
     page.get_by_label("Judgments that you expect in a day").fill("300")
     well(page, "setup-annotators")
     go_on(page, "Quality")
