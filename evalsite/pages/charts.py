@@ -7,6 +7,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from evalsite.pages.words import fixed
+
 
 @dataclass(frozen=True, slots=True)
 class Tick:
@@ -34,7 +36,7 @@ class Axis:
         step = _round_step((self.high - self.low) / 5)
         first, last = math.ceil(self.low / step), math.floor(self.high / step)
         digits = max(0, -math.floor(math.log10(step)))
-        return [Tick(self.x(n * step), f"{n * step:,.{digits}f}".replace("-", "−")) for n in range(first, last + 1)]
+        return [Tick(self.x(n * step), fixed(n * step, digits)) for n in range(first, last + 1)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,7 @@
 """Numbers as readers read them, the same on every page."""
 
+from decimal import Decimal
+
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
@@ -11,9 +13,14 @@ def whole(number: int) -> str:
     return str(number_format(number, force_grouping=True))
 
 
-def fixed(value: float, digits: int = 2) -> str:
-    """So many decimals, behind what the reader's language puts before them."""
-    return str(number_format(f"{value:.{digits}f}", decimal_pos=digits)).replace("-", "−")
+def fixed(value: float | Decimal, digits: int = 2) -> str:
+    """So many decimals, thousands apart, both as the reader's language does it."""
+    return str(number_format(f"{value:.{digits}f}", decimal_pos=digits, force_grouping=True)).replace("-", "−")
+
+
+def plain(value: float) -> str:
+    """As short as it was entered: 0.2 is not 0.20."""
+    return str(number_format(f"{value:g}")).replace("-", "−")
 
 
 def signed(value: float) -> str:

@@ -12,7 +12,7 @@ from evalsite.adaptive.record import MARGIN
 from evalsite.campaigns.permissions import Act
 from evalsite.pages.charts import Axis, Tick
 from evalsite.pages.console.frame import Desk
-from evalsite.pages.words import fixed, signed, whole
+from evalsite.pages.words import fixed, plain, signed, whole
 
 # Root mean squares up to which two posteriors say the same, and up to which they tell the same story.
 SAME = {"mean": 0.25, "sd": 0.15}
@@ -60,14 +60,18 @@ def _facts(result: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Name, value, and what is wanted of it."""
     chains, found = result["diagnostics"], result["agreement"]
     return [
-        (_("Distance of the means, in SDs"), fixed(found["mean"]), _("wanted: up to %(n)s") % {"n": SAME["mean"]}),
+        (
+            _("Distance of the means, in SDs"),
+            fixed(found["mean"]),
+            _("wanted: up to %(n)s") % {"n": plain(SAME["mean"])},
+        ),
         (_("SEs, everyday over full"), fixed(found["ratio"]), _("wanted: near 1")),
         (_("r-hat"), fixed(chains["r_hat"], 3), _("wanted: below 1.01")),
-        (_("Effective draws, middle"), f"{chains['ess_bulk']:,.0f}", _("wanted: 400 or more")),
-        (_("Effective draws, tails"), f"{chains['ess_tail']:,.0f}", _("wanted: 400 or more")),
+        (_("Effective draws, middle"), fixed(chains["ess_bulk"], 0), _("wanted: 400 or more")),
+        (_("Effective draws, tails"), fixed(chains["ess_tail"], 0), _("wanted: 400 or more")),
         (_("Divergences"), whole(chains["divergences"]), _("wanted: none")),
         (_("Judgments"), whole(result["judgments"]), ""),
-        (_("Took"), _("%(n)s s") % {"n": f"{result['seconds']:,.0f}"}, ""),
+        (_("Took"), _("%(n)s s") % {"n": fixed(result["seconds"], 0)}, ""),
     ]
 
 
@@ -77,7 +81,7 @@ def _row(row: Mapping[str, Any]) -> dict[str, str]:
         "name": row["name"],
         "everyday": f"{signed(mean)} ± {fixed(MARGIN * se)}",
         "full": f"{signed(full)} ± {fixed(MARGIN * full_se)}",
-        "off": f"{(mean - full) / full_se:+.2f}".replace("-", "−"),
+        "off": signed((mean - full) / full_se),
         "ratio": fixed(se / full_se),
     }
 

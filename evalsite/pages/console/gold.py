@@ -23,7 +23,7 @@ from evalsite.judgments.gold import gold_given_back
 from evalsite.pages.console.forms import GoldForm
 from evalsite.pages.console.frame import Desk
 from evalsite.pages.console.tables import ROWS, page_number, paged
-from evalsite.pages.words import share
+from evalsite.pages.words import plain, share
 
 ROWS_SHOWN = 200
 
@@ -38,8 +38,8 @@ def gold_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
     return {
         "rows": [_row(item, found.get(item.pk, {}), given_back.get(item.pk, 0)) for item in page[:ROWS]],
         "of": items.count(),
-        "share": f"{100 * campaign.gold_share:g}",
-        "mark": None if campaign.gold_mark is None else f"{100 * campaign.gold_mark:g}",
+        "share": plain(100 * campaign.gold_share),
+        "mark": None if campaign.gold_mark is None else plain(100 * campaign.gold_mark),
         "given": given,
         "passed": share(sum(one["passed"] for one in found.values()) / given) if given else "",
         "doubtful": sum(one["doubtful"] for one in found.values()),

@@ -23,7 +23,7 @@ def health_context(vitals: Vitals) -> dict[str, Any]:
         (_("Last refit"), _last(vitals)),
         (_("Refits that failed today"), whole(vitals.refits_failed)),
         (_("Campaigns whose refits fail now"), whole(vitals.failing)),
-        (_("Free on disk"), "–" if vitals.disk_free is None else f"{vitals.disk_free / 1e9:,.1f} GB"),
+        (_("Free on disk"), "–" if vitals.disk_free is None else f"{fixed(vitals.disk_free / 1e9, 1)} GB"),
     ]
     return {"troubles": troubles, "facts": facts}
 
@@ -48,13 +48,13 @@ def _broker(vitals: Vitals) -> str:
 
 
 def _seconds(age: float | None) -> str:
-    return _("none") if age is None else f"{age:,.0f} s"
+    return _("none") if age is None else f"{fixed(age, 0)} s"
 
 
 def _last(vitals: Vitals) -> str:
     if vitals.refit_age is None or vitals.refit_seconds is None:
         return _("none yet")
     return _("%(age)s s ago, took %(took)s s") % {
-        "age": f"{vitals.refit_age:,.0f}",
+        "age": fixed(vitals.refit_age, 0),
         "took": fixed(vitals.refit_seconds, 1),
     }

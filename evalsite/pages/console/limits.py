@@ -7,7 +7,7 @@ from django.utils import formats, timezone
 from django.utils.translation import gettext as _
 
 from evalsite.campaigns.limits import Limits
-from evalsite.pages.words import fixed, whole
+from evalsite.pages.words import fixed, plain, whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +42,16 @@ def _aim(limits: Limits, known: Mapping[str, float]) -> Line:
         else ""
     )
     if limits.target_se is not None:
-        return Line(_("Aim"), _("The SE of every chatbot is at most %(se)s") % {"se": f"{limits.target_se:g}"}, now)
+        return Line(_("Aim"), _("The SE of every chatbot is at most %(se)s") % {"se": plain(limits.target_se)}, now)
     if limits.min_difference is not None:
         words = _("Neighbours that differ by %(d)s are told apart with power %(power)s, alpha %(alpha)s")
-        given = {"d": f"{limits.min_difference:g}", "power": f"{limits.power:g}", "alpha": f"{limits.alpha:g}"}
+        given = {"d": plain(limits.min_difference), "power": plain(limits.power), "alpha": plain(limits.alpha)}
         return Line(_("Aim"), words % given, now)
     return Line(_("Aim"), _("None: it goes on to its limits"))
 
 
 def _judged(known: Mapping[str, float]) -> str:
-    return _("%(n)s judged") % {"n": f"{known['judgments']:,.0f}"} if "judgments" in known else ""
+    return _("%(n)s judged") % {"n": fixed(known["judgments"], 0)} if "judgments" in known else ""
 
 
 def _days_left(limits: Limits) -> str:
@@ -60,7 +60,7 @@ def _days_left(limits: Limits) -> str:
 
 
 def _open(known: Mapping[str, float]) -> str:
-    return _("%(n)s questions are open") % {"n": f"{known['open_items']:,.0f}"} if "open_items" in known else ""
+    return _("%(n)s questions are open") % {"n": fixed(known["open_items"], 0)} if "open_items" in known else ""
 
 
 def moment(when: object) -> str:

@@ -18,7 +18,7 @@ from evalsite.pages.board import headline, status
 from evalsite.pages.console.limits import limit_lines
 from evalsite.pages.console.pilot import pilot_context
 from evalsite.pages.console.words import duration
-from evalsite.pages.words import whole
+from evalsite.pages.words import fixed, whole
 
 SHOWN_ON_HOME = 50
 
@@ -104,7 +104,7 @@ def _going(outlook: Outlook) -> str:
     if outlook.days is not None:
         parts.append(duration(outlook.days))
     if outlook.money is not None:
-        parts.append(f"{outlook.money:,.2f}")
+        parts.append(fixed(outlook.money))
     return _("It is going well: %(what)s.") % {"what": ", ".join(parts)}
 
 
@@ -115,18 +115,18 @@ def _facts(campaign: Campaign, outlook: Outlook) -> list[tuple[str, str]]:
     facts = [
         (_("Judgments"), f"{whole(judged.judgments if judged else 0)}{of}"),
         (_("Annotators"), whole(judged.annotators if judged else 0)),
-        (_("Pace"), _("%(n)s a day") % {"n": f"{outlook.per_day:,.0f}"} if outlook.per_day else "–"),
+        (_("Pace"), _("%(n)s a day") % {"n": fixed(outlook.per_day, 0)} if outlook.per_day else "–"),
         (_("To the target"), whole(outlook.to_go) if outlook.to_go is not None else "–"),
         (_("Time to the target"), duration(outlook.days) if outlook.days is not None else "–"),
         (_("Spent"), money(outlook.spent)),
     ]
     if outlook.money is not None:
-        facts.append((_("Still to be spent"), f"{outlook.money:,.2f} {campaign.currency}"))
+        facts.append((_("Still to be spent"), f"{fixed(outlook.money)} {campaign.currency}"))
     return facts
 
 
 def money(amounts: Mapping[str, Decimal]) -> str:
-    return ", ".join(f"{amount:,.2f} {currency}" for currency, amount in sorted(amounts.items())) or _("nothing")
+    return ", ".join(f"{fixed(amount)} {currency}" for currency, amount in sorted(amounts.items())) or _("nothing")
 
 
 def alarm_text(alarm: Alarm) -> str:

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from evalsite.campaigns.models import Campaign, Pilot
 from evalsite.judgments.selectors import judgments_spent
 from evalsite.pages.console.words import duration, ranged
-from evalsite.pages.words import fixed
+from evalsite.pages.words import fixed, whole
 
 
 def pilot_context(campaign: Campaign) -> dict[str, Any] | None:
@@ -25,7 +25,10 @@ def pilot_context(campaign: Campaign) -> dict[str, Any] | None:
 
 def _facts(campaign: Campaign, summary: dict[str, Any]) -> list[tuple[str, str]]:
     facts = [
-        (_("Judged"), _("%(n)s, by %(people)s") % {"n": summary["judgments"], "people": summary["annotators"]}),
+        (
+            _("Judged"),
+            _("%(n)s, by %(people)s") % {"n": whole(summary["judgments"]), "people": whole(summary["annotators"])},
+        ),
         (_("A judgment takes"), "–" if summary["seconds"] is None else _("%(n)s s") % {"n": round(summary["seconds"])}),
         (_("Ties"), f"{fixed(100 * summary['tie_share'], 0)} %"),
         (_("Agreement (alpha)"), _agreement(summary)),
@@ -33,12 +36,12 @@ def _facts(campaign: Campaign, summary: dict[str, Any]) -> list[tuple[str, str]]
     forecast, hours = summary["forecast"], summary["hours"]
     if forecast is None:
         return [*facts, (_("Still to come"), summary["trouble"])]
-    facts.append((_("Judgments to come"), ranged(forecast["judgments"], lambda value: f"{value:,.0f}")))
+    facts.append((_("Judgments to come"), ranged(forecast["judgments"], lambda value: fixed(value, 0))))
     if hours is not None:
         parts = dict(zip(("low", "middle", "high"), hours, strict=True))
-        facts.append((_("Hours of judging to come"), ranged(parts, lambda value: f"{value:,.1f}")))
+        facts.append((_("Hours of judging to come"), ranged(parts, lambda value: fixed(value, 1))))
     if forecast["cost"] is not None:
-        money = ranged(forecast["cost"], lambda value: f"{value:,.2f}")
+        money = ranged(forecast["cost"], fixed)
         facts.append((_("Still to be spent"), f"{money} {campaign.currency}"))
     if forecast["days"] is not None:
         facts.append((_("Time to come"), ranged(forecast["days"], duration)))
@@ -48,4 +51,4 @@ def _facts(campaign: Campaign, summary: dict[str, Any]) -> list[tuple[str, str]]
 def _agreement(summary: dict[str, Any]) -> str:
     if summary["agreement"] is None:
         return _("nobody judged the same comparison twice")
-    return _("%(alpha)s on %(n)s comparisons") % {"alpha": fixed(summary["agreement"]), "n": summary["shared"]}
+    return _("%(alpha)s on %(n)s comparisons") % {"alpha": fixed(summary["agreement"]), "n": whole(summary["shared"])}

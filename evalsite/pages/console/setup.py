@@ -29,7 +29,7 @@ from evalsite.pages.console.forms import AnnotatorsForm, GoalForm, QualityForm, 
 from evalsite.pages.console.frame import Desk, Link
 from evalsite.pages.console.limits import limit_lines
 from evalsite.pages.console.words import duration, ranged
-from evalsite.pages.words import fixed, whole
+from evalsite.pages.words import fixed, plain, whole
 from evalsite.prompts.files import prompts_import, prompts_preview
 
 AFTER_PILOT = ("annotators", "quality", "stopping", "review")
@@ -246,7 +246,7 @@ def _forecast_row(campaign: Campaign, row: Mapping[str, Any]) -> dict[str, str]:
     adaptive = row["policy"] != "random"
     return {
         "design": _("This campaign") if adaptive else _("Without choosing what to ask"),
-        "judgments": ranged(found["judgments"], lambda value: f"{value:,.0f}"),
+        "judgments": ranged(found["judgments"], lambda value: fixed(value, 0)),
         "money": _money(found["cost"], campaign.currency),
         "time": ranged(found["days"], duration),
         "reached": f"{fixed(100 * found['reached'], 0)} %",
@@ -254,13 +254,13 @@ def _forecast_row(campaign: Campaign, row: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _money(found: Mapping[str, float] | None, currency: str) -> str:
-    return "–" if found is None else f"{ranged(found, lambda value: f'{value:,.2f}')} {currency}"
+    return "–" if found is None else f"{ranged(found, fixed)} {currency}"
 
 
 def _price(campaign: Campaign) -> str:
     """Cents, and parts of a cent only where there are any."""
     digits = 2 if campaign.pay_rate == round(campaign.pay_rate, 2) else 4
-    return f"{campaign.pay_rate:,.{digits}f} {campaign.currency}"
+    return f"{fixed(campaign.pay_rate, digits)} {campaign.currency}"
 
 
 def review_context(campaign: Campaign) -> dict[str, Any]:
@@ -298,7 +298,7 @@ def review_context(campaign: Campaign) -> dict[str, Any]:
         ("annotators", _("Board seen by"), campaign.get_visibility_display()),
         ("annotators", _("Pay"), f"{_price(campaign)} {campaign.get_pay_per_display()}"),
         ("quality", _("Judgments of one pair on one prompt"), whole(campaign.votes_per_item)),
-        ("quality", _("Gold"), f"{100 * campaign.gold_share:g} %"),
+        ("quality", _("Gold"), f"{plain(100 * campaign.gold_share)} %"),
         *[("stopping", line.name, line.text) for line in limit_lines(limits)[:-1]],
     ]
     facts = [(step if step in changed else "", name, value) for step, name, value in facts]

@@ -11,7 +11,7 @@ from evalsite.adaptive.rows import BoardRow
 from evalsite.adaptive.selectors import Moment
 from evalsite.pages.charts import Frame, frame_for
 from evalsite.pages.figures.base import Cell, Figure, Material, Table
-from evalsite.pages.words import fixed, rank_text, signed, whole
+from evalsite.pages.words import fixed, plain, rank_text, signed, whole
 
 PANELS_AT_MOST = 12
 
@@ -145,6 +145,6 @@ def _precision(given: Material, target: float | None, togo: float) -> Precision:
         end=(frame.across.x(now), frame.y(max(latest))),
         median_end=(frame.across.x(now), frame.y(statistics.median(latest))),
         target=None if target is None else frame.y(target),
-        target_text="" if target is None else f"{target:g}",
+        target_text="" if target is None else plain(target),
         ahead=frame.line([(n, max(latest) * (now / n) ** 0.5) for n in ahead]) if ahead else "",
     )

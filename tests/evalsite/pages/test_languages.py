@@ -1,12 +1,18 @@
 """Every page speaks the reader's language: the one chosen, else the browser's, else English."""
 
+from decimal import Decimal
+
 import pytest
 from django.conf import settings
 from django.test import Client
 from django.utils import translation
 
+from evalsite.campaigns.limits import Limits
 from evalsite.campaigns.models import Campaign
-from evalsite.pages.words import signed, whole
+from evalsite.pages.charts import axis_for
+from evalsite.pages.console.limits import limit_lines
+from evalsite.pages.console.overview import money
+from evalsite.pages.words import fixed, plain, signed, whole
 
 BOARD, JUDGE = "/boards/trial/", "/judge/trial/"
 
@@ -63,8 +69,23 @@ def test_programs_read_one_language(campaign: Campaign) -> None:
 
 @pytest.mark.parametrize(
     ("language", "words"),
-    [("en", ["1,234,567", "+1.25", "−0.30", "0.00"]), ("de", ["1.234.567", "+1,25", "−0,30", "0,00"])],
+    [
+        ("en", ["1,234,567", "+1.25", "−0.30", "0.00", "1,234.50", "0.2", "5"]),
+        ("de", ["1.234.567", "+1,25", "−0,30", "0,00", "1.234,50", "0,2", "5"]),
+    ],
 )
 def test_numbers_are_written_as_the_language_writes_them(language: str, words: list[str]) -> None:
     with translation.override(language):
-        assert [whole(1234567), signed(1.25), signed(-0.3), signed(-0.001)] == words
+        numbers = [whole(1234567), signed(1.25), signed(-0.3), signed(-0.001), fixed(1234.5), plain(0.2), plain(5.0)]
+    assert numbers == words
+
+
+def test_limits_money_and_axes_are_written_as_the_language_writes_them() -> None:
+    aimed, judged = Limits(target_se=0.2), {"judgments": 1234.0, "open_items": 5678.0}
+    with translation.override("de"):
+        lines = {line.name: line for line in limit_lines(aimed, judged)}
+        assert lines["Ziel"].text.endswith("0,2")
+        assert lines["Fragen"].now.startswith("5.678 ")
+        assert money({"EUR": Decimal("1234.5")}) == "1.234,50 EUR"
+        assert {"0,5", "1,0"} <= {tick.label for tick in axis_for([0.0], [1.1]).ticks}
+    assert {"0.5", "1.0"} <= {tick.label for tick in axis_for([0.0], [1.1]).ticks}
