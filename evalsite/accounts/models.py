@@ -6,6 +6,7 @@ from django.db.models import Q
 from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.text import slugify
+from django.utils.translation import gettext_lazy as _
 
 from evalsite.core.db import PublicModel, write_transaction
 
@@ -68,9 +69,9 @@ class Organisation(PublicModel):
 
 class Membership(models.Model):
     class Role(models.TextChoices):
-        OWNER = "owner"
-        MANAGER = "manager"
-        VIEWER = "viewer"
+        OWNER = "owner", _("Owner")
+        MANAGER = "manager", _("Manager")
+        VIEWER = "viewer", _("Viewer")
 
     organisation = models.ForeignKey(Organisation, on_delete=models.CASCADE, related_name="memberships")
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")

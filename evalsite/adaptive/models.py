@@ -1,6 +1,7 @@
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from evalsite.accounts.models import Organisation, OwnedQuerySet, User
 from evalsite.campaigns.models import Aspect, Campaign
@@ -148,9 +149,9 @@ class Refit(models.Model):
     """One run of the worker on a board, whatever came of it."""
 
     class Outcome(models.TextChoices):
-        PUBLISHED = "published"
-        UNCHANGED = "unchanged"
-        FAILED = "failed"
+        PUBLISHED = "published", _("Published")
+        UNCHANGED = "unchanged", _("Unchanged")
+        FAILED = "failed", _("Failed")
 
     board = models.ForeignKey(Board, on_delete=models.PROTECT, related_name="refits")
     outcome = models.CharField(max_length=10, choices=Outcome)
@@ -245,10 +246,10 @@ class Notice(models.Model):
     """
 
     class Event(models.TextChoices):
-        STOP = "stop", "a campaign has stopped"
-        ALARM = "alarm", "its refits fail"
-        QUEUE = "queue", "nothing waits to be judged"
-        BUDGET = "budget", "four fifths of its budget are spent"
+        STOP = "stop", _("a campaign has stopped")
+        ALARM = "alarm", _("its refits fail")
+        QUEUE = "queue", _("nothing waits to be judged")
+        BUDGET = "budget", _("four fifths of its budget are spent")
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="notices")
     event = models.CharField(max_length=10, choices=Event)

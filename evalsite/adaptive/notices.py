@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.core.mail import send_mail
 from django.db.models import Exists, Max, OuterRef, Q, QuerySet
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from evalsite.accounts.models import Membership, User
 from evalsite.adaptive.models import Notice, Refit, Unwanted
@@ -48,8 +48,10 @@ def recipients(campaign: Campaign, event: str) -> QuerySet[User]:
 
 
 def mail_send(notice: Notice, user: User) -> None:
-    """One mail to one person. What goes wrong raises: the job is tried again."""
-    subject = f"{notice.campaign.name}: {notice.get_event_display()}".replace("\n", " ").replace("\r", " ")
+    """One mail to one person, in English. What goes wrong raises: the job is tried again."""
+    with translation.override(settings.LANGUAGE_CODE):
+        event = str(notice.get_event_display())
+    subject = f"{notice.campaign.name}: {event}".replace("\n", " ").replace("\r", " ")
     lines = [notice.text, "", f"The campaign's page: /console/{notice.campaign.public_id}/"]
     lines.append("Which mails you get is set at /console/notices/.")
     send_mail(subject[:200], "\n".join(lines), settings.DEFAULT_FROM_EMAIL, [user.email])

@@ -4,6 +4,7 @@ from typing import Self
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from evalsite.accounts.models import Membership, Organisation, OwnedQuerySet, User
 from evalsite.chatbots.models import Version
@@ -76,26 +77,26 @@ class Campaign(PublicModel):
     """What is compared, by whom, on which prompts, and until when."""
 
     class State(models.TextChoices):
-        DRAFT = "draft"
-        PILOT = "pilot"
-        RUNNING = "running"
-        PAUSED = "paused"
-        STOPPED = "stopped"
+        DRAFT = "draft", _("Draft")
+        PILOT = "pilot", _("Pilot")
+        RUNNING = "running", _("Running")
+        PAUSED = "paused", _("Paused")
+        STOPPED = "stopped", _("Stopped")
 
     COLLECTING = (State.PILOT, State.RUNNING)
 
     class Visibility(models.TextChoices):
-        PRIVATE = "private", "members of the organisation"
-        LINK = "link", "whoever has the link"
-        PUBLIC = "public", "everybody"
+        PRIVATE = "private", _("members of the organisation")
+        LINK = "link", _("whoever has the link")
+        PUBLIC = "public", _("everybody")
 
     class Admission(models.TextChoices):
-        MEMBERS = "members", "members of the organisation judge"
-        OPEN = "open", "whoever sees the campaign judges"
+        MEMBERS = "members", _("members of the organisation judge")
+        OPEN = "open", _("whoever sees the campaign judges")
 
     class PayPer(models.TextChoices):
-        JUDGMENT = "judgment", "for one judgment"
-        HOUR = "hour", "for an hour of judging"
+        JUDGMENT = "judgment", _("for one judgment")
+        HOUR = "hour", _("for an hour of judging")
 
     class Screening(models.TextChoices):
         OFF = "off", "annotators are not screened"

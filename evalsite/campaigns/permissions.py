@@ -3,6 +3,10 @@
 from collections.abc import Mapping
 from enum import StrEnum
 
+from django.utils.functional import Promise
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
 from evalsite.accounts.models import Membership, User
 from evalsite.campaigns.models import Campaign, CampaignRole
 from evalsite.campaigns.selectors import campaign_get
@@ -45,29 +49,35 @@ class Act(StrEnum):
     SHARE = "share"
 
 
-WORDS: Mapping[Act, str] = {
-    Act.SEE: "see its console, its log and single judgments",
-    Act.SET_UP: "change it as long as it is a draft, or after its pilot",
-    Act.PILOT: "try it on a few judgments",
-    Act.LAUNCH: "launch it",
-    Act.PAUSE: "pause it",
-    Act.RESUME: "resume it",
-    Act.STOP: "stop it for good",
-    Act.EXTEND: "extend its target",
-    Act.REFIT: "ask for a refit now",
-    Act.FULL_CHECK: "ask for the full Bayesian check now",
-    Act.EXCLUDE: "exclude an annotator",
-    Act.READMIT: "re-admit an annotator",
-    Act.NOTE: "note something about an annotator",
-    Act.PAUSE_ANNOTATOR: "pause an annotator",
-    Act.RESUME_ANNOTATOR: "let a paused annotator go on",
-    Act.ADD_ENTRANT: "add a chatbot",
-    Act.WITHDRAW_ENTRANT: "withdraw a chatbot",
-    Act.RETIRE_PROMPT: "retire a prompt",
-    Act.GOLD: "see the gold with its right answers, and add to it",
-    Act.WITHDRAW_GOLD: "withdraw a gold item",
-    Act.PAY: "see what annotators are owed, give bonuses and mark them as paid",
-    Act.SHARE: "give and take roles",
+WORDS: Mapping[Act, str | Promise] = {
+    Act.SEE: _("see its console, its log and single judgments"),
+    Act.SET_UP: _("change it as long as it is a draft, or after its pilot"),
+    Act.PILOT: _("try it on a few judgments"),
+    Act.LAUNCH: _("launch it"),
+    Act.PAUSE: _("pause it"),
+    Act.RESUME: _("resume it"),
+    Act.STOP: _("stop it for good"),
+    Act.EXTEND: _("extend its target"),
+    Act.REFIT: _("ask for a refit now"),
+    Act.FULL_CHECK: _("ask for the full Bayesian check now"),
+    Act.EXCLUDE: _("exclude an annotator"),
+    Act.READMIT: _("re-admit an annotator"),
+    Act.NOTE: _("note something about an annotator"),
+    Act.PAUSE_ANNOTATOR: _("pause an annotator"),
+    Act.RESUME_ANNOTATOR: _("let a paused annotator go on"),
+    Act.ADD_ENTRANT: _("add a chatbot"),
+    Act.WITHDRAW_ENTRANT: _("withdraw a chatbot"),
+    Act.RETIRE_PROMPT: _("retire a prompt"),
+    Act.GOLD: _("see the gold with its right answers, and add to it"),
+    Act.WITHDRAW_GOLD: _("withdraw a gold item"),
+    Act.PAY: _("see what annotators are owed, give bonuses and mark them as paid"),
+    Act.SHARE: _("give and take roles"),
+}
+ROLE_WORDS: Mapping[Role, str | Promise] = {
+    Role.STAFF: _("staff"),
+    Role.OWNER: _("owner"),
+    Role.MANAGER: _("manager"),
+    Role.VIEWER: _("viewer"),
 }
 
 _EVERYTHING = frozenset(Act)
@@ -105,9 +115,14 @@ def campaign_for(*, key: str, user: User | None, act: Act) -> tuple[Campaign, Ro
     campaign = campaign_get(key=key, user=user)
     role = role_of(user, campaign)
     if role is None or not allows(role, act):
-        who = f"Your role here is {role.value}." if role else "You have no role in this campaign."
-        raise NotAllowed(f"You may not {WORDS[act]}.", hint=f"{who} Ask its owner.")
+        raise NotAllowed(gettext("You may not %(act)s.") % {"act": WORDS[act]}, hint=_who(role))
     return campaign, role
+
+
+def _who(role: Role | None) -> str:
+    if role is None:
+        return gettext("You have no role in this campaign. Ask its owner.")
+    return gettext("Your role here is %(role)s. Ask its owner.") % {"role": ROLE_WORDS[role]}
 
 
 def as_markdown() -> str:

@@ -1,6 +1,7 @@
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from evalsite.accounts.models import Organisation, OwnedQuerySet
 from evalsite.core.db import PublicModel
@@ -31,8 +32,8 @@ class Version(PublicModel):
     """One state of a chatbot: what it says does not change. Immutable; a change is a new version."""
 
     class Kind(models.TextChoices):
-        STATIC = "static", "a file of replies"
-        LIVE = "live", "an endpoint"
+        STATIC = "static", _("a file of replies")
+        LIVE = "live", _("an endpoint")
 
     chatbot = models.ForeignKey(Chatbot, on_delete=models.PROTECT, related_name="versions")
     label = models.CharField(max_length=100)

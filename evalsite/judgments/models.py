@@ -1,6 +1,7 @@
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Aspect, Campaign, Entrant, GoldItem, QualificationItem
@@ -13,10 +14,10 @@ class Annotator(PublicModel):
     """Who judges: a pseudonym. What identifies the person stands in AnnotatorIdentity and can be erased."""
 
     class Kind(models.TextChoices):
-        HUMAN = "human"
-        SIMULATED = "simulated"
-        MODEL = "model"
-        UNKNOWN = "unknown"
+        HUMAN = "human", _("Human")
+        SIMULATED = "simulated", _("Simulated")
+        MODEL = "model", _("Model")
+        UNKNOWN = "unknown", _("Unknown")
 
     kind = models.CharField(max_length=10, choices=Kind, default=Kind.UNKNOWN)
     user = models.OneToOneField(User, null=True, blank=True, on_delete=models.SET_NULL, related_name="annotator")
@@ -186,10 +187,10 @@ class Assignment(PublicModel):
         WITHDRAWN = "withdrawn"
 
     class Purpose(models.TextChoices):
-        MEASURE = "measure", "to rank the chatbots"
-        OVERLAP = "overlap", "to compare annotators (it also ranks)"
-        GOLD = "gold", "to check an annotator"
-        QUALIFICATION = "qualification", "to admit an annotator"
+        MEASURE = "measure", _("to rank the chatbots")
+        OVERLAP = "overlap", _("to compare annotators (it also ranks)")
+        GOLD = "gold", _("to check an annotator")
+        QUALIFICATION = "qualification", _("to admit an annotator")
 
     class Source(models.TextChoices):
         PLAN = "plan"
@@ -426,10 +427,10 @@ class Skip(models.Model):
     """An assignment that an annotator gave back, with the reason. Not a judgment, and never a tie."""
 
     class Reason(models.TextChoices):
-        CANNOT_JUDGE = "cannot_judge", "topic or language"
-        BROKEN = "broken", "a reply is missing or broken"
-        OFFENSIVE = "offensive", "does not want to read it"
-        OTHER = "other", "something else"
+        CANNOT_JUDGE = "cannot_judge", _("topic or language")
+        BROKEN = "broken", _("a reply is missing or broken")
+        OFFENSIVE = "offensive", _("does not want to read it")
+        OTHER = "other", _("something else")
 
     assignment = models.OneToOneField(Assignment, on_delete=models.PROTECT, related_name="skip")
     reason = models.CharField(max_length=20, choices=Reason)

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from evalsite.accounts.models import User
 from evalsite.adaptive.notices import notices_for
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.permissions import Act, Role, allows, campaign_for
+from evalsite.campaigns.permissions import ROLE_WORDS, Act, Role, allows, campaign_for
 from evalsite.campaigns.services import pilot_waits
 
 
@@ -56,7 +56,7 @@ def frame(desk: Desk, here: str) -> Mapping[str, Any]:
     return {
         "campaign": campaign,
         "key": desk.key,
-        "role": desk.role.value,
+        "role": ROLE_WORDS[desk.role],
         "tabs": [Link(label, desk.url(name), name == here) for name, label in _pages(desk)],
         "acts": acts_offered(desk),
         "notices": notices_for(desk.user, campaign),

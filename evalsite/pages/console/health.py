@@ -10,11 +10,12 @@ from evalsite.pages.words import fixed, whole
 
 def health_context(vitals: Vitals) -> dict[str, Any]:
     troubles = [_troubles()[name] for name in vitals.troubles]
-    jobs = ", ".join(f"{count} {state}" for state, count in sorted(vitals.jobs.items())) or _("none")
+    words = _job_states()
+    jobs = ", ".join(f"{whole(count)} {words.get(state, state)}" for state, count in sorted(vitals.jobs.items()))
     facts = [
         (_("Database"), _("answers in %(ms)s ms") % {"ms": fixed(vitals.database_ms, 1)}),
         (_("Broker"), _broker(vitals)),
-        (_("Jobs that are not done"), jobs),
+        (_("Jobs that are not done"), jobs or _("none")),
         (_("Oldest job that is due"), _seconds(vitals.job_age)),
         (_("Oldest closed batch without a refit"), _seconds(vitals.batch_age)),
         (_("Judgments in open batches"), whole(vitals.open_judgments)),
@@ -37,6 +38,10 @@ def _troubles() -> dict[str, str]:
         "broker": _("The broker does not answer. The sweep does the work meanwhile, some seconds later."),
         "disk": _("The disk is nearly full. Make room: without it nothing more can be recorded."),
     }
+
+
+def _job_states() -> dict[str, str]:
+    return {"queued": _("queued"), "running": _("running"), "dead": _("given up")}
 
 
 def _broker(vitals: Vitals) -> str:

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.core.mail import EmailMessage
 from django.test import Client
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from evalsite.accounts.models import Membership, User
 from evalsite.accounts.services import user_create
@@ -55,6 +55,14 @@ def test_a_stop_is_told_to_every_owner_once_and_to_nobody_else(
     assert mailoutbox[0].subject == "Trial: a campaign has stopped"
     assert "Trial has stopped: the paper is due." in mailoutbox[0].body
     assert f"/console/{campaign.public_id}/" in mailoutbox[0].body
+
+
+def test_a_mail_is_english_throughout_whoever_speaks_beside_it(
+    campaign: Campaign, alice_reads: User, mailoutbox: list[EmailMessage]
+) -> None:
+    with translation.override("de"):
+        stop(campaign, alice_reads)
+    assert mailoutbox[0].subject == "Trial: a campaign has stopped"
 
 
 def test_a_rules_stop_and_four_fifths_of_the_budget_are_told(

@@ -5,11 +5,13 @@ from decimal import Decimal
 import pytest
 from django.conf import settings
 from django.test import Client
-from django.utils import translation
+from django.utils import timezone, translation
 
+from evalsite.accounts.models import User
 from evalsite.campaigns.limits import Limits
-from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.models import Campaign, CampaignRole
 from evalsite.pages.charts import axis_for
+from evalsite.pages.console.forms import AnnotatorsForm
 from evalsite.pages.console.limits import limit_lines
 from evalsite.pages.console.overview import money
 from evalsite.pages.words import fixed, plain, signed, whole
@@ -65,6 +67,40 @@ def test_programs_read_one_language(campaign: Campaign) -> None:
     answer = german().get("/api/v1/boards/nothing-of-this-name")
     assert answer.json() == Client().get("/api/v1/boards/nothing-of-this-name").json()
     assert german().get(f"{BOARD}badge.svg").content == Client().get(f"{BOARD}badge.svg").content
+
+
+@pytest.fixture
+def german_viewer(campaign: Campaign, charlie: User) -> Client:
+    CampaignRole.objects.create(campaign=campaign, user=charlie, role="viewer")
+    client = german()
+    client.force_login(charlie)
+    return client
+
+
+@pytest.mark.parametrize(("state", "said"), [("running", "Läuft"), ("paused", "Angehalten"), ("stopped", "Beendet")])
+def test_the_console_says_a_state_in_the_readers_language(german_viewer: Client, state: str, said: str) -> None:
+    Campaign.objects.update(state=state, stopped_at=timezone.now() if state == "stopped" else None)
+    for address in ("/console/", "/console/trial/"):
+        assert f'data-state="{state}">{said}</span>' in german_viewer.get(address).content.decode()
+    english = german_viewer.get("/console/trial/", headers={"Accept-Language": "en"}).content.decode()
+    assert f'data-state="{state}">{Campaign.State(state).label}</span>' in english
+
+
+def test_a_refusal_is_german_on_a_page_and_english_to_a_program(german_viewer: Client) -> None:
+    page = german_viewer.get("/console/trial/payments/")
+    assert page.status_code == 403
+    assert "Das dürfen Sie nicht: sehen, was Bewertenden zusteht" in page.content.decode()
+    assert "Ihre Rolle hier: Ansicht." in page.content.decode()
+    said = german_viewer.post("/api/v1/campaigns/trial/acts/pause", {}, "application/json")
+    assert said.status_code == 403
+    assert said.json()["error"]["message"] == "You may not pause it."
+    assert said.json()["error"]["hint"] == "Your role here is viewer. Ask its owner."
+
+
+def test_a_form_offers_its_choices_in_the_readers_language() -> None:
+    assert ">everybody</option>" in str(AnnotatorsForm()["visibility"])
+    with translation.override("de"):
+        assert ">alle</option>" in str(AnnotatorsForm()["visibility"])
 
 
 @pytest.mark.parametrize(
