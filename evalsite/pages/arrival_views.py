@@ -100,7 +100,7 @@ def _campaign(campaign_id: uuid.UUID) -> Campaign:
     found = Campaign.objects.filter(public_id=campaign_id).exclude(state=Campaign.State.DRAFT)
     campaign: Campaign | None = found.select_related("rubric").first()
     if campaign is None or reception_of(campaign).platform == Reception.Platform.NONE:
-        raise NotFound("There is no such study.", hint="Check the address.")
+        raise NotFound(_("There is no such study."), hint=_("Check the address."))
     return campaign
 
 
@@ -112,7 +112,7 @@ def _visit(platform: str, given: Any) -> Visit:
         return Visit(Reception.Platform.PROLIFIC, worker, study, session)
     worker, study, session, submit_to = (given.get(name, "") for name in MTURK_FIELDS)
     if session == PREVIEW:
-        raise InvalidInput("This is only a preview.", hint="Accept the HIT first.")
+        raise InvalidInput(_("This is only a preview."), hint=_("Accept the HIT first."))
     return Visit(Reception.Platform.MTURK, worker, study, session, submit_to.rstrip("/"))
 
 

@@ -8,6 +8,7 @@ from csp.decorators import csp_replace
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
+from django.utils.translation import gettext as _
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
@@ -92,7 +93,7 @@ def board_figure(request: HttpRequest, key: str, slug: str, form: str) -> HttpRe
     standing = _standing(request, key)
     given = material(standing, key)
     if given is None or slug not in FIGURES:
-        raise NotFound("There are no such numbers.", hint="The charts page names all figures of a board.")
+        raise NotFound(_("There are no such numbers."), hint=_("The charts page names all figures of a board."))
     return table_file(FIGURES[slug](given).table, form, f"{standing.board.slug}-{slug}")
 
 

@@ -69,7 +69,7 @@ def rows_of(standing: BoardState, chatbot: str) -> list[BoardRow]:
     rows: list[BoardRow] = standing.snapshot.rows if standing.snapshot else []
     found = [row for row in rows if row["chatbot"] == chatbot]
     if not found:
-        raise NotFound("There is no such chatbot on this board.", hint="Choose one from the ranking.")
+        raise NotFound(_("There is no such chatbot on this board."), hint=_("Choose one from the ranking."))
     return found
 
 

@@ -147,7 +147,9 @@ def _uuid(text: str) -> uuid.UUID:
     try:
         return uuid.UUID(text)
     except ValueError:
-        raise InvalidInput("The form does not say which assignment it answers.", hint="Reload the page.") from None
+        raise InvalidInput(
+            _("The form does not say which assignment it answers."), hint=_("Reload the page.")
+        ) from None
 
 
 def _whole(text: str) -> int | None:

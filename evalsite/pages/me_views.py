@@ -69,10 +69,10 @@ def leave(request: HttpRequest) -> HttpResponse:
     try:
         wanted = uuid.UUID(request.POST.get("campaign", ""))
     except ValueError:
-        raise InvalidInput("The form does not say which campaign.", hint="Reload the page.") from None
+        raise InvalidInput(_("The form does not say which campaign."), hint=_("Reload the page.")) from None
     mine = [enrolment for enrolment in enrolments_of(request) if enrolment.campaign.public_id == wanted]
     if not mine:
-        raise NotFound("You take no part in such a campaign.", hint="Reload the page.")
+        raise NotFound(_("You take no part in such a campaign."), hint=_("Reload the page."))
     for enrolment in mine:
         campaign_leave(enrolment=enrolment)
     messages.success(request, _("You have left. What you judged is kept, and what you earned is owed to you."))
@@ -83,7 +83,7 @@ def leave(request: HttpRequest) -> HttpResponse:
 def erase(request: HttpRequest) -> HttpResponse:
     """Remove the person; the judgments stay, given by nobody in particular."""
     if request.POST.get("sure") != "on":
-        raise InvalidInput("Nothing was erased.", hint="Tick the box that says that you are sure.", field="sure")
+        raise InvalidInput(_("Nothing was erased."), hint=_("Tick the box that says that you are sure."), field="sure")
     person_erase(user=user_of(request), parts=enrolments_of(request, left=True))
     logout(request)
     messages.success(request, _("Erased. Nothing here leads from your judgments to you any more."))

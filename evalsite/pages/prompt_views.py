@@ -4,6 +4,7 @@ import uuid
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from evalsite.adaptive.selectors import BoardState, board_get, board_state_get
@@ -20,7 +21,7 @@ def _standing(request: HttpRequest, key: str) -> BoardState:
     user = user_of(request)
     standing = board_state_get(board_get(key=key, user=user))
     if standing.campaign is None or not prompts_readable(standing.campaign, user):
-        raise NotFound("The prompts of this board are not shown.", hint="Its ranking and its charts are.")
+        raise NotFound(_("The prompts of this board are not shown."), hint=_("Its ranking and its charts are."))
     return standing
 
 
@@ -43,6 +44,6 @@ def prompt_figure(request: HttpRequest, key: str, prompt: uuid.UUID, slug: str, 
     """The numbers of a prompt's figure as a file."""
     standing = _standing(request, key)
     if slug not in FIGURES:
-        raise NotFound("There are no such numbers.", hint="The prompt's page names what there is.")
+        raise NotFound(_("There are no such numbers."), hint=_("The prompt's page names what there is."))
     given = prompt_material(standing, key, prompt)
     return table_file(FIGURES[slug](given).table, form, f"{standing.board.slug}-{prompt}-{slug}")

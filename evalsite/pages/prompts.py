@@ -70,7 +70,7 @@ def prompt_material(standing: BoardState, key: str, public_id: uuid.UUID) -> Pro
     campaign = standing.campaign
     prompt = Prompt.objects.filter(public_id=public_id, prompt_set__campaigns=campaign).first() if campaign else None
     if campaign is None or prompt is None:
-        raise NotFound("There is no such prompt on this board.", hint="Choose one of its prompts.")
+        raise NotFound(_("There is no such prompt on this board."), hint=_("Choose one of its prompts."))
     rows: list[BoardRow] = standing.snapshot.rows if standing.snapshot else []
     pairs = kept(f"prompt-pairs-{prompt.pk}-{stamp(standing)}", lambda: _pairs(standing, prompt, rows))
     found = kept(f"prompt-findings-{campaign.pk}-{stamp(standing)}", lambda: findings_of(campaign, "prompts"), for_s=60)

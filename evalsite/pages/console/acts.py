@@ -181,7 +181,7 @@ def _id(query: QueryDict, name: str) -> uuid.UUID | None:
         return uuid.UUID(text) if text else None
     except ValueError:
         raise InvalidInput(
-            "This page was opened by a broken link.", hint="Go back and try again.", field=name
+            _("This page was opened by a broken link."), hint=_("Go back and try again."), field=name
         ) from None
 
 

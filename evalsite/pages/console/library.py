@@ -5,6 +5,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from evalsite.campaigns import library
@@ -74,5 +75,5 @@ def _lacking(text: str, versions: list[Any]) -> Any:
         return None
     found = next((one for one in versions if str(one.public_id) == text), None)
     if found is None:
-        raise InvalidInput("No such version has replies to these prompts.", hint="Go back and choose again.")
+        raise InvalidInput(_("No such version has replies to these prompts."), hint=_("Go back and choose again."))
     return found

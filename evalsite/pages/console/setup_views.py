@@ -30,7 +30,9 @@ def new(request: HttpRequest) -> HttpResponse:
     """The first step of a campaign that is not there yet."""
     own = organisations_to_set_up_in(person(request))
     if not own:
-        raise NotAllowed("You may set up campaigns in no organisation.", hint="Ask an owner for the role of manager.")
+        raise NotAllowed(
+            _("You may set up campaigns in no organisation."), hint=_("Ask an owner for the role of manager.")
+        )
     form = GoalForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         chosen = next((one for one in own if str(one.public_id) == request.POST.get("organisation")), own[0])
@@ -58,7 +60,7 @@ def step(request: HttpRequest, key: str, step: str) -> HttpResponse:
         return _form_step(request, desk, step)
     steps = {"prompts": _prompts_step, "chatbots": _chatbots_step, "review": _review_step}
     if step not in steps:
-        raise NotFound("There is no such step.", hint="Go back to the set-up.")
+        raise NotFound(_("There is no such step."), hint=_("Go back to the set-up."))
     return steps[step](request, desk)
 
 

@@ -254,7 +254,9 @@ def _id(query: QueryDict, name: str) -> uuid.UUID | None:
     try:
         return uuid.UUID(text)
     except ValueError:
-        raise InvalidInput(f"{text[:40]!r} is not an id.", hint="Go back and choose again.", field=name) from None
+        raise InvalidInput(
+            _("%(text)s is not an id.") % {"text": repr(text[:40])}, hint=_("Go back and choose again."), field=name
+        ) from None
 
 
 # Fits and log -------------------------------------------------------------------------------------------

@@ -59,7 +59,7 @@ def home(request: HttpRequest) -> HttpResponse:
 def health(request: HttpRequest) -> HttpResponse:
     """How the service is; for staff."""
     if not person(request).is_staff:
-        raise NotAllowed("The health page is for staff.", hint="Ask who runs this site.")
+        raise NotAllowed(_("The health page is for staff."), hint=_("Ask who runs this site."))
     return render(request, "console/health.html", health_context(vitals_get()))
 
 
@@ -154,7 +154,7 @@ def act(request: HttpRequest, key: str, act: str) -> HttpResponse:
 
 def _act(name: str) -> Act:
     if name not in PERFORMED:
-        raise NotFound("There is no such act.", hint="Go back to the campaign.")
+        raise NotFound(_("There is no such act."), hint=_("Go back to the campaign."))
     return Act(name)
 
 
@@ -169,7 +169,7 @@ def preview(request: HttpRequest, key: str) -> HttpResponse:
     desk = desk_for(request, key, Act.EXCLUDE)
     annotator = given_of(request.POST).annotator
     if annotator is None:
-        raise InvalidInput("This page was opened by a broken link.", hint="Go back and try again.")
+        raise InvalidInput(_("This page was opened by a broken link."), hint=_("Go back and try again."))
     return _previewed(request, desk, preview_context(preview_ask(desk.campaign, annotator, person(request))))
 
 
@@ -180,7 +180,7 @@ def preview_of(request: HttpRequest, key: str, inquiry: uuid.UUID) -> HttpRespon
     desk = desk_for(request, key, Act.EXCLUDE)
     found = inquiry_get(kind=EXCLUSION, public_id=inquiry)
     if found.args["campaign"] != desk.campaign.pk:
-        raise NotFound("There is no such question any more.", hint="Ask it again.")
+        raise NotFound(_("There is no such question any more."), hint=_("Ask it again."))
     return _previewed(request, desk, preview_context(found))
 
 

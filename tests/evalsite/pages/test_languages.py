@@ -17,6 +17,7 @@ from evalsite.pages.console.overview import money
 from evalsite.pages.words import fixed, plain, signed, whole
 
 BOARD, JUDGE = "/boards/trial/", "/judge/trial/"
+NOBODY = "00000000-0000-4000-8000-000000000000"
 
 
 def german() -> Client:
@@ -95,6 +96,24 @@ def test_a_refusal_is_german_on_a_page_and_english_to_a_program(german_viewer: C
     assert said.status_code == 403
     assert said.json()["error"]["message"] == "You may not pause it."
     assert said.json()["error"]["hint"] == "Your role here is viewer. Ask its owner."
+
+
+@pytest.mark.parametrize(
+    ("address", "status", "said", "hint"),
+    [
+        (f"{BOARD}chatbots/{NOBODY}/", 404, "keinen solchen Chatbot", "Wählen Sie einen aus der Rangfolge."),
+        (f"{BOARD}charts/luck.csv", 404, "Solche Zahlen gibt es nicht.", "nennt alle Abbildungen"),
+        ("/console/health/", 403, "nur für den Betrieb", "Fragen Sie, wer diese Website betreibt."),
+        ("/console/trial/judgments/?chatbot=me", 400, "&#x27;me&#x27; ist keine ID.", "wählen Sie noch einmal"),
+    ],
+)
+def test_what_goes_wrong_on_a_page_is_said_in_the_readers_language(
+    german_viewer: Client, address: str, status: int, said: str, hint: str
+) -> None:
+    answer = german_viewer.get(address)
+    assert answer.status_code == status
+    assert said in answer.content.decode()
+    assert hint in answer.content.decode()
 
 
 def test_a_form_offers_its_choices_in_the_readers_language() -> None:
