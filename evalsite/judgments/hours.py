@@ -1,26 +1,28 @@
-"""Working time, where hours are paid: by the server's clock, from one answer of a block to the next."""
+"""Working time, where hours are paid: by the server's clock, from one answer of an annotator to the next."""
 
 from datetime import datetime, timedelta
 
 from django.db.models import Max
 
 from evalsite.campaigns.models import Campaign
-from evalsite.judgments.models import Assignment, Judgment
+from evalsite.core.db import CLOCK_SET_BACK
+from evalsite.judgments.models import Annotator, Assignment, Judgment
 
 LONGEST = timedelta(minutes=10)  # for one assignment: a break is not work, and a page may stand open all night
 
 
 def time_worked(assignment: Assignment, now: datetime) -> None:
-    """Keep how long this assignment took: since its issue or the answer before it, LONGEST at the most.
+    """Keep how long this assignment took: since its issue or the annotator's answer before it, LONGEST at the most.
 
-    Part of the transaction that records its first answer. Nothing where judgments are paid one by one.
+    That answer may be of any block and any campaign: nobody works two minutes in one. Part of the transaction that
+    records its first answer. Nothing where judgments are paid one by one.
     """
-    if assignment.pay_per != Campaign.PayPer.HOUR or assignment.issued_at is None:
+    if assignment.pay_per != Campaign.PayPer.HOUR or assignment.issued_at is None or assignment.annotator_id is None:
         return
-    others = Judgment.objects.filter(assignment__block=assignment.block, assignment__annotator=assignment.annotator_id)
-    before = (
-        others.exclude(assignment=assignment).filter(answered_at__lte=now).aggregate(last=Max("answered_at"))["last"]
-    )
+    # Of two answers at once the second waits here, and sees the first as the one before it, be it a moment younger.
+    Annotator.objects.select_for_update(no_key=True).get(pk=assignment.annotator_id)
+    others = Judgment.objects.filter(annotator=assignment.annotator_id).exclude(assignment=assignment)
+    before = others.filter(answered_at__lte=now + CLOCK_SET_BACK).aggregate(last=Max("answered_at"))["last"]
     began = max(assignment.issued_at, before) if before else assignment.issued_at
     worked = max(timedelta(0), min(now - began, LONGEST))
     assignment.worked_ms = int(worked / timedelta(milliseconds=1))

@@ -2,24 +2,28 @@
 
 import csv
 import io
+import threading
+import time
 from datetime import datetime, timedelta
 from decimal import Decimal
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.test import Client
 from django.utils import timezone
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign, CampaignRole
+from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.models import AuditEntry
 from evalsite.judgments.annotators import part_get, payment_record
 from evalsite.judgments.exclusions import annotator_exclude
-from evalsite.judgments.hours import time_worked
+from evalsite.judgments.hours import LONGEST, time_worked
+from evalsite.judgments.leases import assignments_expire
 from evalsite.judgments.ledger import spent
-from evalsite.judgments.models import Annotator, AnnotatorIdentity, Assignment, Bonus, Enrolment, Payment
+from evalsite.judgments.models import Annotator, AnnotatorIdentity, Assignment, Bonus, Enrolment, Judgment, Payment
 from evalsite.judgments.payments import (
     accounts,
     accounts_shown,
@@ -32,9 +36,9 @@ from evalsite.judgments.payments import (
     statements,
     totals,
 )
-from evalsite.judgments.selectors import earnings_of
-from evalsite.judgments.services import assignment_claim, judgment_record
-from tests.evalsite.cast import judge, run_jobs
+from evalsite.judgments.selectors import earnings_of, pay_of
+from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
+from tests.evalsite.cast import CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.test_pages import words
 
 PAGE = "/console/trial/payments/"
@@ -223,6 +227,71 @@ def test_the_client_cannot_lengthen_its_hours(campaign: Campaign, bob: Annotator
     worked = Assignment.objects.get(pk=one.pk).worked_ms
     assert worked is not None
     assert worked < 600_000
+
+
+def by_the_hour(*campaigns: Campaign, rate: str = "12") -> None:
+    Campaign.objects.update(pay_rate=rate, pay_per="hour")
+    for campaign in campaigns:
+        campaign.refresh_from_db()
+
+
+def test_blocks_that_expired_and_are_answered_at_once_are_one_piece_of_work(
+    campaign: Campaign, make_campaign: CampaignMaker, bob: Annotator
+) -> None:
+    other = make_campaign(slug="other")
+    annotator_enrol(campaign=other, annotator=bob)
+    by_the_hour(campaign, other)
+    began, blocks = timezone.now() - timedelta(hours=2), []
+    for one in (campaign, campaign, other):
+        blocks.append(issued(one, bob, began))
+        Assignment.objects.filter(state="issued").update(lease_until=began + timedelta(minutes=20))
+        assignments_expire()
+    first = timezone.now()
+    for position in range(3):
+        for block in blocks:
+            judgment_record(annotator=bob, assignment_id=block[position].public_id, choices={"overall": "A"})
+    assert Judgment.objects.filter(annotator=bob, late=True).count() == 9
+    worked = [one.worked_ms or 0 for one in Assignment.objects.filter(annotator=bob)]
+    assert timedelta(milliseconds=sum(worked)) <= LONGEST + (timezone.now() - first)
+    for one in (campaign, other):
+        own = pay_of(Assignment.objects.filter(campaign=one, annotator=bob))
+        assert spent(one) == own == {"USD": totals(accounts(one))[0].earned}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_answers_at_once_in_two_campaigns_share_the_time_before_them(make_campaign: CampaignMaker) -> None:
+    campaigns = make_campaign(), make_campaign(slug="other")
+    by_the_hour(*campaigns)
+    bob = annotator_enrol(campaign=campaigns[0])
+    annotator_enrol(campaign=campaigns[1], annotator=bob)
+    began = timezone.now() - timedelta(hours=2)
+    first, second = (issued(campaign, bob, began)[0] for campaign in campaigns)
+    recorded, failures = threading.Event(), []
+
+    def answer(one: Assignment, held_s: float) -> None:
+        try:
+            with write_transaction():
+                judgment_record(annotator=bob, assignment_id=one.public_id, choices={"overall": "A"})
+                recorded.set()
+                time.sleep(held_s)  # the other one looks while this is not committed
+        except Exception as error:  # noqa: BLE001  whatever it is, the test is to show it
+            failures.append(error)
+        connection.close()
+
+    def after() -> None:
+        recorded.wait(5)
+        answer(second, 0.0)
+
+    threads = [threading.Thread(target=answer, args=(first, 0.3)), threading.Thread(target=after)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    worked = [Assignment.objects.get(pk=one.pk).worked_ms for one in (first, second)]
+    assert worked[0] == 600_000
+    assert worked[1] is not None
+    assert worked[1] < 600_000
 
 
 # Bonuses ----------------------------------------------------------------------------------------------------
