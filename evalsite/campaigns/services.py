@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from evalsite.accounts.models import Membership, Organisation, User
@@ -220,13 +221,17 @@ def _check_gold(campaign: Campaign) -> None:
 
 
 def entrant_add(*, campaign: Campaign, version: Version, by: User | None = None) -> Entrant:
-    """Let a chatbot take part (again). A standing campaign opens again for it, with its whole budget."""
+    """Let a chatbot take part (again). A standing campaign opens again for it, with its whole budget.
+
+    A pilot stays one: how the campaign goes on after it is its owner's to say.
+    """
     with write_transaction():
         locked = _locked(campaign)
         entrant, before = _joined(locked, version)
         _log(locked, "add_entrant", by, before={"state": before}, after={"state": "active"}, target=str(version))
         if locked.standing and (locked.collecting or locked.state == Campaign.State.STOPPED):
-            _set_running(locked, opens=True)
+            tried = pilot_runs(locked)
+            _set_running(locked, opens=not tried, pilot=tried)
         elif locked.collecting:
             refit_request(locked)
     return entrant
@@ -282,8 +287,6 @@ def campaign_start(*, campaign: Campaign, by: User | None = None, pilot: int | N
         before, waited = locked.state, pilot_waits(locked)
         if pilot is not None:
             Pilot.objects.create(campaign=locked, judgments=pilot)
-        elif waited:
-            Pilot.objects.filter(campaign=locked).update(went_on_at=timezone.now())
         _set_running(locked, opens=before != Campaign.State.PAUSED, pilot=pilot_runs(locked))
         act = "resume" if before == Campaign.State.PAUSED and not waited else "launch"
         after = {"state": locked.state, **({"judgments": pilot} if pilot is not None else {})}
@@ -294,7 +297,9 @@ def campaign_start(*, campaign: Campaign, by: User | None = None, pilot: int | N
 def _check_start(campaign: Campaign, pilot: int | None) -> None:
     if pilot is not None and campaign.state != Campaign.State.DRAFT:
         raise Conflict(f"The campaign is {campaign.state}; only a draft is tried.")
-    if campaign.state not in {Campaign.State.DRAFT, Campaign.State.PILOT, Campaign.State.PAUSED}:
+    if campaign.state == Campaign.State.PILOT:
+        raise Conflict("The campaign is being tried.", hint="Wait for the end of its pilot, then launch it.")
+    if campaign.state not in {Campaign.State.DRAFT, Campaign.State.PAUSED}:
         raise Conflict(f"The campaign is {campaign.state}; only a draft or a paused one can start.")
     if campaign.entrants.filter(state=Entrant.State.ACTIVE).count() < 2:
         raise Conflict("A campaign needs at least two chatbots.", hint="Add entrants first.", field="entrants")
@@ -400,6 +405,7 @@ def refit_key(campaign: Campaign) -> str:
 def campaign_extend(*, campaign: Campaign, limits: Limits, by: User | None = None) -> None:
     """Go on to these limits; one that had stopped runs again, within the budget that it has.
 
+    A pilot that had stopped is over: wider limits are its owner's word on how to go on.
     Whether they are wider, and whether anything is left to do, the caller has asked (adaptive.extension).
     """
     with write_transaction():
@@ -425,8 +431,11 @@ def plain(value: Any) -> Any:
 
 
 def _set_running(campaign: Campaign, *, opens: bool, pilot: bool = False) -> None:
-    """`opens`: the budget counts from now on."""
+    """`opens`: the budget counts from now on. Without `pilot` its pilot, where it had one, is over."""
     now = timezone.now()
+    if not pilot:
+        open_pilot = Pilot.objects.filter(campaign=campaign, went_on_at__isnull=True)
+        open_pilot.update(ended_at=Coalesce("ended_at", now), went_on_at=now)
     campaign.state = Campaign.State.PILOT if pilot else Campaign.State.RUNNING
     campaign.started_at = campaign.started_at or now
     campaign.opened_at = now if opens else campaign.opened_at

@@ -10,6 +10,7 @@ from evalsite.adaptive.acts import Given, act_perform
 from evalsite.campaigns.models import Campaign, Pilot
 from evalsite.campaigns.permissions import Act
 from evalsite.campaigns.plans import PlanOptions
+from evalsite.campaigns.services import campaign_stop
 from evalsite.core import jobs
 from evalsite.core.audit import audit_of
 from evalsite.core.errors import Conflict, InvalidInput
@@ -137,6 +138,55 @@ def test_what_is_judged_late_in_an_open_batch_is_in_the_summary(draft: Campaign,
     run_jobs()
     draft.refresh_from_db()
     assert (draft.state, (draft.pilot.summary or {})["judgments"]) == ("paused", 7)
+
+
+def test_a_pilot_is_not_launched_before_it_is_over(draft: Campaign, alice: User) -> None:
+    tried = do(draft, Act.PILOT, alice, judgments=10)
+    with pytest.raises(Conflict, match="being tried") as refused:
+        do(draft, Act.LAUNCH, alice)
+    assert "end of its pilot" in refused.value.hint
+    draft.refresh_from_db()
+    assert (draft.state, draft.opened_at) == ("pilot", tried.opened_at)
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_a_chatbot_that_joins_a_standing_campaign_does_not_end_its_pilot(
+    draft: Campaign, make_campaign: CampaignMaker, alice: User, stopped: bool
+) -> None:
+    extra = make_campaign(slug="other", start=False).entrants.all()[0].version
+    Campaign.objects.filter(pk=draft.pk).update(standing=True)
+    tried = do(draft, Act.PILOT, alice, judgments=10)
+    if stopped:
+        campaign_stop(campaign=draft, reason="the target is reached")
+    joined = do(draft, Act.ADD_ENTRANT, alice, version=extra.public_id)
+    assert (joined.state, joined.opened_at) == ("pilot", tried.opened_at), "its judgments are not asked twice"
+    do(draft, Act.PAUSE, alice)
+    assert do(draft, Act.RESUME, alice).state == "pilot"
+
+
+def test_a_chatbot_that_joins_after_the_pilot_of_a_standing_campaign_opens_it_again(
+    over: Campaign, make_campaign: CampaignMaker, alice: User
+) -> None:
+    extra = make_campaign(slug="other", start=False).entrants.all()[0].version
+    Campaign.objects.filter(pk=over.pk).update(standing=True)
+    before = do(over, Act.LAUNCH, alice).opened_at
+    joined = do(over, Act.ADD_ENTRANT, alice, version=extra.public_id)
+    assert joined.state == "running"
+    assert joined.opened_at is not None
+    assert before is not None
+    assert joined.opened_at > before
+
+
+def test_who_extends_what_was_learnt_within_the_pilot_has_ended_the_pilot(draft: Campaign, alice: User) -> None:
+    do(draft, Act.PILOT, alice, judgments=10)
+    campaign_stop(campaign=draft, reason="the target is reached")
+    extended = do(draft, Act.EXTEND, alice, target_se=0.2)
+    pilot = Pilot.objects.get()
+    assert extended.state == "running"
+    assert pilot.ended_at is not None
+    assert pilot.went_on_at == pilot.ended_at
+    do(draft, Act.PAUSE, alice)
+    assert do(draft, Act.RESUME, alice).state == "running"
 
 
 @pytest.mark.parametrize(
