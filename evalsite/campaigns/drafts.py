@@ -9,7 +9,15 @@ from django.utils.text import slugify
 from evalsite.accounts.models import Membership, Organisation, User
 from evalsite.campaigns.limits import LIMITS, limits_of
 from evalsite.campaigns.models import Campaign, CampaignRole, StoppingSpec
-from evalsite.campaigns.services import Design, NewAspect, campaign_create, pilot_waits, plain, rubric_create
+from evalsite.campaigns.services import (
+    Design,
+    NewAspect,
+    campaign_create,
+    pilot_waits,
+    plain,
+    rubric_create,
+    screening_check,
+)
 from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed
@@ -37,6 +45,7 @@ OWN_FIELDS = frozenset(
         "gold_mark",
     }
 )
+CHECKED_BY = frozenset({"votes_per_item", "gold_share", "gold_mark"})  # what tells a careful annotator
 STOPPING_FIELDS = frozenset(LIMITS)
 MAKERS = {Membership.Role.OWNER, Membership.Role.MANAGER}
 
@@ -80,7 +89,8 @@ def _free_set_name(organisation: Organisation, stem: str) -> str:
 def draft_change(*, campaign: Campaign, changes: Mapping[str, Any], by: User | None = None) -> None:
     """Save a step. What did change stands in the log.
 
-    Raises Conflict for what is a draft no more, InvalidInput for limits that contradict each other.
+    Raises Conflict for what is a draft no more, InvalidInput for limits that contradict each other, or
+    where the screening acts and would have nothing left to go by.
     """
     unknown = set(changes) - OWN_FIELDS - STOPPING_FIELDS
     if unknown:
@@ -97,6 +107,8 @@ def draft_change(*, campaign: Campaign, changes: Mapping[str, Any], by: User | N
                 setattr(row, name, value)
         if after:
             limits_of(spec)
+            if CHECKED_BY & set(after):
+                screening_check(draft)
             draft.save(update_fields=sorted(OWN_FIELDS & set(after)))
             spec.save()
             audit_record(act="set_up", subject=draft.public_id, by=by, before=before, after=after)

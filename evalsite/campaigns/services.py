@@ -171,12 +171,17 @@ def plan_set(
         if locked.state != Campaign.State.DRAFT:
             _check_plan(locked)
         options.check_votes(locked.votes_per_item)
-        by_gold = bool(locked.gold_share) and locked.gold_mark is not None
-        acts = locked.screening == Campaign.Screening.ACT
-        options.check_screening(locked.votes_per_item, acts=acts, gold=by_gold)
+        screening_check(locked, options)
         if locked.collecting:
             refit_request(locked)
     campaign.refresh_from_db()
+
+
+def screening_check(campaign: Campaign, options: PlanOptions | None = None) -> None:
+    """Raise InvalidInput where the campaign excludes by rule and by these options, or its own, nobody is checked."""
+    by_gold = bool(campaign.gold_share) and campaign.gold_mark is not None
+    acts = campaign.screening == Campaign.Screening.ACT
+    (options or plan_options(campaign)).check_screening(campaign.votes_per_item, acts=acts, gold=by_gold)
 
 
 def plan_options(campaign: Campaign) -> PlanOptions:

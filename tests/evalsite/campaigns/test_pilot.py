@@ -7,6 +7,7 @@ from django.test import Client
 
 from evalsite.accounts.models import User
 from evalsite.adaptive.acts import Given, act_perform
+from evalsite.campaigns.drafts import draft_change
 from evalsite.campaigns.models import Campaign, Pilot
 from evalsite.campaigns.permissions import Act
 from evalsite.campaigns.plans import PlanOptions
@@ -187,6 +188,17 @@ def test_who_extends_what_was_learnt_within_the_pilot_has_ended_the_pilot(draft:
     assert pilot.went_on_at == pilot.ended_at
     do(draft, Act.PAUSE, alice)
     assert do(draft, Act.RESUME, alice).state == "running"
+
+
+def test_after_the_pilot_the_screening_keeps_something_to_go_by(over: Campaign, alice: User) -> None:
+    Campaign.objects.filter(pk=over.pk).update(screening="act", gold_share=0.1, gold_mark=0.7)
+    over.plan.overlap_share = 0.0
+    over.plan.save()
+    with pytest.raises(InvalidInput, match="cannot be screened"):
+        draft_change(campaign=over, changes={"gold_mark": None}, by=alice)
+    assert Campaign.objects.get(pk=over.pk).gold_mark == 0.7
+    draft_change(campaign=over, changes={"gold_mark": None, "votes_per_item": 2}, by=alice)
+    assert Campaign.objects.get(pk=over.pk).gold_mark is None
 
 
 @pytest.mark.parametrize(
