@@ -72,7 +72,7 @@ def summary_of(campaign: Campaign, votes: list[CountedVote]) -> Summary:
 def _forecast(campaign: Campaign) -> tuple[dict[str, Any] | None, str]:
     try:
         return asdict(campaign_forecast(campaign, per_day=campaign.per_day)), ""
-    except SchedulerError as error:
+    except (SchedulerError, EngineError) as error:
         return None, str(error)
 
 

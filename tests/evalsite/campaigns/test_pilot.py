@@ -6,7 +6,9 @@ import pytest
 from django.test import Client
 
 from evalsite.accounts.models import User
+from evalsite.adaptive import piloting
 from evalsite.adaptive.acts import Given, act_perform
+from evalsite.adaptive.services import pilot_summary_request
 from evalsite.campaigns.drafts import draft_change
 from evalsite.campaigns.models import Campaign, Pilot
 from evalsite.campaigns.permissions import Act
@@ -17,6 +19,8 @@ from evalsite.core.audit import audit_of
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.judgments.models import Annotator
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
+from irt_engine import EngineError
+from scheduler import Forecast
 from tests.evalsite.cast import OPEN, CampaignMaker, run_jobs
 from tests.evalsite.pages.test_pages import words
 
@@ -199,6 +203,21 @@ def test_after_the_pilot_the_screening_keeps_something_to_go_by(over: Campaign, 
     assert Campaign.objects.get(pk=over.pk).gold_mark == 0.7
     draft_change(campaign=over, changes={"gold_mark": None, "votes_per_item": 2}, by=alice)
     assert Campaign.objects.get(pk=over.pk).gold_mark is None
+
+
+def test_a_forecast_that_fails_leaves_the_rest_of_the_summary(over: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*args: object, **options: object) -> Forecast:
+        raise EngineError("no answer", code="did_not_converge", hint="look at the data")
+
+    monkeypatch.setattr(piloting, "campaign_forecast", fails)
+    Pilot.objects.update(summary=None)
+    pilot_summary_request(over)
+    run_jobs()
+    summary = Pilot.objects.get().summary
+    assert summary is not None
+    assert (summary["judgments"], summary["seconds"]) == (10, 8.0)
+    assert (summary["forecast"], summary["hours"]) == (None, None)
+    assert summary["trouble"].startswith("no answer")
 
 
 @pytest.mark.parametrize(
