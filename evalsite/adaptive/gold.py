@@ -50,6 +50,11 @@ def gold_verdict(passed: int, given: int, *, mark: float) -> GoldVerdict:
     return GoldVerdict("not enough yet", said, found, chance)
 
 
+def gold_excludes(evidence: Mapping[str, Any]) -> bool:
+    """Whether an exclusion's evidence has gold that was enough to exclude (`GoldVerdict.evidence`)."""
+    return evidence.get("gold", 0) >= LEAST_GOLD and float(evidence["gold_chance"]) < ALPHA
+
+
 def gold_findings(campaign: Campaign) -> dict[str, list[dict[str, Any]]]:
     """What pages show: per annotator and per item how many passed, with 95 % intervals."""
     answers = gold_answers(campaign)

@@ -5,14 +5,14 @@ Everybody is judged by the same votes, those of the excluded among them, so the 
 whatever was decided on the way, and who was excluded too early comes back by what they have done.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evalsite.adaptive.gold import gold_verdicts
+from evalsite.adaptive.gold import gold_excludes, gold_verdicts
 from evalsite.campaigns.models import Campaign
 from evalsite.judgments.exclusions import annotator_exclude, annotator_readmit, exclusion_propose
-from evalsite.judgments.models import Annotator
+from evalsite.judgments.models import Annotator, Exclusion
 from evalsite.judgments.selectors import IN_GOOD_STANDING, CountedVote, Standing, standings
 from irt_engine.agreement import Verdict, screen
 from irt_engine.responses import ResponseTable
@@ -46,9 +46,10 @@ def changes_wanted(campaign: Campaign, votes: Sequence[CountedVote]) -> list[Cha
     if campaign.screening == Campaign.Screening.OFF:
         return []
     standing = standings(campaign)
+    found = advice_of(campaign, votes)
     return [
         Change(annotator, not out, advice.reason, advice.evidence)
-        for annotator, advice in advice_of(campaign, votes).items()
+        for annotator, advice in {**found, **_cleared(campaign, found)}.items()
         if (out := _out(advice, now := standing.get(annotator, IN_GOOD_STANDING))) != _said(campaign, now)
         and not now.decided
     ]
@@ -63,6 +64,22 @@ def advice_of(campaign: Campaign, votes: Sequence[CountedVote]) -> dict[int, Adv
         gold = Advice(verdict.decision, verdict.reason, verdict.evidence)
         found[annotator] = _both(found[annotator], gold) if annotator in found else gold
     return found
+
+
+def _cleared(campaign: Campaign, found: Mapping[int, Advice]) -> dict[int, Advice]:
+    """Of those whom gold put out: who is to come back, since neither gold nor the engine speaks against them now.
+
+    Gold that is withdrawn leaves them with few answers or none, and they are given no others to show better by.
+    """
+    facts = Exclusion.objects.filter(campaign=campaign, annotator__isnull=False, lifted=False, decided_by__isnull=True)
+    last = {number or 0: evidence for number, evidence in facts.order_by("pk").values_list("annotator_id", "evidence")}
+    none = Advice("not enough yet", "no gold that they answered is in use", {})
+    now = {number: found.get(number, none) for number, evidence in last.items() if gold_excludes(evidence)}
+    return {
+        number: Advice("keep", f"gold speaks against them no more: {advice.reason}", advice.evidence)
+        for number, advice in now.items()
+        if advice.decision == "not enough yet"
+    }
 
 
 def _both(engine: Advice, gold: Advice) -> Advice:

@@ -13,10 +13,12 @@ from evalsite.adaptive.screening import Advice, _both
 from evalsite.adaptive.tables import fit_input
 from evalsite.campaigns.gold import NewGold, gold_add, gold_withdraw
 from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.selectors import gold_in_use
 from evalsite.campaigns.services import campaign_start, refit_request
-from evalsite.judgments.exclusions import annotator_readmit
+from evalsite.judgments.exclusions import annotator_exclude, annotator_readmit
 from evalsite.judgments.gold import GoldAnswer
 from evalsite.judgments.models import Annotator, Assignment, Exclusion, Judgment
+from evalsite.judgments.selectors import IN_GOOD_STANDING, standings
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
 from tests.evalsite.cast import OPEN, CampaignMaker, run_jobs
 
@@ -103,6 +105,60 @@ def test_when_the_gold_was_wrong_and_is_withdrawn_who_was_excluded_by_it_comes_b
         gold_withdraw(campaign=gilded, item=one.gold, reason="its answer is wrong")
     run_jobs()
     assert [fact.lifted for fact in Exclusion.objects.order_by("pk")] == [False, True]
+
+
+@pytest.mark.parametrize("left", [0, 3])
+def test_who_failed_nothing_but_gold_that_was_wrong_comes_back_with_few_answers_left_or_none(
+    gilded: Campaign, left: int
+) -> None:
+    annotator = excluded_by_gold(gilded)
+    withdraw_gold(gilded, but=left)
+    assert [fact.lifted for fact in facts_of(annotator)] == [False, True]
+    assert facts_of(annotator)[1].reason.startswith("gold speaks against them no more")
+    close(gilded)
+    assert len(facts_of(annotator)) == 2, "and stays"
+
+
+def test_while_enough_of_the_gold_that_they_failed_is_in_use_they_stay_out(gilded: Campaign) -> None:
+    annotator = excluded_by_gold(gilded)
+    withdraw_gold(gilded, but=5)
+    assert [fact.lifted for fact in facts_of(annotator)] == [False]
+
+
+def test_where_people_decide_the_proposal_is_taken_back_when_its_gold_is_withdrawn(gilded: Campaign) -> None:
+    Campaign.objects.update(screening=Campaign.Screening.PROPOSE)
+    annotator = excluded_by_gold(gilded)
+    withdraw_gold(gilded, but=0)
+    assert [(fact.lifted, fact.proposed) for fact in facts_of(annotator)] == [(False, True), (True, True)]
+    assert standings(gilded)[annotator.pk] == IN_GOOD_STANDING
+
+
+def test_whom_a_person_excluded_the_withdrawal_of_gold_does_not_bring_back(gilded: Campaign, alice: User) -> None:
+    Campaign.objects.update(screening=Campaign.Screening.PROPOSE)
+    annotator = excluded_by_gold(gilded)
+    annotator_exclude(campaign=gilded, annotator=annotator, reason="so I see", by=alice)
+    withdraw_gold(gilded, but=0)
+    assert [fact.lifted for fact in facts_of(annotator)] == [False, False]
+
+
+def excluded_by_gold(campaign: Campaign) -> Annotator:
+    careless = annotator_enrol(campaign=campaign)
+    judge_gold(campaign, careless, all_of_it=True)
+    judge_gold(campaign, annotator_enrol(campaign=campaign))
+    close(campaign)
+    assert [fact.lifted for fact in facts_of(careless)] == [False]
+    return careless
+
+
+def facts_of(annotator: Annotator) -> list[Exclusion]:
+    return list(Exclusion.objects.filter(annotator=annotator).order_by("pk"))
+
+
+def withdraw_gold(campaign: Campaign, *, but: int) -> None:
+    """All of it but so many, and the refit after it."""
+    for item in list(gold_in_use(campaign))[but:]:
+        gold_withdraw(campaign=campaign, item=item, reason="its answer is wrong")
+    run_jobs()
 
 
 def test_few_answers_say_nothing_and_many_do() -> None:
