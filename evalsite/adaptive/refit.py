@@ -64,23 +64,26 @@ def refit_campaign(campaign: Campaign, lease: Lease) -> None:
     for board in campaign.boards.filter(slice_of=None).order_by("pk"):
         began = timezone.now()
         fitted = _fitted(board, began)
-        changes = _screened(board, fitted) if board == own and fitted else []
+        changes = _screened(board, fitted) if board == own else []
         if board == own and campaign.collecting and not _would_act(campaign, changes):
             _go_on(board, campaign, fitted, changes, began, lease)
-        elif fitted is not None:
+        elif fitted is not None or changes:
             with write_transaction():
                 lease.confirm()
-                publish(board, fitted, began)
+                if fitted is not None:
+                    publish(board, fitted, began)
                 changes_make(campaign, changes)
     if not campaign.collecting:
         queue_withdraw(campaign=campaign)
 
 
-def _screened(board: Board, fitted: Fitted) -> list[Change]:
+def _screened(board: Board, fitted: Fitted | None) -> list[Change]:
+    """Nothing where nothing changed; also where nothing is fitted, since everybody who judged may be excluded."""
     campaign = board.default_of
-    if campaign is None or fitted.given is None:
+    given = fit_input(board) if fitted is None else fitted.given
+    if campaign is None or given is None:
         return []
-    return changes_wanted(campaign, votes_to_screen(board, fitted.given))
+    return changes_wanted(campaign, votes_to_screen(board, given))
 
 
 def _would_act(campaign: Campaign, changes: list[Change]) -> bool:

@@ -119,6 +119,14 @@ def test_who_failed_nothing_but_gold_that_was_wrong_comes_back_with_few_answers_
     assert len(facts_of(annotator)) == 2, "and stays"
 
 
+def test_the_only_one_who_judged_comes_back_too(gilded: Campaign) -> None:
+    annotator = annotator_enrol(campaign=gilded)
+    judge_gold(gilded, annotator, all_of_it=True)
+    close(gilded)
+    withdraw_gold(gilded, but=0)
+    assert [fact.lifted for fact in facts_of(annotator)] == [False, True]
+
+
 def test_while_enough_of_the_gold_that_they_failed_is_in_use_they_stay_out(gilded: Campaign) -> None:
     annotator = excluded_by_gold(gilded)
     withdraw_gold(gilded, but=5)
