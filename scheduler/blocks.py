@@ -66,8 +66,9 @@ def compose_block(
 
     `waiting` comes best first, and the best that fit are taken: never a prompt twice, an item that the reader has seen
     or a chatbot of theirs. A pair takes at most a third of the seats while others wait: who reads the same two all the
-    time learns to tell them by their style. `gold` is drawn anew for each reader and spread over blocks (`gold_due`); a
-    block without asks has none. Raises InvalidRequest on a negative size and unless 0 <= gold_share < 1.
+    time learns to tell them by their style. `gold` is drawn anew for each reader and spread over blocks (`gold_due`);
+    where no ask would fit there is none, and one seat is gold's alone when it is due. Raises InvalidRequest on a
+    negative size and unless 0 <= gold_share < 1.
     """
     if size < 0 or not (math.isfinite(gold_share) and 0.0 <= gold_share < 1.0):
         raise InvalidRequest(
@@ -77,8 +78,6 @@ def compose_block(
         )
     rng = random.Random(f"{campaign}:{reader.annotator}:{block}")  # noqa: S311  an order to mix, not a secret to keep
     checks, asks = _parts(waiting, gold, reader, rng, lambda seats: gold_due(campaign, reader, seats, gold_share), size)
-    if not asks:
-        return ()
     seats = [Seat(ask.key, rng.random() < 0.5, gold) for gold, part in ((False, asks), (True, checks)) for ask in part]
     rng.shuffle(seats)
     return tuple(seats)
@@ -102,11 +101,17 @@ def _parts(
     due: Callable[[int], int],
     size: int,
 ) -> tuple[list[Waiting], list[Waiting]]:
-    """Gold and asks of a block. Where few asks are left it is shorter, and its gold what is due of the shorter one."""
+    """Gold and asks of a block. Where few asks are left it is shorter, and its gold what is due of the shorter one.
+
+    Gold is alone in a block of one, or who asks for one at a time would never see any; an ask waits all the same, so
+    that gold is not what is given when all has been asked.
+    """
     mixed = list(gold)
     rng.shuffle(mixed)
     wanted = due(size)
     checks = _fitting(mixed, reader, wanted, most_of_pair=wanted, prompts=set())
+    if size == 1 and checks:
+        return (checks, []) if _asks(waiting, reader, 1, set()) else ([], [])
     for count in range(len(checks), 0, -1):
         asks = _asks(waiting, reader, size - count, {check.prompt for check in checks[:count]})
         if asks and count <= due(count + len(asks)):

@@ -26,6 +26,14 @@ def block_issue(campaign: Campaign, annotator: Annotator, enrolment: Enrolment, 
     with the enrolment locked: its number of blocks is part of the seed.
     """
     gold = _gold(campaign, annotator)
+    if not _issued(campaign, annotator, enrolment, size, gold) and size == 1 and gold:
+        _issued(campaign, annotator, enrolment, size, {})  # the one check was of a reply that was taken back
+
+
+def _issued(
+    campaign: Campaign, annotator: Annotator, enrolment: Enrolment, size: int, gold: Mapping[int, GoldItem]
+) -> bool:
+    """Whether a block could be issued. One of gold alone is none, unless it was composed so: of one seat."""
     waiting, seats = _seats_locked(campaign, annotator, enrolment, size, gold)
     replies = _replies([waiting[seat.key].item for seat in seats if not seat.gold])
     replies |= _replies([gold[seat.key].item for seat in seats if seat.gold and gold[seat.key].entrant_a_id])
@@ -39,10 +47,12 @@ def block_issue(campaign: Campaign, annotator: Annotator, enrolment: Enrolment, 
         if shown:
             block.append(row)
             candidates += shown
-    if any(row.gold is None for row in block):
-        _issue(campaign, annotator, block)
-        Candidate.objects.bulk_create(candidates)
-        Enrolment.objects.filter(pk=enrolment.pk).update(blocks_claimed=F("blocks_claimed") + 1)
+    if not any(size == 1 or row.gold is None for row in block):
+        return False
+    _issue(campaign, annotator, block)
+    Candidate.objects.bulk_create(candidates)
+    Enrolment.objects.filter(pk=enrolment.pk).update(blocks_claimed=F("blocks_claimed") + 1)
+    return True
 
 
 def _seats_locked(

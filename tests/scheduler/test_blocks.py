@@ -172,9 +172,30 @@ def test_a_block_that_runs_out_of_asks_has_the_gold_of_its_own_length() -> None:
         assert sum(seat.gold for seat in found) <= gold_due("c", reader, len(found), 0.5) <= 3
 
 
-def test_checks_alone_are_no_block() -> None:
+@pytest.mark.parametrize("size", [1, 10])
+def test_checks_alone_are_no_block_where_nothing_waits(size: int) -> None:
     gold = asks(5, start=1000)
-    assert compose_block([], Reader("bob"), campaign="c", block=0, gold=gold, gold_share=0.9) == ()
+    for number in range(5):
+        reader = Reader(str(number))
+        assert compose_block([], reader, campaign="c", block=0, size=size, gold=gold, gold_share=0.9) == ()
+
+
+def test_who_asks_for_one_at_a_time_is_given_gold_by_its_share() -> None:
+    gold = asks(400, pairs=1, prompts=10_000, start=1000)
+    for name in ("bob", "dora", "carl"):
+        readers = [Reader(name, given=given) for given in range(1000)]
+        found = [compose_block(asks(9), reader, campaign="c", block=reader.given, size=1, gold=gold, gold_share=0.3)
+                 for reader in readers]  # fmt: skip
+        assert {len(block) for block in found} == {1}
+        assert abs(sum(seat.gold for (seat,) in found) - 300) <= 1
+
+
+def test_one_seat_is_an_asks_where_gold_is_due_and_all_of_it_is_known() -> None:
+    gold = asks(2, prompts=2, start=1000)
+    for number in range(20):
+        reader = Reader(str(number), seen=[check.item for check in gold])
+        found = compose_block(asks(60), reader, campaign="c", block=0, size=1, gold=gold, gold_share=0.9)
+        assert [seat.gold for seat in found] == [False]
 
 
 def test_without_gold_that_is_new_to_the_reader_asks_take_its_place() -> None:

@@ -16,6 +16,7 @@ from evalsite.campaigns.gold import NewGold, gold_add, gold_withdraw, key_like
 from evalsite.campaigns.models import Campaign, GoldItem
 from evalsite.campaigns.selectors import gold_in_use
 from evalsite.campaigns.services import campaign_start, entrant_withdraw, prompt_retire
+from evalsite.chatbots.models import Reply
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.judgments.leases import assignment_skip, assignments_return
 from evalsite.judgments.models import Annotator, Answer, Assignment, Candidate, Judgment
@@ -70,6 +71,39 @@ def test_of_any_number_of_assignments_the_share_is_gold_to_within_one(checked: C
         assert len(given) == 16
         for count in range(4, 17, 4):
             assert abs(sum(given[:count]) - 0.25 * count) <= 1
+
+
+def test_who_claims_one_at_a_time_is_given_gold_by_the_share_too(checked: Campaign) -> None:
+    annotator = annotator_enrol(campaign=checked)
+    given = []
+    for count in range(1, 17):
+        (one,) = assignment_claim(campaign=checked, annotator=annotator, count=1)
+        answer(annotator, [one])
+        run_jobs()
+        given.append(one.purpose == "gold")
+        assert abs(sum(given) - 0.25 * count) <= 1
+    assert 3 <= sum(given) <= 5
+
+
+def test_who_claims_one_at_a_time_is_given_no_gold_when_nothing_is_left_to_ask(
+    checked: Campaign,
+) -> None:
+    Campaign.objects.update(gold_share=0.5)
+    Assignment.objects.filter(state="queued").delete()
+    for annotator in [annotator_enrol(campaign=checked) for _ in range(8)]:
+        assert assignment_claim(campaign=checked, annotator=annotator, count=1) == []
+
+
+def test_a_check_of_a_reply_that_was_taken_back_leaves_its_one_seat_to_an_ask(make_campaign: CampaignMaker) -> None:
+    campaign = make_campaign(design=replace(SHARE, gold_share=0.5), chatbots=3, prompts=6, start=False)
+    (item,) = gold_add(campaign=campaign, items=[of_chatbots(campaign)])
+    assert item.entrant_a is not None
+    Reply.objects.filter(prompt=item.prompt, version=item.entrant_a.version).delete()
+    annotator = annotator_enrol(campaign=opened(campaign))
+    for _ in range(4):
+        claimed = assignment_claim(campaign=campaign, annotator=annotator, count=1)
+        assert [one.purpose != "gold" for one in claimed] == [True]
+        answer(annotator, claimed)
 
 
 def test_where_gold_stands_in_a_block_is_another_place_each_time(checked: Campaign) -> None:
