@@ -55,6 +55,15 @@ def gold_in_use(campaign: Campaign) -> QuerySet[GoldItem]:
     return GoldItem.objects.filter(campaign=campaign, withdrawal__isnull=True).order_by("pk")
 
 
+def gold_misfits(campaign: Campaign) -> tuple[list[str], list[str]]:
+    """Keys of gold in use that no answer to the question passes, or every one; and of gold on another set's prompts."""
+    choices = set(aspect_primary(campaign).choices)
+    sets = {campaign.prompt_set_id, campaign.gold_set_id}
+    rows = list(gold_in_use(campaign).values_list("key", "right", "prompt__prompt_set"))
+    telling_nothing = [key for key, right, _ in rows if not choices & set(right) or choices <= set(right)]
+    return telling_nothing, [key for key, _, prompt_set in rows if prompt_set not in sets]
+
+
 def campaigns_listed(user: User | None) -> QuerySet[Campaign]:
     """Campaigns that this person finds without a link: public ones that have begun, and all of their own."""
     if user is not None and user.is_staff:

@@ -22,7 +22,7 @@ from evalsite.campaigns.models import (
     StoppingSpec,
 )
 from evalsite.campaigns.plans import PlanOptions, policy_check
-from evalsite.campaigns.selectors import gold_in_use
+from evalsite.campaigns.selectors import gold_in_use, gold_misfits
 from evalsite.chatbots.models import Version
 from evalsite.core import jobs
 from evalsite.core.audit import audit_record
@@ -216,12 +216,30 @@ def _check_plan(campaign: Campaign) -> None:
 
 
 def _check_gold(campaign: Campaign) -> None:
-    """Raise Conflict where gold is wanted and there is none: annotators would not be checked, and nobody told."""
-    if campaign.gold_share and not gold_in_use(campaign).exists():
+    """Raise Conflict where gold is wanted and there is none: annotators would not be checked, and nobody told.
+
+    So too where the question or the prompts have changed since gold was given: nobody could pass it.
+    """
+    if not campaign.gold_share:
+        return
+    if not gold_in_use(campaign).exists():
         raise Conflict(
             "A share of gold is set, and there are no gold items.",
             hint="Add gold items, or set the share to 0.",
             field="gold_share",
+        )
+    telling_nothing, elsewhere = gold_misfits(campaign)
+    if telling_nothing:
+        raise Conflict(
+            f"Gold item {telling_nothing[0]!r} is passed by no answer to the question, or by every one.",
+            hint="Withdraw it and give it anew, or ask the question that it was given for.",
+            field="gold",
+        )
+    if elsewhere:
+        raise Conflict(
+            f"Gold item {elsewhere[0]!r} is on a prompt that the campaign does not have.",
+            hint="Withdraw it and give it anew, or use the prompt set that it was given for.",
+            field="gold",
         )
 
 

@@ -18,7 +18,7 @@ from evalsite.campaigns.drafts import draft_ask, draft_change
 from evalsite.campaigns.holdings import files_read
 from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Aspect, Campaign, Entrant
-from evalsite.campaigns.selectors import aspect_primary, entrants_with_replies, gold_in_use
+from evalsite.campaigns.selectors import aspect_primary, entrants_with_replies, gold_in_use, gold_misfits
 from evalsite.campaigns.services import NewAspect, entrant_add, pilot_waits
 from evalsite.chatbots.files import ReplyReport, chatbot_import, replies_preview
 from evalsite.core.errors import InvalidInput, TouchstoneError
@@ -263,6 +263,15 @@ def _price(campaign: Campaign) -> str:
     return f"{fixed(campaign.pay_rate, digits)} {campaign.currency}"
 
 
+def _gold_missing(campaign: Campaign) -> list[str]:
+    if not gold_in_use(campaign).exists():
+        return [_("A share of gold is set, and there are no gold items.")]
+    telling_nothing, elsewhere = gold_misfits(campaign)
+    passed = _("Gold item %(key)s is passed by no answer to the question, or by every one.")
+    absent = _("Gold item %(key)s is on a prompt that the campaign does not have.")
+    return [*(passed % {"key": key} for key in telling_nothing), *(absent % {"key": key} for key in elsewhere)]
+
+
 def review_context(campaign: Campaign) -> dict[str, Any]:
     """What was set up, and what is still missing."""
     entrants = campaign.entrants.filter(state=Entrant.State.ACTIVE).count()
@@ -277,8 +286,7 @@ def review_context(campaign: Campaign) -> dict[str, Any]:
     limits = limits_of(campaign.stopping)
     if not limits.ends:
         missing.append(("stopping", _("Nothing stops it.")))
-    if campaign.gold_share and not gold_in_use(campaign).exists():
-        missing.append(("quality", _("A share of gold is set, and there are no gold items.")))
+    missing += [("quality", text) for text in _gold_missing(campaign)] if campaign.gold_share else []
     notes = []
     if incomplete:
         notes.append(

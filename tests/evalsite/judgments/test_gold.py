@@ -12,16 +12,19 @@ from evalsite.accounts.models import User
 from evalsite.adaptive.models import Board, Snapshot
 from evalsite.adaptive.tables import fit_input
 from evalsite.api import presenters
+from evalsite.campaigns.drafts import draft_ask, draft_prompt_set
 from evalsite.campaigns.gold import NewGold, gold_add, gold_withdraw, key_like
 from evalsite.campaigns.models import Campaign, GoldItem
 from evalsite.campaigns.selectors import gold_in_use
-from evalsite.campaigns.services import campaign_start, entrant_withdraw, prompt_retire
+from evalsite.campaigns.services import NewAspect, campaign_start, entrant_withdraw, prompt_retire
 from evalsite.chatbots.models import Reply
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.judgments.leases import assignment_skip, assignments_return
 from evalsite.judgments.models import Annotator, Answer, Assignment, Candidate, Judgment
 from evalsite.judgments.selectors import accounting, budget_left, progress_get
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
+from evalsite.pages.console.setup import review_context
+from evalsite.prompts.services import NewPrompt, prompt_set_create
 from irt_engine import Posterior
 from scheduler.estimator import estimate
 from tests.evalsite.cast import OPEN, CampaignMaker, run_jobs
@@ -249,6 +252,35 @@ def test_a_withdrawn_item_a_withdrawn_chatbots_and_a_retired_prompts_are_not_sho
 def test_a_share_without_gold_does_not_start(make_campaign: CampaignMaker) -> None:
     campaign = make_campaign(design=SHARE, start=False)
     with pytest.raises(Conflict, match="no gold items"):
+        campaign_start(campaign=campaign)
+
+
+def test_gold_that_a_changed_question_cannot_tell_by_is_named_and_does_not_start(make_campaign: CampaignMaker) -> None:
+    campaign = make_campaign(design=SHARE, start=False)
+    tie, either = (replace(one, right=right) for one, right in zip(of_texts(2), [("tie",), ("A", "B")], strict=True))
+    rows = gold_add(campaign=campaign, items=[replace(tie, key="even"), either])
+    draft_ask(campaign=campaign, aspect=NewAspect("overall", "Which one?", allow_tie=False, allow_both_bad=False))
+    for row in rows:
+        said = f"Gold item '{row.key}' is passed by no answer to the question, or by every one."
+        assert said.replace("'", "") in [text for _, text in review_context(campaign)["missing"]]
+        with pytest.raises(Conflict) as caught:
+            campaign_start(campaign=campaign)
+        assert caught.value.message == said
+        gold_withdraw(campaign=campaign, item=row, reason="for another question")
+    gold_add(campaign=campaign, items=[replace(tie, key="anew", right=("A",))])
+    assert review_context(campaign)["ready"]
+    campaign_start(campaign=campaign)
+
+
+def test_gold_on_prompts_of_the_set_before_is_named_and_does_not_start(make_campaign: CampaignMaker) -> None:
+    campaign = make_campaign(design=SHARE, prompts=2, start=False)
+    gold_add(campaign=campaign, items=[NewGold("known prompt", ("A",), prompt="p1", texts=("Yes", "No")), *of_texts(1)])
+    asked = [NewPrompt("q1", ASKED)]
+    others = prompt_set_create(organisation=campaign.organisation, name="Others", prompts=asked)
+    draft_prompt_set(campaign=campaign, prompt_set=others)
+    said = "Gold item known prompt is on a prompt that the campaign does not have."
+    assert [text for _, text in review_context(campaign)["missing"]] == [said]
+    with pytest.raises(Conflict, match="Gold item 'known prompt' is on a prompt"):
         campaign_start(campaign=campaign)
 
 
