@@ -1,11 +1,14 @@
 """The gold of a campaign's file: what may stand in an item, and what its names stand for before there are any rows."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from evalsite.campaigns.gold import GoldBook, by_name
+from evalsite.campaigns.goldfile import gold_from
 from evalsite.campaigns.models import Campaign, Entrant, GoldItem
 from evalsite.campaigns.selectors import gold_in_use
+from evalsite.core.errors import InvalidInput
 from evalsite.prompts.models import Prompt
 
 FIELDS = (
@@ -27,9 +30,22 @@ def book_of(
 
 
 def gold_written(campaign: Campaign) -> list[dict[str, Any]]:
-    """The campaign's gold as its file has it; what is withdrawn is left out."""
+    """The campaign's gold as its file has it; left out is what is withdrawn, and what its reader would refuse.
+
+    That is gold of a chatbot or on a prompt that the file does not have, or whose verdicts are no longer asked for.
+    """
+    book = replace(GoldBook.of(campaign), there={})
     items = gold_in_use(campaign).select_related("prompt", "entrant_a__version__chatbot", "entrant_b__version__chatbot")
-    return [{name: value for name, value in _item(campaign, item).items() if value} for item in items]
+    written = [{name: value for name, value in _item(campaign, item).items() if value} for item in items]
+    return [values for values in written if _readable(book, values)]
+
+
+def _readable(book: GoldBook, values: Mapping[str, Any]) -> bool:
+    try:
+        book.resolve(gold_from(values, values["id"]))
+    except InvalidInput:
+        return False
+    return True
 
 
 def _item(campaign: Campaign, item: GoldItem) -> dict[str, Any]:

@@ -7,14 +7,16 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from evalsite.accounts.models import Organisation, User
+from evalsite.campaigns.drafts import draft_prompt_set
 from evalsite.campaigns.limits import Limits, limits_of
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.plans import PlanOptions
-from evalsite.campaigns.services import Design, NewAspect, plan_options
+from evalsite.campaigns.services import Design, NewAspect, entrant_withdraw, plan_options
 from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import text_sha256
 from evalsite.core.errors import Conflict
 from evalsite.exchange.campaignfile import CampaignFileError, campaign_read, campaign_take, campaign_write
+from evalsite.prompts.services import NewPrompt, prompt_set_create
 from tests.evalsite.cast import CampaignMaker
 
 GOOD = """\
@@ -224,6 +226,27 @@ def test_gold_is_taken_in_and_comes_back_the_same(organisation: Organisation, el
     Campaign.objects.filter(pk=campaign.pk).update(slug="the-first")
     again = campaign_take(organisation=elsewhere, given=campaign_read(written))
     assert campaign_read(campaign_write(again)) == campaign_read(written)
+
+
+def test_gold_of_a_chatbot_that_left_is_not_written_and_the_file_is_read_back(
+    organisation: Organisation, elsewhere: Organisation
+) -> None:
+    campaign = campaign_take(organisation=organisation, given=campaign_read(GILDED))
+    bert = campaign.entrants.get(version__chatbot__name="Bert")
+    entrant_withdraw(campaign=campaign, entrant=bert, reason="gone")
+    written = campaign_write(campaign)
+    Campaign.objects.filter(pk=campaign.pk).update(slug="the-first")
+    again = campaign_take(organisation=elsewhere, given=campaign_read(written))
+    assert [item.key for item in again.gold_items.all()] == ["known"]
+
+
+def test_gold_on_a_prompt_that_is_not_written_is_not_either(organisation: Organisation) -> None:
+    campaign = campaign_take(organisation=organisation, given=campaign_read(GILDED))
+    others = prompt_set_create(
+        organisation=organisation, name="Others", prompts=[NewPrompt("q1", [{"speaker": "user", "text": "Why?"}])]
+    )
+    draft_prompt_set(campaign=campaign, prompt_set=others)
+    assert [item.key for item in campaign_read(campaign_write(campaign)).gold] == ["known"]
 
 
 @pytest.mark.parametrize(
