@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr
 
 from irt_engine.arrays import BoolArray, FloatArray, IntArray
 from irt_engine.campaign_sizes import CampaignDesign, GapFound, campaign_size
 from irt_engine.looks import log_p_apart, log_p_equal
 from irt_engine.ranks import pair_variances
 
+from .differences import difference_se
 from .errors import InvalidRequest
 from .pool import Pool
 from .reach import Outlook, Reach, least_chance
@@ -51,17 +52,18 @@ class TargetSE:
 
     @classmethod
     def for_difference(cls, difference: float, *, power: float = 0.8, alpha: float = 0.05) -> TargetSE:
-        """Two neighbours whose abilities differ by `difference` are then told apart, two-sided at alpha, with `power`.
+        """A pair of neighbours that differ by `difference` is then told apart as boards do it, at alpha, with `power`.
 
-        The SE is difference / (z_(1 - alpha / 2) + z_power): a test made once, at the stop, of a campaign that stops by
-        its precision. Raises InvalidRequest unless difference > 0 and 0 < alpha < power < 1.
+        By the p that holds at any number of looks (`differences.difference_se`). It is the power for each pair by
+        itself, before the correction for how many pairs the board has, which marks fewer. Raises InvalidRequest unless
+        difference > 0 and 0 < alpha < power < 1.
         """
         _check_positive(difference, "difference")
         if not 0.0 < alpha < power < 1.0:
             raise InvalidRequest(
                 f"alpha {alpha}, power {power}", code="bad_target", hint="give for example 0.05 and 0.8"
             )
-        return cls(difference / float(ndtri(1.0 - alpha / 2.0) + ndtri(power)), over="neighbours")
+        return cls(difference_se(difference, power=power, alpha=alpha), over="neighbours")
 
     def decide(self, state: CampaignState) -> Decision:
         why = obstacle(state)

@@ -77,7 +77,7 @@ def rules_of(campaign: Campaign) -> list[StoppingRule]:
 
 
 def aim_of(limits: Limits) -> TargetSE | None:
-    """What is to be reached: a target SE, or the SE at which a difference is found with the power that is wanted."""
+    """What is to be reached: a target SE, or the SE at which such a pair is told apart with the power wanted."""
     if limits.target_se is not None:
         return TargetSE(limits.target_se)
     if limits.min_difference is not None:

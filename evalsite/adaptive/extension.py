@@ -19,6 +19,7 @@ from evalsite.core.audit import audit_of
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.judgments.selectors import judgments_spent
+from scheduler.differences import difference_se
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ def target_extend(*, campaign: Campaign, wish: Wish, by: User | None = None) -> 
         before = limits_of(locked.stopping)
         _check_wider(before, wish)
         after = replace(before, **wish.changes)
-        _check_use(locked, before, after)
+        _check_use(locked, after)
         campaign_extend(campaign=locked, limits=after, by=by)
 
 
@@ -89,10 +90,10 @@ WORDS = {
 }
 
 
-def _check_use(campaign: Campaign, before: Limits, after: Limits) -> None:
+def _check_use(campaign: Campaign, after: Limits) -> None:
     """Whether the campaign would go on: nothing that stops it may hold with the new limits."""
     known = evidence_of(campaign)
-    target = _target(before, after, known)
+    target = _target(after)
     if target is not None and known.get("se", float("inf")) <= target:
         raise InvalidInput(
             f"The board is there already: its SE is {known['se']:.3g}, and {target:.3g} would be enough.",
@@ -110,11 +111,11 @@ def _check_use(campaign: Campaign, before: Limits, after: Limits) -> None:
         raise InvalidInput("Nothing is left to ask.", hint="Add prompts or a chatbot: a wider limit asks nothing new.")
 
 
-def _target(before: Limits, after: Limits, known: Mapping[str, float]) -> float | None:
-    """The SE that the new aim asks for; that of a difference is in proportion to it. None where there is no aim."""
-    if after.min_difference is not None and before.min_difference is not None:
-        return known["target"] * after.min_difference / before.min_difference if "target" in known else None
-    return after.target_se
+def _target(limits: Limits) -> float | None:
+    """The SE that the aim asks for, as `designs.aim_of`; None where there is no aim."""
+    if limits.min_difference is not None:
+        return difference_se(limits.min_difference, power=limits.power, alpha=limits.alpha)
+    return limits.target_se
 
 
 def evidence_of(campaign: Campaign) -> Mapping[str, float]:

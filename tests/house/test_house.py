@@ -47,8 +47,9 @@ def test_the_web_process_loads_neither_the_engine_nor_what_it_stands_on() -> Non
     assert result.stdout.strip() == "[]"
 
 
-def test_blocks_are_composed_with_the_standard_library_alone() -> None:
-    code = "import sys, scheduler.blocks; print('numpy' in sys.modules, 'irt_engine' in sys.modules)"
+def test_what_pages_ask_of_the_scheduler_needs_the_standard_library_alone() -> None:
+    modules = "sys, scheduler.blocks, scheduler.differences"
+    code = f"import {modules}; print('numpy' in sys.modules, 'irt_engine' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "False False"
 

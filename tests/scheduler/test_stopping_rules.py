@@ -6,6 +6,7 @@ import dataclasses
 import math
 import re
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from irt_engine import Posterior, ResponseTable, fit
 from irt_engine.campaign_sizes import CampaignDesign
+from irt_engine.looks import log_p_equal
 from irt_engine.power import binomial_size
 from scheduler import (
     RULES,
@@ -33,6 +35,7 @@ from scheduler import (
     TargetSE,
     decide,
 )
+from scheduler.estimator import CAMPAIGN_PRIORS
 from tests.irt_engine.posteriors import exchangeable, random_board
 from tests.scheduler.cast import CELLS, POSTERIOR, every_item, fresh, midway
 
@@ -136,13 +139,24 @@ class TestTargetSE:
         below = dataclasses.replace(state.posterior, ability=np.array([0.5, 1.0, 0.0]))  # now 2 is below both
         assert TargetSE(0.15, over="neighbours").decide(board_state(below)).evidence["se"] == pytest.approx(1.01**0.5)
 
-    def test_a_difference_is_found_as_often_as_was_asked_for(self) -> None:
-        """At the SE that the rule waits for: 1.96 and 0.84 are the quantiles of 0.05 and 0.8."""
-        rule = TargetSE.for_difference(0.56, power=0.8, alpha=0.05)
+    @pytest.mark.parametrize("difference", [0.1, 0.56, 2.0])
+    @pytest.mark.parametrize(("power", "alpha"), [(0.8, 0.05), (0.9, 0.01)])
+    def test_a_difference_is_told_apart_by_the_board_as_often_as_was_asked_for(
+        self, difference: float, power: float, alpha: float
+    ) -> None:
+        """At the SE that the rule waits for, by the board's own p; the votes alone say S ~ N(I d, I)."""
+        rule = TargetSE.for_difference(difference, power=power, alpha=alpha)
         assert rule.over == "neighbours"
-        assert rule.value == pytest.approx(0.2, abs=1e-3)
-        seen = np.random.default_rng(7).normal(0.56, rule.value, 40_000)
-        assert np.mean(seen / rule.value > 1.959964) == pytest.approx(0.8, abs=0.01)
+        ability_sd = CAMPAIGN_PRIORS.ability_sd
+        information = rule.value**-2 - 0.5 / ability_sd**2
+        score = np.random.default_rng(7).normal(information * difference, np.sqrt(information), 10_000)
+        se = np.full(10_000, rule.value)
+        log_p = log_p_equal(score * rule.value**2, se, looks=None, ability_sd=ability_sd)
+        assert np.mean(log_p <= np.log(alpha)) == pytest.approx(power, abs=0.015)
+
+    def test_however_small_or_large_a_difference_is_there_is_an_se_for_it(self) -> None:
+        values = [TargetSE.for_difference(d).value for d in (1e-200, 1e-3, 0.4, 10.0, 1e300)]
+        assert all(0.0 < a < b for a, b in pairwise(values))
 
     @pytest.mark.parametrize(("difference", "power", "alpha"), [(0.0, 0.8, 0.05), (0.5, 0.04, 0.05), (0.5, 1.0, 0.05)])
     def test_a_difference_that_no_test_finds_is_refused(self, difference: float, power: float, alpha: float) -> None:

@@ -174,7 +174,10 @@ class StoppingForm(forms.Form):
     )
     min_difference = forms.FloatField(
         label=_("Or: the smallest difference between neighbours that is to be found"),
-        help_text=_("In logits. 0.4 is a 60 to 40 preference."),
+        help_text=_(
+            "In logits. 0.4 is a 60 to 40 preference. For each pair of neighbours by itself: a board with many pairs"
+            " asks for more before it marks one."
+        ),
         min_value=0.01,
         max_value=10.0,
         required=False,

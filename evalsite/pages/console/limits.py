@@ -44,7 +44,9 @@ def _aim(limits: Limits, known: Mapping[str, float]) -> Line:
     if limits.target_se is not None:
         return Line(_("Aim"), _("The SE of every chatbot is at most %(se)s") % {"se": plain(limits.target_se)}, now)
     if limits.min_difference is not None:
-        words = _("Neighbours that differ by %(d)s are told apart with power %(power)s, alpha %(alpha)s")
+        words = _(
+            "Neighbours that differ by %(d)s are told apart with power %(power)s, alpha %(alpha)s, each pair by itself"
+        )
         given = {"d": plain(limits.min_difference), "power": plain(limits.power), "alpha": plain(limits.alpha)}
         return Line(_("Aim"), words % given, now)
     return Line(_("Aim"), _("None: it goes on to its limits"))

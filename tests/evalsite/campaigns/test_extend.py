@@ -6,9 +6,11 @@ from datetime import timedelta
 import pytest
 from django.test import Client
 from django.utils import timezone
+from scipy.optimize import brentq
 
 from evalsite.accounts.models import User
 from evalsite.adaptive.acts import Given, act_perform
+from evalsite.adaptive.extension import evidence_of
 from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.permissions import Act
@@ -17,6 +19,7 @@ from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.models import AuditEntry
 from evalsite.judgments.models import Annotator, Assignment
 from evalsite.judgments.services import annotator_enrol, assignment_claim
+from scheduler import TargetSE
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.test_pages import words
 
@@ -76,6 +79,20 @@ def test_one_that_has_learnt_enough_goes_on_to_learn_more(make_campaign: Campaig
     assert extend(campaign, alice, target_se=0.3).state == "running"
     run_jobs()
     assert Assignment.objects.filter(state="queued").exists()
+
+
+def test_a_smaller_difference_is_an_extension_where_the_board_could_not_tell_it_apart_yet(
+    make_campaign: CampaignMaker, alice: User
+) -> None:
+    campaign = make_campaign(design=replace(OPEN, target_se=None, min_difference=100.0), chatbots=3, prompts=12)
+    bob = annotator_enrol(campaign=campaign)
+    while judge(campaign, bob):
+        run_jobs()
+    se = evidence_of(campaign)["se"]
+    told = brentq(lambda d: TargetSE.for_difference(d).value - se, 0.01, 100.0)
+    with pytest.raises(InvalidInput, match="The board is there already"):
+        extend(campaign, alice, min_difference=(told + 100.0) / 2.0)
+    assert extend(campaign, alice, min_difference=told * 0.99).state == "running"
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_every_limit_is_a_rule_of_the_scheduler(make_campaign: CampaignMaker) ->
 
 
 def test_a_campaign_stops_when_the_difference_would_be_found(make_campaign: CampaignMaker, alice: User) -> None:
-    design = replace(OPEN, target_se=None, min_difference=6.0)
+    design = replace(OPEN, target_se=None, min_difference=20.0)
     campaign = make_campaign(design=design, chatbots=3, prompts=12)
     bob = annotator_enrol(campaign=campaign)
     while judge(campaign, bob):
@@ -72,12 +72,12 @@ def test_a_campaign_stops_when_the_difference_would_be_found(make_campaign: Camp
     assert campaign.state == "stopped"
     assert "the largest SE between neighbours" in campaign.stop_reason
     decision = Decision.objects.order_by("-pk")[0]
-    assert decision.evidence["se"] <= decision.evidence["target"] == pytest.approx(6.0 / 2.8016, abs=1e-3)
+    assert decision.evidence["se"] <= decision.evidence["target"] == TargetSE.for_difference(20.0).value
     client = Client()
     client.force_login(alice)
     page = words(client.get("/console/trial/"))
     assert f"It has ended: {campaign.stop_reason}" in page
-    assert "Neighbours that differ by 6 are told apart with power 0.8, alpha 0.05" in page
+    assert "Neighbours that differ by 20 are told apart with power 0.8, alpha 0.05, each pair by itself" in page
     assert campaign.stop_reason in words(client.get("/boards/trial/"))
 
 
