@@ -173,7 +173,8 @@ CELERY_TASK_TIME_LIMIT = 900
 CELERY_TASK_SOFT_TIME_LIMIT = 840
 CELERY_WORKER_MAX_TASKS_PER_CHILD = 200
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
-CELERY_TASK_DEFAULT_QUEUE = "touchstone"
+QUEUE, SLOW_QUEUE = "touchstone", "touchstone-slow"  # what takes minutes has a queue, and may have workers, of its own
+CELERY_TASK_DEFAULT_QUEUE = QUEUE
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": 1200,  # longer than a task may last, else the broker hands it out twice
     "unacked_restore_interval": 5,

@@ -61,7 +61,8 @@ _sweeps: list[Callable[[], None]] = []
 def handles(kind: str, *, tireless: bool = False, slow: bool = False) -> Callable[[Handler], Handler]:
     """Register the function that runs jobs of this kind. What is `tireless` is tried again however often it fails.
 
-    What is `slow` takes minutes: the embedded worker does it beside the others, which do not wait for it.
+    What is `slow` takes minutes: the embedded worker does it beside the others, which do not wait for it, and Celery
+    carries it in a queue of its own.
     """
 
     def register(handler: Handler) -> Handler:
@@ -96,7 +97,7 @@ def job_enqueue(*, kind: str, key: str, args: Mapping[str, Any] | None = None) -
             return job_enqueue(kind=kind, key=key, args=args)
         return queued.get()
     if settings.PRODUCTION:
-        transaction.on_commit(lambda: _wake(job.pk))
+        transaction.on_commit(lambda: _wake(job.pk, _queue_of(kind)))
     return job
 
 
@@ -196,9 +197,13 @@ def jobs_forget() -> None:
             Job.objects.filter(pk__in=list(old.values_list("pk", flat=True)[:1000])).delete()
 
 
-def jobs_due() -> list[int]:
-    """Ids of the jobs that a worker could take now, for the production sweep to send again."""
-    return list(_due(timezone.now()).values_list("pk", flat=True)[:100])
+def jobs_due() -> list[tuple[int, str]]:
+    """Ids and queues of the jobs that a worker could take now, for the production sweep to send again."""
+    return [(number, _queue_of(kind)) for number, kind in _due(timezone.now()).values_list("pk", "kind")[:100]]
+
+
+def _queue_of(kind: str) -> str:
+    return settings.SLOW_QUEUE if kind in _slow else settings.QUEUE
 
 
 def _due(now: datetime) -> QuerySet[Job]:
@@ -291,11 +296,11 @@ def _heartbeat(lease: Lease) -> Iterator[None]:
         thread.join()
 
 
-def _wake(job_id: int) -> None:
+def _wake(job_id: int, queue: str = settings.QUEUE) -> None:
     from evalsite.core.tasks import run_job  # Celery is loaded only where a broker is configured
 
     try:
-        run_job.apply_async((job_id,), retry=False)
+        run_job.apply_async((job_id,), queue=queue, retry=False)
     except Exception as error:  # noqa: BLE001  the row is safe; the sweep sends it again
         log.warning("broker not reachable, job %s waits for the sweep: %s", job_id, error)
 

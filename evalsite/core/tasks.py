@@ -28,5 +28,5 @@ def run_job(job_id: int) -> None:
 def sweep() -> None:
     """Periodic checks, and a second wake-up for jobs whose first one a broker lost."""
     jobs.sweep()
-    for job_id in jobs.jobs_due():
-        run_job.apply_async((job_id,), retry=False)
+    for job_id, queue in jobs.jobs_due():
+        run_job.apply_async((job_id,), queue=queue, retry=False)

@@ -57,6 +57,7 @@ def _work_slowly(stop: threading.Event, name: str) -> None:
     while not stop.wait(SWEEP_S):
         try:
             jobs.work_once(name, slow=True)
-        except OperationalError:
-            log.exception("the database did not answer; trying again")
+        except Exception:  # nobody would notice that this thread ended
+            log.exception("slow jobs could not be looked for; trying again")
             close_old_connections()
+            stop.wait(1.0)

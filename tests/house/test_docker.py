@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
+from django.conf import settings
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCKERFILE = (ROOT / "docker" / "Dockerfile").read_text()
@@ -35,10 +36,12 @@ def command_of(name: str) -> list[str]:
 
 def test_every_part_of_the_production_form_is_there_and_comes_back_when_it_ends(compose: Any) -> None:
     services = compose["services"]
-    assert set(services) == {"database", "redis", "migrate", "web", "proxy", "worker", "beat"}
-    assert all(services[name]["restart"] == "unless-stopped" for name in ("web", "proxy", "worker", "beat"))
+    assert set(services) == {"database", "redis", "migrate", "web", "proxy", "worker", "slow-worker", "beat"}
+    assert all(
+        services[name]["restart"] == "unless-stopped" for name in ("web", "proxy", "worker", "slow-worker", "beat")
+    )
     looked_after = {name for name, service in services.items() if "healthcheck" in service}
-    assert looked_after == {"database", "redis", "worker"}
+    assert looked_after == {"database", "redis", "worker", "slow-worker"}
     assert "HEALTHCHECK" in target("web")
 
 
@@ -70,9 +73,19 @@ def test_every_build_is_a_target_and_copies_what_there_is(compose: Any) -> None:
 
 
 def test_the_commands_know_their_options(compose: Any) -> None:
-    beat = compose["services"]["beat"]["command"]
-    for command in (command_of("web"), command_of("worker"), beat):
+    started = [service["command"] for service in compose["services"].values() if "celery" in service.get("command", [])]
+    assert len(started) == 3
+    for command in (command_of("web"), command_of("worker"), *started):
         program = ASKED[command[0]].format(what=command[3])
         said = subprocess.run([sys.executable, *program.split()], cwd=ROOT, capture_output=True, text=True, check=True)
         for option in (word for word in command if word.startswith("--")):
             assert option in said.stdout, f"{command[0]} has no {option}"
+
+
+def test_what_takes_minutes_has_a_worker_beside_the_one_that_refits(compose: Any) -> None:
+    heard = {name: compose["services"][name]["command"][5] for name in ("worker", "slow-worker")}
+    assert heard == {"worker": settings.QUEUE, "slow-worker": settings.SLOW_QUEUE}
+    assert all(compose["services"][name]["command"][4] == "--queues" for name in heard)
+    code = "from evalsite.celery import app; print(sorted(app.amqp.queues))"
+    said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == str(sorted(heard.values())), "one that is told no queue listens to both"

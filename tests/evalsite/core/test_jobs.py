@@ -3,16 +3,18 @@
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
 import time_machine
 from django.conf import settings
-from django.db import connection
+from django.db import InterfaceError, connection
 from django.utils import timezone
 
-from evalsite.core import jobs
+from evalsite.core import jobs, worker
 from evalsite.core.db import write_transaction
 from evalsite.core.models import Job
+from evalsite.core.tasks import sweep
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -196,6 +198,50 @@ def test_a_wake_up_from_any_thread_goes_to_the_sites_broker() -> None:
     thread.start()
     thread.join()
     assert waiting() == before + 1
+
+
+@pytest.mark.skipif(not settings.PRODUCTION, reason="the embedded form has no broker (TEST_FORM=production runs this)")
+def test_what_takes_minutes_is_sent_and_sent_again_to_a_queue_of_its_own(ran: list[str]) -> None:
+    from django.core.cache import cache
+
+    def waiting() -> list[int]:
+        client = cache._cache.get_client()  # type: ignore[attr-defined]
+        return [int(client.llen(f"{settings.REDIS_PREFIX}:{name}")) for name in (settings.QUEUE, settings.SLOW_QUEUE)]
+
+    quick, slow = waiting()
+    jobs.job_enqueue(kind="full_check", key="check")
+    assert waiting() == [quick, slow + 1]
+    jobs.job_enqueue(kind="note", key="a")
+    assert waiting() == [quick + 1, slow + 1]
+    sweep()
+    assert waiting() == [quick + 2, slow + 2]
+
+
+def test_what_takes_minutes_is_due_in_a_queue_of_its_own(ran: list[str]) -> None:
+    slow, quick = (jobs.job_enqueue(kind=kind, key=kind).pk for kind in ("full_check", "note"))
+    assert dict(jobs.jobs_due()) == {slow: settings.SLOW_QUEUE, quick: settings.QUEUE}
+
+
+def test_the_thread_for_slow_jobs_outlives_whatever_goes_wrong(ran: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "SWEEP_S", 0.01)
+    monkeypatch.setattr(jobs, "_slow", {"note"})
+    stop, looks = threading.Event(), 0
+    claim = jobs.job_claim
+
+    def claim_in_trouble(**given: Any) -> jobs.Lease | None:
+        """The first look finds a connection that the database closed; the third ends the thread."""
+        nonlocal looks
+        looks += 1
+        if looks == 1:
+            raise InterfaceError("connection already closed")
+        if looks == 3:
+            stop.set()
+        return claim(**given)
+
+    monkeypatch.setattr(jobs, "job_claim", claim_in_trouble)
+    jobs.job_enqueue(kind="note", key="a")
+    worker._work_slowly(stop, "w1:1")
+    assert ran == ["a"]
 
 
 @pytest.mark.skipif(not settings.PRODUCTION, reason="SQLite has no server to lose (TEST_FORM=production runs this)")
