@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from evalsite.accounts.models import User
@@ -125,6 +125,12 @@ def identity_source(campaign: Campaign, platform: str) -> str:
     campaign only, and two campaigns know the same worker by two pseudonyms.
     """
     return f"{platform}/{campaign.public_id}"
+
+
+def identities_of(campaign: Campaign) -> QuerySet[AnnotatorIdentity]:
+    """The ids by which this campaign knows its annotators: platforms' and those of imported files, no other's."""
+    own = Q(source__endswith=identity_source(campaign, "")) | Q(source__startswith=f"{campaign.slug}/")
+    return AnnotatorIdentity.objects.filter(own)
 
 
 def visit_accept(*, campaign: Campaign, visit: Visit, consents: bool = False) -> Enrolment:

@@ -1,7 +1,10 @@
 """How a person is forgotten: what leads from the judgments to them is removed, and the judgments stay."""
 
+import re
 from collections.abc import Iterable
+from typing import Any
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from evalsite.accounts.models import User
@@ -38,7 +41,7 @@ def person_erase(*, user: User | None, parts: Iterable[Enrolment]) -> None:
     every = {part.pk: part for part in [*parts, *theirs]}
     with write_transaction():
         for part in every.values():
-            _part_erase(part)
+            _part_erase(part, user)
         for annotator in wholly:
             _annotator_erase(annotator)
         if user is not None:
@@ -47,22 +50,36 @@ def person_erase(*, user: User | None, parts: Iterable[Enrolment]) -> None:
         assignments_return(campaign=part.campaign, annotator=part.annotator)
 
 
-def _part_erase(part: Enrolment) -> None:
-    """What is known of somebody in one campaign: the platform's ids, their visits and words."""
+def _part_erase(part: Enrolment, user: User | None) -> None:
+    """What is known of somebody in one campaign: the platform's ids, their visits and words, their name."""
     campaign, annotator = part.campaign, part.annotator
     sent = AnnotatorIdentity.objects.filter(annotator=annotator, source=identity_source(campaign, part.platform))
     workers = set(sent.values_list("external_id", flat=True))
     for worker in workers:
         past_worker_keep(part=part, worker=worker)
-    for one in workers | set(part.arrivals.values_list("session", flat=True)):
-        Payment.objects.filter(campaign=campaign, annotator=annotator, reference__contains=one).update(reference="")
-        Bonus.objects.filter(campaign=campaign, annotator=annotator, reason__contains=one).update(reason="")
+    person = user or annotator.user
+    own = {person.username, person.email} if person else set()
+    names = _named(workers | set(part.arrivals.values_list("session", flat=True)) | own)
+    _words_erase(Payment.objects.filter(campaign=campaign, annotator=annotator), "reference", names)
+    _words_erase(Bonus.objects.filter(campaign=campaign, annotator=annotator), "reason", names)
     sent.delete()
     Arrival.objects.filter(enrolment=part).delete()
     AnnotatorNote.objects.filter(campaign=campaign, annotator=annotator).delete()
     Comment.objects.filter(judgment__annotator=annotator, judgment__batch__campaign=campaign).delete()
     SkipNote.objects.filter(skip__assignment__annotator=annotator, skip__assignment__campaign=campaign).delete()
     Enrolment.objects.filter(pk=part.pk, left_at=None).update(left_at=timezone.now())
+
+
+def _words_erase(rows: QuerySet[Any], field: str, names: re.Pattern[str]) -> None:
+    """Empty the field where it names the person."""
+    found = [number for number, words in rows.values_list("pk", field) if names.search(words)]
+    rows.filter(pk__in=found).update(**{field: ""})
+
+
+def _named(names: Iterable[str]) -> re.Pattern[str]:
+    """What finds one of these as whole words, in whatever case; "7" stands in "transfer 7" and not in "t17"."""
+    words = "|".join(re.escape(name) for name in sorted(names) if name)
+    return re.compile(rf"(?<![^\W_])(?:{words or '(?!)'})(?![^\W_])", re.IGNORECASE)
 
 
 def _annotator_erase(annotator: Annotator) -> None:

@@ -16,9 +16,10 @@ from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.rowfiles import Row, defused, rows_read
+from evalsite.judgments.arrivals import identities_of
 from evalsite.judgments.leases import checked_text
 from evalsite.judgments.ledger import SPENT_KEPT_S, exclusion_reasons
-from evalsite.judgments.models import Annotator, AnnotatorIdentity, Assignment, Bonus, Enrolment, Judgment, Payment
+from evalsite.judgments.models import Annotator, Assignment, Bonus, Enrolment, Judgment, Payment
 from evalsite.judgments.selectors import LEAST_PAID, LeftOut, earnings_of, judgments_counted
 
 NONE = Decimal(0)
@@ -101,7 +102,7 @@ class _Books:
             )
         )
         columns = ("annotator", "source", "external_id")
-        identities = AnnotatorIdentity.objects.filter(annotator__in=annotators).order_by("-pk")
+        identities = identities_of(campaign).filter(annotator__in=annotators).order_by("-pk")
         return cls(
             campaign,
             {number: (source, name) for number, source, name in identities.values_list(*columns)},
@@ -351,7 +352,7 @@ def bonuses_preview(*, campaign: Campaign, content: bytes, name: str = "") -> li
         raise InvalidInput(f"There is no column {missing[0]}.", hint=hint, field=missing[0])
     known = {str(one.public_id): one.pk for one in annotators_of(campaign)}
     enrolled = Enrolment.objects.filter(campaign=campaign).values("annotator")
-    identities = AnnotatorIdentity.objects.filter(annotator__in=enrolled)
+    identities = identities_of(campaign).filter(annotator__in=enrolled)
     known |= dict(identities.values_list("external_id", "annotator"))
     given = set(Bonus.objects.filter(campaign=campaign).values_list("annotator", "amount", "reason"))
     return [_bonus_row(campaign, row, known, given) for row in reading.rows]

@@ -179,7 +179,8 @@ def _annotators(campaign: Any, count: int) -> list[Any]:
     people = Annotator.objects.bulk_create(Annotator(kind="human") for _ in range(count))
     Enrolment.objects.bulk_create(Enrolment(campaign=campaign, annotator=one, blocks_claimed=40) for one in people)
     AnnotatorIdentity.objects.bulk_create(
-        AnnotatorIdentity(annotator=one, source="prolific", external_id=f"w{n}") for n, one in enumerate(people)
+        AnnotatorIdentity(annotator=one, source=f"prolific/{campaign.public_id}", external_id=f"w{n}")
+        for n, one in enumerate(people)
     )
     Exclusion.objects.bulk_create(
         Exclusion(campaign=campaign, annotator=one, reason="answers at random") for one in people[::25]

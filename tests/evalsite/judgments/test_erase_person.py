@@ -22,8 +22,18 @@ from evalsite.core.db import ALLOW_UPDATE, FORBID_UPDATE
 from evalsite.core.errors import Conflict
 from evalsite.core.models import AuditEntry
 from evalsite.judgments.annotators import payment_record
+from evalsite.judgments.arrivals import identity_source
 from evalsite.judgments.erasure import person_erase
-from evalsite.judgments.models import Annotator, Assignment, Comment, Enrolment, Judgment
+from evalsite.judgments.models import (
+    Annotator,
+    AnnotatorIdentity,
+    Assignment,
+    Bonus,
+    Comment,
+    Enrolment,
+    Judgment,
+    Payment,
+)
 from evalsite.judgments.selectors import tally
 from evalsite.judgments.services import judgment_record
 from tests.evalsite.api.client import Api
@@ -127,6 +137,19 @@ def test_nothing_that_names_the_person_is_left_in_any_column(
     quux.post("/me/erase/", {"sure": "on"})
     assert standing(*NAMES) == set()
     assert tally([campaign, study]) == before
+
+
+def test_what_was_paid_forgets_whoever_it_names_and_keeps_the_rest(quux: Client, campaign: Campaign) -> None:
+    own = Annotator.objects.get(user__username="QuuxName")
+    AnnotatorIdentity.objects.create(annotator=own, source=identity_source(campaign, ""), external_id="7")
+    kept = ["transfer 17", "quuxnames", "thanks"]
+    gone = ["to quuxname, May", "Quux-Mail@example.org", "ref_7"]
+    for words in kept + gone:
+        payment_record(campaign=campaign, annotator=own, amount=Decimal(1), currency="USD", reference=words)
+        Bonus.objects.create(campaign=campaign, annotator=own, amount=1, currency="USD", reason=words)
+    quux.post("/me/erase/", {"sure": "on"})
+    assert list(Payment.objects.order_by("pk").values_list("reference", flat=True)) == [*kept, "", "", ""]
+    assert list(Bonus.objects.order_by("pk").values_list("reason", flat=True)) == [*kept, "", "", ""]
 
 
 def test_campaigns_that_were_left_before_are_erased_too(campaign: Campaign, stranger: Client) -> None:

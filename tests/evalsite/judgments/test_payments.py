@@ -19,6 +19,7 @@ from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.models import AuditEntry
 from evalsite.judgments.annotators import part_get, payment_record
+from evalsite.judgments.arrivals import identity_source
 from evalsite.judgments.exclusions import annotator_exclude
 from evalsite.judgments.hours import LONGEST, time_worked
 from evalsite.judgments.leases import assignments_expire
@@ -161,10 +162,11 @@ def test_who_was_paid_too_much_is_owed_nothing_and_nobody_pays_for_it(paid: Camp
 
 @pytest.mark.parametrize("hostile", ["=HYPERLINK(1)", "+1", "-1", "@SUM(A1)", "\tx"])
 def test_what_a_spreadsheet_would_compute_is_defused(paid: Campaign, bob: Annotator, hostile: str) -> None:
-    AnnotatorIdentity.objects.create(annotator=bob, source=hostile, external_id=hostile)
+    source = identity_source(paid, hostile)
+    AnnotatorIdentity.objects.create(annotator=bob, source=source, external_id=hostile)
     annotator_exclude(campaign=paid, annotator=bob, reason=f"{hostile} x")
     row = rows(paid)[str(bob.public_id)]
-    assert (row["platform"], row["platform_id"]) == (f"'{hostile}", f"'{hostile}")
+    assert (row["platform"], row["platform_id"]) == (f"'{source}", f"'{hostile}")
     assert not row["excluded"].startswith(("=", "+", "-", "@", "\t"))
 
 
@@ -305,7 +307,7 @@ def bonus_list(bob: Annotator) -> bytes:
 def test_every_row_of_a_bonus_list_has_its_fate_and_is_given_once(
     paid: Campaign, bob: Annotator, dora: Annotator, alice: User
 ) -> None:
-    AnnotatorIdentity.objects.create(annotator=dora, source="prolific", external_id="W7")
+    AnnotatorIdentity.objects.create(annotator=dora, source=identity_source(paid, "prolific"), external_id="W7")
     fates = [row.fate for row in bonuses_preview(campaign=paid, content=bonus_list(bob), name="b.csv")]
     assert fates == ["add", "same", "refused", "refused", "refused", "add"]
     assert not Bonus.objects.exists()
@@ -316,6 +318,19 @@ def test_every_row_of_a_bonus_list_has_its_fate_and_is_given_once(
     assert AuditEntry.objects.get(act="bonus").after == {"given": "3.5000 USD", "to": 2}
     part = part_get(Enrolment.objects.get(campaign=paid, annotator=bob))
     assert part.owed == {"USD": Decimal("1.5") + 6 * Decimal("0.0111")}
+
+
+def test_ids_by_which_another_campaign_knows_somebody_are_not_told_and_not_taken(
+    paid: Campaign, make_campaign: CampaignMaker, bob: Annotator, dora: Annotator
+) -> None:
+    other = make_campaign(slug="other")
+    for source in (identity_source(other, "prolific"), "other/votes.csv"):
+        AnnotatorIdentity.objects.create(annotator=bob, source=source, external_id="W7")
+    AnnotatorIdentity.objects.create(annotator=dora, source="trial/votes.csv", external_id="V1")
+    assert rows(paid)[str(bob.public_id)]["platform_id"] == ""
+    assert rows(paid)[str(dora.public_id)]["platform_id"] == "V1"
+    listed = b"annotator,amount,reason\nW7,2,thanks\nV1,2,thanks"
+    assert [row.fate for row in bonuses_preview(campaign=paid, content=listed, name="b.csv")] == ["refused", "add"]
 
 
 # The page ---------------------------------------------------------------------------------------------------
