@@ -199,6 +199,7 @@ GILDED = (
 gold:
 - id: known
   text: What is two and two?
+  category: help
   reply_a: Four.
   reply_b: Five.
   right: A
