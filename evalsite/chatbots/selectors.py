@@ -17,7 +17,7 @@ def replies_counted(prompt_set: PromptSet) -> dict[int, int]:
     is another of either, and for a minute at most: rows of PostgreSQL may appear out of the order of their ids.
     """
     newest = [rows.order_by("-pk").values_list("public_id", flat=True).first() for rows in (REPLIES, PROMPTS)]
-    name = f"replies:{prompt_set.pk}:{newest[0]}:{newest[1]}"
+    name = f"replies:{prompt_set.public_id}:{newest[0]}:{newest[1]}"
     found: dict[int, int] | None = cache.get(name)
     if found is None:
         found = _counted(prompt_set)

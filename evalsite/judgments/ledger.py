@@ -85,7 +85,7 @@ def people_count(campaign: Campaign) -> int:
 
 def spent(campaign: Campaign) -> Mapping[str, Decimal]:
     """What its judgments have cost, late ones too, by currency; some seconds old at most."""
-    name = f"spent:{campaign.pk}"
+    name = f"spent:{campaign.public_id}"
     found: dict[str, Decimal] | None = cache.get(name)
     if found is None:
         found = pay_of(Assignment.objects.filter(campaign=campaign))

@@ -1,7 +1,11 @@
 """A fixed cast: alice owns the organisation, bob and dora judge, charlie is a stranger."""
 
+from collections.abc import Iterator
+
 import pytest
+from django.conf import settings
 from django.test import Client
+from django.utils import translation
 
 from evalsite.accounts.models import Organisation, User
 from evalsite.accounts.services import user_create
@@ -14,6 +18,13 @@ from evalsite.judgments.models import Annotator
 from evalsite.judgments.services import annotator_enrol
 from evalsite.prompts.services import NewPrompt, prompt_set_create
 from tests.evalsite.cast import OPEN, CampaignMaker, run_jobs
+
+
+@pytest.fixture(autouse=True)
+def english() -> Iterator[None]:
+    """A request leaves its reader's language behind in this thread; the next test begins with the site's own."""
+    with translation.override(settings.LANGUAGE_CODE):
+        yield
 
 
 @pytest.fixture
