@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from django.conf import settings
+from django.core.cache import cache
 from django.test import Client
 from django.utils import translation
 
@@ -17,7 +18,22 @@ from evalsite.chatbots.services import chatbot_create, replies_add, version_crea
 from evalsite.judgments.models import Annotator
 from evalsite.judgments.services import annotator_enrol
 from evalsite.prompts.services import NewPrompt, prompt_set_create
+from tests.environment import PRODUCTION, REDIS_PREFIX, REDIS_URL
 from tests.evalsite.cast import OPEN, CampaignMaker, run_jobs
+from tests.processes import forget_redis_keys
+
+
+@pytest.fixture(autouse=True)
+def nobody_has_knocked() -> None:
+    """What was counted of one test's people and its address does not count against the next one's.
+
+    SQLite gives each test's alice the id of the last one's, and a run's tests all come from one address. Redis is not
+    emptied: others use it too.
+    """
+    if PRODUCTION:
+        forget_redis_keys(REDIS_URL, f"{REDIS_PREFIX}:1")  # Django's cache: the prefix, and the version of its keys
+    else:
+        cache.clear()
 
 
 @pytest.fixture(autouse=True)
@@ -35,6 +51,14 @@ def alice(db: None) -> User:
 @pytest.fixture
 def charlie(db: None) -> User:
     return user_create(username="charlie", password="correct horse battery")
+
+
+@pytest.fixture
+def owner(alice: User) -> Client:
+    """alice in her browser, logged in."""
+    client = Client()
+    client.force_login(alice)
+    return client
 
 
 @pytest.fixture
