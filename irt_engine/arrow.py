@@ -1,13 +1,15 @@
 """The arrow: prompts are independent of each other given the shaft, so a fit eliminates them one by one.
 
-Notation: z (S,) is the shaft: abilities, pair effects, a side effect if there is one, G common log gaps; phi (J, P)
-the prompts' own parameters, one row a slot. theta_i = sum_k coef[i, k] z[col[i, k]] for cell i. With A the shaft's
-block of the precision, D_j a slot's and C_j (P, S) the cross block, the Schur complement
+Notation: z (S,) is the shaft: abilities, pair effects, a side effect if there is one, G common log gaps; phi (J, W) is
+the slots' own, one row a slot: the prompt's P parameters and, behind them, the effects of R replies (`replies`), if
+there are any. For cell i, theta_i = sum_k coef[i, k] z[col[i, k]] + the difference of its two replies' effects. With A
+the shaft's block of the precision, D_j a slot's and C_j (W, S) the cross block, the Schur complement
 
     H = A - sum_j C_j' D_j^-1 C_j
 
-costs O(cells + J P S^2), and H^-1 is the marginal covariance of z under the Gaussian with that precision.
-Work goes through the slots in chunks, so that memory stays near O(cells + J P^2) + one chunk.
+costs O(cells) + J W T^2, T the columns of the shaft that a slot's cells touch, and H^-1 is the marginal covariance of
+z under the Gaussian with that precision.
+Work goes through the slots in chunks, so that memory stays near O(cells + J W^2) + one chunk.
 """
 
 from __future__ import annotations
@@ -21,13 +23,14 @@ from .arrays import BoolArray, FloatArray, IntArray
 from .compiled import compiled
 from .parts import Parts
 from .prompts import PromptModel
+from .replies import Replies
 
 _CHUNK_DENSE = 1 << 22  # numbers in one chunk's dense cross blocks
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Point:
-    """A value of all parameters: z (S,), phi (J, P) as deviations from the common ones."""
+    """A value of all parameters: z (S,), phi (J, W), its log gaps as deviations from the common ones."""
 
     z: FloatArray
     phi: FloatArray
@@ -48,6 +51,7 @@ class Problem:
     coef: FloatArray  # (n, k)
     shaft: int  # S
     parts: Parts | None = None  # of the slots, where discriminations differ by tier: then P counts the tiers' effects
+    replies: Replies | None = None
 
     @property
     def slots(self) -> int:
@@ -59,21 +63,36 @@ class Problem:
         """The common log gaps inside z."""
         return slice(self.shaft - self.prompts.gaps, self.shaft)
 
-    def theta(self, z: FloatArray) -> FloatArray:
+    @property
+    def width(self) -> int:
+        """W."""
+        return self.prompts.size + (self.replies.most if self.replies else 0)
+
+    @property
+    def own(self) -> IntArray:
+        """(n, 2) columns of each cell's two replies, counted from P; (n, 0) where replies have no effects."""
+        return self.replies.own if self.replies else np.empty((len(self.col), 0), np.int64)
+
+    def theta(self, point: Point) -> FloatArray:
         """(n,) linear predictor on the ability scale."""
+        theta = self.off_shaft(point.z)
+        return theta + self.replies.theta(point.phi[:, self.prompts.size :]) if self.replies else theta
+
+    def off_shaft(self, z: FloatArray) -> FloatArray:
+        """(n,) the shaft's part of it."""
         theta = np.empty(len(self.col))
         _add_up(self.col, self.coef, z, theta)
         return theta
 
     def on_shaft(self, theta: FloatArray) -> FloatArray:
-        """(S,) what numbers of the cells, (n,), put on the shaft together: the transpose of `theta`."""
+        """(S,) what numbers of the cells, (n,), put on the shaft together: the transpose of `off_shaft`."""
         z = np.zeros(self.shaft)
         _add_down(self.col, self.coef, theta, z)
         return z
 
     def total_phi(self, point: Point) -> FloatArray:
-        """(J, P) with the common log gaps added to each slot's own deviation."""
-        phi = point.phi.copy()
+        """(J, P) of the prompts, with the common log gaps added to each slot's own deviation."""
+        phi = point.phi[:, : self.prompts.size].copy()
         phi[:, self.prompts.first_gap :] += point.z[self.common]
         return phi
 
@@ -91,14 +110,14 @@ class Problem:
 
     def chunks(self) -> Iterator[slice]:
         """Consecutive slots whose dense cross blocks fit a chunk."""
-        most = max(1, _CHUNK_DENSE // (self.shaft * self.prompts.size))
+        most = max(1, _CHUNK_DENSE // (self.shaft * self.width))
         for first in range(0, self.slots, most):
             yield slice(first, min(first + most, self.slots))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Precision:
-    """Prior precisions, diagonal: of z (S,) and of phi (J, P). Prior means are 0."""
+    """Prior precisions, diagonal: of z (S,) and of phi (J, W). Prior means are 0."""
 
     z: FloatArray
     phi: FloatArray
@@ -106,7 +125,10 @@ class Precision:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Information:
-    """What the cells say: i_theta (n,), cross (n, P) = theta x phi, i_phi (J, P, P) summed by slot."""
+    """What the cells say: i_theta (n,), cross (n, P) = theta x phi, i_phi (J, P, P) summed by slot.
+
+    P are the prompts' own parameters: what is said about replies follows from i_theta and cross.
+    """
 
     i_theta: FloatArray
     cross: FloatArray
@@ -119,13 +141,8 @@ class Arrow:
 
     problem: Problem
     information: Information
-    inverse: FloatArray  # (J, P, P) of D
+    inverse: FloatArray  # (J, W, W) of D
     schur: FloatArray  # (S, S)
-
-    def cross_blocks(self, slots: slice) -> FloatArray:
-        """C (slots, P, S) of one chunk, dense."""
-        problem, info = self.problem, self.information
-        return _dense_blocks(problem, info, slots)
 
     def covariance(self) -> FloatArray:
         """(S, S) of the shaft. Raises LinAlgError where the precision is not positive definite."""
@@ -137,82 +154,92 @@ class Arrow:
         """precision^-1 gradient."""
         problem, info = self.problem, self.information
         along = np.matmul(self.inverse, gradient.phi[:, :, None])[:, :, 0]
-        first = problem.prompts.first_gap
+        first, P = problem.prompts.first_gap, problem.prompts.size
         reduced = gradient.z - _to_shaft(problem, info, along)
         z = np.linalg.solve(self.schur, reduced).astype(np.float64, copy=False)
-        theta = problem.theta(z)
+        theta = problem.off_shaft(z)
         pull = np.empty_like(gradient.phi)
         _sum_slots(problem.starts, info.cross, theta, pull)
-        pull += info.i_phi[:, :, first:] @ z[problem.common]
+        pull[:, :P] += info.i_phi[:, :, first:] @ z[problem.common]
+        if problem.replies:
+            pull[:, P:] = problem.replies.gathered(info.i_theta * theta + info.cross[:, first:] @ z[problem.common])
         phi: FloatArray = along - np.matmul(self.inverse, pull[:, :, None])[:, :, 0]
         return Point(z, phi)
 
     def slot_covariances(self, covariance: FloatArray, slots: slice) -> tuple[FloatArray, FloatArray]:
-        """Of the total phi of some slots: with the shaft (slots, P, S), and its own (slots, P, P).
+        """Of the total phi of some slots: with the shaft (slots, W, S), and its own (slots, W, W).
 
         `covariance` (S, S) is the shaft's. phi_j given z is normal with mean -D^-1 C z and covariance D^-1; the common
-        log gaps are part of z.
+        log gaps are part of z. With the shaft: of the columns that a slot's cells touch, the others are left at 0.
         """
-        problem = self.problem
-        B = -np.matmul(self.inverse[slots], self.cross_blocks(slots))
-        gaps = np.arange(problem.prompts.gaps)
-        B[:, problem.prompts.first_gap + gaps, problem.common.start + gaps] += 1.0
-        with_shaft = (B.reshape(-1, problem.shaft) @ covariance).reshape(B.shape)
-        return with_shaft, np.matmul(with_shaft, B.transpose(0, 2, 1)) + self.inverse[slots]
+        problem, info, count = self.problem, self.information, slots.stop - slots.start
+        with_shaft = np.zeros((count, problem.width, problem.shaft))
+        own = np.empty((count, problem.width, problem.width))
+        _cover(
+            slots.start, problem.starts, problem.col, problem.coef, problem.own, info.i_theta, info.cross, info.i_phi,
+            problem.prompts.first_gap, self.inverse, covariance, with_shaft, own,
+        )  # fmt: skip
+        return with_shaft, own
 
     def own_variances(self, covariance: FloatArray) -> FloatArray:
-        """Marginal variances (J, P) of the slots' own deviations; `covariance` (S, S) is the shaft's."""
+        """Marginal variances (J, W) of the slots' own deviations; `covariance` (S, S) is the shaft's."""
         problem = self.problem
         parts = [own_variances(problem, covariance, *self.slot_covariances(covariance, s)) for s in problem.chunks()]
         return np.concatenate(parts)
 
 
 def own_variances(problem: Problem, covariance: FloatArray, with_shaft: FloatArray, own: FloatArray) -> FloatArray:
-    """Marginal variances (slots, P) of own deviations, from the covariances (`Arrow.slot_covariances`) of totals.
+    """Marginal variances (slots, W) of own deviations, from the covariances (`Arrow.slot_covariances`) of totals.
 
     A total log gap is the slot's own deviation and the common one.
     """
     first, common = problem.prompts.first_gap, np.arange(problem.common.start, problem.common.stop)
     variance = np.diagonal(own, axis1=1, axis2=2).copy()
     gaps = np.arange(first, problem.prompts.size)
-    variance[:, first:] += np.diag(covariance)[common] - 2.0 * with_shaft[:, gaps, common]
+    variance[:, gaps] += np.diag(covariance)[common] - 2.0 * with_shaft[:, gaps, common]
     return variance
 
 
 def factored(problem: Problem, information: Information, prior: Precision) -> Arrow:
     """Eliminate the slots. Raises LinAlgError where a slot's block is not positive definite."""
-    P, gaps, first = problem.prompts.size, problem.common, problem.prompts.first_gap
-    D = information.i_phi.copy()
-    D[:, np.arange(P), np.arange(P)] += prior.phi
-    lower, positive = inverse_factors(D)
+    gaps, first = problem.common, problem.prompts.first_gap
+    lower, positive = inverse_factors(slot_blocks(problem, information, prior))
     if not positive.all():
         raise np.linalg.LinAlgError("a slot's block is not positive definite")
     shaft = np.diag(prior.z)
     _add_shaft(problem.col, problem.coef, information.i_theta, information.cross[:, first:], gaps.start, shaft)
     shaft[gaps, gaps] += information.i_phi[:, first:, first:].sum(axis=0)
-    for slots in problem.chunks():
-        W = np.matmul(lower[slots], _dense_blocks(problem, information, slots)).reshape(-1, problem.shaft)
-        shaft -= W.T @ W
+    _eliminate(
+        problem.starts, problem.col, problem.coef, problem.own, information.i_theta, information.cross,
+        information.i_phi, first, lower, shaft,
+    )  # fmt: skip
     return Arrow(problem, information, np.matmul(lower.transpose(0, 2, 1), lower), 0.5 * (shaft + shaft.T))
 
 
-def _dense_blocks(problem: Problem, information: Information, slots: slice) -> FloatArray:
-    C = np.zeros((slots.stop - slots.start, problem.prompts.size, problem.shaft))
-    _add_blocks(slots.start, problem.starts, problem.col, problem.coef, information.cross, C)
-    C[:, :, problem.common] += information.i_phi[slots][:, :, problem.prompts.first_gap :]
-    return C
+def slot_blocks(problem: Problem, information: Information, prior: Precision) -> FloatArray:
+    """D (J, W, W)."""
+    P, W = problem.prompts.size, problem.width
+    D = np.zeros((problem.slots, W, W))
+    D[:, :P, :P] = information.i_phi
+    if problem.replies:
+        _add_replies(problem.starts, problem.own, information.i_theta, information.cross, D)
+    D[:, np.arange(W), np.arange(W)] += prior.phi
+    return D
 
 
 def _to_shaft(problem: Problem, information: Information, along: FloatArray) -> FloatArray:
     """sum_j C_j' along_j, (S,)."""
-    total = np.zeros(problem.shaft)
-    _pull_shaft(problem.starts, problem.col, problem.coef, information.cross, along, total)
-    total[problem.common] += np.einsum("jpg,jp->g", information.i_phi[:, :, problem.prompts.first_gap :], along)
+    total, P, first = np.zeros(problem.shaft), problem.prompts.size, problem.prompts.first_gap
+    of_replies = problem.replies.theta(along[:, P:]) if problem.replies else np.zeros(len(problem.col))
+    of_cells = information.i_theta * of_replies
+    _pull_shaft(problem.starts, problem.col, problem.coef, information.cross, along, of_cells, total)
+    total[problem.common] += np.einsum("jpg,jp->g", information.i_phi[:, :, first:], along[:, :P])
+    total[problem.common] += of_replies @ information.cross[:, first:]
     return total
 
 
 def inverse_factors(blocks: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """L^-1 (J, P, P) of each block L L', and (J,) whether there is one.
+    """L^-1 (J, W, W) of each block L L', and (J,) whether there is one.
 
     Of many small matrices: LAPACK's call for each of them takes five times as long as the work.
     """
@@ -240,7 +267,7 @@ def _invert_factors(blocks: FloatArray, inverse: FloatArray, positive: BoolArray
 
 @compiled
 def _factor(block: FloatArray, lower: FloatArray) -> bool:
-    """Cholesky factor of a (P, P) block; False where there is none."""
+    """Cholesky factor of a (W, W) block; False where there is none."""
     for r in range(len(block)):
         for c in range(r + 1):
             total = block[r, c]
@@ -270,24 +297,167 @@ def _add_shaft(
 
 
 @compiled
-def _add_blocks(
-    first: int, starts: IntArray, col: IntArray, coef: FloatArray, cross: FloatArray, C: FloatArray
+def _add_replies(starts: IntArray, own: IntArray, i_theta: FloatArray, cross: FloatArray, D: FloatArray) -> None:
+    """Add the cells' information about their replies, and about replies with the rest of a slot, to D (J, W, W)."""
+    P = cross.shape[1]
+    for j in range(len(D)):
+        for i in range(starts[j], starts[j + 1]):
+            if own[i, 0] < 0:
+                continue
+            low, high = P + own[i, 0], P + own[i, 1]
+            D[j, low, low] += i_theta[i]
+            D[j, high, high] += i_theta[i]
+            D[j, low, high] -= i_theta[i]
+            D[j, high, low] -= i_theta[i]
+            for p in range(P):
+                D[j, p, high] += cross[i, p]
+                D[j, high, p] += cross[i, p]
+                D[j, p, low] -= cross[i, p]
+                D[j, low, p] -= cross[i, p]
+
+
+@compiled
+def _touch(first: int, last: int, col: IntArray, gaps: int, place: IntArray, touched: IntArray) -> int:
+    """The columns of the shaft that some cells and the common log gaps are about, in order: `touched`, of which the
+    number is returned. `place` (S,) is where a column is among them, or -1."""
+    place[:] = -1
+    place[len(place) - gaps :] = 0
+    for i in range(first, last):
+        for k in range(col.shape[1]):
+            place[col[i, k]] = 0
+    count = 0
+    for s in range(len(place)):
+        if place[s] == 0:
+            place[s], touched[count] = count, s
+            count += 1
+    return count
+
+
+@compiled
+def _cross(
+    first: int,
+    last: int,
+    col: IntArray,
+    coef: FloatArray,
+    own: IntArray,
+    i_theta: FloatArray,
+    cross: FloatArray,
+    of_phi: FloatArray,
+    first_gap: int,
+    place: IntArray,
+    C: FloatArray,
 ) -> None:
-    for j in range(len(C)):
-        for i in range(starts[first + j], starts[first + j + 1]):
-            for p in range(C.shape[1]):
-                for k in range(col.shape[1]):
-                    C[j, p, col[i, k]] += coef[i, k] * cross[i, p]
+    """C (W, T) of one slot, of the columns that its cells touch; `of_phi` (P, P) is its own information."""
+    P, gaps = cross.shape[1], cross.shape[1] - first_gap
+    common = len(place) - gaps
+    C[:] = 0.0
+    for p in range(P):
+        for g in range(gaps):
+            C[p, place[common + g]] = of_phi[p, first_gap + g]
+    for i in range(first, last):
+        for k in range(col.shape[1]):
+            at, by = place[col[i, k]], coef[i, k]
+            for p in range(P):
+                C[p, at] += by * cross[i, p]
+            if own.shape[1] == 2 and own[i, 0] >= 0:
+                C[P + own[i, 1], at] += by * i_theta[i]
+                C[P + own[i, 0], at] -= by * i_theta[i]
+    if own.shape[1] == 2:
+        _cross_gaps(first, last, own, cross, first_gap, place[common:], C)
+
+
+@compiled
+def _cross_gaps(
+    first: int, last: int, own: IntArray, cross: FloatArray, first_gap: int, place: IntArray, C: FloatArray
+) -> None:
+    """Add what cells say about their replies with the common log gaps."""
+    P = cross.shape[1]
+    for i in range(first, last):
+        for g in range(len(place) if own[i, 0] >= 0 else 0):
+            C[P + own[i, 1], place[g]] += cross[i, first_gap + g]
+            C[P + own[i, 0], place[g]] -= cross[i, first_gap + g]
+
+
+@compiled
+def _eliminate(
+    starts: IntArray,
+    col: IntArray,
+    coef: FloatArray,
+    own: IntArray,
+    i_theta: FloatArray,
+    cross: FloatArray,
+    i_phi: FloatArray,
+    first_gap: int,
+    lower: FloatArray,
+    shaft: FloatArray,
+) -> None:
+    """Take C' D^-1 C of every slot off the shaft (S, S); lower (J, W, W) is L^-1 of D = L L'."""
+    W, S, gaps = lower.shape[1], len(shaft), cross.shape[1] - first_gap
+    place, touched = np.empty(S, np.int64), np.empty(S, np.int64)
+    for j in range(len(lower)):
+        first, last = starts[j], starts[j + 1]
+        T = _touch(first, last, col, gaps, place, touched)
+        C = np.empty((W, T))
+        _cross(first, last, col, coef, own, i_theta, cross, i_phi[j], first_gap, place, C)
+        half = np.dot(lower[j], C)
+        taken = np.dot(half.T, half)
+        for s in range(T):
+            for t in range(T):
+                shaft[touched[s], touched[t]] -= taken[s, t]
+
+
+@compiled
+def _cover(
+    slot: int,
+    starts: IntArray,
+    col: IntArray,
+    coef: FloatArray,
+    own: IntArray,
+    i_theta: FloatArray,
+    cross: FloatArray,
+    i_phi: FloatArray,
+    first_gap: int,
+    inverse: FloatArray,
+    covariance: FloatArray,
+    with_shaft: FloatArray,  # (slots, W, S) of the slots from `slot` on, 0 beforehand   out
+    of_phi: FloatArray,  # (slots, W, W)                                                 out
+) -> None:
+    """Of the total phi: B Sigma and B Sigma B' + D^-1 with B = -D^-1 C, and 1 where a common log gap is a total's."""
+    W, S, gaps = inverse.shape[1], len(covariance), cross.shape[1] - first_gap
+    place, touched = np.empty(S, np.int64), np.empty(S, np.int64)
+    for here in range(len(of_phi)):
+        j = slot + here
+        first, last = starts[j], starts[j + 1]
+        T = _touch(first, last, col, gaps, place, touched)
+        C, sigma = np.empty((W, T)), np.empty((T, T))
+        _cross(first, last, col, coef, own, i_theta, cross, i_phi[j], first_gap, place, C)
+        for s in range(T):
+            for t in range(T):
+                sigma[s, t] = covariance[touched[s], touched[t]]
+        B = -np.dot(inverse[j], C)
+        for g in range(gaps):
+            B[first_gap + g, place[S - gaps + g]] += 1.0
+        along = np.dot(B, sigma)
+        of_phi[here] = np.dot(along, B.T) + inverse[j]
+        for w in range(W):
+            for t in range(T):
+                with_shaft[here, w, touched[t]] = along[w, t]
 
 
 @compiled
 def _pull_shaft(
-    starts: IntArray, col: IntArray, coef: FloatArray, cross: FloatArray, along: FloatArray, total: FloatArray
+    starts: IntArray,
+    col: IntArray,
+    coef: FloatArray,
+    cross: FloatArray,
+    along: FloatArray,
+    of_cells: FloatArray,
+    total: FloatArray,
 ) -> None:
     for j in range(len(along)):
         for i in range(starts[j], starts[j + 1]):
-            pull = 0.0
-            for p in range(along.shape[1]):
+            pull = of_cells[i]
+            for p in range(cross.shape[1]):
                 pull += cross[i, p] * along[j, p]
             for k in range(col.shape[1]):
                 total[col[i, k]] += coef[i, k] * pull
@@ -295,9 +465,9 @@ def _pull_shaft(
 
 @compiled
 def _sum_slots(starts: IntArray, cross: FloatArray, theta: FloatArray, pull: FloatArray) -> None:
-    """pull (J, P) = sum over a slot's cells of cross theta."""
+    """pull (J, W), its first P columns: sum over a slot's cells of cross theta."""
     for j in range(len(pull)):
-        for p in range(pull.shape[1]):
+        for p in range(cross.shape[1]):
             total = 0.0
             for i in range(starts[j], starts[j + 1]):
                 total += cross[i, p] * theta[i]

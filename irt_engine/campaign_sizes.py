@@ -106,7 +106,9 @@ class PreciseOrder:
                 code="bad_difference",
                 hint="ask for a smaller SE",
             )
-        return draw_truth(design.chatbots, design.prompts, seed=seed, priors=design.priors)
+        return draw_truth(
+            design.chatbots, design.prompts, seed=seed, priors=design.priors, reply_sd=design.priors.reply_sd
+        )
 
     def scores(self, posterior: Posterior, design: CampaignDesign) -> FloatArray:
         """(1,) precision of the least precise neighbours; neighbours without a path between them have the prior's."""
@@ -149,7 +151,9 @@ class GapFound:
 
     def truth(self, design: CampaignDesign, seed: int) -> Truth:
         """Chatbots 2i and 2i + 1 are |gap| apart."""
-        truth = draw_truth(design.chatbots, design.prompts, seed=seed, priors=design.priors)
+        truth = draw_truth(
+            design.chatbots, design.prompts, seed=seed, priors=design.priors, reply_sd=design.priors.reply_sd
+        )
         ability = truth.ability.copy()
         pairs = len(ability) // 2 * 2
         ability[1:pairs:2] = ability[0:pairs:2] + abs(self.gap) / 2.0

@@ -2,7 +2,9 @@
 
 The expected information, which q rests on, differs from it by the luck of every prompt's votes: measured, steps with it
 end between half too short and half too long, and a round gains a factor of 3; with the observed one a factor of 5 to 6.
-Where few votes leave a slot's observed block without a clear curvature of its own, its expected one stands in.
+Where few votes leave a slot's observed block without a clear curvature of its own, its expected one stands in. So it
+does wherever replies have effects: those of a slot lean against its discrimination together, and while they are not yet
+where they belong, the observed curvature along that direction leads astray.
 """
 
 from __future__ import annotations
@@ -57,9 +59,22 @@ class Curvature:
 
 
 def curved(cells: Cells, state: State, *, learn: bool) -> Curvature | None:
-    """The observed precision at a state's mean, factored; None where it is not positive."""
+    """The precision that steps from a state divide by, factored; None where it is not positive."""
     problem, prior = cells.problem, cells.effects.precision(state.log_sd)
     told = cells.ask(state.point, state.log_sd, None, observed=True)
+    seen = state.information if problem.replies else _mostly_observed(problem, state, told, prior)
+    try:
+        arrow = factored(problem, seen, prior)
+        covariance = arrow.covariance()
+    except np.linalg.LinAlgError:
+        return None
+    if not learn:
+        return Curvature(arrow, [], [], np.zeros((0, 0)))
+    return _with_scales(cells, state, told, arrow, covariance)
+
+
+def _mostly_observed(problem: Problem, state: State, told: Told, prior: Precision) -> Information:
+    """The observed information, and the expected one where that is not clear."""
     seen = _with_bends(problem, told)
     unclear = ~_clear(problem, seen.i_phi, state.information.i_phi, prior)
     of_cells = np.repeat(unclear, np.diff(problem.starts))
@@ -69,14 +84,7 @@ def curved(cells: Cells, state: State, *, learn: bool) -> Curvature | None:
         (seen.i_phi, state.information.i_phi, unclear),
     ):
         own[where] = expected[where]
-    try:
-        arrow = factored(problem, seen, prior)
-        covariance = arrow.covariance()
-    except np.linalg.LinAlgError:
-        return None
-    if not learn:
-        return Curvature(arrow, [], [], np.zeros((0, 0)))
-    return _with_scales(cells, state, told, arrow, covariance)
+    return seen
 
 
 def _with_scales(cells: Cells, state: State, told: Told, arrow: Arrow, covariance: FloatArray) -> Curvature:
@@ -93,7 +101,7 @@ def _with_scales(cells: Cells, state: State, told: Told, arrow: Arrow, covarianc
         own.append(fall)
     along = [arrow.step(change) for change in changes]
     slope = np.diag(own) - np.array([[_dot(change, other) for other in along] for change in changes])
-    least = effects.scores(state.log_sd, state.point, variance.z, variance.phi, told.cell_sums)[1][scales]
+    least = effects.scores(state.log_sd, state.point, variance.z, variance.phi, told.sums)[1][scales]
     least *= [_LEAST_SLOPE if effects.is_cell(index) else 1.0 for index in scales]
     return Curvature(arrow, scales, along, _at_least(0.5 * (slope + slope.T), least))
 
@@ -105,7 +113,7 @@ def _by_cell_effect(cells: Cells, state: State, told: Told) -> tuple[Point, floa
     there = cells.ask(state.point, wider, None)
     change = Point((there.gradient.z - told.gradient.z) / _STEP, (there.gradient.phi - told.gradient.phi) / _STEP)
     assert cells.effects.cell is not None  # noqa: S101 - one of the learned scales is its own
-    return change, float((told.cell_sums[0] - there.cell_sums[0]) / _STEP + cells.effects.cell.width**-2.0)
+    return change, float((told.sums[0, 0] - there.sums[0, 0]) / _STEP + cells.effects.cell.width**-2.0)
 
 
 def _at_least(slope: FloatArray, least: FloatArray) -> FloatArray:

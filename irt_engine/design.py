@@ -16,6 +16,7 @@ from .cells import Cells, Comparisons, cells_of, compare
 from .parts import parts_of
 from .priors import Priors
 from .prompts import prompt_model
+from .replies import MOST_WORK, Replies, replies_of
 from .responses import ResponseTable
 from .scales import LOOSE, TIGHT, Effects, Group
 
@@ -45,7 +46,7 @@ class Design:
     @property
     def origin(self) -> Point:
         """Where a fit begins that knows nothing."""
-        return Point(np.zeros(self.problem.shaft), np.zeros((self.problem.slots, self.problem.prompts.size)))
+        return Point(np.zeros(self.problem.shaft), np.zeros((self.problem.slots, self.problem.width)))
 
 
 def design(table: ResponseTable, model: str, form: str, priors: Priors, tiers: IntArray | None = None) -> Design:
@@ -102,20 +103,39 @@ def design_of(
         shaft=shaft.size,
         parts=parts,
     )
+    if board and priors.reply_sd > 0:
+        replies = _affordable(replies_of(cells, comparisons, len(table.chatbots)), prompts.size, shaft.size)
+        problem = replace(problem, replies=replies)
+    effects = _effects(shaft, problem, cells, priors, form)
+    return Design(table, model, form, comparisons, cells, problem, effects, K, pair, side, tiers)
+
+
+def _effects(shaft: _Shaft, problem: Problem, cells: Cells, priors: Priors, form: str) -> Effects:
+    """Which effects share a scale."""
+    prompts, replies = problem.prompts, problem.replies
     groups = [*shaft.groups, Group("log_discrimination", priors.log_discrimination_sd, priors.learn, phi=slice(0, 1))]
     if prompts.tiers:
         groups.append(Group("tier", priors.tier_sd, priors.learn, LOOSE, phi=slice(1, 1 + prompts.tiers)))
     if prompts.located:
         groups.append(Group("location", priors.location_sd, priors.learn, phi=prompts.location))
     groups.append(Group("log_gap", priors.log_gap_sd, priors.learn, phi=slice(prompts.first_gap, prompts.size)))
-    effects = Effects(
+    if replies:
+        groups.append(Group("reply", priors.reply_sd, priors.learn, LOOSE, phi=slice(prompts.size, problem.width)))
+    return Effects(
         groups=tuple(groups),
         cell=Group("cell", priors.cell_sd, priors.learn, LOOSE) if form == "vote" else None,
         shaft=shaft.size,
-        shape=(cells.slots, prompts.size),
+        shape=(cells.slots, problem.width),
         shared=cells.shared,
+        replies=replies.there if replies else None,
     )
-    return Design(table, model, form, comparisons, cells, problem, effects, K, pair, side, tiers)
+
+
+def _affordable(replies: Replies, parameters: int, shaft: int) -> Replies | None:
+    """None where eliminating the slots would take too long, or there is nothing to eliminate."""
+    width = parameters + replies.most
+    work = len(replies.chatbot) * width * (width + shaft) ** 2
+    return replies if replies.most and work <= MOST_WORK else None
 
 
 class _Shaft:

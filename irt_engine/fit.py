@@ -195,6 +195,8 @@ def posterior_of(made: Design, priors: Priors, found: Found, warm: Warm | None, 
         tier=np.empty(0, np.int64) if made.tiers is None else made.tiers,
         tier_discrimination=of.tier_discrimination[cells.prompt_slot],
         tier_discrimination_se=of.tier_discrimination_se[cells.prompt_slot],
+        reply=of.reply[cells.prompt_slot] if of.reply.size else of.reply,
+        reply_se=of.reply_se[cells.prompt_slot] if of.reply.size else of.reply,
     )
 
 
@@ -207,6 +209,7 @@ def _scales(made: Design, priors: Priors, found: Found) -> Scales:
         pair=sd.get("pair"),
         side=sd.get("side"),
         tier=sd.get("tier"),
+        reply=sd.get("reply"),
         cell=made.effects.cell_sd(found.state.log_sd) if made.effects.cell else None,
         learned=found.learned,
     )

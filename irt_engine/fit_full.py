@@ -166,6 +166,8 @@ class _Cells:
     above: tuple[IntArray, IntArray, FloatArray]  # log sigma(x)
     below: tuple[IntArray, IntArray, FloatArray]  # log sigma(-x)
     inner: FloatArray  # (J, E - 1): how often a category between edges c and c + 1 was seen
+    alone: FloatArray  # (n,) 1 in the shared slot, where replies have no place of their own, 0 elsewhere
+    replies: IntArray  # (n, 2) places among the replies' effects, low then high; 0 where alone, (n, 0) without any
 
 
 def _cells(made: Design) -> _Cells:
@@ -182,8 +184,23 @@ def _cells(made: Design) -> _Cells:
     inner = np.zeros((cells.slots, times.shape[1] - 2))
     np.add.at(inner, slot, times[:, 1:-1])
     return _Cells(
-        slot, cells.comparison[index], cells.side[index], _nonzero(times[:, 1:]), _nonzero(times[:, :-1]), inner
+        slot,
+        cells.comparison[index],
+        cells.side[index],
+        _nonzero(times[:, 1:]),
+        _nonzero(times[:, :-1]),
+        inner,
+        (slot == cells.shared).astype(np.float64),
+        _reply_places(made)[index],
     )
+
+
+def _reply_places(made: Design) -> IntArray:
+    replies = made.problem.replies
+    if replies is None:
+        return made.problem.own
+    number = np.cumsum(replies.there).reshape(replies.there.shape) - 1
+    return np.where(replies.own >= 0, number[replies.slot[:, None], replies.own], 0)
 
 
 def _nonzero(times: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
@@ -269,6 +286,8 @@ def _layout(made: Design, priors: Priors) -> _Layout:
         scaled.append(("pair", priors.pair_sd, (len(made.comparisons.low),)))
     if made.side >= 0:
         scaled.append(("side", priors.side_sd, (1,)))
+    if made.problem.replies:
+        scaled.append(("reply", priors.reply_sd, (int(made.problem.replies.there.sum()),)))
     sizes = [int(np.prod(shape)) for _, _, shape in (*fixed, *scaled)]
     starts = np.cumsum([0, *sizes])
     places = {
@@ -315,16 +334,28 @@ def _compiled(made: Design, priors: Priors, cells: _Cells, layout: _Layout) -> A
         at = parts["theta"][cells.comparison]
         if made.side >= 0:
             at = at + parts["side"] * cells.side
+        if made.problem.replies:
+            met = parts["reply"][cells.replies[:, 1]] - parts["reply"][cells.replies[:, 0]]
+            at = at + (1.0 - cells.alone) * met
         alpha = tensor.exp(parts["log_alpha"])
         at = alpha[cells.slot, 0] * at
         if made.form == "vote":
-            sd = priors.cell_sd * (1.0 if ratio is None else ratio[-1])
+            sd = _cell_sd(tensor, priors, layout, ratio, cells)
             at = at + sd * pymc.Normal("cell", 0.0, 1.0, shape=len(cells.slot))
         thresholds = tensor.dot(tensor.exp(parts["log_gap"]), made.problem.prompts.spread.T) + parts.get(
             "location", 0.0
         )
         pymc.Potential("votes", _log_likelihood(tensor, at, alpha * thresholds, cells))
     return nutpie.compile_pymc_model(written, var_names=kept)
+
+
+def _cell_sd(tensor: Any, priors: Priors, layout: _Layout, ratio: Any, cells: _Cells) -> Any:
+    """Of each cell's effect: where its replies have no place, theirs are part of it, as in `scales.pooled_sd`."""
+    sd = priors.cell_sd * (1.0 if ratio is None else ratio[-1])
+    if "reply" not in layout.learned:
+        return sd
+    of_reply = priors.reply_sd * (1.0 if ratio is None else ratio[list(layout.learned).index("reply")])
+    return tensor.sqrt(sd**2 + 2.0 * of_reply**2 * cells.alone)
 
 
 def _log_likelihood(tensor: Any, at: Any, level: Any, cells: _Cells) -> Any:
@@ -397,7 +428,7 @@ def _diagnostics(
 
 def _quantities(made: Design, drawn: dict[str, FloatArray], group: IntArray) -> FloatArray:
     """(chains, draws, K), without what a definition fixes: the pooled slot's log alpha, a chatbot without a group."""
-    parts = {name: values.reshape(*values.shape[:2], -1) for name, values in drawn.items()}
+    parts = {name: values.reshape(*values.shape[:2], -1) for name, values in drawn.items() if name != "reply"}
     if made.cells.shared >= 0:
         parts["log_alpha"] = np.delete(parts["log_alpha"], made.cells.shared, axis=2)
     if made.board:
@@ -480,5 +511,6 @@ def _scales(made: Design, priors: Priors, flat: dict[str, FloatArray]) -> Scales
         pair=sd("pair", priors.pair_sd) if _has_pairs(made, priors) else None,
         side=sd("side", priors.side_sd) if made.side >= 0 else None,
         cell=sd("cell", priors.cell_sd) if made.form == "vote" else None,
+        reply=sd("reply", priors.reply_sd) if made.problem.replies else None,
         learned=priors.learn,
     )

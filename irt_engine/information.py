@@ -149,7 +149,7 @@ def pair_information(posterior: Posterior, a: IntArray, b: IntArray) -> FloatArr
             slope,
             posterior.thresholds,
             discrimination_se=slope_se,
-            cell_sd=posterior.scales.cell or 0.0,
+            cell_sd=posterior.scales.fresh,
         )
     return expected
 

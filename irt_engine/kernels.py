@@ -91,8 +91,9 @@ def average_slots(
     col: IntArray,  # (n, k)
     coef: FloatArray,  # (n, k)
     covariance: FloatArray,  # (S, S) of the shaft
-    pulled: FloatArray,  # (slots, P, S) covariance of phi with the shaft, of these slots
-    of_phi: FloatArray,  # (slots, P, P) covariance of phi, of these slots
+    pulled: FloatArray,  # (slots, W, S) covariance of phi, and of replies behind it, with the shaft, of these slots
+    of_phi: FloatArray,  # (slots, W, W) covariance of phi and replies, of these slots
+    own_replies: IntArray,  # (n, 2) columns of a cell's replies, counted from P, or -1; (n, 0) without
     effects: FloatArray,  # (4, nodes) of the cell effect; without votes not looked at
     observed: bool,  # information: observed of the edges, or expected
     logs: bool,  # whether the log-likelihood is asked for
@@ -119,7 +120,9 @@ def average_slots(
         first, cells = starts[j], starts[j + 1] - starts[j]
         here = j - slots[0]
         if averaged:
-            if not _reach_slot(first, cells, col, coef, covariance, pulled[here], of_phi[here], lower, reach):
+            if not _reach_slot(
+                first, cells, col, coef, covariance, pulled[here], of_phi[here], own_replies, lower, reach
+            ):
                 return False
         else:
             lower[:] = 0.0
@@ -203,6 +206,7 @@ def _reach_slot(
     covariance: FloatArray,
     pulled: FloatArray,
     of_phi: FloatArray,
+    own_replies: IntArray,
     lower: FloatArray,
     reach: FloatArray,
 ) -> bool:
@@ -216,8 +220,17 @@ def _reach_slot(
         for k in range(col.shape[1]):
             for m in range(col.shape[1]):
                 variance += coef[n, k] * coef[n, m] * covariance[col[n, k], col[n, m]]
+        compared = own_replies.shape[1] == 2 and own_replies[n, 0] >= 0
+        low, high = P, P
+        if compared:
+            low, high = P + own_replies[n, 0], P + own_replies[n, 1]
+            variance += of_phi[low, low] + of_phi[high, high] - 2.0 * of_phi[low, high]
+            for k in range(col.shape[1]):
+                variance += 2.0 * coef[n, k] * (pulled[high, col[n, k]] - pulled[low, col[n, k]])
         for p in range(P):
             value = 0.0
+            if compared:
+                value = of_phi[p, high] - of_phi[p, low]
             for k in range(col.shape[1]):
                 value += coef[n, k] * pulled[p, col[n, k]]
             for c in range(p):
@@ -232,8 +245,9 @@ def _reach_slot(
 
 @compiled
 def spread_of_slot(covariance: FloatArray, lower: FloatArray) -> bool:
-    """Cholesky factor of one slot's (P, P) covariance, in place of a library call; False if it is not positive."""
-    P = len(covariance)
+    """Cholesky factor of one slot's covariance of phi, the first (P, P) of it, in place of a library call; False if it
+    is not positive."""
+    P = len(lower)
     for r in range(P):
         for c in range(r + 1):
             total = covariance[r, c]

@@ -22,7 +22,7 @@ def climb(cells: Cells, start: Point, *, progress: Progress | None = None) -> tu
 
     Contradictory votes can make the last part of the way a long creep; the average has its own way from there.
     """
-    log_sd = cells.effects.start()
+    log_sd = cells.effects.before_replies()
     point, told = start, cells.ask(start, log_sd, None)
     for steps in range(MOST_STEPS):
         step = factored(cells.problem, told.information, cells.effects.precision(log_sd)).step(told.gradient)

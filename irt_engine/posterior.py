@@ -34,7 +34,8 @@ from .ranks import (
 from .warm import Warm
 
 _FORMAT = 3
-_SINCE = ("thresholds_se", "tier", "tier_discrimination", "tier_discrimination_se")  # not in the first bytes of it
+# Not in the first bytes of it:
+_SINCE = ("thresholds_se", "tier", "tier_discrimination", "tier_discrimination_se", "reply", "reply_se")
 _FLOATS = (
     "ability",
     "covariance",
@@ -47,6 +48,8 @@ _FLOATS = (
     "thresholds_se",
     "tier_discrimination",
     "tier_discrimination_se",
+    "reply",
+    "reply_se",
 )
 _INTS = ("group", "chatbot_judgments", "tier")
 _WARM = "warm_"
@@ -89,7 +92,8 @@ class Scales:
 
     log_discrimination, location, log_gap: of prompts. pair: of theta about the difference of abilities. side: of the
     advantage of the side shown first. cell: of what the votes of a cell share (logit scale). tier: of a prompt's log
-    discrimination in one tier of quality about its own.
+    discrimination in one tier of quality about its own. reply: of what one chatbot's reply to one prompt is worth,
+    about its ability.
     """
 
     log_discrimination: float
@@ -100,6 +104,13 @@ class Scales:
     cell: float | None = None
     learned: bool = False
     tier: float | None = None
+    reply: float | None = None
+
+    @property
+    def fresh(self) -> float:
+        """SD of all that the votes of a new cell share, on the logit scale of a prompt of discrimination 1: the cell's
+        own effect, and what two replies that have met nobody else are worth."""
+        return math.sqrt((self.cell or 0.0) ** 2 + 2.0 * (self.reply or 0.0) ** 2)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,6 +132,8 @@ class Posterior:
     tier (M,): of the chatbots, where discriminations differ by tier; else empty, as are the next two.
     tier_discrimination (J, T, T) and its SE: of each prompt for a chatbot of tier s and one of tier t; the diagonal is
     that inside a tier. `discrimination` is then the geometric mean over the tiers.
+    reply (J, M) and its SE: what each chatbot's reply to each prompt is worth about its ability, in units of ability; 0
+    and `scales.reply` where it was not met, or the prompt was seen in one cell only. Empty without such effects.
     warm: where the fit ended, for the next one to begin with; it says nothing that the rest does not.
     ties: how many of the judgments are ties, which net ratings alone do not tell; None where nobody counted.
     """
@@ -154,6 +167,8 @@ class Posterior:
     tier: IntArray = field(default_factory=lambda: np.empty(0, np.int64))
     tier_discrimination: FloatArray = field(default_factory=lambda: np.empty((0, 0, 0)))
     tier_discrimination_se: FloatArray = field(default_factory=lambda: np.empty((0, 0, 0)))
+    reply: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    reply_se: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
 
     def __post_init__(self) -> None:
         for name in _FLOATS:
@@ -256,7 +271,8 @@ class Posterior:
     ) -> FloatArray:
         """(n, 3) P(A better), P(tie), P(B better) of one further vote; a, b, prompt (n,) are indices. Board only.
 
-        theta (with the pair's own effect) and the cell effect are integrated out, prompts stand at their means;
+        theta (with the pair's own effect), the cell effect and what the two replies are worth are integrated out;
+        prompts stand at their means;
         prompt -1 is one that is not known, the mean over those that are. a_first (n,) is 1, 0 or -1 as in
         ResponseTable, default unknown. Form net: see `predict.votes_of_rating`. Raises InvalidResponses (indices),
         NotIdentified (model pair, separate groups).
@@ -301,7 +317,8 @@ class Posterior:
                 there = [name for name in _FLOATS + _INTS if name not in _SINCE or name in archive]
                 arrays: dict[str, Any] = {name: archive[name] for name in there}
                 if _WARM + "z" in archive:
-                    arrays["warm"] = Warm(**{part.name: archive[_WARM + part.name] for part in fields(Warm)})
+                    kept = [part.name for part in fields(Warm) if _WARM + part.name in archive]
+                    arrays["warm"] = Warm(**{name: archive[_WARM + name] for name in kept})
         except _UNREADABLE as error:
             raise _not_a_posterior() from error
         if not isinstance(words, dict) or words.pop("format", None) != _FORMAT:

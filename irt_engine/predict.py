@@ -5,7 +5,9 @@ effect that the votes of a cell share (form vote; none under net). Given the pro
 variance alpha^2 se^2 + cell^2, so one Gauss-Hermite rule integrates theta and the cell effect together. Prompts stand
 at their posterior means.
 
-The vote is of a cell that has none yet: what earlier votes of the same cell say about its effect is not used.
+The vote is of a cell that has none yet: what earlier votes of the same cell say about its effect is not used. What its
+replies have shown against others is; that they were better or worse than usual where their chatbots' abilities are not
+well known is taken for independent of these, so that the variance errs high.
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ def vote_probabilities(
     """See `Posterior.vote_probabilities`."""
     a, b, prompt, first = _columns(posterior, a, b, prompt, a_first)
     mean, variance = theta_of_pairs(posterior, a, b)
-    return _probabilities(posterior, mean, variance, prompt, first, tiers_of_pairs(posterior, a, b))
+    worth, doubt = _replies(posterior, a, b, prompt)
+    return _probabilities(posterior, mean + worth, variance + doubt, prompt, first, tiers_of_pairs(posterior, a, b))
 
 
 def comparison_vote_probabilities(
@@ -48,9 +51,21 @@ def comparison_vote_probabilities(
     _check_prompt(posterior, prompt, first)
     number = {name: i for i, name in enumerate(posterior.chatbots)}
     pairs = np.array([(number.get(c.a, -1), number.get(c.b, -1)) for c in posterior.comparisons], np.int64)
-    tiers = tiers_of_pairs(posterior, *pairs[comparison].T)
+    a, b = pairs[comparison].T
+    tiers = tiers_of_pairs(posterior, a, b)
     mean, variance = posterior.theta[comparison], posterior.theta_se[comparison] ** 2
-    return _probabilities(posterior, mean, variance, prompt, first, tiers)
+    worth, doubt = _replies(posterior, a, b, prompt)
+    return _probabilities(posterior, mean + worth, variance + doubt, prompt, first, tiers)
+
+
+def _replies(posterior: Posterior, a: IntArray, b: IntArray, prompt: IntArray) -> tuple[FloatArray, FloatArray]:
+    """(n,) by how much the reply of b is worth more than that of a beside their abilities, and the variance of that."""
+    if not posterior.reply.size:
+        return np.zeros(len(a)), np.full(len(a), 2.0 * (posterior.scales.reply or 0.0) ** 2)
+    mean, variance, known = posterior.reply, posterior.reply_se**2, prompt >= 0
+    worth = np.where(known, mean[prompt, b] - mean[prompt, a], 0.0)
+    doubt = np.where(known, variance[prompt, b] + variance[prompt, a], 2.0 * (posterior.scales.reply or 0.0) ** 2)
+    return worth, doubt
 
 
 def tiers_of_pairs(posterior: Posterior, a: IntArray, b: IntArray) -> IntArray:

@@ -14,7 +14,7 @@ from .errors import InvalidResponses
 
 @dataclass(frozen=True, slots=True)
 class Priors:
-    """Prior standard deviations. Raises InvalidResponses unless each is positive (pair_sd: or 0) and finite."""
+    """Prior standard deviations; pair_sd and reply_sd may be 0. Raises InvalidResponses unless positive and finite."""
 
     # A comparison of a person with a poor chatbot lies near 3 in the published analyses: 2 lets it stand there with
     # little shrinkage, and still keeps an all-wins comparison finite.
@@ -36,6 +36,9 @@ class Priors:
     # How far a pair may leave the difference of its abilities (model board): published boards show 0 to 0.4. 0 leaves
     # the effect out.
     pair_sd: float = 0.25
+    # How far one chatbot's reply to one prompt may be better or worse than its replies usually are (model board): what
+    # two comparisons that share a reply have in common on published votes are SDs of 0.6 to 1.6. 0 leaves it out.
+    reply_sd: float = 0.7
     # What the votes of a cell share beyond ability and prompt, on the logit scale (form vote): the correlations of
     # .16 to .5 that were measured within cells are SDs of 0.8 to 1.8.
     cell_sd: float = 0.8
@@ -44,12 +47,17 @@ class Priors:
     tier_sd: float = 0.25
     learn: bool = True
 
+    @property
+    def fresh(self) -> float:
+        """As `Scales.fresh`, of a board before its first fit."""
+        return math.sqrt(self.cell_sd**2 + 2.0 * self.reply_sd**2)
+
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
             if field.name == "learn":
                 continue
-            if not (math.isfinite(value) and (value > 0 or (field.name == "pair_sd" and value == 0))):
+            if not (math.isfinite(value) and (value > 0 or (field.name in ("pair_sd", "reply_sd") and value == 0))):
                 raise InvalidResponses(
                     f"prior {field.name} is {value}", code="bad_prior", hint="give a positive, finite SD"
                 )

@@ -28,6 +28,8 @@ class PromptParameters:
     thresholds_se: FloatArray
     tier_discrimination: FloatArray
     tier_discrimination_se: FloatArray
+    reply: FloatArray  # (J, M), or (0, 0) without effects of replies
+    reply_se: FloatArray
 
 
 def prompt_parameters(made: Design, found: Found, scales: Scales) -> PromptParameters:
@@ -39,9 +41,11 @@ def prompt_parameters(made: Design, found: Found, scales: Scales) -> PromptParam
     log_tiers = np.moveaxis(log_tiers, 0, 1)  # (J, T, T)
     log_se = np.empty(problem.slots)
     tier_se, b_se = np.empty_like(log_tiers), np.empty((problem.slots, len(prompts.spread)))
-    bends = _threshold_bends(made, phi)
+    bends, of_replies = _threshold_bends(made, phi), np.empty((problem.slots, problem.width - prompts.size))
     for slots in problem.chunks():
         own = found.arrow.slot_covariances(found.covariance, slots)[1]
+        of_replies[slots] = np.diagonal(own, axis1=1, axis2=2)[:, prompts.size :]
+        own = own[:, : prompts.size, : prompts.size]
         log_se[slots] = np.sqrt(own[:, 0, 0])
         if made.cells.shared >= 0 and slots.start <= made.cells.shared < slots.stop:
             own[made.cells.shared - slots.start] += np.diag(_any_prompt(made, scales))
@@ -52,7 +56,21 @@ def prompt_parameters(made: Design, found: Found, scales: Scales) -> PromptParam
     if made.cells.shared >= 0 and not prompts.tiers:
         log_se[made.cells.shared] = scales.log_discrimination
     alpha, of_tiers = np.exp(log_alpha), np.exp(log_tiers)
-    return PromptParameters(alpha, alpha * log_se, prompts.thresholds(phi), b_se, of_tiers, of_tiers * tier_se)
+    return PromptParameters(
+        alpha,
+        alpha * log_se,
+        prompts.thresholds(phi),
+        b_se,
+        of_tiers,
+        of_tiers * tier_se,
+        _by_chatbot(made, point.phi[:, prompts.size :], 0.0),
+        _by_chatbot(made, np.sqrt(of_replies), scales.reply or 0.0),
+    )
+
+
+def _by_chatbot(made: Design, of_columns: FloatArray, of_others: float) -> FloatArray:
+    replies = made.problem.replies
+    return np.empty((0, 0)) if replies is None else replies.by_chatbot(of_columns, made.abilities, of_others)
 
 
 def _along_tiers(size: int, tiers: int) -> tuple[FloatArray, FloatArray]:

@@ -187,12 +187,13 @@ class _Chances:
 
 def _chances(made: Design, votes: _Votes, state: State, careless: FloatArray) -> _Chances:
     """At the means of all parameters; `careless` (n,) of each vote's annotator."""
-    problem, sd = made.problem, made.effects.cell_sd(state.log_sd)
+    problem, effects = made.problem, made.effects
     slot, total = made.cells.slot, problem.total_phi(state.point)
+    sd = np.where(slot == effects.shared, effects.pooled_sd(state.log_sd), effects.cell_sd(state.log_sd))
     alpha, b = np.exp(total[slot, 0]), problem.prompts.thresholds(total)[slot]
     nodes, weights = normal_nodes(_NODES)
-    edge = alpha[:, None] * (problem.theta(state.point.z)[:, None] - b)
-    above = expit(edge[:, :, None] + sd * nodes)  # (cells, 2, Q)
+    edge = alpha[:, None] * (problem.theta(state.point)[:, None] - b)
+    above = expit(edge[:, :, None] + sd[:, None, None] * nodes)  # (cells, 2, Q)
     p = np.stack([1.0 - above[:, 0], above[:, 0] - above[:, 1], above[:, 1]], axis=1)
     f = above * (1.0 - above)
     slope = np.stack([-f[:, 0], f[:, 0] - f[:, 1], f[:, 1]], axis=1)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .arrays import FloatArray
+from .arrays import BoolArray, FloatArray
 from .arrow import Point, Precision
 
 TIGHT = 0.5  # of the prior of a log SD: a factor of 1.6 either way is common, one of 4 takes many votes
@@ -46,6 +46,7 @@ class Effects:
     shaft: int
     shape: tuple[int, int]  # of phi
     shared: int
+    replies: BoolArray | None = None  # (J, R) which of the group `reply` are there; None without such a group
 
     @property
     def learned(self) -> bool:
@@ -63,6 +64,14 @@ class Effects:
     def start(self) -> FloatArray:
         """log SDs as given, one for each group and last the cell effect's if there is one."""
         return np.log([max(group.sd, LEAST) for group in self._every()])
+
+    def before_replies(self) -> FloatArray:
+        """As `start`, but with next to no effects of replies: a joint mode would set them to what suits the votes best,
+        and be far from the average."""
+        log_sd = self.start()
+        if self.replies is not None:
+            log_sd[self._of_replies] = np.log(LEAST)
+        return log_sd
 
     def precision(self, log_sd: FloatArray) -> Precision:
         """The prior's, at these log SDs."""
@@ -85,6 +94,28 @@ class Effects:
         """SD of the cell effect on the logit scale; 0 without one."""
         return float(np.exp(log_sd[-1])) if self.cell else 0.0
 
+    def reply_sd(self, log_sd: FloatArray) -> float:
+        """SD of the replies' effects; 0 without them."""
+        return float(np.exp(log_sd[self._of_replies])) if self.replies is not None else 0.0
+
+    def pooled_sd(self, log_sd: FloatArray) -> float:
+        """SD of the cell effect of pooled prompts: each was seen in a single cell, whose replies met nobody else."""
+        return float(np.sqrt(self.cell_sd(log_sd) ** 2 + 2.0 * self.reply_sd(log_sd) ** 2))
+
+    def shared_out(self, log_sd: FloatArray, own: FloatArray, pooled: FloatArray) -> FloatArray:
+        """(2, 2) sums by the log SDs of the cell effect and of replies, from those by the cell effect's (2,): of the
+        slots of their own, and of the pooled one by `pooled_sd`."""
+        cell, whole = self.cell_sd(log_sd), self.pooled_sd(log_sd)
+        share = (cell / whole) ** 2 if whole else 1.0
+        shares = np.array([[share, share**2], [1.0 - share, (1.0 - share) ** 2]])
+        sums: FloatArray = shares * pooled
+        sums[0] += own
+        return sums
+
+    @property
+    def _of_replies(self) -> int:
+        return [group.name for group in self.groups].index("reply")
+
     @property
     def learnable(self) -> list[int]:
         """Which log SDs are learned."""
@@ -99,9 +130,9 @@ class Effects:
     ) -> tuple[FloatArray, FloatArray]:
         """Score (L,) of every log SD, its prior included, and how steeply it falls; 0 and 1 of those as given.
 
-        From means, variances (S,), (J, P) and the cell effect's sums (2,): the votes' score by its log SD, and the sum
-        of squares of that. The score of a group falls by 2 sum m^2 / s^2 where the data determine its effects, and by
-        about twice its own size where they hardly do.
+        From means, variances (S,), (J, W) and the sums (2, 2) of `shared_out`: the votes' scores by log SD, and the
+        sums of squares of that. The score of a group falls by 2 sum m^2 / s^2 where the data determine its effects, and
+        by about twice its own size where they hardly do.
         """
         score, slope = np.zeros_like(log_sd), np.ones_like(log_sd)
         for index in self.learnable:
@@ -109,7 +140,7 @@ class Effects:
             weak = group.width**-2.0
             pull = (np.log(group.sd) - log_sd[index]) * weak
             if self.is_cell(index):
-                score[index], slope[index] = sums[0] + pull, sums[1] + weak
+                score[index], slope[index] = sums[0, 0] + pull, sums[0, 1] + weak
                 continue
             m, v = self._members(group, point, Point(z_variance, phi_variance))
             s2 = np.exp(2.0 * log_sd[index])
@@ -117,6 +148,8 @@ class Effects:
             share = determined / max(m.size, 1)
             score[index] = spread - determined + pull
             slope[index] = 2.0 * max(share * max(spread, determined), abs(spread - determined)) + weak
+            if group.name == "reply":
+                score[index], slope[index] = score[index] + sums[1, 0], slope[index] + sums[1, 1]
         return score, slope
 
     def own_slope(self, index: int, log_sd: FloatArray, point: Point, variance: Point) -> float:
@@ -156,5 +189,8 @@ class Effects:
     def _members(self, group: Group, point: Point, variance: Point) -> tuple[FloatArray, FloatArray]:
         if group.z is not None:
             return point.z[group.z], variance.z[group.z]
+        if group.name == "reply":
+            own = self.replies
+            return point.phi[:, group.phi][own], variance.phi[:, group.phi][own]
         own = np.arange(self.shape[0]) != self.shared
         return point.phi[own, group.phi].ravel(), variance.phi[own, group.phi].ravel()

@@ -3,7 +3,7 @@
 What is drawn is what `fit` assumes. A vote or net rating on chatbots (a, b) and prompt j has the edges
 
     x_c = r (alpha theta + e) - alpha b_jc,   P(category > c) = sigma(x_c),
-    theta = s_b - s_a + pair_ab + side (+1 if b was shown first, -1 if a was),
+    theta = s_b - s_a + u_bj - u_aj + pair_ab + side (+1 if b was shown first, -1 if a was),
     log alpha = log alpha_j + (eps_j,tier(a) + eps_j,tier(b)) / 2,
 
 where e ~ N(0, cell_sd^2) belongs to the cell and is shared by its votes (form vote), and r is the reliability of
@@ -49,6 +49,7 @@ class Truth:
     side            advantage of the side shown first, in units of ability
     pair            (M, M) the pairs' own effects, pair[a, b] = -pair[b, a] is added to s_b - s_a; None: there are none
     cell_sd         SD of what the votes of a cell share, on the logit scale
+    reply           (M, J) what each chatbot's reply to each prompt is worth about its ability; None: the same
     reliability     (K,) of the annotators; None: nobody is named, and all are as reliable as `fit` assumes
     tier            (M,) tiers of the chatbots, 0..T - 1, and
     tier_effect     (J, T) eps of the prompts' log discriminations in each; None: they are the same in all
@@ -63,6 +64,7 @@ class Truth:
     reliability: FloatArray | None = None
     tier: IntArray | None = None
     tier_effect: FloatArray | None = None
+    reply: FloatArray | None = None
 
     @property
     def chatbots(self) -> tuple[str, ...]:
@@ -75,9 +77,14 @@ class Truth:
         return tuple(f"prompt{j:07d}" for j in range(len(self.discrimination)))
 
     def theta(self, a: IntArray, b: IntArray) -> FloatArray:
-        """(n,) how much better b is than a, without the side effect."""
+        """(n,) how much better b is than a, over all prompts and without the side effect."""
         theta: FloatArray = self.ability[b] - self.ability[a]
         return theta if self.pair is None else theta + self.pair[a, b]
+
+    def theta_on(self, a: IntArray, b: IntArray, prompt: IntArray) -> FloatArray:
+        """(n,) how much better the reply of b is than that of a."""
+        theta = self.theta(a, b)
+        return theta if self.reply is None else theta + self.reply[b, prompt] - self.reply[a, prompt]
 
     def slope(self, a: IntArray, b: IntArray, prompt: IntArray) -> FloatArray:
         """(n,) discrimination of a prompt for a pair."""
@@ -104,18 +111,21 @@ def draw_truth(
     reliability_sd: float = 0.5,
     tiers: int = 0,
     tier_sd: float = 0.25,
+    reply_sd: float = 0.0,
 ) -> Truth:
     """Parameters from the priors. Under `pair`, abilities are of comparisons: chatbots 2i (0) and 2i + 1 (theta_i).
 
     Abilities, discriminations and the prompts' own log gaps and locations have the SDs of `priors`. The common log gaps
     are the typical ones, or N(0, common_log_gap_sd^2) if that is given (the prior of `fit` is
     `priors.common_log_gap_sd`). The other effects are left out unless an SD is given: `pair_sd` of each unordered pair,
-    `side_sd`, `cell_sd` (kept as it is, each cell's effect is drawn with its votes), and `annotators` whose log
-    reliabilities have SD `reliability_sd`. `tiers` above 1 cuts a board's abilities into that many bands of equal size,
-    0 the strongest, and each prompt's log discrimination has an effect N(0, tier_sd^2) in each.
-    `form` vote gives thresholds (J, 2), net (J, 6). Raises InvalidResponses on an SD that is negative or not finite.
+    `side_sd`, `cell_sd` (kept as it is, each cell's effect is drawn with its votes), `reply_sd` of each chatbot's reply
+    to each prompt, and `annotators` whose log reliabilities have SD `reliability_sd`. `tiers` above 1 cuts a board's
+    abilities into that many bands of equal size, 0 the strongest, and each prompt's log discrimination has an effect
+    N(0, tier_sd^2) in each. `form` vote gives thresholds (J, 2), net (J, 6). Raises InvalidResponses on an SD that is
+    negative or not finite.
     """
     _check_sds(pair_sd=pair_sd, side_sd=side_sd, cell_sd=cell_sd, reliability_sd=reliability_sd, tier_sd=tier_sd)
+    _check_sds(reply_sd=reply_sd)
     rng = np.random.default_rng(seed)
     shape = prompt_model(model, form)
     sd = np.full(shape.size, priors.log_gap_sd)
@@ -143,6 +153,7 @@ def draw_truth(
         reliability=np.exp(reliability_sd * rng.standard_normal(annotators)) if annotators else None,
         tier=np.argsort(np.argsort(-ability)) * tiers // chatbots if tiers > 1 else None,
         tier_effect=tier_sd * rng.standard_normal((prompts, tiers)) if tiers > 1 else None,
+        reply=reply_sd * rng.standard_normal((chatbots, prompts)) if reply_sd else None,
     )
 
 
@@ -208,7 +219,7 @@ def draw_votes(
     push = np.where(first == -1, 0.0, np.where(first == 1, -1.0, 1.0)) * truth.side
     a, b, j = repeated.T
     alpha = truth.slope(a, b, j)
-    at = alpha * (truth.theta(a, b) + push) + _cell_effects(truth, repeated, rng)
+    at = alpha * (truth.theta_on(a, b, j) + push) + _cell_effects(truth, repeated, rng)
     annotator = np.full(len(repeated), -1)
     if truth.reliability is not None:
         annotator = rng.integers(0, len(truth.reliability), len(repeated))

@@ -6,7 +6,7 @@ prompt with such a cell, begin from their information at the mean. What is kept 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +27,7 @@ class Warm:
     """K abilities, C comparisons (0 pair effects where the fit has none), J prompts, n kept cells, P parameters each.
 
     z holds (abilities, pair effects, side, common log gaps) one after another; log_sd the scales in the fit's order.
+    reply (J, M) are the replies' effects by chatbot, (0, 0) where the fit has none.
     flip (C,) is 1 where a comparison was turned; slot (J,) is 1 where a prompt had parameters of its own.
     """
 
@@ -40,11 +41,12 @@ class Warm:
     prompt: IntArray
     flip: IntArray
     own: IntArray
+    reply: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            kind = np.int64 if field.name in ("comparison", "prompt", "flip", "own") else np.float64
-            object.__setattr__(self, field.name, frozen(getattr(self, field.name), kind))
+        for part in fields(self):
+            kind = np.int64 if part.name in ("comparison", "prompt", "flip", "own") else np.float64
+            object.__setattr__(self, part.name, frozen(getattr(self, part.name), kind))
 
 
 def remember(made: Design, found: Found) -> Warm:
@@ -58,7 +60,7 @@ def remember(made: Design, found: Found) -> Warm:
         kept[:] = False
     P = problem.prompts.size
     phi, i_phi = np.zeros((len(own), P)), np.zeros((len(own), P, P))
-    phi[own] = state.point.phi[cells.prompt_slot[own]]
+    phi[own] = state.point.phi[cells.prompt_slot[own], :P]
     i_phi[own] = state.information.i_phi[cells.prompt_slot[own]]
     return Warm(
         z=state.point.z,
@@ -71,7 +73,16 @@ def remember(made: Design, found: Found) -> Warm:
         prompt=prompt_of[cells.slot[kept]],
         flip=made.comparisons.flip.astype(np.int64),
         own=own.astype(np.int64),
+        reply=_by_prompt(made, state.point.phi[:, P:]),
     )
+
+
+def _by_prompt(made: Design, effects: FloatArray) -> FloatArray:
+    """(J, M) the replies' effects by prompt and chatbot, from those of slots (J', R); (0, 0) without."""
+    replies = made.problem.replies
+    if replies is None:
+        return np.zeros((0, 0))
+    return replies.by_chatbot(effects, made.abilities, 0.0)[made.cells.prompt_slot]
 
 
 def recall(made: Design, start: Posterior, cells: Cells) -> State | None:
@@ -151,7 +162,7 @@ def _point(made: Design, warm: Warm, old: _Places) -> Point:
     from .arrow import Point
 
     problem, cells = made.problem, made.cells
-    z, phi = np.zeros(problem.shaft), np.zeros((problem.slots, problem.prompts.size))
+    P, z, phi = problem.prompts.size, np.zeros(problem.shaft), np.zeros((problem.slots, problem.width))
     z[: made.abilities] = _taken(warm.z[: old.abilities], old.ability)
     if made.pair is not None:
         z[made.pair] = _taken(warm.z[old.abilities : old.abilities + old.pairs], old.comparison)
@@ -159,7 +170,13 @@ def _point(made: Design, warm: Warm, old: _Places) -> Point:
         z[made.side] = warm.z[old.abilities + old.pairs]
     z[problem.common] = warm.z[len(warm.z) - problem.prompts.gaps :]
     own = cells.prompt_slot != cells.shared
-    phi[cells.prompt_slot[own]] = _taken(warm.phi, old.prompt[own])
+    phi[cells.prompt_slot[own], :P] = _taken(warm.phi, old.prompt[own])
+    if problem.replies is not None and warm.reply.size:
+        by_chatbot = np.zeros((problem.slots, made.abilities))
+        by_chatbot[cells.prompt_slot[own]] = _taken(_taken(warm.reply, old.prompt[own]).T, old.ability).T
+        phi[:, P:] = np.where(
+            problem.replies.there, np.take_along_axis(by_chatbot, np.maximum(problem.replies.chatbot, 0), axis=1), 0.0
+        )
     return Point(z, phi)
 
 

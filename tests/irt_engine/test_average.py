@@ -45,7 +45,8 @@ def test_the_end_does_not_depend_on_the_way(
     model: Model, form: Form, learn: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     brisk = fit(small_board(), model, form=form, priors=Priors(learn=learn))
-    monkeypatch.setattr("irt_engine.average.QUICK", CAREFUL)
+    for way in ("QUICK", "TOGETHER"):
+        monkeypatch.setattr(f"irt_engine.average.{way}", CAREFUL)
     monkeypatch.setattr("irt_engine.mixing.MEMORY", 4)
     calm = fit(small_board(), model, form=form, priors=Priors(learn=learn))
     assert brisk.iterations != calm.iterations
@@ -75,26 +76,20 @@ def test_under_the_result_the_slope_averages_to_nothing(model: str, form: str) -
     """Checked by many independent draws from the whole Gaussian, where the fit used a few points cell by cell."""
     made = design(small_board(), model, form, Priors(learn=False))
     problem = made.problem
-    origin = Point(np.zeros(problem.shaft), np.zeros((problem.slots, problem.prompts.size)))
     with Cells(problem, made.effects) as cells:
-        near, log_sd = climb(cells, origin)[0], made.effects.start()
+        near, log_sd = climb(cells, made.origin)[0], made.effects.start()
         found = settle(cells, State(near, cells.ask(near, log_sd, None).information, log_sd), False, 0, None)
         point, total = found.state.point, np.zeros(problem.shaft)
         rng = np.random.default_rng(0)
         root = np.linalg.cholesky(found.covariance)
-        with_z, own = found.arrow.slot_covariances(found.covariance, slice(0, problem.slots))
-        common = np.zeros_like(with_z)
-        common[:, problem.prompts.first_gap + np.arange(problem.prompts.gaps)] = found.covariance[problem.common]
-        slope = np.linalg.solve(found.covariance, (with_z - common).reshape(-1, problem.shaft).T).T.reshape(
-            with_z.shape
-        )
+        still = np.zeros_like(point.phi)
+        slope = np.stack([found.arrow.step(Point(column, still)).phi for column in found.arrow.schur], axis=2)
         roots = np.linalg.cholesky(found.arrow.inverse)
         draws = 1500
         for _ in range(draws):
             dz = root @ rng.standard_normal(problem.shaft)
             dphi = slope @ dz + np.einsum("jpq,jq->jp", roots, rng.standard_normal(point.phi.shape))
             total += cells.ask(point.moved(Point(dz, dphi), 1.0), found.state.log_sd, None).gradient.z
-        assert own.shape == (problem.slots, problem.prompts.size, problem.prompts.size)
         sd = np.sqrt(np.diag(found.covariance))
         assert np.abs(sd * total / draws).max() < 0.15
 
@@ -128,7 +123,7 @@ def test_a_precision_that_cannot_be_factored_is_an_error_with_a_hint(monkeypatch
 
 
 def test_an_average_that_does_not_settle_is_an_error_and_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    for way in ("QUICK", "CAREFUL"):
+    for way in ("TOGETHER", "CAREFUL"):
         monkeypatch.setattr(f"irt_engine.average.{way}", replace(CAREFUL, rounds=2))
     with pytest.raises(DidNotConverge, match="did not settle in 2 rounds") as caught:
         fit(small_board(), priors=Priors(learn=False))

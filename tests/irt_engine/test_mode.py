@@ -30,7 +30,7 @@ def cells_of(table: ResponseTable, model: str, form: str) -> Iterator[Cells]:
 
 
 def origin(cells: Cells) -> Point:
-    return Point(np.zeros(cells.problem.shaft), np.zeros((cells.problem.slots, cells.problem.prompts.size)))
+    return Point(np.zeros(cells.problem.shaft), np.zeros((cells.problem.slots, cells.problem.width)))
 
 
 def height(cells: Cells, point: Point) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from irt_engine import InvalidResponses, Posterior, Priors, ResponseTable, fit
-from irt_engine.arrow import Point
+from irt_engine.arrow import Point, slot_blocks
 from irt_engine.average import Cells
 from irt_engine.curvature import _with_bends
 from irt_engine.design import Design, design
@@ -29,9 +29,9 @@ def made_with_tiers(form: Form, tiers: np.ndarray = TIERS) -> Design:
 def somewhere(made: Design, seed: int = 0) -> Point:
     rng = np.random.default_rng(seed)
     problem = made.problem
-    return Point(
-        0.5 * rng.standard_normal(problem.shaft), 0.5 * rng.standard_normal((problem.slots, problem.prompts.size))
-    )
+    at = Point(0.5 * rng.standard_normal(problem.shaft), 0.5 * rng.standard_normal((problem.slots, problem.width)))
+    at.phi[:, problem.prompts.size :] *= 0.3  # farther out, digits of the log-likelihood of votes are lost
+    return at
 
 
 def along(made: Design, seed: int) -> Point:
@@ -57,7 +57,7 @@ def test_each_tier_of_each_prompt_has_its_own_derivative(form: Form) -> None:
     made, step = made_with_tiers(form), 1e-5
     cells, log_sd, at = Cells(made.problem, made.effects), made.effects.start(), somewhere(made)
     gradient = cells.ask(at, log_sd, None).gradient
-    for p in range(made.problem.prompts.size):
+    for p in range(made.problem.width):
         phi = np.zeros_like(at.phi)
         phi[2, p] = 1.0
         way = Point(np.zeros_like(at.z), phi)
@@ -76,8 +76,7 @@ def test_the_observed_information_through_the_layer_is_the_fall_of_the_gradient(
         way.phi[:, p] = 1.0
         up, down = (cells.ask(at.moved(way, sign * step), log_sd, None).gradient for sign in (1, -1))
         fall = -(up.phi - down.phi) / (2.0 * step)
-        own = seen.i_phi[:, :, p].copy()
-        own[:, p] += prior.phi[:, p]
+        own = slot_blocks(problem, seen, prior)[:, :, p]
         assert np.allclose(own, fall, rtol=1e-5, atol=1e-5 * np.abs(prior.phi).max() / 1e6 + 1e-5)
         of_shaft = -(up.z - down.z) / (2.0 * step)
         assert np.allclose(problem.on_shaft(seen.cross[:, p])[: made.abilities], of_shaft[: made.abilities], atol=1e-5)
@@ -219,7 +218,7 @@ def test_effects_of_tiers_are_found_where_they_are_and_shrink_where_they_are_not
         assert covered.mean() > 0.85
     else:
         assert found.scales.tier < Priors().tier_sd
-        assert abs(gain) < 0.002
+        assert abs(gain) < 0.003
 
 
 def log_loss(found: Posterior, votes: ResponseTable) -> float:

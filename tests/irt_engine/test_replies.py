@@ -1,0 +1,199 @@
+"""What a chatbot's reply to a prompt is worth: one text, met with many, is not many facts about its chatbot."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from irt_engine import Posterior, Priors, ResponseTable, fit
+from irt_engine.arrow import Point, factored
+from irt_engine.average import Cells
+from irt_engine.cells import cells_of, compare
+from irt_engine.design import Design, design
+from irt_engine.fit import Form
+from irt_engine.replies import replies_of
+from irt_engine.simulate import Truth, all_cells, draw_truth, draw_votes, some_cells
+from tests.irt_engine.cast import rebuilt, rows, small_board
+
+FORMS = pytest.mark.parametrize("form", ["net", "vote"])
+WITHOUT = replace(Priors(), reply_sd=0.0)
+
+
+def with_a_lonely_prompt() -> ResponseTable:
+    """A small board, and one prompt in a single cell, which has no parameters of its own."""
+    table = small_board(share=0.3)
+    columns = rows(table)
+    first = np.flatnonzero(columns["prompt"] == 0)
+    same = (columns["a"][first] == columns["a"][first[0]]) & (columns["b"][first] == columns["b"][first[0]])
+    kept = np.sort(np.concatenate([np.flatnonzero(columns["prompt"] != 0), first[same]]))
+    return rebuilt(table, {name: column[kept] for name, column in columns.items()})
+
+
+def drawn(reply_sd: float, seed: int, chatbots: int = 8, prompts: int = 40) -> tuple[Truth, ResponseTable]:
+    truth = draw_truth(chatbots, prompts, seed=seed, form="vote", cell_sd=0.2, reply_sd=reply_sd)
+    cells = some_cells(chatbots, prompts, 0.6, seed=seed + 1)
+    return truth, draw_votes(truth, cells, seed=seed + 2, votes=2)
+
+
+def somewhere(made: Design, seed: int = 0) -> Point:
+    rng = np.random.default_rng(seed)
+    problem = made.problem
+    return Point(0.3 * rng.standard_normal(problem.shaft), 0.3 * rng.standard_normal((problem.slots, problem.width)))
+
+
+def test_every_reply_that_was_met_on_a_prompt_has_a_column() -> None:
+    table = with_a_lonely_prompt()
+    comparisons, index = compare(table)
+    cells = cells_of(table, index, votes=True)
+    replies = replies_of(cells, comparisons, len(table.chatbots))
+    for i, slot in enumerate(cells.slot):
+        pair = {int(comparisons.low[cells.comparison[i]]), int(comparisons.high[cells.comparison[i]])}
+        if slot == cells.shared:
+            assert (replies.own[i] == -1).all()
+        else:
+            assert set(replies.chatbot[slot, replies.own[i]].tolist()) == pair
+    assert not replies.there[cells.shared].any()
+    met = [len(set(row[row >= 0].tolist())) for row in replies.chatbot]
+    assert met == replies.there.sum(axis=1).tolist()
+
+
+def test_what_cells_put_on_replies_is_the_transpose_of_what_replies_put_on_cells() -> None:
+    replies = design(with_a_lonely_prompt(), "board", "vote", Priors()).problem.replies
+    assert replies is not None
+    rng = np.random.default_rng(0)
+    effects, of_cells = rng.standard_normal(replies.chatbot.shape), rng.standard_normal(len(replies.own))
+    assert replies.theta(effects) @ of_cells == pytest.approx((effects * replies.gathered(of_cells)).sum())
+
+
+@FORMS
+def test_the_gradient_by_replies_is_the_finite_difference(form: Form) -> None:
+    made, step = design(with_a_lonely_prompt(), "board", form, Priors()), 1e-5
+    cells, log_sd, at = Cells(made.problem, made.effects), made.effects.start(), somewhere(made)
+    gradient = cells.ask(at, log_sd, None).gradient
+    for seed in range(1, 6):
+        way = somewhere(made, seed)
+        up, down = (cells.ask(at.moved(way, sign * step), log_sd, None).log_posterior for sign in (1, -1))
+        slope = gradient.z @ way.z + (gradient.phi * way.phi).sum()
+        assert slope == pytest.approx((up - down) / (2.0 * step), rel=1e-5)
+
+
+@FORMS
+def test_a_step_and_the_covariances_are_those_of_the_whole_precision(form: Form) -> None:
+    """The arrow eliminates prompts and replies one slot at a time; here the whole matrix is built and inverted."""
+    made = design(with_a_lonely_prompt(), "board", form, Priors())
+    problem, log_sd = made.problem, made.effects.start()
+    cells, at = Cells(problem, made.effects), somewhere(made)
+    told, prior = cells.ask(at, log_sd, None), made.effects.precision(log_sd)
+    arrow = factored(problem, told.information, prior)
+    shaft, slots, width, own = problem.shaft, problem.slots, problem.width, problem.prompts.size
+    whole = np.diag(np.concatenate([prior.z, prior.phi.ravel()]))
+    slot = np.repeat(np.arange(slots), np.diff(problem.starts))
+    for i in range(len(problem.weight)):
+        by_theta = np.zeros(len(whole))
+        np.add.at(by_theta, problem.col[i], problem.coef[i])
+        base = shaft + slot[i] * width
+        if problem.own[i, 0] >= 0:
+            by_theta[base + own + problem.own[i]] += [-1.0, 1.0]
+        by_phi = np.zeros((own, len(whole)))
+        by_phi[np.arange(own), base + np.arange(own)] = 1.0
+        by_phi[problem.prompts.first_gap :, problem.common] = np.eye(problem.prompts.gaps)
+        whole += told.information.i_theta[i] * np.outer(by_theta, by_theta)
+        cross = np.outer(by_theta, told.information.cross[i] @ by_phi)
+        whole += cross + cross.T
+    for j in range(slots):
+        by_phi = np.zeros((own, len(whole)))
+        by_phi[np.arange(own), shaft + j * width + np.arange(own)] = 1.0
+        by_phi[problem.prompts.first_gap :, problem.common] = np.eye(problem.prompts.gaps)
+        whole += by_phi.T @ told.information.i_phi[j] @ by_phi
+    inverse = np.linalg.inv(whole)
+    covariance = arrow.covariance()
+    assert np.allclose(covariance, inverse[:shaft, :shaft], atol=1e-9)
+    step = arrow.step(told.gradient)
+    expected = inverse @ np.concatenate([told.gradient.z, told.gradient.phi.ravel()])
+    assert np.allclose(step.z, expected[:shaft], atol=1e-8)
+    assert np.allclose(step.phi.ravel(), expected[shaft:], atol=1e-8)
+    variance = np.diag(inverse)[shaft:].reshape(slots, width)
+    assert np.allclose(arrow.own_variances(covariance), variance, atol=1e-9)
+
+
+def test_the_worth_of_replies_is_found_where_it_is_and_shrinks_where_it_is_not() -> None:
+    with_effect = [fit(drawn(0.8, seed)[1], form="vote").scales.reply for seed in (1, 11, 21)]
+    without = [fit(drawn(0.0, seed)[1], form="vote").scales.reply for seed in (1, 11, 21)]
+    assert all(sd is not None and 0.5 < sd < 1.1 for sd in with_effect)
+    assert all(sd is not None and sd < 0.35 for sd in without)
+
+
+def test_intervals_hold_the_abilities_where_replies_differ_and_without_their_effects_they_do_not() -> None:
+    """Eight chatbots on twelve prompts, all pairs five times: many votes on few replies."""
+    z: dict[str, list[np.ndarray]] = {"with": [], "without": []}
+    for seed in range(12):
+        truth = draw_truth(8, 12, seed=seed, form="vote", reply_sd=0.8)
+        votes = draw_votes(truth, all_cells(8, 12), seed=seed + 100, votes=5)
+        for name, priors in (("with", Priors()), ("without", WITHOUT)):
+            found = fit(votes, form="vote", priors=priors)
+            z[name].append(z_of(found, truth))
+    rms = {name: float(np.sqrt(np.mean(np.concatenate(values) ** 2))) for name, values in z.items()}
+    assert rms["with"] < 1.25
+    assert rms["without"] > 1.4
+
+
+def z_of(found: Posterior, truth: Truth) -> np.ndarray:
+    pairs = found.differences()
+    gap = truth.ability[pairs.b] - truth.ability[pairs.a]
+    z: np.ndarray = (gap - pairs.mean) / pairs.se
+    return z
+
+
+def test_a_warm_fit_with_replies_ends_where_the_cold_one_does() -> None:
+    _, votes = drawn(0.8, 5)
+    part = {name: column[: len(votes) // 2] for name, column in rows(votes).items()}
+    half = fit(rebuilt(votes, part), form="vote")
+    cold, warm = fit(votes, form="vote"), fit(votes, form="vote", start=half)
+    assert np.allclose(cold.ability, warm.ability, atol=1e-8)
+    assert np.allclose(cold.se, warm.se, rtol=1e-8)
+    assert fit(votes, form="vote", start=cold).iterations < 5
+
+
+def test_what_each_reply_is_worth_is_told_and_covered() -> None:
+    truth, votes = drawn(0.8, 9)
+    found = fit(votes, form="vote")
+    assert truth.reply is not None
+    assert found.reply.shape == found.reply_se.shape == (len(votes.prompts), len(votes.chatbots))
+    assert np.corrcoef(found.reply.ravel(), truth.reply.T.ravel())[0, 1] > 0.6
+    assert (np.abs(found.reply - truth.reply.T) < 1.96 * found.reply_se).mean() > 0.9
+    again = Posterior.from_bytes(found.to_bytes())
+    assert np.array_equal(again.reply_se, found.reply_se)
+
+
+def test_a_reply_that_won_before_is_expected_to_win_again() -> None:
+    truth, _ = drawn(0.8, 9, prompts=150)
+    cells = all_cells(8, 150)
+    kept = np.random.default_rng(0).random(len(cells)) < 0.5
+    found = fit(draw_votes(truth, cells[kept], seed=1, votes=2), form="vote")
+    unseen = draw_votes(truth, cells[~kept], seed=2)
+    p = found.vote_probabilities(unseen.a, unseen.b, unseen.prompt)
+    p_new = replace(found, reply=np.empty((0, 0)), reply_se=np.empty((0, 0))).vote_probabilities(
+        unseen.a, unseen.b, unseen.prompt
+    )
+    n = np.arange(len(unseen))
+    gain = np.log(p[n, unseen.outcome + 1]) - np.log(p_new[n, unseen.outcome + 1])
+    assert gain.mean() > 3.0 * gain.std() / np.sqrt(len(n))
+
+
+def test_swapping_every_pair_changes_nothing() -> None:
+    _, votes = drawn(0.8, 7)
+    turned = replace(votes, a=votes.b, b=votes.a, outcome=-votes.outcome)
+    assert np.allclose(fit(votes, form="vote").ability, fit(turned, form="vote").ability, atol=1e-9)
+
+
+def test_a_board_that_would_take_too_long_is_fitted_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("irt_engine.design.MOST_WORK", 1000)
+    assert fit(small_board(), form="vote").scales.reply is None
+    monkeypatch.undo()
+    assert fit(small_board(), form="vote").scales.reply is not None
+
+
+def test_a_pair_model_has_no_effects_of_replies() -> None:
+    assert fit(small_board(), "pair", form="vote").scales.reply is None
