@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .simulated import simulate
     from .state import Ask, CampaignState, Decision, Plan
     from .stopping import RULES, Budget, Deadline, Futility, NothingLeft, StoppingRule
-    from .targets import Both, NewEntrant, Precision, Ranking, Target, TopK
+    from .targets import Both, LargestSE, NewEntrant, Precision, Ranking, Target, TopK
 
 _MODULES = {
     "aims": "Equivalence RankingResolved SampleSize TargetSE",
@@ -39,7 +39,7 @@ _MODULES = {
     "simulated": "simulate",
     "state": "Ask CampaignState Decision Plan",
     "stopping": "RULES Budget Deadline Futility NothingLeft StoppingRule",
-    "targets": "Both NewEntrant Precision Ranking Target TopK",
+    "targets": "Both LargestSE NewEntrant Precision Ranking Target TopK",
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names.split()}
 
@@ -62,6 +62,7 @@ __all__ = [
     "Goal",
     "InvalidRequest",
     "InvalidState",
+    "LargestSE",
     "Neighbours",
     "NewEntrant",
     "NothingLeft",

@@ -1,4 +1,4 @@
-"""What a campaign wants to know, as stopping rules: each stops when it is known.
+"""What a campaign wants to know, as stopping rules: each stops when it is known, and names the target to plan for.
 
 How precise a board is hardly depends on what it says, so a target SE may be looked at as often as one likes. Who is
 different does depend on it: what is said about differences here holds at all looks together (`irt_engine.looks`).
@@ -20,17 +20,20 @@ from irt_engine.ranks import pair_variances
 
 from .differences import difference_se
 from .errors import InvalidRequest
+from .pairs import DEFAULT_DESIGN
 from .pool import Pool
 from .reach import Outlook, Reach, least_chance
-from .standing import neighbours, obstacle, standing, told_apart_of
+from .standing import Over, check_over, neighbours, obstacle, standing, told_apart_of
 from .state import CampaignState, Decision
-
-Over = Literal["all", "neighbours"]
+from .targets import Both, LargestSE, Precision, Target, TopK
 
 # SD of the log of an SE that was looked ahead to: this much, and more by this share of the log of its fall. Measured on
 # simulated campaigns: a twentieth late, a third after the first batches, when the scales are hardly known.
 _ROUGH, _ROUGHER = 0.1, 0.25
 _LEAST_PROGRESS = 1e-12  # of a target that is all but 0, so that what is to go stays a number
+
+
+_PRECISION_TOO = 0.2  # of what is learnt beside who the best are: as beside the ranking in the usual design
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ class TargetSE:
 
     def __post_init__(self) -> None:
         _check_positive(self.value, "target SE")
-        _check_over(self.over)
+        check_over(self.over)
 
     @classmethod
     def for_difference(cls, difference: float, *, power: float = 0.8, alpha: float = 0.05) -> TargetSE:
@@ -64,6 +67,11 @@ class TargetSE:
                 f"alpha {alpha}, power {power}", code="bad_target", hint="give for example 0.05 and 0.8"
             )
         return cls(difference_se(difference, power=power, alpha=alpha), over="neighbours")
+
+    @property
+    def target(self) -> Target:
+        """What judgments are chosen for: the largest SE."""
+        return LargestSE(self.over)
 
     def decide(self, state: CampaignState) -> Decision:
         why = obstacle(state)
@@ -112,6 +120,13 @@ class RankingResolved:
         _check_probability(self.probability)
         _check_count(self.looks, "looks")
         _check_count(self.top, "top")
+
+    @property
+    def target(self) -> Target:
+        """What judgments are chosen for: the order, or who the best are."""
+        if self.top is None:
+            return DEFAULT_DESIGN.target
+        return Both(TopK(self.top), Precision(), 1.0 - _PRECISION_TOO)
 
     def decide(self, state: CampaignState) -> Decision:
         why = obstacle(state)
@@ -189,6 +204,11 @@ class SampleSize:
 
         return cls(binomial_size(difference, power=power, alpha=alpha), of="pair")
 
+    @property
+    def target(self) -> Target:
+        """What judgments are chosen for: as many pairs told apart as so many judgments can."""
+        return DEFAULT_DESIGN.target
+
     def decide(self, state: CampaignState) -> Decision:
         why, judged = obstacle(state), self._judged(state)
         progress = min(1.0, judged / self.judgments)
@@ -238,7 +258,12 @@ class Equivalence:
         _check_positive(self.margin, "margin")
         _check_probability(self.probability)
         _check_count(self.looks, "looks")
-        _check_over(self.over)
+        check_over(self.over)
+
+    @property
+    def target(self) -> Target:
+        """What judgments are chosen for: the pairs that are not told apart yet."""
+        return DEFAULT_DESIGN.target
 
     def decide(self, state: CampaignState) -> Decision:
         why = obstacle(state)
@@ -298,8 +323,3 @@ def _check_probability(value: float) -> None:
 def _check_count(value: int | None, name: str) -> None:
     if value is not None and not value >= 1:
         raise InvalidRequest(f"{name} {value}", code="bad_count", hint="give a whole number of at least 1")
-
-
-def _check_over(over: str) -> None:
-    if over not in ("all", "neighbours"):
-        raise InvalidRequest(f"over {over!r}", code="bad_rule", hint="use 'all' or 'neighbours'")

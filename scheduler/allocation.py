@@ -9,7 +9,7 @@ import numpy as np
 from irt_engine.arrays import FloatArray
 from irt_engine.information import variance_fall
 
-from .draws import FLOOR
+from .draws import FLOOR, SHORTLIST
 from .pairs import DEFAULT_DESIGN, Design
 from .recursion import Cohort
 
@@ -46,7 +46,7 @@ class Adaptive:
             return Even().votes(cohort, count)
         value = self._values(cohort)
         value[self._capped(cohort, count)] = 0.0
-        return _spread(cohort, value, count, self.design.floor)
+        return _spread(cohort, value, count, self.design.floor, self.design.best)
 
     def _values(self, cohort: Cohort) -> FloatArray:
         """(D, N) `Belief.falls` of every campaign."""
@@ -77,7 +77,7 @@ class LeastCertain:
         if cohort.blind:
             return Even().votes(cohort, count)
         value = np.log1p(_typical(cohort) * _across(cohort, cohort.covariance))
-        return _spread(cohort, value, count, FLOOR)
+        return _spread(cohort, value, count, FLOOR, SHORTLIST)
 
 
 def _typical(cohort: Cohort) -> FloatArray:
@@ -93,19 +93,34 @@ def _across(cohort: Cohort, Q: FloatArray) -> FloatArray:
     return across
 
 
-def _spread(cohort: Cohort, value: FloatArray, count: float, floor: float) -> FloatArray:
+def _spread(cohort: Cohort, value: FloatArray, count: float, floor: float, shortlist: int) -> FloatArray:
     """(D, N, K): a share `floor` at random over open items, the others by value, on the best prompts first."""
     left = cohort.room - cohort.votes
     of_pair = left.sum(axis=-1)
     value = np.where(of_pair < 1.0, 0.0, value)
     best = np.maximum(value.max(axis=1, keepdims=True), _TINY)
     weight = (value / best) ** _SHARPNESS + _TINY * of_pair
-    chosen = (1.0 - floor) * weight / weight.sum(axis=1, keepdims=True)
+    chosen = (1.0 - floor) * _shared(weight / weight.sum(axis=1, keepdims=True), shortlist)
     wanted = count * (chosen + floor * of_pair / of_pair.sum(axis=1, keepdims=True))
     given = np.minimum(wanted, of_pair)
     spare = of_pair - given
     given += spare * (wanted - given).sum(axis=1, keepdims=True) / np.maximum(spare.sum(axis=1, keepdims=True), _TINY)
     return _on_prompts(cohort, left, given, (1.0 - floor) * cohort.reliability)
+
+
+def _shared(share: FloatArray, shortlist: int) -> FloatArray:
+    """Shares (D, N) of draws that the best few pairs have alike: none has more than its part, and what is over goes on.
+
+    Where fewer pairs than that are open, these have all.
+    """
+    most = 1.0 / np.clip((share > 0.0).sum(axis=1, keepdims=True), 1, shortlist)
+    full = np.zeros(share.shape, bool)
+    for _ in range(shortlist):
+        full |= share >= most
+        rest = np.where(full, 0.0, share)
+        left = np.maximum(1.0 - most * full.sum(axis=1, keepdims=True), 0.0)
+        share = np.where(full, most, rest * (left / np.maximum(rest.sum(axis=1, keepdims=True), _TINY)))
+    return share
 
 
 def _on_prompts(cohort: Cohort, left: FloatArray, votes: FloatArray, picked: float) -> FloatArray:

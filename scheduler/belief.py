@@ -13,9 +13,13 @@ which falls with the square of h: the tenth vote on a pair teaches less about ab
 precision grows by k x x', so Sigma falls by k (Sigma x)(Sigma x)' / (1 + k x' Sigma x), and trace(W Sigma) by
 k x' Sigma W Sigma x / (1 + k x' Sigma x). The mean stays: nobody knows the answers yet.
 
-In the same way votes of one cell share an effect of variance c^2 on the logit scale, so a cell's next vote teaches
-less: with i the information of a first one about theta and v = c^2 / alpha^2 that variance in its units, n votes are
-worth i n / (1 + n i v), where n cells would be worth i n.
+In the same way votes of one cell share an effect of variance c^2 on the logit scale, and its two replies, so a cell's
+next vote teaches less: with i the information of a first one about theta and v = c^2 / alpha^2 + 2 r^2 the variance of
+both in its units, n votes are worth i n / (1 + n i v), where n cells would be worth i n.
+
+A reply that was judged before teaches less again: with I_n the information about it, its chatbot's ability has
+1 / (r^2 + 1 / I_n) of it, r the SD of replies, which grows by 1 / (1 + r^2 I_n)^2 of what is added: by the square of
+the share of the reply's variance that is still open.
 """
 
 from __future__ import annotations
@@ -46,8 +50,9 @@ class Belief:
         self.variance = np.maximum(_across(self.covariance, self.low, self.high), _LEAST_VARIANCE)
         self.projected = _across(self.toward, self.low, self.high)
         self.pair_variance = (posterior.scales.pair or 0.0) ** 2
-        self.cell_variance = ((posterior.scales.cell or 0.0) / discriminations(state, posterior)) ** 2
-        self.table = prompt_table(state, posterior)
+        of_cell, of_reply = posterior.scales.cell or 0.0, posterior.scales.reply or 0.0
+        self.cell_variance = (of_cell / discriminations(state, posterior)) ** 2 + 2.0 * of_reply**2
+        self.table, self.open_replies = prompt_table(state, posterior), open_replies(state, posterior)
         se = np.sqrt(self.variance + self.pair_variance)
         self.typical = self.table.typical(self.mean[self.high] - self.mean[self.low], se)
         self.known = _judgments(state, posterior, pool) * self.typical
@@ -59,7 +64,8 @@ class Belief:
         """(J,) expected information about this pair's theta of the next vote on each prompt, after votes (J,)."""
         mean = self.mean[self.high[pair]] - self.mean[self.low[pair]]
         first = self.table.of_pair(float(mean), float(np.sqrt(self.variance[pair] + self.pair_variance)))
-        following: FloatArray = first / (1.0 + votes * first * self.cell_variance) ** 2
+        still_open = 0.5 * (self.open_replies[self.low[pair]] + self.open_replies[self.high[pair]])
+        following: FloatArray = still_open**2 * first / (1.0 + votes * first * self.cell_variance) ** 2
         return following
 
     def about_abilities(self, information: FloatArray) -> FloatArray:
@@ -116,6 +122,18 @@ def abilities_of(state: CampaignState, posterior: Posterior) -> tuple[FloatArray
         group = posterior.group[rows[known]]
         covariance[np.ix_(known, known)] += prior * (group[:, None] == group[None, :])
     return mean, covariance
+
+
+def open_replies(state: CampaignState, posterior: Posterior) -> FloatArray:
+    """(M, J) in the state's order: which share of the variance of a reply's worth is still open; 1 of one not met."""
+    sd = posterior.scales.reply
+    if sd is None or not posterior.reply_se.size:
+        return np.ones((len(state.chatbots), len(state.prompts)))
+    share = np.ones((len(posterior.chatbots) + 1, len(posterior.prompts) + 1))  # the last ones are of who is not there
+    share[:-1, :-1] = np.minimum(posterior.reply_se.T / sd, 1.0) ** 2
+    chatbot, prompt = ({name: i for i, name in enumerate(names)} for names in (posterior.chatbots, posterior.prompts))
+    rows, columns = [chatbot.get(name, -1) for name in state.chatbots], [prompt.get(name, -1) for name in state.prompts]
+    return share[np.ix_(rows, columns)]
 
 
 def _judgments(state: CampaignState, posterior: Posterior, pool: Pool) -> FloatArray:

@@ -16,7 +16,7 @@ from irt_engine.ranks import quantile
 
 from .errors import InvalidRequest
 from .pairs import DEFAULT_DESIGN
-from .targets import Precision, Target
+from .targets import LargestSE, Target
 
 _TINY = 1e-12
 
@@ -49,7 +49,7 @@ class AllAbilities:
 
     @property
     def target(self) -> Target:
-        return Precision()
+        return LargestSE()
 
     def __post_init__(self) -> None:
         _check_se(self.se)
@@ -71,7 +71,7 @@ class Neighbours:
 
     @property
     def target(self) -> Target:
-        return Precision()
+        return LargestSE("neighbours")
 
     def __post_init__(self) -> None:
         _check_se(self.se)

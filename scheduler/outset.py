@@ -40,7 +40,8 @@ class Outset:
     log_width_sd: float
     common_width_sd: float
     pair_sd: float
-    cell_sd: float
+    cell_sd: float  # of all that a vote on two replies shares which met nobody else
+    reply_sd: float
     reliability: float
     fitted: bool
 
@@ -72,7 +73,8 @@ def outset_of(state: CampaignState, priors: Priors) -> Outset:
         log_width_sd=scales.log_gap,
         common_width_sd=priors.common_log_gap_sd,
         pair_sd=scales.pair or 0.0,
-        cell_sd=scales.cell or 0.0,
+        cell_sd=scales.fresh,
+        reply_sd=scales.reply or 0.0,
         reliability=float(np.clip(1.0 - doubt, 0.0, MOST_KNOWN)),
         fitted=True,
     )
@@ -94,7 +96,8 @@ def _before(state: CampaignState, priors: Priors, judged: FloatArray, room: Floa
         log_width_sd=priors.log_gap_sd,
         common_width_sd=priors.common_log_gap_sd,
         pair_sd=priors.pair_sd,
-        cell_sd=priors.cell_sd,
+        cell_sd=priors.fresh,
+        reply_sd=priors.reply_sd,
         reliability=0.0,
         fitted=False,
     )

@@ -2,30 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from .draws import Chooser, Draw
 from .errors import InvalidRequest
 from .pairs import DEFAULT_DESIGN, Design
-from .policies import POLICIES
+from .policies import POLICIES, Make
 from .pool import Pool
 from .retirement import with_retired
 from .state import Ask, CampaignState, Decision, Plan
-from .stopping import StoppingRule
+from .stopping import Budget, StoppingRule
 
 
-def plan(state: CampaignState, *, policy: str, count: int, seed: int, design: Design = DEFAULT_DESIGN) -> Plan:
+def plan(
+    state: CampaignState,
+    *,
+    policy: str,
+    count: int,
+    seed: int,
+    design: Design = DEFAULT_DESIGN,
+    policies: Mapping[str, Make] = POLICIES,
+) -> Plan:
     """Up to `count` asks; fewer only where fewer items are open, and then the reason says so.
 
     Equal arguments give equal plans. Asks count on each other: every one is expected to be answered before the next
-    is chosen. `design` is for the policy `adaptive`: what is worth learning, and its safeguards.
+    is chosen. `design` is for the policy `adaptive`: what is worth learning, and its safeguards. `policies` are for who
+    tries one that campaigns do not have.
     Raises InvalidRequest on an unknown policy, a negative count, or a target that the state's chatbots do not have.
     """
-    if policy not in POLICIES:
+    if policy not in policies:
         raise InvalidRequest(
-            f"unknown policy {policy!r}", code="unknown_policy", hint=f"use one of {', '.join(sorted(POLICIES))}"
+            f"unknown policy {policy!r}", code="unknown_policy", hint=f"use one of {', '.join(sorted(policies))}"
         )
     if count < 0 or seed < 0:
         raise InvalidRequest(f"count {count}, seed {seed}", code="bad_count", hint="give 0 or more of both")
@@ -36,7 +45,7 @@ def plan(state: CampaignState, *, policy: str, count: int, seed: int, design: De
     pool = Pool(state)
     if pool.total == 0:
         return Plan((), policy, seed, _why_closed(state))
-    chooser = POLICIES[policy](state, pool, design)
+    chooser = policies[policy](state, pool, design)
     asks = _draw(chooser, pool, count, np.random.default_rng(seed))
     short = "" if len(asks) == count else f"; only {len(asks)} judgments could still be asked"
     return Plan(asks, policy, seed, chooser.reason + short)
@@ -79,15 +88,19 @@ def decide(state: CampaignState, *, rules: Sequence[StoppingRule]) -> Decision:
     7. NothingLeft: there is money and time, but nothing to ask;
     8. Futility: there is something to ask, but no use in it.
 
-    What is reached comes before what is spent, and facts before an outlook. The evidence of all rules is returned
-    whichever decides; where two have a number of one name, the first one's stands. Without a rule that stops, the
-    reason is the first's. Equal arguments give equal decisions. Raises what a rule says that it raises.
+    What is reached comes before what is spent, and facts before an outlook. Where an end comes before what was wanted,
+    the reason says what is missing, too. The evidence of all rules is returned whichever decides; where two have a
+    number of one name, the first one's stands. Without a rule that stops, the reason is the first's. Equal arguments
+    give equal decisions. Raises what a rule says that it raises.
     """
-    found = [rule.decide(state) for rule in sorted(rules, key=lambda rule: rule.order)]
+    ordered = sorted(rules, key=lambda rule: rule.order)
+    found = [rule.decide(state) for rule in ordered]
     evidence: dict[str, float] = {}
     for decision in reversed(found):
         evidence.update(decision.evidence)
     if not found:
         return Decision(False, "there is no stopping rule", evidence)
-    first = next((decision for decision in found if decision.stop), found[0])
-    return Decision(first.stop, first.reason, evidence)
+    at = next((row for row, decision in enumerate(found) if decision.stop), 0)
+    unreached = found[at].stop and ordered[0].order < Budget.order <= ordered[at].order
+    missing = f"; {found[0].reason}" if unreached else ""
+    return Decision(found[at].stop, found[at].reason + missing, evidence)

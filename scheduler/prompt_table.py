@@ -61,7 +61,7 @@ def _table(
     posterior: Posterior, discrimination: FloatArray, se: FloatArray | None, thresholds: FloatArray
 ) -> InformationTable:
     if posterior.form == "vote":
-        return vote_table(discrimination, se, thresholds[:, 1], posterior.scales.cell or 0.0)
+        return vote_table(discrimination, se, thresholds[:, 1], posterior.scales.fresh)
     return InformationTable.of(discrimination, thresholds, discrimination_se=se, reach=REACH, points=POINTS)
 
 
@@ -79,10 +79,12 @@ def vote_table(
     grid = np.linspace(-REACH, REACH, POINTS)
     values = np.zeros((POINTS, len(discrimination)))
     for weight, alpha in zip(weights, slopes, strict=True):
-        at = np.clip(grid[:, None] * alpha, -_LOGITS, _LOGITS)
+        logit = grid[:, None] * alpha
+        at = np.clip(logit, -_LOGITS, _LOGITS)
+        beyond = np.exp(np.abs(at) - np.abs(logit))  # what is told falls off as the chance of a surprise does
         row = (at + _LOGITS) / (logits[1] - logits[0])
         column = np.broadcast_to(alpha * half_width / widths[1], at.shape)
-        values += weight * alpha**2 * _between(unit, row, column)
+        values += weight * alpha**2 * beyond * _between(unit, row, column)
     return InformationTable(grid, values)
 
 

@@ -267,7 +267,22 @@ class Cohort:
             common[:, :M] = np.swapaxes(self._ends(np.swapaxes(f * x * part[..., None], 1, 2)), 1, 2)
             common[:, M] = (f * z).sum(axis=1)
             S -= size * (1.0 - alone) * (common @ np.swapaxes(common, 1, 2))
-        return _centred(np.linalg.inv(S)[:, :M, :M].astype(np.float64))
+        return _centred(np.linalg.inv(S)[:, :M, :M].astype(np.float64) + self._met_again())
+
+    def _met_again(self) -> FloatArray:
+        """(D, M, M) what votes do not tell of a chatbot because they are on replies that others are on too.
+
+        Each vote counts as one on two new replies, whose worth is part of its noise. But n votes of a chatbot see only
+        J (1 - e^(-n / J)) of its replies, and average their worth over no more than these.
+        """
+        votes, J = self.votes.sum(axis=-1), float(self.outset.prompts)
+        of_each = np.zeros((len(self.outset.mean), self.draws))
+        for ends in (self.low, self.high):
+            np.add.at(of_each, ends, votes.T)
+        n = np.maximum(of_each.T, 1.0)
+        replies = -J * np.expm1(-n / J)
+        more = self.outset.reply_sd**2 * np.maximum(1.0 / replies - 1.0 / n, 0.0)
+        return more[..., None] * np.eye(n.shape[1])
 
     def _crowding(self) -> float:
         """How many times the votes of an average prompt those have on which the votes lie."""

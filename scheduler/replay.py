@@ -7,7 +7,7 @@ policies use one estimator, and abilities are put on a scale where the geometric
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,12 +20,14 @@ from irt_engine.simulate import Truth, all_cells, draw_votes
 
 from .errors import InvalidRequest
 from .estimator import estimate
+from .overlap import Overlap
 from .pairs import DEFAULT_DESIGN, Design
 from .planner import plan
-from .policies import POLICIES
+from .policies import POLICIES, Make
 from .state import CampaignState
 
 VOTES_OF_PAPER = 3  # of each item, under policy `paper`
+_NO_OVERLAP = Overlap()
 _Z = float(ndtri(0.975))
 
 
@@ -100,22 +102,26 @@ def replay(
     every: int,
     seed: int,
     design: Design = DEFAULT_DESIGN,
+    policies: Mapping[str, Make] = POLICIES,
+    overlap: Overlap = _NO_OVERLAP,
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[Point]:
     """A point after every `every` votes up to `budget`, or until the recorded votes that the policy may use are spent.
 
+    `policies`: others than campaigns have; `overlap`: the items that get several votes before others get their first.
     Equal arguments give equal points. Raises InvalidRequest on an unknown policy, a budget or `every` below 1, and
     whatever the fit raises.
     """
-    if policy not in POLICIES:
+    if policy not in policies:
         raise InvalidRequest(
-            f"unknown policy {policy!r}", code="unknown_policy", hint=f"use one of {', '.join(sorted(POLICIES))}"
+            f"unknown policy {policy!r}", code="unknown_policy", hint=f"use one of {', '.join(sorted(policies))}"
         )
     if budget < 1 or every < 1 or seed < 0:
         raise InvalidRequest(
             f"budget {budget}, every {every}, seed {seed}", code="bad_count", hint="budget and every are at least 1"
         )
-    return _points(Loop(table, policy, seed, design), reference, budget, every, progress)
+    loop = Loop(table, policy, seed, design, policies=policies, overlap=overlap)
+    return _points(loop, reference, budget, every, progress)
 
 
 def _points(
@@ -135,10 +141,19 @@ class Loop:
     """What a replay remembers: the votes used so far, and the posterior of them."""
 
     def __init__(
-        self, table: ResponseTable, policy: str, seed: int, design: Design, begun: CampaignState | None = None
+        self,
+        table: ResponseTable,
+        policy: str,
+        seed: int,
+        design: Design,
+        begun: CampaignState | None = None,
+        *,
+        policies: Mapping[str, Make] = POLICIES,
+        overlap: Overlap = _NO_OVERLAP,
     ) -> None:
         """`begun`: a campaign that goes on; the first rows of the table are what has been judged in it."""
         self.table, self.policy, self.seed, self.design = table, policy, seed, design
+        self.policies, self.overlap = policies, overlap
         self.rng = np.random.default_rng([seed, 1])
         self.posterior = begun.posterior if begun else None
         self.used = list(range(len(begun.judged))) if begun else []
@@ -161,6 +176,7 @@ class Loop:
                 count=goal - len(self.used),
                 seed=self.seed * 1_000_003 + self.plans,
                 design=self.design,
+                policies=self.policies,
             )
             self.plans += 1
             if not made.asks:
@@ -184,6 +200,7 @@ class Loop:
             closed=np.concatenate([self.never, np.array(spent, np.int64).reshape(-1, 3)]),
             votes_per_item=self.votes_per_item,
             votes_per_pair=self.votes_per_pair,
+            overlap=self.overlap,
             judgments=len(self.used),
         )
 

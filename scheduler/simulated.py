@@ -149,11 +149,13 @@ _COLUMNS = ("a", "b", "prompt", "outcome", "annotator", "a_first", "label")
 def _truth(state: CampaignState, terms: Terms, seed: int) -> Truth:
     """Parameters of a campaign: from the priors, or from what the posterior says of abilities, prompts and scales."""
     priors, posterior = terms.priors, state.posterior
-    scales = (priors.pair_sd, priors.cell_sd)
+    scales = (priors.pair_sd, priors.cell_sd, priors.reply_sd)
     if posterior is not None:
-        scales = (posterior.scales.pair or 0.0, posterior.scales.cell or 0.0)
+        of = posterior.scales
+        scales = (of.pair or 0.0, of.cell or 0.0, of.reply or 0.0)
     sizes = len(state.chatbots), len(state.prompts)
-    truth = draw_truth(*sizes, seed=seed, form="vote", priors=priors, pair_sd=scales[0], cell_sd=scales[1])
+    pair, cell, reply = scales
+    truth = draw_truth(*sizes, seed=seed, form="vote", priors=priors, pair_sd=pair, cell_sd=cell, reply_sd=reply)
     if posterior is None:
         return truth
     rng = np.random.default_rng([seed, 1])

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from irt_engine import Posterior
 from irt_engine.arrays import BoolArray, FloatArray, IntArray
 from irt_engine.looks import told_apart
 
+from .errors import InvalidRequest
 from .state import CampaignState
+
+Over = Literal["all", "neighbours"]
 
 
 def obstacle(state: CampaignState) -> str:
@@ -37,6 +42,12 @@ def standing(state: CampaignState, posterior: Posterior) -> tuple[FloatArray, Fl
     """(M,), (M, M) abilities and their covariance, in the state's order."""
     rows = _rows(state, posterior)
     return posterior.ability[rows], posterior.covariance[np.ix_(rows, rows)]
+
+
+def check_over(over: str) -> None:
+    """Raises InvalidRequest for what is neither all nor neighbours."""
+    if over not in ("all", "neighbours"):
+        raise InvalidRequest(f"over {over!r}", code="bad_rule", hint="use 'all' or 'neighbours'")
 
 
 def neighbours(ability: FloatArray) -> tuple[IntArray, IntArray]:

@@ -50,6 +50,18 @@ def test_the_target_comes_before_the_budget_and_the_budget_before_nothing_left()
     assert set(decide(state, rules=rules).evidence) >= {"se", "budget", "open_items"}
 
 
+def test_an_end_before_the_target_says_what_is_missing() -> None:
+    """A target that the prompts can never reach: the campaign ends when all is asked, with the SE that they reached."""
+    state = midway(judged=every_item(), judgments=80)
+    found = decide(state, rules=[NothingLeft(), TargetSE(0.01)])
+    assert found.stop
+    assert found.reason == f"nothing is left to ask; the largest SE {SE:.3f} is above the target 0.01"
+    assert found.evidence["se"] == pytest.approx(SE)
+    spent = decide(state, rules=[Budget(80), TargetSE(0.01)])
+    assert spent.reason.startswith("the budget of 80 judgments is spent; the largest SE ")
+    assert decide(fresh(), rules=[Budget(0), TargetSE(0.1)]).reason.endswith("; there is no fit yet")
+
+
 def test_progress_is_the_share_of_the_needed_precision() -> None:
     evidence = decide(midway(), rules=[TargetSE(SE / 2)]).evidence
     assert evidence["progress"] == pytest.approx(0.25)

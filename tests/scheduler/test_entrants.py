@@ -70,6 +70,7 @@ def test_the_neighbours_are_those_of_where_it_stands_by_then() -> None:
     known = replace(
         POSTERIOR, chatbots=NAMES, ability=mean, covariance=covariance,
         group=np.ones(6, int), chatbot_judgments=np.append(POSTERIOR.chatbot_judgments, 6),
+        reply=np.empty((0, 0)), reply_se=np.empty((0, 0)),
     )  # fmt: skip
     votes = np.array([[0, NEW, j] for j in range(6)])
     state = joined(posterior=known, judged=np.concatenate([every_item(), votes]))

@@ -20,6 +20,7 @@ from scheduler.estimator import CAMPAIGN_PRIORS, estimate
 from scheduler.forecasting import unjudged
 from scheduler.goals import AllAbilities
 from scheduler.outset import CLASSES, Outset, outset_of
+from scheduler.pairs import Design
 from scheduler.recursion import _GRID, Allocation, Cohort, Course, _vote_tables, course
 
 M, J = 4, 10
@@ -54,8 +55,8 @@ def test_with_a_cell_effect_it_is_the_engines_information() -> None:
 
 
 def known_cohort(votes: FloatArray) -> Cohort:
-    """One campaign whose abilities are known and whose pairs have no effects of their own."""
-    cohort = Cohort(outset(pair_sd=1e-9), 1, 0)
+    """One campaign whose abilities are known, and whose pairs and replies have no effects."""
+    cohort = Cohort(outset(pair_sd=1e-9, reply_sd=0.0), 1, 0)
     cohort.estimate = np.array([[-1.0, -0.2, 0.4, 0.8]])
     cohort.votes = np.repeat(votes[:, None] / CLASSES, CLASSES, axis=1)[None]
     cohort._look()
@@ -114,7 +115,7 @@ def test_when_a_part_is_judged_it_is_the_mean_over_what_falls_to_whom() -> None:
 
 def test_a_pairs_own_effect_is_a_ceiling() -> None:
     """A pair with endless votes leaves the difference of its abilities as uncertain as its own effect is."""
-    two = outset(2, 4000, pair_sd=0.3)
+    two = outset(2, 4000, pair_sd=0.3, reply_sd=0.0)
     cohort = Cohort(two, 1, 0)
     cohort._pair_sd = np.array([[0.3]])
     cohort.votes = cohort.room.copy()
@@ -126,11 +127,23 @@ def test_a_pairs_own_effect_is_a_ceiling() -> None:
 
 def fitted_se(seed: int, votes: int) -> float:
     """The mean SE of a board of 5 chatbots on 40 prompts, so many random votes of its 400."""
-    truth = draw_truth(5, 40, seed=seed, form="vote", priors=CAMPAIGN_PRIORS, pair_sd=0.1, cell_sd=0.25)
+    priors = CAMPAIGN_PRIORS
+    sds = {"pair_sd": priors.pair_sd, "cell_sd": priors.cell_sd, "reply_sd": priors.reply_sd}
+    truth = draw_truth(5, 40, seed=seed, form="vote", priors=priors, **sds)  # type: ignore[arg-type]
     table = draw_votes(truth, some_cells(5, 40, votes / 400, seed=seed), seed=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EngineWarning)
         return float(estimate(table).se.mean())
+
+
+def test_votes_on_replies_that_were_judged_before_cannot_tell_more_than_these_replies() -> None:
+    """Endless votes on 40 prompts: an ability is as uncertain as the mean of 40 replies is, at the least."""
+    two = outset(2, 40, pair_sd=0.0)
+    cohort = Cohort(two, 1, 0)
+    cohort.votes = 1e6 * cohort.room
+    cohort._look()
+    variance = 2.0 * cohort._expected(lucky=False)[0, 0, 0]  # of an ability, the other's being as uncertain
+    assert variance == pytest.approx(two.reply_sd**2 / 40, rel=0.02)
 
 
 @pytest.mark.parametrize("votes", [120, 300])
@@ -170,6 +183,17 @@ def test_the_adaptive_allocation_prefers_the_pair_that_is_known_least() -> None:
     cohort = Cohort(outset(covariance=unsure, reliability=0.5, fitted=True), 1, 0)
     votes = Adaptive().votes(cohort, 10).sum(axis=(0, 2))
     assert votes[cohort.low == 0].min() > votes[cohort.low != 0].max()
+
+
+@pytest.mark.parametrize("shortlist", [2, 5, 10])
+def test_no_pair_gets_more_than_its_part_of_draws_that_the_best_few_share(shortlist: int) -> None:
+    """A draw is even over the best few: whoever is by far the best gets one in so many, and the others the rest."""
+    unsure = np.diag([100.0, 0.1, 0.1, 0.1, 0.1])
+    cohort = Cohort(outset(5, 40, covariance=unsure, reliability=0.5, fitted=True), 1, 0)
+    allocation = Adaptive(Design(floor=0.0, best=shortlist, cap=1.0))
+    votes = allocation.votes(cohort, 10).sum(axis=(0, 2))
+    assert votes.sum() == pytest.approx(10.0)
+    assert votes.max() <= 10.0 / shortlist + 1e-9
 
 
 def test_the_goal_is_reached_where_precision_passes_it_and_never_where_it_does_not() -> None:

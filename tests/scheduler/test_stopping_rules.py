@@ -19,7 +19,10 @@ from irt_engine.campaign_sizes import CampaignDesign
 from irt_engine.looks import log_p_equal
 from irt_engine.power import binomial_size
 from scheduler import (
+    DEFAULT_DESIGN,
     RULES,
+    AllAbilities,
+    Both,
     Budget,
     CampaignState,
     Deadline,
@@ -28,11 +31,15 @@ from scheduler import (
     Futility,
     InvalidRequest,
     InvalidState,
+    LargestSE,
+    Neighbours,
     NothingLeft,
     RankingResolved,
     SampleSize,
+    Separated,
     StoppingRule,
     TargetSE,
+    TopK,
     decide,
 )
 from scheduler.estimator import CAMPAIGN_PRIORS
@@ -289,6 +296,16 @@ class TestFutility:
     def test_asks_in_flight_are_counted_against_the_budget(self) -> None:
         found = Futility(TargetSE(0.01), budget=60).decide(midway(pending=every_item()[:15]))
         assert found.evidence["judgments_left"] == 5.0
+
+
+def test_every_aim_names_what_to_plan_for_and_goals_agree() -> None:
+    assert TargetSE(0.2).target == AllAbilities(0.2).target == LargestSE()
+    assert TargetSE.for_difference(0.4).target == Neighbours(0.2).target == LargestSE("neighbours")
+    assert RankingResolved().target == SampleSize(100).target == Separated(0.8).target == DEFAULT_DESIGN.target
+    assert Equivalence(0.3).target == DEFAULT_DESIGN.target
+    top = RankingResolved(top=2).target
+    assert isinstance(top, Both)
+    assert (top.first, top.share) == (TopK(2), 0.8)
 
 
 def test_reasons_come_in_the_order_of_the_list() -> None:

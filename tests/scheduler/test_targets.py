@@ -7,14 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler import Both, InvalidRequest, NewEntrant, Precision, Ranking, Target, TopK
+from scheduler import Both, Design, InvalidRequest, LargestSE, NewEntrant, Precision, Ranking, Target, TopK, plan
 from scheduler.belief import Belief
 from scheduler.pool import Pool
 from tests.scheduler.cast import POSTERIOR, midway
 
 CONTRASTS = np.array([[-1.0, 1.0, 0.0, 0.0, 0.0], [0.0, -1.0, 0.5, 0.5, 0.0]])
 TARGETS: list[Target] = [
-    Precision(), Precision(CONTRASTS), Ranking(), TopK(1), TopK(3), NewEntrant(2), Both(Ranking(), Precision(), 0.3)
+    Precision(), Precision(CONTRASTS), Ranking(), TopK(1), TopK(3), NewEntrant(2), Both(Ranking(), Precision(), 0.3),
+    LargestSE(), LargestSE("neighbours"),
 ]  # fmt: skip
 EVERY_TARGET = pytest.mark.parametrize("target", TARGETS, ids=str)
 
@@ -111,6 +112,34 @@ def test_the_best_k_are_about_pairs_across_the_border_only() -> None:
     assert -weight[0, 3] > -weight[1, 2] > 0.0
 
 
+def test_what_is_known_worst_weighs_most_where_the_largest_se_is_wanted() -> None:
+    weight = LargestSE().weight(np.zeros(3), np.diag([0.01, 0.04, 0.16]))
+    assert np.diag(weight) == pytest.approx([1.0 / 256.0, 1.0 / 16.0, 1.0])
+    assert weight == pytest.approx(np.diag(np.diag(weight)))
+
+
+def test_neighbours_are_those_of_the_board_and_no_other_pair_counts() -> None:
+    """Board: 2 > 0 > 1; 0 and 1 differ with variance .5, 2 and 0 with variance 1."""
+    weight = LargestSE("neighbours").weight(np.array([0.5, 0.0, 2.0]), np.diag([0.4, 0.1, 0.6]))
+    assert -weight[0, 2] == pytest.approx(1.0)
+    assert -weight[0, 1] == pytest.approx(0.25)
+    assert weight[1, 2] == 0.0
+    assert weight.sum(axis=1) == pytest.approx(np.zeros(3))
+
+
+def test_a_plan_for_the_largest_se_is_expected_to_lower_it_more_than_one_for_the_ranking() -> None:
+    def largest_after(target: Target) -> float:
+        state, found = midway(), belief()
+        pool = Pool(state)
+        made = plan(state, policy="adaptive", count=12, seed=3, design=Design(target=target, floor=0.0, cap=1.0))
+        for ask in made.asks:
+            pair = int(pool.pairs_of(np.array([[ask.a, ask.b, ask.prompt]]))[0])
+            found.expect(pair, float(found.information(pair, np.zeros(len(state.prompts), np.int64))[ask.prompt]))
+        return float(np.diag(found.covariance).max())
+
+    assert largest_after(LargestSE()) < 0.97 * largest_after(Ranking())
+
+
 def test_both_targets_count_by_what_is_left_of_them() -> None:
     mean, covariance = some_board(3)
     weight = Both(Precision(), Ranking(), 0.4).weight(mean, covariance)
@@ -127,6 +156,7 @@ def test_both_targets_count_by_what_is_left_of_them() -> None:
         lambda: TopK(0),
         lambda: TopK(1, level=1.0),
         lambda: Ranking(level=0.0),
+        lambda: LargestSE("some"),  # type: ignore[arg-type]
         lambda: Both(Precision(), Ranking(), 1.5),
         lambda: TopK(5).weight(np.zeros(5), np.eye(5)),
         lambda: NewEntrant(5).weight(np.zeros(5), np.eye(5)),
