@@ -108,6 +108,7 @@ def draw(setting: Setting, seed: int) -> tuple[Truth, ResponseTable]:
         common_log_gap_sd=priors.common_log_gap_sd if setting.gaps == "prior" else None,
         pair_sd=priors.pair_sd if board else 0.0,
         cell_sd=priors.cell_sd if vote else 0.0,
+        reply_sd=priors.reply_sd if board else 0.0,
     )
     cells = some_cells(groups, prompts, setting.seen, seed=cell_seed) if board else comparison_cells(groups, prompts)
     votes = np.random.default_rng(count_seed).integers(1, 4, len(cells)) if vote else 1
@@ -115,7 +116,7 @@ def draw(setting: Setting, seed: int) -> tuple[Truth, ResponseTable]:
 
 
 def _scaled(priors: Priors, factor: float) -> Priors:
-    names = ("log_discrimination_sd", "location_sd", "log_gap_sd", "pair_sd", "cell_sd")
+    names = ("log_discrimination_sd", "location_sd", "log_gap_sd", "pair_sd", "cell_sd", "reply_sd")
     return replace(priors, **{name: factor * getattr(priors, name) for name in names})
 
 

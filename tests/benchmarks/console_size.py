@@ -3,8 +3,12 @@
     python -m tests.benchmarks.console_size [--judgments 200000] [--chatbots 200] [--prompts 5000] [--annotators 500]
 
 It builds the campaign in a data directory of its own (with DATABASE_URL and REDIS_URL set, in that database, which must
-be empty), opens each page --times times as its owner, and prints the median, the 95th percentile and the number of
-queries. It fails where a page's 95th percentile is above --most-ms. The first time a page is opened counts as well.
+be empty), opens each page --times times as its owner, and prints the median, the 95th percentile, the processor time
+and the number of queries. It fails where a page's 95th percentile is above --most-ms, or its processor time above
+--most-cpu-ms: that is what a page costs on a machine that does other things too. It is of the serving process, user and
+system, with SQLite in it; PostgreSQL's own is not. The first time a page is opened counts as well.
+
+With TOUCHSTONE_DATA_DIR set, the campaign stays there, and the next run measures it without building it again.
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ from typing import Any
 
 CHUNK = 5000
 GOLD_EVERY, GOLD_ITEMS = 40, 50
-OWNER = "console-size"
+OWNER, SLUG = "console-size", "at-size"
 
 
 def main() -> int:
@@ -38,13 +42,27 @@ def main() -> int:
     from django.core.management import call_command
 
     call_command("migrate", verbosity=0)
+    campaign = _built(args)
+    pages = list(measure(campaign, args.times))
+    slow = [name for name, p95, _ in pages if p95 > args.most_ms]
+    heavy = [name for name, _, cpu in pages if cpu > args.most_cpu_ms]
+    for most, unit, found in ((args.most_ms, "ms", slow), (args.most_cpu_ms, "ms of processor time", heavy)):
+        if found:
+            print(f"above {most:g} {unit}: {', '.join(found)}")  # noqa: T201
+    return 1 if slow or heavy else 0
+
+
+def _built(args: argparse.Namespace) -> Any:
+    """The campaign, built now or by an earlier run."""
+    from evalsite.campaigns.models import Campaign
+
+    found = Campaign.objects.filter(slug=SLUG).first()
+    if found is not None:
+        return found
     began = time.perf_counter()
     campaign = build(args)
     print(f"built in {time.perf_counter() - began:.0f} s")  # noqa: T201
-    slow = [page for page, p95 in measure(campaign, args.times) if p95 > args.most_ms]
-    if slow:
-        print(f"above {args.most_ms:g} ms: {', '.join(slow)}")  # noqa: T201
-    return 1 if slow else 0
+    return campaign
 
 
 def _arguments() -> argparse.Namespace:
@@ -55,11 +73,12 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--judgments", type=int, default=200_000)
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--most-ms", type=float, default=300.0)
+    parser.add_argument("--most-cpu-ms", type=float, default=120.0)
     return parser.parse_args()
 
 
-def measure(campaign: Any, times: int) -> Iterator[tuple[str, float]]:
-    """Page by page: its name and the 95th percentile of its times in milliseconds."""
+def measure(campaign: Any, times: int) -> Iterator[tuple[str, float, float]]:
+    """Page by page: its name, the 95th percentile of its times, and its processor time; milliseconds."""
     from django.db import connection
     from django.test import Client
     from django.test.utils import CaptureQueriesContext, override_settings
@@ -80,14 +99,12 @@ def measure(campaign: Any, times: int) -> Iterator[tuple[str, float]]:
                 if answer.status_code != 200:
                     raise SystemExit(f"{path}: {answer.status_code}")
             cpu = 1000 * (time.process_time() - worked) / times
-            with CaptureQueriesContext(
-                connection,
-            ) as asked:
+            with CaptureQueriesContext(connection) as asked:
                 size = len(client.get(path).content)
             p95 = sorted(taken)[max(0, round(0.95 * times) - 1)]
             name = path.replace(str(campaign.public_id), "<campaign>")[:43]
             print(f"{name:<44}{statistics.median(taken):>10.0f}{p95:>8.0f}{cpu:>8.0f}{len(asked):>9}{size // 1000:>6}")  # noqa: T201
-            yield name, p95
+            yield name, p95, cpu
 
 
 def paths(campaign: Any) -> list[str]:
@@ -132,7 +149,7 @@ def build(args: argparse.Namespace) -> Any:
     prompt_set = prompt_set_create(organisation=organisation, name="many", prompts=prompts)
     design = Design(visibility=Campaign.Visibility.PUBLIC, batch_size=500, gold_share=1 / GOLD_EVERY, gold_mark=0.7)
     campaign = campaign_create(
-        organisation=organisation, name="At size", slug="at-size", prompt_set=prompt_set, design=design
+        organisation=organisation, name="At size", slug=SLUG, prompt_set=prompt_set, design=design
     )
     _chatbots(campaign, args.chatbots)
     gold_add(

@@ -10,7 +10,7 @@ from math import ceil, floor, log10
 WIDTH, HEIGHT = 720, 420
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 190, 46, 56
 # Told apart by dashes too, for those who do not see colours; legible on white and on black.
-_STYLES = (("#8a8378", ""), ("#0d7a63", ""), ("#b4531f", "7 4"), ("#4a6fb5", "2 4"))
+_STYLES = (("#8a8378", ""), ("#0d7a63", ""), ("#b4531f", "7 4"), ("#4a6fb5", "2 4"), ("#7a4fa0", "9 3 2 3"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ its set's budget, or when the policy has nothing left to ask.
 The small form runs three sets, five seeds and the policies adaptive, random and paper; --full all eight sets, twenty
 seeds and every policy. Each finished run is a line in RUNS/<set>.jsonl and is not run again, so a call that was cut off
 goes on; a line names the commit that it was made from. --report only prints what there is. Use another folder when a
-policy or the estimator has changed.
+policy or the estimator has changed. --policies also takes `adaptive` with a part taken out (`ablation`), by name:
+"adaptive, prompts at random", "adaptive, pairs at random", "adaptive, three votes an item".
 """
 
 from __future__ import annotations
@@ -37,10 +38,11 @@ from irt_engine.arrays import FloatArray
 from irt_engine.errors import EngineWarning
 from scheduler import POLICIES
 from scheduler.estimator import estimate
+from scheduler.overlap import Overlap
 from scheduler.replay import Point, Reference, reference_of, replay
 
+from . import ablation, workers
 from . import votes as published
-from . import workers
 from .report import Check, conclude, say, table
 
 MOST_OF_RANDOM, MOST_OF_PAPER, MOST_WRONG = 0.5, 0.4, 0.01
@@ -117,7 +119,14 @@ def one(job: Job) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EngineWarning)  # the points' coverage says what an uncertain fit is worth
         for point in replay(
-            responses, reference, policy=job.policy, budget=job.votes.budget, every=job.votes.every, seed=job.seed
+            responses,
+            reference,
+            policy=job.policy,
+            budget=job.votes.budget,
+            every=job.votes.every,
+            seed=job.seed,
+            policies=ablation.EVERY,
+            overlap=ablation.OVERLAPS.get(job.policy, Overlap()),
         ):
             points.append(point)
             if _all_reached(points):
@@ -131,8 +140,7 @@ def one(job: Job) -> None:
         "seconds": round(time.process_time() - began, 2),
         "points": [{name: round(value, _DIGITS) for name, value in asdict(point).items()} for point in points],
     }
-    with _file(job.runs, job.votes).open("a") as file:  # one write of one line: those of several processes do not mix
-        file.write(json.dumps(line) + "\n")
+    workers.write_line(_file(job.runs, job.votes), json.dumps(line))
 
 
 @cache
@@ -172,11 +180,7 @@ def finished(runs: Path, votes: VoteSet) -> list[Run]:
     """The set's runs that have a line; one that was cut off in the middle is left out."""
     file = _file(runs, votes)
     found: dict[tuple[str, int], Run] = {}
-    for text in file.read_text().splitlines() if file.exists() else []:
-        try:
-            line = json.loads(text)
-        except json.JSONDecodeError:
-            continue
+    for line in workers.whole_lines(file):
         if line["design"] != _design(votes):
             raise SystemExit(f"{file} holds runs of {line['design']} votes; give another --runs")
         found[line["policy"], line["seed"]] = _run(line)
@@ -333,7 +337,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--runs", type=Path, default=Path("var/bench/decide"), help="folder of the finished runs")
     parser.add_argument("--seeds", type=int)
     parser.add_argument("--sets", nargs="+", choices=[votes.name for votes in SETS], metavar="NAME")
-    parser.add_argument("--policies", nargs="+", choices=sorted(POLICIES), metavar="NAME")
+    parser.add_argument("--policies", nargs="+", choices=sorted(ablation.EVERY), metavar="NAME")
     parser.add_argument("--processes", type=int, default=0, help="0: one a core")
     parser.add_argument("--report", action="store_true", help="run nothing, print what there is")
     options = parser.parse_args(arguments)

@@ -4,14 +4,17 @@
                                                          [--as-given]
 
 Leave a comparison out: prompts are learned without it (model `pair`, net ratings; on AlpacaEval without its fold of
-six, which is quicker and leaves a little less to learn from). Its SE is the posterior SD of its theta given its own
+six, which is quicker and leaves a little less to learn from; each fit begins where the one of all comparisons ended,
+which shortens the way and changes no result). Its SE is the posterior SD of its theta given its own
 net ratings on the first k prompts, with the prompts' parameters as learned. Prompts come
 
 - at random (the mean over DRAWS orders),
 - by prompt: by their expected information over the thetas of all other comparisons,
 - by prompt and tier: the comparisons are halved by theta; the expected information is over those of the half in which
   the one left out stands after its first FIRST prompts, with parameters learned from that half alone,
-- one by one: the expected information under what is known of this very theta so far.
+- one by one: the expected information under what is known of this very theta so far,
+- by an oracle: the expected information under what all of its ratings say of theta. Nobody can choose so beforehand: it
+  is the most that choosing by these prompts' information can be worth.
 
 SEs rest on the parameters learned from all other comparisons, whichever way prompts are chosen: curves differ by the
 prompts alone, and all end at the same SE.
@@ -42,9 +45,10 @@ CHATEVAL, ALPACAEVAL = "chateval_ncm_human", "alpacaeval_weighted_alpaca_eval_gp
 BASELINE = "gpt4_1106_preview"  # all others are compared with it, and its own row is itself against itself
 SETS = {"AlpacaEval": ALPACAEVAL, "ChatEval": CHATEVAL}
 FOLDS = {"AlpacaEval": 10, "ChatEval": 100}  # of 57 and 19 comparisons: every one by itself on ChatEval
-WAYS = ("at random", "by prompt", "by prompt and tier", "one by one")
+ORACLE = "by an oracle"
+WAYS = ("at random", "by prompt", "by prompt and tier", "one by one", ORACLE)
 MOST_OF_FULL, MOST_OF_RANDOM = 1.08, 0.95
-DRAWS, FIRST, EVERY = 40, 20, 10
+DRAWS, FIRST, EVERY = 20, 20, 10
 SHARES = (0.1, 0.25, 0.5, 0.75, 1.0)
 _GRID = np.linspace(-12.0, 12.0, 481)
 _MOST = 3  # of a net rating
@@ -130,8 +134,12 @@ def one_by_one(log_likelihood: FloatArray, information: FloatArray, asked: IntAr
 def by_value(information: FloatArray, thetas: FloatArray, asked: IntArray) -> IntArray:
     """The prompts `asked` by their mean information over thetas, the highest first."""
     nearest = np.abs(_GRID[:, None] - thetas[None, :]).argmin(axis=0)
-    value = information[nearest].mean(axis=0)[asked]
-    return asked[np.argsort(-value, kind="stable")]
+    return _descending(information[nearest].mean(axis=0), asked)
+
+
+def _descending(value: FloatArray, asked: IntArray) -> IntArray:
+    """The prompts `asked` by their value (J,), the highest first."""
+    return asked[np.argsort(-value[asked], kind="stable")]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,11 +151,17 @@ class Learned:
     upper: Prompts
 
     @classmethod
-    def of(cls, ratings: Ratings, others: IntArray, priors: Priors = DEFAULT_PRIORS) -> Learned:
+    def of(
+        cls, ratings: Ratings, others: IntArray, priors: Priors = DEFAULT_PRIORS, near: Near | None = None
+    ) -> Learned:
         """Three fits, model `pair`, of the comparisons `others`."""
-        every = _fitted(ratings, others, priors)
+        near = near or Near()
+        every = _fitted(ratings, others, priors, near.every)
         above = every.theta >= np.median(every.theta)
-        return cls(every, *(_fitted(ratings, others[half], priors) for half in (~above, above)))
+        lower, upper = (
+            _fitted(ratings, others[half], priors, start) for half, start in ((~above, near.lower), (above, near.upper))
+        )
+        return cls(*(Prompts.of(found, ratings.net.shape[1]) for found in (every, lower, upper)))
 
     def half(self, told: FloatArray, first: IntArray) -> Prompts:
         """The half in which a comparison stands after its prompts `first`."""
@@ -155,10 +169,27 @@ class Learned:
         return self.upper if mean >= float(np.median(self.every.theta)) else self.lower
 
 
-def _fitted(ratings: Ratings, rows: IntArray, priors: Priors) -> Prompts:
+@dataclass(frozen=True, slots=True, eq=False)
+class Near:
+    """Fits of all comparisons and of either half of them, from which those without one of them begin."""
+
+    every: Posterior | None = None
+    lower: Posterior | None = None
+    upper: Posterior | None = None
+
+    @classmethod
+    def of(cls, ratings: Ratings, priors: Priors) -> Near:
+        """Three fits from nowhere; the halves take most of the time."""
+        rows = np.arange(len(ratings.names))
+        every = _fitted(ratings, rows, priors)
+        above = every.theta >= np.median(every.theta)
+        return cls(every, *(_fitted(ratings, rows[half], priors) for half in (~above, above)))
+
+
+def _fitted(ratings: Ratings, rows: IntArray, priors: Priors, start: Posterior | None = None) -> Posterior:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EngineWarning)
-        return Prompts.of(fit(ratings.responses(rows), "pair", priors=priors), ratings.net.shape[1])
+        return fit(ratings.responses(rows), "pair", priors=priors, start=start)
 
 
 def left_out(ratings: Ratings, k: int, learned: Learned) -> dict[str, FloatArray]:
@@ -169,12 +200,14 @@ def left_out(ratings: Ratings, k: int, learned: Learned) -> dict[str, FloatArray
     first = by_prompt[:FIRST]
     half = learned.half(told, first)
     rest = by_value(half.information(), half.theta, np.setdiff1d(asked, first))
+    known = posterior_on_grid(told[:, asked].sum(axis=1))
     rng = np.random.default_rng(k)
     return {
         "at random": np.mean([ses_along(told, rng.permutation(asked)) for _ in range(DRAWS)], axis=0),
         "by prompt": ses_along(told, by_prompt),
         "by prompt and tier": ses_along(told, np.concatenate([first, rest])),
         "one by one": ses_along(told, one_by_one(told, information, asked)),
+        ORACLE: ses_along(told, _descending(known @ information, asked)),
     }
 
 
@@ -206,17 +239,18 @@ def chateval() -> Ratings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fold:
-    """Comparisons to leave out together, by number."""
+    """Comparisons to leave out together, by number, and where the fits without them begin."""
 
     ratings: Ratings
     rows: IntArray
     priors: Priors
+    near: Near
 
 
 def of_fold(fold: Fold) -> list[dict[str, FloatArray]]:
     """(100,) for each comparison of the fold and every way: SEs at 1 %, 2 %, ..., 100 % of its prompts."""
     others = np.setdiff1d(np.arange(len(fold.ratings.names)), fold.rows)
-    learned = Learned.of(fold.ratings, others, fold.priors)
+    learned = Learned.of(fold.ratings, others, fold.priors, fold.near)
     found = []
     for k in fold.rows.tolist():
         along = left_out(fold.ratings, k, learned)
@@ -229,9 +263,9 @@ def curves_of(
     ratings: Ratings, folds: int, priors: Priors = DEFAULT_PRIORS, *, processes: int = 1
 ) -> dict[str, FloatArray]:
     """(C, 100) for every way: SEs of each comparison at 1 %, 2 %, ..., 100 % of its prompts."""
-    C = len(ratings.names)
+    C, near = len(ratings.names), Near.of(ratings, priors)
     number = np.random.default_rng(0).permutation(np.arange(C) % min(folds, C))
-    jobs = [Fold(ratings, np.flatnonzero(number == k), priors) for k in range(number.max() + 1)]
+    jobs = [Fold(ratings, np.flatnonzero(number == k), priors, near) for k in range(number.max() + 1)]
     found: dict[str, FloatArray] = {way: np.empty((C, 100)) for way in WAYS}
     for job, of_rows in zip(jobs, workers.run(of_fold, jobs, "folds", processes=processes), strict=True):
         for k, along in zip(job.rows.tolist(), of_rows, strict=True):
@@ -260,6 +294,8 @@ def checks_of(name: str, curves: Mapping[str, FloatArray]) -> list[Check]:
         full_target, random_target = (
             (f"<= {MOST_OF_FULL}", "") if name == "AlpacaEval" else ("", f"<= {MOST_OF_RANDOM}")
         )
+        if way == ORACLE:  # what there is to be had, and no way of choosing
+            full_target = random_target = ""
         checks += [
             Check(f"{name}, half, {way}: SE of the full set's", _text(of_full), full_target or "-",
                   of_full[0] <= MOST_OF_FULL if full_target else None),

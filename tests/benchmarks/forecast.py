@@ -81,17 +81,13 @@ def campaign(job: Job) -> int:
         "measure": round(found.measure, 5),
         "seconds": round(time.process_time() - began, 2),
     }
-    with job.runs.open("a") as file:  # one write of one line: lines of several processes do not mix
-        file.write(json.dumps(line) + "\n")
+    workers.write_line(job.runs, json.dumps(line))
     return found.judgments
 
 
 def finished(runs: Path) -> dict[tuple[str, int], int]:
     """Judgments of the campaigns that have been run, by setting and seed."""
-    if not runs.exists():
-        return {}
-    lines = [json.loads(line) for line in runs.read_text().splitlines()]
-    return {(line["setting"], line["seed"]): line["judgments"] for line in lines}
+    return {(line["setting"], line["seed"]): line["judgments"] for line in workers.whole_lines(runs)}
 
 
 def campaigns(setting: Setting, count: int, runs: Path, processes: int) -> list[int]:

@@ -9,7 +9,8 @@ about 50 answers a second); times count from when an answer was due. Once with t
 one after another, in turns. *Delay*: from a batch's closing to the first public board that has it.
 
 Client, server, database and workers share this machine: where other work shares it too, ratios tell more than numbers,
-and the load average stands beside them.
+and the load average stands beside them. Most is told then by the processor time that a judgment and a bare insert take
+of the web processes and the database, whoever else is at work: its ratio is checked beside that of the rates.
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ class Found:
     form: str
     growth: list[tuple[str, ...]] = field(default_factory=list)
     ratio: float = math.nan
+    ratio_of_work: float = math.nan
     p99: float = math.nan
     p99_alone: float = math.nan
     delay: float = math.nan
@@ -68,6 +70,8 @@ class Found:
         return [
             Check(f"{self.form}: judgments, of bare inserts", f"{self.ratio:.2f}", f">= {LEAST_RATIO}",
                   self.ratio >= LEAST_RATIO),
+            Check(f"{self.form}: the same by processor time", f"{self.ratio_of_work:.2f}", f">= {LEAST_RATIO}",
+                  self.ratio_of_work >= LEAST_RATIO),
             Check(f"{self.form}: p99 under offered load, refits going on", f"{self.p99:.0f} ms", f"<= {most} ms",
                   self.p99 <= most),
             Check(f"{self.form}: p99 with refits, of p99 without", f"{by:.2f}", f"<= {MOST_BY_REFITS}",
@@ -111,24 +115,34 @@ def _saturation(site, judges, plan: Plan, found: Found) -> None:  # type: ignore
     half = plan.seconds / 2
     saturate(site.port, judges, min(1.0, half))  # the first requests of a process load what they need
     saturate_bare(site.port, judges, min(0.5, half))
-    bare_1 = saturate_bare(site.port, judges, half)
-    ours_1 = saturate(site.port, judges, half)
-    ours_2 = saturate(site.port, judges, half)
-    bare_2 = saturate_bare(site.port, judges, half)
+    marks = [site.spent_s()]
+    phases = []
+    for run in (saturate_bare, saturate, saturate, saturate_bare):
+        phases.append(run(site.port, judges, half))
+        marks.append(site.spent_s())
+    bare_1, ours_1, ours_2, bare_2 = phases
     bare = (bare_1.rate("bare") + bare_2.rate("bare")) / 2
     judged = (ours_1.rate("answer") + ours_2.rate("answer")) / 2
     ratio = judged / bare if bare else math.nan
+    judgment_ms = _each_ms(marks[3] - marks[1], ours_1.count("answer") + ours_2.count("answer"))
+    bare_ms = _each_ms(marks[1] - marks[0] + marks[4] - marks[3], bare_1.count("bare") + bare_2.count("bare"))
     if not found.growth:
-        found.ratio = ratio
-    _troubles(found, bare_1, ours_1, ours_2, bare_2)
+        found.ratio, found.ratio_of_work = ratio, bare_ms / judgment_ms
+    _troubles(found, *phases)
     found.growth.append((
         f"{stored:,}", f"{judged:.0f}", f"{(ours_1.rate('claim') + ours_2.rate('claim')) / 2:.0f}", f"{bare:.0f}",
-        f"{ratio:.2f}", f"{ours_2.quantile(0.5, 'answer'):.0f}", f"{ours_2.quantile(0.99, 'answer'):.0f}",
+        f"{ratio:.2f}", f"{judgment_ms:.1f}", f"{bare_ms:.1f}", f"{bare_ms / judgment_ms:.2f}",
+        f"{ours_2.quantile(0.5, 'answer'):.0f}", f"{ours_2.quantile(0.99, 'answer'):.0f}",
         f"{ours_2.quantile(0.5, 'claim'):.0f}", f"{ours_2.quantile(0.99, 'claim'):.0f}", f"{os.getloadavg()[0]:.1f}",
     ))  # fmt: skip
     say(
-        f"  {found.form}, {stored:,} stored: {judged:.0f} judgments/s, bare {bare:.0f}/s, load {os.getloadavg()[0]:.1f}"
+        f"  {found.form}, {stored:,} stored: {judged:.0f} judgments/s, bare {bare:.0f}/s; "
+        f"{judgment_ms:.1f} ms of processor time a judgment, {bare_ms:.1f} a bare insert; load {os.getloadavg()[0]:.1f}"
     )
+
+
+def _each_ms(seconds: float, count: int) -> float:
+    return 1000 * seconds / count if count else math.nan
 
 
 def _offered(site, plan: Plan, found: Found) -> None:  # type: ignore[no-untyped-def]
@@ -178,8 +192,8 @@ def _troubles(found: Found, *measured) -> None:  # type: ignore[no-untyped-def]
 
 
 HEAD = (
-    "judgments stored", "judgments/s", "claims/s", "bare/s", "ratio", "answer p50 ms", "p99", "claim p50 ms", "p99",
-    "load average",
+    "judgments stored", "judgments/s", "claims/s", "bare/s", "ratio", "CPU ms/judgment", "CPU ms/bare", "ratio of CPU",
+    "answer p50 ms", "p99", "claim p50 ms", "p99", "load average",
 )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from django.core.management import call_command
@@ -27,12 +28,13 @@ from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.campaigns.services import Design, campaign_create, entrant_add, refit_request
 from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
+from evalsite.core.db import rows
 from evalsite.core.models import Job
 from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Candidate, Judgment, Place
 from evalsite.judgments.queue import item_of
 from evalsite.prompts.services import NewPrompt, prompt_set_create
 from tests.faults.sites import SETTINGS, Embedded, Production, Site
-from tests.processes import ROOT, children_of, wait_for
+from tests.processes import ROOT, children_of, processor_s, wait_for
 
 CHUNK = 5_000
 WEB_PROCESSES, WORKERS = 2, 2
@@ -57,6 +59,10 @@ class LoadedSite(Site):
 
     chatbots, prompts = 20, 600
 
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._spent: dict[int, float] = {}
+
     def fill(self) -> None:
         with self.inside():
             call_command("migrate", verbosity=0, interactive=False)
@@ -65,6 +71,18 @@ class LoadedSite(Site):
 
     def worker_pids(self) -> list[int]:
         raise NotImplementedError
+
+    def web_pids(self) -> list[int]:
+        raise NotImplementedError
+
+    def database_pids(self) -> list[int]:
+        """Those of the database's processes that work for the web; none where it is part of the web process."""
+        return []
+
+    def spent_s(self) -> float:
+        """Processor seconds that answering has taken so far: the web's, and the database's for it."""
+        self._spent |= {pid: processor_s([pid]) for pid in [*self.web_pids(), *self.database_pids()]}
+        return sum(self._spent.values())  # with those that have ended meanwhile, as they were last seen
 
     @contextmanager
     def without_workers(self) -> Iterator[None]:
@@ -98,7 +116,7 @@ class LoadedSite(Site):
         """Each batch that was closed since then (wall clock), and how many judgments count with it."""
         with self.inside():
             batches = Batch.objects.filter(state=Batch.State.CLOSED).order_by("number")
-            sizes = batches.annotate(size=models.Count("judgments")).values_list("closed_at", "size")
+            sizes = batches.annotate(held=models.Count("judgments")).values_list("closed_at", "held")
             totals = itertools.accumulate(size for _, size in sizes)
             closed = [(at.timestamp(), total) for (at, _), total in zip(sizes, totals, strict=True) if at]
         return [(at, total) for at, total in closed if at >= since]
@@ -136,6 +154,9 @@ class LoadedEmbedded(LoadedSite, Embedded):
     def worker_pids(self) -> list[int]:
         return self.pids("worker")
 
+    def web_pids(self) -> list[int]:
+        return self.pids("web")
+
 
 class LoadedProduction(LoadedSite, Production):
     """Several web processes and workers; the workers are niced, as if they were on a machine of their own."""
@@ -160,12 +181,24 @@ class LoadedProduction(LoadedSite, Production):
         nice = ("nice", "-n", "10") if name == "worker" else ()
         with (self.folder / f"{name}.log").open("ab") as log:
             self.started[name] = subprocess.Popen(
-                [*nice, sys.executable, "-m", *command[name]], cwd=ROOT, env=self.environment, stdout=log, stderr=log
+                [*nice, sys.executable, "-m", *command[name]],
+                cwd=ROOT,
+                env={**self.environment, "PGAPPNAME": name},  # by it the database's processes are told apart
+                stdout=log,
+                stderr=log,
             )
 
     def worker_pids(self) -> list[int]:
         worker = self.started["worker"].pid
         return [worker, *children_of(worker)]
+
+    def web_pids(self) -> list[int]:
+        web = self.started["web"].pid
+        return [web, *children_of(web)]
+
+    def database_pids(self) -> list[int]:
+        with self.inside():
+            return [pid for (pid,) in rows("SELECT pid FROM pg_stat_activity WHERE application_name = 'web'")]
 
 
 SITES = {"embedded": LoadedEmbedded, "production": LoadedProduction}

@@ -2,12 +2,12 @@
 
     EVAL_DATA_DIR=... python -m tests.benchmarks.shared_replies [--sets vicuna80_human]
 
-The board takes a pair's cell effects as independent of other pairs' on the same prompt. But a reply is one text,
-compared with many: a good one wins more often than its chatbot's ability says, whoever is opposite. Shown is the
-correlation of the residuals (vote less its expectation, averaged over a cell, signed toward the chatbot in both) of
-cells that share a prompt and one chatbot; 0 if the assumption holds, and at most a half, where all that a cell has of
-its own belongs to its two replies. Residuals of a fit to the same votes: it takes up a part, so this errs low. Beside
-each set stand votes drawn without such an effect on the very same comparisons.
+A reply is one text, compared with many: a good one wins more often than its chatbot's ability says, whoever is
+opposite. Shown is the correlation of the residuals (vote less its expectation over replies, averaged over a cell,
+signed toward the chatbot in both) of cells that share a prompt and one chatbot: 0 if replies did not matter, and at
+most a half, where all that a cell has of its own belongs to its two replies. Beside each set stand votes drawn on the
+very same comparisons: without such effects, and with those that the fit has learned, which should show what the set
+does. Then what leaving the effects out does to the SEs.
 """
 
 from __future__ import annotations
@@ -16,11 +16,14 @@ import argparse
 import sys
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from irt_engine import ResponseTable, fit
+from irt_engine import Priors, ResponseTable, fit
 from irt_engine.arrays import FloatArray
+from irt_engine.posterior import Posterior
+from irt_engine.ranks import quantile
 from irt_engine.simulate import draw_truth, draw_votes
 
 from . import votes as published
@@ -29,6 +32,7 @@ from .report import say, table
 
 SETS = ("vicuna80_human", "chateval_ncm_human", "oa_gpt4", "e2e_quality_human")
 DRAWS = 1000
+WITHOUT = Priors(reply_sd=0.0)
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -38,17 +42,41 @@ def main(arguments: Sequence[str]) -> int:
     if published.folder() is None:
         say(f"SKIPPED: {published.MISSING}")
         return 0
-    rows = []
+    rows, scales = [], []
     for name in asked.sets:
         votes = load(name)
-        rows.append((name, f"{len(votes):,}", shown(correlation(votes)), shown(correlation(redrawn(votes)))))
-    say(table(("set", "votes", "correlation [95 %]", "drawn without"), rows))
+        found, without = fit(votes, "board", form="vote"), fit(votes, "board", form="vote", priors=WITHOUT)
+        drawn = (correlation(redrawn(votes, without)), correlation(redrawn(votes, found)))
+        rows.append((name, f"{len(votes):,}", shown(correlation(votes)), *map(shown, drawn)))
+        sds = (found.scales.reply or 0.0, found.scales.cell or 0.0, without.scales.cell or 0.0)
+        told = (np.abs(p.differences().mean / p.differences().se) > quantile(0.95) for p in (found, without))
+        ses = (found.se.mean(), without.se.mean())
+        scales.append(
+            (name, *(f"{x:.2f}" for x in sds), *(f"{x:.3f}" for x in ses), *(f"{x.mean():.2f}" for x in told))
+        )
+    say(table(("set", "votes", "correlation [95 %]", "drawn without", "drawn as learned"), rows))
+    say("")
+    say(
+        table(
+            ("set", "SD reply", "SD cell", "without: cell", "mean SE", "without", "pairs told apart", "without"), scales
+        )
+    )
     return 0
 
 
-def redrawn(votes: ResponseTable, seed: int = 0) -> ResponseTable:
-    """Votes on the same comparisons whose cell effects are independent."""
-    truth = draw_truth(len(votes.chatbots), len(votes.prompts), seed=seed, form="vote", pair_sd=0.2, cell_sd=0.9)
+def redrawn(votes: ResponseTable, found: Posterior, seed: int = 0) -> ResponseTable:
+    """Votes on the same comparisons as a fit expects them: its abilities and prompts, and effects of its SDs."""
+    of = found.scales
+    truth = draw_truth(
+        len(votes.chatbots),
+        len(votes.prompts),
+        seed=seed,
+        form="vote",
+        pair_sd=of.pair or 0.0,
+        cell_sd=of.cell or 0.0,
+        reply_sd=of.reply or 0.0,
+    )
+    truth = replace(truth, ability=found.ability, discrimination=found.discrimination, thresholds=found.thresholds)
     return draw_votes(truth, np.stack([votes.a, votes.b, votes.prompt], axis=1), seed=seed + 1)
 
 
@@ -63,7 +91,7 @@ def correlation(votes: ResponseTable, seed: int = 0) -> tuple[float, float, floa
 
 def by_prompt(votes: ResponseTable) -> tuple[FloatArray, FloatArray, float]:
     """Of each prompt the sum of products of residuals that share a reply, and how many; and the mean square of all."""
-    chance = fit(votes, "board", form="vote").vote_probabilities(votes.a, votes.b, votes.prompt)
+    chance = fit(votes, "board", form="vote", priors=WITHOUT).vote_probabilities(votes.a, votes.b, votes.prompt)
     residual = votes.outcome - (chance[:, 2] - chance[:, 0])
     toward_higher = np.where(votes.a < votes.b, residual, -residual)
     low, high = np.minimum(votes.a, votes.b), np.maximum(votes.a, votes.b)

@@ -36,7 +36,7 @@ from scheduler.estimator import CAMPAIGN_PRIORS, estimate
 from scheduler.replay import rows_of
 
 from .report import Check, conclude, say, table
-from .workers import run
+from .workers import run, whole_lines, write_line
 
 TRUTHS = {"a": "from the priors", "b": "two equal", "c": "all equal"}
 CHATBOTS, PROMPTS = 6, 40
@@ -87,6 +87,7 @@ def truth_of(kind: str, seed: int) -> Truth:
         priors=CAMPAIGN_PRIORS,
         pair_sd=CAMPAIGN_PRIORS.pair_sd,
         cell_sd=CAMPAIGN_PRIORS.cell_sd,
+        reply_sd=CAMPAIGN_PRIORS.reply_sd,
     )
     ability = truth.ability.copy()
     if kind == "b":
@@ -130,8 +131,7 @@ def _differences(posterior: Posterior) -> tuple[FloatArray, FloatArray]:
 def one(job: Job) -> None:
     """Simulate, and write one line."""
     line = json.dumps(asdict(campaign(job.truth, job.seed)) | {"design": _design()})
-    with Path(job.file).open("a") as file:
-        file.write(line + "\n")
+    write_line(Path(job.file), line)
 
 
 def _design() -> str:
@@ -142,11 +142,7 @@ def _design() -> str:
 def finished(path: Path) -> list[Record]:
     """The campaigns of an earlier call; a line that was cut off by its end is left out."""
     found: dict[tuple[str, int], Record] = {}
-    for line in path.read_text().splitlines() if path.exists() else []:
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError:
-            continue
+    for row in whole_lines(path):
         if row.pop("design") != _design():
             raise SystemExit(f"{path} holds campaigns of another design; give another --file")
         found[row["truth"], row["seed"]] = Record(**row)

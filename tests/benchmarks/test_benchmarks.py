@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,11 +16,12 @@ from scipy.special import expit
 
 from irt_engine import InvalidResponses, Priors, ResponseTable, fit
 from irt_engine.simulate import all_cells, draw_truth, draw_votes, with_careless
-from scheduler import Budget
+from scheduler import DEFAULT_DESIGN, Budget, Overlap
 from scheduler.forecasting import forecast, unjudged
 from scheduler.goals import AllAbilities
-from scheduler.replay import reference_of
+from scheduler.replay import Loop, reference_of
 from tests.benchmarks import (
+    ablation,
     baselines,
     bound,
     calibration,
@@ -34,6 +37,7 @@ from tests.benchmarks import (
 )
 from tests.benchmarks import forecast as forecasts
 from tests.benchmarks import votes as published
+from tests.processes import wait_for
 
 TABLE = draw_votes(draw_truth(5, 8, seed=1, form="vote", cell_sd=0.5), all_cells(5, 8), seed=2, votes=3)
 
@@ -314,6 +318,45 @@ def test_runs_to_a_decision_go_on_where_they_were_left(tmp_path: Path, monkeypat
     assert len(decide.finished(runs, TOY_SET)) == 4
     with pytest.raises(SystemExit, match="another --runs"):
         decide.finished(runs, replace(TOY_SET, every=10))
+
+
+ENDED = """
+from tests.benchmarks import decide
+decide.SETS = (decide.VoteSet("toy", "toy_human", 20, 60),)
+decide.main(["--sets", "toy", "--policies", "random", "--seeds", "40", "--runs", "RUNS", "--processes", "1"])
+"""
+
+
+@pytest.mark.usefixtures("toy_votes")
+def test_a_call_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    file = runs / "toy.jsonl"
+    command = [sys.executable, "-c", ENDED.replace("RUNS", str(runs))]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        wait_for(lambda: file.exists() and file.read_text().count("\n") >= 2, within_s=300, what="two runs")
+        process.kill()
+    with file.open("a") as cut:
+        cut.write('{"set": "toy", "policy": "ran')  # as if it had been ended in the middle of a line
+    before = [line for line in file.read_text().splitlines() if line.endswith("}")]
+    seeds = len(before) + 1
+    decide.main(
+        ["--sets", "toy", "--policies", "random", "--seeds", str(seeds), "--runs", str(runs), "--processes", "1"]
+    )
+    after = [line for line in file.read_text().splitlines() if line.endswith("}")]
+    assert after[:-1] == before, "what was finished is not run again"
+    assert sorted(run.seed for run in decide.finished(runs, TOY_SET)) == list(range(seeds))
+
+
+@pytest.mark.parametrize("policy", ablation.VARIANTS)
+def test_adaptive_runs_without_each_of_its_parts(policy: str) -> None:
+    overlap = ablation.OVERLAPS.get(policy, Overlap())
+    loop = Loop(TABLE, policy, 0, DEFAULT_DESIGN, policies=ablation.EVERY, overlap=overlap)
+    for count in (30, 27):
+        loop.collect(count)
+        loop.refit()
+    votes = np.unique(loop.items[loop.used], axis=0, return_counts=True)[1]
+    assert len(loop.used) == 57
+    assert (np.mean(votes == 3) > 0.9) == (policy == ablation.THREE_VOTES), "else others begin first"
 
 
 def a_run(policy: str, votes: float, wrong: float = 0.0, commit: str = "abc") -> decide.Run:

@@ -9,6 +9,7 @@ import pytest
 
 from irt_engine.arrays import FloatArray
 from irt_engine.grm import category_probabilities
+from irt_engine.priors import DEFAULT_PRIORS
 from tests.benchmarks import curves, figure2
 
 COMPARISONS, PROMPTS = 10, 30
@@ -47,6 +48,19 @@ def test_prompts_that_tell_more_come_first_and_tell_more_than_others(found: dict
         assert found[way][:, 32].mean() < 0.9 * found["at random"][:, 32].mean()
 
 
+def test_no_way_leaves_less_than_the_oracle_that_knows_where_it_ends(found: dict[str, FloatArray]) -> None:
+    for way in figure2.WAYS[:-1]:
+        assert found[figure2.ORACLE][:, 32].mean() < 1.01 * found[way][:, 32].mean()
+
+
+def test_where_a_fit_begins_changes_nothing() -> None:
+    ratings, others = toy(), np.arange(1, COMPARISONS)
+    near = figure2.Near.of(ratings, DEFAULT_PRIORS)
+    cold, warm = (figure2.Learned.of(ratings, others, DEFAULT_PRIORS, start) for start in (None, near))
+    for one, other in ((cold.every, warm.every), (cold.lower, warm.lower), (cold.upper, warm.upper)):
+        assert one.discrimination == pytest.approx(other.discrimination, rel=1e-6)
+
+
 def test_what_is_left_out_teaches_nothing_about_prompts() -> None:
     ratings = toy()
     others = np.arange(1, COMPARISONS)
@@ -69,6 +83,8 @@ def test_targets_are_met_or_missed_by_what_was_measured() -> None:
     made = dict.fromkeys(figure2.WAYS[1:], better) | {"at random": full}
     assert {c.passed for c in figure2.checks_of("ChatEval", made)} == {True, None}
     assert {c.passed for c in figure2.checks_of("AlpacaEval", made)} == {True, None}
+    bound = made | dict.fromkeys(figure2.WAYS[1:-1], full)
+    assert True not in {c.passed for c in figure2.checks_of("ChatEval", bound)}, "an oracle meets no target"
     worse = dict.fromkeys(figure2.WAYS, full)
     assert {c.passed for c in figure2.checks_of("ChatEval", worse)} == {False, None}
     assert {c.passed for c in figure2.checks_of("AlpacaEval", worse)} == {False, None}

@@ -23,10 +23,13 @@ def test_a_whole_site_is_loaded_and_every_number_is_there(
     row = dict(zip(load.HEAD, found.growth[0], strict=True))
     assert float(row["judgments/s"]) > 0
     assert float(row["bare/s"]) > 0
-    assert all(math.isfinite(number) for number in (found.ratio, found.p99, found.p99_alone, found.delay))
+    assert float(row["CPU ms/judgment"]) > 0
+    assert all(
+        math.isfinite(number) for number in (found.ratio, found.ratio_of_work, found.p99, found.p99_alone, found.delay)
+    )
     assert found.fits > 0, "refits went on meanwhile"
     assert not [what for what in found.troubles if what.endswith("500")], found.troubles
-    assert len(found.checks()) == 4
+    assert len(found.checks()) == 5
     assert "offered load" in capsys.readouterr().out
 
 
@@ -40,7 +43,7 @@ def test_what_cannot_run_here_is_skipped_visibly(
 
 
 def test_what_was_not_measured_fails_its_checks() -> None:
-    assert [check.passed for check in load.Found("embedded").checks()] == [False] * 4
+    assert [check.passed for check in load.Found("embedded").checks()] == [False] * 5
 
 
 def test_times_are_told_by_kind_and_together() -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing import get_context
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -49,6 +51,27 @@ def run(function: Callable[[Job], Result], jobs: Sequence[Job], label: str, *, p
             raise
     bar.finish()
     return [done[index] for index in range(len(jobs))]
+
+
+def write_line(path: Path, line: str) -> None:
+    """Append one line by one write, so that those of several processes do not mix, nor with one that was cut off.
+
+    A process that is ended in the middle leaves a part of a line: whoever comes next begins on a line of its own, and
+    readers leave the part out.
+    """
+    with path.open("a+b", buffering=0) as file:
+        size = file.seek(0, os.SEEK_END)
+        if size:
+            file.seek(size - 1)
+        whole = not size or file.read(1) == b"\n"
+        file.write((b"" if whole else b"\n") + line.encode() + b"\n")
+
+
+def whole_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """The JSON lines of a file; none where there is no file, and without those that were cut off."""
+    for text in path.read_text().splitlines() if path.exists() else []:
+        with suppress(json.JSONDecodeError):
+            yield json.loads(text)
 
 
 @contextmanager

@@ -1,0 +1,57 @@
+"""Policy `adaptive` with one of its parts taken out: what `decide --policies` compares it with, by these names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from scheduler.belief import Belief
+from scheduler.draws import PairPolicy, PairThenPrompt, PromptPolicy
+from scheduler.exposure import SteeredPrompts
+from scheduler.overlap import Overlap
+from scheduler.pairs import AdaptivePairs, Design, UniformPairs
+from scheduler.policies import POLICIES, Make
+from scheduler.pool import Pool
+from scheduler.prompts import MostInformativePrompts, UniformPrompts
+from scheduler.state import CampaignState
+
+PROMPTS, PAIRS, THREE_VOTES = (
+    "adaptive, prompts at random",
+    "adaptive, pairs at random",
+    "adaptive, three votes an item",
+)
+OVERLAPS: Mapping[str, Overlap] = MappingProxyType({THREE_VOTES: Overlap(1.0, 3)})
+
+
+def _without(*, pairs_at_random: bool = False, prompts_at_random: bool = False) -> Make:
+    """Newcomers are left out: in a replay nobody joins a board that stands."""
+
+    def make(state: CampaignState, pool: Pool, design: Design) -> PairThenPrompt:
+        whole = POLICIES["adaptive"](state, pool, design)
+        if state.posterior is None:
+            assert isinstance(whole, PairThenPrompt)
+            return whole
+        belief = Belief(state, state.posterior, pool, design.target)
+        pairs: PairPolicy = UniformPairs() if pairs_at_random else AdaptivePairs(belief, design)
+        best: PromptPolicy = MostInformativePrompts(belief, design.floor, design.best)
+        prompts = SteeredPrompts(
+            UniformPrompts() if prompts_at_random else best,
+            state,
+            exposure=design.exposure,
+            balance=design.balance,
+            depth=design.depth,
+            repeats=design.repeats,
+        )
+        return PairThenPrompt(pairs, prompts, belief, "adaptive without a part of it")
+
+    return make
+
+
+VARIANTS: Mapping[str, Make] = MappingProxyType(
+    {
+        PROMPTS: _without(prompts_at_random=True),
+        PAIRS: _without(pairs_at_random=True),
+        THREE_VOTES: POLICIES["adaptive"],
+    }
+)
+EVERY: Mapping[str, Make] = MappingProxyType({**POLICIES, **VARIANTS})
