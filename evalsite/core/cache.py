@@ -4,27 +4,41 @@ People go on judging without Redis: a throttle then counts for each process by i
 """
 
 import logging
+import math
 import time
 from typing import Any, ClassVar
 
-from django.core.cache.backends.locmem import LocMemCache
 from django.core.cache.backends.redis import RedisCache
 from redis.exceptions import RedisError
+
+from evalsite.core.memory import Memory
 
 log = logging.getLogger(__name__)
 
 PAUSE_S = 2.0  # so long nobody asks a Redis that did not answer: each try may last as long as its timeout
 
 
-class RedisOrMemory(RedisCache):
-    """What throttles and pages use of a cache (add, incr, get, set, delete), answered even without Redis."""
+class Redis(RedisCache):
+    """Django's own, and a count in one round trip: its `add` and `incr` take three."""
+
+    def count(self, key: str, timeout: float) -> int:
+        """As Counting says."""
+        made = self.make_and_validate_key(key)
+        pipeline = self._cache.get_client(made, write=True).pipeline(transaction=False)
+        pipeline.incr(made)
+        pipeline.expire(made, math.ceil(timeout))
+        return int(pipeline.execute()[0])
+
+
+class RedisOrMemory(Redis):
+    """What throttles and pages use of a cache (count, add, get, set, delete), answered even without Redis."""
 
     ask_again_at: ClassVar[float] = 0.0  # of all threads: an instance is one thread's
 
     def __init__(self, server: str, params: dict[str, Any]) -> None:
         super().__init__(server, params)
         here = {name: value for name, value in params.items() if name != "OPTIONS"}
-        self._here = LocMemCache("without-redis", {**here, "OPTIONS": {"MAX_ENTRIES": 100_000}})
+        self._here = Memory("without-redis", {**here, "OPTIONS": {"MAX_ENTRIES": 100_000}})
 
     def add(self, *args: Any, **kwargs: Any) -> Any:
         return self._ask("add", *args, **kwargs)
@@ -35,8 +49,8 @@ class RedisOrMemory(RedisCache):
     def set(self, *args: Any, **kwargs: Any) -> Any:
         return self._ask("set", *args, **kwargs)
 
-    def incr(self, *args: Any, **kwargs: Any) -> Any:
-        return self._ask("incr", *args, **kwargs)
+    def count(self, key: str, timeout: float) -> int:
+        return int(self._ask("count", key, timeout))
 
     def delete(self, *args: Any, **kwargs: Any) -> Any:
         return self._ask("delete", *args, **kwargs)

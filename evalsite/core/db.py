@@ -6,7 +6,7 @@ import threading
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.apps.registry import Apps
@@ -94,6 +94,36 @@ def _passes(error: Error) -> bool:
     if not isinstance(cause, sqlite3.Error):
         return True
     return getattr(cause, "sqlite_errorcode", 0) & 0xFF in _SQLITE_AWAY  # the rest of the code only tells where
+
+
+def rows(statement: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    """What a statement written by hand gives, as the database gives it.
+
+    For the few that every annotator's request makes: the ORM takes ten times as long to compose them as the database
+    to answer. It runs as it stands on both databases; ids go in by `as_stored`, locks by `row_locks`.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(statement, params)
+        return list(cursor.fetchall())
+
+
+def each(statement: str, params: Sequence[Sequence[Any]]) -> None:
+    """Execute a statement written by hand with each of these params."""
+    if params:
+        with connection.cursor() as cursor:
+            cursor.executemany(statement, params)
+
+
+def as_stored(value: uuid.UUID | datetime | None) -> Any:
+    """A public id or a moment as this database keeps it."""
+    if isinstance(value, uuid.UUID):
+        return value if connection.features.has_native_uuid_field else value.hex
+    return connection.ops.adapt_datetimefield_value(value)
+
+
+def row_locks(clause: str) -> str:
+    """The end of a statement that locks rows; nothing on SQLite, where who writes has the database alone."""
+    return clause if connection.features.has_select_for_update else ""
 
 
 class PublicModel(models.Model):

@@ -7,6 +7,7 @@ at its first line and not at its first visitor.
 import os
 import secrets
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -46,6 +47,19 @@ def whole(name: str, *, default: int) -> int:
 def names(name: str) -> list[str]:
     """A list separated by commas; blanks around the parts are dropped."""
     return [part.strip() for part in text(name).split(",") if part.strip()]
+
+
+def site(name: str, hosts: list[str]) -> str:
+    """The address under which people reach the site, for mails and invitations: `https://host`, without a slash behind.
+
+    Unset: https on the first of the hosts that is one, or this machine. Raises ImproperlyConfigured for anything else.
+    """
+    named = next((host for host in hosts if not host.startswith((".", "*"))), "")
+    value = text(name, f"https://{named}" if named else "http://localhost:8000").rstrip("/")
+    parts = urlsplit(value)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path or parts.query or parts.fragment:
+        raise ImproperlyConfigured(f"{name}={value!r} is no address of a site: use one like https://eval.example.org.")
+    return value
 
 
 def data_directory(default: Path) -> Path:

@@ -1,6 +1,7 @@
 """Errors that a person reads: what happened, where, and what to do now.
 
-Services raise these; the API turns them into one JSON shape and pages into one designed state.
+Services raise these; the API turns them into one JSON shape and pages into one designed state. What they say goes
+through gettext where they are raised: pages ask in the language of their reader, all else asks in English.
 """
 
 

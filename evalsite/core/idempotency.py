@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from evalsite.core.db import write_transaction
@@ -42,15 +41,23 @@ def once(*, principal: str, key: str, sha256: str, act: Callable[[], Outcome]) -
             field="Idempotency-Key",
         )
     with write_transaction():
-        try:
-            with transaction.atomic():
-                row = IdempotencyKey.objects.create(principal=principal, key=key, sha256=sha256)
-        except IntegrityError:
+        row = _key_take(principal, key, sha256)
+        if row is None:
             return _first_answer(principal, key, sha256)
         outcome = act()
         row.status, row.body = outcome.status, json.dumps(outcome.body)
         row.save(update_fields=["status", "body"])
     return outcome
+
+
+def _key_take(principal: str, key: str, sha256: str) -> IdempotencyKey | None:
+    """The key's new row; None where it has been used. Of two at once the second waits here for the first's end."""
+    taken = IdempotencyKey.objects.raw(
+        "INSERT INTO core_idempotencykey (principal, key, sha256, status, body, created_at) "
+        "VALUES (%s, %s, %s, 0, '', %s) ON CONFLICT DO NOTHING RETURNING *",
+        [principal, key, sha256, timezone.now()],
+    )
+    return next(iter(taken), None)
 
 
 def _first_answer(principal: str, key: str, sha256: str) -> Outcome:

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from evalsite.core.errors import InvalidInput, TooLarge
 
 MOST_BYTES = 20_000_000
@@ -51,20 +53,30 @@ def rows_read(content: bytes, name: str = "") -> Reading:
     Raises InvalidInput for what is no text or has no rows, TooLarge beyond MOST_BYTES or MOST_ROWS.
     """
     if len(content) > MOST_BYTES:
-        raise TooLarge(f"The file is longer than {MOST_BYTES // 1_000_000} MB.", hint="Split it.", field="file")
+        raise TooLarge(
+            _("The file is longer than %(megabytes)s MB.") % {"megabytes": MOST_BYTES // 1_000_000},
+            hint=_("Split it."),
+            field="file",
+        )
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise InvalidInput(f"Line {line} is not UTF-8.", hint="Save the file as UTF-8.", field="file") from None
+        raise InvalidInput(
+            _("Line %(line)s is not UTF-8.") % {"line": line}, hint=_("Save the file as UTF-8."), field="file"
+        ) from None
     if "\0" in text:
-        raise InvalidInput("The file holds NUL characters: it is no text.", field="file")
+        raise InvalidInput(_("The file holds NUL characters: it is no text."), field="file")
     form = _form(text, name)
     reading = _READERS[form](text)
     if not reading.rows:
-        raise InvalidInput("The file has no rows.", hint="Check that it is the right one.", field="file")
+        raise InvalidInput(_("The file has no rows."), hint=_("Check that it is the right one."), field="file")
     if len(reading.rows) > MOST_ROWS:
-        raise TooLarge(f"The file has more than {MOST_ROWS:,} rows.", hint="Split it.", field="file")
+        raise TooLarge(
+            _("The file has more than %(most_rows)s rows.") % {"most_rows": f"{MOST_ROWS:,}"},
+            hint=_("Split it."),
+            field="file",
+        )
     return reading
 
 
@@ -74,7 +86,11 @@ def _form(text: str, name: str) -> str:
     if ending in known:
         return known[ending]
     if ending:
-        raise InvalidInput(f"{name!r} ends in .{ending}.", hint="Use .csv, .jsonl or .txt.", field="file")
+        raise InvalidInput(
+            _("%(name)s ends in .%(ending)s.") % {"name": repr(name), "ending": ending},
+            hint=_("Use .csv, .jsonl or .txt."),
+            field="file",
+        )
     start = text.lstrip()
     if start.startswith("{"):
         return "jsonl"
@@ -89,13 +105,15 @@ def _csv(text: str) -> Reading:
         columns = tuple(name.strip() for name in reader.fieldnames or ())
         reader.fieldnames = list(columns)
         if len(set(columns)) < len(columns):
-            raise InvalidInput("Two columns have the same name.", field="file")
+            raise InvalidInput(_("Two columns have the same name."), field="file")
         before = reader.line_num
         for cells in reader:
             rows.append(_csv_row(before + 1, cells))
             before = reader.line_num
     except csv.Error as error:
-        raise InvalidInput(f"Line {reader.line_num} is not CSV: {error}.", field="file") from None
+        raise InvalidInput(
+            _("Line %(line_num)s is not CSV: %(error)s.") % {"line_num": reader.line_num, "error": error}, field="file"
+        ) from None
     return Reading("csv", columns, tuple(rows))
 
 

@@ -2,29 +2,31 @@
 
 import time
 import uuid
+from typing import cast
 
 from django.conf import settings
 from django.core.cache import cache
 from django.http import HttpRequest
+from django.utils.translation import gettext as _
 
 from evalsite.core.errors import TooMany
+from evalsite.core.memory import Counting
 
 
 def admit(*, what: str, who: str, at_most: int, per_s: int) -> None:
     """Count one try; raise TooMany beyond `at_most` in the current window of `per_s` seconds.
 
-    add-then-increment is atomic where a read and a write are not: of 200 tries at once exactly `at_most` pass.
+    An increment is atomic where a read and a write are not: of 200 tries at once exactly `at_most` pass.
     """
     now = time.time()
     key = f"throttle:{what}:{who}:{int(now // per_s)}"
-    cache.add(key, 0, timeout=2 * per_s)
-    try:
-        count = cache.incr(key)
-    except ValueError:  # evicted in between
-        return
-    if count > at_most:
+    if cast("Counting", cache).count(key, timeout=2 * per_s) > at_most:
         wait = per_s - now % per_s
-        raise TooMany("That was too often.", hint=f"Try again in {wait:.0f} seconds.", retry_after_s=wait)
+        raise TooMany(
+            _("That was too often."),
+            hint=_("Try again in %(wait)s seconds.") % {"wait": f"{wait:.0f}"},
+            retry_after_s=wait,
+        )
 
 
 # Acts that cost the site much, and the settings that say how often one person may do each in an hour.

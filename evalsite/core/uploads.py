@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from django.db.models import Sum
+from django.utils.translation import gettext
 
 from evalsite.core.db import Octets, write_transaction
 from evalsite.core.errors import TooLarge
@@ -29,18 +30,30 @@ class Incoming(Protocol):
 def uploads_check(files: Sequence[Incoming]) -> int:
     """The bytes of these files, none of which is read. Raises TooLarge."""
     if len(files) > MOST_FILES:
-        raise TooLarge(f"These are {len(files)} files.", hint=f"Send up to {MOST_FILES} at a time.", field="file")
+        raise TooLarge(
+            gettext("These are %(files)s files.") % {"files": len(files)},
+            hint=gettext("Send up to %(most_files)s at a time.") % {"most_files": MOST_FILES},
+            field="file",
+        )
     for file in files:
         if (file.size or 0) > MOST_BYTES:
             megabytes = MOST_BYTES // 1_000_000
-            raise TooLarge(f"{file.name} is longer than {megabytes} MB.", hint="Split it.", field="file")
+            raise TooLarge(
+                gettext("%(name)s is longer than %(megabytes)s MB.") % {"name": file.name, "megabytes": megabytes},
+                hint=gettext("Split it."),
+                field="file",
+            )
     return sum(file.size or 0 for file in files)
 
 
 def uploads_keep(*, subject: uuid.UUID, purpose: str, files: list[tuple[str, bytes]]) -> None:
     """Keep these files (name, content) instead of those kept for the same purpose before."""
     if len(files) > MOST_FILES or any(len(content) > MOST_BYTES for _, content in files):
-        raise TooLarge(f"Send up to {MOST_FILES} files of {MOST_BYTES // 1_000_000} MB each at a time.", field="file")
+        raise TooLarge(
+            gettext("Send up to %(most_files)s files of %(megabytes)s MB each at a time.")
+            % {"most_files": MOST_FILES, "megabytes": MOST_BYTES // 1_000_000},
+            field="file",
+        )
     with write_transaction():
         Upload.objects.filter(subject=subject, purpose=purpose).delete()
         Upload.objects.bulk_create(

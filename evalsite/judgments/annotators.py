@@ -8,6 +8,7 @@ from statistics import median
 
 from django.db.models import Sum
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign
@@ -65,7 +66,7 @@ def payment_record(
 ) -> Payment:
     """What was paid; the money itself moves elsewhere."""
     if not amount:
-        raise InvalidInput("A payment of nothing is none.", field="amount")
+        raise InvalidInput(_("A payment of nothing is none."), field="amount")
     with write_transaction():
         return Payment.objects.create(
             campaign=campaign, annotator=annotator, amount=amount, currency=currency, reference=reference

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign, Reception
@@ -41,7 +42,11 @@ PLATFORM_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
 def invitation_issue(*, campaign: Campaign, name: str, at_most: int | None = None, days: int = 30) -> str:
     """A link's secret that admits annotators, whatever the campaign's admission; shown this once, kept as a hash."""
     if not 1 <= days <= LONGEST_INVITATION_DAYS:
-        raise InvalidInput(f"An invitation lasts from 1 to {LONGEST_INVITATION_DAYS} days.", field="days")
+        raise InvalidInput(
+            gettext("An invitation lasts from 1 to %(longest_invitation_days)s days.")
+            % {"longest_invitation_days": LONGEST_INVITATION_DAYS},
+            field="days",
+        )
     secret = token_make("tsi")
     until = timezone.now() + timedelta(days=days)
     with write_transaction():
@@ -56,7 +61,9 @@ def invitation_revoke(*, campaign: Campaign, name: str) -> None:
     with write_transaction():
         standing = Invitation.objects.filter(campaign=campaign, name=name, revoked_at=None)
         if not standing.update(revoked_at=timezone.now()):
-            raise NotFound(f"There is no invitation called {name!r} in force.", field="name")
+            raise NotFound(
+                gettext("There is no invitation called %(name)s in force.") % {"name": repr(name)}, field="name"
+            )
 
 
 def invitation_get(secret: str) -> Invitation:
@@ -64,7 +71,10 @@ def invitation_get(secret: str) -> Invitation:
     standing = Invitation.objects.filter(sha256=token_hash(secret), revoked_at=None, expires_at__gt=timezone.now())
     found = standing.select_related("campaign__rubric", "campaign__organisation").first()
     if found is None:
-        raise NotFound("This invitation is not valid.", hint="It may have expired. Ask who sent it for a new one.")
+        raise NotFound(
+            gettext("This invitation is not valid."),
+            hint=gettext("It may have expired. Ask who sent it for a new one."),
+        )
     return found
 
 
@@ -80,7 +90,7 @@ def invitation_accept(
             Q(annotator=annotator) if annotator else Q(annotator__user=user, annotator__user__isnull=False)
         )
         if invitation.at_most is not None and not known.exists() and admitted.count() >= invitation.at_most:
-            raise Conflict("This invitation has been used up.", hint="Ask who sent it for a new one.")
+            raise Conflict(gettext("This invitation has been used up."), hint=gettext("Ask who sent it for a new one."))
         consent = consent_check(invitation.campaign, consents=consents)
         return enrolment_make(
             campaign=invitation.campaign, annotator=annotator, user=user, invitation=invitation, **consent
@@ -90,7 +100,9 @@ def invitation_accept(
 def consent_check(campaign: Campaign, *, consents: bool) -> dict[str, Any]:
     """What an enrolment keeps of the consent. Raises InvalidInput where it is required and was not given."""
     if not consents and reception_of(campaign).consent_required:
-        raise InvalidInput("You can take part only if you agree.", hint="Go back and tick the box.", field="consent")
+        raise InvalidInput(
+            gettext("You can take part only if you agree."), hint=gettext("Go back and tick the box."), field="consent"
+        )
     return {"consented_at": timezone.now()} if consents else {}
 
 
@@ -111,11 +123,11 @@ class Visit:
         ids = (self.worker, self.study, self.session)
         if not all(PLATFORM_ID.fullmatch(one) for one in ids):
             raise InvalidInput(
-                "This address lacks what the platform should have added to it.",
-                hint="Open the study from the platform again. If it stays so, tell the researcher.",
+                gettext("This address lacks what the platform should have added to it."),
+                hint=gettext("Open the study from the platform again. If it stays so, tell the researcher."),
             )
         if self.platform == Reception.Platform.MTURK and self.submit_to not in MTURK_HOSTS:
-            raise InvalidInput("turkSubmitTo is not an address of Mechanical Turk.", field="turkSubmitTo")
+            raise InvalidInput(gettext("turkSubmitTo is not an address of Mechanical Turk."), field="turkSubmitTo")
 
 
 def identity_source(campaign: Campaign, platform: str) -> str:
@@ -140,7 +152,7 @@ def visit_accept(*, campaign: Campaign, visit: Visit, consents: bool = False) ->
     asks for more of the same annotator (it has no quota); otherwise it is refused, for a code is given once for a work.
     """
     if reception_of(campaign).platform != visit.platform:
-        raise NotFound("There is no such study.", hint="Check the address.")
+        raise NotFound(gettext("There is no such study."), hint=gettext("Check the address."))
     with write_transaction():
         source = identity_source(campaign, visit.platform)
         known = AnnotatorIdentity.objects.filter(source=source, external_id=visit.worker).first()
@@ -195,8 +207,8 @@ def _next_counts_from(enrolment: Enrolment) -> int:
 
 def _too_late() -> Conflict:
     return Conflict(
-        "You came too late: this study takes nobody any more.",
-        hint="Return the task on the platform; nothing was recorded.",
+        gettext("You came too late: this study takes nobody any more."),
+        hint=gettext("Return the task on the platform; nothing was recorded."),
         code="late",
     )
 
@@ -204,9 +216,11 @@ def _too_late() -> Conflict:
 def _taken_part() -> Conflict:
     """The same for whom it is over and who was erased: nobody learns by an id which of them it is."""
     return Conflict(
-        "You have taken part in this study already.",
-        hint="Return the task on the platform; nothing was recorded. What you did before, unless it was erased, "
-        "opens at the address by which you came then.",
+        gettext("You have taken part in this study already."),
+        hint=gettext(
+            "Return the task on the platform; nothing was recorded. What you did before, unless it was erased, "
+            "opens at the address by which you came then."
+        ),
         code="taken_part",
     )
 

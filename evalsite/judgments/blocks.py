@@ -4,78 +4,82 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from itertools import chain
+from typing import Any
 
-from django.db.models import Case, Exists, F, OuterRef, PositiveIntegerField, QuerySet, Value, When
+from django.db.models import F
 from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign, Entrant, GoldItem, PlanSpec
 from evalsite.campaigns.selectors import gold_in_use
-from evalsite.chatbots.models import Reply
 from evalsite.judgments.models import Annotator, Assignment, Candidate, Enrolment, Place
 from evalsite.judgments.queue import item_parts
+from evalsite.judgments.statements import assignments_issue, claimable, queued_lock, replies_shown
 from scheduler.blocks import Reader, Seat, Waiting, compose_block
 
 WINDOW = 5  # times the block's size: the best of the queue, from which a block that fits together is chosen
 COMPOSED_AT_MOST = 6  # times, while others claim the same rows
 
 
-def block_issue(campaign: Campaign, annotator: Annotator, enrolment: Enrolment, size: int) -> None:
+def block_issue(campaign: Campaign, annotator: Annotator, enrolment: Enrolment, size: int) -> list[Assignment]:
     """Issue up to `size` queued assignments to an annotator, composed and mixed for them (`scheduler.blocks`).
 
     The campaign's share of them is gold, which is made here: it stands in no queue. Part of the claim's transaction,
     with the enrolment locked: its number of blocks is part of the seed.
     """
     gold = _gold(campaign, annotator)
-    if not _issued(campaign, annotator, enrolment, size, gold) and size == 1 and gold:
-        _issued(campaign, annotator, enrolment, size, {})  # the one check was of a reply that was taken back
+    block = _issued(campaign, annotator, enrolment, size, gold)
+    if not block and size == 1 and gold:
+        return _issued(campaign, annotator, enrolment, size, {})  # the one check was of a reply that was taken back
+    return block
 
 
 def _issued(
     campaign: Campaign, annotator: Annotator, enrolment: Enrolment, size: int, gold: Mapping[int, GoldItem]
-) -> bool:
-    """Whether a block could be issued. One of gold alone is none, unless it was composed so: of one seat."""
+) -> list[Assignment]:
+    """The block, where one could be issued. One of gold alone is none, unless it was composed so: of one seat."""
     waiting, seats = _seats_locked(campaign, annotator, enrolment, size, gold)
-    replies = _replies([waiting[seat.key].item for seat in seats if not seat.gold])
+    replies = _replies([waiting[seat.key] for seat in seats if not seat.gold])
     replies |= _replies([gold[seat.key].item for seat in seats if seat.gold and gold[seat.key].entrant_a_id])
-    block: list[Assignment] = []
-    candidates: list[Candidate] = []
+    shown: list[tuple[Seat, list[Candidate]]] = []
     for seat in seats:
-        row = _checking(campaign, gold[seat.key]) if seat.gold else waiting[seat.key]
-        shown = (
-            _texts(row, seat.swapped) if row.gold and not row.gold.entrant_a_id else _pair(row, seat.swapped, replies)
-        )
-        if shown:
-            block.append(row)
-            candidates += shown
-    if not any(size == 1 or row.gold is None for row in block):
-        return False
-    _issue(campaign, annotator, block)
-    Candidate.objects.bulk_create(candidates)
+        of_gold = gold[seat.key] if seat.gold else None
+        if of_gold and not of_gold.entrant_a_id:
+            candidates = _texts(seat.swapped)
+        else:
+            candidates = _pair(of_gold.item if of_gold else waiting[seat.key], seat.swapped, replies, of_gold)
+        if candidates:
+            shown.append((seat, candidates))
+    if not any(size == 1 or not seat.gold for seat, _ in shown):
+        return []
+    block = _issue(campaign, annotator, [seat for seat, _ in shown], gold)
+    for assignment, (_, candidates) in zip(block, shown, strict=True):
+        for candidate in candidates:
+            candidate.assignment = assignment
+    Candidate.objects.bulk_create(chain.from_iterable(candidates for _, candidates in shown))
     Enrolment.objects.filter(pk=enrolment.pk).update(blocks_claimed=F("blocks_claimed") + 1)
-    return True
+    return block
 
 
 def _seats_locked(
     campaign: Campaign, annotator: Annotator, enrolment: Enrolment, size: int, gold: Mapping[int, GoldItem]
-) -> tuple[dict[int, Assignment], list[Seat]]:
-    """A composed block whose rows are locked, and the rows.
+) -> tuple[dict[int, str], list[Seat]]:
+    """A composed block whose rows are locked, and the items that waited.
 
     Rows that others are claiming meanwhile are left to them, and the block is composed anew: a lock on all that it is
     composed from would show everybody else an empty queue.
     """
     own = _own_entrants(campaign, annotator)
-    waiting: dict[int, Assignment] = {}
+    waiting: dict[int, str] = {}
     seats: Sequence[Seat] = ()
     taken: set[int] = set()
     held: set[int] = set()
+    # An annotator who may not see all of the queue gets the best of what they may see, however far down it is.
     window = None if own else WINDOW * size * _copies(campaign)
     given = _given(campaign, annotator) if gold else 0
     for _ in range(COMPOSED_AT_MOST):
-        rows = _claimable(campaign, annotator).exclude(pk__in=taken)
-        # An annotator who may not see all of the queue gets the best of what they may see, however far down it is.
-        waiting = {row.pk: row for row in rows[:window]}
+        waiting = claimable(campaign.pk, annotator.pk, without=sorted(taken), at_most=window)
         seats = compose_block(
-            [_waiting(row.pk, row.item) for row in waiting.values()],
+            [_waiting(key, item) for key, item in waiting.items()],
             Reader(str(annotator.public_id), own=own, given=given),
             campaign=f"{campaign.seed}:{campaign.public_id}",
             block=enrolment.blocks_claimed,
@@ -84,7 +88,7 @@ def _seats_locked(
             gold_share=campaign.gold_share,
         )
         asked = [seat.key for seat in seats if not seat.gold]
-        held = _locked(asked)
+        held = queued_lock(asked)
         if len(held) == len(asked):
             break
         taken |= set(asked) - held
@@ -118,34 +122,22 @@ def _gold_waiting(item: GoldItem) -> Waiting:
     return Waiting(item.pk, item.entrant_a_id or -1, item.entrant_b_id or -2, item.prompt_id)
 
 
-def _checking(campaign: Campaign, item: GoldItem) -> Assignment:
+def _checking(campaign: Campaign, item: GoldItem, terms: Mapping[str, Any]) -> Assignment:
     """An assignment that shows a gold item, not stored yet, with a place of its own."""
     place = Place(campaign=campaign, prompt_id=item.prompt_id, item=item.item)
-    return Assignment(campaign=campaign, place=place, item=item.item, purpose=Assignment.Purpose.GOLD, gold=item)
+    gold = Assignment.Purpose.GOLD
+    return Assignment(campaign=campaign, place=place, item=item.item, purpose=gold, gold=item, **terms)
 
 
-def _texts(assignment: Assignment, swapped: bool) -> list[Candidate]:
+def _texts(swapped: bool) -> list[Candidate]:
     sides = "BA" if swapped else "AB"
-    return [Candidate(assignment=assignment, position=position, gold_side=side) for position, side in enumerate(sides)]
-
-
-def _locked(rows: Sequence[int]) -> set[int]:
-    """Those of some rows that still wait, locked for this transaction. SQLite has one transaction at a time anyway."""
-    queued = Assignment.objects.select_for_update(skip_locked=True, of=("self",)).filter(pk__in=rows)
-    return set(queued.filter(state=Assignment.State.QUEUED).values_list("pk", flat=True))
+    return [Candidate(position=position, gold_side=side) for position, side in enumerate(sides)]
 
 
 def _copies(campaign: Campaign) -> int:
     """How often an item may wait at once, of which an annotator takes one."""
     spec = PlanSpec.objects.get(campaign=campaign)
     return max(campaign.votes_per_item, spec.overlap_votes if spec.overlap_share > 0.0 else 1)
-
-
-def _claimable(campaign: Campaign, annotator: Annotator) -> QuerySet[Assignment]:
-    """Queued rows whose item this annotator has not seen, the most wanted first."""
-    seen = Assignment.objects.filter(annotator=annotator, item=OuterRef("item"))
-    queued = Assignment.objects.filter(~Exists(seen), campaign=campaign, state=Assignment.State.QUEUED)
-    return queued.order_by("priority", "pk")
 
 
 def _own_entrants(campaign: Campaign, annotator: Annotator) -> set[int]:
@@ -167,31 +159,17 @@ def _waiting(key: int, item: str) -> Waiting:
 def _replies(items: Iterable[str]) -> dict[tuple[int, int], int]:
     """(entrant, prompt) -> the reply in force that can be shown."""
     parts = [item_parts(item) for item in items]
-    if not parts:
-        return {}
-    replies = Reply.objects.filter(
-        version__entrants__in=set(chain.from_iterable(pair for _, pair in parts)),
-        prompt__in={prompt for prompt, _ in parts},
-        sample=1,
-        text__isnull=False,
-        corrected_by__isnull=True,
-    )
-    return {
-        (entrant, prompt): reply
-        for entrant, prompt, reply in replies.values_list("version__entrants", "prompt_id", "pk")
-    }
+    return replies_shown({prompt for prompt, _ in parts}, set(chain.from_iterable(pair for _, pair in parts)))
 
 
-def _pair(assignment: Assignment, swapped: bool, replies: Mapping[tuple[int, int], int]) -> list[Candidate]:
+def _pair(item: str, swapped: bool, replies: Mapping[tuple[int, int], int], gold: GoldItem | None) -> list[Candidate]:
     """Both replies on their sides; none if one was taken back since the plan was made."""
-    prompt, pair = item_parts(assignment.item)
-    gold = assignment.gold
+    prompt, pair = item_parts(item)
     sides = pair[::-1] if swapped else pair
     if any((entrant, prompt) not in replies for entrant in sides):
         return []
     return [
         Candidate(
-            assignment=assignment,
             position=position,
             entrant_id=entrant,
             reply_id=replies[entrant, prompt],
@@ -201,12 +179,14 @@ def _pair(assignment: Assignment, swapped: bool, replies: Mapping[tuple[int, int
     ]
 
 
-def _issue(campaign: Campaign, annotator: Annotator, block: Sequence[Assignment]) -> None:
-    """Gold is made, and what waited is changed in one statement (bulk_update took half of a claim's time)."""
-    now, queued, checks = timezone.now(), {}, []
-    common = {
+def _issue(
+    campaign: Campaign, annotator: Annotator, seats: Sequence[Seat], gold: Mapping[int, GoldItem]
+) -> list[Assignment]:
+    """The seats as this annotator's assignments, in their order: gold is made, what waited is changed."""
+    now = timezone.now()
+    terms = {
         "state": Assignment.State.ISSUED,
-        "annotator": annotator,
+        "annotator_id": annotator.pk,
         "block": uuid.uuid4(),
         "issued_at": now,
         "lease_until": now + timedelta(seconds=campaign.lease_s),
@@ -214,15 +194,13 @@ def _issue(campaign: Campaign, annotator: Annotator, block: Sequence[Assignment]
         "currency": campaign.currency,
         "pay_per": campaign.pay_per,
     }
-    for position, assignment in enumerate(block):
-        if assignment.gold is None:
-            queued[assignment.pk] = position
-            continue
-        for name, value in {**common, "block_position": position}.items():
-            setattr(assignment, name, value)
-        checks.append(assignment)
+    numbered = list(enumerate(seats))
+    checks = [
+        _checking(campaign, gold[seat.key], {**terms, "block_position": position})
+        for position, seat in numbered
+        if seat.gold
+    ]
     Place.objects.bulk_create([assignment.place for assignment in checks])
     Assignment.objects.bulk_create(checks)
-    positions = [When(pk=row, then=Value(position)) for row, position in queued.items()]
-    rows = Assignment.objects.filter(pk__in=queued)
-    rows.update(**common, block_position=Case(*positions, output_field=PositiveIntegerField()))
+    asked = assignments_issue({seat.key: position for position, seat in numbered if not seat.gold}, terms)
+    return sorted([*asked, *checks], key=lambda row: row.block_position)

@@ -4,6 +4,8 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import refit_request
@@ -20,7 +22,7 @@ def annotator_in(*, campaign: Campaign, annotator_id: uuid.UUID) -> Annotator:
     """The annotator with this public id, if they take part in the campaign. Raises NotFound."""
     found = Annotator.objects.filter(public_id=annotator_id, enrolments__campaign=campaign).first()
     if found is None:
-        raise NotFound("No such annotator takes part in this campaign.", field="annotator")
+        raise NotFound(_("No such annotator takes part in this campaign."), field="annotator")
     return found
 
 
@@ -83,7 +85,9 @@ def _record(
     reason = reason.strip()
     if not reason or "\0" in reason or len(reason) > LONGEST_REASON:
         raise InvalidInput(
-            "An exclusion has a reason.", hint=f"Give one of 1 to {LONGEST_REASON} characters.", field="reason"
+            _("An exclusion has a reason."),
+            hint=_("Give one of 1 to %(longest_reason)s characters.") % {"longest_reason": LONGEST_REASON},
+            field="reason",
         )
     with write_transaction():
         # The lock puts the facts about an annotator one after the other.
@@ -91,8 +95,8 @@ def _record(
         before = standings(locked).get(annotator.pk, IN_GOOD_STANDING)
         if before.out is not lifted and before.proposal is None:
             raise Conflict(
-                "This annotator counts." if lifted else "This annotator is excluded already.",
-                hint="Look at the latest decision about them.",
+                _("This annotator counts.") if lifted else _("This annotator is excluded already."),
+                hint=_("Look at the latest decision about them."),
             )
         fact: Exclusion = Exclusion.objects.create(
             campaign=locked, annotator=annotator, lifted=lifted, reason=reason, decided_by=by, evidence=dict(evidence)

@@ -40,7 +40,8 @@ def gold_answers(campaign: Campaign) -> list[GoldAnswer]:
 
 def gold_given_back(campaign: Campaign) -> dict[int, int]:
     """Item -> how often annotators gave it back with a reason: something may be wrong with it."""
-    skips = Skip.objects.filter(assignment__campaign=campaign, assignment__purpose=Assignment.Purpose.GOLD)
+    # By its items: by the campaign, all that was ever asked would be read.
+    skips = Skip.objects.filter(assignment__gold__campaign=campaign)
     found: dict[int, int] = {}
     for item in skips.values_list("assignment__gold_id", flat=True):
         found[item or 0] = found.get(item or 0, 0) + 1

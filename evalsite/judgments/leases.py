@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import refit_request
@@ -13,6 +14,7 @@ from evalsite.core.errors import Conflict, InvalidInput, NotFound
 from evalsite.judgments.models import Annotator, Assignment, Place, Skip, SkipNote
 from evalsite.judgments.queue import requeue
 from evalsite.judgments.selectors import RETURNS_THAT_CLOSE, items_given_back
+from evalsite.judgments.statements import assignment_held
 
 LONGEST_HOLD = 6  # leases, from the issue on: a page that renews for ever must not block a study
 
@@ -23,16 +25,15 @@ def assignment_lock(annotator: Annotator, assignment_id: uuid.UUID) -> Assignmen
     Whatever ends or fills an assignment locks in this order, so that two of them on one place wait for each other
     instead of both believing that the place is theirs.
     """
-    own = Assignment.objects.filter(public_id=assignment_id, annotator=annotator)
-    places = Place.objects.select_for_update(no_key=True, of=("self",))
-    if places.filter(assignments__public_id=assignment_id, assignments__annotator=annotator).first() is None:
+    found = assignment_held(annotator.pk, assignment_id)
+    if found is None:
         raise _no_such()
-    return own.select_for_update(of=("self",)).select_related("campaign__rubric", "place").get()
+    return found
 
 
 def _no_such() -> NotFound:
     """The same words for "not there" and "somebody else's": no hint about what exists."""
-    return NotFound("You have no such assignment.", hint="Ask for the next one.", field="assignment")
+    return NotFound(_("You have no such assignment."), hint=_("Ask for the next one."), field="assignment")
 
 
 def _lock_place(place_id: int) -> None:
@@ -43,9 +44,15 @@ def checked_text(text: str, *, longest: int, field: str) -> str:
     """What a person wrote, as it can be stored."""
     text = text.strip()
     if len(text) > longest:
-        raise InvalidInput(f"The {field} is longer than {longest:,} characters.", hint="Shorten it.", field=field)
+        raise InvalidInput(
+            _("The %(field)s is longer than %(longest)s characters.") % {"field": field, "longest": f"{longest:,}"},
+            hint=_("Shorten it."),
+            field=field,
+        )
     if "\0" in text:
-        raise InvalidInput(f"The {field} holds a NUL character.", hint="Remove it.", field=field)
+        raise InvalidInput(
+            _("The %(field)s holds a NUL character.") % {"field": field}, hint=_("Remove it."), field=field
+        )
     return text
 
 
@@ -74,12 +81,14 @@ def lease_renew(*, annotator: Annotator, assignment_id: uuid.UUID) -> datetime:
 
 def _check_held(assignment: Assignment, now: datetime) -> None:
     if assignment.state == Assignment.State.ANSWERED:
-        raise Conflict("You have answered this one.", hint="Ask for the next one.", code="answered")
+        raise Conflict(_("You have answered this one."), hint=_("Ask for the next one."), code="answered")
     ended = assignment.lease_until is None or assignment.lease_until < now
     if assignment.state != Assignment.State.ISSUED or ended:
-        raise Conflict("This lease has ended.", hint="A late answer is still kept; ask for the next one.", code="ended")
+        raise Conflict(
+            _("This lease has ended."), hint=_("A late answer is still kept; ask for the next one."), code="ended"
+        )
     if assignment.campaign.state == Campaign.State.STOPPED:
-        raise Conflict("The campaign has ended.", hint="Answer before the lease ends.", code="stopped")
+        raise Conflict(_("The campaign has ended."), hint=_("Answer before the lease ends."), code="stopped")
 
 
 def assignment_skip(*, annotator: Annotator, assignment_id: uuid.UUID, reason: str, note: str = "") -> None:
@@ -89,7 +98,9 @@ def assignment_skip(*, annotator: Annotator, assignment_id: uuid.UUID, reason: s
     """
     if reason not in Skip.Reason.values:
         raise InvalidInput(
-            f"{reason!r} is not a reason to skip.", hint=f"Use one of: {', '.join(Skip.Reason.values)}.", field="reason"
+            _("%(reason)s is not a reason to skip.") % {"reason": repr(reason)},
+            hint=_("Use one of: %(values)s.") % {"values": ", ".join(Skip.Reason.values)},
+            field="reason",
         )
     note = checked_text(note, longest=500, field="note")
     with write_transaction():
@@ -97,7 +108,7 @@ def assignment_skip(*, annotator: Annotator, assignment_id: uuid.UUID, reason: s
         if assignment.state == Assignment.State.RETURNED:
             return
         if assignment.state != Assignment.State.ISSUED:
-            raise Conflict("This one cannot be skipped any more.", hint="Ask for the next one.")
+            raise Conflict(_("This one cannot be skipped any more."), hint=_("Ask for the next one."))
         skip = Skip.objects.create(assignment=assignment, reason=reason)
         if note:
             SkipNote.objects.create(skip=skip, text=note)

@@ -6,19 +6,24 @@ from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Exists, F, OuterRef, QuerySet
+from django.db.models import Exists, F, Max, OuterRef, QuerySet
+from django.utils.translation import gettext as _
 
 from evalsite.campaigns.models import Aspect, Campaign, Entrant
 from evalsite.core.errors import InvalidInput
-from evalsite.judgments.models import Answer, Candidate, Judgment
+from evalsite.judgments.models import Answer, Assignment, Batch, Candidate, Judgment
 from evalsite.judgments.selectors import judgments_counted
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which judgments. `counted`: those that a fit sees, those that none sees, or (None) all. Times: from, before."""
+    """Which judgments. `counted`: those that a fit sees, those that none sees, or (None) all. Times: from, before.
+
+    gold: False for who may not know which comparisons check annotators: a viewer may judge.
+    """
 
     counted: bool | None = True
+    gold: bool = True
     category: str | None = None
     chatbot: uuid.UUID | None = None
     annotator: uuid.UUID | None = None
@@ -64,11 +69,8 @@ def judgments_page(
     Nothing is passed over between two pages: a campaign's judgments are written one after the other under the lock
     of its open batch, so a later one has a higher key. Raises InvalidInput for an `after` that is not there.
     """
-    judgments = _wanted(campaign, wanted)
-    if after is not None:
-        judgments = judgments.filter(pk__gt=_position(campaign, after))
-    # First which, by one index, then what of these few: in one query PostgreSQL joined all there are for every page.
-    numbers = list(judgments.order_by("pk").values_list("pk", flat=True)[:count])
+    # First which, then what of these few: in one query PostgreSQL joined all there are for every page.
+    numbers = _numbers(campaign, _wanted(campaign, wanted), _Cursor.of(campaign, after), count)
     counted = set(_counted(campaign).filter(pk__in=numbers).values_list("pk", flat=True))
     # Two rows an answer, its candidates; as in votes_counted.
     answers = Answer.objects.filter(judgment__in=numbers, aspect=aspect)
@@ -77,6 +79,48 @@ def judgments_page(
     )
     listed = iter(rows)
     return [_listed(row, second[-1], aspect.key, counted) for row, second in zip(listed, listed, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Cursor:
+    """Where a page begins: after this judgment of this batch."""
+
+    judgment: int = 0
+    batch: int = 0
+
+    @classmethod
+    def of(cls, campaign: Campaign, after: uuid.UUID | None) -> "_Cursor":
+        if after is None:
+            return cls()
+        rows = Judgment.objects.filter(batch__campaign=campaign, public_id=after)
+        found = rows.values_list("pk", "batch__number").first()
+        if found is None:
+            raise InvalidInput(_("This list has no such cursor."), hint=_("Begin without one."), field="cursor")
+        return cls(*found)
+
+
+BATCHES_AT_ONCE = (8, 64, 512)  # and then all the others
+
+
+def _numbers(campaign: Campaign, judgments: QuerySet[Judgment], begin: _Cursor, count: int) -> list[int]:
+    """Keys of the next `count` of them.
+
+    The judgments of a batch have higher keys than those of the batches before it. So a few batches are looked at
+    first, and more only where these do not fill a page: a filter that most judgments pass does not read them all.
+    """
+    found: list[int] = []
+    start, last = begin.batch, _last_batch(campaign)
+    for batches in (*BATCHES_AT_ONCE, last + 1):
+        part = judgments.filter(pk__gt=begin.judgment, batch__number__range=(start, start + batches - 1))
+        found += part.order_by("pk").values_list("pk", flat=True)[: count - len(found)]
+        start += batches
+        if len(found) >= count or start > last:
+            break
+    return found
+
+
+def _last_batch(campaign: Campaign) -> int:
+    return Batch.objects.filter(campaign=campaign).aggregate(last=Max("number"))["last"] or 0
 
 
 _FIELDS = (
@@ -134,7 +178,9 @@ def _counted(campaign: Campaign) -> QuerySet[Judgment]:
 def _wanted(campaign: Campaign, wanted: Wanted) -> QuerySet[Judgment]:
     judgments = _counted(campaign) if wanted.counted else Judgment.objects.filter(batch__campaign=campaign)
     if wanted.counted is False:
-        judgments = judgments.exclude(pk__in=_counted(campaign))
+        judgments = judgments.filter(~Exists(_counted(campaign).filter(pk=OuterRef("pk"))))
+    if not wanted.gold:
+        judgments = judgments.exclude(assignment__purpose=Assignment.Purpose.GOLD)
     if wanted.chatbot is not None:
         shown = Candidate.objects.filter(entrant__version__chatbot__public_id=wanted.chatbot)
         judgments = judgments.filter(Exists(shown.filter(assignment=OuterRef("assignment"))))
@@ -146,13 +192,6 @@ def _wanted(campaign: Campaign, wanted: Wanted) -> QuerySet[Judgment]:
         "recorded_at__lt": wanted.until,
     }
     return judgments.filter(**{name: value for name, value in fields.items() if value is not None})
-
-
-def _position(campaign: Campaign, judgment: uuid.UUID) -> int:
-    found = Judgment.objects.filter(batch__campaign=campaign, public_id=judgment).values_list("pk", flat=True).first()
-    if found is None:
-        raise InvalidInput("This list has no such cursor.", hint="Begin without one.", field="cursor")
-    return found
 
 
 GOLD_TEXT = "(gold)"  # where a chatbot's name would stand

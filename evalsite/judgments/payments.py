@@ -9,6 +9,7 @@ from typing import Any
 
 from django.core.cache import cache
 from django.db.models import Count, Q, QuerySet, Sum
+from django.utils.translation import gettext
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign
@@ -16,11 +17,11 @@ from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.rowfiles import Row, defused, rows_read
-from evalsite.judgments.arrivals import identities_of
+from evalsite.judgments.arrivals import identities_of, identity_source
 from evalsite.judgments.leases import checked_text
 from evalsite.judgments.ledger import SPENT_KEPT_S, exclusion_reasons
 from evalsite.judgments.models import Annotator, Assignment, Bonus, Enrolment, Judgment, Payment
-from evalsite.judgments.selectors import LEAST_PAID, LeftOut, earnings_of, judgments_counted
+from evalsite.judgments.selectors import COUNTABLE, LEAST_PAID, earnings_of, judgments_left_out
 
 NONE = Decimal(0)
 CENT = Decimal("0.01")
@@ -30,8 +31,26 @@ CHUNK = 200
 PER = {"judgment": "a judgment", "hour": "an hour"}
 
 
+def due_of(earned: Decimal, bonus: Decimal, paid: Decimal) -> Decimal:
+    """What is still to be paid; below 0 where too much was."""
+    return earned + bonus - paid
+
+
+class _Balance:
+    """What was earned, given and paid, and what follows from it."""
+
+    __slots__ = ()
+    earned: Decimal
+    bonus: Decimal
+    paid: Decimal
+
+    @property
+    def due(self) -> Decimal:
+        return due_of(self.earned, self.bonus, self.paid)
+
+
 @dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(_Balance):
     """One annotator's account in one currency. Counts are of the whole campaign, whatever the currency.
 
     judged: assignments with an answer, gold and late ones among them; counted: seen by fits; undone: answers taken
@@ -55,10 +74,6 @@ class Statement:
     bonus: Decimal
     paid: Decimal
 
-    @property
-    def due(self) -> Decimal:
-        return self.earned + self.bonus - self.paid
-
 
 def statements(campaign: Campaign, annotators: Sequence[Annotator], money: "Accounts | None" = None) -> list[Statement]:
     """The accounts of these annotators, in their order; a bounded number of queries however many they are.
@@ -75,12 +90,22 @@ def annotators_of(campaign: Campaign) -> QuerySet[Annotator]:
 
 
 @dataclass(frozen=True, slots=True)
+class Work:
+    """What somebody answered, as Statement counts it. countable: counted, were nobody and nothing excluded."""
+
+    judged: int = 0
+    gold: int = 0
+    late: int = 0
+    undone: int = 0
+    countable: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class _Books:
     campaign: Campaign
     identities: Mapping[int, tuple[str, str]]
-    work: Mapping[int, tuple[int, int, int, int]]
-    counted: Mapping[int, int]
-    countable: Mapping[int, int]
+    work: Mapping[int, Work]
+    left_out: Mapping[int, int]
     worked: Mapping[int, int]
     rates: Mapping[tuple[int, str], list[str]]
     excluded: Mapping[int, str]
@@ -89,26 +114,16 @@ class _Books:
     @classmethod
     def of(cls, campaign: Campaign, annotators: Sequence[Annotator], money: "Accounts") -> "_Books":
         own = Assignment.objects.filter(campaign=campaign, annotator__in=annotators)
-        first = Judgment.objects.filter(batch__campaign=campaign, annotator__in=annotators)
-        answered = Q(supersedes__isnull=True)
-        work = (
-            first.order_by()
-            .values_list("annotator")
-            .annotate(
-                judged=Count("pk", filter=answered),
-                gold=Count("pk", filter=answered & Q(assignment__purpose=Assignment.Purpose.GOLD)),
-                late=Count("pk", filter=answered & Q(late=True)),
-                undone=Count("pk", filter=~answered),
-            )
-        )
-        columns = ("annotator", "source", "external_id")
+        columns, own_part = ("annotator", "source", "external_id"), identity_source(campaign, "")
         identities = identities_of(campaign).filter(annotator__in=annotators).order_by("-pk")
         return cls(
             campaign,
-            {number: (source, name) for number, source, name in identities.values_list(*columns)},
-            {number: (judged, gold, late, undone) for number, judged, gold, late, undone in work},
-            _counts(judgments_counted([campaign]).filter(annotator__in=annotators)),
-            _counts(judgments_counted([campaign], without=LeftOut.NOBODY).filter(annotator__in=annotators)),
+            {
+                number: (source.removesuffix(own_part), name)
+                for number, source, name in identities.values_list(*columns)
+            },
+            _work(campaign, annotators),
+            judgments_left_out(campaign),
             dict(own.filter(worked_ms__gt=0).order_by().values_list("annotator").annotate(sum=Sum("worked_ms"))),
             _rates(own),
             exclusion_reasons(campaign),
@@ -123,20 +138,21 @@ class _Books:
     def statement(self, annotator: Annotator, currency: str) -> Statement:
         number = annotator.pk
         platform, platform_id = self.identities.get(number, ("", ""))
-        counted = self.counted.get(number, 0)
-        judged, gold, late, undone = self.work.get(number, (0, 0, 0, 0))
+        work = self.work.get(number, Work())
+        excluded = self.excluded.get(number)
+        left_out = work.countable if excluded is not None else self.left_out.get(number, 0)
         earned, bonus, paid = (book.get((number, currency), NONE) for book in self.money)
         return Statement(
             annotator=annotator,
             platform=platform,
             platform_id=platform_id,
-            judged=judged,
-            counted=counted,
-            late=late,
-            undone=undone,
-            gold=gold,
-            left_out=self.countable.get(number, 0) - counted,
-            excluded=self.excluded.get(number),
+            judged=work.judged,
+            counted=work.countable - left_out,
+            late=work.late,
+            undone=work.undone,
+            gold=work.gold,
+            left_out=left_out,
+            excluded=excluded,
             hours=(Decimal(self.worked.get(number, 0)) / 3_600_000).quantize(CENT, ROUND_HALF_UP),
             rates=" and ".join(self.rates.get((number, currency), [])),
             currency=currency,
@@ -146,8 +162,18 @@ class _Books:
         )
 
 
-def _counts(judgments: QuerySet[Judgment]) -> dict[int, int]:
-    return dict(judgments.order_by().values_list("annotator").annotate(count=Count("pk")))
+def _work(campaign: Campaign, annotators: Sequence[Annotator]) -> dict[int, Work]:
+    """By annotator id, in one pass over what they answered."""
+    answered, gold = Q(supersedes__isnull=True), Q(assignment__purpose=Assignment.Purpose.GOLD)
+    rows = Judgment.objects.filter(batch__campaign=campaign, annotator__in=annotators).order_by()
+    counted = rows.values_list("annotator").annotate(
+        judged=Count("pk", filter=answered),
+        gold=Count("pk", filter=answered & gold),
+        late=Count("pk", filter=answered & Q(late=True)),
+        undone=Count("pk", filter=~answered),
+        countable=Count("pk", filter=COUNTABLE),
+    )
+    return {number or 0: Work(*counts) for number, *counts in counted}
 
 
 def _rates(own: QuerySet[Assignment]) -> dict[tuple[int, str], list[str]]:
@@ -175,17 +201,13 @@ Accounts = tuple[Book, Book, Book]
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
+class Totals(_Balance):
     """Of a campaign in one currency."""
 
     currency: str
     earned: Decimal
     bonus: Decimal
     paid: Decimal
-
-    @property
-    def due(self) -> Decimal:
-        return self.earned + self.bonus - self.paid
 
 
 def totals(books: Accounts) -> list[Totals]:
@@ -287,7 +309,11 @@ def payments_mark(*, campaign: Campaign, reference: str, shown: Shown, by: User)
     """
     reference = checked_text(reference, longest=LONGEST_REFERENCE, field="reference")
     if not reference:
-        raise InvalidInput("A payment has a reference.", hint="Give the bank's, or the platform's.", field="reference")
+        raise InvalidInput(
+            gettext("A payment has a reference."),
+            hint=gettext("Give the bank's, or the platform's."),
+            field="reference",
+        )
     with write_transaction():
         locked = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         _shown_check(locked, shown)
@@ -305,20 +331,23 @@ def _shown_check(locked: Campaign, shown: Shown) -> None:
     again = {"hint": "Look at it again.", "code": "amounts_changed"}
     owed = dues(accounts(locked))
     if not (owed and shown.owed):
-        raise Conflict("Nothing is due.", hint="Reload the page.", code="nothing_due")
+        raise Conflict(gettext("Nothing is due."), hint=gettext("Reload the page."), code="nothing_due")
     if Payment.objects.filter(campaign=locked).count() != shown.payments:
-        raise Conflict("Payments were marked since this page was made.", **again)
+        raise Conflict(gettext("Payments were marked since this page was made."), **again)
     less = sum(not 0 < amount <= owed.get(key, NONE) for key, amount in shown.owed.items())
     if less:
         said = ", ".join(f"{amount:.4f} {name}" for name, amount in due_in_all(owed).items())
-        raise Conflict(f"By now {said} are due, and to {less} of them less than was shown.", **again)
+        raise Conflict(
+            gettext("By now %(said)s are due, and to %(less)s of them less than was shown.")
+            % {"said": said, "less": less},
+            **again,
+        )
 
 
 def dues(books: Accounts) -> dict[tuple[int, str], Decimal]:
     """(annotator, currency) -> what is due to them. Who was paid too much is owed nothing."""
-    earned, bonus, paid = books
-    keys = sorted({*earned, *bonus, *paid})
-    due = {key: earned.get(key, NONE) + bonus.get(key, NONE) - paid.get(key, NONE) for key in keys}
+    keys = sorted({key for book in books for key in book})
+    due = {key: due_of(*(book.get(key, NONE) for book in books)) for key in keys}
     return {key: amount for key, amount in due.items() if amount > 0}
 
 
@@ -349,7 +378,9 @@ def bonuses_preview(*, campaign: Campaign, content: bytes, name: str = "") -> li
     missing = [column for column in ("annotator", "amount", "reason") if column not in reading.columns]
     if missing:
         hint = "A bonus list has annotator, amount, reason."
-        raise InvalidInput(f"There is no column {missing[0]}.", hint=hint, field=missing[0])
+        raise InvalidInput(
+            gettext("There is no column %(missing)s.") % {"missing": missing[0]}, hint=hint, field=missing[0]
+        )
     known = {str(one.public_id): one.pk for one in annotators_of(campaign)}
     enrolled = Enrolment.objects.filter(campaign=campaign).values("annotator")
     identities = identities_of(campaign).filter(annotator__in=enrolled)

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 from evalsite.campaigns.models import QualificationItem
 from evalsite.campaigns.selectors import aspect_primary, reception_of
 from evalsite.core.db import write_transaction
@@ -55,7 +57,11 @@ def _given(enrolment: Enrolment, attempt: int) -> Mapping[int, str]:
 def qualification_answer(*, enrolment: Enrolment, item_id: int, attempt: int, choice: str) -> QualificationAnswer:
     """Record the answer to the item that is asked next. Sent again, it is the answer that was given first."""
     if choice not in aspect_primary(enrolment.campaign).choices:
-        raise InvalidInput(f"{choice!r} is not a verdict here.", hint="Reload the page.", field="choice")
+        raise InvalidInput(
+            _("%(choice)s is not a verdict here.") % {"choice": repr(choice)},
+            hint=_("Reload the page."),
+            field="choice",
+        )
     with write_transaction():
         Enrolment.objects.select_for_update().get(pk=enrolment.pk)
         earlier = enrolment.qualification_answers.filter(item=item_id, attempt=attempt).select_related("item").first()
@@ -63,7 +69,7 @@ def qualification_answer(*, enrolment: Enrolment, item_id: int, attempt: int, ch
             return earlier
         standing = qualification_get(enrolment)
         if standing.item is None or (standing.item.pk, standing.attempt) != (item_id, attempt):
-            raise Conflict("This item is not asked now.", hint="Reload the page.")
+            raise Conflict(_("This item is not asked now."), hint=_("Reload the page."))
         return QualificationAnswer.objects.create(
             enrolment=enrolment, item=standing.item, attempt=attempt, choice=choice
         )

@@ -2,15 +2,16 @@
 
 import uuid
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.core.db import write_transaction
-from evalsite.judgments.models import Assignment, Place
-from evalsite.judgments.selectors import RANKING_PURPOSES, budget_left, item_counts
+from evalsite.judgments.models import Assignment
+from evalsite.judgments.selectors import budget_left, item_counts
+from evalsite.judgments.statements import places_add, queued_add, queued_all, queued_replan
 from evalsite.prompts.models import Prompt
 
 
@@ -59,53 +60,86 @@ def item_parts(item: str) -> tuple[int, tuple[int, ...]]:
     return int(prompt), tuple(int(number) for number in entrants.split("-"))
 
 
-def queue_replace(
-    *, campaign: Campaign, asks: Sequence[PlannedAsk], origin: Origin, votes_per_pair: int | None = None
-) -> None:
-    """Make the queue what the plan says: keep what is still wanted, withdraw the rest, add what is new.
+@dataclass(frozen=True, slots=True)
+class QueueSeen:
+    """A queue, and what its plan must keep to, as they were while no transaction was open.
 
-    Only QUEUED rows change; what is issued stays. What was issued or answered while the plan was made is not asked
-    beyond the votes wanted of it and of its pair, nor beyond the budget.
+    waiting: key -> item of what was queued. of_item, of_pair: how often each was judged or is under way. left: of the
+    budget; None without one.
     """
-    with write_transaction():
-        waiting: dict[str, list[Assignment]] = {}
-        # Locked first: claims under way have committed, or wait for us, before anything is counted.
-        queued = Assignment.objects.select_for_update().filter(campaign=campaign, state=Assignment.State.QUEUED)
-        for assignment in queued.filter(purpose__in=RANKING_PURPOSES).order_by("pk"):
-            waiting.setdefault(assignment.item, []).append(assignment)
-        kept, new = [], []
-        for priority, ask in enumerate(_still_wanted(campaign, asks, votes_per_pair)):
-            same = waiting.get(ask.item)
-            if same:
-                kept.append(_planned(same.pop(), priority, ask, origin))
-            else:
-                new.append((priority, ask))
-        fields = ["priority", "purpose", "policy", "snapshot", "plan_seed", "probability"]
-        Assignment.objects.bulk_update(kept, fields, batch_size=200)
-        _withdraw([assignment for same in waiting.values() for assignment in same])
-        _add(campaign, new, origin)
+
+    waiting: Mapping[int, str]
+    of_item: Counter[str]
+    of_pair: Counter[tuple[int, ...]]
+    left: int | None
 
 
-def _still_wanted(campaign: Campaign, asks: Sequence[PlannedAsk], votes_per_pair: int | None) -> list[PlannedAsk]:
+def queue_look(campaign: Campaign) -> QueueSeen:
+    """Count what `queue_replace` needs to know: long work, which must not be done while everybody waits for the lock.
+
+    The queue is read first: what leaves it afterwards is found missing, and at worst counted twice, never forgotten.
+    """
+    waiting = queued_all(campaign.pk)
     counts = item_counts(campaign)
     of_item = Counter(counts.judged) + Counter(counts.pending)
     of_pair: Counter[tuple[int, ...]] = Counter()
     for item, count in of_item.items():
         of_pair[item_parts(item)[1]] += count
+    return QueueSeen(waiting, of_item, of_pair, budget_left(campaign))
+
+
+def queue_replace(
+    *,
+    campaign: Campaign,
+    asks: Sequence[PlannedAsk],
+    origin: Origin,
+    seen: QueueSeen | None = None,
+    votes_per_pair: int | None = None,
+) -> None:
+    """Make the queue what the plan says: keep what is still wanted, withdraw the rest, add what is new.
+
+    Only QUEUED rows change; what is issued stays. What left the queue since it was `seen` was issued meanwhile: it is
+    not asked beyond the votes wanted of it and of its pair, nor beyond the budget.
+    """
+    seen = seen or queue_look(campaign)
+    with write_transaction():
+        # Locked first: claims under way have committed, or wait for us, before anything is counted.
+        queued = queued_all(campaign.pk, lock=True)
+        taken = [item for key, item in seen.waiting.items() if key not in queued]
+        waiting: dict[str, list[int]] = {}
+        for key, item in queued.items():
+            waiting.setdefault(item, []).append(key)
+        kept, new = [], []
+        for priority, ask in enumerate(_still_wanted(asks, seen, taken, votes_per_pair)):
+            same = waiting.get(ask.item)
+            if same:
+                kept.append((priority, ask.purpose.value, ask.probability, same.pop()))
+            else:
+                new.append((priority, ask))
+        queued_replan(kept, policy=origin.policy, snapshot=origin.snapshot, plan_seed=origin.seed)
+        _withdraw([key for same in waiting.values() for key in same])
+        _add(campaign, new, origin)
+
+
+def _still_wanted(
+    asks: Sequence[PlannedAsk], seen: QueueSeen, taken: Sequence[str], votes_per_pair: int | None
+) -> list[PlannedAsk]:
+    of_item, of_pair = Counter(taken), Counter(item_parts(item)[1] for item in taken)
     wanted = []
     for ask in asks:
-        pair = item_parts(ask.item)[1]
-        if of_item[ask.item] < ask.votes and (votes_per_pair is None or of_pair[pair] < votes_per_pair):
-            of_item[ask.item] += 1
+        item, pair = ask.item, item_parts(ask.item)[1]
+        room = votes_per_pair is None or seen.of_pair[pair] + of_pair[pair] < votes_per_pair
+        if room and seen.of_item[item] + of_item[item] < ask.votes:
+            of_item[item] += 1
             of_pair[pair] += 1
             wanted.append(ask)
-    return wanted[: budget_left(campaign)]
+    return wanted if seen.left is None else wanted[: max(0, seen.left - len(taken))]
 
 
 def queue_withdraw(*, campaign: Campaign) -> None:
     """Empty the queue, as after a stop. What is issued may still be answered."""
     with write_transaction():
-        _withdraw(list(Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED)))
+        _withdraw(list(queued_all(campaign.pk, lock=True)))
 
 
 def requeue(assignment: Assignment) -> None:
@@ -123,22 +157,16 @@ def requeue(assignment: Assignment) -> None:
     )
 
 
-def _planned(assignment: Assignment, priority: int, ask: PlannedAsk, origin: Origin) -> Assignment:
-    assignment.priority, assignment.purpose, assignment.probability = priority, ask.purpose, ask.probability
-    assignment.policy, assignment.snapshot, assignment.plan_seed = origin.policy, origin.snapshot, origin.seed
-    return assignment
-
-
-def _withdraw(assignments: Sequence[Assignment]) -> None:
-    Assignment.objects.filter(
-        pk__in=[assignment.pk for assignment in assignments], state=Assignment.State.QUEUED
-    ).update(state=Assignment.State.WITHDRAWN, closed_at=timezone.now())
+def _withdraw(keys: Sequence[int]) -> None:
+    queued = Assignment.objects.filter(pk__in=keys, state=Assignment.State.QUEUED)
+    queued.update(state=Assignment.State.WITHDRAWN, closed_at=timezone.now())
 
 
 def _add(campaign: Campaign, asks: Sequence[tuple[int, PlannedAsk]], origin: Origin) -> None:
     """New places with a queued assignment each. What it shows, on which side, is decided when it is claimed."""
-    places = Place.objects.bulk_create(Place(campaign=campaign, prompt=ask.prompt, item=ask.item) for _, ask in asks)
-    Assignment.objects.bulk_create(
-        _planned(Assignment(campaign=campaign, place=place, item=place.item), priority, ask, origin)
+    places = places_add(campaign.pk, [(ask.prompt.pk, ask.item) for _, ask in asks])
+    planned = [
+        (place, ask.item, priority, ask.purpose.value, ask.probability)
         for place, (priority, ask) in zip(places, asks, strict=True)
-    )
+    ]
+    queued_add(campaign.pk, planned, policy=origin.policy, snapshot=origin.snapshot, plan_seed=origin.seed)

@@ -12,15 +12,23 @@ from django.utils import timezone
 
 from evalsite.campaigns.limits import judgments_allowed
 from evalsite.campaigns.models import Aspect, Campaign
+from evalsite.core.db import rows
 from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Candidate, Exclusion, Judgment, Skip
 
 RETURNS_THAT_CLOSE = 2
-TALLY_KEPT_S = 5
+TALLY_KEPT_S = 3600
 HOUR_MS = 3_600_000
 LEAST_PAID = Decimal("0.0001")
 RANKING_PURPOSES = [Assignment.Purpose.MEASURE, Assignment.Purpose.OVERLAP]
 # A judgment stands until a fit sees the one that takes it back: between the two there must not be none.
 NOT_TAKEN_BACK = Q(superseded_by__isnull=True) | Q(superseded_by__batch__state=Batch.State.OPEN)
+# Of a judgment: that a fit sees it, unless it or its annotator is excluded. A late answer whose place was filled by
+# somebody else is kept but left out: its assignment is not ANSWERED.
+COUNTABLE = NOT_TAKEN_BACK & Q(
+    batch__state=Batch.State.CLOSED,
+    assignment__state=Assignment.State.ANSWERED,
+    assignment__purpose__in=RANKING_PURPOSES,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +56,10 @@ class LeftOut(Enum):
 
 
 def judgments_counted(campaigns: Iterable[Campaign], *, without: LeftOut = LeftOut.EXCLUDED) -> QuerySet[Judgment]:
-    """Judgments that a fit may see: of closed batches, in force, for ranking, and not excluded.
-
-    A late answer whose place was filled by somebody else is kept but left out: its assignment is not ANSWERED.
-    """
+    """Judgments that a fit may see: of closed batches, in force, for ranking, and not excluded."""
     campaigns = list(campaigns)
     excluded = _excluded(campaigns, without)
-    counted = Judgment.objects.filter(
-        batch__campaign__in=campaigns,
-        batch__state=Batch.State.CLOSED,
-        assignment__state=Assignment.State.ANSWERED,
-        assignment__purpose__in=RANKING_PURPOSES,
-    ).filter(NOT_TAKEN_BACK)
+    counted = Judgment.objects.filter(COUNTABLE, batch__campaign__in=campaigns)
     for campaign, annotators in excluded.annotators.items():
         counted = counted.exclude(batch__campaign=campaign, annotator__isnull=False, annotator__in=annotators)
     return counted.exclude(pk__in=excluded.judgments)
@@ -150,6 +150,12 @@ def annotators_excluded(campaign: Campaign) -> set[int]:
     return _excluded([campaign]).annotators.get(campaign.pk, set())
 
 
+def judgments_left_out(campaign: Campaign) -> dict[int, int]:
+    """Annotator id -> how many of their judgments are excluded one by one, and would be counted."""
+    single = Judgment.objects.filter(COUNTABLE, batch__campaign=campaign, pk__in=_excluded([campaign]).judgments)
+    return dict(single.order_by().values_list("annotator").annotate(count=Count("pk")))
+
+
 @dataclass(frozen=True, slots=True)
 class Standing:
     """Where an annotator stands in a campaign. `decided`: a person has said so; `proposal`: one is to say."""
@@ -177,9 +183,12 @@ def standings(campaign: Campaign) -> dict[int, Standing]:
 
 def is_excluded(*, campaign: Campaign, annotator: Annotator) -> bool:
     """Whether this annotator's judgments do not count in the campaign now."""
-    facts = Exclusion.objects.filter(campaign=campaign, annotator=annotator, proposed=False)
-    last = facts.order_by("-pk").values_list("lifted", flat=True).first()
-    return last is False
+    last = rows(
+        "SELECT lifted FROM judgments_exclusion WHERE annotator_id = %s AND campaign_id = %s AND NOT proposed "
+        "ORDER BY id DESC LIMIT 1",
+        [annotator.pk, campaign.pk],
+    )
+    return any(not lifted for (lifted,) in last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,34 +265,29 @@ class Tally:
 def tally(campaigns: Iterable[Campaign]) -> Tally:
     """What has been collected, as heads count it: judgments in force, and who gave them.
 
-    Readers ask every other second and counting 100,000 rows takes 60 ms, so a count is kept until there is another
-    judgment anywhere, and for some seconds at most: rows of PostgreSQL may appear out of the order of their ids.
+    Readers ask every other second and counting 100,000 rows takes 60 ms: closed batches, which never change, are
+    counted once, and the open ones each time.
     """
     campaigns = list(campaigns)
-    newest = Judgment.objects.order_by("-pk").values_list("public_id", flat=True).first()
-    name = f"tally:{'-'.join(str(campaign.pk) for campaign in campaigns)}:{newest}"
-    found: Tally | None = cache.get(name)
-    if found is None:
-        found = _tally(campaigns)
-        cache.set(name, found, TALLY_KEPT_S)
-    return found
+    batches = Batch.objects.filter(campaign__in=campaigns, state=Batch.State.CLOSED).count()
+    name = f"tally:{'-'.join(str(campaign.public_id) for campaign in campaigns)}:{batches}"
+    closed: Tally | None = cache.get(name)
+    if closed is None:
+        closed = _tally(campaigns, Batch.State.CLOSED)
+        cache.set(name, closed, TALLY_KEPT_S)
+    since = _tally(campaigns, Batch.State.OPEN)
+    return Tally(closed.judgments + since.judgments, closed.annotators + since.annotators)
 
 
-def _tally(campaigns: list[Campaign]) -> Tally:
-    counted = Judgment.objects.filter(batch__campaign__in=campaigns, superseded_by__isnull=True).aggregate(
-        judgments=Count("pk"), annotators=Count("annotator", distinct=True)
+def _tally(campaigns: list[Campaign], state: Batch.State) -> Tally:
+    """What batches of this state add. Who takes a judgment back does it by another one, which counts instead."""
+    given = Judgment.objects.filter(batch__campaign__in=campaigns)
+    before = given.filter(batch__state=Batch.State.CLOSED, annotator=OuterRef("annotator"))
+    new = Q() if state == Batch.State.CLOSED else ~Exists(before)
+    counted = given.filter(batch__state=state).aggregate(
+        judgments=Count("pk") - Count("supersedes"), annotators=Count("annotator", distinct=True, filter=new)
     )
     return Tally(counted["judgments"], counted["annotators"])
-
-
-def assignments_open(*, campaign: Campaign, annotator: Annotator) -> QuerySet[Assignment]:
-    """What this annotator has been issued and has not answered, in the order of the block."""
-    return (
-        Assignment.objects.filter(campaign=campaign, annotator=annotator, state=Assignment.State.ISSUED)
-        .select_related("place__prompt", "gold")
-        .prefetch_related("candidates__reply")
-        .order_by("block_position", "pk")
-    )
 
 
 def judgments_given(*, campaign: Campaign, annotator: Annotator) -> int:
@@ -322,7 +326,9 @@ def pay_of(assignments: QuerySet[Assignment]) -> dict[str, Decimal]:
 
 def earnings_of(assignments: QuerySet[Assignment]) -> dict[int | None, dict[str, Decimal]]:
     """What each annotator earned by those of them that were answered, by currency; hours to a hundredth of a cent."""
-    answered = assignments.filter(Exists(Judgment.objects.filter(assignment=OuterRef("pk"))), pay_rate__gt=0)
+    # Nearly all are ANSWERED, which the index of accounts knows; of the others (answered late) judgments are looked up.
+    late = Exists(Judgment.objects.filter(assignment=OuterRef("pk")))
+    answered = assignments.filter(Q(state=Assignment.State.ANSWERED) | late, pay_rate__gt=0)
     groups = answered.order_by().values_list("annotator", "currency", "pay_rate", "pay_per")
     pay: dict[int | None, dict[str, Decimal]] = {}
     # Counted and multiplied here: SQLite adds decimals as floats, and some cents come out as 2.94999999999999.
@@ -339,12 +345,13 @@ def queue_is_empty(campaign: Campaign) -> bool:
 
 def queue_is_low(campaign: Campaign) -> bool:
     """Whether less than twice what is issued waits in the queue, or nothing at all: time to plan more."""
-    waiting = [Assignment.State.QUEUED, Assignment.State.ISSUED]
-    counts = Assignment.objects.filter(campaign=campaign, state__in=waiting).aggregate(
-        queued=Count("pk", filter=Q(state=Assignment.State.QUEUED)),
-        issued=Count("pk", filter=Q(state=Assignment.State.ISSUED)),
+    counted = rows(
+        "SELECT state, COUNT(*) FROM judgments_assignment WHERE campaign_id = %s AND state IN ('queued', 'issued') "
+        "GROUP BY state",
+        [campaign.pk],
     )
-    return bool(counts["queued"] < max(1, 2 * counts["issued"]))
+    counts = dict(counted)
+    return bool(counts.get("queued", 0) < max(1, 2 * counts.get("issued", 0)))
 
 
 @dataclass(frozen=True, slots=True)

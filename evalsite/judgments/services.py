@@ -7,10 +7,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Aspect, Campaign
-from evalsite.campaigns.selectors import reception_of
+from evalsite.campaigns.selectors import aspects_of, reception_of
 from evalsite.campaigns.services import refit_request
 from evalsite.core.db import CLOCK_SET_BACK, write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed, NotFound
@@ -33,12 +34,12 @@ from evalsite.judgments.models import (
 from evalsite.judgments.qualification import qualification_get
 from evalsite.judgments.selectors import (
     RANKING_PURPOSES,
-    assignments_open,
     budget_left,
     is_excluded,
     judgments_given,
     queue_is_low,
 )
+from evalsite.judgments.statements import assignments_open, batch_count, candidates_of, enrolment_lock
 
 TOKEN_LIFE = timedelta(days=90)
 LONGEST_CLIENT_MS = 24 * 3600 * 1000
@@ -101,7 +102,9 @@ def _check_admission(campaign: Campaign, user: User | None) -> None:
     by_members = campaign.admission == Campaign.Admission.MEMBERS
     private = campaign.visibility == Campaign.Visibility.PRIVATE
     if (by_members or private) and not Campaign.objects.of(user).filter(pk=campaign.pk).exists():
-        raise NotAllowed("This campaign is judged by invited people only.", hint="Ask its owner for an invitation.")
+        raise NotAllowed(
+            gettext("This campaign is judged by invited people only."), hint=gettext("Ask its owner for an invitation.")
+        )
 
 
 def token_issue(*, annotator: Annotator) -> str:
@@ -124,10 +127,12 @@ def assignment_claim(*, campaign: Campaign, annotator: Annotator, count: int | N
     a block is open gives the same block. Empty when there is nothing for this annotator now.
     """
     with write_transaction():
-        enrolment = Enrolment.objects.select_for_update().filter(campaign=campaign, annotator=annotator).first()
+        enrolment = enrolment_lock(campaign.pk, annotator.pk)
         if enrolment is None:
-            raise NotAllowed("You have not joined this campaign.", hint="Open its judging page first.")
-        open_block = list(assignments_open(campaign=campaign, annotator=annotator))
+            raise NotAllowed(
+                gettext("You have not joined this campaign."), hint=gettext("Open its judging page first.")
+            )
+        open_block = assignments_open(campaign.pk, annotator.pk)
         campaign.refresh_from_db()
         enrolment.campaign = campaign
         held_off = enrolment.paused_at is not None or is_excluded(campaign=campaign, annotator=annotator)
@@ -138,10 +143,10 @@ def assignment_claim(*, campaign: Campaign, annotator: Annotator, count: int | N
         if not qualification_get(enrolment).passed:
             return []
         wanted = _room(campaign, annotator, count or campaign.block_size)
-        block_issue(campaign, annotator, enrolment, wanted)
+        block = block_issue(campaign, annotator, enrolment, wanted)
         if queue_is_low(campaign):
             refit_request(campaign)  # without new judgments this only plans again
-    return list(assignments_open(campaign=campaign, annotator=annotator))
+    return block
 
 
 def _room(campaign: Campaign, annotator: Annotator, asked: int) -> int:
@@ -192,13 +197,13 @@ def judgment_record(
         if replaced is not None:
             _check_undo(assignment, now)
         if assignment.state == Assignment.State.RETURNED:
-            raise Conflict("You gave this one back.", hint="Ask for the next one.", code="returned")
-        said = _Said(choices, client_ms, comment, _checked_reasons(assignment.campaign, reasons))
+            raise Conflict(gettext("You gave this one back."), hint=gettext("Ask for the next one."), code="returned")
+        said = _Said(choices, client_ms, comment, _checked_reasons(assignment, reasons))
         judgment = _write(assignment, said, now, supersedes=replaced)
         if replaced is None:
             time_worked(assignment, now)
             _fill(assignment, now)
-        if _size(judgment.batch, assignment.campaign) >= assignment.campaign.batch_size:
+        if judgment.batch.is_full:
             _close(judgment.batch)
     return Recorded(judgment, created=True)
 
@@ -206,7 +211,9 @@ def judgment_record(
 def _replaced(assignment: Assignment, judgment_id: uuid.UUID) -> Judgment:
     replaced = assignment.judgments.filter(public_id=judgment_id).first()
     if replaced is None:
-        raise NotFound("This assignment has no such judgment.", hint="Name the one you gave.", field="supersedes")
+        raise NotFound(
+            gettext("This assignment has no such judgment."), hint=gettext("Name the one you gave."), field="supersedes"
+        )
     return replaced
 
 
@@ -217,8 +224,8 @@ def _check_undo(assignment: Assignment, now: datetime) -> None:
     over = assignment.lease_until is None or now > assignment.lease_until
     if over or assignment.block != newest:
         raise Conflict(
-            "This block is closed: its answers stand.",
-            hint="An answer can be taken back until its lease ends or the next block is claimed.",
+            gettext("This block is closed: its answers stand."),
+            hint=gettext("An answer can be taken back until its lease ends or the next block is claimed."),
             code="block_closed",
         )
 
@@ -233,13 +240,16 @@ class _Said:
     reasons: Sequence[str]
 
 
-def _checked_reasons(campaign: Campaign, reasons: Sequence[str]) -> list[str]:
+def _checked_reasons(assignment: Assignment, reasons: Sequence[str]) -> list[str]:
     """Each once, in the campaign's order."""
     if not reasons:
         return []
-    offered = reception_of(campaign).reasons
+    offered = reception_of(assignment.campaign).reasons
     if unknown := sorted(set(reasons) - set(offered)):
-        raise InvalidInput(f"{unknown[0]!r} is not a reason that this campaign offers.", field="reasons")
+        raise InvalidInput(
+            gettext("%(unknown)s is not a reason that this campaign offers.") % {"unknown": repr(unknown[0])},
+            field="reasons",
+        )
     return [reason for reason in offered if reason in reasons]
 
 
@@ -249,39 +259,44 @@ def _write(assignment: Assignment, said: _Said, now: datetime, *, supersedes: Ju
     judgment = Judgment.objects.create(
         assignment=assignment,
         annotator_id=assignment.annotator_id,
-        batch=_open_batch(assignment.campaign),
+        batch=_open_batch(assignment),
         supersedes=supersedes,
         late=assignment.lease_until is not None and now > assignment.lease_until,
         client_ms=_plausible_ms(said.client_ms),
         answered_at=now,
     )
-    for answer in answers:
+    for answer in answers:  # one or few: bulk_create takes longer to begin than to write them
         answer.judgment = judgment
-    Answer.objects.bulk_create(answers)
-    JudgmentReason.objects.bulk_create(JudgmentReason(judgment=judgment, text=reason) for reason in said.reasons)
+        answer.save(force_insert=True)
+    JudgmentReason.objects.bulk_create([JudgmentReason(judgment=judgment, text=reason) for reason in said.reasons])
     if said.comment:
         Comment.objects.create(judgment=judgment, text=said.comment)
     return judgment
 
 
 def _answers(assignment: Assignment, choices: Mapping[str, str]) -> list[Answer]:
-    aspects = {aspect.key: aspect for aspect in assignment.campaign.rubric.aspects.all()}
+    aspects = {aspect.key: aspect for aspect in aspects_of(assignment.campaign_id)}
     unknown, missing = set(choices) - set(aspects), set(aspects) - set(choices)
     if unknown or missing:
         name = sorted(unknown or missing)[0]
-        problem = "is not an aspect of this campaign" if unknown else "is not answered"
-        raise InvalidInput(
-            f"Aspect {name!r} {problem}.", hint=f"Answer each of: {', '.join(aspects)}.", field="answers"
+        stranger, lacking = (
+            gettext("Aspect %(name)s is not an aspect of this campaign."),
+            gettext("Aspect %(name)s is not answered."),
         )
-    candidates = {candidate.label: candidate for candidate in assignment.candidates.all()}
+        raise InvalidInput(
+            (stranger if unknown else lacking) % {"name": repr(name)},
+            hint=gettext("Answer each of: %(aspects)s.") % {"aspects": ", ".join(aspects)},
+            field="answers",
+        )
+    candidates = {candidate.label: candidate for candidate in candidates_of(assignment)}
     return [_answer(aspect, choices[key], candidates) for key, aspect in aspects.items()]
 
 
 def _answer(aspect: Aspect, choice: str, candidates: Mapping[str, Candidate]) -> Answer:
     if choice not in aspect.choices:
         raise InvalidInput(
-            f"{choice!r} is not a verdict for {aspect.key!r}.",
-            hint=f"Use one of: {', '.join(aspect.choices)}.",
+            gettext("%(choice)s is not a verdict for %(key)s.") % {"choice": repr(choice), "key": repr(aspect.key)},
+            hint=gettext("Use one of: %(choices)s.") % {"choices": ", ".join(aspect.choices)},
             field="choice",
         )
     if choice in candidates:
@@ -311,26 +326,17 @@ def _fill(assignment: Assignment, now: datetime) -> None:
 # Batches ------------------------------------------------------------------------------------------------
 
 
-def _open_batch(campaign: Campaign) -> Batch:
-    """The campaign's open batch, locked; opened by the first judgment that needs it."""
-    open_batch = Batch.objects.select_for_update(no_key=True).filter(campaign=campaign, state=Batch.State.OPEN)
-    batch = open_batch.first()
-    if batch is not None:
-        return batch
-    # The lock on the campaign decides between two first judgments at once.
-    Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
-    batch = open_batch.first()
-    if batch is not None:
-        return batch
-    last = Batch.objects.filter(campaign=campaign).order_by("-number").first()
-    return Batch.objects.create(campaign=campaign, number=last.number + 1 if last else 1)
+def _open_batch(assignment: Assignment) -> Batch:
+    """The campaign's open batch with this judgment counted, locked; opened by the first judgment that needs it.
 
-
-def _size(batch: Batch, campaign: Campaign) -> int:
-    """Judgments of the batch. Gold is not counted: it tells a fit nothing, and must not change when there is one."""
-    if not campaign.gold_share:
-        return batch.judgments.count()
-    return batch.judgments.filter(assignment__purpose__in=RANKING_PURPOSES).count()
+    Gold is not counted: it tells a fit nothing, and must not change when there is one.
+    """
+    campaign, counted = assignment.campaign_id, int(assignment.purpose in RANKING_PURPOSES)
+    while (batch := batch_count(campaign, counted)) is None:
+        last = Batch.objects.filter(campaign=campaign).order_by("-number").values_list("number", flat=True).first()
+        # Of two first judgments at once the second waits here, and then counts in the batch of the first.
+        Batch.objects.bulk_create([Batch(campaign_id=campaign, number=(last or 0) + 1)], ignore_conflicts=True)
+    return batch
 
 
 def _close(batch: Batch) -> None:

@@ -1,6 +1,7 @@
 """What who runs a campaign does about one annotator, short of an exclusion: a note, a pause."""
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign
@@ -17,7 +18,7 @@ def annotator_note(*, campaign: Campaign, annotator: Annotator, text: str, by: U
     """Write something down about an annotator. The log says that it was done, and not what: notes can be erased."""
     text = checked_text(text, longest=LONGEST_NOTE, field="reason")
     if not text:
-        raise InvalidInput("The note is empty.", hint="Write something.", field="reason")
+        raise InvalidInput(_("The note is empty."), hint=_("Write something."), field="reason")
     with write_transaction():
         note: AnnotatorNote = AnnotatorNote.objects.create(campaign=campaign, annotator=annotator, text=text, by=by)
         audit_record(act="note", subject=campaign.public_id, by=by, target=str(annotator.public_id))
@@ -35,7 +36,7 @@ def annotator_hold(
     with write_transaction():
         own = Enrolment.objects.filter(campaign=campaign, annotator=annotator, paused_at__isnull=paused)
         if not own.update(paused_at=timezone.now() if paused else None):
-            raise Conflict("This annotator is paused already." if paused else "This annotator is not paused.")
+            raise Conflict(_("This annotator is paused already.") if paused else _("This annotator is not paused."))
         audit_record(
             act="pause_annotator" if paused else "resume_annotator",
             subject=campaign.public_id,

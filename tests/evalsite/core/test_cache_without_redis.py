@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 import pytest
-from django.core.cache.backends.locmem import LocMemCache
 
 from evalsite.core import throttle
 from evalsite.core.cache import RedisOrMemory
 from evalsite.core.errors import TooMany
+from evalsite.core.memory import Memory
 from tests.processes import free_port
 
 
@@ -18,7 +18,7 @@ def away(monkeypatch: pytest.MonkeyPatch) -> Iterator[RedisOrMemory]:
     cache = RedisOrMemory(f"redis://127.0.0.1:{free_port()}/0", {"OPTIONS": {"socket_connect_timeout": 1}})
     monkeypatch.setattr(throttle, "cache", cache)
     yield cache
-    LocMemCache("without-redis", {}).clear()
+    Memory("without-redis", {}).clear()
 
 
 def test_a_throttle_admits_its_number_without_redis(away: RedisOrMemory) -> None:

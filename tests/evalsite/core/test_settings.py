@@ -119,3 +119,25 @@ def test_no_key_that_everybody_can_read_stands_in_the_image_or_the_guides() -> N
     texts = {file: file.read_text(errors="replace") for file in files}
     assert any("SECRET_KEY" in text for text in texts.values())
     assert [file for file, text in texts.items() if re.search(r"SECRET_KEY\W{1,4}[\w-]{20,}", text)] == []
+
+
+@pytest.mark.parametrize(
+    ("given", "hosts", "address"),
+    [
+        ("", [], "http://localhost:8000"),
+        ("", ["*.example.org", ".example.org", "eval.example.org"], "https://eval.example.org"),
+        ("https://judge.example.org:8443/", ["eval.example.org"], "https://judge.example.org:8443"),
+    ],
+)
+def test_mails_lead_to_the_site_at_the_address_that_people_use(
+    monkeypatch: pytest.MonkeyPatch, given: str, hosts: list[str], address: str
+) -> None:
+    monkeypatch.setenv("SITE_URL", given)
+    assert env.site("SITE_URL", hosts) == address
+
+
+@pytest.mark.parametrize("given", ["eval.example.org", "ftp://eval.example.org", "https://", "https://x.org/console"])
+def test_what_is_no_address_of_a_site_is_refused(monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    monkeypatch.setenv("SITE_URL", given)
+    with pytest.raises(ImproperlyConfigured, match="no address of a site"):
+        env.site("SITE_URL", [])

@@ -135,8 +135,7 @@ def test_to_who_judges_gold_has_the_shape_of_all_the_others(checked: Campaign, b
     shapes, keys = set(), set()
     for block in blocks(checked, bob, 3):
         assert len({one.issued_at for one in block}) == len({one.lease_until for one in block}) == 1
-        for one in block:
-            seen = presenters.assignment(one, [])
+        for one, seen in zip(block, presenters.block(block, checked)["assignments"], strict=True):
             shapes.add((tuple(seen), tuple(seen["context"]), tuple(map(tuple, seen["candidates"])), len(seen["id"])))
             keys.add((one.purpose, seen["context"]["category"], seen["context"]["prompt"][0]))
     assert len(shapes) == 1

@@ -160,13 +160,19 @@ def test_who_was_paid_too_much_is_owed_nothing_and_nobody_pays_for_it(paid: Camp
     assert rows(paid)[str(bob.public_id)]["due"] == "-4.9334", "a number, and no text for a spreadsheet to compute"
 
 
+def test_a_platform_is_called_as_people_know_it(paid: Campaign, bob: Annotator) -> None:
+    AnnotatorIdentity.objects.create(annotator=bob, source=identity_source(paid, "prolific"), external_id="W7")
+    row = rows(paid)[str(bob.public_id)]
+    assert (row["platform"], row["platform_id"]) == ("prolific", "W7")
+
+
 @pytest.mark.parametrize("hostile", ["=HYPERLINK(1)", "+1", "-1", "@SUM(A1)", "\tx"])
 def test_what_a_spreadsheet_would_compute_is_defused(paid: Campaign, bob: Annotator, hostile: str) -> None:
     source = identity_source(paid, hostile)
     AnnotatorIdentity.objects.create(annotator=bob, source=source, external_id=hostile)
     annotator_exclude(campaign=paid, annotator=bob, reason=f"{hostile} x")
     row = rows(paid)[str(bob.public_id)]
-    assert (row["platform"], row["platform_id"]) == (f"'{source}", f"'{hostile}")
+    assert (row["platform"], row["platform_id"]) == (f"'{hostile}", f"'{hostile}")
     assert not row["excluded"].startswith(("=", "+", "-", "@", "\t"))
 
 
@@ -334,13 +340,6 @@ def test_ids_by_which_another_campaign_knows_somebody_are_not_told_and_not_taken
 
 
 # The page ---------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def owner(alice: User) -> Client:
-    client = Client()
-    client.force_login(alice)
-    return client
 
 
 def seen(owner: Client) -> str:

@@ -220,6 +220,27 @@ def test_ten_posts_of_one_answer_at_once_are_one_judgment(make_campaign: Campaig
 
 
 @pytest.mark.django_db(transaction=True)
+def test_the_first_answers_at_once_open_one_batch_and_are_all_counted_in_it(make_campaign: CampaignMaker) -> None:
+    campaign = make_campaign(chatbots=4, prompts=8)
+    annotators = [annotator_enrol(campaign=campaign) for _ in range(4)]
+    held = [assignment_claim(campaign=campaign, annotator=one)[0] for one in annotators]
+    together = threading.Barrier(len(held))
+
+    def post(annotator: Annotator, assignment: Assignment) -> None:
+        together.wait()
+        record(annotator, assignment)
+        connection.close()
+
+    threads = [threading.Thread(target=post, args=pair) for pair in zip(annotators, held, strict=True)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    batch = Batch.objects.get()
+    assert batch.size == batch.judgments.count() == len(held)
+
+
+@pytest.mark.django_db(transaction=True)
 def test_a_late_answer_and_the_claim_of_its_place_at_once_fill_the_place_once(make_campaign: CampaignMaker) -> None:
     campaign = make_campaign(chatbots=2, prompts=1)
     bob, dora = annotator_enrol(campaign=campaign), annotator_enrol(campaign=campaign)

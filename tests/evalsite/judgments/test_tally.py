@@ -1,11 +1,13 @@
-"""What heads of boards count: always the newest judgment, and cheap as long as there is none."""
+"""What heads of boards count: always the newest judgment, and no closed batch is counted twice."""
 
 from typing import Any
 
+from django.utils import timezone
+
 from evalsite.campaigns.models import Campaign
-from evalsite.judgments.models import Annotator
+from evalsite.judgments.models import Annotator, Batch
 from evalsite.judgments.selectors import Tally, tally
-from evalsite.judgments.services import annotator_enrol
+from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
 from tests.evalsite.cast import CampaignMaker, judge
 
 
@@ -27,10 +29,39 @@ def test_the_judgments_of_another_campaign_are_not_counted(
     assert tally([campaign, other]).annotators == 2
 
 
-def test_nobody_counts_again_while_nothing_is_judged(
-    campaign: Campaign, bob: Annotator, django_assert_num_queries: Any
-) -> None:
-    judge(campaign, bob)
+def test_closed_batches_are_counted_once(campaign: Campaign, bob: Annotator, django_assert_num_queries: Any) -> None:
+    given = judge(campaign, bob, blocks=3)
+    assert Batch.objects.filter(campaign=campaign, state=Batch.State.CLOSED).exists()
     first = tally([campaign])
-    with django_assert_num_queries(1):
+    assert first == Tally(given, 1)
+    with django_assert_num_queries(2):  # how many are closed, and what the open one holds
         assert tally([campaign]) == first
+
+
+def test_who_changes_an_answer_of_a_closed_batch_is_counted_once(campaign: Campaign, bob: Annotator) -> None:
+    assignments = assignment_claim(campaign=campaign, annotator=bob)
+    given = [
+        judgment_record(annotator=bob, assignment_id=one.public_id, choices={"overall": "A"}) for one in assignments
+    ]
+    Batch.objects.update(state=Batch.State.CLOSED, closed_at=timezone.now())
+    before = tally([campaign])
+    judgment_record(
+        annotator=bob,
+        assignment_id=assignments[0].public_id,
+        choices={"overall": "B"},
+        supersedes=given[0].judgment.public_id,
+    )
+    assert tally([campaign]) == before == Tally(len(assignments), 1)
+    Batch.objects.filter(state=Batch.State.OPEN).update(state=Batch.State.CLOSED, closed_at=timezone.now())
+    assert tally([campaign]) == before
+
+
+def test_an_older_batch_of_a_second_campaign_that_closes_later_is_counted(
+    campaign: Campaign, bob: Annotator, make_campaign: CampaignMaker
+) -> None:
+    other = make_campaign(slug="other")
+    given = judge(campaign, bob)
+    given += judge(other, annotator_enrol(campaign=other))
+    for one in (other, campaign):
+        Batch.objects.filter(campaign=one).update(state=Batch.State.CLOSED, closed_at=timezone.now())
+        assert tally([campaign, other]) == Tally(given, 2)

@@ -55,7 +55,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, host: str, port: int, **options: Any) -> None:
         if settings.PRODUCTION:
-            raise CommandError("DATABASE_URL is set: in the production form run granian and celery (docs/operate.md).")
+            raise CommandError("DATABASE_URL is set: in the production form run granian and celery (docs/operator.md).")
         check_host(host)
         check_port(host, port)
         call_command("migrate", verbosity=0, interactive=False)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.urls import reverse
 
@@ -37,4 +38,4 @@ class Command(BaseCommand):
         secret = invitation_issue(
             campaign=campaign, name=options["name"], at_most=options["at_most"], days=options["days"]
         )
-        self.stdout.write(reverse("join", args=[secret]))
+        self.stdout.write(settings.SITE_URL + reverse("join", args=[secret]))
