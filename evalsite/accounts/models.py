@@ -1,5 +1,6 @@
 from typing import Any, ClassVar, Self
 
+from django.conf import settings
 from django.contrib.auth.models import AbstractUser, UserManager
 from django.db import models
 from django.db.models import Q
@@ -24,12 +25,19 @@ class People(UserManager["User"]):
 class User(PublicModel, AbstractUser):
     """A person with an account. Annotators need none: they are pseudonyms (judgments.Annotator)."""
 
+    language = models.CharField(max_length=10, blank=True, default="", help_text="of mails; blank: the site's")
+
     objects: ClassVar[People] = People()
 
     class Meta(AbstractUser.Meta):
         constraints = [
             models.UniqueConstraint(Lower("email"), condition=~Q(email=""), name="user_email_unique_in_any_case"),
         ]
+
+    @property
+    def mail_language(self) -> str:
+        """In which this person is written to, whatever the language of who causes a mail."""
+        return self.language if self.language in dict(settings.LANGUAGES) else settings.LANGUAGE_CODE
 
 
 class Organisations(models.Manager["Organisation"]):

@@ -4,11 +4,13 @@ import json
 from collections.abc import Collection
 from datetime import timedelta
 
+from django.conf import settings
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import ApiToken, Membership, Organisation, User
 from evalsite.core.db import write_transaction
@@ -20,7 +22,9 @@ from evalsite.core.tokens import token_hash, token_make
 LONGEST_TOKEN_DAYS = 366
 
 
-def user_create(*, username: str, password: str | None, email: str = "", staff: bool = False) -> User:
+def user_create(
+    *, username: str, password: str | None, email: str = "", staff: bool = False, language: str = ""
+) -> User:
     """A person and the organisation of their own. Without a password the account cannot log in."""
     if password is not None:
         try:
@@ -29,10 +33,22 @@ def user_create(*, username: str, password: str | None, email: str = "", staff: 
             raise InvalidInput(" ".join(error.messages), field="password") from error
     with write_transaction():
         if User.objects.filter(username__iexact=username).exists():
-            raise InvalidInput(f"There is already an account called {username!r}.", field="username")
+            raise InvalidInput(
+                _("There is already an account called %(username)s.") % {"username": repr(username)}, field="username"
+            )
         if email and User.objects.filter(email__iexact=email).exists():
-            raise InvalidInput("There is already an account with this address.", hint="Log in.", field="email")
-        return User.objects.create_user(username, email, password, is_staff=staff, is_superuser=staff)
+            raise InvalidInput(_("There is already an account with this address."), hint=_("Log in."), field="email")
+        return User.objects.create_user(
+            username, email, password, is_staff=staff, is_superuser=staff, language=language
+        )
+
+
+def user_language_set(*, user: User, language: str) -> None:
+    """The language in which this person is written to. Raises InvalidInput."""
+    if language not in dict(settings.LANGUAGES):
+        raise InvalidInput(_("There is no such language."), hint=_("Choose one of the list."), field="language")
+    user.language = language
+    user.save(update_fields=["language"])
 
 
 def user_erase(*, user: User) -> None:
@@ -42,14 +58,15 @@ def user_erase(*, user: User) -> None:
         others = membership.organisation.memberships.filter(role=Membership.Role.OWNER).exclude(user=user)
         if not others.exists():
             raise Conflict(
-                f"You are the only owner of {membership.organisation.name!r}.", hint="Make somebody else its owner."
+                _("You are the only owner of %(name)s.") % {"name": repr(membership.organisation.name)},
+                hint=_("Make somebody else its owner."),
             )
     gone = f"erased-{user.public_id.hex[:12]}"
     with write_transaction():
         ApiToken.objects.filter(user=user).delete()
         Membership.objects.filter(user=user, organisation__personal_of=None).delete()
         _names_forget(user, gone)
-        user.username, user.email, user.first_name, user.last_name = gone, "", "", ""
+        user.username, user.email, user.first_name, user.last_name, user.language = gone, "", "", "", ""
         user.is_active = user.is_staff = user.is_superuser = False
         user.set_unusable_password()
         user.save()
@@ -88,13 +105,22 @@ def api_token_issue(*, user: User, name: str, scopes: Collection[str], days: int
     unknown = sorted(set(scopes) - set(ApiToken.Scope.values))
     if unknown or not scopes:
         problem = f"{unknown[0]!r} is not a scope." if unknown else "A token needs a scope."
-        raise InvalidInput(problem, hint=f"Use of: {', '.join(ApiToken.Scope.values)}.", field="scopes")
+        raise InvalidInput(
+            problem, hint=_("Use of: %(values)s.") % {"values": ", ".join(ApiToken.Scope.values)}, field="scopes"
+        )
     if not 1 <= days <= LONGEST_TOKEN_DAYS:
-        raise InvalidInput(f"A token lasts from 1 to {LONGEST_TOKEN_DAYS} days.", field="days")
+        raise InvalidInput(
+            _("A token lasts from 1 to %(longest_token_days)s days.") % {"longest_token_days": LONGEST_TOKEN_DAYS},
+            field="days",
+        )
     secret = token_make("tsp")
     with write_transaction():
         if ApiToken.objects.filter(user=user, name=name, revoked_at=None).exists():
-            raise Conflict(f"There is already a token called {name!r}.", hint="Revoke it first.", field="name")
+            raise Conflict(
+                _("There is already a token called %(name)s.") % {"name": repr(name)},
+                hint=_("Revoke it first."),
+                field="name",
+            )
         until = timezone.now() + timedelta(days=days)
         ApiToken.objects.create(
             user=user, name=name, scopes=sorted(scopes), sha256=token_hash(secret), expires_at=until
@@ -106,4 +132,4 @@ def api_token_revoke(*, user: User, name: str) -> None:
     """End a token at once."""
     with write_transaction():
         if not ApiToken.objects.filter(user=user, name=name, revoked_at=None).update(revoked_at=timezone.now()):
-            raise NotFound(f"There is no token called {name!r} in force.", field="name")
+            raise NotFound(_("There is no token called %(name)s in force.") % {"name": repr(name)}, field="name")

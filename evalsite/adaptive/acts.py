@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.utils.translation import gettext
+
 from evalsite.accounts.models import User
 from evalsite.adaptive.checks import check_ask
 from evalsite.adaptive.extension import Wish, target_extend
@@ -109,7 +111,7 @@ def version_of(campaign: Campaign, public_id: uuid.UUID) -> Version:
     own = Version.objects.filter(chatbot__organisation=campaign.organisation_id, public_id=public_id)
     found = own.select_related("chatbot").first()
     if found is None:
-        raise NotFound("The organisation has no such version.", field="version")
+        raise NotFound(gettext("The organisation has no such version."), field="version")
     return found
 
 
@@ -126,7 +128,7 @@ def entrant_of(campaign: Campaign, public_id: uuid.UUID) -> Entrant:
     """An entrant of the campaign. Raises NotFound."""
     found = campaign.entrants.filter(public_id=public_id).select_related("version__chatbot").first()
     if found is None:
-        raise NotFound("No such chatbot takes part.", field="entrant")
+        raise NotFound(gettext("No such chatbot takes part."), field="entrant")
     return found
 
 
@@ -139,7 +141,7 @@ def prompt_of(campaign: Campaign, public_id: uuid.UUID) -> Prompt:
     """A prompt of the campaign's set. Raises NotFound."""
     found = Prompt.objects.filter(prompt_set=campaign.prompt_set_id, public_id=public_id).first()
     if found is None:
-        raise NotFound("The campaign has no such prompt.", field="prompt")
+        raise NotFound(gettext("The campaign has no such prompt."), field="prompt")
     return found
 
 
@@ -151,13 +153,15 @@ def _withdraw_gold(campaign: Campaign, given: Given, by: User) -> None:
 def _share(campaign: Campaign, given: Given, by: User) -> None:
     person = User.objects.filter(username=given.username, is_active=True).first()
     if person is None:
-        raise InvalidInput(f"There is no account called {given.username!r}.", field="username")
+        raise InvalidInput(
+            gettext("There is no account called %(username)s.") % {"username": repr(given.username)}, field="username"
+        )
     services.role_give(campaign=campaign, user=person, role=given.role or None, by=by)
 
 
 def _named(public_id: uuid.UUID | None, field: str) -> uuid.UUID:
     if public_id is None:
-        raise InvalidInput(f"This act needs to know which {field}.", field=field)
+        raise InvalidInput(gettext("This act needs to know which %(field)s.") % {"field": field}, field=field)
     return public_id
 
 

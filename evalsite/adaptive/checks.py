@@ -2,6 +2,7 @@
 
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
 from evalsite.adaptive.models import FullCheck, Snapshot
@@ -28,7 +29,7 @@ def check_ask(*, campaign: Campaign, by: User | None = None) -> FullCheck:
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         snapshot = snapshot_current(board_default(campaign=campaign))
         if snapshot is None:
-            raise Conflict("There is no fit to check yet.", hint="Wait for the first refit.")
+            raise Conflict(_("There is no fit to check yet."), hint=_("Wait for the first refit."))
         done = checks_done(campaign).filter(input_sha256=snapshot.input_sha256).exclude(result=None).first()
         check = done or _new(campaign, snapshot)
         after = {"snapshot": snapshot.number, "judgments": snapshot.judgments, "known": done is not None}
@@ -40,7 +41,7 @@ def _new(campaign: Campaign, snapshot: Snapshot) -> FullCheck:
     _check_size(snapshot)
     under_way = check_under_way(campaign)
     if under_way is not None and not _died(under_way):
-        raise Conflict("A full check is under way already.", hint="Wait for it: it takes some minutes.")
+        raise Conflict(_("A full check is under way already."), hint=_("Wait for it: it takes some minutes."))
     if under_way is not None:
         under_way.trouble, under_way.finished_at = DIED, timezone.now()
         under_way.save(update_fields=["trouble", "finished_at"])
@@ -54,9 +55,17 @@ def _new(campaign: Campaign, snapshot: Snapshot) -> FullCheck:
 def _check_size(snapshot: Snapshot) -> None:
     if snapshot.judgments > MOST_JUDGMENTS or len(snapshot.rows) > MOST_CHATBOTS:
         raise Conflict(
-            f"A full check is made of up to {MOST_JUDGMENTS:,} judgments of {MOST_CHATBOTS} chatbots; this board has "
-            f"{snapshot.judgments:,} of {len(snapshot.rows)}.",
-            hint="Export the judgments and fit them with `irt_engine.fit_full`, which has as much time as you have.",
+            _(
+                "A full check is made of up to %(most_judgments)s judgments of %(most_chatbots)s chatbots; "
+                "this board has %(judgments)s of %(rows)s."
+            )
+            % {
+                "most_judgments": f"{MOST_JUDGMENTS:,}",
+                "most_chatbots": MOST_CHATBOTS,
+                "judgments": f"{snapshot.judgments:,}",
+                "rows": len(snapshot.rows),
+            },
+            hint=_("Export the judgments and fit them with `irt_engine.fit_full`, which has as much time as you have."),
             code="too_much_to_check",
         )
 

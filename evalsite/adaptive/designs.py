@@ -13,7 +13,6 @@ from scheduler import (
     DEFAULT_DESIGN,
     AllAbilities,
     Balance,
-    Both,
     Budget,
     Deadline,
     Design,
@@ -23,23 +22,25 @@ from scheduler import (
     NothingLeft,
     Overlap,
     Precision,
+    RankingResolved,
     Retirement,
     Separated,
     StoppingRule,
     Target,
     TargetSE,
     Terms,
-    TopK,
 )
 
-PRECISION_TOO = 0.2  # of what is learnt beside the best few, as in the scheduler's own target for rankings
 RESOLVED = 0.8  # share of pairs that a forecast without an aim looks for
 
 
-def design_of(options: PlanOptions, entrants: Sequence[int]) -> Design:
-    """The scheduler's design; `entrants` are the ids of the active ones, in the order of the state's chatbots."""
+def design_of(options: PlanOptions, limits: Limits, entrants: Sequence[int]) -> Design:
+    """The scheduler's design; `entrants` are the ids of the active ones, in the order of the state's chatbots.
+
+    What is to be learnt is what the limits' aim waits for, unless the owner has chosen something else.
+    """
     return Design(
-        target=_target(options, entrants),
+        target=_target(options, limits, entrants),
         floor=options.floor,
         cap=options.pair_share,
         exposure=options.exposure,
@@ -48,14 +49,17 @@ def design_of(options: PlanOptions, entrants: Sequence[int]) -> Design:
     )
 
 
-def _target(options: PlanOptions, entrants: Sequence[int]) -> Target:
+def _target(options: PlanOptions, limits: Limits, entrants: Sequence[int]) -> Target:
     """What is to be learnt. Where withdrawals have left nothing of it, a campaign goes on to rank who is there."""
+    aim = aim_of(limits) if options.target == PlanSpec.Target.AIM else None
+    if aim is not None:
+        return aim.target
     if options.target == PlanSpec.Target.PRECISION:
         return Precision()
     if options.newcomer is not None and options.newcomer in entrants:
         return NewEntrant(entrants.index(options.newcomer))
     if options.top is not None and options.top < len(entrants):
-        return Both(TopK(options.top), Precision(), 1.0 - PRECISION_TOO)
+        return RankingResolved(top=options.top).target
     return DEFAULT_DESIGN.target
 
 

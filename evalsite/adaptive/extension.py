@@ -9,6 +9,8 @@ from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from evalsite.accounts.models import User
 from evalsite.adaptive.models import Decision
@@ -54,39 +56,43 @@ def target_extend(*, campaign: Campaign, wish: Wish, by: User | None = None) -> 
 
 def _check_state(campaign: Campaign) -> None:
     if campaign.state == Campaign.State.DRAFT:
-        raise Conflict("A draft has no target yet that could be extended.", hint="Change it in the set-up.")
+        raise Conflict(_("A draft has no target yet that could be extended."), hint=_("Change it in the set-up."))
     if campaign.state == Campaign.State.STOPPED:
         last = audit_of(campaign.public_id).filter(act="stop").first()
         if last is not None and last.actor is not None:
-            raise Conflict("A person stopped this campaign, for good.", hint="Set up another one from its file.")
+            raise Conflict(_("A person stopped this campaign, for good."), hint=_("Set up another one from its file."))
 
 
 def _check_wider(before: Limits, wish: Wish) -> None:
     if not wish.changes:
-        raise InvalidInput("Nothing is extended.", hint="Give a smaller target, more judgments or a later deadline.")
+        raise InvalidInput(
+            _("Nothing is extended."), hint=_("Give a smaller target, more judgments or a later deadline.")
+        )
     for name, value in wish.changes.items():
         now = getattr(before, name)
         if now is None:
             raise InvalidInput(
-                f"The campaign has no {WORDS[name]}, and would end sooner with one.",
-                hint="Extend a limit that it has.",
+                _("The campaign has no %(words)s, and would end sooner with one.") % {"words": _(WORDS[name])},
+                hint=_("Extend a limit that it has."),
                 field=name,
             )
         wider = value < now if name in AIMS else value > now
         if not wider:
             raise InvalidInput(
-                f"The {WORDS[name]} is {now} now, and {value} is no extension.",
-                hint=f"Give one that is {'smaller' if name in AIMS else 'larger' if name == 'budget' else 'later'}.",
+                _("The %(words)s is %(now)s now, and %(value)s is no extension.")
+                % {"words": _(WORDS[name]), "now": now, "value": value},
+                hint=_("Give one that is %(how)s.")
+                % {"how": _("smaller") if name in AIMS else _("larger") if name == "budget" else _("later")},
                 field=name,
             )
 
 
 AIMS = {"target_se", "min_difference"}
 WORDS = {
-    "target_se": "target SE",
-    "min_difference": "difference to be found",
-    "budget": "budget",
-    "deadline": "deadline",
+    "target_se": gettext_noop("target SE"),
+    "min_difference": gettext_noop("difference to be found"),
+    "budget": gettext_noop("budget"),
+    "deadline": gettext_noop("deadline"),
 }
 
 
@@ -96,19 +102,25 @@ def _check_use(campaign: Campaign, after: Limits) -> None:
     target = _target(after)
     if target is not None and known.get("se", float("inf")) <= target:
         raise InvalidInput(
-            f"The board is there already: its SE is {known['se']:.3g}, and {target:.3g} would be enough.",
-            hint="Ask for a smaller one.",
+            _("The board is there already: its SE is %(known)s, and %(target)s would be enough.")
+            % {"known": f"{known['se']:.3g}", "target": f"{target:.3g}"},
+            hint=_("Ask for a smaller one."),
             field="target_se" if after.target_se is not None else "min_difference",
         )
     spent = judgments_spent(campaign)
     if after.budget is not None and after.budget <= spent:
         raise InvalidInput(
-            f"{spent:,} judgments are in, and the budget is {after.budget:,}.", hint="Give more.", field="budget"
+            _("%(spent)s judgments are in, and the budget is %(budget)s.")
+            % {"spent": f"{spent:,}", "budget": f"{after.budget:,}"},
+            hint=_("Give more."),
+            field="budget",
         )
     if after.deadline is not None and after.deadline <= timezone.now():
-        raise InvalidInput("The deadline has passed.", hint="Give a later one, too.", field="deadline")
+        raise InvalidInput(_("The deadline has passed."), hint=_("Give a later one, too."), field="deadline")
     if campaign.state == Campaign.State.STOPPED and not known.get("open_items", 1.0) + known.get("pending", 1.0):
-        raise InvalidInput("Nothing is left to ask.", hint="Add prompts or a chatbot: a wider limit asks nothing new.")
+        raise InvalidInput(
+            _("Nothing is left to ask."), hint=_("Add prompts or a chatbot: a wider limit asks nothing new.")
+        )
 
 
 def _target(limits: Limits) -> float | None:

@@ -9,6 +9,7 @@ from statistics import median
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from evalsite.adaptive.gold import gold_findings
 from evalsite.adaptive.models import Findings, Snapshot
@@ -164,7 +165,7 @@ def _fitted_prompts(snapshot: Snapshot) -> dict[int, PromptFinding]:
     """What a snapshot's fit says of its prompts, by their keys. Both directions of a difference tell the same."""
     posterior = Posterior.from_bytes(bytes(snapshot.posterior))
     slope, slope_se, edges = posterior.discrimination, posterior.discrimination_se, posterior.thresholds
-    cell_sd = posterior.scales.cell or 0.0
+    cell_sd = posterior.scales.fresh
     table = InformationTable.of(
         slope,
         edges,
@@ -202,7 +203,7 @@ def board_without(campaign: Campaign, annotator_id: str) -> Mapping[str, Any]:
     given = fit_input(board)
     votes = [vote for vote in given.votes if vote.annotator != gone.pk]
     if not votes:
-        raise Conflict("Without this annotator no judgment is left.", hint="There would be no board.")
+        raise Conflict(_("Without this annotator no judgment is left."), hint=_("There would be no board."))
     now, then = _rows(given), _rows(replace(given, votes=votes))
     return {
         "judgments": [len(given.votes), len(votes)],
@@ -214,7 +215,7 @@ def _rows(given: FitInput) -> dict[int, BoardRow]:
     try:
         return board_rows(estimate(given.table(), None, given.seed), points(given.votes))
     except EngineError as error:
-        raise Conflict(f"The fit failed: {error}.") from error
+        raise Conflict(_("The fit failed: %(error)s.") % {"error": error}) from error
 
 
 def _changed(row: BoardRow, after: BoardRow | None) -> dict[str, Any]:

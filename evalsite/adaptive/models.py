@@ -254,7 +254,8 @@ class Notice(models.Model):
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="notices")
     event = models.CharField(max_length=10, choices=Event)
     mark = models.CharField(max_length=80)
-    text = models.TextField()
+    text = models.TextField(help_text="in English; adaptive.notices says it in other languages")
+    facts = models.JSONField(default=dict, blank=True, help_text="that it tells, by name; none of earlier releases")
     raised_at = models.DateTimeField(default=timezone.now, editable=False)
     seen_by = models.ManyToManyField(User, blank=True, related_name="notices_seen")
 

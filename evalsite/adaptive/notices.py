@@ -1,16 +1,20 @@
 """A campaign's owners are told what they would want to know, once: by mail, and by a banner in the console."""
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.core.mail import send_mail
 from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 from django.utils import timezone, translation
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
 from evalsite.accounts.models import Membership, User
-from evalsite.adaptive.models import Notice, Refit, Unwanted
+from evalsite.adaptive.models import Alarm, Notice, Refit, Unwanted
+from evalsite.adaptive.reasons import reason_said
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import refit_key
 from evalsite.core.db import write_transaction
@@ -26,16 +30,51 @@ BUDGET_SHARE = 0.8
 EMPTY_FOR = timedelta(minutes=5)
 SHOWN_FOR = timedelta(days=30)
 
+Facts = Mapping[str, str | int]
 
-def notice_raise(*, campaign: Campaign, event: Notice.Event, mark: str, text: str) -> None:
+
+def notice_raise(*, campaign: Campaign, event: Notice.Event, mark: str, facts: Facts) -> None:
     """Tell the owners, unless this occurrence was told before. Part of the caller's transaction, if there is one."""
+    facts = {"campaign": campaign.name, **facts}
+    with translation.override(settings.LANGUAGE_CODE):
+        given = {"text": _said(event, facts), "facts": facts}
     with write_transaction():
-        notice, new = Notice.objects.get_or_create(campaign=campaign, event=event, mark=mark, defaults={"text": text})
+        notice, new = Notice.objects.get_or_create(campaign=campaign, event=event, mark=mark, defaults=given)
         if not new:
             return
         for user in recipients(campaign, event):
             args = {"notice": notice.pk, "user": user.pk}
             job_enqueue(kind=MAIL, key=f"{MAIL}:{notice.pk}:{user.pk}", args=args)
+
+
+def notice_said(notice: Notice) -> str:
+    """What happened, in the active language."""
+    return _said(notice.event, notice.facts) if notice.facts else notice.text
+
+
+def _said(event: str, facts: Facts) -> str:
+    words = {
+        Notice.Event.STOP: _("%(campaign)s has stopped: %(reason)s."),
+        Notice.Event.BUDGET: _("%(spent)s of the %(budget)s judgments of %(campaign)s are in."),
+        Notice.Event.QUEUE: _(
+            "Nothing waits to be judged in %(campaign)s, and no plan is being made. Ask for a refit in the console."
+        ),
+        Notice.Event.ALARM: _(
+            "The refits of %(campaign)s fail and are tried again; the board before them is shown: %(message)s"
+        ),
+    }
+    if facts.get("about") == Alarm.About.SLICES:
+        words[Notice.Event.ALARM] = _(
+            "The filters of the board of %(campaign)s cannot be fitted anew; the board itself goes on: %(message)s"
+        )
+    shown = {name: _shown(name, value) for name, value in facts.items()}
+    return words[Notice.Event(event)] % shown
+
+
+def _shown(name: str, value: str | int) -> str:
+    if isinstance(value, int):
+        return str(number_format(value, force_grouping=True))
+    return reason_said(value) if name == "reason" else value
 
 
 def recipients(campaign: Campaign, event: str) -> QuerySet[User]:
@@ -48,20 +87,32 @@ def recipients(campaign: Campaign, event: str) -> QuerySet[User]:
 
 
 def mail_send(notice: Notice, user: User) -> None:
-    """One mail to one person, in English. What goes wrong raises: the job is tried again."""
-    with translation.override(settings.LANGUAGE_CODE):
-        event = str(notice.get_event_display())
-    subject = f"{notice.campaign.name}: {event}".replace("\n", " ").replace("\r", " ")
-    lines = [notice.text, "", f"The campaign's page: /console/{notice.campaign.public_id}/"]
-    lines.append("Which mails you get is set at /console/notices/.")
-    send_mail(subject[:200], "\n".join(lines), settings.DEFAULT_FROM_EMAIL, [user.email])
+    """One mail to one person, in their language. What goes wrong raises: the job is tried again."""
+    with translation.override(user.mail_language):
+        # Whatever would begin a new line in a header, and there are more than two such characters.
+        subject = " ".join(f"{notice.campaign.name}: {_subject(notice)}".split())
+        console = f"{settings.SITE_URL}/console"
+        page = _("The campaign's page: %(path)s") % {"path": f"{console}/{notice.campaign.public_id}/"}
+        choice = _("Which mails you get is set at %(path)s") % {"path": f"{console}/notices/"}
+        body = "\n".join([notice_said(notice), "", page, choice])
+    send_mail(subject[:200], body, settings.DEFAULT_FROM_EMAIL, [user.email])
+
+
+def _subject(notice: Notice) -> str:
+    """Words of their own: the events' labels stand in a list of what one may be told of."""
+    words = {
+        Notice.Event.STOP: pgettext("subject of a mail", "a campaign has stopped"),
+        Notice.Event.ALARM: pgettext("subject of a mail", "its refits fail"),
+        Notice.Event.QUEUE: pgettext("subject of a mail", "nothing waits to be judged"),
+        Notice.Event.BUDGET: pgettext("subject of a mail", "four fifths of its budget are spent"),
+    }
+    return words[Notice.Event(notice.event)]
 
 
 def stop_tell(campaign: Campaign) -> None:
     """It has stopped, just now."""
     mark = campaign.stopped_at.isoformat() if campaign.stopped_at else ""
-    text = f"{campaign.name} has stopped: {campaign.stop_reason}."
-    notice_raise(campaign=campaign, event=Notice.Event.STOP, mark=mark, text=text)
+    notice_raise(campaign=campaign, event=Notice.Event.STOP, mark=mark, facts={"reason": campaign.stop_reason})
 
 
 def budget_tell(campaign: Campaign) -> None:
@@ -70,8 +121,8 @@ def budget_tell(campaign: Campaign) -> None:
     if budget is None or judgments_spent(campaign) < BUDGET_SHARE * budget:
         return
     mark = f"{budget} from {campaign.opened_at.isoformat() if campaign.opened_at else ''}"
-    text = f"{judgments_spent(campaign):,} of the {budget:,} judgments of {campaign.name} are in."
-    notice_raise(campaign=campaign, event=Notice.Event.BUDGET, mark=mark, text=text)
+    facts = {"spent": judgments_spent(campaign), "budget": budget}
+    notice_raise(campaign=campaign, event=Notice.Event.BUDGET, mark=mark, facts=facts)
 
 
 def empty_queues_tell() -> None:
@@ -82,12 +133,9 @@ def empty_queues_tell() -> None:
         if job_waits(refit_key(campaign)) or budget_left(campaign) == 0 or not _is_quiet(campaign, now):
             continue
         newest = Assignment.objects.filter(campaign=campaign).aggregate(newest=Max("pk"))["newest"] or 0
-        text = (
-            f"Nothing waits to be judged in {campaign.name}, and no plan is being made. Ask for a refit in the console."
-        )
         told = Notice.objects.filter(campaign=campaign, event=Notice.Event.QUEUE, mark=str(newest))
         if not told.exists():  # first without a lock: this is asked every second
-            notice_raise(campaign=campaign, event=Notice.Event.QUEUE, mark=str(newest), text=text)
+            notice_raise(campaign=campaign, event=Notice.Event.QUEUE, mark=str(newest), facts={})
 
 
 def _is_quiet(campaign: Campaign, now: datetime) -> bool:
@@ -115,7 +163,7 @@ def mail_choose(*, user: User, wanted: Collection[str]) -> None:
     """Mail about these events, and about no others. Raises InvalidInput for an event that there is not."""
     unknown = sorted(set(wanted) - set(Notice.Event.values))
     if unknown:
-        raise InvalidInput(f"There is no event {unknown[0]!r}.", field="wanted")
+        raise InvalidInput(_("There is no event %(unknown)s.") % {"unknown": repr(unknown[0])}, field="wanted")
     with write_transaction():
         Unwanted.objects.filter(user=user).delete()
         off = [event for event in Notice.Event.values if event not in wanted]

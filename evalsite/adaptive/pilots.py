@@ -2,6 +2,8 @@
 
 import math
 
+from django.utils.translation import gettext as _
+
 from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.core.errors import InvalidInput
 
@@ -10,15 +12,19 @@ def pilot_size(campaign: Campaign, judgments: int | None, share: float | None) -
     """The number itself, or a share of the budget, or without one of all questions. Raises InvalidInput."""
     if (judgments is None) == (share is None):
         raise InvalidInput(
-            "A pilot needs a size.", hint="Give its judgments, or its share of the campaign's.", field="judgments"
+            _("A pilot needs a size."), hint=_("Give its judgments, or its share of the campaign's."), field="judgments"
         )
     most = campaign.stopping.budget or _questions(campaign)
     if share is not None and not 0.0 < share < 1.0:
-        raise InvalidInput(f"{share:g} is no share.", hint="Give one between 0 and 1.", field="share")
+        raise InvalidInput(
+            _("%(share)s is no share.") % {"share": f"{share:g}"}, hint=_("Give one between 0 and 1."), field="share"
+        )
     size = judgments if judgments is not None else math.ceil((share or 0.0) * most)
     if not 1 <= size < most:
         raise InvalidInput(
-            f"A pilot of {size:,} of {most:,} judgments is none.", hint="Ask fewer than all of them.", field="judgments"
+            _("A pilot of %(size)s of %(most)s judgments is none.") % {"size": f"{size:,}", "most": f"{most:,}"},
+            hint=_("Ask fewer than all of them."),
+            field="judgments",
         )
     return size
 

@@ -24,7 +24,7 @@ from evalsite.campaigns.services import campaign_stop, pilot_end, refit_request
 from evalsite.core.db import write_transaction
 from evalsite.core.jobs import Lease
 from evalsite.judgments.models import Assignment, Batch
-from evalsite.judgments.queue import Origin, queue_replace, queue_withdraw
+from evalsite.judgments.queue import Origin, PlannedAsk, QueueSeen, queue_look, queue_replace, queue_withdraw
 from evalsite.judgments.selectors import budget_left, judgments_spent
 from irt_engine import EngineError, Posterior
 from scheduler import Decision as Verdict
@@ -56,6 +56,16 @@ class Fitted:
     snapshot: Snapshot | None
     shown: Shown | None
     mark: str
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What was decided and planned, as rows, and the queue as it was seen then: all that the write needs to know."""
+
+    verdict: Verdict
+    plan: Plan | None
+    asks: list[PlannedAsk]
+    seen: QueueSeen
 
 
 def refit_campaign(campaign: Campaign, lease: Lease) -> None:
@@ -102,13 +112,14 @@ def _go_on(
     count = 0 if verdict.stop else _queue_size(campaign)
     seed = _plan_seed(campaign, fitted)
     asks = plan(state, policy=campaign.policy, count=count, seed=seed, design=planner.design) if count else None
+    planned = Planned(verdict, asks, planner.asks(asks.asks) if asks else [], queue_look(campaign))
     with write_transaction():
         lease.confirm()
         snapshot = publish(board, fitted, began) if fitted else None
         if snapshot is not None:
             _decided(snapshot, verdict)
         changes_make(campaign, changes)
-        _act(campaign, verdict, asks, planner, snapshot)
+        _act(campaign, planned, planner, snapshot)
 
 
 def _fitted(board: Board, began: datetime) -> Fitted | None:
@@ -219,9 +230,10 @@ def _decided(snapshot: Snapshot, verdict: Verdict) -> None:
         Decision.objects.create(snapshot=snapshot, stop=verdict.stop, reason=verdict.reason, evidence=evidence)
 
 
-def _act(campaign: Campaign, verdict: Verdict, asks: Plan | None, planner: Planner, snapshot: Snapshot | None) -> None:
+def _act(campaign: Campaign, planned: Planned, planner: Planner, snapshot: Snapshot | None) -> None:
     """Stop, or replace the queue. What changed while it was planned is seen: the campaign is locked and read again."""
     now = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+    verdict, asks = planned.verdict, planned.plan
     if not now.collecting:
         queue_withdraw(campaign=now)
         return
@@ -244,8 +256,9 @@ def _act(campaign: Campaign, verdict: Verdict, asks: Plan | None, planner: Plann
         log.warning("campaign %s: nothing planned: %s", now.slug, asks.reason)
     queue_replace(
         campaign=now,
-        asks=planner.asks(asks.asks) if asks else [],
+        asks=planned.asks,
         origin=Origin(asks.policy, snapshot.public_id if snapshot else None, asks.seed) if asks else Origin(),
+        seen=planned.seen,
         votes_per_pair=planner.options.votes_per_pair,
     )
 

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.utils.translation import gettext
 
 from evalsite.accounts.models import User
 from evalsite.adaptive.models import Alarm, Board, Decision, Record, Slice, Snapshot
@@ -67,7 +68,9 @@ def board_get(*, key: str, user: User | None) -> Board:
         .first()
     )
     if board is None or not _visible(board, user, by_link=public_id is not None):
-        raise NotFound("There is no such board.", hint="Check the address; a private board needs you to log in.")
+        raise NotFound(
+            gettext("There is no such board."), hint=gettext("Check the address; a private board needs you to log in.")
+        )
     return board
 
 
@@ -94,8 +97,9 @@ class Filter:
         named = [cls(by, query[by]) for by in Slice.By.values if query.get(by)]
         if len(named) > 1:
             raise InvalidInput(
-                "A board is filtered by one thing at a time.",
-                hint=f"Keep one of {' and '.join(one.by for one in named)}: each has a fit of its own.",
+                gettext("A board is filtered by one thing at a time."),
+                hint=gettext("Keep one of %(filters)s: each has a fit of its own.")
+                % {"filters": gettext(" and ").join(one.by for one in named)},
                 field=named[1].by,
             )
         return named[0] if named else None
@@ -112,8 +116,8 @@ def slice_get(board: Board, wanted: Filter | None) -> Slice | None:
     )
     if found is None:
         raise NotFound(
-            f"This board has no {wanted.by} “{wanted.value[:LONGEST_VALUE]}”.",
-            hint="Choose one of those that the board offers; they appear with its first ranking.",
+            gettext("This board has no %(by)s “%(value)s”.") % {"by": wanted.by, "value": wanted.value[:LONGEST_VALUE]},
+            hint=gettext("Choose one of those that the board offers; they appear with its first ranking."),
             field=wanted.by,
         )
     return found
@@ -159,7 +163,7 @@ def snapshot_get(*, board: Board, number: int) -> Snapshot:
     """One snapshot of a board. Raises NotFound."""
     found = snapshots_of(board).filter(number=number).first() if number < 2**31 else None
     if found is None:
-        raise NotFound("The board has no such snapshot.", field="number")
+        raise NotFound(gettext("The board has no such snapshot."), field="number")
     return found
 
 

@@ -51,17 +51,9 @@ def alarm_raise(*, campaign: Campaign, message: str, about: Alarm.About = Alarm.
         again = Alarm.objects.filter(campaign=campaign, about=about, cleared_at=None)
         if not again.update(failures=F("failures") + 1, failed_at=timezone.now(), message=message):
             alarm = Alarm.objects.create(campaign=campaign, about=about, message=message)
-            text = _told(alarm)
-            notice_raise(campaign=campaign, event=Notice.Event.ALARM, mark=str(alarm.pk), text=text)
+            facts = {"about": str(about), "message": message}
+            notice_raise(campaign=campaign, event=Notice.Event.ALARM, mark=str(alarm.pk), facts=facts)
             log.error("campaign %s: the %s: %s", campaign.slug, about, message)
-
-
-def _told(alarm: Alarm) -> str:
-    """What the owner reads."""
-    name = alarm.campaign.name
-    if alarm.about == Alarm.About.LOOP:
-        return f"The refits of {name} fail and are tried again; the board before them is shown: {alarm.message}"
-    return f"The filters of the board of {name} cannot be fitted anew; the board itself goes on: {alarm.message}"
 
 
 def alarm_clear(*, campaign: Campaign, about: Alarm.About = Alarm.About.LOOP) -> None:

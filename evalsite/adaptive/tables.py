@@ -32,7 +32,7 @@ from irt_engine import Posterior, ResponseTable
 from scheduler import Ask, CampaignState
 from scheduler.overlap import Lots
 
-ENGINE = "0.4"
+ENGINE = "0.5"
 MODEL = "board, vote"  # what `scheduler.estimator` fits
 
 
@@ -111,7 +111,7 @@ class Planner:
         self.replies = self._replies()
         self.options = plan_options(campaign)
         self.limits = limits_of(campaign.stopping)
-        self.design = design_of(self.options, [entrant.pk for entrant in self.entrants])
+        self.design = design_of(self.options, self.limits, [entrant.pk for entrant in self.entrants])
         self.overlap = overlap_of(self.options, campaign.seed)
 
     def _retired(self) -> set[int]:

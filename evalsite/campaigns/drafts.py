@@ -5,11 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 from django.utils.text import slugify
+from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import Membership, Organisation, User
 from evalsite.campaigns.limits import LIMITS, limits_of
 from evalsite.campaigns.models import Campaign, CampaignRole, StoppingSpec
 from evalsite.campaigns.services import (
+    RESERVED_SLUGS,
     Design,
     NewAspect,
     campaign_create,
@@ -60,7 +62,7 @@ def organisations_to_set_up_in(user: User) -> list[Organisation]:
 def draft_create(*, organisation: Organisation, name: str, aspect: NewAspect, by: User) -> Campaign:
     """A draft with an empty prompt set of its own. Raises NotAllowed for who may not set up here, TooMany."""
     if not by.is_staff and organisation not in organisations_to_set_up_in(by):
-        raise NotAllowed("You may not set up campaigns of this organisation.", hint="Ask its owner.")
+        raise NotAllowed(_("You may not set up campaigns of this organisation."), hint=_("Ask its owner."))
     admit_costly(what="campaign", who=by.public_id)
     with write_transaction():
         slug = _free_slug(name)
@@ -75,7 +77,7 @@ def draft_create(*, organisation: Organisation, name: str, aspect: NewAspect, by
 
 def _free_slug(name: str) -> str:
     stem = slugify(name)[:60] or "campaign"
-    taken = set(Campaign.objects.filter(slug__startswith=stem).values_list("slug", flat=True))
+    taken = RESERVED_SLUGS | set(Campaign.objects.filter(slug__startswith=stem).values_list("slug", flat=True))
     numbered = (f"{stem}-{number}" for number in range(2, len(taken) + 3))
     return stem if stem not in taken else next(slug for slug in numbered if slug not in taken)
 
@@ -94,7 +96,9 @@ def draft_change(*, campaign: Campaign, changes: Mapping[str, Any], by: User | N
     """
     unknown = set(changes) - OWN_FIELDS - STOPPING_FIELDS
     if unknown:
-        raise InvalidInput(f"{sorted(unknown)[0]!r} is not set up here.", field=sorted(unknown)[0])
+        raise InvalidInput(
+            _("%(unknown)s is not set up here.") % {"unknown": repr(sorted(unknown)[0])}, field=sorted(unknown)[0]
+        )
     with write_transaction():
         draft = _locked_draft(campaign, fixed=False)
         spec: StoppingSpec = draft.stopping
@@ -149,7 +153,7 @@ def draft_prompt_set(*, campaign: Campaign, prompt_set: PromptSet, by: User | No
     with write_transaction():
         draft = _locked_draft(campaign)
         if prompt_set.organisation_id != draft.organisation_id:
-            raise NotAllowed("This prompt set belongs to another organisation.")
+            raise NotAllowed(_("This prompt set belongs to another organisation."))
         before, after = {"prompt_set": draft.prompt_set.name}, {"prompt_set": prompt_set.name}
         draft.prompt_set = prompt_set
         draft.save(update_fields=["prompt_set"])
@@ -162,11 +166,14 @@ def draft_check(campaign: Campaign, *, fixed: bool = True) -> None:
     if campaign.state == Campaign.State.DRAFT:
         return
     if not pilot_waits(campaign):
-        raise Conflict(f"The campaign is {campaign.state}: only a draft is set up.", hint="Act on it instead.")
+        raise Conflict(
+            _("The campaign is %(state)s: only a draft is set up.") % {"state": campaign.state_said},
+            hint=_("Act on it instead."),
+        )
     if fixed:
         raise Conflict(
-            "Its pilot has asked this already: the question, the prompts and the chatbots stay.",
-            hint="Change who judges, how carefully and until when; add a chatbot or retire a prompt as an act.",
+            _("Its pilot has asked this already: the question, the prompts and the chatbots stay."),
+            hint=_("Change who judges, how carefully and until when; add a chatbot or retire a prompt as an act."),
         )
 
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext
+
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign, Entrant, GoldItem, GoldWithdrawal
 from evalsite.campaigns.selectors import aspect_primary
@@ -47,7 +49,11 @@ def gold_add(*, campaign: Campaign, items: Sequence[NewGold], by: User | None = 
         book = GoldBook.of(locked)
         twice = [key for key, times in Counter(new.key for new in items).items() if times > 1]
         if twice:
-            raise InvalidInput("two gold items have the same id", hint=f"Gold item {twice[0][:60]!r}.", field="id")
+            raise InvalidInput(
+                gettext("two gold items have the same id"),
+                hint=gettext("Gold item %(twice)s.") % {"twice": repr(twice[0][:60])},
+                field="id",
+            )
         resolved = [book.resolve(new) for new in items]
         rows = [_row(locked, book, new, found) for new, found in zip(items, resolved, strict=True)]
         made = GoldItem.objects.bulk_create(rows)
@@ -70,11 +76,14 @@ def gold_withdraw(*, campaign: Campaign, item: GoldItem, reason: str, by: User |
     """Use an item no more: it is neither shown again nor counted. Raises InvalidInput, Conflict."""
     reason = reason.strip()
     if not reason or "\0" in reason or len(reason) > LONGEST_REASON:
-        raise InvalidInput(f"Give a reason of 1 to {LONGEST_REASON} characters.", field="reason")
+        raise InvalidInput(
+            gettext("Give a reason of 1 to %(longest_reason)s characters.") % {"longest_reason": LONGEST_REASON},
+            field="reason",
+        )
     with write_transaction():
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         if GoldWithdrawal.objects.filter(item=item).exists():
-            raise Conflict("This gold item is withdrawn already.", field="gold")
+            raise Conflict(gettext("This gold item is withdrawn already."), field="gold")
         GoldWithdrawal.objects.create(item=item, reason=reason)
         change = {"before": {"in_use": True}, "after": {"in_use": False}}
         audit_record(act="withdraw_gold", subject=campaign.public_id, by=by, **change, target=item.key, reason=reason)
@@ -85,7 +94,7 @@ def gold_of(campaign: Campaign, public_id: Any) -> GoldItem:
     """An item of the campaign. Raises NotFound."""
     found = GoldItem.objects.filter(campaign=campaign, public_id=public_id).first()
     if found is None:
-        raise NotFound("The campaign has no such gold item.", field="gold")
+        raise NotFound(gettext("The campaign has no such gold item."), field="gold")
     return found
 
 
@@ -188,7 +197,7 @@ class GoldBook:
 
 
 def _wrong(new: NewGold, problem: str, field: str) -> InvalidInput:
-    return InvalidInput(problem, hint=f"Gold item {new.key[:60]!r}.", field=field)
+    return InvalidInput(problem, hint=gettext("Gold item %(key)s.") % {"key": repr(new.key[:60])}, field=field)
 
 
 def _row(campaign: Campaign, book: GoldBook, new: NewGold, found: Found) -> GoldItem:

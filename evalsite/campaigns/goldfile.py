@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from evalsite.accounts.models import User
 from evalsite.campaigns.gold import GoldBook, NewGold, gold_add
 from evalsite.campaigns.models import Campaign, GoldItem
@@ -49,8 +51,9 @@ def gold_preview(*, campaign: Campaign, content: bytes, name: str = "") -> GoldR
     if reading.form == "text" or "right" not in reading.columns:
         there = ", ".join(reading.columns[:10])
         raise InvalidInput(
-            "There is no column right.",
-            hint=f"A gold file has {', '.join(COLUMNS)}; this one has {there}.",
+            _("There is no column right."),
+            hint=_("A gold file has %(columns)s; this one has %(there)s.")
+            % {"columns": ", ".join(COLUMNS), "there": there},
             field="right",
         )
     book = GoldBook.of(campaign)
@@ -75,7 +78,7 @@ def _judged(row: Row, number: int, book: GoldBook, seen: dict[str, int]) -> Gold
             raise InvalidInput(row.problem)
         new = gold_from(row.cells, key)
         if key in seen:
-            raise InvalidInput(f"line {seen[key]} has the same id")
+            raise InvalidInput(_("line %(seen)s has the same id") % {"seen": seen[key]})
         seen[key] = row.line
         if key in book.there and _same(new, book.there[key]):
             return GoldRow(row.line, key, _shown(new), "|".join(new.right), "same", "", None)
@@ -107,20 +110,20 @@ def _string(cells: Mapping[str, Any], name: str) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str):
-        raise InvalidInput(f"its {name} is not a text", field=name)
+        raise InvalidInput(_("its %(name)s is not a text") % {"name": name}, field=name)
     return value
 
 
 def _right(value: Any) -> tuple[str, ...]:
     parts = value.split("|") if isinstance(value, str) else value
     if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
-        raise InvalidInput("right must be a verdict, or several with |", field="right")
+        raise InvalidInput(_("right must be a verdict, or several with |"), field="right")
     return tuple(dict.fromkeys(part.strip() for part in parts if part.strip()))
 
 
 def _turns(turns: Any, text: str) -> list[dict[str, str]] | None:
     if turns and text:
-        raise InvalidInput("it has both a text and turns", field="turns")
+        raise InvalidInput(_("it has both a text and turns"), field="turns")
     if not turns:
         return [{"speaker": "user", "text": text}] if text.strip() else None
     try:

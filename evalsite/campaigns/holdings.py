@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from django.conf import settings
 from django.db.models import Sum, TextField
 from django.db.models.functions import Cast
+from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign, GoldItem
@@ -47,7 +48,8 @@ def _room_check(campaign: Campaign, sent: int, *, but_for: str = "", field: str 
     held, most = bytes_held(campaign, but_for=but_for), settings.CAMPAIGN_MEGABYTES
     if held + sent > 1_000_000 * most:
         raise TooLarge(
-            f"The campaign holds {held / 1e6:.1f} MB of {most} MB: there is no room for these {sent / 1e6:.1f} MB.",
-            hint="Send less, or begin another campaign; who runs this site can set TOUCHSTONE_CAMPAIGN_MEGABYTES.",
+            _("The campaign holds %(held)s MB of %(most)s MB: there is no room for these %(sent)s MB.")
+            % {"held": f"{held / 1e6:.1f}", "most": most, "sent": f"{sent / 1e6:.1f}"},
+            hint=_("Send less, or begin another campaign; who runs this site can set TOUCHSTONE_CAMPAIGN_MEGABYTES."),
             field=field,
         )

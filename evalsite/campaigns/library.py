@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Exists, IntegerField, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
+from django.utils.translation import gettext
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign, Entrant
@@ -72,7 +73,9 @@ def chatbot_owned(user: User, public_id: uuid.UUID) -> Chatbot:
     """Raises NotFound: alike for what is not there and what is not theirs."""
     found = chatbots_owned(user).filter(public_id=public_id).first()
     if found is None:
-        raise NotFound("There is no such chatbot.", hint="It may belong to an organisation that you are not in.")
+        raise NotFound(
+            gettext("There is no such chatbot."), hint=gettext("It may belong to an organisation that you are not in.")
+        )
     return found
 
 
@@ -80,7 +83,10 @@ def prompt_set_owned(user: User, public_id: uuid.UUID) -> PromptSet:
     """Raises NotFound: alike for what is not there and what is not theirs."""
     found = prompt_sets_owned(user).filter(public_id=public_id).first()
     if found is None:
-        raise NotFound("There is no such prompt set.", hint="It may belong to an organisation that you are not in.")
+        raise NotFound(
+            gettext("There is no such prompt set."),
+            hint=gettext("It may belong to an organisation that you are not in."),
+        )
     return found
 
 

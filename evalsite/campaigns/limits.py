@@ -8,6 +8,8 @@ import math
 from dataclasses import dataclass, fields
 from datetime import datetime
 
+from django.utils.translation import gettext as _
+
 from evalsite.campaigns.models import Campaign, StoppingSpec
 from evalsite.core.errors import InvalidInput
 
@@ -32,24 +34,35 @@ class Limits:
         for name in ("target_se", "min_difference"):
             value = getattr(self, name)
             if value is not None and not (math.isfinite(value) and value > 0.0):
-                raise InvalidInput(f"{name} {value:g} cannot be reached.", hint="Give a positive number.", field=name)
+                raise InvalidInput(
+                    _("%(name)s %(value)s cannot be reached.") % {"name": name, "value": f"{value:g}"},
+                    hint=_("Give a positive number."),
+                    field=name,
+                )
         if self.target_se is not None and self.min_difference is not None:
             raise InvalidInput(
-                "A campaign has one aim: a standard error, or a difference to be found.",
-                hint="Leave one of the two empty.",
+                _("A campaign has one aim: a standard error, or a difference to be found."),
+                hint=_("Leave one of the two empty."),
                 field="min_difference",
                 code="two_aims",
             )
         if not 0.0 < self.alpha < self.power < 1.0:  # NaN is neither
             raise InvalidInput(
-                f"A test with alpha {self.alpha:g} and power {self.power:g} there is not.",
-                hint="Give for example 0.05 and 0.8.",
+                _("A test with alpha %(alpha)s and power %(power)s there is not.")
+                % {"alpha": f"{self.alpha:g}", "power": f"{self.power:g}"},
+                hint=_("Give for example 0.05 and 0.8."),
                 field="power" if 0.0 < self.alpha < 1.0 else "alpha",
             )
         if self.budget is not None and self.budget < 1:
-            raise InvalidInput(f"A budget of {self.budget} asks nothing.", hint="Give at least 1.", field="budget")
+            raise InvalidInput(
+                _("A budget of %(budget)s asks nothing.") % {"budget": self.budget},
+                hint=_("Give at least 1."),
+                field="budget",
+            )
         if self.deadline is not None and self.deadline.utcoffset() is None:
-            raise InvalidInput("The deadline has no time zone.", hint="Add one: …Z, or …+02:00.", field="deadline")
+            raise InvalidInput(
+                _("The deadline has no time zone."), hint=_("Add one: …Z, or …+02:00."), field="deadline"
+            )
 
     @property
     def aims(self) -> bool:
@@ -75,8 +88,8 @@ def deadline_check(campaign: Campaign, now: datetime) -> None:
     deadline = campaign.stopping.deadline
     if deadline is not None and deadline <= now:
         raise InvalidInput(
-            f"The deadline {deadline:%Y-%m-%d %H:%M} UTC has passed.",
-            hint="Set a later one, or none.",
+            _("The deadline %(deadline)s UTC has passed.") % {"deadline": f"{deadline:%Y-%m-%d %H:%M}"},
+            hint=_("Set a later one, or none."),
             field="deadline",
         )
 

@@ -5,6 +5,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext
 
 from evalsite.accounts.models import Membership, Organisation, OwnedQuerySet, User
 from evalsite.chatbots.models import Version
@@ -196,6 +197,18 @@ class Campaign(PublicModel):
         return self.pay_rate if self.pay_per == self.PayPer.JUDGMENT else self.pay_rate / 60
 
     @property
+    def state_said(self) -> str:
+        """The state as it stands in a sentence: the campaign is ..."""
+        words = {
+            self.State.DRAFT: pgettext("the campaign is", "draft"),
+            self.State.PILOT: pgettext("the campaign is", "pilot"),
+            self.State.RUNNING: pgettext("the campaign is", "running"),
+            self.State.PAUSED: pgettext("the campaign is", "paused"),
+            self.State.STOPPED: pgettext("the campaign is", "stopped"),
+        }
+        return words[self.State(self.state)]
+
+    @property
     def collecting(self) -> bool:
         """Whether new assignments may be issued."""
         return self.state in self.COLLECTING
@@ -266,13 +279,14 @@ class PlanSpec(models.Model):
     """
 
     class Target(models.TextChoices):
+        AIM = "aim", "what the campaign waits for"
         RANKING = "ranking", "who is above whom"
         PRECISION = "precision", "every chatbot's ability"
         TOP = "top", "which are the best"
         NEWCOMER = "newcomer", "where one chatbot stands"
 
     campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, related_name="plan")
-    target = models.CharField(max_length=10, choices=Target, default=Target.RANKING)
+    target = models.CharField(max_length=10, choices=Target, default=Target.AIM)
     top = models.PositiveIntegerField(null=True, blank=True, help_text="how many are the best")
     newcomer = models.ForeignKey(
         "Entrant", null=True, blank=True, on_delete=models.PROTECT, related_name="+", help_text="who is to be placed"
@@ -294,7 +308,7 @@ class PlanSpec(models.Model):
     class Meta:
         constraints = [
             models.CheckConstraint(
-                condition=Q(target__in=["ranking", "precision", "top", "newcomer"]), name="plan_target_known"
+                condition=Q(target__in=["aim", "ranking", "precision", "top", "newcomer"]), name="plan_target_known"
             ),
             models.CheckConstraint(
                 condition=Q(target="top", top__gte=1) | ~Q(target="top") & Q(top__isnull=True),

@@ -8,6 +8,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from django.utils.translation import gettext as _
+
 from evalsite.campaigns.models import PlanSpec
 from evalsite.core.errors import InvalidInput
 
@@ -23,7 +25,9 @@ def policy_check(policy: str) -> None:
     """Raise InvalidInput for a policy that there is not."""
     if policy not in POLICIES:
         raise InvalidInput(
-            f"There is no policy {policy!r}.", hint=f"Use one of: {', '.join(POLICIES)}.", field="policy"
+            _("There is no policy %(policy)s.") % {"policy": repr(policy)},
+            hint=_("Use one of: %(policies)s.") % {"policies": ", ".join(POLICIES)},
+            field="policy",
         )
 
 
@@ -31,10 +35,11 @@ def policy_check(policy: str) -> None:
 class PlanOptions:
     """The options of `campaigns.models.PlanSpec`, in its units. Raises InvalidInput, with the field that is at fault.
 
+    target: what is to be learnt; the aim: what ends the campaign (`limits.Limits`), without one who is above whom.
     balance: None: whatever the values say; empty: as the prompt set is; otherwise each category's share of the votes.
     """
 
-    target: str = PlanSpec.Target.RANKING
+    target: str = PlanSpec.Target.AIM
     top: int | None = None
     newcomer: int | None = None
     overlap_share: float = 0.0
@@ -90,8 +95,8 @@ class PlanOptions:
         """Raise InvalidInput where annotators are to be excluded by rule, no item would compare them, and no gold."""
         if acts and not gold and votes_per_item == 1 and self.overlap_share == 0.0:
             raise InvalidInput(
-                "Annotators cannot be screened: no item is judged by two of them.",
-                hint="Give a share of the items to an overlap, check them by gold, or let the screening be off.",
+                _("Annotators cannot be screened: no item is judged by two of them."),
+                hint=_("Give a share of the items to an overlap, check them by gold, or let the screening be off."),
                 field="screening",
                 code="no_overlap",
             )
@@ -103,8 +108,9 @@ class PlanOptions:
             count = prompts_in.get(name, 0)
             if share > 0.0 and count == 0:
                 raise InvalidInput(
-                    f"No prompt is in category {name!r}.",
-                    hint=f"The prompts' categories are: {', '.join(sorted(prompts_in)) or 'none'}.",
+                    _("No prompt is in category %(name)s.") % {"name": repr(name)},
+                    hint=_("The prompts' categories are: %(categories)s.")
+                    % {"categories": ", ".join(sorted(prompts_in)) or "none"},
                     field="balance",
                     code="unknown_category",
                 )
@@ -119,8 +125,8 @@ class PlanOptions:
     def _check_target(self) -> None:
         if self.target not in PlanSpec.Target.values:
             raise InvalidInput(
-                f"{self.target!r} is nothing to learn.",
-                hint=f"Use one of: {', '.join(PlanSpec.Target.values)}.",
+                _("%(target)s is nothing to learn.") % {"target": repr(self.target)},
+                hint=_("Use one of: %(values)s.") % {"values": ", ".join(PlanSpec.Target.values)},
                 field="target",
             )
         _check_count("top", self.top, 1)
@@ -130,8 +136,9 @@ class PlanOptions:
         ):
             if (self.target == wanted) != (value is not None):
                 raise InvalidInput(
-                    f"The target {wanted.label!r} and {name!r} belong together.",
-                    hint=f"Give {name} with this target, and with no other.",
+                    _("The target %(label)s and %(name)s belong together.")
+                    % {"label": repr(wanted.label), "name": repr(name)},
+                    hint=_("Give %(name)s with this target, and with no other.") % {"name": name},
                     field=name,
                 )
 
@@ -142,20 +149,28 @@ def _check_share(
     low = value > above if open_below else value >= above
     high = value < up_to if open_above else value <= up_to
     if not (low and high):  # NaN is neither
-        raise InvalidInput(f"{name} {value:g} is no such share.", hint="Give a share between 0 and 1.", field=name)
+        raise InvalidInput(
+            _("%(name)s %(value)s is no such share.") % {"name": name, "value": f"{value:g}"},
+            hint=_("Give a share between 0 and 1."),
+            field=name,
+        )
 
 
 def _check_count(name: str, value: int | None, least: int) -> None:
     if value is not None and value < least:
-        raise InvalidInput(f"{name} {value} is too few.", hint=f"Give at least {least}.", field=name)
+        raise InvalidInput(
+            _("%(name)s %(value)s is too few.") % {"name": name, "value": value},
+            hint=_("Give at least %(least)s.") % {"least": least},
+            field=name,
+        )
 
 
 def _check_balance(shares: Mapping[str, float]) -> None:
     total = math.fsum(shares.values())
     if not all(share >= 0.0 for share in shares.values()) or not abs(total - 1.0) <= ROUNDING:
         raise InvalidInput(
-            f"The shares of the categories sum to {total:g}.",
-            hint="Give each category a share from 0 to 1; together they are 1.",
+            _("The shares of the categories sum to %(total)s.") % {"total": f"{total:g}"},
+            hint=_("Give each category a share from 0 to 1; together they are 1."),
             field="balance",
         )
 

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from evalsite.campaigns.models import Campaign, QualificationItem, Reception
 from evalsite.campaigns.selectors import aspect_primary
 from evalsite.core.db import write_transaction
@@ -34,28 +36,36 @@ def reception_set(*, campaign: Campaign, **fields: Any) -> Reception:
         for name, value in fields.items():
             setattr(reception, name, value)
         if reception.platform != Reception.Platform.NONE and not reception.code_complete:
-            raise InvalidInput("A crowd platform needs a completion code.", field="code_complete")
+            raise InvalidInput(_("A crowd platform needs a completion code."), field="code_complete")
         reception.save()
     return reception
 
 
 def _check_reasons(reasons: Sequence[str]) -> None:
     if len(reasons) > MOST_REASONS or len(set(reasons)) < len(reasons):
-        raise InvalidInput(f"Offer at most {MOST_REASONS} different reasons.", field="reasons")
+        raise InvalidInput(
+            _("Offer at most %(most_reasons)s different reasons.") % {"most_reasons": MOST_REASONS}, field="reasons"
+        )
     if any(not reason.strip() or len(reason) > LONGEST_REASON for reason in reasons):
-        raise InvalidInput(f"A reason has 1 to {LONGEST_REASON} characters.", field="reasons")
+        raise InvalidInput(
+            _("A reason has 1 to %(longest_reason)s characters.") % {"longest_reason": LONGEST_REASON}, field="reasons"
+        )
 
 
 def qualification_set(*, campaign: Campaign, items: Sequence[NewQualificationItem], pass_mark: int) -> None:
     """The items that admit an annotator; `pass_mark` of them are to be answered right. Fixed once collecting begins."""
     choices = aspect_primary(campaign).choices
     if not 0 <= pass_mark <= len(items):
-        raise InvalidInput(f"The pass mark is from 0 to {len(items)}.", field="pass_mark")
+        raise InvalidInput(_("The pass mark is from 0 to %(items)s.") % {"items": len(items)}, field="pass_mark")
     if wrong := [item.right for item in items if item.right not in choices]:
-        raise InvalidInput(f"{wrong[0]!r} is not a verdict here.", hint=f"Use of: {', '.join(choices)}.", field="right")
+        raise InvalidInput(
+            _("%(wrong)s is not a verdict here.") % {"wrong": repr(wrong[0])},
+            hint=_("Use of: %(choices)s.") % {"choices": ", ".join(choices)},
+            field="right",
+        )
     with write_transaction():
         if campaign.state != Campaign.State.DRAFT:
-            raise Conflict("Qualification items are fixed once a campaign collects.", field="items")
+            raise Conflict(_("Qualification items are fixed once a campaign collects."), field="items")
         QualificationItem.objects.filter(campaign=campaign).delete()
         QualificationItem.objects.bulk_create(
             QualificationItem(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from django.db.models import Model, Q, QuerySet
+from django.utils.translation import gettext
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Aspect, Campaign, Entrant, GoldItem, Reception
@@ -17,11 +18,15 @@ ModelT = TypeVar("ModelT", bound=Model)
 
 
 def as_uuid(key: str) -> uuid.UUID | None:
-    """The key as a public id, or None when it is a slug."""
+    """The key as a public id, or None when it is a slug.
+
+    Written as it is shown, and no other way: what is kept by its address would be kept once for each spelling.
+    """
     try:
-        return uuid.UUID(key)
+        found = uuid.UUID(key)
     except ValueError:
         return None
+    return found if str(found) == key else None
 
 
 def visible_by_key(key: str, user: User | None) -> Q:
@@ -32,12 +37,16 @@ def visible_by_key(key: str, user: User | None) -> Q:
     theirs either way, staff everything.
     """
     public_id = as_uuid(key)
-    open_to = [Campaign.Visibility.PUBLIC, *([Campaign.Visibility.LINK] if public_id else [])]
-    begun = Q(visibility__in=open_to) & ~Q(state=Campaign.State.DRAFT)
-    allowed = begun | Q(pk__in=Campaign.objects.of(user))
+    allowed = open_to_anybody(by_link=public_id is not None) | Q(pk__in=Campaign.objects.of(user))
     if user is not None and user.is_staff:
         allowed |= Q(pk__isnull=False)
     return allowed & (Q(public_id=public_id) if public_id else Q(slug=key))
+
+
+def open_to_anybody(*, by_link: bool) -> Q:
+    """The condition of campaigns that a reader sees whoever that is, under a secret link or without one."""
+    open_to = [Campaign.Visibility.PUBLIC, *([Campaign.Visibility.LINK] if by_link else [])]
+    return Q(visibility__in=open_to) & ~Q(state=Campaign.State.DRAFT)
 
 
 def campaign_get(*, key: str, user: User | None) -> Campaign:
@@ -46,7 +55,10 @@ def campaign_get(*, key: str, user: User | None) -> Campaign:
         Campaign.objects.filter(visible_by_key(key, user)).select_related("organisation", "rubric").first()
     )
     if found is None:
-        raise NotFound("There is no such campaign.", hint="Check the address; a private campaign needs you to log in.")
+        raise NotFound(
+            gettext("There is no such campaign."),
+            hint=gettext("Check the address; a private campaign needs you to log in."),
+        )
     return found
 
 
@@ -77,13 +89,27 @@ def campaign_of_member(*, key: str, user: User | None) -> Campaign:
     campaign = campaign_get(key=key, user=user)
     is_staff = user is not None and user.is_staff
     if not is_staff and not Campaign.objects.of(user).filter(pk=campaign.pk).exists():
-        raise NotAllowed("Only members of the campaign's organisation see this.", hint="Use a member's token.")
+        raise NotAllowed(
+            gettext("Only members of the campaign's organisation see this."), hint=gettext("Use a member's token.")
+        )
     return campaign
 
 
 def aspect_primary(campaign: Campaign) -> Aspect:
     """The question that the campaign is about."""
     return campaign.rubric.aspects.get(position=0)
+
+
+def aspects_of(campaign: int) -> list[Aspect]:
+    """What a campaign (its key) asks about, the primary aspect first."""
+    return list(
+        Aspect.objects.raw(
+            "SELECT aspect.* FROM campaigns_aspect aspect "
+            "JOIN campaigns_campaign campaign ON campaign.rubric_id = aspect.rubric_id "
+            "WHERE campaign.id = %s ORDER BY aspect.position",
+            [campaign],
+        )
+    )
 
 
 def reception_of(campaign: Campaign) -> Reception:

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db.models.functions import Coalesce
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import Membership, Organisation, User
 from evalsite.campaigns.limits import ALPHA, LIMITS, POWER, Limits, deadline_check
@@ -87,7 +88,7 @@ class Design:
 def rubric_create(*, organisation: Organisation, name: str, aspects: tuple[NewAspect, ...]) -> Rubric:
     """A rubric; the first aspect is the primary one."""
     if not aspects:
-        raise InvalidInput("A rubric needs at least one aspect.", field="aspects")
+        raise InvalidInput(_("A rubric needs at least one aspect."), field="aspects")
     with write_transaction():
         rubric = Rubric.objects.create(organisation=organisation, name=name)
         Aspect.objects.bulk_create(
@@ -104,6 +105,10 @@ def rubric_create(*, organisation: Organisation, name: str, aspects: tuple[NewAs
     return rubric
 
 
+# Addresses of the console's own pages, where a campaign of this name would not be found.
+RESERVED_SLUGS = frozenset({"new", "health", "notices", "chatbots", "prompt-sets"})
+
+
 def campaign_create(
     *,
     organisation: Organisation,
@@ -115,7 +120,8 @@ def campaign_create(
 ) -> Campaign:
     """A draft campaign with its rubric, plan and stopping rule. Private unless the design says otherwise.
 
-    Raises Conflict for an address that is taken, InvalidInput for options or limits that contradict each other.
+    Raises Conflict for an address that is taken or reserved, InvalidInput for options or limits that contradict each
+    other.
     """
     design = design or Design()
     limits = design.limits
@@ -125,8 +131,10 @@ def campaign_create(
     acts = design.screening == Campaign.Screening.ACT
     design.plan.check_screening(design.votes_per_item, acts=acts, gold=by_gold)
     with write_transaction():
+        if slug in RESERVED_SLUGS:
+            raise Conflict(f"{slug!r} is the address of a page.", hint="Give the campaign another one.", field="slug")
         if Campaign.objects.filter(slug=slug).exists():
-            raise Conflict(f"There is already a campaign called {slug!r}.", field="slug")
+            raise Conflict(_("There is already a campaign called %(slug)s.") % {"slug": repr(slug)}, field="slug")
         rubric = rubric_create(organisation=organisation, name=slug, aspects=design.aspects)
         campaign = Campaign.objects.create(
             organisation=organisation,
@@ -203,13 +211,15 @@ def _check_plan(campaign: Campaign) -> None:
     active = set(campaign.entrants.filter(state=Entrant.State.ACTIVE).values_list("pk", flat=True))
     if options.top is not None and options.top >= len(active):
         raise InvalidInput(
-            f"The best {options.top} of {len(active)} chatbots are all of them.",
-            hint="Ask for fewer, or add chatbots.",
+            _("The best %(top)s of %(active)s chatbots are all of them.") % {"top": options.top, "active": len(active)},
+            hint=_("Ask for fewer, or add chatbots."),
             field="top",
         )
     if options.newcomer is not None and options.newcomer not in active:
         raise InvalidInput(
-            "The chatbot to be placed does not take part.", hint="Name an entrant of this campaign.", field="newcomer"
+            _("The chatbot to be placed does not take part."),
+            hint=_("Name an entrant of this campaign."),
+            field="newcomer",
         )
     prompts = campaign.prompt_set.prompts.filter(corrected_by__isnull=True)
     options.check_categories(Counter(prompts.values_list("category", flat=True)))
@@ -224,21 +234,23 @@ def _check_gold(campaign: Campaign) -> None:
         return
     if not gold_in_use(campaign).exists():
         raise Conflict(
-            "A share of gold is set, and there are no gold items.",
-            hint="Add gold items, or set the share to 0.",
+            _("A share of gold is set, and there are no gold items."),
+            hint=_("Add gold items, or set the share to 0."),
             field="gold_share",
         )
     telling_nothing, elsewhere = gold_misfits(campaign)
     if telling_nothing:
         raise Conflict(
-            f"Gold item {telling_nothing[0]!r} is passed by no answer to the question, or by every one.",
-            hint="Withdraw it and give it anew, or ask the question that it was given for.",
+            _("Gold item %(telling_nothing)s is passed by no answer to the question, or by every one.")
+            % {"telling_nothing": repr(telling_nothing[0])},
+            hint=_("Withdraw it and give it anew, or ask the question that it was given for."),
             field="gold",
         )
     if elsewhere:
         raise Conflict(
-            f"Gold item {elsewhere[0]!r} is on a prompt that the campaign does not have.",
-            hint="Withdraw it and give it anew, or use the prompt set that it was given for.",
+            _("Gold item %(elsewhere)s is on a prompt that the campaign does not have.")
+            % {"elsewhere": repr(elsewhere[0])},
+            hint=_("Withdraw it and give it anew, or use the prompt set that it was given for."),
             field="gold",
         )
 
@@ -266,7 +278,7 @@ def _joined(campaign: Campaign, version: Version) -> tuple[Entrant, str | None]:
     if entrant is None:
         return Entrant.objects.create(campaign=campaign, version=version), None
     if entrant.state == Entrant.State.ACTIVE:
-        raise Conflict(f"{version} takes part already.", field="version")
+        raise Conflict(_("%(version)s takes part already.") % {"version": version}, field="version")
     entrant.state, entrant.withdrawn_reason = Entrant.State.ACTIVE, ""
     entrant.save(update_fields=["state", "withdrawn_reason"])
     return entrant, Entrant.State.WITHDRAWN
@@ -278,7 +290,7 @@ def entrant_withdraw(*, campaign: Campaign, entrant: Entrant, reason: str, by: U
         locked = _locked(campaign)
         left = locked.entrants.filter(pk=entrant.pk, state=Entrant.State.ACTIVE)
         if not left.update(state=Entrant.State.WITHDRAWN, withdrawn_reason=_reason(reason, 300)):
-            raise Conflict(f"{entrant.name} does not take part now.", field="entrant")
+            raise Conflict(_("%(name)s does not take part now.") % {"name": entrant.name}, field="entrant")
         change = {"before": {"state": "active"}, "after": {"state": "withdrawn"}}
         _log(locked, "withdraw_entrant", by, **change, target=str(entrant.version), reason=reason)
         if locked.collecting:
@@ -291,7 +303,7 @@ def prompt_retire(*, campaign: Campaign, prompt: Prompt, reason: str, by: User |
     with write_transaction():
         locked = _locked(campaign)
         if prompt.prompt_set_id != locked.prompt_set_id or locked.retirements.filter(prompt=prompt).exists():
-            raise Conflict(f"Prompt {prompt.key!r} is not in use here.", field="prompt")
+            raise Conflict(_("Prompt %(key)s is not in use here.") % {"key": repr(prompt.key)}, field="prompt")
         Retirement.objects.create(campaign=locked, prompt=prompt, reason=_reason(reason, 300))
         change = {"before": {"retired": False}, "after": {"retired": True}}
         _log(locked, "retire_prompt", by, **change, target=prompt.key, reason=reason)
@@ -319,15 +331,17 @@ def campaign_start(*, campaign: Campaign, by: User | None = None, pilot: int | N
 
 def _check_start(campaign: Campaign, pilot: int | None) -> None:
     if pilot is not None and campaign.state != Campaign.State.DRAFT:
-        raise Conflict(f"The campaign is {campaign.state}; only a draft is tried.")
+        raise Conflict(_("The campaign is %(state)s; only a draft is tried.") % {"state": campaign.state_said})
     if campaign.state == Campaign.State.PILOT:
-        raise Conflict("The campaign is being tried.", hint="Wait for the end of its pilot, then launch it.")
+        raise Conflict(_("The campaign is being tried."), hint=_("Wait for the end of its pilot, then launch it."))
     if campaign.state not in {Campaign.State.DRAFT, Campaign.State.PAUSED}:
-        raise Conflict(f"The campaign is {campaign.state}; only a draft or a paused one can start.")
+        raise Conflict(
+            _("The campaign is %(state)s; only a draft or a paused one can start.") % {"state": campaign.state_said}
+        )
     if campaign.entrants.filter(state=Entrant.State.ACTIVE).count() < 2:
-        raise Conflict("A campaign needs at least two chatbots.", hint="Add entrants first.", field="entrants")
+        raise Conflict(_("A campaign needs at least two chatbots."), hint=_("Add entrants first."), field="entrants")
     if not campaign.prompt_set.prompts.exists():
-        raise Conflict("The prompt set is empty.", hint="Add prompts first.", field="prompt_set")
+        raise Conflict(_("The prompt set is empty."), hint=_("Add prompts first."), field="prompt_set")
     _check_plan(campaign)
     _check_gold(campaign)
     deadline_check(campaign, timezone.now())
@@ -360,7 +374,9 @@ def campaign_pause(*, campaign: Campaign, by: User | None = None) -> None:
     with write_transaction():
         locked = _locked(campaign)
         if not locked.collecting:
-            raise Conflict(f"The campaign is {locked.state}; only one that collects can pause.")
+            raise Conflict(
+                _("The campaign is %(state)s; only one that collects can pause.") % {"state": locked.state_said}
+            )
         before, locked.state = locked.state, Campaign.State.PAUSED
         locked.save(update_fields=["state"])
         _log(locked, "pause", by, before={"state": before}, after={"state": locked.state})
@@ -370,9 +386,9 @@ def campaign_pause(*, campaign: Campaign, by: User | None = None) -> None:
 def campaign_resume(*, campaign: Campaign, by: User | None = None) -> None:
     """Go on after a pause."""
     if campaign.state != Campaign.State.PAUSED:
-        raise Conflict(f"The campaign is {campaign.state}; only a paused one can resume.")
+        raise Conflict(_("The campaign is %(state)s; only a paused one can resume.") % {"state": campaign.state_said})
     if pilot_waits(campaign):
-        raise Conflict("Its pilot is over.", hint="Launch it, or change its set-up first.")
+        raise Conflict(_("Its pilot is over."), hint=_("Launch it, or change its set-up first."))
     campaign_start(campaign=campaign, by=by)
 
 
@@ -392,7 +408,9 @@ def role_give(*, campaign: Campaign, user: User, role: str | None, by: User | No
     """Give a person a role in this campaign; None takes the one that they were given."""
     if role is not None and role not in Membership.Role.values:
         raise InvalidInput(
-            f"{role!r} is not a role.", hint=f"Use one of: {', '.join(Membership.Role.values)}.", field="role"
+            _("%(role)s is not a role.") % {"role": repr(role)},
+            hint=_("Use one of: %(values)s.") % {"values": ", ".join(Membership.Role.values)},
+            field="role",
         )
     with write_transaction():
         held = CampaignRole.objects.filter(campaign=campaign, user=user)
@@ -410,7 +428,7 @@ def refit_ask(*, campaign: Campaign, by: User | None = None) -> None:
     with write_transaction():
         locked = _locked(campaign)
         if locked.state == Campaign.State.DRAFT:
-            raise Conflict("The campaign is a draft: nothing was judged yet.", hint="Launch it first.")
+            raise Conflict(_("The campaign is a draft: nothing was judged yet."), hint=_("Launch it first."))
         refit_request(locked)
         _log(locked, "refit", by)
 
@@ -479,5 +497,5 @@ def _log(campaign: Campaign, act: str, by: User | None, **more: Any) -> None:
 def _reason(text: str, longest: int) -> str:
     text = text.strip()
     if not text or len(text) > longest:
-        raise InvalidInput(f"Give a reason of 1 to {longest} characters.", field="reason")
+        raise InvalidInput(_("Give a reason of 1 to %(longest)s characters.") % {"longest": longest}, field="reason")
     return text

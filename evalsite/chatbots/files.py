@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 from evalsite.accounts.models import Organisation
 from evalsite.chatbots.models import Chatbot, Reply, Version
 from evalsite.chatbots.services import chatbot_create, text_sha256, version_create
@@ -51,8 +53,9 @@ def replies_preview(*, prompt_set: PromptSet, content: bytes, name: str = "") ->
     for column in ("prompt_id", "reply"):
         if column not in reading.columns:
             raise InvalidInput(
-                f"There is no column {column}.",
-                hint=f"A reply file has prompt_id, reply and perhaps sample; not {', '.join(reading.columns[:10])}.",
+                _("There is no column %(column)s.") % {"column": column},
+                hint=_("A reply file has prompt_id, reply and perhaps sample; not %(columns)s.")
+                % {"columns": ", ".join(reading.columns[:10])},
                 field=column,
             )
     keys = _prompts(prompt_set)
@@ -118,18 +121,26 @@ def chatbot_import(
     """
     name = name.strip()
     if not 1 <= len(name) <= 200:
-        raise InvalidInput("A chatbot's name has 1 to 200 characters.", field="name")
+        raise InvalidInput(_("A chatbot's name has 1 to 200 characters."), field="name")
     if what := unstorable([name, label]):
-        raise InvalidInput(f"{what} stands in the name of a chatbot.".capitalize(), hint="Remove it.", field="name")
+        raise InvalidInput(f"{what} stands in the name of a chatbot.".capitalize(), hint=_("Remove it."), field="name")
     with write_transaction():
         report = replies_preview(prompt_set=prompt_set, content=content, name=filename)
         if not report.count("add"):
-            raise Conflict(f"No row of the file of {name} can be used.", hint="Look at its report.", field="file")
+            raise Conflict(
+                _("No row of the file of %(name)s can be used.") % {"name": name},
+                hint=_("Look at its report."),
+                field="file",
+            )
         chatbot = Chatbot.objects.filter(organisation=organisation, name=name).first()
         chatbot = chatbot or chatbot_create(organisation=organisation, name=name)
         label = label or _next_label(chatbot)
         if chatbot.versions.filter(label=label).exists():
-            raise Conflict(f"{name} has a version {label!r} already.", hint="Give it another label.", field="label")
+            raise Conflict(
+                _("%(name)s has a version %(label)s already.") % {"name": name, "label": repr(label)},
+                hint=_("Give it another label."),
+                field="label",
+            )
         version = version_create(chatbot=chatbot, label=label)
         _add(version, report, _prompts(prompt_set))
     return version, report

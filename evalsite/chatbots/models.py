@@ -92,6 +92,8 @@ class Reply(PublicModel):
             models.CheckConstraint(condition=Q(sample__gte=1), name="reply_sample_from_one"),
             models.CheckConstraint(condition=Q(origin__in=["file", "endpoint", "import"]), name="reply_origin_known"),
         ]
+        # Those that cannot be shown: none, but for imported votes.
+        indexes = [models.Index(fields=["version"], condition=Q(text__isnull=True), name="reply_without_text")]
 
     def __str__(self) -> str:
         return f"{self.version} on {self.prompt}"

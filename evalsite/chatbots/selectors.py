@@ -1,35 +1,45 @@
 """Reads of the chatbots room."""
 
+from datetime import timedelta
+
 from django.core.cache import cache
-from django.db.models import Count
+from django.db.models import Count, F, QuerySet
+from django.utils import timezone
 
 from evalsite.chatbots.models import Reply
 from evalsite.prompts.models import Prompt, PromptSet
 
-KEPT_S = 60
+KEPT_S, KEPT_WHERE_STILL_S = 60, 3600
+STILL = timedelta(minutes=10)
 REPLIES, PROMPTS = Reply.objects.all(), Prompt.objects.all()
 
 
 def replies_counted(prompt_set: PromptSet) -> dict[int, int]:
     """Version id -> to how many of the set's prompts in force it has a first reply that can be shown.
 
-    Counting a million replies takes a second. Replies and prompts are only ever added, so a count is kept until there
-    is another of either, and for a minute at most: rows of PostgreSQL may appear out of the order of their ids.
+    Counting a million replies takes 0.2 s. Replies and prompts are only ever added, so a count is kept until there is
+    another of either; where one is some minutes old or younger, for a minute at most: rows of PostgreSQL may appear out
+    of the order of their ids.
     """
-    newest = [rows.order_by("-pk").values_list("public_id", flat=True).first() for rows in (REPLIES, PROMPTS)]
-    name = f"replies:{prompt_set.public_id}:{newest[0]}:{newest[1]}"
+    newest = [rows.order_by("-pk").values_list("public_id", "created_at").first() for rows in (REPLIES, PROMPTS)]
+    name = ":".join(["replies", str(prompt_set.public_id), *(str(one[0]) for one in newest if one)])
     found: dict[int, int] | None = cache.get(name)
     if found is None:
         found = _counted(prompt_set)
-        cache.set(name, found, KEPT_S)
+        still = all(one[1] < timezone.now() - STILL for one in newest if one)
+        cache.set(name, found, KEPT_WHERE_STILL_S if still else KEPT_S)
     return found
 
 
 def _counted(prompt_set: PromptSet) -> dict[int, int]:
-    shown = Reply.objects.filter(
-        prompt__in=prompt_set.prompts.filter(corrected_by__isnull=True),
-        sample=1,
-        corrected_by__isnull=True,
-        text__isnull=False,
-    )
-    return dict(shown.order_by().values_list("version").annotate(count=Count("pk")))
+    """First revisions, less those that came to be without a text: the first are counted by an index alone."""
+    # With the sum, SQLite goes by that index, in the order of versions; without, by that of prompts: four times slower.
+    first = Reply.objects.filter(sample=1).annotate(of=F("prompt_id") + 0)
+    replies = first.filter(of__in=prompt_set.prompts.filter(corrected_by__isnull=True).values("pk"))
+    begun = _by_version(replies.filter(revision=1))
+    mute = _by_version(replies.filter(corrected_by__isnull=True, text__isnull=True))
+    return {version: count - mute.get(version, 0) for version, count in begun.items() if count > mute.get(version, 0)}
+
+
+def _by_version(replies: QuerySet[Reply]) -> dict[int, int]:
+    return dict(replies.order_by().values_list("version").annotate(count=Count("pk")))

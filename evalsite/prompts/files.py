@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import InvalidInput
 from evalsite.core.rowfiles import LONGEST_CELL, Row, rows_read
@@ -61,9 +63,9 @@ def prompts_preview(*, prompt_set: PromptSet | None, content: bytes, name: str =
 
 def _check_columns(columns: Sequence[str]) -> None:
     if "prompt_id" not in columns:
-        raise InvalidInput("There is no column prompt_id.", hint=_hint(columns), field="prompt_id")
+        raise InvalidInput(_("There is no column prompt_id."), hint=_hint(columns), field="prompt_id")
     if not {"text", "turns"} & set(columns):
-        raise InvalidInput("There is neither a column text nor one turns.", hint=_hint(columns), field="text")
+        raise InvalidInput(_("There is neither a column text nor one turns."), hint=_hint(columns), field="text")
 
 
 def _hint(columns: Sequence[str]) -> str:
@@ -74,7 +76,7 @@ def _judged(row: Row, there: Mapping[str, Any], seen: dict[str, int]) -> PromptR
     try:
         new = _new(row)
         if new.key in seen:
-            raise InvalidInput(f"line {seen[new.key]} has the same prompt_id")
+            raise InvalidInput(_("line %(seen)s has the same prompt_id") % {"seen": seen[new.key]})
     except InvalidInput as error:
         key = str(row.cells.get("prompt_id", ""))[:LONGEST_KEY]
         return PromptRow(row.line, key, "", "", "refused", error.message, None)
@@ -93,9 +95,12 @@ def _new(row: Row) -> NewPrompt:
         raise InvalidInput(row.problem)
     key, category = (_string(row, name).strip() for name in ("prompt_id", "category"))
     if not key:
-        raise InvalidInput("it has no prompt_id")
+        raise InvalidInput(_("it has no prompt_id"))
     if len(key) > LONGEST_KEY or len(category) > LONGEST_CATEGORY:
-        raise InvalidInput(f"its prompt_id or category is longer than {LONGEST_KEY} or {LONGEST_CATEGORY} characters")
+        raise InvalidInput(
+            _("its prompt_id or category is longer than %(longest_key)s or %(longest_category)s characters")
+            % {"longest_key": LONGEST_KEY, "longest_category": LONGEST_CATEGORY}
+        )
     new = NewPrompt(key, _turns(row), category)
     check_turns(new)
     return new
@@ -104,14 +109,14 @@ def _new(row: Row) -> NewPrompt:
 def _turns(row: Row) -> list[dict[str, str]]:
     turns, text = row.cells.get("turns"), row.cells.get("text")
     if turns and text:
-        raise InvalidInput("it has both a text and turns")
+        raise InvalidInput(_("it has both a text and turns"))
     if not turns:
         return [{"speaker": "user", "text": _string(row, "text")}]
     try:
         value = json.loads(turns) if isinstance(turns, str) else turns
         return [{"speaker": _plain(turn["speaker"]), "text": _plain(turn["text"])} for turn in value]
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise InvalidInput('its turns are not a list of {"speaker": "user" or "chatbot", "text": "..."}') from None
+        raise InvalidInput(_('its turns are not a list of {"speaker": "user" or "chatbot", "text": "..."}')) from None
 
 
 def _plain(value: Any) -> str:
@@ -127,9 +132,12 @@ def _string(row: Row, name: str) -> str:
     if isinstance(value, int) and not isinstance(value, bool) and name == "prompt_id":
         return str(value)
     if not isinstance(value, str):
-        raise InvalidInput(f"its {name} is not a text")
+        raise InvalidInput(_("its %(name)s is not a text") % {"name": name})
     if len(value) > LONGEST_CELL:
-        raise InvalidInput(f"its {name} is longer than {LONGEST_CELL:,} characters")
+        raise InvalidInput(
+            _("its %(name)s is longer than %(longest_cell)s characters")
+            % {"name": name, "longest_cell": f"{LONGEST_CELL:,}"}
+        )
     return value
 
 

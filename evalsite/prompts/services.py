@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 from evalsite.accounts.models import Organisation
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
@@ -32,7 +34,7 @@ def prompt_set_create(
     """A set with its prompts, all or nothing."""
     with write_transaction():
         if PromptSet.objects.filter(organisation=organisation, name=name).exists():
-            raise Conflict(f"There is already a prompt set called {name!r}.", field="name")
+            raise Conflict(_("There is already a prompt set called %(name)s.") % {"name": repr(name)}, field="name")
         prompt_set = PromptSet.objects.create(organisation=organisation, name=name, description=description)
         prompts_add(prompt_set=prompt_set, prompts=prompts, origin=origin)
     return prompt_set
@@ -44,7 +46,9 @@ def prompts_add(*, prompt_set: PromptSet, prompts: Iterable[NewPrompt], origin: 
     known = set(prompt_set.prompts.values_list("key", flat=True))
     for prompt in new:
         if prompt.key in known:
-            raise InvalidInput(f"The set already has a prompt {prompt.key!r}.", field="prompt_id")
+            raise InvalidInput(
+                _("The set already has a prompt %(key)s.") % {"key": repr(prompt.key)}, field="prompt_id"
+            )
         known.add(prompt.key)
         if prompt.turns is not None:
             check_turns(prompt)
@@ -66,12 +70,19 @@ def check_turns(prompt: NewPrompt) -> None:
     """Raise InvalidInput unless the turns are what a chatbot can answer and a database can keep."""
     turns = prompt.turns or []
     if what := unstorable([prompt.key, prompt.category, turns]):
-        raise InvalidInput(f"Prompt {prompt.key!r}: {what} stands in its text.", hint="Remove it.", field="turns")
+        raise InvalidInput(
+            _("Prompt %(key)s: %(what)s stands in its text.") % {"key": repr(prompt.key), "what": what},
+            hint=_("Remove it."),
+            field="turns",
+        )
     for turn in turns:
         if set(turn) != {"speaker", "text"} or turn["speaker"] not in SPEAKERS or not turn["text"].strip():
             raise InvalidInput(
-                f"Prompt {prompt.key!r}: each turn needs a speaker (user or chatbot) and a text.",
+                _("Prompt %(key)s: each turn needs a speaker (user or chatbot) and a text.")
+                % {"key": repr(prompt.key)},
                 field="turns",
             )
     if not turns or turns[-1]["speaker"] != "user":
-        raise InvalidInput(f"Prompt {prompt.key!r}: the last turn must be the user's.", field="turns")
+        raise InvalidInput(
+            _("Prompt %(key)s: the last turn must be the user's.") % {"key": repr(prompt.key)}, field="turns"
+        )

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from evalsite.adaptive.designs import design_of, overlap_of
 from evalsite.adaptive.forecasts import campaign_forecast
 from evalsite.adaptive.tables import Planner
+from evalsite.campaigns.limits import Limits
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.plans import PlanOptions
+from evalsite.campaigns.services import plan_set
 from evalsite.core.errors import InvalidInput
 from evalsite.judgments.models import Assignment
 from evalsite.judgments.queue import item_parts
@@ -22,6 +24,7 @@ from scheduler import (
     AllAbilities,
     Both,
     CampaignState,
+    LargestSE,
     NewEntrant,
     Precision,
     Terms,
@@ -38,7 +41,7 @@ shares = st.sampled_from([0.0, 0.05, 0.3, 0.5, 1.0])
 @st.composite
 def wishes(draw: st.DrawFn) -> dict[str, Any]:
     """What somebody may ask for, sense or not."""
-    target = draw(st.sampled_from(["ranking", "precision", "top", "newcomer"]))
+    target = draw(st.sampled_from(["aim", "ranking", "precision", "top", "newcomer"]))
     return {
         "target": target,
         "top": draw(st.integers(0, 6)) if target == "top" else None,
@@ -72,25 +75,55 @@ def test_what_is_accepted_of_a_campaign_the_scheduler_accepts_too(wish: dict[str
         overlap=overlap_of(options, seed=1),
         categories=tuple("xxxyyyyy"),
     )
-    made = plan(state, policy="adaptive", count=12, seed=1, design=design_of(options, ENTRANTS))
+    made = plan(state, policy="adaptive", count=12, seed=1, design=design_of(options, Limits(), ENTRANTS))
     assert made.asks
 
 
+AIMS = {
+    Limits(target_se=0.2): LargestSE(),
+    Limits(min_difference=0.5): LargestSE("neighbours"),
+    Limits(budget=100): DEFAULT_DESIGN.target,
+}
+
+
+@pytest.mark.parametrize("limits", AIMS, ids=str)
+def test_a_campaign_without_wishes_learns_what_ends_it(limits: Limits) -> None:
+    assert design_of(PlanOptions(), limits, ENTRANTS) == replace(DEFAULT_DESIGN, target=AIMS[limits])
+
+
+@pytest.mark.parametrize("limits", AIMS, ids=str)
+def test_what_its_owner_chose_stays_whatever_ends_it(limits: Limits) -> None:
+    assert design_of(PlanOptions(target="ranking"), limits, ENTRANTS) == DEFAULT_DESIGN
+    assert isinstance(design_of(PlanOptions(target="precision"), limits, ENTRANTS).target, Precision)
+
+
+def test_plans_and_forecasts_of_a_campaign_follow_its_aim(make_campaign: CampaignMaker) -> None:
+    campaign = make_campaign(design=replace(OPEN, target_se=0.3), prompts=60)
+    planner = Planner(campaign)
+    assert planner.design.target == LargestSE()
+    of_aim = Terms(AllAbilities(0.3), batch=campaign.batch_size, design=replace(DEFAULT_DESIGN, target=LargestSE()))
+    assert campaign_forecast(campaign) == forecast(planner.state(None, 0), of_aim, seed=1)
+    plan_set(campaign=campaign, options=PlanOptions(target="ranking"))
+    of_ranking = replace(of_aim, design=DEFAULT_DESIGN)
+    assert campaign_forecast(campaign) == forecast(planner.state(None, 0), of_ranking, seed=1)
+    assert campaign_forecast(campaign) != forecast(planner.state(None, 0), of_aim, seed=1)
+
+
 def test_a_campaign_without_wishes_has_the_schedulers_own_design() -> None:
-    assert design_of(PlanOptions(), ENTRANTS) == DEFAULT_DESIGN
+    assert design_of(PlanOptions(), Limits(), ENTRANTS) == DEFAULT_DESIGN
 
 
 def test_each_target_is_the_schedulers() -> None:
-    assert isinstance(design_of(PlanOptions(target="precision"), ENTRANTS).target, Precision)
-    assert design_of(PlanOptions(target="newcomer", newcomer=13), ENTRANTS).target == NewEntrant(2)
-    top = design_of(PlanOptions(target="top", top=2), ENTRANTS).target
+    assert isinstance(design_of(PlanOptions(target="precision"), Limits(), ENTRANTS).target, Precision)
+    assert design_of(PlanOptions(target="newcomer", newcomer=13), Limits(), ENTRANTS).target == NewEntrant(2)
+    top = design_of(PlanOptions(target="top", top=2), Limits(), ENTRANTS).target
     assert isinstance(top, Both)
     assert top.first == TopK(2)
 
 
 def test_a_target_that_withdrawals_have_emptied_gives_way_to_the_ranking() -> None:
-    assert design_of(PlanOptions(target="newcomer", newcomer=99), ENTRANTS).target == DEFAULT_DESIGN.target
-    assert design_of(PlanOptions(target="top", top=5), ENTRANTS).target == DEFAULT_DESIGN.target
+    assert design_of(PlanOptions(target="newcomer", newcomer=99), Limits(), ENTRANTS).target == DEFAULT_DESIGN.target
+    assert design_of(PlanOptions(target="top", top=5), Limits(), ENTRANTS).target == DEFAULT_DESIGN.target
 
 
 def test_the_overlap_gets_its_votes_and_says_so(make_campaign: CampaignMaker) -> None:

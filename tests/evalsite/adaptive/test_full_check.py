@@ -34,13 +34,6 @@ def judged(campaign: Campaign, bob: Annotator, dora: Annotator) -> Campaign:
     return campaign
 
 
-@pytest.fixture
-def owner(alice: User) -> Client:
-    client = Client()
-    client.force_login(alice)
-    return client
-
-
 def test_from_the_question_to_the_answer_past_a_worker_that_dies(
     owner: Client, judged: Campaign, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,15 +4,16 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from django.conf import settings
 from django.core.mail import EmailMessage
 from django.test import Client
 from django.utils import timezone, translation
 
 from evalsite.accounts.models import Membership, User
-from evalsite.accounts.services import user_create
+from evalsite.accounts.services import user_create, user_language_set
 from evalsite.adaptive.acts import Given, act_perform
 from evalsite.adaptive.models import Notice, Refit
-from evalsite.adaptive.notices import mail_choose, mail_wanted
+from evalsite.adaptive.notices import mail_choose, mail_wanted, notice_said
 from evalsite.adaptive.services import alarm_clear, alarm_raise
 from evalsite.campaigns.models import Campaign, CampaignRole
 from evalsite.campaigns.permissions import Act
@@ -54,7 +55,8 @@ def test_a_stop_is_told_to_every_owner_once_and_to_nobody_else(
     assert sorted(mail.to[0] for mail in mailoutbox) == ["alice@example.org", "charlie@example.org"]
     assert mailoutbox[0].subject == "Trial: a campaign has stopped"
     assert "Trial has stopped: the paper is due." in mailoutbox[0].body
-    assert f"/console/{campaign.public_id}/" in mailoutbox[0].body
+    assert f"{settings.SITE_URL}/console/{campaign.public_id}/" in mailoutbox[0].body
+    assert settings.SITE_URL.startswith("http")
 
 
 def test_a_mail_is_english_throughout_whoever_speaks_beside_it(
@@ -63,6 +65,44 @@ def test_a_mail_is_english_throughout_whoever_speaks_beside_it(
     with translation.override("de"):
         stop(campaign, alice_reads)
     assert mailoutbox[0].subject == "Trial: a campaign has stopped"
+    assert "Trial has stopped: the paper is due." in mailoutbox[0].body
+    assert "Which mails you get is set at" in mailoutbox[0].body
+
+
+def test_or_in_the_language_of_who_gets_it(
+    campaign: Campaign, alice_reads: User, mailoutbox: list[EmailMessage]
+) -> None:
+    user_language_set(user=alice_reads, language="de")
+    act_perform(key=campaign.slug, act=Act.STOP, user=alice_reads, given=Given())
+    run_jobs()
+    assert mailoutbox[0].subject == "Trial: eine Kampagne wurde beendet"
+    assert "Trial wurde beendet: die Inhaberin oder der Inhaber hat die Kampagne beendet." in mailoutbox[0].body
+    assert "Die Seite der Kampagne:" in mailoutbox[0].body
+
+
+@pytest.mark.parametrize("line", ["\n", "\r", "\x0b", "\x0c", "\x1c", "\x85", "\u2028"])
+def test_a_campaigns_name_begins_no_line_of_its_own_in_a_mail(
+    line: str, campaign: Campaign, alice_reads: User, mailoutbox: list[EmailMessage]
+) -> None:
+    Campaign.objects.filter(pk=campaign.pk).update(name=f"Trial{line}Bcc: everybody")
+    stop(campaign, alice_reads)
+    assert mailoutbox[0].subject == "Trial Bcc: everybody: a campaign has stopped"
+    assert mailoutbox[0].message()["Bcc"] is None
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "has stopped"), ("de", "wurde beendet")])
+def test_the_banner_is_in_the_reader_s_language(
+    campaign: Campaign, alice_reads: User, owner: Client, language: str, said: str
+) -> None:
+    stop(campaign, alice_reads)
+    page = owner.get(f"/console/{campaign.slug}/", headers={"Accept-Language": language})
+    assert f"Trial {said}: the paper is due." in words(page)
+
+
+def test_a_notice_of_an_earlier_release_is_shown_as_it_was_written(campaign: Campaign) -> None:
+    notice = Notice(campaign=campaign, event=Notice.Event.STOP, text="Trial has stopped.")
+    with translation.override("de"):
+        assert notice_said(notice) == "Trial has stopped."
 
 
 def test_a_rules_stop_and_four_fifths_of_the_budget_are_told(

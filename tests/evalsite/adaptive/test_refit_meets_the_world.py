@@ -1,9 +1,11 @@
 """What happens while a plan is made: claims, entrants, stops. The queue that is written fits what is then true."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
+from django.db import connection
 
 from evalsite.adaptive import refit as refit_module
 from evalsite.adaptive.models import Board
@@ -13,6 +15,7 @@ from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import campaign_stop, entrant_add, refit_request
 from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
+from evalsite.core.db import write_transaction
 from evalsite.judgments.leases import assignment_skip
 from evalsite.judgments.models import Annotator, Assignment, Batch, Exclusion, Judgment
 from evalsite.judgments.queue import item_parts
@@ -46,6 +49,30 @@ def test_an_item_claimed_while_the_plan_was_made_is_not_asked_again(
     items = list(Assignment.objects.filter(campaign=campaign, state__in=OPEN_OR_DONE).values_list("item", flat=True))
     assert Assignment.objects.filter(state=Assignment.State.ISSUED).exists()
     assert len(items) == len(set(items))
+
+
+def test_while_a_refit_writes_it_counts_nothing(
+    campaign: Campaign, bob: Annotator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On SQLite everybody who answers waits for this transaction: what takes long is done before it."""
+    judge(campaign, bob)
+    written: list[str] = []
+
+    def note(execute: Callable[..., object], sql: str, *args: object) -> object:
+        written.append(sql)
+        return execute(sql, *args)
+
+    @contextmanager
+    def watched() -> Iterator[None]:
+        with write_transaction(), connection.execute_wrapper(note):
+            yield
+
+    monkeypatch.setattr(refit_module, "write_transaction", watched)
+    refit_request(campaign)
+    run_jobs()
+    assert [sql for sql in written if sql.startswith("INSERT INTO judgments_assignment")], "the queue was written"
+    assert not [sql for sql in written if "GROUP BY" in sql or "judgments_judgment" in sql]
+    assert len(written) < 30, "so many statements, however long the queue is"
 
 
 def test_the_budget_holds_although_blocks_are_claimed_while_the_plan_is_made(
