@@ -39,6 +39,7 @@ if PRODUCTION and not ALLOWED_HOSTS:
     raise ImproperlyConfigured("ALLOWED_HOSTS is missing: name the hosts of this site, separated by commas.")
 if not PRODUCTION:
     ALLOWED_HOSTS = [*ALLOWED_HOSTS, "localhost", "127.0.0.1", "[::1]"]
+SITE_URL = env.site("SITE_URL", env.names("ALLOWED_HOSTS"))
 CSRF_TRUSTED_ORIGINS = env.names("CSRF_TRUSTED_ORIGINS")
 
 # Applications -------------------------------------------------------------------------------------------
@@ -152,7 +153,7 @@ else:
     # Room for every throttle's count: the default of 300 entries would forget some of them, and admit too many.
     CACHES = {
         "default": {
-            "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+            "BACKEND": "evalsite.core.memory.Memory",
             "OPTIONS": {"MAX_ENTRIES": 100_000},
         }
     }

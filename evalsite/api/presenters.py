@@ -1,41 +1,42 @@
 """What goes out, as plain dictionaries."""
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
 from evalsite.adaptive.models import Board, Snapshot
 from evalsite.adaptive.selectors import BoardState
 from evalsite.campaigns.limits import LIMITS, limits_of
-from evalsite.campaigns.models import Campaign, Entrant
+from evalsite.campaigns.models import Aspect, Campaign, Entrant
+from evalsite.campaigns.selectors import aspects_of
 from evalsite.judgments.listing import Listed
 from evalsite.judgments.models import Assignment, Judgment
 from evalsite.judgments.selectors import Progress
+from evalsite.judgments.statements import Shown, shown_by
 from evalsite.prompts.models import Prompt
 
 POLL_S = 1.0
 
 
-def assignment(row: Assignment, aspects: list[dict[str, Any]]) -> dict[str, Any]:
+def assignment(row: Assignment, shown: Shown, aspects: list[dict[str, Any]]) -> dict[str, Any]:
     """An assignment as its annotator sees it: never who answered. `aspects`: its campaign's."""
-    shown = row.place.prompt
     return {
         "id": str(row.public_id),
         "lease_until": _moment(row.lease_until),
-        "context": {"prompt": shown.key, "category": shown.category, "turns": shown.turns},
+        "context": {"prompt": shown.prompt, "category": shown.category, "turns": shown.turns},
         "candidates": [
-            {"position": candidate.position, "label": candidate.label, "text": candidate.text}
-            for candidate in row.candidates.all()
+            {"position": position, "label": "AB"[position], "text": text} for position, text in enumerate(shown.texts)
         ],
         "aspects": aspects,
     }
 
 
 def block(rows: list[Assignment], of: Campaign) -> dict[str, Any]:
-    aspects = _aspects(of) if rows else []
+    aspects = _aspects(aspects_of(of.pk)) if rows else []
+    shown = shown_by(rows)
     return {
-        "assignments": [assignment(row, aspects) for row in rows],
+        "assignments": [assignment(row, shown[row.pk], aspects) for row in rows],
         "campaign": {"state": of.state, "retry_after_s": POLL_S},
     }
 
@@ -65,7 +66,7 @@ def campaign(row: Campaign) -> dict[str, Any]:
         "limits": _limits(row),
         "started_at": _moment(row.started_at),
         "stopped_at": _moment(row.stopped_at),
-        "aspects": _aspects(row),
+        "aspects": _aspects(row.rubric.aspects.all()),
     }
 
 
@@ -146,10 +147,10 @@ def snapshot_whole(row: Snapshot) -> dict[str, Any]:
     return {**snapshot(row), **made_of, "annotators": row.annotators, "chatbots": row.rows}
 
 
-def _aspects(row: Campaign) -> list[dict[str, Any]]:
+def _aspects(rows: Iterable[Aspect]) -> list[dict[str, Any]]:
     return [
         {"key": aspect.key, "question": aspect.question, "kind": aspect.kind, "choices": aspect.choices}
-        for aspect in row.rubric.aspects.all()
+        for aspect in rows
     ]
 
 

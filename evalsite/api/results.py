@@ -23,6 +23,7 @@ from evalsite.api.openapi import READING, TEXT, operation, reading
 from evalsite.api.paging import PageSerializer, page_of
 from evalsite.api.serializers import StrictCharField, StrictSerializer, WantedSerializer
 from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.permissions import Act, allows, role_of
 from evalsite.campaigns.selectors import campaign_get, campaign_of_member, campaigns_listed
 from evalsite.core.errors import InvalidInput, NotAllowed
 from evalsite.core.http import unchanged
@@ -112,7 +113,7 @@ class JudgmentsView(ResultsView):
         campaign = campaign_of_member(key=key, user=person(request))
         asked = self.asked(request)
         limit = asked["limit"]
-        rows = _reader(campaign, asked)(asked["cursor"], limit + 1)
+        rows = _reader(campaign, person(request), asked)(asked["cursor"], limit + 1)
         names = entrant_names(campaign)
         results = [presenters.listed(row, names) for row in rows[:limit]]
         return Response({"results": results, "next": results[-1]["id"] if rows[limit:] else None})
@@ -136,7 +137,7 @@ class FileView(ResultsView):
 
     def written(self, request: Request, key: str, write: files.Write) -> HttpResponseBase:
         campaign = campaign_of_member(key=key, user=person(request))
-        read = _reader(campaign, self.asked(request))
+        read = _reader(campaign, person(request), self.asked(request))
         admit(what="file", who=_who(request), at_most=settings.FILES_PER_HOUR, per_s=3600)
         rows = write(lambda after: read(after, files.CHUNK), entrant_names(campaign))
         response = StreamingHttpResponse(rows, content_type=f"{self.media_type}; charset=utf-8")
@@ -160,8 +161,10 @@ class JsonLinesView(FileView):
         return self.written(request, key, files.as_jsonl)
 
 
-def _reader(campaign: Campaign, asked: Mapping[str, Any]) -> Callable[[uuid.UUID | None, int], list[Listed]]:
-    """(cursor, count) -> the judgments of that page."""
+def _reader(
+    campaign: Campaign, user: User | None, asked: Mapping[str, Any]
+) -> Callable[[uuid.UUID | None, int], list[Listed]]:
+    """(cursor, count) -> the judgments of that page; those of gold for who may see it."""
     aspects = {aspect.key: aspect for aspect in campaign.rubric.aspects.all()}
     aspect = aspects.get(asked.get("aspect", next(iter(aspects))))
     if aspect is None:
@@ -170,6 +173,7 @@ def _reader(campaign: Campaign, asked: Mapping[str, Any]) -> Callable[[uuid.UUID
     same = ("category", "chatbot", "annotator", "since", "until")
     wanted = Wanted(
         counted=flags.get(asked["counted"]),
+        gold=allows(role_of(user, campaign), Act.GOLD),
         late=flags.get(asked.get("late", "")),
         **{name: cast("Any", asked[name]) for name in same if name in asked},
     )

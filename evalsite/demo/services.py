@@ -9,7 +9,6 @@ from evalsite.accounts.services import organisation_create, user_create
 from evalsite.adaptive.models import Board
 from evalsite.adaptive.services import campaign_open
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.plans import PlanOptions
 from evalsite.campaigns.services import Design, campaign_create, entrant_add
 from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
@@ -34,7 +33,6 @@ DESIGN = Design(
     lease_s=300,
     target_se=0.13,
     budget=6000,
-    plan=PlanOptions(target="precision"),  # what its stopping rule waits for
 )
 
 

@@ -519,7 +519,7 @@ def _stopping_written(limits: Limits) -> dict[str, Any]:
 
 def _plan_written(plan: PlanOptions) -> dict[str, Any]:
     if plan.newcomer is not None:
-        plan = replace(plan, target=PlanSpec.Target.RANKING, newcomer=None)
+        plan = replace(plan, target=PlanSpec.Target.AIM, newcomer=None)
     balance = None if plan.balance is None else dict(plan.balance)
     return {**{name: _plain(getattr(plan, name)) for name in PLAN}, "balance": balance}
 

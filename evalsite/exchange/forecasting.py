@@ -55,7 +55,7 @@ def idea_of(campaign: Campaign, limits: Limits) -> Idea:
     options = plan_options(campaign)
     newcomer = entrants.index(options.newcomer) if options.newcomer in entrants else None
     if newcomer is None and options.newcomer is not None:  # who has left is not placed: the others are ranked
-        options = replace(options, target=PlanSpec.Target.RANKING, newcomer=None)
+        options = replace(options, target=PlanSpec.Target.AIM, newcomer=None)
     return Idea(
         chatbots=len(entrants),
         prompts=prompts,

@@ -192,7 +192,9 @@ class _Import:
             campaign=self.campaign, name=self.source, sha256=sha256, votes=len(votes)
         )
         now = timezone.now()
-        self.batch = Batch.objects.create(campaign=self.campaign, number=1, state=Batch.State.CLOSED, closed_at=now)
+        self.batch = Batch.objects.create(
+            campaign=self.campaign, number=1, state=Batch.State.CLOSED, size=len(votes), closed_at=now
+        )
         done = 0
         for chunk in _chunks(votes.rows()):
             self._store(chunk)

@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypedDict
 
 from evalsite.exchange.ranking import table_of
 from evalsite.exchange.votefile import Votes
@@ -60,14 +61,20 @@ def replay_votes(votes: Votes, run: Run, progress: Progress | None = None) -> Re
 
 def replay_simulated(chatbots: int, prompts: int, run: Run, progress: Progress | None = None) -> Replay:
     """The closed loop on votes drawn from the priors, against the known truth. Raises SchedulerError, EngineError."""
-    truth = draw_truth(chatbots, prompts, seed=run.seed, form="vote", pair_sd=_PAIR_SD, cell_sd=_CELL_SD)
+    truth = draw_truth(chatbots, prompts, seed=run.seed, form="vote", **_EFFECTS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EngineWarning)
         return _replay(simulated(truth, seed=run.seed), reference_of_truth(truth), run, (), progress)
 
 
-# What real votes show (ChatEval, Vicuna): a pair's own effect, and what the votes of a cell share.
-_PAIR_SD, _CELL_SD = 0.1, 0.9
+class _Effects(TypedDict):
+    pair_sd: float
+    cell_sd: float
+    reply_sd: float
+
+
+# What real votes show (ChatEval, Vicuna): a pair's own effect, what a cell's votes share, and what a reply is worth.
+_EFFECTS = _Effects(pair_sd=0.1, cell_sd=0.35, reply_sd=0.6)
 
 
 def _replay(

@@ -28,7 +28,7 @@ def forecast(args: Mapping[str, Any]) -> Mapping[str, Any]:
             goal_of(limits),
             budget=idea.budget,
             policy=idea.policy if idea.policy in QUICK else "adaptive",
-            design=design_of(options, range(idea.chatbots)),
+            design=design_of(options, limits, range(idea.chatbots)),
             batch=idea.batch,
             price=idea.price,
             per_day=idea.per_day,

@@ -6,9 +6,12 @@ from django import forms
 from django.conf import settings
 from django.contrib.auth import login
 from django.contrib.auth import views as auth
+from django.contrib.auth.forms import PasswordResetForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse, reverse_lazy
+from django.utils import translation
+from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
@@ -50,7 +53,7 @@ def sign_up(request: HttpRequest) -> HttpResponse:
         admit(what="signup", who=client_address(request), at_most=settings.SIGN_UPS_PER_HOUR, per_s=3600)
         pseudonym = known_annotator(request)
         try:
-            user = user_create(**form.cleaned_data)
+            user = user_create(**form.cleaned_data, language=get_language() or "")
         except InvalidInput as refused:
             form.add_error(refused.field or None, f"{refused.message} {refused.hint}".strip())
         else:
@@ -86,10 +89,20 @@ class LogIn(auth.LoginView):
         return reverse("console") if runs else super().get_default_redirect_url()
 
 
+class ResetForm(PasswordResetForm):
+    """Written in the language of the account, whoever asked for it."""
+
+    def send_mail(self, *args: Any, **kwargs: Any) -> None:
+        context = kwargs.get("context") or args[2]
+        with translation.override(context["user"].mail_language):
+            super().send_mail(*args, **kwargs)
+
+
 class ForgottenPassword(auth.PasswordResetView):
     """The answer is the same whether there is such an account or not."""
 
     template_name = "account.html"
+    form_class = ResetForm
     email_template_name = "account_reset.txt"
     subject_template_name = "account_reset_subject.txt"
     success_url = reverse_lazy("password_sent")

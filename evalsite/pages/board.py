@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
+from evalsite.adaptive.reasons import reason_said
 from evalsite.adaptive.rows import BoardRow
 from evalsite.adaptive.selectors import BoardState
 from evalsite.campaigns.models import Campaign, Entrant
@@ -70,6 +71,7 @@ def _head(standing: BoardState, links: Links) -> dict[str, Any]:
         "description": campaign.description if campaign else "",
         "url": links.to("board"),
         "live_url": links.to("board_live"),
+        "picture_url": links.to("board_picture"),
         "judge_url": reverse("judge", args=[_campaign_key(campaign, links.key)]) if campaign and judged else None,
         "campaign_state": campaign.state if campaign else "",
         "etag": page_etag(standing),
@@ -152,7 +154,7 @@ def status(standing: BoardState) -> dict[str, Any]:
     progress = evidence.get("progress")
     percent = None if progress is None else round(100 * min(1.0, max(0.0, progress)))
     if campaign is not None and campaign.state == Campaign.State.STOPPED:
-        text = _("stopped: %(reason)s") % {"reason": campaign.stop_reason or _("by its owner")}
+        text = _("stopped: %(reason)s") % {"reason": reason_said(campaign.stop_reason) or _("by its owner")}
         return {"text": text, "progress": percent, "state": state}
     if campaign is not None and not campaign.collecting:
         return {"text": str(campaign.get_state_display()), "progress": percent, "state": state}

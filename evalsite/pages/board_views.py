@@ -1,31 +1,28 @@
 """The doors of a board's pages: ranking, charts, one chatbot, method, badge."""
 
-import hashlib
 import uuid
+from hashlib import sha256
 from typing import Any
 
 from csp.decorators import csp_replace
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
-from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
 from evalsite.adaptive.selectors import BoardState, Filter, board_get, board_state_get
 from evalsite.core.errors import NotFound
-from evalsite.core.http import unchanged
+from evalsite.pages.anybody import kept_for_anybody
 from evalsite.pages.badge import Badge, board_badge, chatbot_badge
 from evalsite.pages.board import board_context, page_etag
-from evalsite.pages.cache import kept
 from evalsite.pages.chatbot import chatbot_context
 from evalsite.pages.embed import Look, embed_context, snippet
 from evalsite.pages.figures import FIGURES, Table, as_csv, figures_html, material
 from evalsite.pages.filters import menus
 from evalsite.pages.method import method_context
+from evalsite.pages.picture import board_png
 from evalsite.pages.ranking import Cut, ranking_html
-
-PAGE_KEPT_S = 10  # a chatbot's name that is changed is seen so much later
 
 
 def _standing(request: HttpRequest, key: str) -> BoardState:
@@ -34,52 +31,44 @@ def _standing(request: HttpRequest, key: str) -> BoardState:
 
 
 @require_safe
+@kept_for_anybody
 def board(request: HttpRequest, key: str) -> HttpResponse:
-    """The page; to readers who are nobody in particular, at its plain address, as it was made for the last of them."""
     standing = _standing(request, key)
-    if request.META.get("QUERY_STRING") or request.method != "GET" or request.user.is_authenticated:
-        return HttpResponse(_board_html(request, standing, key))
-    name = f"board-{_said_of(standing)}-{page_etag(standing)}-{request.scheme}-{request.get_host()}-{key}"
-    return HttpResponse(kept(name, lambda: _board_html(request, standing, key), for_s=PAGE_KEPT_S))
-
-
-def _said_of(standing: BoardState) -> str:
-    """A mark of what owners may change at any time, and the page shows."""
-    board, campaign = standing.board, standing.campaign
-    said = [str(board.public_id), board.name, standing.aspect.question]
-    if campaign is not None:
-        said += [campaign.description, campaign.visibility, campaign.admission, str(campaign.shows_prompts)]
-    return hashlib.sha256("\0".join(said).encode()).hexdigest()
-
-
-def _board_html(request: HttpRequest, standing: BoardState, key: str) -> str:
     cut = Cut.of(request.GET)
     context = board_context(standing, key, cut=cut) | {
         "ranking": ranking_html(standing, key, cut),
         "menus": menus(standing, key, cut),
         "snippet": snippet(standing, f"{request.scheme}://{request.get_host()}"),
     }
-    return render_to_string("board.html", context, request)
+    return render(request, "board.html", context)
 
 
 @require_safe
+@kept_for_anybody
 def board_live(request: HttpRequest, key: str) -> HttpResponse:
     standing = _standing(request, key)
-    etag = page_etag(standing)
-    if unchanged(request, etag):
-        response = HttpResponse(status=304)
-    else:
-        response = render(request, "_board_live.html", board_context(standing, key))
-    response["ETag"], response["Cache-Control"] = etag, "no-cache"
+    response = render(request, "_board_live.html", board_context(standing, key))
+    response["ETag"], response["Cache-Control"] = page_etag(standing), "no-cache"
     return response
 
 
 @require_safe
+@kept_for_anybody
+def board_picture(request: HttpRequest, key: str) -> HttpResponse:
+    """What a link to the board shows elsewhere."""
+    content = board_png(_standing(request, key))
+    headers = {"ETag": f'"{sha256(content).hexdigest()[:32]}"', "Cache-Control": "no-cache"}
+    return HttpResponse(content, content_type="image/png", headers=headers)
+
+
+@require_safe
+@kept_for_anybody
 def board_ranking(request: HttpRequest, key: str) -> HttpResponse:
     return HttpResponse(ranking_html(_standing(request, key), key, Cut.of(request.GET)))
 
 
 @require_safe
+@kept_for_anybody
 def board_charts(request: HttpRequest, key: str) -> HttpResponse:
     standing, start = _standing(request, key), _start(request)
     figures = figures_html(standing, key, start)
@@ -88,6 +77,7 @@ def board_charts(request: HttpRequest, key: str) -> HttpResponse:
 
 
 @require_safe
+@kept_for_anybody
 def board_figure(request: HttpRequest, key: str, slug: str, form: str) -> HttpResponse:
     """The numbers of a figure as a file."""
     standing = _standing(request, key)
@@ -107,6 +97,7 @@ def table_file(table: Table, form: str, name: str) -> HttpResponse:
 
 
 @require_safe
+@kept_for_anybody
 def board_chatbot(request: HttpRequest, key: str, chatbot: uuid.UUID) -> HttpResponse:
     standing = _standing(request, key)
     context = board_context(standing, key, here="board_chatbot")

@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from evalsite.adaptive.reasons import reason_said
 from evalsite.campaigns.models import Aspect, Campaign
 from evalsite.campaigns.selectors import aspect_primary, reception_of
 from evalsite.judgments.arrivals import Ending, ending_get
@@ -122,7 +123,7 @@ def _stage(
     if current is not None:
         return _words("item")
     if campaign.state == Campaign.State.STOPPED:
-        reason = campaign.stop_reason or _("its owner ended it")
+        reason = reason_said(campaign.stop_reason) or _("its owner ended it")
         return _words("stopped", _("Thank you. It stopped because %(reason)s.") % {"reason": reason})
     if campaign.state == Campaign.State.PAUSED:
         return _words("paused")

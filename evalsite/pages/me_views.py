@@ -2,6 +2,7 @@
 
 import uuid
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import logout
 from django.http import HttpRequest, HttpResponse
@@ -11,6 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
+from evalsite.accounts.services import user_language_set
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.selectors import campaigns_to_judge, reception_of
 from evalsite.core.errors import InvalidInput, NotFound
@@ -31,6 +33,7 @@ def me(request: HttpRequest) -> HttpResponse:
         "parts": [_part(part) for part in parts],
         "open": [_open(campaign, campaign.slug) for campaign in others],
         "account": user_of(request),
+        "languages": settings.LANGUAGES,
         "sent": any(part.enrolment.platform for part in parts),
     }
     return render(request, "me.html", context)
@@ -51,16 +54,29 @@ def _part(part: Part) -> dict[str, object]:
 
 def _open(campaign: Campaign, key: str) -> dict[str, object]:
     """A campaign as somebody chooses it: what is asked, how long a round takes, what it pays, in which language."""
+    by_the_hour = campaign.pay_per == Campaign.PayPer.HOUR
     return {
         "name": campaign.name,
         "question": campaign.rubric.aspects.all()[0].question,
         "url": reverse("judge", args=[key]),
         "size": campaign.block_size,
         "minutes": round_minutes(campaign),
-        "pay": campaign.judgment_price * campaign.block_size,
+        "pay": campaign.pay_rate if by_the_hour else campaign.judgment_price * campaign.block_size,
+        "by_the_hour": by_the_hour,
         "currency": campaign.currency,
         "language": reception_of(campaign).language,
     }
+
+
+@require_POST
+def mail_language(request: HttpRequest) -> HttpResponse:
+    """In which language this account is written to."""
+    user = user_of(request)
+    if user is None:
+        return redirect("login")
+    user_language_set(user=user, language=request.POST.get("language", ""))
+    messages.success(request, _("Saved."))
+    return redirect("me")
 
 
 @require_POST

@@ -16,12 +16,14 @@ from evalsite.core.http import tell_when, unavailable_page
 
 ONE_LANGUAGE = ("/api/", "/metrics", "/livez", "/readyz")  # programs read these, and compare what they read
 
+PICTURES = (".svg", ".png")  # shown on other sites, to readers of any language
+
 
 class PageLanguage(LocaleMiddleware):
     """The language that the reader chose (a cookie), else the first of the browser's that we speak."""
 
     def process_request(self, request: HttpRequest) -> None:
-        if request.path_info.startswith(ONE_LANGUAGE) or request.path_info.endswith(".svg"):
+        if request.path_info.startswith(ONE_LANGUAGE) or request.path_info.endswith(PICTURES):
             translation.activate(settings.LANGUAGE_CODE)
             request.LANGUAGE_CODE = settings.LANGUAGE_CODE
         else:

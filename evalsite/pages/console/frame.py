@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
-from evalsite.adaptive.notices import notices_for
+from evalsite.adaptive.notices import notice_said, notices_for
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.permissions import ROLE_WORDS, Act, Role, allows, campaign_for
 from evalsite.campaigns.services import pilot_waits
@@ -59,7 +59,7 @@ def frame(desk: Desk, here: str) -> Mapping[str, Any]:
         "role": ROLE_WORDS[desk.role],
         "tabs": [Link(label, desk.url(name), name == here) for name, label in _pages(desk)],
         "acts": acts_offered(desk),
-        "notices": notices_for(desk.user, campaign),
+        "notices": [(notice_said(one), one.raised_at) for one in notices_for(desk.user, campaign)],
         "board_url": reverse("board", args=[campaign.slug]) if campaign.state != Campaign.State.DRAFT else None,
         "state_text": campaign.get_state_display(),
     }

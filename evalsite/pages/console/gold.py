@@ -13,16 +13,16 @@ from evalsite.accounts.models import User
 from evalsite.adaptive.outlook import gold_findings_of
 from evalsite.campaigns.gold import gold_add, gold_bytes
 from evalsite.campaigns.goldfile import GoldReport, gold_from, gold_import, gold_preview
-from evalsite.campaigns.holdings import files_read, rows_admit
+from evalsite.campaigns.holdings import rows_admit
 from evalsite.campaigns.models import Campaign, GoldItem
 from evalsite.campaigns.permissions import Act
-from evalsite.core.errors import InvalidInput
 from evalsite.core.throttle import admit_costly
-from evalsite.core.uploads import uploads_drop, uploads_keep, uploads_of
+from evalsite.core.uploads import uploads_drop, uploads_of
 from evalsite.judgments.gold import gold_given_back
 from evalsite.pages.console.forms import GoldForm
 from evalsite.pages.console.frame import Desk
 from evalsite.pages.console.tables import ROWS, page_number, paged
+from evalsite.pages.console.waiting import file_keep
 from evalsite.pages.words import plain, share
 
 ROWS_SHOWN = 200
@@ -92,13 +92,12 @@ def _report(campaign: Campaign) -> dict[str, Any]:
 
 
 def gold_keep(campaign: Campaign, file: UploadedFile[bytes] | None, by: User) -> None:
-    """Keep a file, to be looked at. Raises InvalidInput for none, and for what cannot be read; TooMany, TooLarge."""
-    if file is None:
-        raise InvalidInput(_("Choose a file."), field="file")
-    kept = files_read(campaign=campaign, purpose="gold", files=[file], by=by)
-    for name, content in kept:
-        gold_preview(campaign=campaign, content=content, name=name)
-    uploads_keep(subject=campaign.public_id, purpose="gold", files=kept)
+    """Keep a file, to be looked at (file_keep)."""
+
+    def look(content: bytes, name: str) -> GoldReport:
+        return gold_preview(campaign=campaign, content=content, name=name)
+
+    file_keep(campaign, "gold", file, by, look)
 
 
 def gold_take(campaign: Campaign, by: User) -> int:

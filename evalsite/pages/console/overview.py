@@ -10,6 +10,7 @@ from django.utils.translation import ngettext
 
 from evalsite.accounts.models import User
 from evalsite.adaptive.outlook import Alarm, Outlook, outlook_get
+from evalsite.adaptive.reasons import reason_said
 from evalsite.adaptive.selectors import BoardState, campaigns_standing
 from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Campaign
@@ -37,7 +38,7 @@ def home_context(user: User, start: int) -> dict[str, Any]:
             "percent": percent(row.progress),
             "judgments": row.judgments,
             "chatbots": row.chatbots,
-            "reason": row.campaign.stop_reason,
+            "reason": reason_said(row.campaign.stop_reason),
         }
         for row in shown
     ]
@@ -92,7 +93,8 @@ def _answer(campaign: Campaign, outlook: Outlook) -> str:
     answers: Mapping[str, str] = {
         Campaign.State.DRAFT: _("It is a draft: nobody is asked yet."),
         Campaign.State.PAUSED: _("It is paused: nothing new is issued."),
-        Campaign.State.STOPPED: _("It has ended: %(reason)s.") % {"reason": campaign.stop_reason or _("by its owner")},
+        Campaign.State.STOPPED: _("It has ended: %(reason)s.")
+        % {"reason": reason_said(campaign.stop_reason) or _("by its owner")},
     }
     return answers.get(campaign.state) or _going(outlook)
 

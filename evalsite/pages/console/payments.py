@@ -11,13 +11,13 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
-from evalsite.campaigns.holdings import files_read
 from evalsite.campaigns.models import Campaign
 from evalsite.core.errors import InvalidInput
 from evalsite.core.throttle import admit_costly
-from evalsite.core.uploads import uploads_drop, uploads_keep, uploads_of
+from evalsite.core.uploads import uploads_drop, uploads_of
 from evalsite.judgments.models import Payment
 from evalsite.judgments.payments import (
+    BonusRow,
     Shown,
     Statement,
     accounts_shown,
@@ -31,6 +31,7 @@ from evalsite.judgments.payments import (
 )
 from evalsite.pages.console.frame import Desk
 from evalsite.pages.console.tables import ROWS, page_number, paged
+from evalsite.pages.console.waiting import file_keep
 
 SHOWN = 200
 LAST = 10
@@ -75,13 +76,12 @@ def _bonuses(campaign: Campaign) -> dict[str, Any]:
 
 
 def bonuses_keep(campaign: Campaign, file: UploadedFile[bytes] | None, by: User) -> None:
-    """Keep a bonus list, to be looked at. Raises InvalidInput for none or an unreadable one; TooMany, TooLarge."""
-    if file is None:
-        raise InvalidInput(_("Choose a file."), field="file")
-    kept = files_read(campaign=campaign, purpose="bonus", files=[file], by=by)
-    for name, content in kept:
-        bonuses_preview(campaign=campaign, content=content, name=name)
-    uploads_keep(subject=campaign.public_id, purpose="bonus", files=kept)
+    """Keep a bonus list, to be looked at (file_keep)."""
+
+    def look(content: bytes, name: str) -> list[BonusRow]:
+        return bonuses_preview(campaign=campaign, content=content, name=name)
+
+    file_keep(campaign, "bonus", file, by, look)
 
 
 def bonuses_take(campaign: Campaign, by: User) -> int:

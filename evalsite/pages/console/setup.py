@@ -28,9 +28,10 @@ from evalsite.core.uploads import uploads_drop, uploads_keep, uploads_of
 from evalsite.pages.console.forms import AnnotatorsForm, GoalForm, QualityForm, StoppingForm
 from evalsite.pages.console.frame import Desk, Link
 from evalsite.pages.console.limits import limit_lines
+from evalsite.pages.console.waiting import file_keep
 from evalsite.pages.console.words import duration, ranged
 from evalsite.pages.words import fixed, plain, whole
-from evalsite.prompts.files import prompts_import, prompts_preview
+from evalsite.prompts.files import PromptReport, prompts_import, prompts_preview
 
 AFTER_PILOT = ("annotators", "quality", "stopping", "review")
 STEPS = ("goal", "prompts", "chatbots", "annotators", "quality", "stopping", "review")
@@ -82,7 +83,10 @@ def initial(campaign: Campaign, step: str) -> dict[str, Any]:
         own = {"name": campaign.name, "description": campaign.description, "question": aspect.question}
         return {**own, "allow_tie": aspect.allow_tie, "allow_both_bad": aspect.allow_both_bad}
     source: Any = campaign.stopping if step == "stopping" else campaign
-    return {name: getattr(source, name) for name in FORMS[step].base_fields}
+    found = {name: getattr(source, name) for name in FORMS[step].base_fields}
+    if "pay_rate" in found:
+        found["pay_rate"] = f"{found['pay_rate'].normalize():f}"  # 0.1, and not 0.1000
+    return found
 
 
 def save(desk: Desk, step: str, cleaned: Mapping[str, Any], by: Any) -> None:
@@ -105,11 +109,11 @@ def prompts_keep(campaign: Campaign, file: UploadedFile[bytes] | None, pasted: s
     """Keep what was sent, to be looked at. Raises InvalidInput for nothing, and for what cannot be read; TooLarge."""
     if file is None and not pasted.strip():
         raise InvalidInput(_("Choose a file, or paste prompts."), field="file")
-    sent = file or ContentFile(pasted.encode(), name="")
-    kept = files_read(campaign=campaign, purpose="prompts", files=[sent], by=by)
-    for name, content in kept:
-        prompts_preview(prompt_set=campaign.prompt_set, content=content, name=name)
-    uploads_keep(subject=campaign.public_id, purpose="prompts", files=kept)
+
+    def look(content: bytes, name: str) -> PromptReport:
+        return prompts_preview(prompt_set=campaign.prompt_set, content=content, name=name)
+
+    file_keep(campaign, "prompts", file or ContentFile(pasted.encode(), name=""), by, look)
 
 
 def prompts_context(campaign: Campaign) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.http import QueryDict
+from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -14,7 +15,7 @@ from evalsite.accounts.models import User
 from evalsite.adaptive.models import Refit
 from evalsite.adaptive.outlook import board_of, change_of, findings_of, gold_findings_of, refits_of
 from evalsite.adaptive.record import MARGIN
-from evalsite.adaptive.selectors import board_state_get
+from evalsite.adaptive.selectors import BoardState, board_state_get
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.permissions import Act
 from evalsite.campaigns.selectors import as_uuid, aspect_primary, entrants_with_replies
@@ -23,6 +24,8 @@ from evalsite.core.errors import InvalidInput
 from evalsite.core.models import AuditEntry
 from evalsite.judgments.ledger import WORKING_S, Person, next_planned, people_count, people_page
 from evalsite.judgments.listing import Wanted, entrant_names, judgments_page
+from evalsite.judgments.selectors import tally
+from evalsite.pages.cache import kept
 from evalsite.pages.console.frame import Desk, act_labels
 from evalsite.pages.figures.base import material
 from evalsite.pages.figures.matrices import counts
@@ -44,8 +47,6 @@ def pairs_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
     campaign = desk.campaign
     board = board_of(campaign)
     standing = board_state_get(board) if board else None
-    given = material(standing, desk.key, max(0, page_number(query) - 1)) if standing else None
-    figure = counts(given) if given else None
     planned = [
         {
             "prompt": one.place.prompt.key,
@@ -57,11 +58,29 @@ def pairs_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
         for one, entrants in next_planned(campaign, PLANNED)
     ]
     return {
-        "figure": figure,
-        "drawing": figure.drawing if figure else None,
+        "figure": _counts_drawn(desk, standing, page_number(query)) if standing else None,
         "planned": planned,
         "decision": standing.decision if standing else None,
     }
+
+
+def _counts_drawn(desk: Desk, standing: BoardState, first: int) -> dict[str, str] | None:
+    """The matrix of counts from the `first` row on (from 1), with its heading: drawn once per snapshot."""
+    if standing.snapshot is None:
+        return None
+    start = max(0, first - 1)
+    start = start if start < len(standing.snapshot.rows) else 0  # what a reader types is no key
+    return kept(f"console-pairs-{desk.key}-{standing.snapshot.pk}-{start}", lambda: _counts_html(desk, standing, start))
+
+
+def _counts_html(desk: Desk, standing: BoardState, start: int) -> dict[str, str] | None:
+    given = material(standing, desk.key, start, past=False)
+    if given is None:
+        return None
+    figure = counts(given)
+    drawing = figure.drawing.leading_to(desk.url("console_pairs"))
+    html = render_to_string("charts/_matrix.html", {"figure": figure, "drawing": drawing})
+    return {"title": figure.title, "finding": figure.finding, "html": html}
 
 
 def prompts_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
@@ -208,7 +227,7 @@ FILTERS = ("counted", "category", "chatbot", "annotator", "late")
 def judgments_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
     """Judgments one by one, as filters and cursor of the address say."""
     campaign = desk.campaign
-    wanted = _wanted(query)
+    wanted = _wanted(query, gold=desk.may(Act.GOLD))
     found = judgments_page(
         campaign=campaign,
         aspect=aspect_primary(campaign),
@@ -219,10 +238,14 @@ def judgments_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
     names = entrant_names(campaign)
     kept = {name: query[name] for name in FILTERS if query.get(name)}
     more = urlencode({**kept, "cursor": str(found[ROWS - 1].judgment)}) if found[ROWS:] else ""
-    rows = [{"row": row, "first": names[row.first], "second": names[row.second]} for row in found[:ROWS]]
+    rows = [
+        {"row": row, "first": names[row.first], "second": names[row.second], "seconds": _seconds(row.client_ms)}
+        for row in found[:ROWS]
+    ]
     entrants = campaign.entrants.select_related("version__chatbot").order_by("pk")
     return {
         "rows": rows,
+        "judged": tally([campaign]).judgments,
         "more": more,
         "chosen": {name: query.get(name, "") for name in FILTERS},
         "filtered": bool(kept),
@@ -231,15 +254,20 @@ def judgments_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
     }
 
 
+def _seconds(client_ms: int | None) -> str:
+    return "–" if client_ms is None else f"{fixed(client_ms / 1000, 1)} s"
+
+
 def _categories(campaign: Campaign) -> list[str]:
     found = campaign.prompt_set.prompts.exclude(category="").order_by("category")
     return list(found.values_list("category", flat=True).distinct()[:200])
 
 
-def _wanted(query: QueryDict) -> Wanted:
+def _wanted(query: QueryDict, *, gold: bool) -> Wanted:
     flags = {"yes": True, "no": False}
     return Wanted(
         counted=flags.get(query.get("counted", "")),
+        gold=gold,
         category=query.get("category") or None,
         chatbot=_id(query, "chatbot"),
         annotator=_id(query, "annotator"),

@@ -3,16 +3,20 @@
 from collections.abc import Callable, Mapping
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from evalsite.pages.words import whole
 
 
 def duration(days: float) -> str:
     """A length of time in the unit that a person would use."""
     hours = 24 * days
     if hours < 1.5:
-        return _("about %(n)s minutes") % {"n": max(1, round(60 * hours))}
+        n = max(1, round(60 * hours))
+        return ngettext("about %(n)s minute", "about %(n)s minutes", n) % {"n": n}
     if hours < 36:
         return _("about %(n)s hours") % {"n": round(hours)}
-    return _("about %(n)s days") % {"n": round(days)}
+    return _("about %(n)s days") % {"n": whole(round(days))}
 
 
 def ranged(found: Mapping[str, float] | None, words: Callable[[float], str]) -> str:

@@ -1,7 +1,8 @@
 """Every chatbot against every other: who won, and how often they met."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from urllib.parse import urlencode
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -40,6 +41,11 @@ class Matrix:
     last: int
     size: int
     starts: list[tuple[int, int, str]]
+
+    def leading_to(self, page: str) -> "Matrix":
+        """The same one where its other parts are shown by another page, at this address."""
+        starts = [(first, last, f"{page}?{urlencode({'from': first})}") for first, last, _ in self.starts]
+        return replace(self, starts=starts)
 
 
 def wins(given: Material) -> Figure:
