@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 BENCH_VENV := $(VENV)-bench
-BENCH ?= paper calibration full_bayes scale prediction reliability forecast stopping decide bound figure2 planning shared_replies
+BENCH ?= paper calibration full_bayes scale prediction reliability forecast stopping bound figure2 planning shared_replies
 RUNS ?= var/decide
 LOAD ?=
 PORT ?= 8000
@@ -16,7 +16,7 @@ KILLS ?= 100
 MINUTES ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test check openapi messages bench bench-full bench-console bench-load chaos lint-docker screenshots format lock clean
+.PHONY: help demo serve test check openapi messages bench bench-engine bench-full bench-console bench-forecast bench-load chaos lint-docker screenshots format lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -46,7 +46,12 @@ openapi: $(VENV)/.dev ## Write docs/openapi.yaml anew from the code
 messages: $(VENV)/.dev ## Gather what the pages say into frontend/locale, compile it, and name what has no translation
 	$(PY) -m tests.house.messages
 
-bench: $(BENCH_VENV)/.bench ## Measure the engine against its targets: hours (BENCH="paper scale"; EVAL_DATA_DIR for real votes)
+bench: $(BENCH_VENV)/.bench ## What choosing judgments saves: 3 sets, 5 seeds, under 20 minutes (EVAL_DATA_DIR for real votes)
+	@failed=; for name in decide aims; do \
+	  echo; echo "== $$name"; $(BENCH_VENV)/bin/python -m tests.benchmarks.$$name || failed="$$failed $$name"; \
+	done; [ -z "$$failed" ] || { echo; echo "Failed:$$failed"; exit 1; }
+
+bench-engine: $(BENCH_VENV)/.bench ## The engine and the scheduler against their targets: hours (BENCH="paper scale" for some of it)
 	@failed=; for name in $(BENCH); do \
 	  echo; echo "== $$name"; $(BENCH_VENV)/bin/python -m tests.benchmarks.$$name || failed="$$failed $$name"; \
 	done; [ -z "$$failed" ] || { echo; echo "Failed:$$failed"; exit 1; }
@@ -54,11 +59,15 @@ bench: $(BENCH_VENV)/.bench ## Measure the engine against its targets: hours (BE
 bench-console: $(VENV)/.dev ## Time every page of the console at 200 chatbots, 5,000 prompts, 500 annotators, 200,000 judgments
 	$(PY) -m tests.benchmarks.console_size
 
+bench-forecast: $(VENV)/.dev ## Whether what the console's form forecasts holds what the service's own campaigns take: half an hour
+	$(PY) -m tests.benchmarks.forecast_shown
+
 chaos: $(VENV)/.dev ## Hurt whole sites for long and print what they survived (KILLS=100; MINUTES=2 of each other fault)
 	CI=true CHAOS_KILLS=$(KILLS) CHAOS_MINUTES=$(MINUTES) CHAOS_AWAY_S=60 $(PY) -m pytest tests/faults -q
 
-bench-load: $(VENV)/.dev ## What a site bears while refits go on, in both forms: half an hour (LOAD="--seconds 60 --million")
-	@$(PY) -m tests.benchmarks.load $(LOAD)
+bench-load: $(VENV)/.dev ## What a site bears while refits go on, and how soon a board opens: half an hour (LOAD="--seconds 60 --million")
+	@failed=; $(PY) -m tests.benchmarks.load $(LOAD) || failed=1; \
+	echo; $(PY) -m tests.benchmarks.first_byte || failed=1; [ -z "$$failed" ]
 
 bench-full: $(BENCH_VENV)/.bench ## Votes to decide and to estimate: every set, policy and 20 seeds; days, goes on where it was (RUNS=folder)
 	@$(BENCH_VENV)/bin/python -m tests.benchmarks.decide --full --runs $(RUNS)

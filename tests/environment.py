@@ -19,7 +19,15 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ[name] = "1"  # the processes share the processors already, and no matrix here is large
-for name in ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "ALLOWED_HOSTS", "TOUCHSTONE_DEBUG", "TOUCHSTONE_REDIS_PREFIX"):
+for name in (
+    "DATABASE_URL",
+    "REDIS_URL",
+    "SECRET_KEY",
+    "ALLOWED_HOSTS",
+    "SITE_URL",
+    "TOUCHSTONE_DEBUG",
+    "TOUCHSTONE_REDIS_PREFIX",
+):
     os.environ.pop(name, None)
 os.environ["TOUCHSTONE_DATA_DIR"] = tempfile.mkdtemp(prefix="touchstone-tests-")
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"  # Playwright's synchronous API runs a loop in the test's thread

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx2
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, StorageState, sync_playwright
 
-from tests.browser.addresses import ARRIVAL
+from tests.browser.addresses import ARRIVAL, DRAFT
 from tests.browser.conftest import ARGUMENTS, annotators
 from tests.environment import CHROMIUM
 from tests.processes import ROOT, end, free_port, start_manage, wait_for
@@ -166,7 +166,12 @@ COLLECTING: list[tuple[str, str, State]] = [
     ("board-by-name", f"{BOARD}?sort=name", nothing),
     ("board-search", f"{BOARD}?q=parrot", nothing),
     ("board-no-match", f"{BOARD}?q=zebra", nothing),
+    ("board-german", BOARD, lambda page: page.get_by_role("button", name="Deutsch").click()),
+    ("board-by-kind", f"{BOARD}?kind=static", nothing),
     ("charts", f"{BOARD}charts/", nothing),
+    ("prompts", f"{BOARD}prompts/", nothing),
+    ("prompt", f"{BOARD}prompts/", lambda page: page.locator("main table a").first.click()),
+    ("embed", f"{BOARD}embed/", nothing),
     ("method", f"{BOARD}method/", nothing),
     ("judge-welcome", JUDGE, nothing),
     ("judge", JUDGE, judging),
@@ -178,6 +183,21 @@ COLLECTING: list[tuple[str, str, State]] = [
 ]
 PAUSED: list[tuple[str, str, State]] = [("judge-closed", JUDGE, nothing), ("board-paused", BOARD, nothing)]
 STOPPED: list[tuple[str, str, State]] = [("judge-over", JUDGE, nothing), ("board-stopped", BOARD, nothing)]
+CONSOLE: list[tuple[str, str, State]] = [
+    (f"console-{'-'.join(page.strip('/').split('/')) or 'home'}", f"/console/{page}", nothing)
+    for page in (
+        *("", "new/", "health/", "notices/", "chatbots/", "prompt-sets/"),
+        *(f"demonstration/{part}" for part in (
+            "", "pairs/", "prompts/", "chatbots/", "annotators/", "gold/", "payments/", "judgments/", "fits/",
+            "check/", "log/", "act/stop/", "act/extend/", "act/share/",
+        )),
+        *(f"{DRAFT}/setup/{step}/" for step in (
+            "goal", "prompts", "chatbots", "annotators", "quality", "stopping", "review",
+        )),
+        f"{DRAFT}/gold/",
+        f"{DRAFT}/act/pilot/",
+    )
+]  # fmt: skip
 
 
 @contextmanager
@@ -216,11 +236,34 @@ def set_state(data: Path, state: str) -> None:
     shell(data, code)
 
 
-def take(browser: Browser, url: str, states: list[tuple[str, str, State]], folder: Path) -> None:
+def logged_in(browser: Browser, url: str, data: Path) -> StorageState:
+    """The cookies of the administrator whom the demonstration makes."""
+    context = browser.new_context(base_url=url)
+    page = context.new_page()
+    page.goto("/console/")
+    page.get_by_label("Name").fill("admin")
+    page.get_by_label("Password").fill((data / "admin_password").read_text()[:20])
+    with page.expect_navigation():
+        page.get_by_role("button", name="Log in").click()
+    return context.storage_state()
+
+
+def take(
+    browser: Browser,
+    url: str,
+    states: list[tuple[str, str, State]],
+    folder: Path,
+    who: StorageState | None = None,
+) -> None:
     for width, scheme in LOOKS:
         for name, path, reach in states:
             size = {"width": width, "height": 900 if width > 600 else 812}
-            context = browser.new_context(viewport=size, color_scheme=scheme, base_url=url)  # type: ignore[arg-type]
+            context = browser.new_context(
+                viewport=size,  # type: ignore[arg-type]
+                color_scheme=scheme,  # type: ignore[arg-type]
+                base_url=url,
+                storage_state=who,
+            )
             page = context.new_page()
             page.goto(path.replace("%s", f"{name}-{width}-{scheme}"))  # a worker of the platform for each picture
             reach(page)
@@ -245,6 +288,7 @@ def main(folder: Path) -> None:
             with annotators(url, data):
                 wait_for(lambda: snapshot(url) >= 10, within_s=300, what="the tenth refit")
             take(browser, url, [*COLLECTING, ("chatbot", chatbot(url), nothing)], folder)
+            take(browser, url, CONSOLE, folder, logged_in(browser, url, data))
             for state, states in (("paused", PAUSED), ("stopped", STOPPED)):
                 set_state(data, state)
                 take(browser, url, states, folder)

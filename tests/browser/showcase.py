@@ -1,4 +1,4 @@
-"""Two campaigns that show what the demonstration does not: rich replies, several aspects, a study on Prolific.
+"""Campaigns that show what the demonstration does not: rich replies, several aspects, a study on Prolific, a draft.
 
 Run inside `manage.py shell` beside a served site: `from tests.browser.showcase import make; make()`.
 """
@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from evalsite.accounts.services import user_create
 from evalsite.adaptive.services import campaign_open
+from evalsite.campaigns.gold import NewGold, gold_add
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.reception import NewQualificationItem, qualification_set, reception_set
 from evalsite.campaigns.services import Design, NewAspect, campaign_create, entrant_add
@@ -18,7 +19,7 @@ from evalsite.chatbots.services import chatbot_create, replies_add, version_crea
 from evalsite.judgments.leases import assignments_expire
 from evalsite.judgments.models import Assignment
 from evalsite.prompts.services import NewPrompt, prompt_set_create
-from tests.browser.addresses import SHOWCASE, STUDY
+from tests.browser.addresses import DRAFT, SHOWCASE, STUDY
 
 TURNS = [
     {"speaker": "user", "text": "How long until an investment doubles at 5 % a year?\n\nI know `math.log`."},
@@ -88,6 +89,12 @@ def make() -> None:
         campaign.refresh_from_db()
         receive(campaign)
         campaign_open(campaign=campaign)
+    draft = campaign_create(
+        organisation=owner, name="Spring models", slug=DRAFT, prompt_set=prompts, design=Design(gold_share=0.1)
+    )
+    for version in versions:
+        entrant_add(campaign=draft, version=version)
+    gold_add(campaign=draft, items=[NewGold("two-and-two", ("A",), prompt="p0", texts=("Four.", "Five."))])
 
 
 def receive(campaign: Campaign) -> None:

@@ -1,6 +1,7 @@
 """In a real browser: judge, and the leaderboard's count goes up under the reader's eyes."""
 
 import re
+from statistics import median
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -54,6 +55,37 @@ def test_a_block_is_judged_by_keyboard_alone(visitor: Watched) -> None:
     expect(page.locator("#stage-heading")).to_contain_text(re.compile(r"\b1 of 5"), timeout=10_000)
     visitor.open(BOARD)
     assert count(page) >= 5
+
+
+COUNT_PRESSES = """addEventListener("keydown", () => {
+  sessionStorage.setItem("presses", Number(sessionStorage.getItem("presses")) + 1);
+}, true)"""
+# Of each judgment of a block: what is pressed, and the heading after it. The third is taken back, the list of keys is
+# read before the fourth, and with the fifth the block is submitted.
+BLOCK = [
+    [("a", "2 of 5")],
+    [("b", "3 of 5")],
+    [("t", "4 of 5"), ("u", "3 of 5"), ("b", "4 of 5")],
+    [("?", "4 of 5"), ("Escape", "4 of 5"), ("n", "5 of 5")],
+    [("ArrowRight", "5 of 5 judged"), ("Enter", "1 of 5")],
+]
+
+
+def test_a_median_judgment_takes_no_more_than_two_key_presses(visitor: Watched) -> None:
+    """Counted by the page over two blocks, whatever is pressed beside the answers."""
+    page, presses, before = visitor.page, [], 0
+    page.add_init_script(COUNT_PRESSES)
+    begin(visitor)
+    for judgment in BLOCK * 2:
+        for key, heading in judgment:
+            expect(page.locator("#answer button:disabled")).to_have_count(0)
+            page.keyboard.press(key)
+            expect(page.locator("#stage-heading")).to_contain_text(heading, timeout=10_000)
+        counted = int(page.evaluate("sessionStorage.getItem('presses')"))
+        presses.append(counted - before)
+        before = counted
+    assert sum(presses) == 2 * sum(len(judgment) for judgment in BLOCK), "the page hears every press"
+    assert median(presses) <= 2
 
 
 def test_a_skip_moves_on_and_is_not_a_judgment(visitor: Watched) -> None:

@@ -261,7 +261,7 @@ class Production(Site):
             self.start_one(name)
 
     def start_one(self, name: str) -> None:
-        """One of the three commands of docs/operate.md."""
+        """One of the three commands of docs/operator.md."""
         web = ("granian", "--interface", "wsgi", "--port", str(self.port), "--blocking-threads", "4")
         celery = ("celery", "-A", "evalsite")
         command: dict[str, tuple[str, ...]] = {

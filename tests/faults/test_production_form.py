@@ -7,7 +7,7 @@ import pytest
 import redis
 
 from tests.faults.conftest import AWAY_S, Rounds
-from tests.faults.ordeal import a_running_job, ordeal, still_running, until_nobody_is_answered
+from tests.faults.ordeal import a_running_job, goes_on, ordeal, still_running, until_nobody_is_answered
 from tests.faults.sites import Production
 
 pytestmark = [pytest.mark.postgresql_server, pytest.mark.redis_server]
@@ -38,6 +38,7 @@ def test_people_go_on_judging_while_the_broker_is_away(production: Production, r
             time.sleep(AWAY_S)
             production.broker.start()
             under.times += 1
+            goes_on(production)  # the next time finds a queue again: nobody fills it while the broker is away
 
 
 @pytest.mark.parametrize("mode", ["fast", "immediate"])

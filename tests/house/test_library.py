@@ -27,8 +27,8 @@ sys.meta_path.insert(0, Absent())
 
 
 def example() -> str:
-    """The one Python block of the guide."""
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "library.md").read_text(), re.DOTALL)
+    """The Python block of the guide."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "researcher.md").read_text(), re.DOTALL)
     assert len(blocks) == 1
     return str(blocks[0])
 

@@ -23,7 +23,7 @@ def test_a_block_of_three_costs_as_many_queries_as_a_block_of_one(campaign: Camp
             block = api.post(CLAIMS, {"count": count})
         assert len(block.json()["assignments"]) == count
         costs.append(len(asked))
-    assert costs[0] == costs[1] <= 24
+    assert costs[0] == costs[1] <= 20
 
 
 def test_an_answer_costs_few_queries(campaign: Campaign, api: Api) -> None:
@@ -31,4 +31,4 @@ def test_an_answer_costs_few_queries(campaign: Campaign, api: Api) -> None:
     api.post(judgment_url(first), answer())  # it opens the batch
     with CaptureQueriesContext(connection) as asked:
         assert api.post(judgment_url(second), answer()).status_code == 201
-    assert len(asked) <= 13
+    assert len(asked) <= 10

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 
 import pytest
 from django.apps import apps
+from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
@@ -134,6 +135,7 @@ class TestInvitations:
     def test_revoking_it_ends_what_it_admitted(self, private: Campaign, stranger: Client) -> None:
         out = StringIO()
         call_command("invite", "trial", "--name", "x", stdout=out)
+        assert out.getvalue().startswith(f"{settings.SITE_URL}/join/")
         stranger.post(out.getvalue().strip())
         assert stranger.get(f"/judge/{private.public_id}/").status_code == 200
         call_command("invite", "trial", "--name", "x", "--revoke", stdout=out)

@@ -1,38 +1,103 @@
-"""A public board is made once for all who read it, and never for somebody else's eyes, in another language or state."""
+"""A public board's pages are made once for all readers, and never for other eyes, in another language or state."""
+
+import gzip
+import uuid
+from typing import Any
 
 import pytest
+from django.http import HttpResponse
 from django.test import Client
 
 from evalsite.accounts.models import User
+from evalsite.adaptive.marks import Mark
+from evalsite.adaptive.models import Board
 from evalsite.campaigns.models import Campaign
 from evalsite.judgments.models import Annotator
+from evalsite.pages.anybody import Kept, made
 from tests.evalsite.cast import judge, run_jobs
 
 BOARD = "/boards/trial/"
+PAGES = ("", "live/", "ranking/", "charts/", "charts/intervals.csv")
 
 
 @pytest.fixture
-def read(campaign: Campaign) -> bytes:
+def read(campaign: Campaign, bob: Annotator) -> bytes:
     """The board, as the first reader of it saw it."""
+    judge(campaign, bob, blocks=2)
+    run_jobs()
     return Client().get(BOARD).content
 
 
-def test_the_next_reader_is_given_the_same_page_without_its_being_made(read: bytes) -> None:
-    again = Client().get(BOARD)
-    assert again.content == read
+@pytest.mark.parametrize("page", PAGES)
+def test_the_next_reader_costs_one_query_and_no_template(
+    page: str, read: bytes, django_assert_num_queries: Any
+) -> None:
+    first = Client().get(f"{BOARD}{page}")
+    with django_assert_num_queries(1):
+        again = Client().get(f"{BOARD}{page}")
+    assert again.content == first.content
     assert [template.name for template in again.templates] == []
 
 
-def test_a_refit_makes_another_page(read: bytes, campaign: Campaign, bob: Annotator) -> None:
-    judge(campaign, bob)
+@pytest.mark.parametrize("page", PAGES)
+def test_who_has_the_page_already_is_told_so_until_it_changes(
+    page: str, read: bytes, campaign: Campaign, dora: Annotator
+) -> None:
+    etag = Client().get(f"{BOARD}{page}")["ETag"]
+    same = Client().get(f"{BOARD}{page}", headers={"If-None-Match": etag})
+    assert (same.status_code, same.content, same["ETag"]) == (304, b"", etag)
+    judge(campaign, dora, blocks=2)
     run_jobs()
-    assert Client().get(BOARD).content != read
+    assert Client().get(f"{BOARD}{page}", headers={"If-None-Match": etag}).status_code == 200
+
+
+def test_it_travels_compressed_to_who_can_read_that(read: bytes) -> None:
+    packed = Client(headers={"Accept-Encoding": "gzip"}).get(BOARD)
+    assert packed["Content-Encoding"] == "gzip"
+    assert len(packed.content) < len(read) / 2
+    assert "Accept-Encoding" in packed["Vary"]
+    assert "Accept-Encoding" in Client().get(BOARD)["Vary"]
+    assert packed["ETag"].removeprefix("W/") == Client().get(BOARD)["ETag"]
+
+
+def test_a_judgment_a_refit_and_the_owners_words_are_seen_at_once(
+    read: bytes, campaign: Campaign, dora: Annotator
+) -> None:
+    judge(campaign, dora)
+    judged = Client().get(BOARD).content
+    assert judged != read
+    judge(campaign, dora, blocks=2)
+    run_jobs()
+    refitted = Client().get(BOARD).content
+    assert refitted != judged
+    Campaign.objects.update(description="What we found.")
+    assert b"What we found." in Client().get(BOARD).content
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_board_that_is_made_private_is_gone_at_once(page: str, read: bytes) -> None:
+    assert Client().get(f"{BOARD}{page}").status_code == 200
+    Campaign.objects.update(visibility=Campaign.Visibility.LINK)
+    assert Client().get(f"{BOARD}{page}").status_code == 404
+    by_link = f"/boards/{Board.objects.get().public_id}/{page}"
+    assert Client().get(by_link).status_code == 200
+    Campaign.objects.update(visibility=Campaign.Visibility.PRIVATE)
+    assert Client().get(by_link).status_code == 404
 
 
 def test_another_language_sort_or_host_is_another_page(read: bytes) -> None:
     assert b'lang="de"' in Client(headers={"Accept-Language": "de"}).get(BOARD).content
     assert "board.html" in [template.name for template in Client().get(f"{BOARD}?sort=judgments").templates]
     assert b"http://testserver:8080" in Client(headers={"Host": "testserver:8080"}).get(BOARD).content
+
+
+def test_a_board_has_one_address_by_its_id_however_that_may_be_written(read: bytes, campaign: Campaign) -> None:
+    """What is kept is kept by its address: otherwise each spelling would be made, and kept, once more."""
+    Campaign.objects.filter(pk=campaign.pk).update(visibility=Campaign.Visibility.LINK)
+    key = str(Board.objects.get(default_of=campaign).public_id)
+    assert Client().get(f"/boards/{key}/").status_code == 200
+    for other in (key.replace("-", ""), f"{key}-", key.upper(), key.replace("-", "--")):
+        assert Client().get(f"/boards/{other}/").status_code == 404
 
 
 def test_who_is_logged_in_is_given_a_page_of_their_own(read: bytes, alice: User) -> None:
@@ -44,3 +109,27 @@ def test_who_is_logged_in_is_given_a_page_of_their_own(read: bytes, alice: User)
 def test_what_a_reader_types_behind_the_address_is_not_kept(read: bytes) -> None:
     assert "board.html" in [template.name for template in Client().get(f"{BOARD}?&").templates]
     assert "board.html" in [template.name for template in Client().head(BOARD).templates]
+
+
+class TestWhileAnotherIsMade:
+    """A second reader comes at that moment: within the making of it."""
+
+    def given(self, before: Mark, now: Mark) -> bytes:
+        """What the second reader is given while the board goes from one mark to the other."""
+        name, given = f"during-{uuid.uuid4()}", []
+
+        def make() -> HttpResponse:
+            given.append(made(name, now, lambda: HttpResponse(b"made twice")))
+            return HttpResponse(b"newer")
+
+        made(name, before, lambda: HttpResponse(b"earlier"))
+        made(name, now, make)
+        (page,) = given
+        assert isinstance(page, Kept)
+        return gzip.decompress(page.compressed)
+
+    def test_the_earlier_page_is_shown(self) -> None:
+        assert self.given(Mark(("public",), (1,)), Mark(("public",), (2,))) == b"earlier"
+
+    def test_but_not_where_its_owners_have_said_something_else(self) -> None:
+        assert self.given(Mark(("public",), (1,)), Mark(("by link",), (1,))) == b"made twice"

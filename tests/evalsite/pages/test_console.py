@@ -16,17 +16,12 @@ from evalsite.core.models import AuditEntry, Inquiry
 from evalsite.judgments.exclusions import exclusion_propose
 from evalsite.judgments.models import Annotator, Exclusion, Judgment
 from evalsite.judgments.services import annotator_enrol
+from evalsite.pages.console.words import duration
+from evalsite.pages.figures import matrices
 from tests.evalsite.cast import CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.test_pages import HOSTILE, words
 
 PAGES = ["", "pairs/", "prompts/", "chatbots/", "annotators/", "gold/", "payments/", "judgments/", "fits/", "log/"]
-
-
-@pytest.fixture
-def owner(alice: User) -> Client:
-    client = Client()
-    client.force_login(alice)
-    return client
 
 
 @pytest.fixture
@@ -76,6 +71,32 @@ def test_what_the_screening_proposes_a_person_decides(owner: Client, judged: Cam
     assert "you decide" not in words(owner.get("/console/trial/annotators/"))
     entry = AuditEntry.objects.filter(act="readmit").get()
     assert (entry.before, entry.after) == ({"excluded": False}, {"excluded": False})
+
+
+def test_the_parts_of_a_large_matrix_are_pages_of_the_console(
+    owner: Client, judged: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matrices, "MATRIX_AT_MOST", 2)
+    first = owner.get("/console/trial/pairs/").content.decode()
+    assert 'href="/console/trial/pairs/?from=3#counts"' in first
+    assert 'id="counts"' in first
+    second = owner.get("/console/trial/pairs/?from=3").content.decode()
+    assert 'from=3#counts" aria-current="true"' in second
+    assert words(owner.get("/console/trial/pairs/?from=999")).count("1–2") == 1
+
+
+def test_judgments_say_how_many_there_are_and_how_long_each_took(owner: Client, judged: Campaign) -> None:
+    text = words(owner.get("/console/trial/judgments/"))
+    assert f"{Judgment.objects.count()} judgments so far." in text
+    assert " ms" not in text
+
+
+@pytest.mark.parametrize(
+    ("days", "said"),
+    [(0.0005, "about 1 minute"), (0.02, "about 29 minutes"), (1, "about 24 hours"), (3, "about 3 days")],
+)
+def test_a_length_of_time_is_told_in_a_persons_unit(days: float, said: str) -> None:
+    assert duration(days) == said
 
 
 def test_pairs_show_how_often_each_was_judged_and_what_comes_next(owner: Client, judged: Campaign) -> None:

@@ -14,7 +14,7 @@ from evalsite.campaigns.models import Campaign, CampaignRole, GoldItem
 from evalsite.core.models import AuditEntry, Upload
 from evalsite.judgments.services import annotator_enrol
 from tests.evalsite.api.client import Api, error_of
-from tests.evalsite.cast import CampaignMaker
+from tests.evalsite.cast import CampaignMaker, judge
 from tests.evalsite.pages.test_pages import HOSTILE, words
 
 FILE = """\
@@ -32,13 +32,6 @@ API = "/api/v1/campaigns/trial/gold"
 @pytest.fixture
 def draft(make_campaign: CampaignMaker) -> Campaign:
     return make_campaign(chatbots=3, prompts=4, start=False)
-
-
-@pytest.fixture
-def owner(alice: User) -> Client:
-    client = Client()
-    client.force_login(alice)
-    return client
 
 
 def test_a_gold_file_is_looked_at_row_by_row_before_it_is_taken_in(owner: Client, draft: Campaign) -> None:
@@ -164,6 +157,27 @@ def test_who_may_judge_and_no_more_finds_no_way_to_the_gold(
     client = Client()
     client.force_login(charlie)
     assert (PAGE in client.get("/console/trial/").content.decode()) == (role == "manager")
+
+
+@pytest.mark.parametrize("role", ["viewer", "manager"])
+def test_who_may_judge_and_no_more_does_not_learn_which_judgments_were_gold(
+    campaign: Campaign, charlie: User, role: str
+) -> None:
+    """Neither on the page nor by the API, in a list or a file."""
+    judge(campaign, annotator_enrol(campaign=campaign), blocks=2)
+    checks = campaign.assignments.filter(state="answered").order_by("pk").last()
+    assert checks is not None
+    campaign.assignments.filter(pk=checks.pk).update(purpose="gold")
+    CampaignRole.objects.create(campaign=campaign, user=charlie, role=role)
+    client = Client()
+    client.force_login(charlie)
+    given = 6 if role == "manager" else 5
+    assert client.get("/console/trial/judgments/").content.decode().count("</tr>") == given + 1
+    api = token(charlie, ApiToken.Scope.JUDGMENTS)
+    listed = api.get("/api/v1/campaigns/trial/judgments?counted=any").json()["results"]
+    assert (len(listed), "gold" in {one["purpose"] for one in listed}) == (given, role == "manager")
+    file = api.get("/api/v1/campaigns/trial/judgments.jsonl?counted=any").getvalue().decode()
+    assert (file.count("\n"), '"purpose": "gold"' in file) == (given, role == "manager")
 
 
 def test_annotators_stand_with_the_gold_that_they_passed(owner: Client, draft: Campaign) -> None:

@@ -27,9 +27,9 @@ from evalsite.prompts.models import Prompt
 from tests.evalsite.api.client import Api, error_of
 from tests.evalsite.cast import CampaignMaker
 from tests.evalsite.pages.test_pages import words
-from tests.evalsite.pages.test_setup import GOAL, draft, file, fill, owner, url
+from tests.evalsite.pages.test_setup import GOAL, draft, file, fill, url
 
-__all__ = ["draft", "owner"]  # fixtures
+__all__ = ["draft"]  # a fixture
 
 pytestmark = [pytest.mark.django_db]
 PROMPTS = "prompt_id,text\np1,Fine?\n"

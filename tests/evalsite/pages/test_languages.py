@@ -10,6 +10,8 @@ from django.utils import timezone, translation
 from evalsite.accounts.models import User
 from evalsite.campaigns.limits import Limits
 from evalsite.campaigns.models import Campaign, CampaignRole
+from evalsite.campaigns.services import campaign_pause
+from evalsite.core.errors import Conflict
 from evalsite.pages.charts import axis_for
 from evalsite.pages.console.forms import AnnotatorsForm
 from evalsite.pages.console.limits import limit_lines
@@ -103,6 +105,10 @@ def test_a_refusal_is_german_on_a_page_and_english_to_a_program(german_viewer: C
     [
         (f"{BOARD}chatbots/{NOBODY}/", 404, "keinen solchen Chatbot", "Wählen Sie einen aus der Rangfolge."),
         (f"{BOARD}charts/luck.csv", 404, "Solche Zahlen gibt es nicht.", "nennt alle Abbildungen"),
+        ("/boards/nothing/", 404, "Diese Rangliste gibt es nicht.", "müssen Sie angemeldet sein"),
+        (f"{BOARD}?category=x&kind=live", 400, "nur nach einem Merkmal", "Behalten Sie eines von category und kind"),
+        ("/join/nothing/", 404, "Diese Einladung gilt nicht.", "um eine neue"),
+        ("/console/nothing/", 404, "Diese Kampagne gibt es nicht.", "Prüfen Sie die Adresse"),
         ("/console/health/", 403, "nur für den Betrieb", "Fragen Sie, wer diese Website betreibt."),
         ("/console/trial/judgments/?chatbot=me", 400, "&#x27;me&#x27; ist keine ID.", "wählen Sie noch einmal"),
     ],
@@ -114,6 +120,15 @@ def test_what_goes_wrong_on_a_page_is_said_in_the_readers_language(
     assert answer.status_code == status
     assert said in answer.content.decode()
     assert hint in answer.content.decode()
+
+
+def test_a_state_stands_in_a_sentence_of_the_readers_language(campaign: Campaign) -> None:
+    Campaign.objects.update(state=Campaign.State.PAUSED)
+    campaign.refresh_from_db()
+    with translation.override("de"), pytest.raises(Conflict, match=r"^Die Kampagne ist angehalten; anhalten"):
+        campaign_pause(campaign=campaign)
+    with pytest.raises(Conflict, match=r"^The campaign is paused; only one that collects"):
+        campaign_pause(campaign=campaign)
 
 
 def test_a_form_offers_its_choices_in_the_readers_language() -> None:

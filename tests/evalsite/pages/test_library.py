@@ -12,8 +12,9 @@ from evalsite.campaigns.gold import NewGold, gold_add
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import entrant_withdraw
 from evalsite.chatbots.models import Chatbot, Reply
+from evalsite.chatbots.selectors import replies_counted
 from evalsite.chatbots.services import replies_add, version_create
-from evalsite.prompts.models import PromptSet
+from evalsite.prompts.models import Prompt, PromptSet
 from tests.evalsite.cast import CampaignMaker
 from tests.evalsite.pages.test_pages import HOSTILE, words
 
@@ -21,13 +22,6 @@ from tests.evalsite.pages.test_pages import HOSTILE, words
 @pytest.fixture
 def draft(make_campaign: CampaignMaker) -> Campaign:
     return make_campaign(chatbots=2, prompts=4, start=False)
-
-
-@pytest.fixture
-def owner(alice: User) -> Client:
-    client = Client()
-    client.force_login(alice)
-    return client
 
 
 def second_version(campaign: Campaign) -> Chatbot:
@@ -58,6 +52,23 @@ def test_a_chatbot_tells_its_versions_how_complete_they_are_and_where_they_are_u
     assert "2 trial 2 / 4 2 1 trial 4 / 4 0" in text
     assert "Trial 1 withdrawn: an old one" in text
     assert f"?lacking={chatbot.versions.get(label='2').public_id}" in page.content.decode()
+
+
+def test_replies_are_counted_as_they_stand_corrections_and_texts_that_are_missing_too(draft: Campaign) -> None:
+    first, second = (entrant.version for entrant in draft.entrants.order_by("pk"))
+    replies = first.replies.order_by("pk")
+    for old, text in ((replies[0], "Better."), (replies[1], None)):
+        digest = None if text is None else "0" * 64
+        Reply.objects.create(
+            version=first, prompt=old.prompt, revision=2, corrects=old, text=text, sha256=digest, origin="file"
+        )
+    Reply.objects.create(version=first, prompt=replies[0].prompt, sample=2, text="One more.", sha256="1", origin="file")
+    assert replies_counted(draft.prompt_set) == {first.pk: 3, second.pk: 4}
+    lost = Prompt.objects.order_by("pk")[2]
+    Prompt.objects.create(
+        prompt_set=draft.prompt_set, key=lost.key, revision=2, corrects=lost, turns=lost.turns, origin="authored"
+    )
+    assert replies_counted(draft.prompt_set) == {first.pk: 2, second.pk: 3}
 
 
 def test_a_prompt_set_tells_who_has_replied_and_which_prompts_lack_a_reply(owner: Client, draft: Campaign) -> None:
@@ -120,5 +131,5 @@ def test_they_ask_as_often_for_many_as_for_few(
     for path in ("chatbots/", f"chatbots/{chatbot.public_id}/", "prompt-sets/"):
         with django_assert_max_num_queries(10):
             owner.get(f"/console/{path}")
-    with django_assert_max_num_queries(10):
+    with django_assert_max_num_queries(11):
         owner.get(f"/console/prompt-sets/{first.prompt_set.public_id}/")

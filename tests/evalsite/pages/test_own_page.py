@@ -51,6 +51,11 @@ def test_it_tells_what_is_open_with_time_pay_and_language(visitor: Visitor, camp
     assert "3 comparisons a round, about 2 min 0.30 USD a round Finnish" in words
 
 
+def test_pay_by_the_hour_is_told_by_the_hour(visitor: Visitor) -> None:
+    Campaign.objects.update(pay_rate=Decimal(12), pay_per=Campaign.PayPer.HOUR)
+    assert "12.00 USD an hour" in Page(Client().get("/me/")).words
+
+
 def test_it_tells_what_was_done_and_what_is_owed_and_paid(visitor: Visitor, campaign: Campaign) -> None:
     visitor.answer("B")
     payment_record(campaign=campaign, annotator=Annotator.objects.get(), amount=Decimal("0.15"), currency="USD")

@@ -9,24 +9,19 @@ from django.test import Client
 from django.utils import timezone
 
 from evalsite.accounts.models import Membership, User
-from evalsite.campaigns.drafts import draft_ask, draft_change
+from evalsite.campaigns.drafts import draft_ask, draft_change, draft_create
 from evalsite.campaigns.limits import Limits, limits_of
 from evalsite.campaigns.models import Campaign, Rubric
 from evalsite.campaigns.plans import PlanOptions
-from evalsite.campaigns.services import NewAspect, plan_set, rubric_create
+from evalsite.campaigns.services import RESERVED_SLUGS, NewAspect, campaign_create, plan_set, rubric_create
+from evalsite.core.errors import Conflict
 from evalsite.core.models import AuditEntry, Inquiry, Upload
 from evalsite.judgments.models import Assignment
+from evalsite.pages.console import urls
 from tests.evalsite.cast import CampaignMaker, run_jobs
 from tests.evalsite.pages.test_pages import HOSTILE, words
 
 GOAL = {"name": "Spring trial", "question": "Which is kinder?", "allow_tie": "on"}
-
-
-@pytest.fixture
-def owner(alice: User) -> Client:
-    client = Client()
-    client.force_login(alice)
-    return client
 
 
 @pytest.fixture
@@ -63,6 +58,16 @@ def test_the_first_step_makes_a_private_draft_of_ones_own(owner: Client, draft: 
     assert draft.roles.get().user == alice
     owner.post("/console/new/", GOAL)
     assert set(Campaign.objects.values_list("slug", flat=True)) == {"spring-trial", "spring-trial-2"}
+
+
+def test_no_campaign_has_the_address_of_a_page_of_the_console(alice: User) -> None:
+    own = {str(one.pattern).partition("/")[0] for one in urls.urlpatterns}
+    assert {name for name in own if name and not name.startswith("<")} == RESERVED_SLUGS
+    home = alice.personal_organisation
+    draft = draft_create(organisation=home, name="Prompt sets", aspect=NewAspect("overall", "Which?"), by=alice)
+    assert draft.slug == "prompt-sets-2"
+    with pytest.raises(Conflict, match="the address of a page"):
+        campaign_create(organisation=home, name="Health", slug="health", prompt_set=draft.prompt_set)
 
 
 def test_from_files_to_a_campaign_that_asks(owner: Client, draft: Campaign) -> None:
@@ -211,6 +216,7 @@ def forecasts(owner: Client, draft: Campaign, **limits: str) -> list[tuple[float
 
 def test_the_forecast_moves_with_every_limit_and_with_the_plan(owner: Client, draft: Campaign) -> None:
     fill(owner, draft, chatbots=4, prompts=60)
+    draft_change(campaign=draft, changes={"batch_size": 10})  # the finest steps that a forecast can show
     usual = forecasts(owner, draft, target_se="0.3")
     found = forecasts(owner, draft, min_difference="2")[0]
     assert found != usual[0]

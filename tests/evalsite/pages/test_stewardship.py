@@ -3,7 +3,6 @@
 import pytest
 from django.test import Client
 
-from evalsite.accounts.models import User
 from evalsite.adaptive.findings import pace
 from evalsite.adaptive.models import Findings
 from evalsite.campaigns.models import Campaign
@@ -17,13 +16,6 @@ from evalsite.pages.console.tables import sparkline
 from tests.evalsite.pages.test_pages import HOSTILE, words
 
 PAGE = "/console/trial/annotators/"
-
-
-@pytest.fixture
-def owner(alice: User) -> Client:
-    client = Client()
-    client.force_login(alice)
-    return client
 
 
 def act(owner: Client, name: str, annotator: Annotator, **more: str) -> int:
