@@ -20,7 +20,7 @@ from evalsite.campaigns.goldfile import gold_from
 from evalsite.campaigns.limits import LIMITS, Limits, limits_of
 from evalsite.campaigns.models import Campaign, PlanSpec
 from evalsite.campaigns.plans import PlanOptions, policy_check
-from evalsite.campaigns.services import Design, NewAspect, campaign_create, entrant_add, plan_options
+from evalsite.campaigns.services import Design, NewAspect, campaign_create, entrant_add, plan_options, plan_set
 from evalsite.chatbots.models import Chatbot, Reply, Version
 from evalsite.chatbots.services import chatbot_create, text_sha256, version_create
 from evalsite.core.db import write_transaction
@@ -143,10 +143,11 @@ STOPPING: Mapping[str, Check] = {
     "budget": or_nothing(whole(1)),
     "deadline": or_nothing(moment),
 }
-# Without the newcomer to be placed: an entrant has no name that a file could give.
+# The newcomer to be placed is one of the file's chatbots, by its name, or its name and version.
 PLAN: Mapping[str, Check] = {
-    "target": one_of([str(target) for target in PlanSpec.Target.values if target != PlanSpec.Target.NEWCOMER]),
+    "target": one_of([str(target) for target in PlanSpec.Target.values]),
     "top": or_nothing(whole(1)),
+    "newcomer": or_nothing(text(301)),
     "overlap_share": number(0, 1),
     "overlap_votes": whole(2),
     "votes_per_pair": or_nothing(whole(1)),
@@ -183,7 +184,7 @@ class ChatbotPart:
 
 @dataclass(frozen=True, slots=True)
 class CampaignFile:
-    """What a file says, checked."""
+    """What a file says, checked. The newcomer of its plan is a place, from 0, among its chatbots."""
 
     campaign: Mapping[str, Any]
     stopping: Limits
@@ -318,7 +319,6 @@ def _parts(reader: _Reader, parts: Mapping[str, Any], root: Any) -> CampaignFile
         else {}
     )
     stopping = _stopping(reader, parts["stopping"]) if "stopping" in parts else Limits()
-    plan = _plan(reader, parts["plan"]) if "plan" in parts else PlanOptions()
     aspects = [
         reader.fields(node, key, ASPECT, required=REQUIRED["aspects"])
         for key, node in (reader.items(parts["aspects"], "aspects") if "aspects" in parts else ())
@@ -328,6 +328,7 @@ def _parts(reader: _Reader, parts: Mapping[str, Any], root: Any) -> CampaignFile
     prompts = _prompts(reader, parts["prompts"]) if "prompts" in parts else []
     keys = {prompt.key for prompt in prompts}
     chatbots = _chatbots(reader, parts["chatbots"], keys) if "chatbots" in parts else []
+    plan = _plan(reader, parts["plan"], chatbots) if "plan" in parts else PlanOptions()
     if not reader.problems:
         _check_design(reader, parts.get("plan", root), campaign, plan)
     asked = [NewAspect(**aspect) for aspect in aspects] if not reader.problems else []
@@ -350,7 +351,7 @@ def _stopping(reader: _Reader, node: Any) -> Limits:
         return Limits()
 
 
-def _plan(reader: _Reader, node: Any) -> PlanOptions:
+def _plan(reader: _Reader, node: Any, chatbots: Sequence[ChatbotPart]) -> PlanOptions:
     """What plans want and keep to; `balance` holds each category's share, or is null for none at all."""
     before = len(reader.problems)
     values = reader.fields(node, "plan", PLAN, beside={"balance"})
@@ -359,6 +360,10 @@ def _plan(reader: _Reader, node: Any) -> PlanOptions:
         shares = reader.mapping(parts["balance"][1], "plan.balance")
         table = dict.fromkeys(shares, number(0, 1))
         values["balance"] = reader.fields(parts["balance"][1], "plan.balance", table)
+    if isinstance(name := values.get("newcomer"), str):
+        values["newcomer"] = _place(name, chatbots)
+        if values["newcomer"] is None:
+            reader.wrong(parts["newcomer"][1], "plan.newcomer", f"no chatbot {name[:60]!r} is in this file")
     if len(reader.problems) > before:
         return PlanOptions()
     try:
@@ -366,6 +371,15 @@ def _plan(reader: _Reader, node: Any) -> PlanOptions:
     except InvalidInput as error:
         reader.wrong(node, _join("plan", error.field or ""), error.message)
         return PlanOptions()
+
+
+def _place(name: str, chatbots: Sequence[ChatbotPart]) -> int | None:
+    """Where the chatbot of this name stands in the file; one of several versions only by name and version."""
+    wholes = [f"{one.name} {one.version}" for one in chatbots]
+    if name in wholes:
+        return wholes.index(name)
+    names = [one.name for one in chatbots]
+    return names.index(name) if names.count(name) == 1 else None
 
 
 def _check_design(reader: _Reader, node: Any, campaign: Mapping[str, Any], plan: PlanOptions) -> None:
@@ -497,14 +511,15 @@ def _gold_item(reader: _Reader, item: Any, key: str, book: GoldBook) -> NewGold 
 def campaign_write(campaign: Campaign) -> str:
     """The campaign as a file that `campaign_read` reads; prompts and replies without a text are left out."""
     prompts = list(campaign.prompt_set.prompts.filter(corrected_by__isnull=True).order_by("pk"))
+    entrants = _entrants(campaign)
     whole_file = {
         "touchstone": FORMAT,
         "campaign": {name: _plain(getattr(campaign, name)) for name in CAMPAIGN},
         "stopping": _stopping_written(limits_of(campaign.stopping)),
-        "plan": _plan_written(plan_options(campaign)),
+        "plan": _plan_written(plan_options(campaign), {one.pk: str(one.version) for one in entrants}),
         "aspects": [{name: getattr(one, name) for name in ASPECT} for one in campaign.rubric.aspects.all()],
         "prompts": [_prompt(prompt) for prompt in prompts],
-        "chatbots": [_chatbot(one.version, prompts) for one in _entrants(campaign)],
+        "chatbots": [_chatbot(one.version, prompts) for one in entrants],
         "gold": gold_written(campaign),
     }
     written: str = yaml.safe_dump(whole_file, sort_keys=False, allow_unicode=True, width=100)
@@ -517,11 +532,18 @@ def _stopping_written(limits: Limits) -> dict[str, Any]:
     return {name: getattr(limits, name) for name in STOPPING if name not in beside}
 
 
-def _plan_written(plan: PlanOptions) -> dict[str, Any]:
-    if plan.newcomer is not None:
-        plan = replace(plan, target=PlanSpec.Target.AIM, newcomer=None)
+def _plan_written(plan: PlanOptions, names: Mapping[int, str]) -> dict[str, Any]:
+    """`names` of who takes part; who has left is not placed: the others are ranked."""
+    if plan.newcomer is not None and plan.newcomer not in names:
+        plan = _unplaced(plan)
     balance = None if plan.balance is None else dict(plan.balance)
-    return {**{name: _plain(getattr(plan, name)) for name in PLAN}, "balance": balance}
+    newcomer = None if plan.newcomer is None else names[plan.newcomer]
+    return {**{name: _plain(getattr(plan, name)) for name in PLAN}, "newcomer": newcomer, "balance": balance}
+
+
+def _unplaced(plan: PlanOptions) -> PlanOptions:
+    """The plan where the chatbot to be placed is not there: not yet, or not any more."""
+    return plan if plan.newcomer is None else replace(plan, target=PlanSpec.Target.AIM.value, newcomer=None)
 
 
 def _entrants(campaign: Campaign) -> list[Any]:
@@ -565,7 +587,7 @@ def campaign_take(*, organisation: Organisation, given: CampaignFile, by: User |
     design = Design(
         **{name: given.campaign[name] for name in design_fields},
         **{name: getattr(given.stopping, name) for name in LIMITS},
-        plan=given.plan,
+        plan=_unplaced(given.plan),
         aspects=tuple(given.aspects),
     )
     with write_transaction():
@@ -584,8 +606,12 @@ def campaign_take(*, organisation: Organisation, given: CampaignFile, by: User |
                 setattr(campaign, name, given.campaign[name])
         campaign.save(update_fields=["pay_rate", "pay_per", "currency", "per_day"])
         keys = {prompt.key: prompt for prompt in prompt_set.prompts.all()}
-        for part in given.chatbots:
+        entrants = [
             entrant_add(campaign=campaign, version=_take_chatbot(organisation, part, keys), by=by)
+            for part in given.chatbots
+        ]
+        if given.plan.newcomer is not None:
+            plan_set(campaign=campaign, options=replace(given.plan, newcomer=entrants[given.plan.newcomer].pk))
         if given.gold:
             gold_add(campaign=campaign, items=given.gold, by=by)
     campaign.refresh_from_db()

@@ -123,7 +123,10 @@ def test_what_is_written_comes_back_the_same(make_campaign: CampaignMaker, elsew
         ("chatbots:", "robots:", 23, "robots"),
         ("aspects:", "plan: {floor: 2}\naspects:", 10, "plan.floor"),
         ("aspects:", "plan: {top: 2}\naspects:", 10, "plan.top"),
-        ("aspects:", "plan: {target: newcomer}\naspects:", 10, "plan.target"),
+        ("aspects:", "plan: {target: newcomer}\naspects:", 10, "plan.newcomer"),
+        ("aspects:", "plan: {newcomer: Anna}\naspects:", 10, "plan.newcomer"),
+        ("aspects:", "plan:\n  target: newcomer\n  newcomer: Carl\naspects:", 12, "plan.newcomer"),
+        ("aspects:", "plan: {target: newcomer, newcomer: 2}\naspects:", 10, "plan.newcomer"),
         ("aspects:", "plan:\n  balance: {help: 0.5}\naspects:", 11, "plan.balance"),
         ("aspects:", "plan: {votes_per_pair: 2, overlap_share: 0.5, overlap_votes: 3}\naspects:", 10, "votes_per_pair"),
         ("batch_size: 50", "screening: act", 1, "screening"),
@@ -155,6 +158,31 @@ def test_each_limit_comes_back_as_it_was(organisation: Organisation, elsewhere: 
     again = campaign_take(organisation=elsewhere, given=campaign_read(written))
     assert limits_of(again.stopping) == limits_of(campaign.stopping)
     assert campaign_write(again) == written
+
+
+@pytest.mark.parametrize("name", ["Bert", "Bert 2"])
+def test_a_chatbot_that_is_to_be_placed_is_named_and_comes_back(
+    organisation: Organisation, elsewhere: Organisation, name: str
+) -> None:
+    placed = GOOD.replace("aspects:", f"plan: {{target: newcomer, newcomer: {name}}}\naspects:")
+    campaign = campaign_take(organisation=organisation, given=campaign_read(placed))
+    bert = campaign.entrants.get(version__chatbot__name="Bert")
+    assert plan_options(campaign) == PlanOptions(target="newcomer", newcomer=bert.pk)
+    written = campaign_write(campaign)
+    Campaign.objects.filter(pk=campaign.pk).update(slug="moved")
+    again = campaign_take(organisation=elsewhere, given=campaign_read(written))
+    assert campaign_write(again) == written
+    entrant_withdraw(campaign=campaign, entrant=bert, reason="gone")
+    assert campaign_read(campaign_write(campaign)).plan == PlanOptions(), "who has left is not placed"
+
+
+def test_a_chatbot_of_two_versions_is_named_with_its_version(organisation: Organisation) -> None:
+    placed = GOOD.replace("name: Bert", "name: Anna").replace("aspects:", "plan: PLAN\naspects:")
+    with pytest.raises(CampaignFileError, match="no chatbot 'Anna' is in this file"):
+        campaign_read(placed.replace("PLAN", "{target: newcomer, newcomer: Anna}"))
+    read = campaign_read(placed.replace("PLAN", "{target: newcomer, newcomer: Anna 2}"))
+    campaign = campaign_take(organisation=organisation, given=read)
+    assert str(campaign.plan.newcomer and campaign.plan.newcomer.version) == "Anna 2"
 
 
 @pytest.mark.parametrize("content", ["", "a: [", "- 1", "[" * 5000, "\tx: 1", "a: \x00", "7"])
