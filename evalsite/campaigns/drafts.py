@@ -9,14 +9,18 @@ from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import Membership, Organisation, User
 from evalsite.campaigns.limits import LIMITS, limits_of
-from evalsite.campaigns.models import Campaign, CampaignRole, StoppingSpec
+from evalsite.campaigns.models import Campaign, CampaignRole, Entrant, StoppingSpec
+from evalsite.campaigns.plans import PlanOptions
 from evalsite.campaigns.services import (
     RESERVED_SLUGS,
     Design,
     NewAspect,
     campaign_create,
+    chatbots_check,
     pilot_waits,
     plain,
+    plan_options,
+    plan_save,
     rubric_create,
     screening_check,
 )
@@ -45,9 +49,13 @@ OWN_FIELDS = frozenset(
         "lease_s",
         "gold_share",
         "gold_mark",
+        "screening",
     }
 )
-CHECKED_BY = frozenset({"votes_per_item", "gold_share", "gold_mark"})  # what tells a careful annotator
+LEARNT_FIELDS = frozenset({"target", "top", "newcomer"})
+PLAN_FIELDS = LEARNT_FIELDS | {"overlap_share", "overlap_votes"}
+# What tells a careful annotator, and what is done with those who are not.
+CHECKED_BY = frozenset({"votes_per_item", "gold_share", "gold_mark", "screening", "overlap_share", "overlap_votes"})
 STOPPING_FIELDS = frozenset(LIMITS)
 MAKERS = {Membership.Role.OWNER, Membership.Role.MANAGER}
 
@@ -89,12 +97,12 @@ def _free_set_name(organisation: Organisation, stem: str) -> str:
 
 
 def draft_change(*, campaign: Campaign, changes: Mapping[str, Any], by: User | None = None) -> None:
-    """Save a step. What did change stands in the log.
+    """Save a step. What did change stands in the log. A newcomer is given by its entrant's key.
 
-    Raises Conflict for what is a draft no more, InvalidInput for limits that contradict each other, or
-    where the screening acts and would have nothing left to go by.
+    Raises Conflict for what is a draft no more, InvalidInput for limits or a plan that contradict themselves, for what
+    cannot be learnt of those who take part, or where the screening acts and would have nothing left to go by.
     """
-    unknown = set(changes) - OWN_FIELDS - STOPPING_FIELDS
+    unknown = set(changes) - OWN_FIELDS - STOPPING_FIELDS - PLAN_FIELDS
     if unknown:
         raise InvalidInput(
             _("%(unknown)s is not set up here.") % {"unknown": repr(sorted(unknown)[0])}, field=sorted(unknown)[0]
@@ -102,21 +110,40 @@ def draft_change(*, campaign: Campaign, changes: Mapping[str, Any], by: User | N
     with write_transaction():
         draft = _locked_draft(campaign, fixed=False)
         spec: StoppingSpec = draft.stopping
+        old = plan_options(draft)
+        plan = plan_changed(old, changes)
+        if LEARNT_FIELDS & set(changes):
+            chatbots_check(draft, plan)
         before: dict[str, Any] = {}
         after: dict[str, Any] = {}
         for name, value in changes.items():
-            row = spec if name in STOPPING_FIELDS else draft
+            row = old if name in PLAN_FIELDS else spec if name in STOPPING_FIELDS else draft
             if getattr(row, name) != value:
-                before[name], after[name] = plain(getattr(row, name)), plain(value)
-                setattr(row, name, value)
+                before[name], after[name] = _logged(name, getattr(row, name)), _logged(name, value)
+                if name not in PLAN_FIELDS:
+                    setattr(row, name, value)
         if after:
             limits_of(spec)
             if CHECKED_BY & set(after):
-                screening_check(draft)
+                plan.check_votes(draft.votes_per_item)
+                screening_check(draft, plan)
             draft.save(update_fields=sorted(OWN_FIELDS & set(after)))
             spec.save()
+            plan_save(draft, plan)
             audit_record(act="set_up", subject=draft.public_id, by=by, before=before, after=after)
     campaign.refresh_from_db()
+
+
+def plan_changed(plan: PlanOptions, changes: Mapping[str, Any]) -> PlanOptions:
+    """The plan with those of the changes that are its own. Raises InvalidInput for what contradicts itself."""
+    return replace(plan, **{name: changes[name] for name in PLAN_FIELDS & set(changes)})
+
+
+def _logged(name: str, value: Any) -> Any:
+    """As the log holds it: an entrant by its name and version."""
+    if name == "newcomer" and value is not None:
+        return str(Entrant.objects.select_related("version__chatbot").get(pk=value).version)
+    return plain(value)
 
 
 def draft_ask(*, campaign: Campaign, aspect: NewAspect, by: User | None = None) -> None:

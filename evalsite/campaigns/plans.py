@@ -80,20 +80,26 @@ class PlanOptions:
         most = max(votes_per_item, self.most_votes)
         if self.votes_per_pair is not None and self.votes_per_pair < most:
             raise _contradiction(
-                f"A pair may get {self.votes_per_pair} votes, and one of its items {most}.",
-                "Raise the votes of a pair, or lower those of an item or of the overlap.",
+                _("A pair may get %(pair)s votes, and one of its items %(item)s.")
+                % {"pair": self.votes_per_pair, "item": most},
+                _("Raise the votes of a pair, or lower those of an item or of the overlap."),
                 "votes_per_pair",
             )
         if self.overlap_share > 0.0 and self.overlap_votes <= votes_per_item:
             raise _contradiction(
-                f"Every item gets {votes_per_item} votes anyway; an overlap of {self.overlap_votes} adds none.",
-                "Raise the votes of the overlap, or set its share to 0.",
+                _("Every comparison gets %(votes)s judgments anyway: an overlap of %(overlap)s adds none.")
+                % {"votes": votes_per_item, "overlap": self.overlap_votes},
+                _("Raise the annotators of the overlap, or set its share to 0."),
                 "overlap_votes",
             )
 
+    def compares_annotators(self, votes_per_item: int) -> bool:
+        """Whether some items are judged by several annotators."""
+        return votes_per_item > 1 or self.overlap_share > 0.0
+
     def check_screening(self, votes_per_item: int, *, acts: bool, gold: bool = False) -> None:
         """Raise InvalidInput where annotators are to be excluded by rule, no item would compare them, and no gold."""
-        if acts and not gold and votes_per_item == 1 and self.overlap_share == 0.0:
+        if acts and not gold and not self.compares_annotators(votes_per_item):
             raise InvalidInput(
                 _("Annotators cannot be screened: no item is judged by two of them."),
                 hint=_("Give a share of the items to an overlap, check them by gold, or let the screening be off."),

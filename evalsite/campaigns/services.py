@@ -175,9 +175,9 @@ def plan_set(
         locked.policy = policy or locked.policy
         locked.votes_per_item = votes_per_item or locked.votes_per_item
         locked.save(update_fields=["policy", "votes_per_item"])
-        PlanSpec.objects.filter(campaign=locked).update(**_columns(options))
+        plan_save(locked, options)
         if locked.state != Campaign.State.DRAFT:
-            _check_plan(locked)
+            plan_check(locked)
         options.check_votes(locked.votes_per_item)
         screening_check(locked, options)
         if locked.collecting:
@@ -199,15 +199,27 @@ def plan_options(campaign: Campaign) -> PlanOptions:
     return PlanOptions(**{**columns, "newcomer": spec.newcomer_id})
 
 
+def plan_save(campaign: Campaign, options: PlanOptions) -> None:
+    """Keep a plan that the caller has checked. Part of the caller's transaction, who has locked the campaign."""
+    PlanSpec.objects.filter(campaign=campaign).update(**_columns(options))
+
+
 def _columns(options: PlanOptions) -> dict[str, Any]:
     columns = {option.name: getattr(options, option.name) for option in fields(PlanOptions)}
     columns["newcomer_id"] = columns.pop("newcomer")
     return columns
 
 
-def _check_plan(campaign: Campaign) -> None:
+def plan_check(campaign: Campaign) -> None:
     """Raise InvalidInput unless the plan fits the campaign's chatbots and prompts."""
     options = plan_options(campaign)
+    chatbots_check(campaign, options)
+    prompts = campaign.prompt_set.prompts.filter(corrected_by__isnull=True)
+    options.check_categories(Counter(prompts.values_list("category", flat=True)))
+
+
+def chatbots_check(campaign: Campaign, options: PlanOptions) -> None:
+    """Raise InvalidInput unless what is to be learnt can be learnt of those who take part."""
     active = set(campaign.entrants.filter(state=Entrant.State.ACTIVE).values_list("pk", flat=True))
     if options.top is not None and options.top >= len(active):
         raise InvalidInput(
@@ -221,8 +233,6 @@ def _check_plan(campaign: Campaign) -> None:
             hint=_("Name an entrant of this campaign."),
             field="newcomer",
         )
-    prompts = campaign.prompt_set.prompts.filter(corrected_by__isnull=True)
-    options.check_categories(Counter(prompts.values_list("category", flat=True)))
 
 
 def _check_gold(campaign: Campaign) -> None:
@@ -342,7 +352,7 @@ def _check_start(campaign: Campaign, pilot: int | None) -> None:
         raise Conflict(_("A campaign needs at least two chatbots."), hint=_("Add entrants first."), field="entrants")
     if not campaign.prompt_set.prompts.exists():
         raise Conflict(_("The prompt set is empty."), hint=_("Add prompts first."), field="prompt_set")
-    _check_plan(campaign)
+    plan_check(campaign)
     _check_gold(campaign)
     deadline_check(campaign, timezone.now())
 
