@@ -101,8 +101,8 @@ class PlanOptions:
         """Raise InvalidInput where annotators are to be excluded by rule, no item would compare them, and no gold."""
         if acts and not gold and not self.compares_annotators(votes_per_item):
             raise InvalidInput(
-                _("Annotators cannot be screened: no item is judged by two of them."),
-                hint=_("Give a share of the items to an overlap, check them by gold, or let the screening be off."),
+                _("Annotators cannot be screened: no comparison is judged by two of them."),
+                hint=_("Have a share judged by several, set how much gold is to be passed, or exclude nobody by rule."),
                 field="screening",
                 code="no_overlap",
             )

@@ -126,6 +126,12 @@ def campaigns_to_judge() -> QuerySet[Campaign]:
     ).order_by("-pk")
 
 
+def entrants_active(campaign: Campaign) -> QuerySet[Entrant]:
+    """Who takes part, in the order of joining."""
+    active = Entrant.objects.filter(campaign=campaign, state=Entrant.State.ACTIVE)
+    return active.select_related("version__chatbot").order_by("pk")
+
+
 def versions_withdrawn(campaigns: Iterable[Campaign]) -> dict[str, str]:
     """Public ids of the versions that take part in none of these campaigns any more, with the reason of the last."""
     entrants = Entrant.objects.filter(campaign__in=list(campaigns))

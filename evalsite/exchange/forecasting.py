@@ -12,6 +12,7 @@ from django.utils import timezone
 from evalsite.accounts.models import User
 from evalsite.campaigns.limits import Limits
 from evalsite.campaigns.models import Campaign, Entrant, PlanSpec
+from evalsite.campaigns.plans import PlanOptions
 from evalsite.campaigns.services import plan_options
 from evalsite.core.errors import InvalidInput
 from evalsite.core.inquiries import inquiry_ask
@@ -44,15 +45,18 @@ class Idea:
     plan: Mapping[str, Any]
 
 
-def idea_of(campaign: Campaign, limits: Limits) -> Idea:
-    """The campaign as it is set up, under these limits. Raises InvalidInput for what no forecast can be made of."""
+def idea_of(campaign: Campaign, limits: Limits, plan: PlanOptions | None = None) -> Idea:
+    """The campaign as it is set up, under these limits and with its own plan or this one.
+
+    Raises InvalidInput for what no forecast can be made of.
+    """
     entrants = list(campaign.entrants.filter(state=Entrant.State.ACTIVE).order_by("pk").values_list("pk", flat=True))
     prompts = campaign.prompt_set.prompts.filter(corrected_by__isnull=True).count()
     if len(entrants) < 2 or prompts < 1:
         raise InvalidInput("A forecast needs two chatbots and a prompt.", hint="Add them in the steps before.")
     if len(entrants) > MOST_CHATBOTS or prompts > MOST_PROMPTS:
         raise InvalidInput(f"Forecasts are made for up to {MOST_CHATBOTS} chatbots and {MOST_PROMPTS:,} prompts.")
-    options = plan_options(campaign)
+    options = plan or plan_options(campaign)
     newcomer = entrants.index(options.newcomer) if options.newcomer in entrants else None
     if newcomer is None and options.newcomer is not None:  # who has left is not placed: the others are ranked
         options = replace(options, target=PlanSpec.Target.AIM, newcomer=None)

@@ -1,4 +1,4 @@
-"""The steps of a set-up: what each shows, what it saves, and what is still missing."""
+"""The steps of a set-up: what each shows, and what it saves."""
 
 from __future__ import annotations
 
@@ -10,27 +10,28 @@ from typing import Any
 from django.core.files.base import ContentFile
 from django.core.files.uploadedfile import UploadedFile
 from django.forms import Form
+from django.http import QueryDict
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from evalsite.accounts.models import User
-from evalsite.campaigns.drafts import draft_ask, draft_change
+from evalsite.campaigns.drafts import PLAN_FIELDS, draft_ask, draft_change, plan_changed
 from evalsite.campaigns.holdings import files_read
-from evalsite.campaigns.limits import limits_of
-from evalsite.campaigns.models import Aspect, Campaign, Entrant
-from evalsite.campaigns.selectors import aspect_primary, entrants_with_replies, gold_in_use, gold_misfits
-from evalsite.campaigns.services import NewAspect, entrant_add, pilot_waits
+from evalsite.campaigns.limits import LIMITS, Limits
+from evalsite.campaigns.models import Aspect, Campaign
+from evalsite.campaigns.selectors import aspect_primary, entrants_active, entrants_with_replies
+from evalsite.campaigns.services import NewAspect, chatbots_check, entrant_add, pilot_waits, plan_options
 from evalsite.chatbots.files import ReplyReport, chatbot_import, replies_preview
 from evalsite.core.errors import InvalidInput, TouchstoneError
 from evalsite.core.models import Inquiry, Upload
 from evalsite.core.throttle import admit_costly
 from evalsite.core.uploads import uploads_drop, uploads_keep, uploads_of
-from evalsite.pages.console.forms import AnnotatorsForm, GoalForm, QualityForm, StoppingForm
+from evalsite.exchange.forecasting import Idea, idea_of
+from evalsite.pages.console.forms import AnnotatorsForm, GoalForm
 from evalsite.pages.console.frame import Desk, Link
-from evalsite.pages.console.limits import limit_lines
+from evalsite.pages.console.plan_forms import QualityForm, StoppingForm
 from evalsite.pages.console.waiting import file_keep
 from evalsite.pages.console.words import duration, ranged
-from evalsite.pages.words import fixed, plain, whole
+from evalsite.pages.words import fixed
 from evalsite.prompts.files import PromptReport, prompts_import, prompts_preview
 
 AFTER_PILOT = ("annotators", "quality", "stopping", "review")
@@ -82,11 +83,31 @@ def initial(campaign: Campaign, step: str) -> dict[str, Any]:
         aspect: Aspect = aspect_primary(campaign)
         own = {"name": campaign.name, "description": campaign.description, "question": aspect.question}
         return {**own, "allow_tie": aspect.allow_tie, "allow_both_bad": aspect.allow_both_bad}
-    source: Any = campaign.stopping if step == "stopping" else campaign
-    found = {name: getattr(source, name) for name in FORMS[step].base_fields}
+    values = {name: getattr(_row_of(campaign, name), name) for name in FORMS[step].base_fields}
+    found = {name: value for name, value in values.items() if value is not None}
     if "pay_rate" in found:
         found["pay_rate"] = f"{found['pay_rate'].normalize():f}"  # 0.1, and not 0.1000
     return found
+
+
+def _row_of(campaign: Campaign, name: str) -> Any:
+    """Which row of the campaign holds this field."""
+    return campaign.plan if name in PLAN_FIELDS else campaign.stopping if name in LIMITS else campaign
+
+
+def form_of(campaign: Campaign, step: str, sent: QueryDict | None = None) -> Form:
+    """The step's form, as the campaign has it or as it was sent."""
+    form = FORMS[step](sent, initial=initial(campaign, step))
+    if isinstance(form, StoppingForm):
+        form.choose_from(entrants_active(campaign))
+    return form
+
+
+def idea(campaign: Campaign, cleaned: Mapping[str, Any]) -> Idea:
+    """The campaign as it would be with this step. Raises InvalidInput for what cannot be."""
+    plan = plan_changed(plan_options(campaign), cleaned)
+    chatbots_check(campaign, plan)
+    return idea_of(campaign, Limits(**{name: cleaned[name] for name in LIMITS}), plan)
 
 
 def save(desk: Desk, step: str, cleaned: Mapping[str, Any], by: Any) -> None:
@@ -229,7 +250,7 @@ def chatbots_take(campaign: Campaign, names: Mapping[str, str], by: User) -> int
     return taken
 
 
-# Forecast and review --------------------------------------------------------------------------------------
+# Forecast ------------------------------------------------------------------------------------------------
 
 
 def forecast_context(campaign: Campaign, inquiry: Inquiry) -> dict[str, Any]:
@@ -259,59 +280,3 @@ def _forecast_row(campaign: Campaign, row: Mapping[str, Any]) -> dict[str, str]:
 
 def _money(found: Mapping[str, float] | None, currency: str) -> str:
     return "–" if found is None else f"{ranged(found, fixed)} {currency}"
-
-
-def _price(campaign: Campaign) -> str:
-    """Cents, and parts of a cent only where there are any."""
-    digits = 2 if campaign.pay_rate == round(campaign.pay_rate, 2) else 4
-    return f"{fixed(campaign.pay_rate, digits)} {campaign.currency}"
-
-
-def _gold_missing(campaign: Campaign) -> list[str]:
-    if not gold_in_use(campaign).exists():
-        return [_("A share of gold is set, and there are no gold items.")]
-    telling_nothing, elsewhere = gold_misfits(campaign)
-    passed = _("Gold item %(key)s is passed by no answer to the question, or by every one.")
-    absent = _("Gold item %(key)s is on a prompt that the campaign does not have.")
-    return [*(passed % {"key": key} for key in telling_nothing), *(absent % {"key": key} for key in elsewhere)]
-
-
-def review_context(campaign: Campaign) -> dict[str, Any]:
-    """What was set up, and what is still missing."""
-    entrants = campaign.entrants.filter(state=Entrant.State.ACTIVE).count()
-    prompts = campaign.prompt_set.prompts.filter(corrected_by__isnull=True).count()
-    taking = entrants_with_replies(campaign)[0]
-    incomplete = [one for one in taking if one.missing]
-    missing = []
-    if prompts == 0:
-        missing.append(("prompts", _("It has no prompts.")))
-    if entrants < 2:
-        missing.append(("chatbots", _("It needs at least two chatbots.")))
-    limits = limits_of(campaign.stopping)
-    if not limits.ends:
-        missing.append(("stopping", _("Nothing stops it.")))
-    missing += [("quality", text) for text in _gold_missing(campaign)] if campaign.gold_share else []
-    notes = []
-    if incomplete:
-        notes.append(
-            ngettext(
-                "%(n)s chatbot lacks replies; those prompts are asked of the others.",
-                "%(n)s chatbots lack replies; those prompts are asked of the others.",
-                len(incomplete),
-            )
-            % {"n": len(incomplete)}
-        )
-    changed = AFTER_PILOT if pilot_waits(campaign) else STEPS
-    facts = [
-        ("goal", _("Question"), aspect_primary(campaign).question),
-        ("prompts", _("Prompts"), whole(prompts)),
-        ("chatbots", _("Chatbots"), whole(entrants)),
-        ("annotators", _("Judged by"), campaign.get_admission_display()),
-        ("annotators", _("Board seen by"), campaign.get_visibility_display()),
-        ("annotators", _("Pay"), f"{_price(campaign)} {campaign.get_pay_per_display()}"),
-        ("quality", _("Judgments of one pair on one prompt"), whole(campaign.votes_per_item)),
-        ("quality", _("Gold"), f"{plain(100 * campaign.gold_share)} %"),
-        *[("stopping", line.name, line.text) for line in limit_lines(limits)[:-1]],
-    ]
-    facts = [(step if step in changed else "", name, value) for step, name, value in facts]
-    return {"missing": missing, "notes": notes, "facts": facts, "ready": not missing}

@@ -12,15 +12,15 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from evalsite.campaigns.drafts import draft_check, draft_create, organisations_to_set_up_in
-from evalsite.campaigns.limits import Limits
 from evalsite.campaigns.permissions import Act
 from evalsite.campaigns.services import pilot_waits
 from evalsite.core.errors import InvalidInput, NotAllowed, NotFound, TooMany, TouchstoneError
 from evalsite.core.inquiries import inquiry_get
-from evalsite.exchange.forecasting import FORECAST, forecast_ask, idea_of
+from evalsite.exchange.forecasting import FORECAST, forecast_ask
 from evalsite.pages.console import setup
-from evalsite.pages.console.forms import GoalForm, PromptsForm, StoppingForm
+from evalsite.pages.console.forms import GoalForm, PromptsForm
 from evalsite.pages.console.frame import Desk, desk_for, frame, person
+from evalsite.pages.console.review import review_context
 from evalsite.pages.console.views import console_page
 
 
@@ -76,12 +76,20 @@ def _page(request: HttpRequest, desk: Desk, step: str, context: dict[str, Any], 
 
 
 def _form_step(request: HttpRequest, desk: Desk, step: str) -> HttpResponse:
-    kind = setup.FORMS[step]
-    form = kind(request.POST) if request.method == "POST" else kind(initial=setup.initial(desk.campaign, step))
-    if request.method == "POST" and form.is_valid():
-        setup.save(desk, step, form.cleaned_data, person(request))
+    form = setup.form_of(desk.campaign, step, request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid() and _saved(request, desk, step, form):
         return redirect(setup.steps_context(desk, step)["next_url"])
     return _page(request, desk, step, {"form": form}, status=400 if form.errors else 200)
+
+
+def _saved(request: HttpRequest, desk: Desk, step: str, form: Form) -> bool:
+    """Whether the step was saved; otherwise the form says, beside the field at fault, what cannot be."""
+    try:
+        setup.save(desk, step, form.cleaned_data, person(request))
+    except InvalidInput as error:
+        form.add_error(error.field if error.field in form.fields else None, f"{error.message} {error.hint}")
+        return False
+    return True
 
 
 def _prompts_step(request: HttpRequest, desk: Desk) -> HttpResponse:
@@ -132,18 +140,19 @@ def _chatbots_sent(request: HttpRequest, desk: Desk) -> HttpResponse:
 
 def _review_step(request: HttpRequest, desk: Desk) -> HttpResponse:
     may = {"may_launch": desk.may(Act.LAUNCH), "may_try": desk.may(Act.PILOT)}
-    return _page(request, desk, "review", {**may, **setup.review_context(desk.campaign)})
+    return _page(request, desk, "review", {**may, **review_context(desk.campaign)})
 
 
 @console_page
 @require_POST
 def forecast(request: HttpRequest, key: str) -> HttpResponse:
     """What the draft would take under these limits; asked again whenever they change."""
-    desk, form = _draft_desk(request, key), StoppingForm(request.POST)
+    desk = _draft_desk(request, key)
+    form = setup.form_of(desk.campaign, "stopping", request.POST)
     if not form.is_valid():
         return _told(request, _first_problem(form))
     try:
-        asked = forecast_ask(idea_of(desk.campaign, Limits(**form.cleaned_data)), by=person(request))
+        asked = forecast_ask(setup.idea(desk.campaign, form.cleaned_data), by=person(request))
     except (InvalidInput, TooMany) as error:
         return _told(request, f"{error.message} {error.hint}".strip())
     return _forecast(request, desk, asked.public_id)

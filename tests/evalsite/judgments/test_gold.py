@@ -23,7 +23,7 @@ from evalsite.judgments.leases import assignment_skip, assignments_return
 from evalsite.judgments.models import Annotator, Answer, Assignment, Candidate, Judgment
 from evalsite.judgments.selectors import accounting, budget_left, progress_get
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
-from evalsite.pages.console.setup import review_context
+from evalsite.pages.console.review import review_context
 from evalsite.prompts.services import NewPrompt, prompt_set_create
 from irt_engine import Posterior
 from scheduler.estimator import estimate

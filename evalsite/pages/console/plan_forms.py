@@ -1,0 +1,296 @@
+"""The forms of how carefully a campaign asks, and of what it is to learn: what may stand there, in plain words."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.db.models import QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from evalsite.campaigns.gold import MOST_SHARE
+from evalsite.campaigns.limits import ALPHA, LIMITS, POWER, Limits
+from evalsite.campaigns.models import Campaign, Entrant, PlanSpec
+from evalsite.campaigns.services import Design
+from evalsite.core.errors import InvalidInput
+
+OVERLAP_VOTES = Design().plan.overlap_votes
+# What may be learnt, and what is done with who judges carelessly: a name, and what it means.
+LEARNT = {
+    PlanSpec.Target.AIM: (
+        _("What its aim asks for"),
+        _("Whatever brings the aim above nearer; without an aim, who is above whom."),
+    ),
+    PlanSpec.Target.RANKING: (_("Who is above whom"), _("The order of all chatbots.")),
+    PlanSpec.Target.PRECISION: (
+        _("How good each chatbot is"),
+        _("Every chatbot's ability; each counts alike."),
+    ),
+    PlanSpec.Target.TOP: (
+        _("Which are the best"),
+        _("The border between the best and the others; the order on either side counts little."),
+    ),
+    PlanSpec.Target.NEWCOMER: (
+        _("Where one chatbot stands"),
+        _("Its place among the others, whose own order counts little."),
+    ),
+}
+SCREENINGS = {
+    Campaign.Screening.PROPOSE: (
+        _("Propose to exclude them"),
+        _("It stands beside the annotator, with the reason; nobody is excluded unless a person does it."),
+    ),
+    Campaign.Screening.ACT: (
+        _("Exclude them by the rule"),
+        _("After every refit; who then shows better is let in again. What people decide stands."),
+    ),
+    Campaign.Screening.OFF: (
+        _("Leave them in"),
+        _("How far each agrees with the others is shown all the same."),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One of several to choose from. field: what has to be told beside it."""
+
+    tick: Any
+    about: str
+    field: Any = None
+
+
+def options_of(
+    form: forms.Form, name: str, about: Mapping[Any, tuple[Any, Any]], beside: Mapping[Any, str]
+) -> Iterator[Option]:
+    """The options of a field, with what each means and, by its value, the field that belongs to it."""
+    for tick in form[name]:
+        value = tick.data["value"]
+        yield Option(tick, str(about[value][1]), form[beside[value]] if value in beside else None)
+
+
+def names_of(about: Mapping[Any, tuple[Any, Any]]) -> list[tuple[str, Any]]:
+    return [(str(value), name) for value, (name, _about) in about.items()]
+
+
+class PercentField(forms.FloatField):
+    """A share of 1, written, read and bounded in percent."""
+
+    def prepare_value(self, value: Any) -> Any:
+        return f"{100 * value:.10g}" if isinstance(value, float) else value
+
+    def clean(self, value: Any) -> float | None:
+        percent = super().clean(value)
+        return None if percent is None else percent / 100
+
+
+class QualityForm(forms.Form):
+    """How carefully."""
+
+    votes_per_item = forms.IntegerField(
+        label=_("Judgments of one pair on one prompt"),
+        help_text=_("1 learns most of the chatbots; 2 or 3 tell more of the annotators."),
+        min_value=1,
+        max_value=100,
+    )
+    block_size = forms.IntegerField(
+        label=_("Comparisons that an annotator is given at a time"), min_value=1, max_value=100
+    )
+    lease_s = forms.IntegerField(
+        label=_("Seconds to answer them in"),
+        help_text=_("Then they are given to somebody else; a late answer is kept."),
+        min_value=60,
+        max_value=86_400,
+    )
+    gold_share = PercentField(
+        label=_("Gold, in percent of what an annotator is given"),
+        help_text=_("Comparisons with a known answer, mixed in unseen. They are paid, and rank nobody. 0: none."),
+        min_value=0,
+        max_value=100 * MOST_SHARE,
+        required=False,
+        widget=forms.NumberInput(attrs={"step": "any"}),
+    )
+    gold_mark = PercentField(
+        label=_("Gold that a careful annotator passes, in percent"),
+        help_text=_("Who is shown to pass less is judged careless. Empty: gold excludes nobody."),
+        min_value=1,
+        max_value=99,
+        required=False,
+        widget=forms.NumberInput(attrs={"step": "any"}),
+    )
+
+    batch_size = forms.IntegerField(
+        label=_("Judgments between two refits"),
+        help_text=_("After each refit the next questions are chosen anew."),
+        min_value=1,
+        max_value=100_000,
+    )
+    overlap_share = PercentField(
+        label=_("Share, in percent"),
+        help_text=_("A comparison is one pair on one prompt. 0: nobody is compared with the others."),
+        min_value=0,
+        max_value=100,
+        required=False,
+        widget=forms.NumberInput(attrs={"step": "any"}),
+    )
+    overlap_votes = forms.IntegerField(
+        label=_("Annotators for each of them"),
+        help_text=_("Further judgments tell more of the annotators, and less of the chatbots."),
+        min_value=2,
+        max_value=100,
+        required=False,
+        initial=OVERLAP_VOTES,
+    )
+    screening = forms.ChoiceField(
+        label=_("What happens to careless annotators"),
+        help_text=_(
+            "Careless is who, on comparisons that others judged too, agrees with them no better than chance, or hardly:"
+            " a correlation that is not significantly above 0, or is below 0.05, where a careful annotator would rarely"
+            " come out so low. It takes 30 such comparisons. Careless is also who is shown to pass too little gold."
+        ),
+        choices=names_of(SCREENINGS),
+        required=False,
+        initial=Design().screening,
+        widget=forms.RadioSelect,
+    )
+
+    def clean_gold_share(self) -> float:
+        return self.cleaned_data["gold_share"] or 0.0
+
+    def clean_overlap_share(self) -> float:
+        return self.cleaned_data["overlap_share"] or 0.0
+
+    def clean_overlap_votes(self) -> int:
+        return self.cleaned_data["overlap_votes"] or OVERLAP_VOTES
+
+    def clean_screening(self) -> str:
+        """What is not sent stays as it is."""
+        return str(self.cleaned_data["screening"] or self["screening"].initial)
+
+    def screenings(self) -> Iterator[Option]:
+        return options_of(self, "screening", SCREENINGS, {})
+
+
+class EntrantField(forms.ModelChoiceField):  # type: ignore[type-arg]  # only its stubs are generic
+    """Who takes part, by name and version."""
+
+    def __init__(self, entrants: QuerySet[Entrant]) -> None:
+        super().__init__(
+            entrants,
+            label=_("Which chatbot"),
+            to_field_name="public_id",
+            empty_label=_("Choose one"),
+            required=False,
+            error_messages={"invalid_choice": _("This chatbot does not take part.")},
+        )
+
+    def label_from_instance(self, obj: Entrant) -> str:
+        return str(obj.version)
+
+
+class StoppingForm(forms.Form):
+    """What is worth learning, when it has learnt enough, and how far it may go."""
+
+    target_se = forms.FloatField(
+        label=_("Every chatbot's ability is known to this standard error"),
+        help_text=_("In logits. 0.15 tells chatbots apart that differ by about 0.4: a 60 to 40 preference."),
+        min_value=0.01,
+        max_value=2.0,
+        required=False,
+        widget=forms.NumberInput(attrs={"step": "any"}),
+    )
+    min_difference = forms.FloatField(
+        label=_("Or: the smallest difference between neighbours that is to be found"),
+        help_text=_(
+            "In logits. 0.4 is a 60 to 40 preference. For each pair of neighbours by itself: a board with many pairs"
+            " asks for more before it marks one."
+        ),
+        min_value=0.01,
+        max_value=10.0,
+        required=False,
+        widget=forms.NumberInput(attrs={"step": "any"}),
+    )
+    power = forms.FloatField(
+        label=_("With power"),
+        help_text=_("How often it is found where it is there."),
+        min_value=0.5,
+        max_value=0.999,
+        required=False,
+        initial=POWER,
+        widget=forms.NumberInput(attrs={"step": "any"}),
+    )
+    alpha = forms.FloatField(
+        label=_("At level alpha"),
+        help_text=_("How often one is found where there is none."),
+        min_value=0.0001,
+        max_value=0.3,
+        required=False,
+        initial=ALPHA,
+        widget=forms.NumberInput(attrs={"step": "any"}),
+    )
+    budget = forms.IntegerField(
+        label=_("Judgments at the most"),
+        help_text=_("The campaign stops there, whatever it knows. Empty: no limit."),
+        required=False,
+        min_value=1,
+        max_value=2_000_000_000,
+    )
+    deadline = forms.DateTimeField(
+        label=_("Deadline (UTC)"),
+        help_text=_("The campaign stops then, whatever it knows. Empty: none."),
+        required=False,
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
+    )
+    target = forms.ChoiceField(
+        label=_("What is worth learning"),
+        help_text=_("Comparisons are chosen for this. The campaign ends by its aim and its limits all the same."),
+        choices=names_of(LEARNT),
+        required=False,
+        initial=PlanSpec.Target.AIM,
+        widget=forms.RadioSelect,
+    )
+    top = forms.IntegerField(label=_("How many are the best"), min_value=1, max_value=10_000, required=False, initial=1)
+    newcomer = EntrantField(Entrant.objects.none())
+
+    def choose_from(self, entrants: QuerySet[Entrant]) -> None:
+        """Of whom one may be placed."""
+        self.fields["newcomer"] = EntrantField(entrants)
+
+    def targets(self) -> Iterator[Option]:
+        beside = {PlanSpec.Target.TOP: "top", PlanSpec.Target.NEWCOMER: "newcomer"}
+        return options_of(self, "target", LEARNT, beside)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        self._clean_learnt(cleaned)
+        if self.errors:
+            return cleaned
+        cleaned.update({"alpha": cleaned.get("alpha") or ALPHA, "power": cleaned.get("power") or POWER})
+        try:
+            limits = Limits(**{name: cleaned[name] for name in LIMITS})
+        except InvalidInput as error:
+            self.add_error(error.field, f"{error.message} {error.hint}")
+            return cleaned
+        if not limits.ends:
+            raise forms.ValidationError(_("Give an aim, or a budget, or a deadline: it must end somewhere."))
+        if limits.deadline is not None and limits.deadline <= timezone.now():
+            self.add_error("deadline", _("This moment has passed."))
+        return cleaned
+
+    def _clean_learnt(self, cleaned: dict[str, Any]) -> None:
+        """The number and the chatbot only with the choice that they belong to; what is not sent stays as it is."""
+        if not cleaned.get("target"):
+            cleaned.update({name: self[name].initial for name in ("target", "top", "newcomer")})
+        target, newcomer = cleaned["target"], cleaned.get("newcomer")
+        for name, wanted, lacks in (
+            ("top", PlanSpec.Target.TOP, _("Say how many are the best.")),
+            ("newcomer", PlanSpec.Target.NEWCOMER, _("Say which chatbot is to be placed.")),
+        ):
+            if target != wanted:
+                cleaned[name] = None
+                self.errors.pop(name, None)
+            elif cleaned.get(name) is None and name not in self.errors:
+                self.add_error(name, lacks)
+        if target == PlanSpec.Target.NEWCOMER and newcomer is not None:
+            cleaned["newcomer"] = newcomer.pk
