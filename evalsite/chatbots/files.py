@@ -11,11 +11,12 @@ from evalsite.chatbots.models import Chatbot, Reply, Version
 from evalsite.chatbots.services import chatbot_create, text_sha256, version_create
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
-from evalsite.core.rowfiles import LONGEST_CELL, Row, rows_read, unstorable
+from evalsite.core.rowfiles import LONGEST_CELL, Row, columns_named, rows_read, rows_refuse, unstorable
 from evalsite.prompts.models import Prompt, PromptSet
 
 KNOWN = {"prompt_id", "reply", "sample"}
 MOST_SAMPLES = 100
+LONGEST_NAME, LONGEST_LABEL = 200, 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ def replies_preview(*, prompt_set: PromptSet, content: bytes, name: str = "") ->
             raise InvalidInput(
                 _("There is no column %(column)s.") % {"column": column},
                 hint=_("A reply file has prompt_id, reply and perhaps sample; not %(columns)s.")
-                % {"columns": ", ".join(reading.columns[:10])},
+                % {"columns": columns_named(reading.columns)},
                 field=column,
             )
     keys = _prompts(prompt_set)
@@ -105,6 +106,61 @@ def _problem(key: str, sample: int | None, text: object, keys: Mapping[str, Prom
     return f"its reply is longer than {LONGEST_CELL:,} characters" if len(text) > LONGEST_CELL else ""
 
 
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A reply file with what it would become: a version of this label, of this chatbot (None: of a new one)."""
+
+    chatbot: Chatbot | None
+    label: str
+    report: ReplyReport
+
+
+def chatbot_preview(
+    *,
+    organisation: Organisation,
+    prompt_set: PromptSet,
+    name: str,
+    content: bytes,
+    filename: str = "",
+    label: str | None = None,
+) -> Submission:
+    """What `chatbot_import` would make of the file, whatever its rows.
+
+    Raises InvalidInput for a name, a label or a file that cannot be read, Conflict if the version is there already.
+    """
+    _check_names(name.strip(), label)
+    report = replies_preview(prompt_set=prompt_set, content=content, name=filename)
+    found = _submission(organisation, name.strip(), label, report)
+    _check_new(found)
+    return found
+
+
+def _submission(organisation: Organisation, name: str, label: str | None, report: ReplyReport) -> Submission:
+    chatbot = Chatbot.objects.filter(organisation=organisation, name=name).first()
+    return Submission(chatbot, label or _next_label(chatbot), report)
+
+
+def _check_new(found: Submission) -> None:
+    """What a version says never changes."""
+    if found.chatbot and found.chatbot.versions.filter(label=found.label).exists():
+        raise Conflict(
+            _("%(name)s has a version %(label)s already.") % {"name": found.chatbot.name, "label": repr(found.label)},
+            hint=_("Give it another label."),
+            field="label",
+        )
+
+
+def _check_names(name: str, label: str | None) -> None:
+    if not 1 <= len(name) <= LONGEST_NAME:
+        raise InvalidInput(_("A chatbot's name has 1 to 200 characters."), field="name")
+    if label and not (label.strip() and len(label) <= LONGEST_LABEL):
+        raise InvalidInput(
+            _("A version's label has 1 to %(longest)s characters.") % {"longest": LONGEST_LABEL}, field="label"
+        )
+    if what := unstorable([name, label]):
+        raise InvalidInput(f"{what} stands in the name of a chatbot.".capitalize(), hint=_("Remove it."), field="name")
+
+
 def chatbot_import(
     *,
     organisation: Organisation,
@@ -113,40 +169,37 @@ def chatbot_import(
     content: bytes,
     filename: str = "",
     label: str | None = None,
+    partly: bool = True,
 ) -> tuple[Version, ReplyReport]:
     """A chatbot's version with the replies of a file; the chatbot is made if the organisation has none of this name.
 
-    Without a label the version is the next one by number.
-    Raises Conflict if it has this version already (what a version says never changes), or the file holds no reply.
+    Without a label the version is the next one by number. Raises RowsRefused if a row is refused, unless `partly`;
+    Conflict if it has this version already, or the file holds no reply.
     """
     name = name.strip()
-    if not 1 <= len(name) <= 200:
-        raise InvalidInput(_("A chatbot's name has 1 to 200 characters."), field="name")
-    if what := unstorable([name, label]):
-        raise InvalidInput(f"{what} stands in the name of a chatbot.".capitalize(), hint=_("Remove it."), field="name")
+    _check_names(name, label)
     with write_transaction():
+        Organisation.objects.select_for_update(no_key=True).get(pk=organisation.pk)  # of two files at once, one waits
         report = replies_preview(prompt_set=prompt_set, content=content, name=filename)
+        if not partly:
+            rows_refuse(report.rows)
         if not report.count("add"):
             raise Conflict(
                 _("No row of the file of %(name)s can be used.") % {"name": name},
                 hint=_("Look at its report."),
                 field="file",
             )
-        chatbot = Chatbot.objects.filter(organisation=organisation, name=name).first()
-        chatbot = chatbot or chatbot_create(organisation=organisation, name=name)
-        label = label or _next_label(chatbot)
-        if chatbot.versions.filter(label=label).exists():
-            raise Conflict(
-                _("%(name)s has a version %(label)s already.") % {"name": name, "label": repr(label)},
-                hint=_("Give it another label."),
-                field="label",
-            )
-        version = version_create(chatbot=chatbot, label=label)
+        found = _submission(organisation, name, label, report)
+        _check_new(found)
+        chatbot = found.chatbot or chatbot_create(organisation=organisation, name=name)
+        version = version_create(chatbot=chatbot, label=found.label)
         _add(version, report, _prompts(prompt_set))
     return version, report
 
 
-def _next_label(chatbot: Chatbot) -> str:
+def _next_label(chatbot: Chatbot | None) -> str:
+    if chatbot is None:
+        return "1"
     taken = set(chatbot.versions.values_list("label", flat=True))
     return next(str(number) for number in range(1, len(taken) + 2) if str(number) not in taken)
 

@@ -7,11 +7,12 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from evalsite.core.errors import InvalidInput, TooLarge
 
@@ -45,6 +46,46 @@ class Reading:
     form: str
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
+
+
+class Fated(Protocol):
+    """A row of a report: what became of it, and why where it is refused."""
+
+    @property
+    def line(self) -> int: ...
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def fate(self) -> str: ...
+
+    @property
+    def problem(self) -> str: ...
+
+
+class RowsRefused(InvalidInput):
+    """Some rows of a file cannot be taken in, and so none was. `rows`: those that cannot, with their problems."""
+
+    code = "rows_refused"
+
+    def __init__(self, rows: Sequence[Fated]) -> None:
+        count = len(rows)
+        said = ngettext("%(n)s row is refused; nothing was added.", "%(n)s rows are refused; nothing was added.", count)
+        super().__init__(said % {"n": count}, hint=_("Mend them, or ask for the others alone."), field="file")
+        self.rows = tuple(rows)
+
+
+def rows_refuse(rows: Iterable[Fated]) -> None:
+    """Raise RowsRefused if any row is refused."""
+    refused = [row for row in rows if row.fate == "refused"]
+    if refused:
+        raise RowsRefused(refused)
+
+
+def columns_named(columns: Sequence[str]) -> str:
+    """The columns of a file as a message names them: never an endless line."""
+    return ", ".join(name[:60] for name in columns[:10])
 
 
 def rows_read(content: bytes, name: str = "") -> Reading:

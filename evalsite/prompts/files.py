@@ -11,14 +11,15 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from evalsite.accounts.models import Organisation
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import InvalidInput
-from evalsite.core.rowfiles import LONGEST_CELL, Row, rows_read
+from evalsite.core.rowfiles import LONGEST_CELL, Row, columns_named, rows_read, rows_refuse, unstorable
 from evalsite.prompts.models import Prompt, PromptSet
 from evalsite.prompts.services import NewPrompt, check_turns, prompts_add
 
 KNOWN = {"prompt_id", "text", "turns", "category"}
-LONGEST_KEY, LONGEST_CATEGORY = 200, 100
+LONGEST_KEY, LONGEST_CATEGORY, LONGEST_NAME = 200, 100, 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ def _check_columns(columns: Sequence[str]) -> None:
 
 
 def _hint(columns: Sequence[str]) -> str:
-    return f"A prompt file has prompt_id, text or turns, category; this one has {', '.join(columns[:10]) or 'none'}."
+    return f"A prompt file has prompt_id, text or turns, category; this one has {columns_named(columns) or 'none'}."
 
 
 def _judged(row: Row, there: Mapping[str, Any], seen: dict[str, int]) -> PromptRow:
@@ -144,7 +145,39 @@ def _string(row: Row, name: str) -> str:
 def prompts_import(*, prompt_set: PromptSet, content: bytes, name: str = "") -> PromptReport:
     """Add the rows that can be added; the report tells of each. What is there already is left as it is."""
     with write_transaction():
+        PromptSet.objects.select_for_update(no_key=True).get(pk=prompt_set.pk)  # of two files at once, one waits
         report = prompts_preview(prompt_set=prompt_set, content=content, name=name)
         new = [row.prompt for row in report.rows if row.prompt is not None]
         prompts_add(prompt_set=prompt_set, prompts=new, origin=Prompt.Origin.AUTHORED)
     return report
+
+
+def prompt_set_preview(*, organisation: Organisation, set_name: str, content: bytes, name: str = "") -> PromptReport:
+    """What `prompt_set_import` would do. Raises InvalidInput where the file cannot be read, or for the set's name."""
+    _check_name(set_name)
+    prompt_set = PromptSet.objects.filter(organisation=organisation, name=set_name).first()
+    return prompts_preview(prompt_set=prompt_set, content=content, name=name)
+
+
+def prompt_set_import(
+    *, organisation: Organisation, set_name: str, content: bytes, name: str = "", partly: bool = False
+) -> tuple[PromptSet, PromptReport]:
+    """Add the rows of a file to the organisation's set of this name, which is made if there is none.
+
+    Raises RowsRefused, with nothing written, if a row is refused; with `partly` only if no row can be taken.
+    """
+    _check_name(set_name)
+    with write_transaction():
+        prompt_set, _made = PromptSet.objects.get_or_create(organisation=organisation, name=set_name)
+        report = prompts_import(prompt_set=prompt_set, content=content, name=name)
+        if not partly or report.count("refused") == len(report.rows):
+            rows_refuse(report.rows)
+    return prompt_set, report
+
+
+def _check_name(set_name: str) -> None:
+    if not set_name.strip() or len(set_name) > LONGEST_NAME or unstorable(set_name):
+        raise InvalidInput(
+            _("A prompt set's name has 1 to %(longest)s characters that can be kept.") % {"longest": LONGEST_NAME},
+            field="set",
+        )

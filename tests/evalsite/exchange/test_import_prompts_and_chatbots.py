@@ -10,7 +10,7 @@ from evalsite.accounts.models import Organisation
 from evalsite.chatbots.files import chatbot_import, replies_preview
 from evalsite.chatbots.models import Chatbot, Reply
 from evalsite.core.errors import Conflict, InvalidInput, TooLarge
-from evalsite.prompts.files import prompts_import, prompts_preview
+from evalsite.prompts.files import prompt_set_import, prompts_import, prompts_preview
 from evalsite.prompts.models import Prompt, PromptSet
 
 CSV = 'prompt_id,text,category\np1,"Why is the sky\nblue?",science\np2,Tell a joke,\n'
@@ -240,3 +240,55 @@ class TestCommands:
         assert not PromptSet.objects.exists()
         call_command("import_prompts", file, **where, partly=True)
         assert Prompt.objects.count() == 1
+
+    @pytest.mark.parametrize("partly", [False, True])
+    def test_a_file_without_a_row_that_can_be_used_leaves_no_set(
+        self, organisation: Organisation, tmp_path: Path, partly: bool, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        file = tmp_path / "p.csv"
+        file.write_text("prompt_id,text\n,y\na,\n")
+        with pytest.raises(CommandError, match="2 rows are refused; nothing was added"):
+            call_command("import_prompts", file, set="New", organisation=organisation.slug, partly=partly)
+        assert "line 2: : it has no prompt_id" in capsys.readouterr().err
+        assert not PromptSet.objects.exists()
+
+    def test_a_refused_reply_undoes_the_chatbot_unless_one_asks_for_a_part(
+        self, filled: PromptSet, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        file = tmp_path / "r.csv"
+        file.write_text("prompt_id,reply\np1,x\np9,y\n")
+        where = {"name": "Bot", "set": filled.name, "organisation": filled.organisation.slug}
+        with pytest.raises(CommandError, match="1 row is refused; nothing was added"):
+            call_command("import_chatbot", file, **where)
+        assert "line 3: p9: no prompt has the id 'p9'" in capsys.readouterr().err
+        assert not Chatbot.objects.exists()
+        call_command("import_chatbot", file, **where, partly=True)
+        assert Reply.objects.count() == 1
+        assert "without a reply: p2" in capsys.readouterr().err
+
+
+class TestNames:
+    @pytest.mark.parametrize("name", ["", " ", "x" * 201, "a\0b", "a\ud800b"])
+    def test_a_set_has_a_name_that_every_database_keeps(self, organisation: Organisation, name: str) -> None:
+        with pytest.raises(InvalidInput, match="1 to 200") as refused:
+            prompt_set_import(organisation=organisation, set_name=name, content=CSV.encode(), name="p.csv")
+        assert refused.value.field == "set"
+
+    @pytest.mark.parametrize("label", [" ", "x" * 101])
+    def test_a_version_has_a_label_that_every_database_keeps(self, filled: PromptSet, label: str) -> None:
+        with pytest.raises(InvalidInput, match="1 to 100") as refused:
+            chatbot_import(
+                organisation=filled.organisation,
+                prompt_set=filled,
+                name="Bot",
+                label=label,
+                content=b"prompt_id,reply\np1,x\n",
+            )
+        assert refused.value.field == "label"
+
+    def test_a_message_names_columns_and_never_at_any_length(self, prompt_set: PromptSet) -> None:
+        content = ",".join(f"{number}{'x' * 100_000}" for number in range(20)) + "\n"
+        for read in (prompts_preview, replies_preview):
+            with pytest.raises(InvalidInput, match="There is no column prompt_id") as refused:
+                read(prompt_set=prompt_set, content=(content + content).encode(), name="f.csv")
+            assert len(refused.value.hint) < 1000

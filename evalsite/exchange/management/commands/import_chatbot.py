@@ -3,15 +3,14 @@
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
-from evalsite.chatbots.files import ReplyReport, chatbot_import
-from evalsite.core.db import write_transaction
-from evalsite.core.errors import TouchstoneError
+from evalsite.chatbots.files import chatbot_import
+from evalsite.exchange.management.taking import TakingCommand
 from evalsite.prompts.models import PromptSet
 
 
-class Command(BaseCommand):
+class Command(TakingCommand):
     help = "Make a chatbot's version of a CSV or JSONL file of its replies to a prompt set."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -27,31 +26,19 @@ class Command(BaseCommand):
         prompt_set = sets.select_related("organisation").first()
         if prompt_set is None:
             raise CommandError(f"The organisation has no prompt set {options['set']!r}.")
-        try:
-            content = options["file"].read_bytes()
-        except OSError as error:
-            raise CommandError(f"{options['file']} cannot be read ({error.strerror}).") from error
-        try:
-            report = self._take(prompt_set, content, options)
-        except TouchstoneError as error:
-            raise CommandError(f"{error.message} {error.hint}".strip()) from error
-        if report.missing:
-            self.stderr.write(f"without a reply: {', '.join(report.missing)}")
-        self.stdout.write(f"{report.count('add')} replies to {report.prompts} prompts")
-
-    def _take(self, prompt_set: PromptSet, content: bytes, options: dict[str, Any]) -> ReplyReport:
-        """All or nothing, unless `--partly`."""
-        with write_transaction():
-            _version, report = chatbot_import(
+        _version, report = self.taken(
+            options["file"],
+            lambda content: chatbot_import(
                 organisation=prompt_set.organisation,
                 prompt_set=prompt_set,
                 name=options["name"],
                 label=options["label"],
                 content=content,
                 filename=options["file"].name,
-            )
-            for row in report.refused:
-                self.stderr.write(f"line {row.line}: {row.problem}")
-            if report.refused and not options["partly"]:
-                raise CommandError(f"{len(report.refused)} rows are refused; nothing was added.")
-        return report
+                partly=options["partly"],
+            ),
+        )
+        self.tell_refused(report.rows)
+        if report.missing:
+            self.stderr.write(f"without a reply: {', '.join(report.missing)}")
+        self.stdout.write(f"{report.count('add')} replies to {report.prompts} prompts")

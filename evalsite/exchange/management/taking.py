@@ -1,0 +1,33 @@
+"""What the commands that take a file of rows in have in common: how they read it, and what they tell of its rows."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TypeVar
+
+from django.core.management.base import BaseCommand, CommandError
+
+from evalsite.core.errors import TouchstoneError
+from evalsite.core.rowfiles import Fated, RowsRefused
+
+TakenT = TypeVar("TakenT")
+
+
+class TakingCommand(BaseCommand):
+    """A command that gives a file to a service."""
+
+    def taken(self, file: Path, take: Callable[[bytes], TakenT]) -> TakenT:
+        """What the service makes of the file's content; what it refuses is told, row by row."""
+        try:
+            return take(file.read_bytes())
+        except OSError as error:
+            raise CommandError(f"{file} cannot be read ({error.strerror}).") from error
+        except RowsRefused as error:
+            self.tell_refused(error.rows)
+            raise CommandError(f"{error.message} {error.hint} (--partly)") from error
+        except TouchstoneError as error:
+            raise CommandError(f"{error.message} {error.hint}".strip()) from error
+
+    def tell_refused(self, rows: Iterable[Fated]) -> None:
+        for row in rows:
+            if row.fate == "refused":
+                self.stderr.write(f"line {row.line}: {row.key}: {row.problem}")
