@@ -142,6 +142,7 @@ def _csv(text: str) -> Reading:
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     csv.field_size_limit(max(csv.field_size_limit(), MOST_BYTES))  # longer cells are refused with their line
     rows: list[Row] = []
+    before = 0  # the last line of what was read so far: the reader's own number lags behind where it fails
     try:
         columns = tuple(name.strip() for name in reader.fieldnames or ())
         reader.fieldnames = list(columns)
@@ -153,7 +154,7 @@ def _csv(text: str) -> Reading:
             before = reader.line_num
     except csv.Error as error:
         raise InvalidInput(
-            _("Line %(line_num)s is not CSV: %(error)s.") % {"line_num": reader.line_num, "error": error}, field="file"
+            _("Line %(line_num)s is not CSV: %(error)s.") % {"line_num": before + 1, "error": error}, field="file"
         ) from None
     return Reading("csv", columns, tuple(rows))
 
