@@ -103,6 +103,8 @@ class ApiToken(models.Model):
         CAMPAIGNS = "campaigns:read", "campaigns, chatbots, prompts and boards"
         JUDGMENTS = "judgments:read", "single judgments, and files of them"
         ACTS = "campaigns:write", "launch, pause, exclude and all else that its owner's role allows"
+        PROMPTS = "prompts:write", "files of prompts, into organisations where its owner may"
+        CHATBOTS = "chatbots:write", "files of replies, as versions of chatbots there"
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="api_tokens")
     name = models.CharField(max_length=100, help_text="what it is for")

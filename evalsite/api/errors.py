@@ -1,4 +1,4 @@
-"""One shape for every failure: {"error": {"code", "message", "hint", "field"}}."""
+"""One shape for every failure: {"error": {"code", "message", "hint", "field"}}, and `rows` where those are refused."""
 
 import sys
 from typing import Any
@@ -11,9 +11,11 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import exception_handler as rest_exception_handler
 
+from evalsite.api.presenters import fates
 from evalsite.core.db import as_unavailable
 from evalsite.core.errors import TouchstoneError
 from evalsite.core.http import tell_when, unavailable_page
+from evalsite.core.rowfiles import RowsRefused
 
 HINTS = {
     "not_authenticated": "Send the header Authorization: Bearer <token>.",
@@ -44,7 +46,10 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
 
 
 def _ours(error: TouchstoneError) -> dict[str, Any]:
-    return shape(error.code, error.message, hint=error.hint, field=error.field)
+    found = shape(error.code, error.message, hint=error.hint, field=error.field)
+    if isinstance(error, RowsRefused):
+        found["error"]["rows"] = fates(error.rows)
+    return found
 
 
 def _framework_shape(error: Exception) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable
+from typing import Any
 
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -21,6 +22,9 @@ def answered(request: Request, principal: str, act: Callable[[], Outcome]) -> Re
 
 
 def _fingerprint(request: Request) -> str:
-    """The same for the same method, address and JSON, whatever the order of its fields."""
-    body = json.dumps(request.data, sort_keys=True)
-    return hashlib.sha256(f"{request.method} {request.get_full_path()}\n{body}".encode()).hexdigest()
+    """The same for the same method, address and JSON, whatever the order of its fields; of a file, for its bytes."""
+    data: Any = request.data
+    asked = f"{request.method} {request.get_full_path()}"
+    if isinstance(data, bytes):
+        return hashlib.sha256(f"{asked} {request.content_type}\n".encode() + data).hexdigest()
+    return hashlib.sha256(f"{asked}\n{json.dumps(data, sort_keys=True)}".encode()).hexdigest()

@@ -20,7 +20,7 @@ REFUSALS = {
     406: "only JSON is sent",
     409: "it does not fit what has happened meanwhile; `code` says what",
     413: "the body is too large",
-    415: "only JSON is read",
+    415: "this content type is not read here",
     429: "too often; Retry-After says when",
     503: "the database does not answer; Retry-After says when to send the same again",
 }
@@ -35,6 +35,7 @@ IDEMPOTENCY_KEY = OpenApiParameter(
     OpenApiParameter.HEADER,
     description="The same request again under the same key gets the first answer, for a day.",
 )
+KEYS = {"key": "a slug (public things), or an id (by link too)", "organisation": "its slug"}
 ViewT = TypeVar("ViewT", bound=Callable[..., Any])
 
 
@@ -44,7 +45,7 @@ def operation(
     answers: dict[int, Any],
     refusals: tuple[int, ...],
     *,
-    body: type[StrictSerializer] | None = None,
+    body: type[StrictSerializer] | dict[str, Any] | None = None,
     query: type[StrictSerializer] | None = None,
     parameters: tuple[OpenApiParameter, ...] = (),
     content_type: str = JSON,
@@ -74,6 +75,12 @@ def acting(name: str, summary: str, shape: Any, **more: Any) -> Callable[[ViewT]
     """A POST of a person who runs a campaign."""
     act = OpenApiParameter("act", str, OpenApiParameter.PATH, enum=PERFORMED, description="docs/roles.md says who may")
     return operation(name, summary, {200: shape}, ACTING, parameters=(IDEMPOTENCY_KEY, act), **more)
+
+
+def sending(name: str, summary: str, shape: Any, *, types: tuple[str, ...], **more: Any) -> Callable[[ViewT], ViewT]:
+    """A POST of a file: 201 with what became of it, 200 where nothing was written."""
+    answers, body = {200: shape, 201: shape}, dict.fromkeys(types, OpenApiTypes.STR)
+    return operation(name, summary, answers, ACTING, parameters=(IDEMPOTENCY_KEY,), body=body, **more)
 
 
 def reading(name: str, summary: str, shape: Any, **more: Any) -> Callable[[ViewT], ViewT]:
@@ -108,9 +115,9 @@ def sharpen(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     for operations in result["paths"].values():
         for described in operations.values():
             for parameter in described.get("parameters", []):
-                if (parameter["in"], parameter["name"]) == ("path", "key"):
+                if parameter["in"] == "path" and parameter["name"] in KEYS:
                     parameter["schema"]["pattern"] = "^[-a-zA-Z0-9_]+$"
-                    parameter["description"] = "a slug (public things), or an id (by link too)"
+                    parameter["description"] = KEYS[parameter["name"]]
     return result
 
 

@@ -1,19 +1,27 @@
-"""Read JSON that may be hostile: deep nesting and huge integers are bad requests, not faults of the server."""
+"""Read JSON that may be hostile: deep nesting and huge integers are bad requests, not faults of the server.
+
+A file of rows is a body by itself: its bytes are read as they are, and core.rowfiles tells what they hold.
+"""
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import IO, Any
 
 from django.conf import settings
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
+from rest_framework.request import Request
 
-from evalsite.core.errors import TooLarge
+from evalsite.core.errors import TooLarge, TouchstoneError
+from evalsite.core.rowfiles import MOST_BYTES
+
+ENDINGS = {"text/csv": "csv", "application/jsonl": "jsonl", "application/x-ndjson": "jsonl", "text/plain": "txt"}
+CHARSETS = {"", "utf-8", "utf8", "us-ascii"}
 
 
-def _bounded(stream: IO[bytes]) -> bytes:
+def _bounded(stream: IO[bytes], longest: int) -> bytes:
     """The whole body. What is longer than any request of ours is not read to its end."""
-    longest = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     body = stream.read(longest + 1)
     if len(body) > longest:
         raise TooLarge(f"The body is longer than {longest:,} bytes.", hint="Send less in one request.")
@@ -36,7 +44,7 @@ class StrictJSONParser(BaseParser):
         parser_context: Mapping[str, Any] | None = None,
     ) -> Any:
         try:
-            text = _bounded(stream).decode("utf-8")
+            text = _bounded(stream, settings.DATA_UPLOAD_MAX_MEMORY_SIZE).decode("utf-8")
             value = json.loads(text, parse_constant=_refuse_constant)
             # A lone surrogate is legal JSON that no database can store; its encoding fails here, where it can be said.
             json.dumps(value, ensure_ascii=False).encode("utf-8")
@@ -47,3 +55,51 @@ class StrictJSONParser(BaseParser):
         if not isinstance(value, dict):
             raise ParseError("The body must be a JSON object.")
         return value
+
+
+class FileParser(BaseParser):
+    """The bytes of a file of rows. Which types it may have, `file_sent` asks before it is read."""
+
+    media_type = "*/*"
+
+    def parse(
+        self,
+        stream: IO[bytes],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> Any:
+        return _bounded(stream, MOST_BYTES)
+
+
+class WrongContentType(TouchstoneError):
+    code = "unsupported_media_type"
+    status = 415
+
+
+@dataclass(frozen=True, slots=True)
+class SentFile:
+    """A file that is a request's body, not in memory yet (core.uploads.Incoming)."""
+
+    name: str
+    size: int
+    request: Request
+
+    def read(self) -> bytes:
+        content: Any = self.request.data
+        return content if isinstance(content, bytes) else b""  # the framework asks no parser about an empty body
+
+
+def file_sent(request: Request, types: tuple[str, ...]) -> SentFile:
+    """The body as a file, by a name that tells its form. Raises WrongContentType for what is none of these types."""
+    asked = request._request
+    charset = (asked.content_params or {}).get("charset", "").lower()
+    if asked.content_type not in types or charset not in CHARSETS:
+        raise WrongContentType(
+            "A file of this content type is not read here.",
+            hint=f"Send Content-Type: {', '.join(types[:-1])} or {types[-1]}, encoded as UTF-8.",
+            field="Content-Type",
+        )
+    length = request.META.get("CONTENT_LENGTH") or ""
+    return SentFile(
+        f"file.{ENDINGS[asked.content_type]}", int(length) if length.isdecimal() and len(length) < 16 else 0, request
+    )

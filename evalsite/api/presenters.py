@@ -10,13 +10,18 @@ from evalsite.adaptive.selectors import BoardState
 from evalsite.campaigns.limits import LIMITS, limits_of
 from evalsite.campaigns.models import Aspect, Campaign, Entrant
 from evalsite.campaigns.selectors import aspects_of
+from evalsite.chatbots.files import ReplyReport, Submission
+from evalsite.chatbots.models import Version
+from evalsite.core.rowfiles import Fated
 from evalsite.judgments.listing import Listed
 from evalsite.judgments.models import Assignment, Judgment
 from evalsite.judgments.selectors import Progress
 from evalsite.judgments.statements import Shown, shown_by
-from evalsite.prompts.models import Prompt
+from evalsite.prompts.files import PromptReport
+from evalsite.prompts.models import Prompt, PromptSet
 
 POLL_S = 1.0
+MOST_TOLD = 1000  # rows or ids of a file that one answer names
 
 
 def assignment(row: Assignment, shown: Shown, aspects: list[dict[str, Any]]) -> dict[str, Any]:
@@ -178,4 +183,55 @@ def board(standing: BoardState) -> dict[str, Any]:
         "filter": piece
         and {"by": piece.by, "value": piece.value, "judgments": piece.judgments, "trouble": piece.trouble},
         "chatbots": current.rows if current else [],
+    }
+
+
+def fates(rows: Iterable[Fated]) -> list[dict[str, Any]]:
+    """What became of each row of a file, those that are refused first."""
+    told = sorted(rows, key=lambda row: row.fate != "refused")[:MOST_TOLD]
+    return [{"line": row.line, "prompt_id": row.key, "fate": row.fate, "problem": row.problem} for row in told]
+
+
+def _passed_over(columns: Iterable[str]) -> list[str]:
+    return [name[:200] for name in columns][:MOST_TOLD]
+
+
+def prompts_sent(name: str, prompt_set: PromptSet | None, report: PromptReport) -> dict[str, Any]:
+    """A prompt file, taken in or looked at. `prompt_set` None: one of this name would be made."""
+    return {
+        "prompt_set": {"id": _id(prompt_set.public_id) if prompt_set else None, "name": name},
+        **{fate: report.count(fate) for fate in ("add", "same", "refused")},
+        "rows": fates(report.rows),
+        "passed_over": _passed_over(report.passed_over),
+    }
+
+
+def replies_seen(name: str, found: Submission) -> dict[str, Any]:
+    """A reply file that was looked at: the version, and perhaps the chatbot, would be made."""
+    chatbot = found.chatbot
+    return {
+        "chatbot": {"id": _id(chatbot.public_id) if chatbot else None, "name": name},
+        "version": {"id": None, "label": found.label},
+        **_replies(found.report),
+    }
+
+
+def replies_taken(version: Version, report: ReplyReport) -> dict[str, Any]:
+    """A reply file that is a version now."""
+    chatbot = version.chatbot
+    return {
+        "chatbot": {"id": str(chatbot.public_id), "name": chatbot.name},
+        "version": {"id": str(version.public_id), "label": version.label},
+        **_replies(report),
+    }
+
+
+def _replies(report: ReplyReport) -> dict[str, Any]:
+    return {
+        **{fate: report.count(fate) for fate in ("add", "refused")},
+        "prompts": report.prompts,
+        "without_reply": len(report.missing),
+        "missing": list(report.missing[:MOST_TOLD]),
+        "rows": fates(report.rows),
+        "passed_over": _passed_over(report.passed_over),
     }

@@ -9,11 +9,19 @@ class Shape(s.Serializer[Any]):
     pass
 
 
+class Fate(Shape):
+    line = s.IntegerField(help_text="of the file, from 1, on which the row begins")
+    prompt_id = s.CharField(allow_blank=True)
+    fate = s.ChoiceField(choices=["add", "same", "refused"], help_text="same: there already, word for word")
+    problem = s.CharField(allow_blank=True, help_text="why it is refused")
+
+
 class Problem(Shape):
     code = s.CharField(help_text="stable, for programs")
     message = s.CharField(help_text="what happened")
     hint = s.CharField(help_text="what to do now", allow_blank=True)
     field = s.CharField(help_text="the input at fault", allow_blank=True)
+    rows = Fate(many=True, required=False, help_text="of rows_refused alone: which, the first 1,000 of them")
 
 
 class Error(Shape):
@@ -261,3 +269,33 @@ class Boards(Page):
 
 class Snapshots(Page):
     results = Snapshot(many=True)
+
+
+class Named(Shape):
+    id = s.UUIDField(allow_null=True, help_text="null: it would be made")
+    name = s.CharField()
+
+
+class VersionNamed(Shape):
+    id = s.UUIDField(allow_null=True, help_text="null: it would be made")
+    label = s.CharField()  # type: ignore[assignment]  # also an attribute of every field
+
+
+class Sent(Shape):
+    add = s.IntegerField(help_text="rows that were taken in; with check: that would be")
+    refused = s.IntegerField()
+    rows = Fate(many=True, help_text="the refused ones first, up to 1,000")
+    passed_over = s.ListField(child=s.CharField(allow_blank=True), help_text="columns that mean nothing here")
+
+
+class PromptsSent(Sent):
+    prompt_set = Named()
+    same = s.IntegerField(help_text="there already, word for word")
+
+
+class RepliesSent(Sent):
+    chatbot = Named()
+    version = VersionNamed()
+    prompts = s.IntegerField(help_text="of the set")
+    without_reply = s.IntegerField(help_text="how many of them have none")
+    missing = s.ListField(child=s.CharField(), help_text="their prompt_ids, up to 1,000")

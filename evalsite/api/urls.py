@@ -3,7 +3,7 @@
 from django.urls import path, re_path, register_converter
 
 from evalsite.adaptive.acts import PERFORMED
-from evalsite.api import acts, errors, gold, results, views
+from evalsite.api import acts, errors, gold, intake, results, views
 
 
 class ActConverter:
@@ -42,5 +42,7 @@ urlpatterns = [
     path("boards/<slug:key>/snapshots", results.SnapshotsView.as_view(), name="api_snapshots"),
     path("boards/<slug:key>/snapshots/<int:number>", results.SnapshotView.as_view(), name="api_snapshot"),
     path("boards/<slug:key>", results.BoardView.as_view(), name="api_board"),
+    path("organisations/<slug:organisation>/prompts", intake.PromptFileView.as_view(), name="api_send_prompts"),
+    path("organisations/<slug:organisation>/chatbots", intake.ReplyFileView.as_view(), name="api_send_replies"),
     re_path(r"^.*$", errors.not_found),
 ]

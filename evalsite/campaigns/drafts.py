@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from evalsite.accounts.models import Membership, Organisation, User
 from evalsite.campaigns.limits import LIMITS, limits_of
 from evalsite.campaigns.models import Campaign, CampaignRole, Entrant, StoppingSpec
+from evalsite.campaigns.permissions import MAKERS
 from evalsite.campaigns.plans import PlanOptions
 from evalsite.campaigns.services import (
     RESERVED_SLUGS,
@@ -57,7 +58,6 @@ PLAN_FIELDS = LEARNT_FIELDS | {"overlap_share", "overlap_votes"}
 # What tells a careful annotator, and what is done with those who are not.
 CHECKED_BY = frozenset({"votes_per_item", "gold_share", "gold_mark", "screening", "overlap_share", "overlap_votes"})
 STOPPING_FIELDS = frozenset(LIMITS)
-MAKERS = {Membership.Role.OWNER, Membership.Role.MANAGER}
 
 
 def organisations_to_set_up_in(user: User) -> list[Organisation]:

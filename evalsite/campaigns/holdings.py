@@ -14,18 +14,24 @@ from evalsite.core.db import Octets
 from evalsite.core.errors import TooLarge
 from evalsite.core.throttle import admit_costly
 from evalsite.core.uploads import Incoming, uploads_bytes, uploads_check
-from evalsite.prompts.models import Prompt
+from evalsite.prompts.models import Prompt, PromptSet
 
 
 def bytes_held(campaign: Campaign, *, but_for: str = "") -> int:
     """Of its prompts, all replies to them, its gold, and the files that wait, but for those of one purpose."""
-    sets = [campaign.prompt_set_id, *([campaign.gold_set_id] if campaign.gold_set_id else [])]
-    prompts = Prompt.objects.filter(prompt_set__in=sets).aggregate(bytes=Sum(Octets(Cast("turns", TextField()))))
-    replies = Reply.objects.filter(prompt__prompt_set=campaign.prompt_set_id).aggregate(bytes=Sum(Octets("text")))
     texts = Octets("text_a") + Octets("text_b") + Octets("explanation")
-    gold = GoldItem.objects.filter(campaign=campaign).aggregate(bytes=Sum(texts))
-    held = sum(found["bytes"] or 0 for found in (prompts, replies, gold))
-    return held + uploads_bytes(subject=campaign.public_id, but_for=but_for)
+    gold = GoldItem.objects.filter(campaign=campaign).aggregate(bytes=Sum(texts))["bytes"] or 0
+    sets = _of_prompts(campaign.prompt_set_id, campaign.gold_set_id) + _of_replies(campaign.prompt_set_id)
+    return sets + gold + uploads_bytes(subject=campaign.public_id, but_for=but_for)
+
+
+def _of_prompts(*sets: int | None) -> int:
+    turns = Octets(Cast("turns", TextField()))
+    return Prompt.objects.filter(prompt_set__in=[one for one in sets if one]).aggregate(bytes=Sum(turns))["bytes"] or 0
+
+
+def _of_replies(prompt_set: int) -> int:
+    return Reply.objects.filter(prompt__prompt_set=prompt_set).aggregate(bytes=Sum(Octets("text")))["bytes"] or 0
 
 
 def files_read(*, campaign: Campaign, purpose: str, files: Sequence[Incoming], by: User) -> list[tuple[str, bytes]]:
@@ -42,6 +48,28 @@ def rows_admit(*, campaign: Campaign, sent: int, by: User) -> None:
     """Whether a person may take in rows of `sent` bytes that come without a file. Raises TooMany, TooLarge."""
     admit_costly(what="upload", who=by.public_id)
     _room_check(campaign, sent)
+
+
+def file_read(*, file: Incoming, by: User) -> bytes:
+    """A file that a person sends for no campaign. Counted and measured before it is read. Raises TooMany, TooLarge."""
+    admit_costly(what="upload", who=by.public_id)
+    uploads_check([file])
+    return file.read()
+
+
+def set_room_check(*, prompt_set: PromptSet, sent: int) -> None:
+    """Whether there is room for `sent` bytes of prompts, or of replies to them: in each campaign that draws from the
+    set, and where none does, in the set itself, by the same measure. Raises TooLarge."""
+    for campaign in Campaign.objects.filter(prompt_set=prompt_set):
+        _room_check(campaign, sent, field="file")
+    held, most = _of_prompts(prompt_set.pk) + _of_replies(prompt_set.pk), settings.CAMPAIGN_MEGABYTES
+    if held + sent > 1_000_000 * most:
+        raise TooLarge(
+            _("The prompts and their replies have %(held)s MB of %(most)s MB: there is no room for these %(sent)s MB.")
+            % {"held": f"{held / 1e6:.1f}", "most": most, "sent": f"{sent / 1e6:.1f}"},
+            hint=_("Send less, or use another set; who runs this site can set TOUCHSTONE_CAMPAIGN_MEGABYTES."),
+            field="file",
+        )
 
 
 def _room_check(campaign: Campaign, sent: int, *, but_for: str = "", field: str = "") -> None:

@@ -7,10 +7,10 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from evalsite.accounts.models import Membership, User
+from evalsite.accounts.models import Membership, Organisation, User
 from evalsite.campaigns.models import Campaign, CampaignRole
 from evalsite.campaigns.selectors import campaign_get
-from evalsite.core.errors import NotAllowed
+from evalsite.core.errors import NotAllowed, NotFound
 
 
 class Role(StrEnum):
@@ -89,6 +89,8 @@ ALLOWED: Mapping[Role, frozenset[Act]] = {
     Role.MANAGER: _EVERYTHING - _OWNERS,
     Role.VIEWER: frozenset({Act.SEE}),
 }
+# Who begins campaigns in an organisation, and sends files of prompts and replies into it.
+MAKERS = frozenset({Role.STAFF, Role.OWNER, Role.MANAGER})
 
 
 def role_of(user: User | None, campaign: Campaign) -> Role | None:
@@ -119,6 +121,21 @@ def campaign_for(*, key: str, user: User | None, act: Act) -> tuple[Campaign, Ro
     return campaign, role
 
 
+def organisation_for(*, slug: str, user: User) -> Organisation:
+    """The organisation at this address, if this person may send files into it.
+
+    Raises NotFound for who is no member, whether it is there or not; NotAllowed where a member's role does not do.
+    """
+    members = Membership.objects.filter(user=user, organisation__slug=slug)
+    role = Role.STAFF if user.is_staff else next((Role(member.role) for member in members), None)
+    organisation = Organisation.objects.filter(slug=slug).first()
+    if organisation is None or role is None:
+        raise NotFound(gettext("There is no such organisation."), hint=gettext("It may be one that you are not in."))
+    if role not in MAKERS:
+        raise NotAllowed(gettext("You may not send files into this organisation."), hint=_who(role))
+    return organisation
+
+
 def _who(role: Role | None) -> str:
     if role is None:
         return gettext("You have no role in this campaign. Ask its owner.")
@@ -142,4 +159,13 @@ def as_markdown() -> str:
         f"| {WORDS[act]} | " + " | ".join("yes" if allows(role, act) else "–" for role in Role) + " | – |"
         for act in Act
     ]
-    return "\n".join([*head, *rows, ""])
+    may_send = " | ".join("yes" if role in MAKERS else "–" for role in Role)
+    own = [
+        "",
+        "In an organisation only the role held there counts, whatever its campaigns give; for everybody else it is not",
+        "there (tests/evalsite/api/test_files_api.py).",
+        "",
+        *head[-2:],
+        f"| send files of prompts and replies into it by the API | {may_send} | – |",
+    ]
+    return "\n".join([*head, *rows, *own, ""])

@@ -25,8 +25,9 @@ class Api:
     def put(self, path: str, body: Any) -> Any:
         return self.client.put(path, json.dumps(body), "application/json", headers=self.headers)
 
-    def raw(self, path: str, body: bytes, content_type: str = "application/json") -> Any:
-        return self.client.post(path, body, content_type, headers=self.headers)
+    def raw(self, path: str, body: bytes, content_type: str = "application/json", *, key: str | None = None) -> Any:
+        headers = self.headers if key is None else {**self.headers, "Idempotency-Key": key}
+        return self.client.post(path, body, content_type, headers=headers)
 
 
 def judgment_url(assignment: Any) -> str:
@@ -40,6 +41,7 @@ def answer(choice: str = "A", **more: Any) -> dict[str, Any]:
 def error_of(response: Any) -> Any:
     body = response.json()
     assert set(body) == {"error"}
-    assert set(body["error"]) == {"code", "message", "hint", "field"}
+    rows = {"rows"} if body["error"]["code"] == "rows_refused" else set()
+    assert set(body["error"]) == {"code", "message", "hint", "field"} | rows
     assert body["error"]["message"]
     return body["error"]
