@@ -34,7 +34,9 @@ def test_tables_are_found_and_a_bar_in_a_cell_is_seen() -> None:
     assert [cells("| a | b |"), cells("| `|` | b |"), cells(r"| `\|` | b |")] == [2, 3, 2]
 
 
-def test_the_guide_to_the_api_names_every_act_and_the_gold() -> None:
+def test_the_guide_to_the_api_names_every_act_the_gold_and_the_files() -> None:
     text = (ROOT / "docs" / "api.md").read_text()
     assert [act.value for act in PERFORMED if f"`{act.value}`" not in text] == []
     assert "/campaigns/<key>/gold`" in text
+    assert "/organisations/alice/prompts?" in text
+    assert "/organisations/alice/chatbots?" in text
