@@ -573,8 +573,11 @@ class TestHostileFiles:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_the_same_file_ten_times_at_once_each_row_is_taken_in_once() -> None:
+@pytest.mark.parametrize("there", [False, True])
+def test_of_the_same_file_ten_times_at_once_each_row_is_taken_in_once(there: bool) -> None:
     alice = user_create(username="alice", password=None)
+    if there:
+        PromptSet.objects.create(organisation=alice.personal_organisation, name="Spring")
     sender = program(alice)
     together = threading.Barrier(10)
     statuses: list[int] = []
