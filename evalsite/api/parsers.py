@@ -4,6 +4,7 @@ A file of rows is a body by itself: its bytes are read as they are, and core.row
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import IO, Any
@@ -13,7 +14,7 @@ from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 
-from evalsite.core.errors import TooLarge, TouchstoneError
+from evalsite.core.errors import InvalidInput, TooLarge, TouchstoneError
 from evalsite.core.rowfiles import MOST_BYTES
 
 ENDINGS = {"text/csv": "csv", "application/jsonl": "jsonl", "application/x-ndjson": "jsonl", "text/plain": "txt"}
@@ -90,7 +91,11 @@ class SentFile:
 
 
 def file_sent(request: Request, types: tuple[str, ...]) -> SentFile:
-    """The body as a file, by a name that tells its form. Raises WrongContentType for what is none of these types."""
+    """The body as a file, by a name that tells its form.
+
+    Raises WrongContentType for what is none of these types, InvalidInput where its length is not told: of a body that
+    comes in chunks a WSGI server hands on nothing, and it would look like an empty file.
+    """
     asked = request._request
     charset = (asked.content_params or {}).get("charset", "").lower()
     if asked.content_type not in types or charset not in CHARSETS:
@@ -100,6 +105,10 @@ def file_sent(request: Request, types: tuple[str, ...]) -> SentFile:
             field="Content-Type",
         )
     length = request.META.get("CONTENT_LENGTH") or ""
-    return SentFile(
-        f"file.{ENDINGS[asked.content_type]}", int(length) if length.isdecimal() and len(length) < 16 else 0, request
-    )
+    if not re.fullmatch("[0-9]{1,15}", length):
+        raise InvalidInput(
+            "The request does not tell how long the file is.",
+            hint="Send Content-Length, and not the body in chunks.",
+            field="Content-Length",
+        )
+    return SentFile(f"file.{ENDINGS[asked.content_type]}", int(length), request)

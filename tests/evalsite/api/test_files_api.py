@@ -500,8 +500,18 @@ class TestHostileFiles:
 
     def test_an_empty_body_is_a_file_without_rows(self, sender: Api, spring: PromptSet) -> None:
         for address in (prompts_to(), replies_to()):
-            answer = sender.client.generic("POST", address, headers={**sender.headers, "Content-Type": CSV})
+            headers = {**sender.headers, "Content-Type": CSV, "Content-Length": "0"}
+            answer = sender.client.generic("POST", address, headers=headers)
             assert (answer.status_code, error_of(answer)["message"]) == (400, "The file has no rows.")
+
+    @pytest.mark.parametrize("length", [None, "", "-1", "x", "9" * 5000])
+    def test_a_body_of_no_told_length_is_not_taken_for_an_empty_file(self, sender: Api, length: str | None) -> None:
+        """As when it comes in chunks."""
+        headers = {**sender.headers, "Content-Type": CSV}
+        extra = {} if length is None else {"CONTENT_LENGTH": length}
+        answer = sender.client.generic("POST", prompts_to(), headers=headers, **extra)  # type: ignore[arg-type]
+        assert (answer.status_code, error_of(answer)["field"]) == (400, "Content-Length")
+        assert error_of(answer)["hint"] == "Send Content-Length, and not the body in chunks."
 
     @pytest.mark.parametrize("depth", [1, 100, *range(900, 1000, 7), 5000, 100_000])
     @pytest.mark.parametrize("column", ["prompt_id", "text", "turns", "reply", "sample", "category", "other"])
