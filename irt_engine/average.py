@@ -32,6 +32,7 @@ from .curvature import Curvature, curved
 from .errors import DidNotConverge
 from .information import normal_nodes
 from .kernels import NODES, average_slots
+from .learning import learning_variances
 from .mixing import Mixer
 from .scales import Effects
 from .threads import one_blas_thread
@@ -421,20 +422,11 @@ def _round(
 
 
 def _to_learn_from(cells: Cells, state: State, under_q: Point) -> Point:
-    """The variances that scales are learned from: under q, and with effects of replies midway to those at the mean.
-
-    Most replies are met a few times, and leave their effects wide. Under q variances are then too small, and the SDs
-    that go with them: of 30 boards of net ratings that of replies by a fifth, of votes by a tenth. At the mean they
-    are as much too large. Midway, log SDs of replies are off by .00 (SE .07) and .07 (.05), and intervals cover; that
-    of log discriminations stays .18 and .11 (.04) too small.
-    """
+    """The variances that scales are learned from: under q, and with effects of replies those of `learning`."""
     if not (cells.problem.replies and cells.effects.learned):
         return under_q
-    there = cells.ask(state.point, state.log_sd, None).information
-    arrow = factored(cells.problem, there, cells.effects.precision(state.log_sd))
-    covariance = arrow.covariance()
-    at_mean = Point(np.diag(covariance), arrow.own_variances(covariance))
-    return Point(0.5 * (under_q.z + at_mean.z), 0.5 * (under_q.phi + at_mean.phi))
+    prior = cells.effects.precision(state.log_sd)
+    return learning_variances(cells.problem, cells.ask(state.point, state.log_sd, None).information, prior, under_q)
 
 
 def _straight(far: float) -> None:

@@ -120,10 +120,12 @@ def _effects(shaft: _Shaft, problem: Problem, cells: Cells, priors: Priors, form
         groups.append(Group("location", priors.location_sd, priors.learn, phi=prompts.location))
     groups.append(Group("log_gap", priors.log_gap_sd, priors.learn, phi=slice(prompts.first_gap, prompts.size)))
     if replies:
-        groups.append(Group("reply", priors.reply_sd, priors.learn, LOOSE, phi=slice(prompts.size, problem.width)))
+        groups.append(
+            Group("reply", priors.reply_sd, priors.learn, priors.shared_width, phi=slice(prompts.size, problem.width))
+        )
     return Effects(
         groups=tuple(groups),
-        cell=Group("cell", priors.cell_sd, priors.learn, LOOSE) if form == "vote" else None,
+        cell=Group("cell", priors.cell_sd, priors.learn, priors.shared_width) if form == "vote" else None,
         shaft=shaft.size,
         shape=(cells.slots, problem.width),
         shared=cells.shared,

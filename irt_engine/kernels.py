@@ -244,6 +244,35 @@ def _reach_slot(
 
 
 @compiled
+def turned_by_theta(
+    slots: IntArray,  # (2,) first and last + 1
+    starts: IntArray,  # (J + 1,)
+    col: IntArray,  # (n, k)
+    coef: FloatArray,  # (n, k)
+    covariance: FloatArray,  # (S, S) of the shaft
+    pulled: FloatArray,  # (slots, W, S) covariance of phi, and of replies behind it, with the shaft, of these slots
+    of_phi: FloatArray,  # (slots, W, W) covariance of phi and replies, of these slots
+    own_replies: IntArray,  # (n, 2) columns of a cell's replies, counted from P, or -1; (n, 0) without
+    i_theta: FloatArray,  # (n,) information
+    parameters: int,  # P
+    turned: FloatArray,  # (J,)          out: sum over cells of i_theta var(theta | log alpha)
+) -> bool:
+    """What each slot's cells leave open of theta where log alpha is known, weighed with what they say of it. False: the
+    covariance has no root."""
+    lower = np.zeros((parameters, parameters))
+    for j in range(slots[0], slots[1]):
+        first, cells, here = starts[j], starts[j + 1] - starts[j], j - slots[0]
+        reach = np.zeros((parameters + 1, cells))
+        if not _reach_slot(first, cells, col, coef, covariance, pulled[here], of_phi[here], own_replies, lower, reach):
+            return False
+        turned[j] = 0.0
+        for i in range(cells):
+            for p in range(1, parameters + 1):  # the first coordinate is log alpha's
+                turned[j] += i_theta[first + i] * reach[p, i] ** 2
+    return True
+
+
+@compiled
 def spread_of_slot(covariance: FloatArray, lower: FloatArray) -> bool:
     """Cholesky factor of one slot's covariance of phi, the first (P, P) of it, in place of a library call; False if it
     is not positive."""

@@ -45,6 +45,9 @@ class Priors:
     # How much sharper or blunter a prompt may be in one tier of quality than in another (log; only where a fit is given
     # tiers): half of what prompts differ by.
     tier_sd: float = 0.25
+    # How far the learned SDs of replies and of cells may be from the given ones (log, an SD): far, where the votes tell
+    # them apart; see the priors of campaigns, whose votes do not.
+    shared_width: float = 1.0
     learn: bool = True
 
     @property

@@ -32,7 +32,7 @@ from irt_engine import Posterior, ResponseTable
 from scheduler import Ask, CampaignState
 from scheduler.overlap import Lots
 
-ENGINE = "0.5"
+ENGINE = "0.6"
 MODEL = "board, vote"  # what `scheduler.estimator` fits
 
 

@@ -12,7 +12,8 @@ from irt_engine.arrow import Point, factored
 from irt_engine.average import Cells
 from irt_engine.cells import cells_of, compare
 from irt_engine.design import Design, design
-from irt_engine.fit import Form
+from irt_engine.fit import Form, _find
+from irt_engine.learning import learning_variances
 from irt_engine.replies import replies_of
 from irt_engine.simulate import Truth, all_cells, draw_truth, draw_votes, some_cells
 from tests.irt_engine.cast import rebuilt, rows, small_board
@@ -123,6 +124,32 @@ def test_the_worth_of_replies_is_found_where_it_is_and_shrinks_where_it_is_not()
     without = [fit(drawn(0.0, seed)[1], form="vote").scales.reply for seed in (1, 11, 21)]
     assert all(sd is not None and 0.5 < sd < 1.1 for sd in with_effect)
     assert all(sd is not None and sd < 0.35 for sd in without)
+
+
+def test_what_scales_are_learned_from_adds_up_to_what_was_drawn() -> None:
+    """At the true SD, squares of means and variances of a group add up to its SD squared, averaged over boards."""
+    shares: dict[tuple[str, str], list[float]] = {}
+    for seed in range(12):
+        priors = replace(Priors(), cell_sd=0.25, learn=False)
+        truth = draw_truth(8, 60, seed=seed, form="vote", priors=priors, pair_sd=0.25, cell_sd=0.25, reply_sd=0.7)
+        votes = draw_votes(truth, some_cells(8, 60, 0.143, seed=seed + 100), seed=seed + 200)
+        made = design(votes, "board", "vote", priors, None)
+        state = _find(made, None, None)[0].state
+        prior = made.effects.precision(state.log_sd)
+        with Cells(made.problem, made.effects) as cells:
+            at_mean = cells.ask(state.point, state.log_sd, None).information
+        q = factored(made.problem, state.information, prior)
+        under_q = Point(np.diag(q.covariance()), q.own_variances(q.covariance()))
+        learned = learning_variances(made.problem, at_mean, prior, under_q)
+        for group in made.effects.groups:
+            for way, variance in (("q", under_q), ("learned", learned)):
+                m, v = made.effects._members(group, state.point, variance)
+                shares.setdefault((group.name, way), []).append(float((m @ m + v.sum()) / (m.size * group.sd**2)))
+    total = {key: float(np.mean(values)) for key, values in shares.items()}
+    assert 0.93 < total["log_discrimination", "learned"] < 1.03
+    assert total["log_discrimination", "q"] < 0.92
+    assert 0.985 < total["reply", "learned"] < 1.015
+    assert total["reply", "q"] < 0.99
 
 
 def test_intervals_hold_the_abilities_where_replies_differ_and_without_their_effects_they_do_not() -> None:
