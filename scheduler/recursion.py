@@ -144,15 +144,17 @@ class Cohort:
 
     estimate (D, M), covariance (D, M, M): of abilities minus their mean. votes, room (D, N, K): so far, and the most.
     told: I of the next vote at the estimates. known (D, N): information on each pair's theta in sum.
+    Not `lucky`: estimates of scales, and which votes fall to whom, are as they are expected.
     """
 
-    def __init__(self, outset: Outset, draws: int, seed: int, picks: float = 0.0) -> None:
+    def __init__(self, outset: Outset, draws: int, seed: int, picks: float = 0.0, *, lucky: bool = True) -> None:
         M, N = len(outset.mean), len(outset.judged)
         self.outset, self.draws, self.picks = outset, draws, picks
         self.low, self.high = (x.astype(np.int64) for x in np.triu_indices(M, 1))
         self.size = outset.prompts / CLASSES
         rng = np.random.default_rng(seed)
-        self._luck = _Luck(*(rng.standard_normal((draws, width)) for width in (M, 1, 1, 1, N)))
+        scale = 1.0 if lucky else 0.0
+        self._luck = _Luck(*(scale * rng.standard_normal((draws, width)) for width in (M, 1, 1, 1, N)))
         self._truth = _truths(outset, draws, rng)
         self.estimate = np.repeat((outset.mean - outset.mean.mean())[None], draws, axis=0)
         self.covariance = np.repeat(_centred(outset.covariance)[None], draws, axis=0)
@@ -185,6 +187,11 @@ class Cohort:
         self.votes = np.minimum(self.votes + votes, self.room)
         for _ in range(rounds):
             self._fit()
+
+    def suppose(self, votes: FloatArray) -> None:
+        """Add votes (D, N, K) whose answers leave all abilities where they are."""
+        self.votes = np.minimum(self.votes + votes, self.room)
+        self._fit_scales()
 
     def _fit(self) -> None:
         self._fit_scales()
@@ -241,7 +248,14 @@ class Cohort:
         return learnt
 
     def _expected(self, *, lucky: bool = True) -> FloatArray:
-        """(D, M, M) covariance of the centred abilities; prompts, common width and the pairs' effects eliminated."""
+        """(D, M, M) covariance of the centred abilities."""
+        return _centred(self.apart(lucky=lucky) + self.met_again())
+
+    def apart(self, *, lucky: bool = True) -> FloatArray:
+        """(D, M, M) covariance of the abilities if no reply were judged twice.
+
+        Prompts, common width and the pairs' effects are eliminated.
+        """
         M, told, size = len(self.outset.mean), self.told, self.size / self._crowding()
         f = self.votes / size
         alone = math.exp(-float(self.votes[0].sum()) / self.outset.prompts)  # such a vote's prompt counts as typical
@@ -267,9 +281,9 @@ class Cohort:
             common[:, :M] = np.swapaxes(self._ends(np.swapaxes(f * x * part[..., None], 1, 2)), 1, 2)
             common[:, M] = (f * z).sum(axis=1)
             S -= size * (1.0 - alone) * (common @ np.swapaxes(common, 1, 2))
-        return _centred(np.linalg.inv(S)[:, :M, :M].astype(np.float64) + self._met_again())
+        return np.asarray(np.linalg.inv(S)[:, :M, :M], np.float64)
 
-    def _met_again(self) -> FloatArray:
+    def met_again(self) -> FloatArray:
         """(D, M, M) what votes do not tell of a chatbot because they are on replies that others are on too.
 
         Each vote counts as one on two new replies, whose worth is part of its noise. But n votes of a chatbot see only

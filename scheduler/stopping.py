@@ -96,13 +96,15 @@ class Futility:
     """What is wanted cannot be reached: `aim` has a chance below `chance` with the judgments that are left.
 
     Left is what can still be asked, and what the budget allows (None: no bound); asks in flight are counted in, and
-    judgments go where they teach most (`reach`). Evidence: chance, judgments_left, and for a target SE reachable_se.
-    Raises InvalidRequest on a negative budget, or unless 0 < chance < 1.
+    judgments go where they teach most (`reach`). Who would rather have what can be reached has it tell without
+    stopping (`stops`). Evidence: chance, out_of_reach (1 or 0), judgments_left, the prompts that are asked about, and
+    for a target SE reachable_se. Raises InvalidRequest on a negative budget, or unless 0 < chance < 1.
     """
 
     aim: Aim
     budget: int | None = None
     chance: float = 0.05
+    stops: bool = True
     order: ClassVar[int] = 8
 
     def __post_init__(self) -> None:
@@ -120,10 +122,17 @@ class Futility:
         spent = state.judgments + len(state.pending)
         reach = reachable(state, None if self.budget is None else self.budget - spent)
         outlook = self.aim.outlook(state, reach)
-        evidence = {**outlook.evidence, "chance": outlook.chance, "judgments_left": float(reach.judgments)}
+        futile = outlook.chance < self.chance
+        evidence = {
+            **outlook.evidence,
+            "chance": outlook.chance,
+            "out_of_reach": float(futile),
+            "judgments_left": float(reach.judgments),
+            "prompts": float(len(state.prompts) - len(state.retired)),
+        }
         words = f"with the {reach.judgments} judgments that are left {outlook.words}"
-        if outlook.chance < self.chance:
-            return Decision(True, f"what is wanted is out of reach: {words}", evidence)
+        if futile:
+            return Decision(self.stops, f"what is wanted is out of reach: {words}", evidence)
         return Decision(False, f"{words}: a chance of {outlook.chance:.0%} at most", evidence)
 
 

@@ -260,6 +260,18 @@ class TestFutility:
         assert 0.05 < found.evidence["reachable_se"] < POSTERIOR.se.max()
         assert found.evidence["judgments_left"] == 40.0
 
+    def test_it_may_tell_without_stopping(self) -> None:
+        told, stops = (Futility(TargetSE(0.01), stops=stops).decide(midway()) for stops in (False, True))
+        assert not told.stop
+        assert (told.reason, told.evidence) == (stops.reason, stops.evidence)
+        assert told.evidence["out_of_reach"] == 1.0
+        assert Futility(TargetSE(0.9 * float(POSTERIOR.se.max()))).decide(midway()).evidence["out_of_reach"] == 0.0
+
+    def test_the_prompts_that_it_counts_on_are_those_that_are_asked_about(self) -> None:
+        assert Futility(TargetSE(0.01)).decide(midway()).evidence["prompts"] == 8.0
+        retired = Futility(TargetSE(0.01)).decide(midway(retired=np.array([0, 5])))
+        assert retired.evidence["prompts"] == 6.0
+
     def test_what_is_left_are_the_votes_that_items_and_pairs_may_still_have(self) -> None:
         def left(**change: int) -> float:
             return Futility(TargetSE(0.01)).decide(midway(**change)).evidence["judgments_left"]
@@ -286,7 +298,7 @@ class TestFutility:
 
         assert ahead(0.0, 105).stop
         assert not ahead(0.8, 105).stop
-        chances = [ahead(gap, 110).evidence["chance"] for gap in (0.0, 0.6, 0.8)]
+        chances = [ahead(gap, 107).evidence["chance"] for gap in (0.0, 0.6, 0.8)]
         assert 0.0 < chances[0] < 0.05 < chances[1] < chances[2] < 0.9  # means will move, but nobody knows where to
 
     def test_a_sample_size_beyond_the_budget_is_futile(self) -> None:
