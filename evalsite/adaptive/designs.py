@@ -16,6 +16,7 @@ from scheduler import (
     Budget,
     Deadline,
     Design,
+    Futility,
     Goal,
     Neighbours,
     NewEntrant,
@@ -69,10 +70,14 @@ def overlap_of(options: PlanOptions, seed: int) -> Overlap:
 
 
 def rules_of(campaign: Campaign) -> list[StoppingRule]:
-    """What stops the campaign; `scheduler.decide` says in which order they are asked."""
+    """What stops the campaign; `scheduler.decide` says in which order they are asked.
+
+    An aim that the prompts cannot give stops nothing: the owner is told (`adaptive.reach`), and the rest is still worth
+    having. It is what all of them could give; what the budget allows, forecasts say.
+    """
     limits = limits_of(campaign.stopping)
     aim = aim_of(limits)
-    rules: list[StoppingRule] = [] if aim is None else [aim]
+    rules: list[StoppingRule] = [] if aim is None else [aim, Futility(aim, stops=False)]
     if limits.budget is not None:
         rules.append(Budget(limits.budget))
     if limits.deadline is not None:

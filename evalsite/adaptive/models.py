@@ -250,6 +250,7 @@ class Notice(models.Model):
         ALARM = "alarm", _("its refits fail")
         QUEUE = "queue", _("nothing waits to be judged")
         BUDGET = "budget", _("four fifths of its budget are spent")
+        REACH = "reach", _("its target is out of reach")
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="notices")
     event = models.CharField(max_length=10, choices=Event)
@@ -263,7 +264,7 @@ class Notice(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["campaign", "event", "mark"], name="notice_once"),
             models.CheckConstraint(
-                condition=Q(event__in=["stop", "alarm", "queue", "budget"]), name="notice_event_known"
+                condition=Q(event__in=["stop", "alarm", "queue", "budget", "reach"]), name="notice_event_known"
             ),
         ]
 
@@ -282,7 +283,7 @@ class Unwanted(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["user", "event"], name="unwanted_once"),
             models.CheckConstraint(
-                condition=Q(event__in=["stop", "alarm", "queue", "budget"]), name="unwanted_event_known"
+                condition=Q(event__in=["stop", "alarm", "queue", "budget", "reach"]), name="unwanted_event_known"
             ),
         ]
 

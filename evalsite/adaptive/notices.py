@@ -2,7 +2,9 @@
 
 import logging
 from collections.abc import Collection, Mapping
+from dataclasses import asdict, fields
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.core.mail import send_mail
@@ -14,7 +16,9 @@ from django.utils.translation import pgettext
 
 from evalsite.accounts.models import Membership, User
 from evalsite.adaptive.models import Alarm, Notice, Refit, Unwanted
+from evalsite.adaptive.reach import OutOfReach, out_of_reach, out_of_reach_said
 from evalsite.adaptive.reasons import reason_said
+from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import refit_key
 from evalsite.core.db import write_transaction
@@ -30,7 +34,7 @@ BUDGET_SHARE = 0.8
 EMPTY_FOR = timedelta(minutes=5)
 SHOWN_FOR = timedelta(days=30)
 
-Facts = Mapping[str, str | int]
+Facts = Mapping[str, str | int | float]
 
 
 def notice_raise(*, campaign: Campaign, event: Notice.Event, mark: str, facts: Facts) -> None:
@@ -53,6 +57,8 @@ def notice_said(notice: Notice) -> str:
 
 
 def _said(event: str, facts: Facts) -> str:
+    if event == Notice.Event.REACH:
+        return _reach_said(facts)
     words = {
         Notice.Event.STOP: _("%(campaign)s has stopped: %(reason)s."),
         Notice.Event.BUDGET: _("%(spent)s of the %(budget)s judgments of %(campaign)s are in."),
@@ -71,8 +77,16 @@ def _said(event: str, facts: Facts) -> str:
     return words[Notice.Event(event)] % shown
 
 
-def _shown(name: str, value: str | int) -> str:
-    if isinstance(value, int):
+def _reach_said(facts: Mapping[str, Any]) -> str:
+    found = OutOfReach(**{field.name: facts[field.name] for field in fields(OutOfReach)})
+    return _("The target of %(campaign)s is out of reach. %(why)s") % {
+        "campaign": facts["campaign"],
+        "why": out_of_reach_said(found),
+    }
+
+
+def _shown(name: str, value: str | int | float) -> str:
+    if not isinstance(value, str):
         return str(number_format(value, force_grouping=True))
     return reason_said(value) if name == "reason" else value
 
@@ -105,6 +119,7 @@ def _subject(notice: Notice) -> str:
         Notice.Event.ALARM: pgettext("subject of a mail", "its refits fail"),
         Notice.Event.QUEUE: pgettext("subject of a mail", "nothing waits to be judged"),
         Notice.Event.BUDGET: pgettext("subject of a mail", "four fifths of its budget are spent"),
+        Notice.Event.REACH: pgettext("subject of a mail", "its target is out of reach"),
     }
     return words[Notice.Event(notice.event)]
 
@@ -123,6 +138,17 @@ def budget_tell(campaign: Campaign) -> None:
     mark = f"{budget} from {campaign.opened_at.isoformat() if campaign.opened_at else ''}"
     facts = {"spent": judgments_spent(campaign), "budget": budget}
     notice_raise(campaign=campaign, event=Notice.Event.BUDGET, mark=mark, facts=facts)
+
+
+def reach_tell(campaign: Campaign, evidence: Mapping[str, float]) -> None:
+    """Its prompts cannot give its target; told once for each target, and again when prompts have been added."""
+    limits = limits_of(campaign.stopping)
+    found = out_of_reach(limits, evidence)
+    if found is None:
+        return
+    aim = f"difference {limits.min_difference:g}" if limits.target_se is None else f"SE {limits.target_se:g}"
+    mark = f"{aim}, {campaign.prompt_set.prompts.count()} prompts"
+    notice_raise(campaign=campaign, event=Notice.Event.REACH, mark=mark, facts=asdict(found))
 
 
 def empty_queues_tell() -> None:

@@ -10,8 +10,10 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from evalsite.adaptive.models import Board, Findings, Refit, Snapshot
+from evalsite.adaptive.reach import out_of_reach
 from evalsite.adaptive.selectors import BoardState, board_state_get
 from evalsite.adaptive.services import board_default
+from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import refit_key
 from evalsite.core.models import Job
@@ -32,7 +34,10 @@ class Alarm:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """A campaign at this moment. per_day: at the pace of the last day; to_go, days, money: to the target, if known."""
+    """A campaign at this moment. per_day: at the pace of the last day.
+
+    to_go, days, money: to the target, if they are known and it can be reached.
+    """
 
     standing: BoardState | None
     progress: float | None
@@ -49,7 +54,8 @@ def outlook_get(campaign: Campaign) -> Outlook:
     board = board_of(campaign)
     standing = board_state_get(board) if board else None
     evidence = standing.decision.evidence if standing and standing.decision else {}
-    to_go = round(evidence["judgments_to_go"]) if "judgments_to_go" in evidence and campaign.collecting else None
+    ahead = campaign.collecting and not evidence.get("out_of_reach")
+    to_go = round(evidence["judgments_to_go"]) if "judgments_to_go" in evidence and ahead else None
     per_day = pace(board) if board else None
     return Outlook(
         standing=standing,
@@ -112,6 +118,9 @@ def _collecting_alarms(campaign: Campaign, standing: BoardState | None, job: Job
     judged = standing.tally.judgments if standing else 0
     if budget and judged >= BUDGET_ALARM * budget:
         found.append(Alarm("budget", f"{judged:,} / {budget:,}"))
+    evidence = standing.decision.evidence if standing and standing.decision else {}
+    if out_of_reach(limits_of(campaign.stopping), evidence) is not None:
+        found.append(Alarm("out_of_reach"))
     return found
 
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from evalsite.adaptive.designs import rules_of
 from evalsite.adaptive.models import Board, Decision, Record, Refit, Snapshot
-from evalsite.adaptive.notices import budget_tell, stop_tell
+from evalsite.adaptive.notices import budget_tell, reach_tell, stop_tell
 from evalsite.adaptive.record import Pair, fit_facts, pairs, points
 from evalsite.adaptive.rows import BoardRow, board_rows
 from evalsite.adaptive.screening import Change, changes_make, changes_wanted
@@ -247,6 +247,7 @@ def _act(campaign: Campaign, planned: Planned, planner: Planner, snapshot: Snaps
         log.info("campaign %s stopped: %s", now.slug, verdict.reason)
         return
     budget_tell(now)
+    reach_tell(now, verdict.evidence)
     if now.state == Campaign.State.PILOT and _pilot_is_over(now):
         pilot_end(campaign=now)
         pilot_summary_request(now)

@@ -182,7 +182,7 @@ def _collecting(evidence: dict[str, float], percent: int | None) -> str:
         "se": fixed(evidence["se"]),
         "target": fixed(evidence["target"]),
     }
-    if "judgments_to_go" not in evidence:
+    if "judgments_to_go" not in evidence or evidence.get("out_of_reach"):
         return text
     count = round(evidence["judgments_to_go"])
     left = ngettext("about %(count)s judgment to go", "about %(count)s judgments to go", count) % {

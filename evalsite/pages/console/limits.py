@@ -6,17 +6,19 @@ from dataclasses import dataclass
 from django.utils import formats, timezone
 from django.utils.translation import gettext as _
 
+from evalsite.adaptive.reach import out_of_reach, out_of_reach_said
 from evalsite.campaigns.limits import Limits
 from evalsite.pages.words import fixed, plain, whole
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A limit; `now`: how far it is, empty where nobody knows yet."""
+    """A limit; `now`: how far it is, empty where nobody knows yet; `trouble`: why it will not be met."""
 
     name: str
     text: str
     now: str = ""
+    trouble: str = ""
 
 
 def limit_lines(limits: Limits, evidence: Mapping[str, float] | None = None) -> list[Line]:
@@ -41,14 +43,17 @@ def _aim(limits: Limits, known: Mapping[str, float]) -> Line:
         if "se" in known and "target" in known
         else ""
     )
+    found = out_of_reach(limits, known)
+    trouble = out_of_reach_said(found) if found else ""
     if limits.target_se is not None:
-        return Line(_("Aim"), _("The SE of every chatbot is at most %(se)s") % {"se": plain(limits.target_se)}, now)
+        words = _("The SE of every chatbot is at most %(se)s") % {"se": plain(limits.target_se)}
+        return Line(_("Aim"), words, now, trouble)
     if limits.min_difference is not None:
         words = _(
             "Neighbours that differ by %(d)s are told apart with power %(power)s, alpha %(alpha)s, each pair by itself"
         )
         given = {"d": plain(limits.min_difference), "power": plain(limits.power), "alpha": plain(limits.alpha)}
-        return Line(_("Aim"), words % given, now)
+        return Line(_("Aim"), words % given, now, trouble)
     return Line(_("Aim"), _("None: it goes on to its limits"))
 
 

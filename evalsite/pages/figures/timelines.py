@@ -106,7 +106,8 @@ class Precision:
 def precision(given: Material) -> Figure:
     evidence = given.standing.decision.evidence if given.standing.decision else {}
     target: float | None = evidence.get("target")
-    togo = evidence.get("judgments_to_go", 0.0) if given.collecting else 0.0
+    ahead = given.collecting and not evidence.get("out_of_reach")
+    togo = evidence.get("judgments_to_go", 0.0) if ahead else 0.0
     rows: list[list[Cell]] = [
         [m.number, m.judgments, max(se), statistics.median(se), target]
         for m in given.moments

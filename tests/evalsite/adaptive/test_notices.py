@@ -1,4 +1,4 @@
-"""The owner is told: at a stop, an alarm, an empty queue and four fifths of the budget; once, and only who wants it."""
+"""Owners are told of stops, alarms, empty queues, spent budgets and targets out of reach: once, and if they want it."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -108,7 +108,8 @@ def test_a_notice_of_an_earlier_release_is_shown_as_it_was_written(campaign: Cam
 def test_a_rules_stop_and_four_fifths_of_the_budget_are_told(
     make_campaign: CampaignMaker, alice_reads: User, mailoutbox: list[EmailMessage]
 ) -> None:
-    campaign = make_campaign(design=replace(OPEN, budget=10, batch_size=4, block_size=4), chatbots=3, prompts=12)
+    design = replace(OPEN, budget=10, batch_size=4, block_size=4, target_se=None)
+    campaign = make_campaign(design=design, chatbots=3, prompts=12)
     while judge(campaign, annotator_enrol(campaign=campaign)):
         run_jobs()
         act_perform(key="trial", act=Act.REFIT, user=alice_reads, given=Given())
@@ -183,15 +184,15 @@ def test_who_does_not_want_mail_about_an_event_gets_none(
 ) -> None:
     page = owner.get("/console/notices/")
     assert "alice@example.org" in words(page)
-    assert page.content.decode().count("checked") == 4, "everything is told unless a person says otherwise"
+    assert page.content.decode().count("checked") == 5, "everything is told unless a person says otherwise"
     owner.post("/console/notices/", {"wanted": ["alarm", "budget"]})
     assert mail_wanted(alice_reads) == ["alarm", "budget"]
     stop(campaign, alice_reads)
     assert mailoutbox == []
     assert "Trial has stopped" in words(owner.get("/console/trial/")), "the console tells it all the same"
     assert owner.post("/console/notices/", {"wanted": ["everything"]}).status_code == 400
-    mail_choose(user=alice_reads, wanted=["stop", "alarm", "queue", "budget"])
-    assert len(mail_wanted(alice_reads)) == 4
+    mail_choose(user=alice_reads, wanted=["stop", "alarm", "queue", "budget", "reach"])
+    assert len(mail_wanted(alice_reads)) == 5
 
 
 def test_the_banner_is_put_away_by_each_person_for_themselves(

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 
 import pytest
 from django.test import Client
@@ -18,7 +19,7 @@ from evalsite.judgments.models import Annotator, Exclusion, Judgment
 from evalsite.judgments.services import annotator_enrol
 from evalsite.pages.console.words import duration
 from evalsite.pages.figures import matrices
-from tests.evalsite.cast import CampaignMaker, judge, run_jobs
+from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.test_pages import HOSTILE, words
 
 PAGES = ["", "pairs/", "prompts/", "chatbots/", "annotators/", "gold/", "payments/", "judgments/", "fits/", "log/"]
@@ -44,7 +45,10 @@ def test_the_home_lists_ones_own_campaigns_and_no_other(
     assert "You have no campaign yet." in words(other.get("/console/"))
 
 
-def test_the_overview_answers_whether_it_goes_well(owner: Client, judged: Campaign) -> None:
+def test_the_overview_answers_whether_it_goes_well(owner: Client, make_campaign: CampaignMaker) -> None:
+    campaign = make_campaign(design=replace(OPEN, target_se=0.5), prompts=60)
+    judge(campaign, annotator_enrol(campaign=campaign), blocks=2)
+    run_jobs()
     text = words(owner.get("/console/trial/"))
     assert "It is going well" in text
     assert re.search(r"Judgments \d+", text)
@@ -54,8 +58,9 @@ def test_the_overview_answers_whether_it_goes_well(owner: Client, judged: Campai
 def test_the_overview_tells_what_is_wrong(owner: Client, judged: Campaign) -> None:
     judged.assignments.filter(state="queued").update(state="withdrawn")
     text = words(owner.get("/console/trial/"))
-    assert "there is 1 alarm" in text
+    assert "there are 2 alarms" in text
     assert "Nothing waits to be judged" in text
+    assert "out of reach" in text
 
 
 def test_the_overview_tells_of_a_loop_that_fails(owner: Client, judged: Campaign) -> None:

@@ -1,0 +1,74 @@
+"""A target SE that a campaign's prompts cannot give: what they can, and the words for it. Web processes load it."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.utils.formats import number_format
+from django.utils.translation import ngettext
+
+from evalsite.campaigns.limits import Limits
+
+MARGIN = 1.05  # over what is in reach: a target that is reached before the last question is asked
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfReach:
+    """With all `prompts` judged the SE is about `se`; `enough` is a target SE, or a `difference`, that can be had."""
+
+    prompts: int
+    se: float
+    enough: float
+    difference: bool
+
+
+def out_of_reach(limits: Limits, evidence: Mapping[str, float]) -> OutOfReach | None:
+    """What the evidence of a decision says (`scheduler.Futility`); None where the target may be reached."""
+    if not evidence.get("out_of_reach") or "reachable_se" not in evidence:
+        return None
+    prompts, se = round(evidence["prompts"]), evidence["reachable_se"]
+    if limits.target_se is not None:
+        return OutOfReach(prompts, se, rounded_up(MARGIN * se), difference=False)
+    if limits.min_difference is not None:
+        enough = MARGIN * se * limits.min_difference / evidence["target"]  # they grow together
+        return OutOfReach(prompts, se, rounded_up(enough), difference=True)
+    return None
+
+
+def out_of_reach_said(found: OutOfReach) -> str:
+    """One sentence: what can be reached, and what to do."""
+    words = (
+        ngettext(
+            "With this %(prompts)s prompt, judged as often as the plan allows, the standard error between neighbours "
+            "cannot fall below about %(se)s: add prompts, or settle for differences of %(enough)s and more.",
+            "With these %(prompts)s prompts, judged as often as the plan allows, the standard error between "
+            "neighbours cannot fall below about %(se)s: add prompts, or settle for differences of %(enough)s and more.",
+            found.prompts,
+        )
+        if found.difference
+        else ngettext(
+            "With this %(prompts)s prompt, judged as often as the plan allows, the standard error cannot fall below "
+            "about %(se)s: add prompts, or settle for %(enough)s.",
+            "With these %(prompts)s prompts, judged as often as the plan allows, the standard error cannot fall below "
+            "about %(se)s: add prompts, or settle for %(enough)s.",
+            found.prompts,
+        )
+    )
+    prompts = number_format(found.prompts, force_grouping=True)
+    return words % {"prompts": prompts, "se": _said(found.se), "enough": _said(found.enough)}
+
+
+def rounded_up(value: float) -> float:
+    """To as many decimals as it is said with."""
+    unit = 10.0 ** _decimals(value)
+    return math.ceil(value * unit - 1e-9) / unit
+
+
+def _decimals(value: float) -> int:
+    """Two, or more where these would not be two digits."""
+    return 2 if value >= 0.1 or value <= 0.0 else 1 - math.floor(math.log10(value))
+
+
+def _said(value: float) -> str:
+    decimals = _decimals(value)
+    return str(number_format(f"{value:.{decimals}f}", decimal_pos=decimals))
