@@ -1,7 +1,8 @@
-"""Why a campaign goes on or has stopped, in the reader's language.
+"""What the worker said of a campaign, in the reader's language: why it goes on, whom to exclude, what it will take.
 
-Decisions keep the scheduler's English sentences: facts, which no later wording changes. Here each of these sentences is
-known by its shape and said again. What a person wrote, or an earlier release said otherwise, is shown as it stands.
+The worker has no reader. Decisions, exclusions, findings and answers keep its English sentences: facts, which no later
+wording changes. Here each of these sentences is known by its shape and said again; several are parted by semicolons.
+What a person wrote, or an earlier release said otherwise, is shown as it stands.
 """
 
 import re
@@ -12,7 +13,7 @@ from django.utils.formats import number_format
 from django.utils.translation import get_language, gettext_noop
 from django.utils.translation import gettext as _
 
-# The narrower ones first. `rest` is a sentence of its own; all other values are numbers, times or names.
+# The narrower ones first. `rest` is a sentence of its own; all other values but those of FREE are numbers.
 SENTENCES = (
     gettext_noop("what is wanted is out of reach: %(rest)s"),
     gettext_noop("%(rest)s: a chance of %(chance)s%% at most"),
@@ -56,8 +57,47 @@ SENTENCES = (
     gettext_noop("all its votes were imported"),
     gettext_noop("its owner ended it"),
     gettext_noop("there is no stopping rule"),
+    # Of annotators: gold, and how they agree with the others.
+    gettext_noop("gold speaks against them no more: %(rest)s"),
+    gettext_noop("no gold that they answered is in use"),
+    gettext_noop("passed %(passed)s of %(given)s gold items"),
+    gettext_noop("%(given)s are needed"),
+    gettext_noop("%(chance)s %% of annotators who pass %(mark)s %% would do so badly"),
+    gettext_noop("the annotators as a whole do not agree beyond chance, so none can be judged by the others"),
+    gettext_noop("nobody else has judged the same cells"),
+    gettext_noop("nothing but ties to compare over %(cells)s shared cells"),
+    gettext_noop("%(rest)s, above 0 (p = %(p)s)"),
+    gettext_noop("%(rest)s, not above 0 (p = %(p)s)"),
+    gettext_noop("correlation %(correlation)s with the others over %(cells)s shared cells"),
+    gettext_noop("fewer than %(share)s%% of careful annotators come out that low"),
+    gettext_noop("%(share)s%% of careful annotators come out that low"),
+    gettext_noop("with so many, a careful annotator would stand out from chance in %(share)s%% of cases"),
+    # Of pilots, and what forecasts advise.
+    gettext_noop("the %(judgments)s judgments of its pilot are in"),
+    gettext_noop("No forecast: %(rest)s"),
+    gettext_noop("a comparison needs two chatbots (add a chatbot)"),
+    gettext_noop("there are no prompts to judge (add prompts, or bring some back)"),
+    gettext_noop("policy %(policy)s has no quick forecast (simulate it, or use one of %(policies)s)"),
+    gettext_noop("The goal is out of reach: after all %(judgments)s judgments %(rest)s."),
+    gettext_noop("%(share)s%% of campaigns miss the goal: after all %(judgments)s judgments %(rest)s."),
+    gettext_noop("the largest SE between neighbours is %(middle)s (%(low)s to %(high)s)"),
+    gettext_noop("the largest SE is %(middle)s (%(low)s to %(high)s)"),
+    gettext_noop("the share of pairs separated is %(middle)s (%(low)s to %(high)s)"),
+    gettext_noop("It takes a budget of %(judgments)s judgments to be nearly sure."),
+    gettext_noop("With %(prompts)s prompts and no budget it is nearly sure."),
+    gettext_noop("With %(prompts)s prompts it is nearly sure."),
+    gettext_noop("More prompts do not help enough: ask for less."),
+    # Of what could not be worked out.
+    gettext_noop("Without this annotator no judgment is left. There would be no board."),
+    gettext_noop("The fit failed: %(rest)s."),
+    gettext_noop("The full fit was not made: %(rest)s"),
+    gettext_noop("Its workers died again and again; the server's log says more."),
+    gettext_noop("This could not be worked out. The server's log says why."),
 )
-NUMBER = re.compile(r"\d+(\.(?P<decimals>\d+))?")
+NUMBER = re.compile(r"(?P<minus>-?)(\d+|\d{1,3}(,\d{3})+)(\.(?P<decimals>\d+))?")
+FREE = frozenset({"rest", "chatbot", "when", "policy", "policies"})  # gaps that more than a number may fill
+FILLS = {True: r".+?", False: r"-?\d[\d.,e+-]*|-?inf|nan"}
+PARTED = "; "
 LONGEST = 1000  # characters: a person's own words are not looked at for long
 
 
@@ -65,10 +105,19 @@ def reason_said(reason: str) -> str:
     """The reason in the active language; as it stands where it is none of ours."""
     if get_language() == settings.LANGUAGE_CODE or len(reason) > LONGEST:
         return reason
+    parts = [_sentence_said(part) for part in reason.split(PARTED)]
+    known = [part for part in parts if part is not None]
+    if len(known) == len(parts):
+        return PARTED.join(known)
+    return _sentence_said(reason) or reason
+
+
+def _sentence_said(reason: str) -> str | None:
+    """None where it is none of ours."""
     for sentence, shape in _shapes().items():
         if found := shape.fullmatch(reason):
             return _(sentence) % {name: _value(name, value) for name, value in found.groupdict().items()}
-    return reason
+    return None
 
 
 def _value(name: str, value: str) -> str:
@@ -79,7 +128,8 @@ def _value(name: str, value: str) -> str:
     number = NUMBER.fullmatch(value)
     if number is None:
         return value
-    return str(number_format(value, decimal_pos=len(number["decimals"] or ""), force_grouping=True))
+    plain, decimals = value.replace(",", "").removeprefix("-"), len(number["decimals"] or "")
+    return ("−" if number["minus"] else "") + str(number_format(plain, decimal_pos=decimals, force_grouping=True))
 
 
 @cache
@@ -90,4 +140,6 @@ def _shapes() -> dict[str, re.Pattern[str]]:
 
 def _shape(sentence: str) -> str:
     parts = re.split(r"%\((\w+)\)s", sentence.replace("%%", "%"))
-    return "".join(f"(?P<{part}>.+?)" if index % 2 else re.escape(part) for index, part in enumerate(parts))
+    return "".join(
+        f"(?P<{part}>{FILLS[part in FREE]})" if index % 2 else re.escape(part) for index, part in enumerate(parts)
+    )

@@ -13,6 +13,7 @@ from evalsite.accounts.models import User
 from evalsite.adaptive.acts import Given, entrant_of, prompt_of, version_of
 from evalsite.adaptive.extension import evidence_of
 from evalsite.adaptive.outlook import findings_of
+from evalsite.adaptive.reasons import reason_said
 from evalsite.adaptive.selectors import snapshot_current
 from evalsite.adaptive.services import EXCLUSION, board_default
 from evalsite.campaigns.gold import gold_of
@@ -241,7 +242,7 @@ def _suggested(campaign: Campaign, given: Given) -> str:
         return ""
     annotator = annotator_in(campaign=campaign, annotator_id=given.annotator)
     found = findings_of(campaign, "annotators").get(annotator.pk, {})
-    return str(found["reason"]) if found.get("decision") == "exclude" else ""
+    return reason_said(str(found["reason"])) if found.get("decision") == "exclude" else ""
 
 
 def _roles(campaign: Campaign) -> list[tuple[str, str]]:

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from evalsite.adaptive.reasons import reason_said
 from evalsite.campaigns.models import Campaign, Pilot
 from evalsite.judgments.selectors import judgments_spent
 from evalsite.pages.console.words import duration, ranged
@@ -35,7 +36,7 @@ def _facts(campaign: Campaign, summary: dict[str, Any]) -> list[tuple[str, str]]
     ]
     forecast, hours = summary["forecast"], summary["hours"]
     if forecast is None:
-        return [*facts, (_("Still to come"), summary["trouble"])]
+        return [*facts, (_("Still to come"), reason_said(summary["trouble"]))]
     facts.append((_("Judgments to come"), ranged(forecast["judgments"], lambda value: fixed(value, 0))))
     if hours is not None:
         parts = dict(zip(("low", "middle", "high"), hours, strict=True))

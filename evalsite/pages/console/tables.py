@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from evalsite.accounts.models import User
 from evalsite.adaptive.models import Refit
 from evalsite.adaptive.outlook import board_of, change_of, findings_of, gold_findings_of, refits_of
+from evalsite.adaptive.reasons import reason_said
 from evalsite.adaptive.record import MARGIN
 from evalsite.adaptive.selectors import BoardState, board_state_get
 from evalsite.campaigns.models import Campaign
@@ -177,8 +178,8 @@ def _annotator(one: Person, campaign: Campaign, found: Mapping[str, Any]) -> dic
         "interval": "" if lower is None or upper is None else f"{signed(lower)} – {signed(upper)}",
         "decision": _decision(found.get("decision", "")),
         "suspect": found.get("decision") == "exclude",
-        "reason": found.get("reason", ""),
-        "excluded": one.excluded,
+        "reason": reason_said(found.get("reason", "")),
+        "excluded": None if one.excluded is None else reason_said(one.excluded),
         "paused": one.paused,
         "note": one.note,
         "pace": sparkline(found.get("pace", [])),
@@ -332,7 +333,7 @@ def log_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
             "act": _act_label(entry.act),
             "target": names.get(entry.target, entry.target),
             "change": _change(entry),
-            "reason": entry.reason,
+            "reason": reason_said(entry.reason),
         }
         for entry in found[:ROWS]
     ]
