@@ -104,7 +104,9 @@ def api_token_issue(*, user: User, name: str, scopes: Collection[str], days: int
     """A new key for a person's programs, valid for `days`; shown this once, kept as a hash."""
     unknown = sorted(set(scopes) - set(ApiToken.Scope.values))
     if unknown or not scopes:
-        problem = f"{unknown[0]!r} is not a scope." if unknown else "A token needs a scope."
+        problem = (
+            _("%(scope)s is not a scope.") % {"scope": repr(unknown[0])} if unknown else _("A token needs a scope.")
+        )
         raise InvalidInput(
             problem, hint=_("Use of: %(values)s.") % {"values": ", ".join(ApiToken.Scope.values)}, field="scopes"
         )

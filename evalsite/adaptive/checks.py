@@ -13,6 +13,7 @@ from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict
 from evalsite.core.jobs import job_enqueue, job_waits
+from evalsite.core.numbers import whole
 
 FULL_CHECK = "full_check"
 # What a worker may be kept busy with: minutes on two cores. Chains take longer than in proportion to these.
@@ -60,9 +61,9 @@ def _check_size(snapshot: Snapshot) -> None:
                 "this board has %(judgments)s of %(rows)s."
             )
             % {
-                "most_judgments": f"{MOST_JUDGMENTS:,}",
+                "most_judgments": whole(MOST_JUDGMENTS),
                 "most_chatbots": MOST_CHATBOTS,
-                "judgments": f"{snapshot.judgments:,}",
+                "judgments": whole(snapshot.judgments),
                 "rows": len(snapshot.rows),
             },
             hint=_("Export the judgments and fit them with `irt_engine.fit_full`, which has as much time as you have."),

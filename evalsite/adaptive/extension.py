@@ -20,6 +20,7 @@ from evalsite.campaigns.services import campaign_extend
 from evalsite.core.audit import audit_of
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
+from evalsite.core.numbers import whole
 from evalsite.judgments.selectors import judgments_spent
 from scheduler.differences import difference_se
 
@@ -111,7 +112,7 @@ def _check_use(campaign: Campaign, after: Limits) -> None:
     if after.budget is not None and after.budget <= spent:
         raise InvalidInput(
             _("%(spent)s judgments are in, and the budget is %(budget)s.")
-            % {"spent": f"{spent:,}", "budget": f"{after.budget:,}"},
+            % {"spent": whole(spent), "budget": whole(after.budget)},
             hint=_("Give more."),
             field="budget",
         )

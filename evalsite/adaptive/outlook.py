@@ -17,6 +17,7 @@ from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import refit_key
 from evalsite.core.models import Job
+from evalsite.core.numbers import whole
 from evalsite.judgments.ledger import batch_waiting_since, proposals, queue_size, spent
 
 PACE_OVER = timedelta(hours=24)
@@ -117,7 +118,7 @@ def _collecting_alarms(campaign: Campaign, standing: BoardState | None, job: Job
     budget = campaign.stopping.budget
     judged = standing.tally.judgments if standing else 0
     if budget and judged >= BUDGET_ALARM * budget:
-        found.append(Alarm("budget", f"{judged:,} / {budget:,}"))
+        found.append(Alarm("budget", f"{whole(judged)} / {whole(budget)}"))
     evidence = standing.decision.evidence if standing and standing.decision else {}
     if out_of_reach(limits_of(campaign.stopping), evidence) is not None:
         found.append(Alarm("out_of_reach"))

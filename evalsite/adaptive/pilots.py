@@ -6,6 +6,7 @@ from django.utils.translation import gettext as _
 
 from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.core.errors import InvalidInput
+from evalsite.core.numbers import whole
 
 
 def pilot_size(campaign: Campaign, judgments: int | None, share: float | None) -> int:
@@ -22,7 +23,7 @@ def pilot_size(campaign: Campaign, judgments: int | None, share: float | None) -
     size = judgments if judgments is not None else math.ceil((share or 0.0) * most)
     if not 1 <= size < most:
         raise InvalidInput(
-            _("A pilot of %(size)s of %(most)s judgments is none.") % {"size": f"{size:,}", "most": f"{most:,}"},
+            _("A pilot of %(size)s of %(most)s judgments is none.") % {"size": whole(size), "most": whole(most)},
             hint=_("Ask fewer than all of them."),
             field="judgments",
         )

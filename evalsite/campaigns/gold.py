@@ -16,6 +16,7 @@ from evalsite.campaigns.services import refit_request
 from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotFound
+from evalsite.core.numbers import whole
 from evalsite.prompts.models import Prompt, PromptSet
 from evalsite.prompts.services import NewPrompt, check_turns, prompt_set_create, prompts_add
 
@@ -150,49 +151,69 @@ class GoldBook:
     def resolve(self, new: NewGold) -> Found:
         """Raises InvalidInput with what is wrong, in the words of the file's columns."""
         if not new.key or len(new.key) > LONGEST_KEY or "\0" in new.key:
-            raise _wrong(new, f"its id must have 1 to {LONGEST_KEY} characters", "id")
+            raise _wrong(new, gettext("its id must have 1 to %(longest)s characters") % {"longest": LONGEST_KEY}, "id")
         if new.key in self.there:
-            raise _wrong(new, "there is a gold item of this id already; gold never changes: give another id", "id")
+            raise _wrong(
+                new, gettext("there is a gold item of this id already; gold never changes: give another id"), "id"
+            )
         unknown = [verdict for verdict in new.right if verdict not in self.choices]
         if not new.right or unknown:
-            raise _wrong(new, f"right must be of: {', '.join(self.choices)} (several with |)", "right")
+            raise _wrong(
+                new,
+                gettext("right must be of: %(choices)s (several with |)") % {"choices": ", ".join(self.choices)},
+                "right",
+            )
         if set(new.right) >= set(self.choices):
-            raise _wrong(new, "every answer would pass it", "right")
+            raise _wrong(new, gettext("every answer would pass it"), "right")
         return Found(self._prompt(new), self._entrants(new))
 
     def _prompt(self, new: NewGold) -> Prompt | None:
         if bool(new.prompt) == bool(new.turns):
-            raise _wrong(new, "it needs a prompt_id of the campaign, or a text or turns of its own", "prompt_id")
+            raise _wrong(
+                new, gettext("it needs a prompt_id of the campaign, or a text or turns of its own"), "prompt_id"
+            )
         if new.prompt and new.prompt not in self.prompts:
-            raise _wrong(new, f"the campaign has no prompt {new.prompt[:60]!r}", "prompt_id")
+            raise _wrong(
+                new, gettext("the campaign has no prompt %(key)s") % {"key": repr(new.prompt[:60])}, "prompt_id"
+            )
         if new.turns:
             check_turns(NewPrompt(new.key, new.turns))
         return self.prompts[new.prompt] if new.prompt else None
 
     def _entrants(self, new: NewGold) -> tuple[Entrant, Entrant] | None:
         if (new.texts is None) == (new.chatbots is None):
-            raise _wrong(new, "it needs reply_a and reply_b, or chatbot_a and chatbot_b", "reply_a")
+            raise _wrong(new, gettext("it needs reply_a and reply_b, or chatbot_a and chatbot_b"), "reply_a")
         if new.texts is not None:
             if not all(text.strip() and len(text) <= LONGEST_TEXT and "\0" not in text for text in new.texts):
-                raise _wrong(new, f"a reply has 1 to {LONGEST_TEXT:,} characters", "reply_a")
+                raise _wrong(
+                    new,
+                    gettext("a reply has 1 to %(longest)s characters") % {"longest": whole(LONGEST_TEXT)},
+                    "reply_a",
+                )
             if new.texts[0] == new.texts[1]:
-                raise _wrong(new, "both replies are the same", "reply_b")
+                raise _wrong(new, gettext("both replies are the same"), "reply_b")
             return None
         return self._pair(new, new.chatbots or ("", ""))
 
     def _pair(self, new: NewGold, names: tuple[str, str]) -> tuple[Entrant, Entrant]:
         for column, name in zip(("chatbot_a", "chatbot_b"), names, strict=True):
             if name not in self.entrants:
-                raise _wrong(new, f"no chatbot {name[:60]!r} takes part", column)
+                raise _wrong(new, gettext("no chatbot %(name)s takes part") % {"name": repr(name[:60])}, column)
         first, second = self.entrants[names[0]], self.entrants[names[1]]
         if first.pk == second.pk:
-            raise _wrong(new, "both chatbots are the same", "chatbot_b")
+            raise _wrong(new, gettext("both chatbots are the same"), "chatbot_b")
         if not new.prompt:
-            raise _wrong(new, "chatbots have replied to the campaign's prompts only: give a prompt_id", "prompt_id")
+            raise _wrong(
+                new, gettext("chatbots have replied to the campaign's prompts only: give a prompt_id"), "prompt_id"
+            )
         prompt = self.prompts.get(new.prompt)
         for name, entrant in zip(names, (first, second), strict=True):
             if prompt is not None and (prompt.pk, entrant.version_id) not in self.answered:
-                raise _wrong(new, f"{name!r} has no reply to {new.prompt!r}", "prompt_id")
+                raise _wrong(
+                    new,
+                    gettext("%(name)s has no reply to %(key)s") % {"name": repr(name), "key": repr(new.prompt)},
+                    "prompt_id",
+                )
         return first, second
 
 

@@ -130,7 +130,7 @@ def _turns(turns: Any, text: str) -> list[dict[str, str]] | None:
         value = json.loads(turns) if isinstance(turns, str) else turns
         return [{"speaker": _plain(turn["speaker"]), "text": _plain(turn["text"])} for turn in value]
     except (ValueError, TypeError, KeyError, RecursionError):
-        problem = 'its turns are not a list of {"speaker": "user" or "chatbot", "text": "..."}'
+        problem = _('its turns are not a list of {"speaker": "user" or "chatbot", "text": "..."}')
         raise InvalidInput(problem, field="turns") from None
 
 

@@ -63,8 +63,9 @@ class PlanOptions:
         _check_count("retire_after", self.retire_after, 1)
         if not (math.isfinite(self.exposure) and self.exposure >= 1.0):
             raise _contradiction(
-                f"An exposure of {self.exposure:g} even shares leaves prompts for too few judgments.",
-                "Use 1, where all prompts are asked about equally often, or more.",
+                _("An exposure of %(exposure)s even shares leaves prompts for too few judgments.")
+                % {"exposure": f"{self.exposure:g}"},
+                _("Use 1, where all prompts are asked about equally often, or more."),
                 "exposure",
             )
         if self.balance:
@@ -116,15 +117,22 @@ class PlanOptions:
                 raise InvalidInput(
                     _("No prompt is in category %(name)s.") % {"name": repr(name)},
                     hint=_("The prompts' categories are: %(categories)s.")
-                    % {"categories": ", ".join(sorted(prompts_in)) or "none"},
+                    % {"categories": ", ".join(sorted(prompts_in)) or _("none")},
                     field="balance",
                     code="unknown_category",
                 )
             if share > self.exposure * count / max(total, 1) + ROUNDING:
                 raise _contradiction(
-                    f"Category {name!r} is to have {share:.0%} of the judgments, and exposure allows its prompts "
-                    f"{self.exposure * count / total:.0%}.",
-                    "Lower its share, add prompts to it, or raise the exposure.",
+                    _(
+                        "Category %(name)s is to have %(share)s%% of the judgments, and exposure allows its prompts "
+                        "%(most)s%%."
+                    )
+                    % {
+                        "name": repr(name),
+                        "share": f"{100 * share:.0f}",
+                        "most": f"{100 * self.exposure * count / total:.0f}",
+                    },
+                    _("Lower its share, add prompts to it, or raise the exposure."),
                     "balance",
                 )
 

@@ -132,7 +132,11 @@ def campaign_create(
     design.plan.check_screening(design.votes_per_item, acts=acts, gold=by_gold)
     with write_transaction():
         if slug in RESERVED_SLUGS:
-            raise Conflict(f"{slug!r} is the address of a page.", hint="Give the campaign another one.", field="slug")
+            raise Conflict(
+                _("%(slug)s is the address of a page.") % {"slug": repr(slug)},
+                hint=_("Give the campaign another one."),
+                field="slug",
+            )
         if Campaign.objects.filter(slug=slug).exists():
             raise Conflict(_("There is already a campaign called %(slug)s.") % {"slug": repr(slug)}, field="slug")
         rubric = rubric_create(organisation=organisation, name=slug, aspects=design.aspects)

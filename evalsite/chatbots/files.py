@@ -11,6 +11,7 @@ from evalsite.chatbots.models import Chatbot, Reply, Version
 from evalsite.chatbots.services import chatbot_create, text_sha256, version_create
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
+from evalsite.core.numbers import whole
 from evalsite.core.rowfiles import LONGEST_CELL, Row, columns_named, rows_read, rows_refuse, unstorable
 from evalsite.prompts.models import Prompt, PromptSet
 
@@ -78,7 +79,7 @@ def _judged(row: Row, keys: Mapping[str, Prompt], seen: dict[tuple[str, int], in
     text = row.cells.get("reply")
     problem = row.problem or _problem(key, sample, text, keys)
     if not problem and (key, sample or 1) in seen:
-        problem = f"line {seen[key, sample or 1]} has a reply to the same prompt"
+        problem = _("line %(seen)s has a reply to the same prompt") % {"seen": seen[key, sample or 1]}
     if problem:
         return ReplyRow(row.line, key[:200], sample or 1, "", "refused", problem)
     seen[key, sample or 1] = row.line
@@ -96,14 +97,16 @@ def _sample(value: object) -> int | None:
 
 def _problem(key: str, sample: int | None, text: object, keys: Mapping[str, Prompt]) -> str:
     if not key:
-        return "it has no prompt_id"
+        return _("it has no prompt_id")
     if key not in keys:
-        return f"no prompt has the id {key[:60]!r}"
+        return _("no prompt has the id %(key)s") % {"key": repr(key[:60])}
     if sample is None:
-        return f"its sample is not a number from 1 to {MOST_SAMPLES}"
+        return _("its sample is not a number from 1 to %(most)s") % {"most": MOST_SAMPLES}
     if not isinstance(text, str) or not text.strip():
-        return "its reply is empty"
-    return f"its reply is longer than {LONGEST_CELL:,} characters" if len(text) > LONGEST_CELL else ""
+        return _("its reply is empty")
+    if len(text) > LONGEST_CELL:
+        return _("its reply is longer than %(longest)s characters") % {"longest": whole(LONGEST_CELL)}
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +161,8 @@ def _check_names(name: str, label: str | None) -> None:
             _("A version's label has 1 to %(longest)s characters.") % {"longest": LONGEST_LABEL}, field="label"
         )
     if what := unstorable([name, label]):
-        raise InvalidInput(f"{what} stands in the name of a chatbot.".capitalize(), hint=_("Remove it."), field="name")
+        said = _("%(what)s stands in the name of a chatbot.") % {"what": what}
+        raise InvalidInput(said[:1].upper() + said[1:], hint=_("Remove it."), field="name")
 
 
 def chatbot_import(

@@ -12,6 +12,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from evalsite.core import jobs
 from evalsite.core.db import write_transaction
@@ -64,7 +65,7 @@ def inquiry_get(*, kind: str, public_id: uuid.UUID) -> Inquiry:
     """Raises NotFound: old ones are forgotten."""
     found = Inquiry.objects.filter(kind=kind, public_id=public_id).first()
     if found is None:
-        raise NotFound("There is no such question any more.", hint="Ask it again.")
+        raise NotFound(gettext("There is no such question any more."), hint=gettext("Ask it again."))
     return found
 
 

@@ -12,13 +12,18 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_noop, ngettext
 
 from evalsite.core.errors import InvalidInput, TooLarge
+from evalsite.core.numbers import whole
 
 MOST_BYTES = 20_000_000
 MOST_ROWS = 200_000
 LONGEST_CELL = 200_000  # characters; longer than any reply that a person would read
+CSV_PROBLEMS = (  # what Python says of a file, in its own words
+    gettext_noop("unexpected end of data"),
+    gettext_noop("',' expected after '\"'"),
+)
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -114,7 +119,7 @@ def rows_read(content: bytes, name: str = "") -> Reading:
         raise InvalidInput(_("The file has no rows."), hint=_("Check that it is the right one."), field="file")
     if len(reading.rows) > MOST_ROWS:
         raise TooLarge(
-            _("The file has more than %(most_rows)s rows.") % {"most_rows": f"{MOST_ROWS:,}"},
+            _("The file has more than %(most_rows)s rows.") % {"most_rows": whole(MOST_ROWS)},
             hint=_("Split it."),
             field="file",
         )
@@ -154,16 +159,17 @@ def _csv(text: str) -> Reading:
             before = reader.line_num
     except csv.Error as error:
         raise InvalidInput(
-            _("Line %(line_num)s is not CSV: %(error)s.") % {"line_num": before + 1, "error": error}, field="file"
+            _("Line %(line_num)s is not CSV: %(error)s.") % {"line_num": before + 1, "error": _(str(error))},
+            field="file",
         ) from None
     return Reading("csv", columns, tuple(rows))
 
 
 def _csv_row(line: int, cells: Mapping[Any, Any]) -> Row:
     if None in cells:
-        return Row(line, {}, "it has more cells than the head")
+        return Row(line, {}, _("it has more cells than the head"))
     if None in cells.values():
-        return Row(line, {}, "it has fewer cells than the head")
+        return Row(line, {}, _("it has fewer cells than the head"))
     return Row(line, cells)
 
 
@@ -177,13 +183,16 @@ def _json_row(number: int, line: str) -> Row:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
-        return Row(number, {}, "it is not JSON")
+        return Row(number, {}, _("it is not JSON"))
     if not isinstance(value, dict):
-        return Row(number, {}, "it is not a JSON object")
+        return Row(number, {}, _("it is not a JSON object"))
     found = {name: unstorable([name, cell]) for name, cell in value.items()}
     cells = {name: "" if found[name] else cell for name, cell in value.items() if not unstorable(name)}
-    problem = next((f"{what} stands in its {ascii(name)[1:-1]}" for name, what in found.items() if what), "")
-    return Row(number, cells, problem)
+    return Row(number, cells, next((_stands_in(what, name) for name, what in found.items() if what), ""))
+
+
+def _stands_in(what: str, column: str) -> str:
+    return _("%(what)s stands in its %(column)s") % {"what": what, "column": ascii(column)[1:-1]}
 
 
 def unstorable(value: Any) -> str:
@@ -199,9 +208,9 @@ def unstorable(value: Any) -> str:
         elif isinstance(one, list | tuple):
             waiting += one
         elif isinstance(one, str) and "\0" in one:
-            return "a NUL character"
+            return _("a NUL character")
         elif isinstance(one, str) and LONE_SURROGATE.search(one):
-            return "half a character (a lone surrogate)"
+            return _("half a character (a lone surrogate)")
     return ""
 
 

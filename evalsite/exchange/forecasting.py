@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.limits import Limits
@@ -17,6 +18,7 @@ from evalsite.campaigns.services import plan_options
 from evalsite.core.errors import InvalidInput
 from evalsite.core.inquiries import inquiry_ask
 from evalsite.core.models import Inquiry
+from evalsite.core.numbers import whole
 
 FORECAST = "forecast"
 MOST_CHATBOTS, MOST_PROMPTS = 200, 100_000
@@ -53,9 +55,12 @@ def idea_of(campaign: Campaign, limits: Limits, plan: PlanOptions | None = None)
     entrants = list(campaign.entrants.filter(state=Entrant.State.ACTIVE).order_by("pk").values_list("pk", flat=True))
     prompts = campaign.prompt_set.prompts.filter(corrected_by__isnull=True).count()
     if len(entrants) < 2 or prompts < 1:
-        raise InvalidInput("A forecast needs two chatbots and a prompt.", hint="Add them in the steps before.")
+        raise InvalidInput(_("A forecast needs two chatbots and a prompt."), hint=_("Add them in the steps before."))
     if len(entrants) > MOST_CHATBOTS or prompts > MOST_PROMPTS:
-        raise InvalidInput(f"Forecasts are made for up to {MOST_CHATBOTS} chatbots and {MOST_PROMPTS:,} prompts.")
+        raise InvalidInput(
+            _("Forecasts are made for up to %(chatbots)s chatbots and %(prompts)s prompts.")
+            % {"chatbots": MOST_CHATBOTS, "prompts": whole(MOST_PROMPTS)}
+        )
     options = plan or plan_options(campaign)
     newcomer = entrants.index(options.newcomer) if options.newcomer in entrants else None
     if newcomer is None and options.newcomer is not None:  # who has left is not placed: the others are ranked

@@ -11,6 +11,7 @@ from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import refit_request
 from evalsite.core.db import CLOCK_SET_BACK, write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotFound
+from evalsite.core.numbers import whole
 from evalsite.judgments.models import Annotator, Assignment, Place, Skip, SkipNote
 from evalsite.judgments.queue import requeue
 from evalsite.judgments.selectors import RETURNS_THAT_CLOSE, items_given_back
@@ -45,7 +46,7 @@ def checked_text(text: str, *, longest: int, field: str) -> str:
     text = text.strip()
     if len(text) > longest:
         raise InvalidInput(
-            _("The %(field)s is longer than %(longest)s characters.") % {"field": field, "longest": f"{longest:,}"},
+            _("The %(field)s is longer than %(longest)s characters.") % {"field": field, "longest": whole(longest)},
             hint=_("Shorten it."),
             field=field,
         )

@@ -16,6 +16,7 @@ from evalsite.campaigns.models import Campaign
 from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
+from evalsite.core.numbers import whole
 from evalsite.core.rowfiles import Row, defused, rows_read
 from evalsite.judgments.arrivals import identities_of, identity_source
 from evalsite.judgments.leases import checked_text
@@ -328,7 +329,7 @@ def payments_mark(*, campaign: Campaign, reference: str, shown: Shown, by: User)
 
 def _shown_check(locked: Campaign, shown: Shown) -> None:
     """Whether exactly this can be paid. Raises Conflict."""
-    again = {"hint": "Look at it again.", "code": "amounts_changed"}
+    again = {"hint": gettext("Look at it again."), "code": "amounts_changed"}
     owed = dues(accounts(locked))
     if not (owed and shown.owed):
         raise Conflict(gettext("Nothing is due."), hint=gettext("Reload the page."), code="nothing_due")
@@ -377,7 +378,7 @@ def bonuses_preview(*, campaign: Campaign, content: bytes, name: str = "") -> li
     reading = rows_read(content, name)
     missing = [column for column in ("annotator", "amount", "reason") if column not in reading.columns]
     if missing:
-        hint = "A bonus list has annotator, amount, reason."
+        hint = gettext("A bonus list has annotator, amount, reason.")
         raise InvalidInput(
             gettext("There is no column %(missing)s.") % {"missing": missing[0]}, hint=hint, field=missing[0]
         )
@@ -416,10 +417,15 @@ def _amount(text: str) -> Decimal | None:
 
 def _bonus_problem(who: str, amount: Decimal | None, reason: str, known: Mapping[str, int]) -> str:
     if who not in known:
-        return f"nobody called {who[:60]!r} takes part" if who else "it has no annotator"
+        if not who:
+            return gettext("it has no annotator")
+        return gettext("nobody called %(name)s takes part") % {"name": repr(who[:60])}
     if amount is None:
-        return f"its amount is none from -{MOST_BONUS:,} to {MOST_BONUS:,} with four decimals at the most, and not 0"
-    return "" if 1 <= len(reason) <= LONGEST_REFERENCE else f"its reason must have 1 to {LONGEST_REFERENCE} characters"
+        said = gettext("its amount is none from -%(most)s to %(most)s with four decimals at the most, and not 0")
+        return said % {"most": whole(int(MOST_BONUS))}
+    if not 1 <= len(reason) <= LONGEST_REFERENCE:
+        return gettext("its reason must have 1 to %(longest)s characters") % {"longest": LONGEST_REFERENCE}
+    return ""
 
 
 def bonuses_import(*, campaign: Campaign, content: bytes, name: str = "", by: User) -> list[BonusRow]:

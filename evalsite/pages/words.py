@@ -6,11 +6,7 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from evalsite.adaptive.rows import BoardRow
-
-
-def whole(number: int) -> str:
-    """Thousands apart, as the reader's language does it."""
-    return str(number_format(number, force_grouping=True))
+from evalsite.core.numbers import whole as whole
 
 
 def fixed(value: float | Decimal, digits: int = 2) -> str:

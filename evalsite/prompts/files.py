@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from evalsite.accounts.models import Organisation
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import InvalidInput
+from evalsite.core.numbers import whole
 from evalsite.core.rowfiles import LONGEST_CELL, Row, columns_named, rows_read, rows_refuse, unstorable
 from evalsite.prompts.models import Prompt, PromptSet
 from evalsite.prompts.services import NewPrompt, check_turns, prompts_add
@@ -70,7 +71,10 @@ def _check_columns(columns: Sequence[str]) -> None:
 
 
 def _hint(columns: Sequence[str]) -> str:
-    return f"A prompt file has prompt_id, text or turns, category; this one has {columns_named(columns) or 'none'}."
+    there = columns_named(columns)
+    if not there:
+        return _("A prompt file has prompt_id, text or turns, category; this one has none.")
+    return _("A prompt file has prompt_id, text or turns, category; this one has %(columns)s.") % {"columns": there}
 
 
 def _judged(row: Row, there: Mapping[str, Any], seen: dict[str, int]) -> PromptRow:
@@ -87,7 +91,7 @@ def _judged(row: Row, there: Mapping[str, Any], seen: dict[str, int]) -> PromptR
     if new.key in there:
         same = there[new.key] == [dict(turn) for turn in new.turns or []]
         fate = "same" if same else "refused"
-        problem = "" if same else "the set has another text under this prompt_id; prompts never change"
+        problem = "" if same else _("the set has another text under this prompt_id; prompts never change")
     return PromptRow(row.line, new.key, text, new.category, fate, problem, new if fate == "add" else None)
 
 
@@ -137,7 +141,7 @@ def _string(row: Row, name: str) -> str:
     if len(value) > LONGEST_CELL:
         raise InvalidInput(
             _("its %(name)s is longer than %(longest_cell)s characters")
-            % {"name": name, "longest_cell": f"{LONGEST_CELL:,}"}
+            % {"name": name, "longest_cell": whole(LONGEST_CELL)}
         )
     return value
 

@@ -4,14 +4,17 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
-from evalsite.accounts.models import User
+from evalsite.accounts.models import ApiToken, User
+from evalsite.accounts.services import api_token_issue
 from evalsite.adaptive.checks import check_ask
 from evalsite.adaptive.models import FullCheck
 from evalsite.campaigns.models import Campaign, Pilot
 from evalsite.core.models import AuditEntry, Inquiry
+from evalsite.judgments.models import Annotator
 from tests.evalsite.adaptive.test_screening import crowd
 from tests.evalsite.cast import CampaignMaker, run_jobs
 from tests.evalsite.pages.test_pages import words
@@ -84,3 +87,139 @@ def test_why_a_full_check_was_not_made_is_german(german: Client, make_campaign: 
     page = words(german.get("/console/trial/check/"))
     assert "Die Worker dafür sind immer wieder abgebrochen" in page
     assert "again and again" not in page
+
+
+# Files, row by row ------------------------------------------------------------------------------------------
+
+PROMPTS = r"""{"prompt_id": "new", "text": "Fine?"}
+{"prompt_id": "p0", "text": "Another text under an old id."}
+{"text": "Nothing names it."}
+{"prompt_id": "new", "text": "Twice?"}
+{"prompt_id": "odd", "text": "x\u0000"}
+{"prompt_id": "list", "text": ["x"]}
+{"prompt_id": "both", "text": "x", "turns": [1]}
+{"prompt_id": "turns", "turns": [1]}
+["no object"]
+no JSON
+"""
+PROMPT_PROBLEMS = [
+    "die Sammlung hat unter dieser prompt_id einen anderen Text; Prompts ändern sich nie",
+    "die prompt_id fehlt",
+    "Zeile 1 hat dieselbe prompt_id",
+    "ein NUL-Zeichen steht in „text“",
+    "„text“ ist kein Text",
+    "„text“ und „turns“ stehen beide da",
+    "„turns“ ist keine Liste von",
+    "sie ist kein JSON-Objekt",
+    "sie ist kein JSON",
+]
+REPLIES = "prompt_id,reply,sample\np0,Yes.,1\np0,Again.,1\n,No.,1\np9,No.,1\np1,No.,x\np2,,1\np3,No.,1,more\np3\n"
+REPLY_PROBLEMS = [
+    "Zeile 2 enthält eine Antwort auf denselben Prompt",
+    "die prompt_id fehlt",
+    "kein Prompt hat die ID 'p9'",
+    "„sample“ ist keine Zahl von 1 bis 100",
+    "die Antwort ist leer",
+    "sie hat mehr Zellen als die Kopfzeile",
+    "sie hat weniger Zellen als die Kopfzeile",
+]
+GOLD = """\
+id,prompt_id,text,reply_a,reply_b,chatbot_a,chatbot_b,right
+nobody,p1,,,,trial bot 0,Carl,A
+itself,p1,,,,trial bot 0,trial bot 0,A
+strange,,Hm?,,,trial bot 0,trial bot 1,A
+same,p1,,Yes,Yes,,,A
+none,p1,,,,,,A
+prompt,p99,,Yes,No,,,A
+lost,,,Yes,No,,,A
+wrong,p1,,Yes,No,,,C
+all,p1,,Yes,No,,,A|tie|B|both_bad
+"""
+GOLD_PROBLEMS = [
+    "es nimmt kein Chatbot 'Carl' teil",
+    "beide Chatbots sind derselbe",
+    "Chatbots haben nur auf die Prompts der Kampagne geantwortet",
+    "beide Antworten sind gleich",
+    "nötig sind reply_a und reply_b, oder chatbot_a und chatbot_b",
+    "die Kampagne hat keinen Prompt 'p99'",
+    "nötig ist eine prompt_id der Kampagne",
+    "„right“ muss aus diesen sein: A, tie, B, both_bad (mehrere mit |)",
+    "jede Antwort würde sie bestehen",
+]
+BONUSES = "annotator,amount,reason\nnobody,1,x\n,1,x\n%(who)s,0,x\n%(who)s,1,\n"
+BONUS_PROBLEMS = [
+    "niemand namens 'nobody' nimmt teil",
+    "„annotator“ fehlt",
+    "„amount“ ist kein Betrag von −10.000 bis 10.000 mit höchstens vier Nachkommastellen, und nicht 0",
+    "„reason“ muss 1 bis 200 Zeichen haben",
+]
+
+
+ENGLISH = re.compile(r"\b(it|its|the set|the same|there is|takes part|stands in|must|no prompt|no chatbot|nobody)\b")
+
+
+def reported(client: Client, address: str, name: str, content: str) -> list[str]:
+    """What the page that looks at a file says of its refused rows."""
+    page = client.post(address, {"file": SimpleUploadedFile(name, content.encode()), "pasted": ""}, follow=True)
+    text = words(page)
+    assert page.status_code == 200, text
+    assert "abgelehnt" in text
+    refusals = [refusal for refusal in re.findall(r"abgelehnt: .{30}", text) if "nobody" not in refusal]
+    assert [refusal for refusal in refusals if ENGLISH.search(refusal)] == []
+    html = page.content.decode()
+    return [words_of(found) for found in re.findall(r"(?s)<(?:tr|li)>(?:(?!</?(?:tr|li)>).)*</(?:tr|li)>", html)]
+
+
+def words_of(html: str) -> str:
+    text = " ".join(re.sub(r"<[^>]+>", " ", html).split())
+    return text.replace("&#x27;", "'").replace("&quot;", '"')
+
+
+@pytest.mark.parametrize(
+    ("page", "name", "content", "problems"),
+    [
+        ("setup/prompts", "prompts.jsonl", PROMPTS, PROMPT_PROBLEMS),
+        ("setup/chatbots", "bot.csv", REPLIES, REPLY_PROBLEMS),
+        ("gold", "gold.csv", GOLD, GOLD_PROBLEMS),
+    ],
+    ids=["prompts", "replies", "gold"],
+)
+def test_every_problem_of_a_row_of_a_file_is_german(
+    german: Client, make_campaign: CampaignMaker, page: str, name: str, content: str, problems: list[str]
+) -> None:
+    draft = make_campaign(chatbots=3, prompts=4, start=False)
+    rows = reported(german, f"/console/{draft.public_id}/{page}/", name, content)
+    for problem in problems:
+        assert any(problem in row for row in rows), (problem, rows)
+
+
+def test_every_problem_of_a_row_of_a_bonus_list_is_german(german: Client, campaign: Campaign, bob: Annotator) -> None:
+    rows = reported(german, "/console/trial/payments/", "b.csv", BONUSES % {"who": bob.public_id})
+    for problem in BONUS_PROBLEMS:
+        assert any(problem in row for row in rows), (problem, rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("p.csv", "id,words\n1,x\n", "Eine Promptdatei hat prompt_id, text oder turns, category; diese hat id, words."),
+        ("p.jsonl", "1\n", "Eine Promptdatei hat prompt_id, text oder turns, category; diese hat keine davon."),
+        ("p.csv", 'prompt_id,text\n1,"open', "Zeile 2 ist kein CSV: ein Anführungszeichen bleibt bis zum Ende offen."),
+        ("p.csv", 'prompt_id,text\n1,"a"b\n', 'Zeile 2 ist kein CSV: nach „"“ fehlt ein Komma.'),
+    ],
+)
+def test_why_a_file_cannot_be_read_is_german(
+    german: Client, make_campaign: CampaignMaker, name: str, content: str, said: str
+) -> None:
+    draft = make_campaign(chatbots=3, prompts=4, start=False)
+    sent = {"file": SimpleUploadedFile(name, content.encode()), "pasted": ""}
+    assert said in words(german.post(f"/console/{draft.public_id}/setup/prompts/", sent))
+
+
+def test_programs_are_told_the_problems_of_rows_in_english(alice: User) -> None:
+    key = api_token_issue(user=alice, name="files", scopes=[ApiToken.Scope.PROMPTS], days=1)
+    program = Client(headers={**GERMAN, "Authorization": f"Bearer {key}"})
+    address = "/api/v1/organisations/alice/prompts?set=Spring&check=true"
+    answer = program.post(address, PROMPTS, "application/x-ndjson")
+    assert "it has no prompt_id" in answer.content.decode()
+    assert "a NUL character stands in its text" in answer.content.decode()
