@@ -279,11 +279,11 @@ class PlanSpec(models.Model):
     """
 
     class Target(models.TextChoices):
-        AIM = "aim", "what the campaign waits for"
-        RANKING = "ranking", "who is above whom"
-        PRECISION = "precision", "every chatbot's ability"
-        TOP = "top", "which are the best"
-        NEWCOMER = "newcomer", "where one chatbot stands"
+        AIM = "aim", _("what the campaign waits for")
+        RANKING = "ranking", _("who is above whom")
+        PRECISION = "precision", _("every chatbot's ability")
+        TOP = "top", _("which are the best")
+        NEWCOMER = "newcomer", _("where one chatbot stands")
 
     campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, related_name="plan")
     target = models.CharField(max_length=10, choices=Target, default=Target.AIM)

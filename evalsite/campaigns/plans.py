@@ -151,7 +151,7 @@ class PlanOptions:
             if (self.target == wanted) != (value is not None):
                 raise InvalidInput(
                     _("The target %(label)s and %(name)s belong together.")
-                    % {"label": repr(wanted.label), "name": repr(name)},
+                    % {"label": repr(str(wanted.label)), "name": repr(name)},
                     hint=_("Give %(name)s with this target, and with no other.") % {"name": name},
                     field=name,
                 )

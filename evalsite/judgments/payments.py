@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.core.cache import cache
 from django.db.models import Count, Q, QuerySet, Sum
@@ -29,12 +29,19 @@ CENT = Decimal("0.01")
 LONGEST_REFERENCE = 200
 MOST_BONUS = Decimal(10_000)
 CHUNK = 200
-PER = {"judgment": "a judgment", "hour": "an hour"}
+PER = {"judgment": "a judgment", "hour": "an hour"}  # in the file, which programs read
 
 
 def due_of(earned: Decimal, bonus: Decimal, paid: Decimal) -> Decimal:
     """What is still to be paid; below 0 where too much was."""
     return earned + bonus - paid
+
+
+class Rate(NamedTuple):
+    """What was agreed: so much `per` judgment or hour (Campaign.PayPer)."""
+
+    amount: Decimal
+    per: str
 
 
 class _Balance:
@@ -69,7 +76,7 @@ class Statement(_Balance):
     left_out: int
     excluded: str | None
     hours: Decimal
-    rates: str
+    rates: tuple[Rate, ...]
     currency: str
     earned: Decimal
     bonus: Decimal
@@ -108,7 +115,7 @@ class _Books:
     work: Mapping[int, Work]
     left_out: Mapping[int, int]
     worked: Mapping[int, int]
-    rates: Mapping[tuple[int, str], list[str]]
+    rates: Mapping[tuple[int, str], tuple[Rate, ...]]
     excluded: Mapping[int, str]
     money: "Accounts"
 
@@ -155,7 +162,7 @@ class _Books:
             left_out=left_out,
             excluded=excluded,
             hours=(Decimal(self.worked.get(number, 0)) / 3_600_000).quantize(CENT, ROUND_HALF_UP),
-            rates=" and ".join(self.rates.get((number, currency), [])),
+            rates=self.rates.get((number, currency), ()),
             currency=currency,
             earned=earned,
             bonus=bonus,
@@ -177,12 +184,13 @@ def _work(campaign: Campaign, annotators: Sequence[Annotator]) -> dict[int, Work
     return {number or 0: Work(*counts) for number, *counts in counted}
 
 
-def _rates(own: QuerySet[Assignment]) -> dict[tuple[int, str], list[str]]:
-    """What was agreed with each, in words: "0.10 a judgment"."""
-    found: dict[tuple[int, str], list[str]] = {}
+def _rates(own: QuerySet[Assignment]) -> dict[tuple[int, str], tuple[Rate, ...]]:
+    """What was agreed with each."""
+    found: dict[tuple[int, str], tuple[Rate, ...]] = {}
     rows = own.filter(pay_rate__gt=0).order_by("annotator", "currency", "pay_rate", "pay_per")
     for number, currency, rate, per in rows.values_list("annotator", "currency", "pay_rate", "pay_per").distinct():
-        found.setdefault((number or 0, currency), []).append(f"{rate.normalize():f} {PER[per]}")
+        key = (number or 0, currency)
+        found[key] = (*found.get(key, ()), Rate(rate, per))
     return found
 
 
@@ -289,7 +297,8 @@ def _cells(one: Statement) -> list[Any]:
     who = [str(one.annotator.public_id), defused(one.platform), defused(one.platform_id)]
     counts = [one.judged, one.counted, one.late, one.undone, one.gold, one.left_out, defused(out), one.hours]
     money = [f"{amount:.4f}" for amount in (one.earned, one.bonus, one.paid, one.due)]
-    return [*who, *counts, one.rates, one.currency, *money]
+    rates = " and ".join(f"{rate.amount.normalize():f} {PER[rate.per]}" for rate in one.rates)
+    return [*who, *counts, rates, one.currency, *money]
 
 
 def payment_export(*, campaign: Campaign, by: User) -> Iterator[str]:

@@ -11,7 +11,6 @@ ONLY_PROGRAMS = {
     "campaigns.Aspect.Kind": "pages differ by it and do not name it",
     "campaigns.Campaign.Screening": "pages have names of their own for them",
     "campaigns.Entrant.State": "pages say in words of their own who was withdrawn",
-    "campaigns.PlanSpec.Target": "pages have names of their own for them",
     "campaigns.Reception.Platform": "pages differ by it; two of its three labels are names",
     "chatbots.Reply.Origin": "only the administration lists it",
     "core.Job.State": "the health page has words of its own",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
 from django.core import signing
 from django.core.files.uploadedfile import UploadedFile
 from django.http import QueryDict
+from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
@@ -18,6 +20,7 @@ from evalsite.core.uploads import uploads_drop, uploads_of
 from evalsite.judgments.models import Payment
 from evalsite.judgments.payments import (
     BonusRow,
+    Rate,
     Shown,
     Statement,
     accounts_shown,
@@ -58,7 +61,16 @@ def payments_context(desk: Desk, query: QueryDict, *, anew: bool = False) -> dic
 
 
 def _row(one: Statement) -> dict[str, Any]:
-    return {"of": one, "name": str(one.annotator.public_id)[:8], "due": one.due}
+    return {"of": one, "name": str(one.annotator.public_id)[:8], "rates": rates_said(one.rates), "due": one.due}
+
+
+def rates_said(rates: Sequence[Rate]) -> str:
+    """What was agreed: "0.1 a judgment"; several where it was changed."""
+    words = {
+        Campaign.PayPer.JUDGMENT.value: _("%(amount)s a judgment"),
+        Campaign.PayPer.HOUR.value: _("%(amount)s an hour"),
+    }
+    return ", ".join(words[rate.per] % {"amount": number_format(f"{rate.amount.normalize():f}")} for rate in rates)
 
 
 def _bonuses(campaign: Campaign) -> dict[str, Any]:

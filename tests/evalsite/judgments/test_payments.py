@@ -199,7 +199,8 @@ def test_an_hour_is_counted_from_answer_to_answer_and_a_break_is_not_work(campai
     assert [one.worked_ms for one in (first, second, third)] == [90_000, 150_000, 600_000]
     assert earnings_of(Assignment.objects.filter(campaign=campaign)) == {bob.pk: {"USD": Decimal("2.8000")}}
     (statement,) = statements(campaign, [bob])
-    assert (statement.hours, statement.rates, statement.earned) == (Decimal("0.23"), "12 an hour", Decimal("2.8"))
+    assert (statement.hours, statement.earned) == (Decimal("0.23"), Decimal("2.8"))
+    assert [tuple(rate) for rate in statement.rates] == [(12, "hour")]
 
 
 def with_time(assignment: Assignment, moment: datetime) -> None:

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from evalsite.accounts.models import ApiToken, User
 from evalsite.accounts.services import api_token_issue
@@ -15,8 +15,9 @@ from evalsite.adaptive.models import FullCheck
 from evalsite.campaigns.models import Campaign, Pilot
 from evalsite.core.models import AuditEntry, Inquiry
 from evalsite.judgments.models import Annotator
+from evalsite.judgments.payments import payment_file
 from tests.evalsite.adaptive.test_screening import crowd
-from tests.evalsite.cast import CampaignMaker, run_jobs
+from tests.evalsite.cast import CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.test_pages import words
 
 GERMAN = {"Accept-Language": "de-CH,de;q=0.9,en;q=0.5"}
@@ -85,7 +86,7 @@ def test_why_a_full_check_was_not_made_is_german(german: Client, make_campaign: 
     trouble = "Its workers died again and again; the server's log says more."
     FullCheck.objects.filter(pk=check.pk).update(trouble=trouble, finished_at=timezone.now() + timedelta(seconds=1))
     page = words(german.get("/console/trial/check/"))
-    assert "Die Worker dafür sind immer wieder abgebrochen" in page
+    assert "Die Arbeitsprozesse dafür sind immer wieder abgebrochen" in page
     assert "again and again" not in page
 
 
@@ -223,3 +224,14 @@ def test_programs_are_told_the_problems_of_rows_in_english(alice: User) -> None:
     answer = program.post(address, PROMPTS, "application/x-ndjson")
     assert "it has no prompt_id" in answer.content.decode()
     assert "a NUL character stands in its text" in answer.content.decode()
+
+
+def test_what_was_promised_is_german_on_the_page_and_english_in_the_file(
+    german: Client, campaign: Campaign, bob: Annotator
+) -> None:
+    Campaign.objects.update(pay_rate="0.1250")
+    judge(campaign, bob)
+    assert "0,125 je Urteil" in words(german.get("/console/trial/payments/"))
+    assert "0.125 a judgment" in words(german.get("/console/trial/payments/", headers={"Accept-Language": "en"}))
+    with translation.override("de"):
+        assert "0.125 a judgment" in "".join(payment_file(campaign))

@@ -1,0 +1,118 @@
+"""Every page, asked for in both languages: no sentence of ours is the same in both."""
+
+import calendar
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from evalsite.accounts.models import User
+from evalsite.adaptive.acts import PERFORMED
+from evalsite.adaptive.checks import check_ask
+from evalsite.adaptive.models import Notice
+from evalsite.adaptive.notices import notice_raise
+from evalsite.adaptive.services import alarm_raise
+from evalsite.campaigns.gold import NewGold, gold_add
+from evalsite.campaigns.models import Campaign, GoldItem
+from evalsite.campaigns.services import prompt_retire
+from evalsite.chatbots.models import Chatbot
+from evalsite.judgments.exclusions import annotator_exclude
+from evalsite.judgments.models import Annotator
+from evalsite.judgments.stewardship import annotator_note
+from evalsite.prompts.models import Prompt
+from tests.evalsite.adaptive.test_screening import crowd
+from tests.evalsite.cast import CampaignMaker
+from tests.evalsite.pages.bilingual import alike
+from tests.evalsite.pages.reading import Visitor
+
+HOME = ("", "new/", "health/", "notices/", "chatbots/", "prompt-sets/")
+CAMPAIGN = ("", "pairs/", "prompts/", "chatbots/", "annotators/", "gold/", "payments/", "judgments/", "fits/", "check/")
+STEPS = ("goal", "prompts", "chatbots", "annotators", "quality", "stopping", "review")
+BOARD = ("", "charts/", "prompts/", "method/", "embed/")
+ACCOUNT = ("login", "sign-up", "password", "password/sent")
+NAMES = ("Touchstone", "Trial", "trial", "Draft", "draft", "bot", "alice", "Prompts", "Chatbots", "Badge", "SVG")
+SAME = (*NAMES, *calendar.month_abbr, "UTC")
+
+
+class Reader:
+    """A person with two browsers, of which one asks for English and one for German."""
+
+    def __init__(self, user: User | None = None) -> None:
+        self.english, self.german = (Client(headers={"Accept-Language": one}) for one in ("en", "de"))
+        if user is not None:
+            self.english.force_login(user)
+            self.german.force_login(user)
+
+    def left(self, address: str) -> list[str]:
+        """What the German page says in English."""
+        english, german = (client.get(address, follow=True) for client in (self.english, self.german))
+        assert english.status_code == german.status_code, address
+        assert 'lang="de"' in german.content.decode(), address
+        found = alike(english.content.decode(), german.content.decode(), names=SAME)
+        return [f"{address}: {text}" for text in found]
+
+
+@pytest.fixture
+def lively(make_campaign: CampaignMaker, alice: User) -> Campaign:
+    """A campaign in which much has happened that pages tell of."""
+    campaign, adversary = crowd(make_campaign, Campaign.Screening.PROPOSE)
+    other = Annotator.objects.exclude(pk=adversary.pk)[0]
+    annotator_exclude(campaign=campaign, annotator=other, reason="in haste", by=alice)
+    annotator_note(campaign=campaign, annotator=adversary, text="to be asked", by=alice)
+    gold_add(campaign=campaign, items=[NewGold("g1", ("A",), prompt="p1", texts=("Four", "Five"))])
+    prompt_retire(campaign=campaign, prompt=campaign.prompt_set.prompts.all()[0], reason="asked twice", by=alice)
+    check_ask(campaign=campaign, by=alice)
+    alarm_raise(campaign=campaign, message="broken")
+    facts: dict[str, str | int] = {"reason": "its owner ended it", "message": "broken", "spent": 5, "budget": 6}
+    for event in Notice.Event:
+        notice_raise(campaign=campaign, event=event, mark="1", facts=facts)
+    return campaign
+
+
+def test_no_page_of_the_console_says_anything_in_english_to_a_german_reader(
+    lively: Campaign, make_campaign: CampaignMaker, alice: User
+) -> None:
+    make_campaign(slug="draft", chatbots=3, prompts=4, start=False)
+    User.objects.update(is_staff=True, is_superuser=True)
+    annotator, prompt, gold = Annotator.objects.all()[0], Prompt.objects.all()[1], GoldItem.objects.get()
+    of_whom = f"annotator={annotator.public_id}&prompt={prompt.public_id}&gold={gold.public_id}"
+    whom = f"{of_whom}&entrant={lively.entrants.all()[0].public_id}"
+    pages = [f"/console/{page}" for page in HOME]
+    pages += [f"/console/chatbots/{Chatbot.objects.all()[0].public_id}/"]
+    pages += [f"/console/prompt-sets/{lively.prompt_set.public_id}/"]
+    pages += [f"/console/{slug}/{page}" for slug in ("trial", "draft") for page in (*CAMPAIGN, "log/")]
+    pages += [f"/console/{slug}/act/{act}/?{whom}" for slug in ("trial", "draft") for act in PERFORMED]
+    pages += [f"/console/draft/setup/{step}/" for step in STEPS]
+    pages += ["/console/trial/setup/goal/", "/console/nothing/", "/console/trial/judgments/?counted=no"]
+    reader = Reader(alice)
+    assert [text for page in pages for text in reader.left(page)] == []
+
+
+@pytest.mark.parametrize("state", ["running", "paused", "stopped"])
+def test_no_public_page_says_anything_in_english_to_a_german_reader(lively: Campaign, state: str) -> None:
+    Campaign.objects.update(state=state, stopped_at=timezone.now() if state == "stopped" else None)
+    prompt, chatbot = Prompt.objects.all()[1], Chatbot.objects.all()[0]
+    pages = [f"/boards/trial/{page}" for page in BOARD]
+    pages += [f"/boards/trial/prompts/{prompt.public_id}/", f"/boards/trial/chatbots/{chatbot.public_id}/"]
+    pages += ["/", "/judge/trial/", "/me/", "/nowhere/", "/join/nothing/", *(f"/account/{page}/" for page in ACCOUNT)]
+    reader = Reader()
+    assert [text for page in pages for text in reader.left(page)] == []
+
+
+def test_nothing_is_english_to_somebody_who_judges_in_german(campaign: Campaign) -> None:
+    reader = Reader()
+    english, german = (Visitor(client, "/judge/trial/") for client in (reader.english, reader.german))
+    left: list[str] = []
+    for step in ("begin", "answer", "answer", "answer"):
+        for visitor in (english, german):
+            visitor.begin() if step == "begin" else visitor.answer("A")
+        left += alike(english.page.html, german.page.html, names=SAME)
+    assert left == []
+    assert reader.left("/me/") == []
+
+
+def test_what_is_in_both_languages_is_found_and_what_people_wrote_is_not() -> None:
+    english = '<p title="Ask them">1,000 a week</p><p>Go on now</p><bdi>Their own words</bdi>'
+    german = '<p title="Ask them">1.000 a week</p><p>Nun weiter</p><bdi>Their own words</bdi>'
+    assert alike(english, german, names=()) == ["Ask them", "1.000 a week"]
+    assert alike(english, german, names=("Ask",)) == ["1.000 a week"]
