@@ -14,6 +14,7 @@ from django.utils.translation import gettext_noop
 
 from evalsite.accounts.models import User
 from evalsite.adaptive.models import Decision
+from evalsite.adaptive.reach import wanted_se
 from evalsite.campaigns.limits import Limits, limits_of
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import campaign_extend
@@ -22,7 +23,6 @@ from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.numbers import whole
 from evalsite.judgments.selectors import judgments_spent
-from scheduler.differences import difference_se
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ WORDS = {
 def _check_use(campaign: Campaign, after: Limits) -> None:
     """Whether the campaign would go on: nothing that stops it may hold with the new limits."""
     known = evidence_of(campaign)
-    target = _target(after)
+    target = wanted_se(after)
     if target is not None and known.get("se", float("inf")) <= target:
         raise InvalidInput(
             _("The board is there already: its SE is %(known)s, and %(target)s would be enough.")
@@ -122,13 +122,6 @@ def _check_use(campaign: Campaign, after: Limits) -> None:
         raise InvalidInput(
             _("Nothing is left to ask."), hint=_("Add prompts or a chatbot: a wider limit asks nothing new.")
         )
-
-
-def _target(limits: Limits) -> float | None:
-    """The SE that the aim asks for, as `designs.aim_of`; None where there is no aim."""
-    if limits.min_difference is not None:
-        return difference_se(limits.min_difference, power=limits.power, alpha=limits.alpha)
-    return limits.target_se
 
 
 def evidence_of(campaign: Campaign) -> Mapping[str, float]:

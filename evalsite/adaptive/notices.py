@@ -16,7 +16,7 @@ from django.utils.translation import pgettext
 
 from evalsite.accounts.models import Membership, User
 from evalsite.adaptive.models import Alarm, Notice, Refit, Unwanted
-from evalsite.adaptive.reach import OutOfReach, out_of_reach, out_of_reach_said
+from evalsite.adaptive.reach import OutOfReach, out_of_reach, out_of_reach_said, wanted_se
 from evalsite.adaptive.reasons import reason_said
 from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Campaign
@@ -141,13 +141,13 @@ def budget_tell(campaign: Campaign) -> None:
 
 
 def reach_tell(campaign: Campaign, evidence: Mapping[str, float]) -> None:
-    """Its prompts cannot give its target; told once for each target, and again when prompts have been added."""
+    """Its prompts cannot give its target; told once for each target, and again when it has more prompts or fewer."""
     limits = limits_of(campaign.stopping)
     found = out_of_reach(limits, evidence)
     if found is None:
         return
-    aim = f"difference {limits.min_difference:g}" if limits.target_se is None else f"SE {limits.target_se:g}"
-    mark = f"{aim}, {campaign.prompt_set.prompts.count()} prompts"
+    aim = "difference" if found.difference else "SE"
+    mark = f"{aim} {wanted_se(limits):g}, {found.prompts} prompts"
     notice_raise(campaign=campaign, event=Notice.Event.REACH, mark=mark, facts=asdict(found))
 
 

@@ -10,10 +10,8 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from evalsite.adaptive.models import Board, Findings, Refit, Snapshot
-from evalsite.adaptive.reach import out_of_reach
 from evalsite.adaptive.selectors import BoardState, board_state_get
 from evalsite.adaptive.services import board_default
-from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import refit_key
 from evalsite.core.models import Job
@@ -119,9 +117,6 @@ def _collecting_alarms(campaign: Campaign, standing: BoardState | None, job: Job
     judged = standing.tally.judgments if standing else 0
     if budget and judged >= BUDGET_ALARM * budget:
         found.append(Alarm("budget", f"{whole(judged)} / {whole(budget)}"))
-    evidence = standing.decision.evidence if standing and standing.decision else {}
-    if out_of_reach(limits_of(campaign.stopping), evidence) is not None:
-        found.append(Alarm("out_of_reach"))
     return found
 
 

@@ -8,6 +8,7 @@ from django.utils.formats import number_format
 from django.utils.translation import ngettext
 
 from evalsite.campaigns.limits import Limits
+from scheduler.differences import difference_se
 
 MARGIN = 1.05  # over what is in reach: a target that is reached before the last question is asked
 
@@ -23,8 +24,12 @@ class OutOfReach:
 
 
 def out_of_reach(limits: Limits, evidence: Mapping[str, float]) -> OutOfReach | None:
-    """What the evidence of a decision says (`scheduler.Futility`); None where the target may be reached."""
-    if not evidence.get("out_of_reach") or "reachable_se" not in evidence:
+    """What the evidence of a decision says (`scheduler.Futility`); None where the target may be reached, or is another
+    by now, of which the next decision will tell."""
+    wanted = wanted_se(limits)
+    if not evidence.get("out_of_reach") or "reachable_se" not in evidence or wanted is None:
+        return None
+    if not math.isclose(evidence.get("target", math.nan), wanted):
         return None
     prompts, se = round(evidence["prompts"]), evidence["reachable_se"]
     if limits.target_se is not None:
@@ -32,6 +37,15 @@ def out_of_reach(limits: Limits, evidence: Mapping[str, float]) -> OutOfReach | 
     if limits.min_difference is not None:
         enough = MARGIN * se * limits.min_difference / evidence["target"]  # they grow together
         return OutOfReach(prompts, se, rounded_up(enough), difference=True)
+    return None
+
+
+def wanted_se(limits: Limits) -> float | None:
+    """The SE that the aim asks for, as `designs.aim_of`; None where there is no aim."""
+    if limits.target_se is not None:
+        return limits.target_se
+    if limits.min_difference is not None:
+        return difference_se(limits.min_difference, power=limits.power, alpha=limits.alpha)
     return None
 
 

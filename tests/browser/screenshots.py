@@ -62,7 +62,7 @@ def begun(page: Page) -> None:
 
 
 def explained(page: Page) -> None:
-    page.locator(".reading summary").click()
+    page.locator(".reading:not(.share) > summary").click()
 
 
 def press(page: Page, *keys: str) -> None:

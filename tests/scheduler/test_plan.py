@@ -274,7 +274,7 @@ def test_a_second_vote_is_asked_where_it_is_expected_to_tell_more_than_a_first_e
         board = replace(board, reply=alike, reply_se=alike)
         asks = plan(fresh(posterior=board, votes_per_item=2), policy="adaptive", count=10, seed=1, design=greedy).asks
         again[cell] = sum(n > 1 for n in Counter(items(asks)).values())
-    assert again[0.1] >= 2
+    assert again[0.1] >= 1
     assert again[50.0] == 0
 
 

@@ -203,7 +203,7 @@ def confirm_context(
         "preview": act == Act.EXCLUDE,
         "sharing": act == Act.SHARE,
         "roles": _roles(desk.campaign) if act == Act.SHARE else [],
-        "suggested": _suggested(desk.campaign, given) if act == Act.EXCLUDE else "",
+        "suggested": reason_said(_suggested(desk.campaign, given)) if act == Act.EXCLUDE else "",
         "trouble": trouble,
         "back": desk.url(LANDS_ON.get(act, "console_campaign")),
     }
@@ -242,7 +242,14 @@ def _suggested(campaign: Campaign, given: Given) -> str:
         return ""
     annotator = annotator_in(campaign=campaign, annotator_id=given.annotator)
     found = findings_of(campaign, "annotators").get(annotator.pk, {})
-    return reason_said(str(found["reason"])) if found.get("decision") == "exclude" else ""
+    return str(found["reason"]) if found.get("decision") == "exclude" else ""
+
+
+def as_suggested(campaign: Campaign, given: Given) -> Given:
+    """With the suggested reason as it is kept, which every reader is told in their own language, where it was sent as
+    it was shown."""
+    suggested = _suggested(campaign, given)
+    return replace(given, reason=suggested) if suggested and given.reason == reason_said(suggested) else given
 
 
 def _roles(campaign: Campaign) -> list[tuple[str, str]]:

@@ -140,6 +140,5 @@ def alarm_text(alarm: Alarm) -> str:
         "queue_empty": _("Nothing waits to be judged, and no plan is being made. Ask for one with “Refit now”."),
         "refit_late": _("A refit has waited for more than five minutes. Is a worker running? The health page tells."),
         "budget": _("Four fifths of the budget are spent: %(value)s judgments."),
-        "out_of_reach": _("Its target is out of reach with the prompts that it has: see what ends it, below."),
     }
     return words[alarm.what] % {"value": alarm.value}

@@ -24,6 +24,7 @@ from evalsite.core.inquiries import inquiry_get
 from evalsite.pages.console import tables
 from evalsite.pages.console.acts import (
     LANDS_ON,
+    as_suggested,
     confirm_context,
     given_numbers,
     given_of,
@@ -142,6 +143,8 @@ def act(request: HttpRequest, key: str, act: str) -> HttpResponse:
     given = given_of(request.POST)
     try:
         given = given_numbers(given, wanted, request.POST)
+        if wanted == Act.EXCLUDE:
+            given = as_suggested(desk_for(request, key, wanted).campaign, given)
         act_perform(key=key, act=wanted, user=person(request), given=given)
     except (Conflict, InvalidInput) as error:
         desk = desk_for(request, key, wanted)

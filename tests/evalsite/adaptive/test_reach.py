@@ -14,7 +14,8 @@ from evalsite.adaptive.outlook import outlook_get
 from evalsite.adaptive.reach import OutOfReach, out_of_reach, out_of_reach_said
 from evalsite.campaigns.limits import Limits
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.services import refit_request
+from evalsite.campaigns.plans import PlanOptions
+from evalsite.campaigns.services import plan_set, refit_request
 from evalsite.judgments.services import annotator_enrol
 from evalsite.prompts.models import Prompt
 from evalsite.prompts.services import NewPrompt, prompts_add
@@ -47,7 +48,7 @@ def reach_notices(campaign: Campaign) -> list[Notice]:
 def test_what_may_be_had_instead_is_a_little_more_than_what_is_in_reach() -> None:
     assert out_of_reach(Limits(target_se=0.1), HOPELESS) == OutOfReach(60, 0.2071, 0.22, difference=False)
     fine = {**HOPELESS, "reachable_se": 0.0312}
-    assert out_of_reach(Limits(target_se=0.01), fine) == OutOfReach(60, 0.0312, 0.033, difference=False)
+    assert out_of_reach(Limits(target_se=0.1), fine) == OutOfReach(60, 0.0312, 0.033, difference=False)
 
 
 def test_of_a_difference_it_is_the_one_that_is_told_apart_at_the_se_in_reach() -> None:
@@ -66,8 +67,17 @@ def test_of_a_difference_it_is_the_one_that_is_told_apart_at_the_se_in_reach() -
         (Limits(target_se=0.3), {"se": 0.4, "target": 0.3, "progress": 0.5}),
         (Limits(target_se=0.3), {}),
         (Limits(budget=100), HOPELESS),
+        (Limits(target_se=0.31), HOPELESS),
+        (Limits(min_difference=1.0), HOPELESS),
     ],
-    ids=["in reach", "decided by an earlier release", "not decided yet", "no aim any more"],
+    ids=[
+        "in reach",
+        "decided by an earlier release",
+        "not decided yet",
+        "no aim any more",
+        "another SE",
+        "a difference",
+    ],
 )
 def test_nothing_is_said_where_nothing_is_wrong_or_known(limits: Limits, evidence: dict[str, float]) -> None:
     assert out_of_reach(limits, evidence) is None
@@ -132,6 +142,24 @@ def test_of_a_target_in_reach_nobody_is_told(make_campaign: CampaignMaker, mailo
     assert outlook_get(campaign).to_go is not None
 
 
+def test_where_several_judge_the_same_nothing_is_said_of_what_is_in_reach(
+    make_campaign: CampaignMaker, mailoutbox: list[EmailMessage]
+) -> None:
+    """It would be reckoned without their further judgments, and be called less than it is."""
+    campaign = make_campaign(design=replace(OPEN, target_se=0.05), prompts=12)
+    plan_set(campaign=campaign, options=PlanOptions(overlap_share=0.5, overlap_votes=3))
+    judged(campaign)
+    last = Decision.objects.filter(snapshot__board__default_of=campaign).latest("pk")
+    assert "reachable_se" not in last.evidence
+    assert reach_notices(campaign) == []
+
+
+def test_it_is_told_of_a_target_and_of_the_prompts_that_are_asked(make_campaign: CampaignMaker) -> None:
+    campaign = judged(make_campaign(design=replace(OPEN, target_se=0.05), prompts=12))
+    [notice] = reach_notices(campaign)
+    assert notice.mark == "SE 0.05, 12 prompts"
+
+
 def test_a_campaign_without_an_aim_looks_nowhere(make_campaign: CampaignMaker) -> None:
     campaign = judged(make_campaign(design=replace(OPEN, target_se=None)))
     last = Decision.objects.filter(snapshot__board__default_of=campaign).latest("pk")
@@ -142,8 +170,7 @@ def test_a_campaign_without_an_aim_looks_nowhere(make_campaign: CampaignMaker) -
 def test_the_overview_says_beside_the_target_what_can_be_reached(make_campaign: CampaignMaker, owner: Client) -> None:
     judged(make_campaign(design=replace(OPEN, target_se=0.05), prompts=12))
     text = words(owner.get("/console/trial/"))
-    assert "Something needs you: there is 1 alarm." in text
-    assert "Its target is out of reach with the prompts that it has" in text
+    assert "Something needs you" not in text, "what a running campaign's owner cannot mend here is no alarm"
     beside = text[text.index("What ends it") :]
     assert "With these 12 prompts, judged as often as the plan allows, the standard error cannot fall below" in beside
     assert "To the target –" in text, "no number of judgments leads there"

@@ -1,5 +1,6 @@
 """Files of prompts and of replies by the API: the same rows as by the commands, each with its fate, or none at all."""
 
+import io
 import json
 import threading
 import uuid
@@ -512,6 +513,16 @@ class TestHostileFiles:
         answer = sender.client.generic("POST", prompts_to(), headers=headers, **extra)  # type: ignore[arg-type]
         assert (answer.status_code, error_of(answer)["field"]) == (400, "Content-Length")
         assert error_of(answer)["hint"] == "Send Content-Length, and not the body in chunks."
+
+    @pytest.mark.parametrize("body", [b"", b"First?\nSecond pro"])
+    def test_a_file_that_broke_off_is_not_taken_for_a_whole_one(self, sender: Api, body: bytes) -> None:
+        """A server hands on what came before the connection ended, and the length that was told."""
+        before = counts()
+        headers = {**sender.headers, "Content-Type": TEXT}
+        came = {"CONTENT_LENGTH": "5000", "wsgi.input": io.BytesIO(body)}
+        answer = sender.client.generic("POST", prompts_to(), headers=headers, **came)  # type: ignore[arg-type]
+        assert (answer.status_code, error_of(answer)["message"]) == (400, "The file broke off on its way.")
+        assert counts() == before
 
     @pytest.mark.parametrize("depth", [1, 100, *range(900, 1000, 7), 5000, 100_000])
     @pytest.mark.parametrize("column", ["prompt_id", "text", "turns", "reply", "sample", "category", "other"])

@@ -19,7 +19,7 @@ from evalsite.core import jobs
 from evalsite.core.errors import InvalidInput
 from evalsite.judgments.models import Annotator, Assignment
 from evalsite.judgments.services import annotator_enrol, assignment_claim
-from scheduler import Budget, Deadline, NothingLeft, TargetSE
+from scheduler import Budget, Deadline, Futility, NothingLeft, TargetSE
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.test_pages import words
 
@@ -59,7 +59,7 @@ def test_every_limit_is_a_rule_of_the_scheduler(make_campaign: CampaignMaker) ->
     design = replace(OPEN, target_se=None, min_difference=0.5, power=0.9, alpha=0.01, budget=70, deadline=LATER)
     campaign = make_campaign(design=design, start=False)
     aim = TargetSE.for_difference(0.5, power=0.9, alpha=0.01)
-    assert rules_of(campaign) == [aim, Budget(70), Deadline(LATER), NothingLeft()]
+    assert rules_of(campaign) == [aim, Futility(aim, stops=False), Budget(70), Deadline(LATER), NothingLeft()]
 
 
 def test_a_campaign_stops_when_the_difference_would_be_found(make_campaign: CampaignMaker, alice: User) -> None:

@@ -1,5 +1,6 @@
 """A German reader of the console reads German, also where the service itself said something without a reader."""
 
+import html
 import re
 from datetime import timedelta
 
@@ -44,6 +45,21 @@ def test_why_the_screening_excludes_somebody_is_german_wherever_it_is_shown(
         assert "correlation" not in page
     kept = AuditEntry.objects.get(act="exclude").reason
     assert "careful annotators" in kept, "what is kept is a fact, which no wording changes"
+
+
+def test_a_reason_that_is_taken_over_as_shown_is_kept_as_every_reader_is_told_it(
+    german: Client, make_campaign: CampaignMaker
+) -> None:
+    _, adversary = crowd(make_campaign, Campaign.Screening.PROPOSE)
+    form = german.get(f"/console/trial/act/exclude/?annotator={adversary.public_id}").content.decode()
+    shown = re.search(r"<textarea[^>]*>\s*(.*?)</textarea>|name=.reason.[^>]*value=.([^\"]*)", form, re.DOTALL)
+    assert shown is not None
+    reason = html.unescape(shown[1] or shown[2]).strip()
+    assert "sorgfältigen Bewertenden" in reason
+    german.post("/console/trial/act/exclude/", {"annotator": str(adversary.public_id), "reason": reason})
+    kept = AuditEntry.objects.get(act="exclude").reason
+    assert "careful annotators" in kept
+    assert "sorgfältig" not in kept
 
 
 def test_what_a_forecast_advises_is_german(german: Client, make_campaign: CampaignMaker) -> None:

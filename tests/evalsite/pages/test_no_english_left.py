@@ -1,6 +1,7 @@
 """Every page, asked for in both languages: no sentence of ours is the same in both."""
 
 import calendar
+from dataclasses import asdict
 
 import pytest
 from django.test import Client
@@ -11,6 +12,7 @@ from evalsite.adaptive.acts import PERFORMED
 from evalsite.adaptive.checks import check_ask
 from evalsite.adaptive.models import Notice
 from evalsite.adaptive.notices import notice_raise
+from evalsite.adaptive.reach import OutOfReach
 from evalsite.adaptive.services import alarm_raise
 from evalsite.campaigns.gold import NewGold, gold_add
 from evalsite.campaigns.models import Campaign, GoldItem
@@ -63,7 +65,8 @@ def lively(make_campaign: CampaignMaker, alice: User) -> Campaign:
     prompt_retire(campaign=campaign, prompt=campaign.prompt_set.prompts.all()[0], reason="asked twice", by=alice)
     check_ask(campaign=campaign, by=alice)
     alarm_raise(campaign=campaign, message="broken")
-    facts: dict[str, str | int] = {"reason": "its owner ended it", "message": "broken", "spent": 5, "budget": 6}
+    facts: dict[str, str | int | float] = {"reason": "its owner ended it", "message": "broken", "spent": 5, "budget": 6}
+    facts |= asdict(OutOfReach(60, 0.2071, 0.22, difference=False))
     for event in Notice.Event:
         notice_raise(campaign=campaign, event=event, mark="1", facts=facts)
     return campaign
