@@ -19,10 +19,18 @@ from evalsite.prompts.models import Prompt, PromptSet
 
 def bytes_held(campaign: Campaign, *, but_for: str = "") -> int:
     """Of its prompts, all replies to them, its gold, and the files that wait, but for those of one purpose."""
+    return _of_set(campaign.prompt_set_id) + _of_its_own(campaign, but_for)
+
+
+def _of_set(prompt_set: int) -> int:
+    """Of prompts and all replies to them: every text is read for it."""
+    return _of_prompts(prompt_set) + _of_replies(prompt_set)
+
+
+def _of_its_own(campaign: Campaign, but_for: str = "") -> int:
     texts = Octets("text_a") + Octets("text_b") + Octets("explanation")
     gold = GoldItem.objects.filter(campaign=campaign).aggregate(bytes=Sum(texts))["bytes"] or 0
-    sets = _of_prompts(campaign.prompt_set_id, campaign.gold_set_id) + _of_replies(campaign.prompt_set_id)
-    return sets + gold + uploads_bytes(subject=campaign.public_id, but_for=but_for)
+    return _of_prompts(campaign.gold_set_id) + gold + uploads_bytes(subject=campaign.public_id, but_for=but_for)
 
 
 def _of_prompts(*sets: int | None) -> int:
@@ -40,14 +48,15 @@ def files_read(*, campaign: Campaign, purpose: str, files: Sequence[Incoming], b
     Counted first, then measured, and only then read into memory. Raises TooMany, TooLarge.
     """
     admit_costly(what="upload", who=by.public_id)
-    _room_check(campaign, uploads_check(files), but_for=purpose, field="file")
+    sent = uploads_check(files)
+    _room_check(bytes_held(campaign, but_for=purpose), sent, field="file")
     return [(file.name or "", file.read()) for file in files]
 
 
 def rows_admit(*, campaign: Campaign, sent: int, by: User) -> None:
     """Whether a person may take in rows of `sent` bytes that come without a file. Raises TooMany, TooLarge."""
     admit_costly(what="upload", who=by.public_id)
-    _room_check(campaign, sent)
+    _room_check(bytes_held(campaign), sent)
 
 
 def file_read(*, file: Incoming, by: User) -> bytes:
@@ -60,9 +69,9 @@ def file_read(*, file: Incoming, by: User) -> bytes:
 def set_room_check(*, prompt_set: PromptSet, sent: int) -> None:
     """Whether there is room for `sent` bytes of prompts, or of replies to them: in each campaign that draws from the
     set, and where none does, in the set itself, by the same measure. Raises TooLarge."""
+    held, most = _of_set(prompt_set.pk), settings.CAMPAIGN_MEGABYTES
     for campaign in Campaign.objects.filter(prompt_set=prompt_set):
-        _room_check(campaign, sent, field="file")
-    held, most = _of_prompts(prompt_set.pk) + _of_replies(prompt_set.pk), settings.CAMPAIGN_MEGABYTES
+        _room_check(held + _of_its_own(campaign), sent, field="file")
     if held + sent > 1_000_000 * most:
         raise TooLarge(
             _("The prompts and their replies have %(held)s MB of %(most)s MB: there is no room for these %(sent)s MB.")
@@ -72,8 +81,8 @@ def set_room_check(*, prompt_set: PromptSet, sent: int) -> None:
         )
 
 
-def _room_check(campaign: Campaign, sent: int, *, but_for: str = "", field: str = "") -> None:
-    held, most = bytes_held(campaign, but_for=but_for), settings.CAMPAIGN_MEGABYTES
+def _room_check(held: int, sent: int, *, field: str = "") -> None:
+    most = settings.CAMPAIGN_MEGABYTES
     if held + sent > 1_000_000 * most:
         raise TooLarge(
             _("The campaign holds %(held)s MB of %(most)s MB: there is no room for these %(sent)s MB.")
