@@ -34,10 +34,8 @@ def out_of_reach(limits: Limits, evidence: Mapping[str, float]) -> OutOfReach | 
     prompts, se = round(evidence["prompts"]), evidence["reachable_se"]
     if limits.target_se is not None:
         return OutOfReach(prompts, se, rounded_up(MARGIN * se), difference=False)
-    if limits.min_difference is not None:
-        enough = MARGIN * se * limits.min_difference / evidence["target"]  # they grow together
-        return OutOfReach(prompts, se, rounded_up(enough), difference=True)
-    return None
+    difference = MARGIN * se * (limits.min_difference or 0.0) / wanted  # they grow together
+    return OutOfReach(prompts, se, rounded_up(difference), difference=True)
 
 
 def wanted_se(limits: Limits) -> float | None:
