@@ -8,7 +8,8 @@ the shaft's block of the precision, D_j a slot's and C_j (W, S) the cross block,
     H = A - sum_j C_j' D_j^-1 C_j
 
 costs O(cells) + J W T^2, T the columns of the shaft that a slot's cells touch, and H^-1 is the marginal covariance of
-z under the Gaussian with that precision.
+z under the Gaussian with that precision. With D_j = L_j L_j', everything is asked of L_j^-1 and L_j^-1 C_j. Where slots
+touch most of the shaft (`Problem.dense`) the latter are kept whole, and all slots are one matrix product.
 Work goes through the slots in chunks, so that memory stays near O(cells + J W^2) + one chunk.
 """
 
@@ -26,6 +27,8 @@ from .prompts import PromptModel
 from .replies import Replies
 
 _CHUNK_DENSE = 1 << 22  # numbers in one chunk's dense cross blocks
+_MOST_DENSE = 1 << 23  # numbers in those of all slots, if they are kept whole
+_DENSE_GAIN = 8  # a product of large matrices takes so much less time for each number than one of a slot's own
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,6 +75,13 @@ class Problem:
     def own(self) -> IntArray:
         """(n, 2) columns of each cell's two replies, counted from P; (n, 0) where replies have no effects."""
         return self.replies.own if self.replies else np.empty((len(self.col), 0), np.int64)
+
+    @property
+    def dense(self) -> bool:
+        """Whether slots touch so much of the shaft that all of it may be worked with."""
+        touched = np.minimum(self.shaft, self.col.shape[1] * np.diff(self.starts) + self.prompts.gaps)
+        whole = self.slots * self.shaft
+        return whole * self.width <= _MOST_DENSE and whole * self.shaft <= _DENSE_GAIN * int(touched @ touched)
 
     def theta(self, point: Point) -> FloatArray:
         """(n,) linear predictor on the ability scale."""
@@ -141,8 +151,15 @@ class Arrow:
 
     problem: Problem
     information: Information
-    inverse: FloatArray  # (J, W, W) of D
+    lower: FloatArray  # (J, W, W) L^-1 of D = L L'
     schur: FloatArray  # (S, S)
+    half: FloatArray | None  # (J, W, S) L^-1 C, where the problem is dense
+
+    @property
+    def inverse(self) -> FloatArray:
+        """(J, W, W) of D."""
+        inverse: FloatArray = np.matmul(self.lower.transpose(0, 2, 1), self.lower)
+        return inverse
 
     def covariance(self) -> FloatArray:
         """(S, S) of the shaft. Raises LinAlgError where the precision is not positive definite."""
@@ -152,10 +169,16 @@ class Arrow:
 
     def step(self, gradient: Point) -> Point:
         """precision^-1 gradient."""
-        problem, info = self.problem, self.information
-        along = np.matmul(self.inverse, gradient.phi[:, :, None])[:, :, 0]
+        problem, info, lower = self.problem, self.information, self.lower
+        upper = lower.transpose(0, 2, 1)
+        along = np.matmul(lower, gradient.phi[:, :, None])
+        if self.half is not None:
+            half = self.half.reshape(-1, problem.shaft)
+            z = np.linalg.solve(self.schur, gradient.z - along.ravel() @ half).astype(np.float64, copy=False)
+            rest = along - (half @ z).reshape(along.shape)
+            return Point(z, np.matmul(upper, rest)[:, :, 0])
         first, P = problem.prompts.first_gap, problem.prompts.size
-        reduced = gradient.z - _to_shaft(problem, info, along)
+        reduced = gradient.z - _to_shaft(problem, info, np.matmul(upper, along)[:, :, 0])
         z = np.linalg.solve(self.schur, reduced).astype(np.float64, copy=False)
         theta = problem.off_shaft(z)
         pull = np.empty_like(gradient.phi)
@@ -163,21 +186,28 @@ class Arrow:
         pull[:, :P] += info.i_phi[:, :, first:] @ z[problem.common]
         if problem.replies:
             pull[:, P:] = problem.replies.gathered(info.i_theta * theta + info.cross[:, first:] @ z[problem.common])
-        phi: FloatArray = along - np.matmul(self.inverse, pull[:, :, None])[:, :, 0]
-        return Point(z, phi)
+        return Point(z, np.matmul(upper, along - np.matmul(lower, pull[:, :, None]))[:, :, 0])
 
     def slot_covariances(self, covariance: FloatArray, slots: slice) -> tuple[FloatArray, FloatArray]:
         """Of the total phi of some slots: with the shaft (slots, W, S), and its own (slots, W, W).
 
         `covariance` (S, S) is the shaft's. phi_j given z is normal with mean -D^-1 C z and covariance D^-1; the common
-        log gaps are part of z. With the shaft: of the columns that a slot's cells touch, the others are left at 0.
+        log gaps are part of z. With the shaft: of the columns that a slot's cells touch, others may be left at 0.
         """
         problem, info, count = self.problem, self.information, slots.stop - slots.start
+        lower = self.lower[slots]
+        inverse: FloatArray = np.matmul(lower.transpose(0, 2, 1), lower)
+        if self.half is not None:
+            B = -np.matmul(lower.transpose(0, 2, 1), self.half[slots])
+            gaps = np.arange(problem.prompts.first_gap, problem.prompts.size)
+            B[:, gaps, np.arange(problem.common.start, problem.common.stop)] += 1.0
+            along = (B.reshape(-1, problem.shaft) @ covariance).reshape(B.shape)
+            return along, np.matmul(along, B.transpose(0, 2, 1)) + inverse
         with_shaft = np.zeros((count, problem.width, problem.shaft))
         own = np.empty((count, problem.width, problem.width))
         _cover(
             slots.start, problem.starts, problem.col, problem.coef, problem.own, info.i_theta, info.cross, info.i_phi,
-            problem.prompts.first_gap, self.inverse, covariance, with_shaft, own,
+            problem.prompts.first_gap, inverse, covariance, with_shaft, own,
         )  # fmt: skip
         return with_shaft, own
 
@@ -206,14 +236,24 @@ def factored(problem: Problem, information: Information, prior: Precision) -> Ar
     lower, positive = inverse_factors(slot_blocks(problem, information, prior))
     if not positive.all():
         raise np.linalg.LinAlgError("a slot's block is not positive definite")
-    shaft = np.diag(prior.z)
+    shaft = np.zeros((problem.shaft, problem.shaft))
     _add_shaft(problem.col, problem.coef, information.i_theta, information.cross[:, first:], gaps.start, shaft)
+    shaft += np.tril(shaft, -1).T + np.diag(prior.z)
     shaft[gaps, gaps] += information.i_phi[:, first:, first:].sum(axis=0)
-    _eliminate(
+    half = None
+    cells = (
         problem.starts, problem.col, problem.coef, problem.own, information.i_theta, information.cross,
-        information.i_phi, first, lower, shaft,
+        information.i_phi, first,
     )  # fmt: skip
-    return Arrow(problem, information, np.matmul(lower.transpose(0, 2, 1), lower), 0.5 * (shaft + shaft.T))
+    if problem.dense:
+        half = np.zeros((problem.slots, problem.width, problem.shaft))
+        _cross_whole(*cells, half)
+        half = np.matmul(lower, half)
+        rows = half.reshape(-1, problem.shaft)
+        shaft -= rows.T @ rows
+    else:
+        _eliminate(*cells, lower, shaft)
+    return Arrow(problem, information, lower, 0.5 * (shaft + shaft.T), half)
 
 
 def slot_blocks(problem: Problem, information: Information, prior: Precision) -> FloatArray:
@@ -256,13 +296,13 @@ def _invert_factors(blocks: FloatArray, inverse: FloatArray, positive: BoolArray
         positive[j] = _factor(blocks[j], lower)
         if not positive[j]:
             continue
-        for c in range(P):
-            inverse[j, c, c] = 1.0 / lower[c, c]
-            for r in range(c + 1, P):
-                total = 0.0
-                for k in range(c, r):
-                    total -= lower[r, k] * inverse[j, k, c]
-                inverse[j, r, c] = total / lower[r, r]
+        for r in range(P):
+            row, by = inverse[j, r], 1.0 / lower[r, r]
+            for k in range(r):
+                above, share = inverse[j, k], lower[r, k] * by
+                for c in range(k + 1):
+                    row[c] -= share * above[c]
+            row[r] = by
 
 
 @compiled
@@ -286,14 +326,15 @@ def _factor(block: FloatArray, lower: FloatArray) -> bool:
 def _add_shaft(
     col: IntArray, coef: FloatArray, i_theta: FloatArray, of_gaps: FloatArray, gaps: int, shaft: FloatArray
 ) -> None:
-    """Add the cells' information about theta, and about theta with the common log gaps, to (S, S)."""
+    """Add the cells' information about theta, and about theta with the common log gaps, to the lower half of (S, S)."""
     for i in range(len(col)):
         for k in range(col.shape[1]):
-            for m in range(col.shape[1]):
-                shaft[col[i, k], col[i, m]] += coef[i, k] * coef[i, m] * i_theta[i]
+            at, by = col[i, k], coef[i, k]
+            shaft[at, at] += by * by * i_theta[i]
+            for m in range(k):
+                shaft[max(at, col[i, m]), min(at, col[i, m])] += by * coef[i, m] * i_theta[i]
             for g in range(of_gaps.shape[1]):
-                shaft[col[i, k], gaps + g] += coef[i, k] * of_gaps[i, g]
-                shaft[gaps + g, col[i, k]] += coef[i, k] * of_gaps[i, g]
+                shaft[gaps + g, at] += by * of_gaps[i, g]
 
 
 @compiled
@@ -347,10 +388,12 @@ def _cross(
     place: IntArray,
     C: FloatArray,
 ) -> None:
-    """C (W, T) of one slot, of the columns that its cells touch; `of_phi` (P, P) is its own information."""
+    """C (W, T) of one slot, of the columns that its cells touch; `of_phi` (P, P) is its own information.
+
+    C is 0 beforehand; what it is about is in the columns `place` (S,).
+    """
     P, gaps = cross.shape[1], cross.shape[1] - first_gap
     common = len(place) - gaps
-    C[:] = 0.0
     for p in range(P):
         for g in range(gaps):
             C[p, place[common + g]] = of_phi[p, first_gap + g]
@@ -379,6 +422,24 @@ def _cross_gaps(
 
 
 @compiled
+def _cross_whole(
+    starts: IntArray,
+    col: IntArray,
+    coef: FloatArray,
+    own: IntArray,
+    i_theta: FloatArray,
+    cross: FloatArray,
+    i_phi: FloatArray,
+    first_gap: int,
+    C: FloatArray,
+) -> None:
+    """C (J, W, S) of all slots, 0 beforehand."""
+    place = np.arange(C.shape[2])
+    for j in range(len(C)):
+        _cross(starts[j], starts[j + 1], col, coef, own, i_theta, cross, i_phi[j], first_gap, place, C[j])
+
+
+@compiled
 def _eliminate(
     starts: IntArray,
     col: IntArray,
@@ -397,7 +458,7 @@ def _eliminate(
     for j in range(len(lower)):
         first, last = starts[j], starts[j + 1]
         T = _touch(first, last, col, gaps, place, touched)
-        C = np.empty((W, T))
+        C = np.zeros((W, T))
         _cross(first, last, col, coef, own, i_theta, cross, i_phi[j], first_gap, place, C)
         half = np.dot(lower[j], C)
         taken = np.dot(half.T, half)
@@ -417,7 +478,7 @@ def _cover(
     cross: FloatArray,
     i_phi: FloatArray,
     first_gap: int,
-    inverse: FloatArray,
+    inverse: FloatArray,  # (slots, W, W) of D, of the slots from `slot` on
     covariance: FloatArray,
     with_shaft: FloatArray,  # (slots, W, S) of the slots from `slot` on, 0 beforehand   out
     of_phi: FloatArray,  # (slots, W, W)                                                 out
@@ -429,16 +490,16 @@ def _cover(
         j = slot + here
         first, last = starts[j], starts[j + 1]
         T = _touch(first, last, col, gaps, place, touched)
-        C, sigma = np.empty((W, T)), np.empty((T, T))
+        C, sigma = np.zeros((W, T)), np.empty((T, T))
         _cross(first, last, col, coef, own, i_theta, cross, i_phi[j], first_gap, place, C)
         for s in range(T):
             for t in range(T):
                 sigma[s, t] = covariance[touched[s], touched[t]]
-        B = -np.dot(inverse[j], C)
+        B = -np.dot(inverse[here], C)
         for g in range(gaps):
             B[first_gap + g, place[S - gaps + g]] += 1.0
         along = np.dot(B, sigma)
-        of_phi[here] = np.dot(along, B.T) + inverse[j]
+        of_phi[here] = np.dot(along, B.T) + inverse[here]
         for w in range(W):
             for t in range(T):
                 with_shaft[here, w, touched[t]] = along[w, t]

@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import ndtri
 
 from .arrays import FloatArray
@@ -39,11 +40,16 @@ from .threads import one_blas_thread
 
 Progress = Callable[[int, int], None]
 
-MAX_SCALES = 60  # moves of the scales by themselves
+MAX_SWEEPS = 12  # of the scales, one after the other
+_SHORTER = 4  # times that a stride along a scale is halved
 MOST_ROUNDS = 2000  # under all of them: a board that needs more is fitted with its scales as given, minutes earlier
 _TOLERANCE = 1e-10  # posterior SDs, of means, SEs and scales alike
 _SETTLED = 0.03  # posterior SDs: from here the curvature of steps stays as it is
+_STRIDE = 0.1  # of a log SD, the first on the way to where its score changes its sign
+_WIDE = 0.3  # SD of replies' effects: narrower, they and the cells' change places while means hardly move
 _CLOSE = 1e-3  # posterior SDs: a round that begins so near needs none
+SLOPES = 11  # nodes of the discrimination of a prompt that was met once: its SD may be 1, twice what is usual
+MOST_AVERAGED = 1_500  # different cells of such prompts; where nearly every vote is on a new one, they count as typical
 _SHARED_FROM = 20_000  # cells times points: fewer are asked before other threads are awake
 
 
@@ -110,7 +116,9 @@ class Cells:
         times = 2 if problem.replies else 1  # a reply that was met once or twice leaves its cells' theta wide
         self.points = sigma_points(1 + prompts.size - prompts.tiers, mirrored=not prompts.located, times=times)
         self.chunks = _balanced(problem, effects.shared, workers=2 * _workers())
-        self.nodes = np.zeros((4, NODES))
+        pooled = np.diff(problem.starts)[effects.shared] if effects.shared >= 0 else 0
+        self.slopes = SLOPES if pooled <= MOST_AVERAGED else 1  # with one node all are typical
+        self.nodes = np.ones((5, NODES))
         self.nodes[0], self.nodes[1] = normal_nodes(NODES)
         self.pool: ThreadPoolExecutor | None = None
         self.alone: AbstractContextManager[object] | None = None
@@ -140,7 +148,8 @@ class Cells:
         if parts is not None:
             phi = parts.phi(phi)
         n, (K, P), S, shared = len(problem.weight), phi.shape, problem.shaft, self.effects.shared
-        nodes, of_pooled = self._nodes(self.effects.cell_sd(log_sd)), self._nodes(self.effects.pooled_sd(log_sd))
+        nodes = self._nodes(log_sd)
+        of_pooled = self._pooled_nodes(log_sd) if shared >= 0 else nodes
         d_theta, d_phi, sums = np.empty(n), np.empty((K, P)), np.empty((K, 3))
         i_theta, cross, i_phi = np.empty(n), np.empty((n, P)), np.empty((K, P, P))
         none = np.zeros((0, P, S)), np.zeros((0, P, P))
@@ -161,7 +170,7 @@ class Cells:
             )  # fmt: skip
 
         points = 1 if q is None else len(self.points)
-        if not self._every(work, shared=n * points >= _SHARED_FROM):
+        if not self.every(work, shared=n * points >= _SHARED_FROM):
             raise np.linalg.LinAlgError("a cell's covariance is not positive")
         by_slot, information = problem.gathered(d_phi, Information(i_theta, cross, i_phi))
         prior = self.effects.precision(log_sd)
@@ -185,8 +194,9 @@ class Cells:
             variance,
         )
 
-    def _every(self, work: Callable[[slice], bool], *, shared: bool) -> bool:
-        """Whether the work on all chunks went well. This thread takes its part, so that it need not be woken."""
+    def every(self, work: Callable[[slice], bool], *, shared: bool) -> bool:
+        """Whether the work on all chunks of slots went well. Where it is `shared` with other threads, this one takes
+        its part, so that it need not be woken."""
         todo = iter(self.chunks)
 
         def go_on() -> bool:
@@ -197,8 +207,23 @@ class Cells:
         others = [self.pool.submit(go_on) for _ in range(_workers() - 1)]
         return all([go_on(), *(other.result() for other in others)])
 
-    def _nodes(self, sd: float) -> FloatArray:
-        nodes = self.nodes.copy()
+    def _nodes(self, log_sd: FloatArray) -> FloatArray:
+        """(5, NODES) of the cell effect, as the kernels take them."""
+        sd, nodes = self.effects.cell_sd(log_sd), self.nodes.copy()
+        nodes[2], nodes[3] = np.exp(-sd * nodes[0]), sd
+        return nodes
+
+    def _pooled_nodes(self, log_sd: FloatArray) -> FloatArray:
+        """(5, NODES slopes) of the cell effect and of the discrimination of a prompt that was met once.
+
+        One vote hardly tells its prompt's discrimination, but that it may be any makes great differences surer than
+        votes show them to be, and small ones less: taken as typical, differences of 3 came out a tenth too small. What
+        tiers of quality add to it is left out.
+        """
+        sd, (value, share) = self.effects.pooled_sd(log_sd), normal_nodes(self.slopes)
+        nodes = np.tile(self.nodes, self.slopes)
+        nodes[1] *= np.repeat(share, NODES)
+        nodes[4] = np.repeat(np.exp(self.effects.slope_sd(log_sd) * value), NODES)
         nodes[2], nodes[3] = np.exp(-sd * nodes[0]), sd
         return nodes
 
@@ -239,8 +264,9 @@ def solve(cells: Cells, start: Point, steps: int = 0, progress: Progress | None 
 
 def solve_from(cells: Cells, state: State, progress: Progress | None = None) -> Found | None:
     """From where an earlier fit ended; None where that leads nowhere."""
+    way = NEARBY if cells.effects.reply_sd(state.log_sd) > _WIDE else None
     try:
-        return _at_the_mean(cells, settle(cells, state, cells.effects.learned, 0, progress))
+        return _at_the_mean(cells, settle(cells, state, cells.effects.learned, 0, progress, way))
     except (DidNotConverge, np.linalg.LinAlgError):
         return None
 
@@ -259,20 +285,92 @@ def _at_the_mean(cells: Cells, found: Found) -> Found:
 
 
 def _settle_apart(cells: Cells, state: State, steps: int, progress: Progress | None) -> Found:
-    mixer = Mixer(np.ones_like(state.log_sd))
-    for _ in range(MAX_SCALES):
-        found = settle(cells, state, False, steps, progress)
-        steps, state = found.rounds, found.state
-        if steps > MOST_ROUNDS:
-            break
-        after = _round(cells, state, (found.arrow, found.covariance), _straight, CAREFUL, learn=True).after
-        move = after.log_sd - state.log_sd
-        if np.abs(move).max() < _TOLERANCE * 10.0:
-            return replace(found, learned=True)
-        log_sd = mixer.next(state.log_sd, move, float(np.abs(move).max()))
-        log_sd = state.log_sd + np.clip(log_sd - state.log_sd, -1.0, 1.0)
-        state = State(state.point, state.information, log_sd)
-    raise _no_average(f"the scales did not settle in {MAX_SCALES} moves")
+    """Each scale in turn to where its score vanishes, and then together from there.
+
+    Few votes that all lean one way may leave a scale nearly open: its score comes close to zero, turns, and vanishes
+    only far beyond. Mixed rounds get caught there, and a search between two signs does not.
+    """
+    apart = _Apart(cells, steps, progress)
+    for _ in range(MAX_SWEEPS):
+        before = state.log_sd
+        for index in cells.effects.learnable:
+            state = apart.along(state, index)
+        try:
+            return apart.settled(state, learn=True)
+        except DidNotConverge:
+            if _most(state.log_sd - before) < _TOLERANCE * 10.0:
+                found = apart.settled(state)
+                if _most(apart.moves(found)) < _TOLERANCE * 100.0:  # and not a place where a score jumps
+                    return replace(found, learned=True)
+    raise _no_average(f"the scales did not settle in {MAX_SWEEPS} sweeps")
+
+
+class _Apart:
+    """Scales that move by themselves, each time to the end of the means."""
+
+    def __init__(self, cells: Cells, rounds: int, progress: Progress | None) -> None:
+        self.cells, self.rounds, self.progress = cells, rounds, progress
+
+    def settled(self, state: State, *, learn: bool = False) -> Found:
+        """The end of the means, and of the scales with them or not. Raises DidNotConverge."""
+        if self.rounds > MOST_ROUNDS:
+            raise _no_average(f"the scales did not settle in {MOST_ROUNDS} rounds")
+        try:
+            found = settle(self.cells, state, learn, self.rounds, self.progress)
+        except DidNotConverge:
+            self.rounds += QUICK.rounds + CAREFUL.rounds
+            raise
+        self.rounds = found.rounds
+        return found
+
+    def moves(self, found: Found) -> FloatArray:
+        """How far each log SD would go from there."""
+        q = found.arrow, found.covariance
+        after = _round(self.cells, found.state, q, _straight, CAREFUL, learn=True).after
+        return after.log_sd - found.state.log_sd
+
+    def along(self, state: State, index: int) -> State:
+        """The state where one scale's score vanishes, or where the scale is at its limit, in the direction in which it
+        leads. Raises DidNotConverge."""
+        ends: dict[float, tuple[float, State]] = {}
+
+        def move(log_sd: float) -> float:
+            nonlocal state
+            if log_sd not in ends:  # an end that is asked for again must not change its sign by a rounding error
+                there = state.log_sd.copy()
+                there[index] = log_sd
+                found = self.settled(replace(state, log_sd=there))
+                ends[log_sd] = float(self.moves(found)[index]), found.state
+            far, state = ends[log_sd]
+            return far
+
+        at = float(state.log_sd[index])
+        here = move(at)
+        reach = float(np.sign(here)) * max(_STRIDE, abs(here))
+        shorter = 0
+        while abs(here) > _TOLERANCE:
+            ahead = float(np.clip(at + reach, *self.cells.effects.limits(index)))
+            try:
+                there = move(ahead)
+            except DidNotConverge:  # the means may have no end so far away, and the score vanish before
+                shorter += 1
+                if shorter > _SHORTER:
+                    raise
+                reach = 0.5 * (ahead - at)
+                continue
+            if here * there <= 0.0:
+                move(_root(move, at, ahead))
+                break
+            at, here, reach = ahead, there, 2.0 * reach
+        return state
+
+
+def _root(move: Callable[[float], float], low: float, high: float) -> float:
+    """Where a scale no longer moves, between two that move toward each other. Raises DidNotConverge."""
+    try:
+        return float(brentq(move, low, high, xtol=_TOLERANCE))
+    except (ValueError, RuntimeError) as error:
+        raise _no_average(f"no scale was found at which its score vanishes ({error})") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,16 +383,20 @@ class Way:
     share: float
     farthest: float  # that a log SD moves in a round
     reach: float = 1.0  # SDs that a parameter may move in a round: farther away the step is not to be believed
+    bent_below: float = 0.0  # SDs of a step: there curvature is taken under q, and what cells will say is foreseen
 
 
 QUICK = Way(rounds=40, curved=True, mixed_below=1.0, share=1.0, farthest=0.2)
 TOGETHER = Way(rounds=120, curved=True, mixed_below=0.1, share=1.0, farthest=0.2, reach=10.0)  # with effects of replies
+NEARBY = replace(TOGETHER, mixed_below=0.3, bent_below=3.0)  # from an earlier fit, with wide effects of replies
 CAREFUL = Way(rounds=150, curved=False, mixed_below=0.1, share=0.7, farthest=0.7)  # few or contradictory votes
 
 
-def settle(cells: Cells, state: State, learn: bool, steps: int, progress: Progress | None) -> Found:
+def settle(
+    cells: Cells, state: State, learn: bool, steps: int, progress: Progress | None, way: Way | None = None
+) -> Found:
     """The fixed point from one state, its scales moving too if `learn`. Raises DidNotConverge."""
-    quick = TOGETHER if cells.problem.replies else QUICK
+    quick = way or (TOGETHER if cells.problem.replies else QUICK)
     try:
         return _settle(cells, state, learn, steps, progress, quick)
     except DidNotConverge:
@@ -349,9 +451,10 @@ class _Rounds:
         arrow = factored(cells.problem, state.information, cells.effects.precision(state.log_sd))
         covariance = arrow.covariance()
 
-        def bend(far: float) -> Curvature | None:
+        def bend(far: float, told: Told) -> Curvature | None:
             if self.way.curved and far > (_SETTLED if self.curvature else _CLOSE):
-                self.curvature = curved(cells, state, learn=self.learn)
+                q = (arrow, covariance) if far < self.way.bent_below else None
+                self.curvature = curved(cells, state, q, told, learn=self.learn)
             return self.curvature
 
         taken = _round(cells, state, (arrow, covariance), bend, self.way, learn=self.learn)
@@ -374,7 +477,9 @@ class _Rounds:
         """Where the next round begins."""
         self.mixer = self.mixer or self._mixer(state, taken)
         x = _flat(state)
-        return _shaped(self.mixer.next(x, _flat(taken.after) - x, taken.error), taken.after)
+        mixed = _shaped(self.mixer.next(x, _flat(taken.after) - x, taken.error), taken.after)
+        # A straight line through a few rounds may lead a scale anywhere, and its exponential beyond all numbers.
+        return replace(mixed, log_sd=self.cells.effects.within(mixed.log_sd))
 
     def _mixer(self, state: State, taken: Taken) -> Mixer:
         return Mixer(_unit(state, taken), mixed_below=self.way.mixed_below, share=self.way.share)
@@ -395,7 +500,7 @@ def _round(
     cells: Cells,
     state: State,
     q: tuple[Arrow, FloatArray],
-    bend: Callable[[float], Curvature | None],
+    bend: Callable[[float, Told], Curvature | None],
     way: Way,
     *,
     learn: bool,
@@ -408,7 +513,7 @@ def _round(
     variance = _to_learn_from(cells, state, Point(z_sd**2, told.phi_variance))
     score, slope = effects.scores(state.log_sd, state.point, variance.z, variance.phi, told.sums)
     step, move = arrow.step(told.gradient), score / slope
-    curvature = bend(max(_most(step.z / z_sd), _most(step.phi / phi_sd), _most(move) if farthest else 0.0))
+    curvature = bend(max(_most(step.z / z_sd), _most(step.phi / phi_sd), _most(move) if farthest else 0.0), told)
     if curvature:
         step = curvature.arrow.step(told.gradient)
     if curvature and curvature.scales:
@@ -418,7 +523,25 @@ def _round(
         step = curvature.follow(step, log_sd - state.log_sd)
     length = max(_most(step.z / z_sd), _most(step.phi / phi_sd))
     point = state.point.moved(step, min(1.0, way.reach / max(length, 1e-300)))
-    return Taken(arrow, covariance, State(point, told.information, log_sd), length, slope**-0.5)
+    after = State(point, told.information, log_sd)
+    if length < way.bent_below:
+        after = replace(after, information=_foreseen(cells, state, after))
+    return Taken(arrow, covariance, after, length, slope**-0.5)
+
+
+def _foreseen(cells: Cells, before: State, after: State) -> Information:
+    """What cells will say under q where the means have gone, by how what they say at the means changes on the way.
+
+    Without it a round rests on what cells said where the round before began, and means and information answer each
+    other back and forth: eigenvalues of a round come in pairs of both signs, up to .68 on a board of 67,000 cells; with
+    it they lie between 0 and .47, but for one of .89.
+    """
+    said = after.information
+    was = cells.ask(before.point, before.log_sd, None).information
+    now = cells.ask(after.point, after.log_sd, None).information
+    told = was.i_theta > 0.0  # a verdict beyond doubt tells nothing, here and there
+    share = np.clip(np.divide(now.i_theta, was.i_theta, out=np.ones_like(was.i_theta), where=told), 0.5, 2.0)
+    return Information(said.i_theta * share, said.cross + now.cross - was.cross, said.i_phi + now.i_phi - was.i_phi)
 
 
 def _to_learn_from(cells: Cells, state: State, under_q: Point) -> Point:
@@ -426,10 +549,10 @@ def _to_learn_from(cells: Cells, state: State, under_q: Point) -> Point:
     if not (cells.problem.replies and cells.effects.learned):
         return under_q
     prior = cells.effects.precision(state.log_sd)
-    return learning_variances(cells.problem, cells.ask(state.point, state.log_sd, None).information, prior, under_q)
+    return learning_variances(cells, cells.ask(state.point, state.log_sd, None).information, prior, under_q)
 
 
-def _straight(far: float) -> None:
+def _straight(far: float, told: Told) -> None:
     """No curvature but q's own."""
 
 

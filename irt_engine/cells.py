@@ -14,7 +14,8 @@ import numpy as np
 from .arrays import BoolArray, FloatArray, IntArray
 from .responses import ResponseTable
 
-MIN_CELLS = 2  # a prompt seen in fewer cells says nothing about its own parameters
+MIN_CELLS = 2  # a prompt seen in fewer cells says next to nothing about its own parameters
+MOST_POOLED = 3  # votes of a cell whose prompt is pooled: the kernel goes through all their outcomes
 _VOTE_BITS = 4  # of a packed vote: verdict and order, two bits each
 _MOST_CODES_PER_VOTE = 4  # up to here counting is faster than sorting, and its tables about as large as the votes
 
@@ -39,8 +40,8 @@ class Cells:
     """n distinct cells sorted by slot, oriented low -> high.
 
     A slot is what carries one set of prompt parameters: a prompt of its own, or (slot `shared`) all prompts that
-    have fewer than MIN_CELLS cells. Equal cells of the shared slot are one row with a weight, which is what keeps
-    a million votes with a million prompts small.
+    have fewer than MIN_CELLS cells, of few votes. Equal cells of the shared slot are one row with a weight, which is
+    what keeps a million votes with a million prompts small.
     """
 
     comparison: IntArray  # (n,)
@@ -58,7 +59,7 @@ def compare(table: ResponseTable) -> tuple[Comparisons, IntArray]:
     """The comparisons of a table, and for each vote the number of its comparison, (n,)."""
     M, width = len(table.chatbots), max(1, len(table.labels))
     low, high = np.minimum(table.a, table.b), np.maximum(table.a, table.b)
-    distinct, index = _numbered((low * M + high) * width + table.label, M * M * width)
+    distinct, index = numbered((low * M + high) * width + table.label, M * M * width)
     judgments = np.bincount(index)
     flipped = np.bincount(index, weights=table.a > table.b)
     pair = distinct // width
@@ -71,7 +72,7 @@ def compare(table: ResponseTable) -> tuple[Comparisons, IntArray]:
     ), index
 
 
-def _numbered(code: IntArray, codes: int) -> tuple[IntArray, IntArray]:
+def numbered(code: IntArray, codes: int) -> tuple[IntArray, IntArray]:
     """The distinct values of `code` (n,), ascending, and for each of its elements the number of its value, (n,).
 
     `codes` is how many values there could be: a table of that length is counted, not sorted, unless votes are few.
@@ -96,8 +97,11 @@ def net_rating(wins_b: IntArray, wins_a: IntArray, votes: IntArray) -> IntArray:
     return rating
 
 
-def cells_of(table: ResponseTable, comparison: IntArray, *, votes: bool = False) -> Cells:
-    """Votes -> cells, each its net rating or (`votes`) its votes; `comparison` (n,) as `compare` gives it."""
+def cells_of(table: ResponseTable, comparison: IntArray, *, votes: bool = False, pool: bool = True) -> Cells:
+    """Votes -> cells, each its net rating or (`votes`) its votes; `comparison` (n,) as `compare` gives it.
+
+    Not `pool`: every prompt that was judged has a slot of its own.
+    """
     J, C = len(table.prompts), int(comparison.max()) + 1
     vote = np.sort(_packed(table, comparison, C))
     first, size = _runs(vote >> _VOTE_BITS)
@@ -111,19 +115,19 @@ def cells_of(table: ResponseTable, comparison: IntArray, *, votes: bool = False)
     else:
         net = np.add.reduceat(toward, first)
         counts = (net_rating(net, np.zeros_like(net), size) + 3.0)[:, None]
-    slot_of, slots, shared = _slots(np.bincount(prompt, minlength=J))
+    slot_of, slots, shared = _slots(prompt, size if votes else np.ones_like(size), J, fewest=MIN_CELLS if pool else 1)
     return _merged(code - prompt * C, slot_of[prompt], counts, side, slots, shared, slot_of)
 
 
 def separate_cells(table: ResponseTable, comparison: IntArray) -> tuple[Cells, IntArray]:
     """As `cells_of` with votes, but no two cells are merged; and for each vote the number of its cell, (n,)."""
     J, C = len(table.prompts), int(comparison.max()) + 1
-    distinct, index = _numbered(table.prompt * C + comparison, J * C)
+    distinct, index = numbered(table.prompt * C + comparison, J * C)
     prompt, n = distinct // C, len(distinct)
     toward, shown = low_to_high(table)
     counts = np.bincount(3 * index + toward + 1, minlength=3 * n).reshape(n, 3).astype(np.float64)
     side = np.bincount(index, shown, minlength=n) / counts.sum(axis=1)
-    slot_of, slots, shared = _slots(np.bincount(prompt, minlength=J))
+    slot_of, slots, shared = _slots(prompt, counts.sum(axis=1), J)
     order = np.argsort(slot_of[prompt], kind="stable")
     place = np.empty(n, np.int64)
     place[order] = np.arange(n)
@@ -167,9 +171,12 @@ def _runs(column: IntArray) -> tuple[IntArray, IntArray]:
     return first, np.diff(np.append(first, len(column)))
 
 
-def _slots(cells_per_prompt: IntArray) -> tuple[IntArray, int, int]:
-    """Prompt -> slot; own slots come first in the prompts' order, the shared slot last."""
-    own = cells_per_prompt >= MIN_CELLS
+def _slots(
+    prompt: IntArray, votes: IntArray | FloatArray, prompts: int, *, fewest: int = MIN_CELLS
+) -> tuple[IntArray, int, int]:
+    """Prompt -> slot, of each cell's prompt and votes; own slots come first in the prompts' order, the shared last."""
+    own = np.bincount(prompt, minlength=prompts) >= fewest
+    own[prompt[votes > MOST_POOLED]] = True
     count = int(own.sum())
     slot = np.where(own, np.cumsum(own) - 1, count)
     if own.all():

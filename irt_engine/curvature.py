@@ -1,10 +1,14 @@
-"""The curvature that a step divides by, once the average is near: the observed information at the mean.
+"""The curvature that a step divides by, once the average is near: the observed information.
 
 The expected information, which q rests on, differs from it by the luck of every prompt's votes: measured, steps with it
 end between half too short and half too long, and a round gains a factor of 3; with the observed one a factor of 5 to 6.
-Where few votes leave a slot's observed block without a clear curvature of its own, its expected one stands in. So it
-does wherever replies have effects: those of a slot lean against its discrimination together, and while they are not yet
-where they belong, the observed curvature along that direction leads astray.
+Where few votes leave a slot's observed block without a clear curvature of its own, its expected one stands in.
+
+It is taken at the mean. Where replies have effects it is not: those of a slot lean against its discrimination together,
+and while they are not yet where they belong, the observed curvature along that direction leads astray. A first fit
+there has the expected information; a refit, which begins close by, has its average under q with the bends of the
+likelihood (a score times a second derivative): with wide effects of replies, the common scale of abilities and effects
+is held nearly twice as firmly as q's own precision has it, and steps that did not know it went too far, to and fro.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .arrays import BoolArray, FloatArray
-from .arrow import Arrow, Information, Point, Precision, Problem, factored, inverse_factors
+from .arrow import Arrow, Information, Point, Precision, Problem, factored, inverse_factors, slot_blocks
 
 if TYPE_CHECKING:
     from .average import Cells, State, Told
@@ -58,11 +62,20 @@ class Curvature:
         return step
 
 
-def curved(cells: Cells, state: State, *, learn: bool) -> Curvature | None:
-    """The precision that steps from a state divide by, factored; None where it is not positive."""
+def curved(
+    cells: Cells, state: State, q: tuple[Arrow, FloatArray] | None, told: Told, *, learn: bool
+) -> Curvature | None:
+    """The precision that steps from a state divide by, factored; None where it is not positive.
+
+    With q, `told` is what the cells say under it. Without, it is not looked at.
+    """
     problem, prior = cells.problem, cells.effects.precision(state.log_sd)
-    told = cells.ask(state.point, state.log_sd, None, observed=True)
-    seen = state.information if problem.replies else _mostly_observed(problem, state, told, prior)
+    if q is None and (learn or not problem.replies):
+        told = cells.ask(state.point, state.log_sd, None, observed=True)
+    bent = q is not None or not problem.replies
+    seen = (
+        _mostly_bent(problem, told, told.information if q else state.information, prior) if bent else state.information
+    )
     try:
         arrow = factored(problem, seen, prior)
         covariance = arrow.covariance()
@@ -70,30 +83,33 @@ def curved(cells: Cells, state: State, *, learn: bool) -> Curvature | None:
         return None
     if not learn:
         return Curvature(arrow, [], [], np.zeros((0, 0)))
-    return _with_scales(cells, state, told, arrow, covariance)
+    return _with_scales(cells, state, q, told, arrow, covariance)
 
 
-def _mostly_observed(problem: Problem, state: State, told: Told, prior: Precision) -> Information:
-    """The observed information, and the expected one where that is not clear."""
+def _mostly_bent(problem: Problem, told: Told, expected: Information, prior: Precision) -> Information:
+    """The information with its bends, and the expected one where that is not clear."""
     seen = _with_bends(problem, told)
-    unclear = ~_clear(problem, seen.i_phi, state.information.i_phi, prior)
+    unclear = ~_clear(problem, seen, expected, prior)
     of_cells = np.repeat(unclear, np.diff(problem.starts))
-    for own, expected, where in (
-        (seen.i_theta, state.information.i_theta, of_cells),
-        (seen.cross, state.information.cross, of_cells),
-        (seen.i_phi, state.information.i_phi, unclear),
-    ):
-        own[where] = expected[where]
-    return seen
+    i_theta = np.where(of_cells, expected.i_theta, seen.i_theta)
+    seen.cross[of_cells], seen.i_phi[unclear] = expected.cross[of_cells], expected.i_phi[unclear]
+    return Information(i_theta, seen.cross, seen.i_phi)
 
 
-def _with_scales(cells: Cells, state: State, told: Told, arrow: Arrow, covariance: FloatArray) -> Curvature:
+def _with_scales(
+    cells: Cells,
+    state: State,
+    q: tuple[Arrow, FloatArray] | None,
+    told: Told,
+    arrow: Arrow,
+    covariance: FloatArray,
+) -> Curvature:
     effects, scales = cells.effects, cells.effects.learnable
     variance = Point(np.diag(covariance), arrow.own_variances(covariance))
     changes, own = [], []
     for index in scales:
         if effects.is_cell(index):
-            change, fall = _by_cell_effect(cells, state, told)
+            change, fall = _by_cell_effect(cells, state, q, told)
         else:
             change = effects.pull(index, state.log_sd, state.point)
             fall = effects.own_slope(index, state.log_sd, state.point, variance)
@@ -106,11 +122,11 @@ def _with_scales(cells: Cells, state: State, told: Told, arrow: Arrow, covarianc
     return Curvature(arrow, scales, along, _at_least(0.5 * (slope + slope.T), least))
 
 
-def _by_cell_effect(cells: Cells, state: State, told: Told) -> tuple[Point, float]:
+def _by_cell_effect(cells: Cells, state: State, q: tuple[Arrow, FloatArray] | None, told: Told) -> tuple[Point, float]:
     """How gradient and score change with the cell effect's log SD: differences, because they only steer."""
     wider = state.log_sd.copy()
     wider[-1] += _STEP
-    there = cells.ask(state.point, wider, None)
+    there = cells.ask(state.point, wider, q)
     change = Point((there.gradient.z - told.gradient.z) / _STEP, (there.gradient.phi - told.gradient.phi) / _STEP)
     assert cells.effects.cell is not None  # noqa: S101 - one of the learned scales is its own
     return change, float((told.sums[0, 0] - there.sums[0, 0]) / _STEP + cells.effects.cell.width**-2.0)
@@ -129,14 +145,15 @@ def _dot(a: Point, b: Point) -> float:
 
 
 def _with_bends(problem: Problem, told: Told) -> Information:
-    """The edges' observed information, less the scores times the edges' own second derivatives:
+    """The edges' information, less the scores times the edges' own second derivatives:
 
     d2x / dtheta dlog alpha = alpha, d2x / dlog alpha2 = x, d2x / dlog alpha dphi_p = U_p, d2x / dgap2 = U_gap.
     """
     information = told.information
     if problem.parts is None:
-        _bend(information.cross, information.i_phi, told, problem.prompts.gaps)
-        return information
+        bent = Information(information.i_theta, information.cross.copy(), information.i_phi.copy())
+        _bend(bent.cross, bent.i_phi, told, problem.prompts.gaps)
+        return bent
     (K, P), n = told.d_phi.shape, len(told.d_theta)
     bent = Information(information.i_theta, np.zeros((n, P)), np.zeros((K, P, P)))
     _bend(bent.cross, bent.i_phi, told, problem.prompts.gaps)
@@ -153,10 +170,6 @@ def _bend(cross: FloatArray, i_phi: FloatArray, told: Told, gaps: int) -> None:
     i_phi[:, of_gaps, of_gaps] -= told.d_phi[:, of_gaps]
 
 
-def _clear(problem: Problem, observed: FloatArray, expected: FloatArray, prior: Precision) -> BoolArray:
-    """(J,) whether a slot's observed block is at least a share of its expected one in every direction."""
-    P = np.arange(problem.prompts.size)
-    own, usual = observed.copy(), expected.copy()
-    own[:, P, P] += prior.phi
-    usual[:, P, P] += prior.phi
-    return inverse_factors(own - _CLEAR * usual)[1]
+def _clear(problem: Problem, seen: Information, expected: Information, prior: Precision) -> BoolArray:
+    """(J,) whether a slot's block is at least a share of its expected one in every direction."""
+    return inverse_factors(slot_blocks(problem, seen, prior) - _CLEAR * slot_blocks(problem, expected, prior))[1]

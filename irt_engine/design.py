@@ -49,10 +49,15 @@ class Design:
         return Point(np.zeros(self.problem.shaft), np.zeros((self.problem.slots, self.problem.width)))
 
 
-def design(table: ResponseTable, model: str, form: str, priors: Priors, tiers: IntArray | None = None) -> Design:
-    """What a fit needs to know beforehand; `tiers` (M,) of the chatbots, where discriminations differ by it."""
+def design(
+    table: ResponseTable, model: str, form: str, priors: Priors, tiers: IntArray | None = None, *, pool: bool = True
+) -> Design:
+    """What a fit needs to know beforehand; `tiers` (M,) of the chatbots, where discriminations differ by it.
+
+    `pool`: prompts that were met once share a slot.
+    """
     comparisons, index = compare(table)
-    cells = cells_of(table, index, votes=form == "vote")
+    cells = cells_of(table, index, votes=form == "vote", pool=pool)
     return design_of(table, model, form, priors, comparisons, cells, tiers)
 
 

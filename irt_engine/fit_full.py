@@ -90,7 +90,9 @@ def fit_full(
     check(table, model, form)
     _check_run(draws, tune, chains, cores, seed)
     told = progress or (lambda done, most: None)
-    made = design(table, model, form, priors)
+    # Net ratings of pooled prompts are taken as typical by both fits; of their votes the everyday fit integrates the
+    # discrimination out, and here it is drawn.
+    made = design(table, model, form, priors, pool=form == "net")
     cells = _cells(made)
     layout = _layout(made, priors)
     _check_size(len(layout.given) + (len(cells.slot) if form == "vote" else 0))

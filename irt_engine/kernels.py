@@ -17,6 +17,8 @@ All in one file: the machine code that is kept on disk is made anew when its own
 
 from __future__ import annotations
 
+from math import factorial
+
 import numpy as np
 
 from .arrays import FloatArray, IntArray
@@ -50,6 +52,8 @@ SIZE = ALONG + MOST_OWN * LANES
 WEIGHED, BESIDE, DRAWN, LEANING, TURNED, SQUARED = range(6)  # of T, beside its diagonal, of score; at T 1, at score
 POINT_ROWS = 6
 
+POWER = OWN  # of 2, while exp(-alpha theta) is made
+
 # Net ratings
 CATEGORY = OWN
 F = OWN + LANES  # of this edge
@@ -58,7 +62,11 @@ HIGHER = OWN + 2 * LANES  # and of the next
 # Votes
 NODES = 9  # of the quadrature over the cell effect: known when this is compiled, so that its loop is unrolled
 ADAPTIVE_FROM = 7  # votes in a cell: from here the cell effect's quadrature is centred on where its votes put it
-_FACTORIAL = np.array([1.0, 1.0, 2.0, 6.0])  # of up to three votes
+MOST_FEW = 3  # votes in a cell: up to here their chances are products, and outcomes are few enough to go through
+_FACTORIAL = np.array([1.0, 1.0, 2.0, 6.0])
+# Of a cell of several votes at each node: chances not worse and better, weight, node; powers of the chances
+OF_A, OF_TIE, OF_B = 4, 4 + (MOST_FEW + 1), 4 + 2 * (MOST_FEW + 1)
+_WORK_ROWS = 4 + 3 * (MOST_FEW + 1)
 _LEAST_CHANCE = 1e-300  # its logarithm is finite
 
 Y0, Y1 = OWN, OWN + LANES  # odds against, without the cell effect
@@ -72,6 +80,9 @@ BY_SD = OWN + 16 * LANES  # score by log sd
 CHANCE = OWN + 17 * LANES  # of a single vote that was given
 LOG = OWN + 18 * LANES  # of the chance of others
 
+_PER_LOG2, _LOG2_HIGH, _LOG2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90821492927058770002e-10
+_T = tuple(1.0 / factorial(k) for k in range(14))  # of the series
+_FARTHEST_ODDS = 300.0  # log
 _FARTHEST_EDGE = 150.0  # the product of four exponentials of it is still finite
 _SMALLEST_GAP = 1e-7  # two thresholds never quite meet, so that no category has probability 0
 
@@ -94,7 +105,7 @@ def average_slots(
     pulled: FloatArray,  # (slots, W, S) covariance of phi, and of replies behind it, with the shaft, of these slots
     of_phi: FloatArray,  # (slots, W, W) covariance of phi and replies, of these slots
     own_replies: IntArray,  # (n, 2) columns of a cell's replies, counted from P, or -1; (n, 0) without
-    effects: FloatArray,  # (4, nodes) of the cell effect; without votes not looked at
+    effects: FloatArray,  # (5, nodes) of the cell effect; without votes not looked at
     observed: bool,  # information: observed of the edges, or expected
     logs: bool,  # whether the log-likelihood is asked for
     d_theta: FloatArray,  # (n,)         out: gradient, weighted
@@ -112,9 +123,11 @@ def average_slots(
     lower, reach = np.zeros((P, P)), np.zeros((P + 1, most + WIDE))
     alpha, own = np.empty(Q), np.empty((P, Q))
     level, edge, odds = np.empty((E, Q)), np.empty((E, Q)), np.zeros((E + 1, Q))
-    lanes, by_cell, of_points = np.zeros(SIZE), np.empty((P + 3, LANES)), np.empty((POINT_ROWS * E, Q))
+    lanes = np.zeros(SIZE)
+    bits = lanes.view(np.int64)
+    by_cell, of_points = np.empty((P + 3, LANES)), np.empty((POINT_ROWS * E, Q))
     held = np.empty((E, Q))
-    work, told = np.empty((4, effects.shape[1])), np.empty(6)
+    work, told = np.empty((_WORK_ROWS, NODES)), np.empty(6)
     use, votes = points if averaged else np.zeros((1, P + 1)), counts.shape[1] == 3
     for j in range(slots[0], slots[1]):
         first, cells = starts[j], starts[j + 1] - starts[j]
@@ -140,6 +153,7 @@ def average_slots(
                 count = min(together, len(use) - q)
                 n = wide * count
                 _place_lanes(block, offset, (q, count), theta, weight, reach, use, alpha, lanes)
+                exp_low(n, lanes, bits)
                 clear(n, P, lanes)
                 part = (q, count, wide)
                 if votes:
@@ -342,7 +356,7 @@ def _place_lanes(
     alpha: FloatArray,
     lanes: FloatArray,
 ) -> None:
-    """alpha theta of a block of cells at some points, exp(-alpha theta), and the cells' weights; 0 in idle lanes."""
+    """alpha theta of a block of cells at some points, and the cells' weights; 0 in idle lanes."""
     (first, m, wide), (q, count) = block, part
     for k in range(count):
         lane = k * wide
@@ -356,8 +370,24 @@ def _place_lanes(
                 lanes[AT + lane + i] += reach[c, offset + i] * move
         for i in range(wide):
             lanes[AT + lane + i] = min(max(alpha[q + k] * lanes[AT + lane + i], -_FARTHEST_EDGE), _FARTHEST_EDGE)
-    for lane in range(wide * count):
-        lanes[LOW + lane] = np.exp(-lanes[AT + lane])
+
+
+@compiled
+def exp_low(n: int, lanes: FloatArray, bits: IntArray) -> None:
+    """exp(-alpha theta) of all lanes at a time, to the last digit or so; `bits` are those of the same `lanes`.
+
+    exp(x) = 2^k exp(r), r at most half a log 2: by its series. The library's is called lane by lane.
+    """
+    for i in range(n):
+        x = -lanes[AT + i]
+        k = np.floor(x * _PER_LOG2 + 0.5)
+        r = (x - k * _LOG2_HIGH) - k * _LOG2_LOW
+        high = ((((_T[13] * r + _T[12]) * r + _T[11]) * r + _T[10]) * r + _T[9]) * r + _T[8]
+        middle = (((high * r + _T[7]) * r + _T[6]) * r + _T[5]) * r + _T[4]
+        lanes[LOW + i] = (((middle * r + _T[3]) * r + _T[2]) * r + 1.0) * r + 1.0
+        bits[POWER + i] = (np.int64(k) + 1023) << 52  # the number 2^k
+    for i in range(n):
+        lanes[LOW + i] *= lanes[POWER + i]
 
 
 @compiled
@@ -567,9 +597,9 @@ def ask_votes(
     edge: FloatArray,  # (2, points) exp(level)
     odds: FloatArray,  # (points,) 1 / (e^gap - 1)
     counts: FloatArray,  # (cells, 3) votes: A better, tie, B better
-    effects: FloatArray,  # (4, NODES): e / sd and weights of a Gauss-Hermite rule, exp(-e), and sd in the first place
+    effects: FloatArray,  # (5, nodes): e / sd and weights of a Gauss-Hermite rule, exp(-e), sd, and what x is times
     observed: bool,  # information: observed, or expected
-    work: FloatArray,  # (4, NODES) to work in
+    work: FloatArray,  # (_WORK_ROWS, NODES) to work in
     told: FloatArray,  # (6,) to work in
     lanes: FloatArray,
     by_sd: FloatArray,  # (cells,)   added to: the score by log sd
@@ -583,7 +613,10 @@ def ask_votes(
         for i in range(wide):
             lanes[Y0 + lane + i], lanes[Y1 + lane + i] = to0 * lanes[LOW + lane + i], to1 * lanes[LOW + lane + i]
     single = _place_votes(block, len(odds), counts, lanes)
-    _sum_nodes(n, effects, lanes)
+    if effects.shape[1] == NODES:
+        _sum_nodes(n, effects, lanes)
+    else:
+        _sum_pooled_nodes(wide, odds, effects, lanes)
     _single_votes(wide, odds, effects[3, 0], observed, lanes)
     if not single:
         for k in range(len(odds)):
@@ -665,6 +698,34 @@ def _sum_nodes(n: int, effects: FloatArray, lanes: FloatArray) -> None:
 
 
 @compiled
+def _sum_pooled_nodes(wide: int, odds: FloatArray, effects: FloatArray, lanes: FloatArray) -> None:
+    """As `_sum_nodes`, where each node has a discrimination of its own, which x is times."""
+    for k in range(len(odds)):
+        gap = np.log1p(1.0 / odds[k])
+        for i in range(k * wide, (k + 1) * wide):
+            lose, tie, win = 0.0, 0.0, 0.0
+            d0, d1, e0, e1, c0, c1 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+            log0 = np.log(lanes[Y0 + i])
+            for q in range(effects.shape[1]):
+                node, weight, slope = effects[0, q], effects[1, q], effects[4, q]
+                F0, against0 = _either_way(slope * log0 - effects[3, 0] * node)
+                F1, against1 = _either_way(slope * (log0 + gap) - effects[3, 0] * node)
+                slope0, slope1 = weight * F0 * against0, weight * F1 * against1
+                lose += weight * against0
+                tie += weight * F0 * against1 * -np.expm1(-slope * gap)
+                win += weight * F1
+                d0 += slope * slope0
+                d1 += slope * slope1
+                e0 += node * slope0
+                e1 += node * slope1
+                c0 += slope * slope * slope0 * (against0 - F0)
+                c1 += slope * slope * slope1 * (against1 - F1)
+            lanes[LOSE + i], lanes[TIE + i], lanes[WIN + i] = lose, tie * (1.0 + odds[k]), win
+            lanes[D0 + i], lanes[D1 + i], lanes[E0 + i], lanes[E1 + i] = d0, d1, e0, e1
+            lanes[C0 + i], lanes[C1 + i] = c0, c1
+
+
+@compiled
 def _single_votes(wide: int, odds: FloatArray, sd: float, observed: bool, lanes: FloatArray) -> None:
     """One vote in each cell: everything follows from its three chances and their derivatives. Wrong for other cells."""
     for k in range(len(odds)):
@@ -699,9 +760,9 @@ def _shared_votes(
     tie: float,
     counts: FloatArray,  # (n, 3)
     cell: int,
-    effects: FloatArray,  # (4, NODES)
+    effects: FloatArray,  # (5, nodes)
     observed: bool,
-    work: FloatArray,  # (4, NODES)
+    work: FloatArray,  # (_WORK_ROWS, NODES)
     told: FloatArray,  # (6,)   out: score (2), information (0, 0), (1, 1), (0, 1), d log P / d log sd
 ) -> float:
     """The votes of one cell. Returns log P.
@@ -711,12 +772,18 @@ def _shared_votes(
     """
     a, t, b = counts[cell, 0], counts[cell, 1], counts[cell, 2]
     n, sd = a + t + b, effects[3, 0]
-    many = n >= ADAPTIVE_FROM
+    if effects.shape[1] > NODES:
+        return _pooled_votes(np.log(low * edge[0]), np.log1p(1.0 / tie), (a, t, b), effects, observed, told)
+    few, many = n <= MOST_FEW and n == np.floor(n), n >= ADAPTIVE_FROM
     if many:
         _nodes_of_many(low, edge, a, t, b, effects, work)
     else:
         _nodes(low, edge, effects, work)
-    log_p = _share_nodes(a, t, b, work)
+    if few:
+        _multiply(work)
+        log_p = _share_outcome(int(a), int(t), int(b), work)
+    else:
+        log_p = _share_nodes(a, t, b, work)
     told[:] = 0.0
     for q in range(effects.shape[1]):
         F0, F1, share = work[0, q], work[1, q], work[2, q]
@@ -737,20 +804,133 @@ def _shared_votes(
         return float(log_p - t * np.log1p(tie))
     if many:
         _nodes(low, edge, effects, work)
-    if n <= 3.0 and n == np.floor(n):
-        _expect_outcomes(tie, int(n), effects, work, told)
+    if few:
+        _expect_outcomes(tie, int(n), work, told)
     else:
         _expect_normal(tie, n, effects, work, told)
     return float(log_p - t * np.log1p(tie))
 
 
 @compiled
-def _nodes(low: float, edge: tuple[float, float], effects: FloatArray, work: FloatArray) -> None:
-    """The rule as it is: work = (P(not worse), P(better), log weight, node)."""
+def _pooled_votes(
+    against: float,  # -x0
+    gap: float,
+    votes: tuple[float, float, float],
+    effects: FloatArray,  # (5, nodes)
+    observed: bool,
+    told: FloatArray,  # as `_shared_votes`
+) -> float:
+    """The few votes of a cell whose prompt met no other; where whole, all their outcomes are gone through."""
+    (a, t, b), sd = votes, effects[3, 0]
+    n = a + t + b
+    told[:] = 0.0
+    P = 0.0
     for q in range(effects.shape[1]):
+        p, F0, F1, tie = _pooled_node(against, gap, a, t, b, effects, q)
+        slope = effects[4, q]
+        g0, g1 = slope * (-a * F0 + t * (1.0 - F0 + tie)), slope * (b * (1.0 - F1) - t * (F1 + tie))
+        P += p
+        told[0] += p * g0
+        told[1] += p * g1
+        told[5] += p * (g0 + g1) / slope * effects[0, q]
+        if observed:
+            meeting = t * tie * (1.0 + tie)
+            told[2] += p * (slope**2 * ((a + t) * F0 * (1.0 - F0) + meeting) - g0 * g0)
+            told[3] += p * (slope**2 * ((b + t) * F1 * (1.0 - F1) + meeting) - g1 * g1)
+            told[4] -= p * (slope**2 * meeting + g0 * g1)
+    P = max(P, _LEAST_CHANCE)
+    told /= P
+    told[5] *= sd
+    if observed:
+        told[2] += told[0] * told[0]
+        told[3] += told[1] * told[1]
+        told[4] += told[0] * told[1]
+    else:
+        _expect_pooled(against, gap, n, effects, told)
+    return float(np.log(P))
+
+
+@compiled
+def _pooled_node(
+    against: float, gap: float, a: float, t: float, b: float, effects: FloatArray, q: int
+) -> tuple[float, float, float, float]:
+    """The chance of some votes and of this node, F of both edges, and the tie's odds there."""
+    slope, e = effects[4, q], effects[3, 0] * effects[0, q]
+    F0, against0 = _either_way(slope * against - e)
+    F1, against1 = _either_way(slope * (against + gap) - e)
+    apart = min(max(slope * gap, _SMALLEST_GAP), 700.0)
+    p = effects[1, q] * against0**a * F1**b
+    if t > 0.0:
+        p *= (F0 * against1 * -np.expm1(-apart)) ** t
+    return p, F0, F1, 1.0 / np.expm1(apart)
+
+
+@compiled
+def _either_way(against: float) -> tuple[float, float]:
+    """sigma(-x) and sigma(x), neither ever 0: a steep prompt takes what is far beyond what exp can hold."""
+    far = min(max(against, -_FARTHEST_ODDS), _FARTHEST_ODDS)
+    return 1.0 / (1.0 + np.exp(far)), 1.0 / (1.0 + np.exp(-far))
+
+
+@compiled
+def _expect_pooled(against: float, gap: float, n: float, effects: FloatArray, told: FloatArray) -> None:
+    """Sum over the outcomes of n votes of dP dP' / P; of votes that are not whole, in between."""
+    fewer = np.floor(n)
+    for votes, share in ((int(fewer), fewer + 1.0 - n), (int(fewer) + 1, n - fewer)):
+        if share > 0.0 and votes > 0:
+            _expect_whole(against, gap, votes, share, effects, told)
+
+
+@compiled
+def _expect_whole(against: float, gap: float, n: int, share: float, effects: FloatArray, told: FloatArray) -> None:
+    for a in range(n + 1):
+        for t in range(n + 1 - a):
+            b = n - a - t
+            P, d0, d1 = 0.0, 0.0, 0.0
+            for q in range(effects.shape[1]):
+                p, F0, F1, tie = _pooled_node(against, gap, float(a), float(t), float(b), effects, q)
+                P += p
+                d0 += p * effects[4, q] * (-a * F0 + t * (1.0 - F0 + tie))
+                d1 += p * effects[4, q] * (b * (1.0 - F1) - t * (F1 + tie))
+            if P > _LEAST_CHANCE:
+                ways = share * _FACTORIAL[n] / (_FACTORIAL[a] * _FACTORIAL[t] * _FACTORIAL[b] * P)
+                told[2] += ways * d0 * d0
+                told[3] += ways * d1 * d1
+                told[4] += ways * d0 * d1
+
+
+@compiled
+def _nodes(low: float, edge: tuple[float, float], effects: FloatArray, work: FloatArray) -> None:
+    """The rule as it is: work = (P(not worse), P(better), weight, node)."""
+    for q in range(NODES):
         at = low * effects[2, q]
         work[0, q], work[1, q] = 1.0 / (1.0 + at * edge[0]), 1.0 / (1.0 + at * edge[1])
-        work[2, q], work[3, q] = np.log(effects[1, q]), effects[0, q]
+        work[2, q], work[3, q] = effects[1, q], effects[0, q]
+
+
+@compiled
+def _multiply(work: FloatArray) -> None:
+    """Powers 0 to MOST_FEW of the chances of A better (times the weight), a tie (but for the gap) and B better."""
+    for q in range(NODES):
+        F0, F1 = work[0, q], work[1, q]
+        work[OF_A, q], work[OF_TIE, q], work[OF_B, q] = work[2, q], 1.0, 1.0
+        for n in range(1, MOST_FEW + 1):
+            work[OF_A + n, q] = work[OF_A + n - 1, q] * (1.0 - F0)
+            work[OF_TIE + n, q] = work[OF_TIE + n - 1, q] * (F0 * (1.0 - F1))
+            work[OF_B + n, q] = work[OF_B + n - 1, q] * F1
+
+
+@compiled
+def _share_outcome(a: int, t: int, b: int, work: FloatArray) -> float:
+    """As `_share_nodes` for few votes: no product of three chances is too small for a number."""
+    total = 0.0
+    for q in range(NODES):
+        work[2, q] = work[OF_A + a, q] * work[OF_TIE + t, q] * work[OF_B + b, q]
+        total += work[2, q]
+    total = max(total, _LEAST_CHANCE)
+    for q in range(NODES):
+        work[2, q] /= total
+    return float(np.log(total))
 
 
 @compiled
@@ -772,15 +952,16 @@ def _nodes_of_many(
         z = centre + width * u
         at = low * np.exp(-sd * z)
         work[0, q], work[1, q] = 1.0 / (1.0 + at * edge[0]), 1.0 / (1.0 + at * edge[1])
-        work[2, q], work[3, q] = np.log(effects[1, q] * width) - 0.5 * (z * z - u * u), z
+        work[2, q], work[3, q] = effects[1, q] * width * np.exp(-0.5 * (z * z - u * u)), z
 
 
 @compiled
 def _share_nodes(a: float, t: float, b: float, work: FloatArray) -> float:
-    """Turn log weights into each node's share of the votes' probability; returns the log of that but for ties' gap."""
+    """Turn weights into each node's share of the votes' probability; returns the log of that but for ties' gap."""
     most, total = -np.inf, 0.0
     for q in range(work.shape[1]):
         F0, F1 = work[0, q], work[1, q]
+        work[2, q] = np.log(work[2, q])
         if a > 0.0:
             work[2, q] += a * np.log(max(1.0 - F0, _LEAST_CHANCE))
         if b > 0.0:
@@ -797,26 +978,21 @@ def _share_nodes(a: float, t: float, b: float, work: FloatArray) -> float:
 
 
 @compiled
-def _expect_outcomes(tie: float, n: int, effects: FloatArray, work: FloatArray, told: FloatArray) -> None:
+def _expect_outcomes(tie: float, n: int, work: FloatArray, told: FloatArray) -> None:
     """Sum over the outcomes of n votes of dP dP' / P; at most ten of them."""
     for a in range(n + 1):
         for t in range(n + 1 - a):
             b = n - a - t
-            P, d0, d1 = 0.0, 0.0, 0.0
-            for q in range(work.shape[1]):
-                F0, F1 = work[0, q], work[1, q]
-                p = effects[1, q]
-                for _ in range(a):
-                    p *= 1.0 - F0
-                for _ in range(t):
-                    p *= F0 * (1.0 - F1) / (1.0 + tie)
-                for _ in range(b):
-                    p *= F1
+            P, by0, by1 = 0.0, 0.0, 0.0
+            for q in range(NODES):
+                p = work[OF_A + a, q] * work[OF_TIE + t, q] * work[OF_B + b, q]
                 P += p
-                d0 += p * (-a * F0 + t * (1.0 - F0 + tie))
-                d1 += p * (b * (1.0 - F1) - t * (F1 + tie))
+                by0 += p * work[0, q]
+                by1 += p * work[1, q]
+            # -a F0 + t (1 - F0 + tie) and b (1 - F1) - t (F1 + tie), summed
+            d0, d1 = t * (1.0 + tie) * P - (a + t) * by0, (b - t * tie) * P - (b + t) * by1
             if P > _LEAST_CHANCE:
-                ways = _FACTORIAL[n] / (_FACTORIAL[a] * _FACTORIAL[t] * _FACTORIAL[b] * P)
+                ways = _FACTORIAL[n] / (_FACTORIAL[a] * _FACTORIAL[t] * _FACTORIAL[b] * P * (1.0 + tie) ** t)
                 told[2] += ways * d0 * d0
                 told[3] += ways * d1 * d1
                 told[4] += ways * d0 * d1

@@ -22,23 +22,29 @@ SDs (tests/benchmarks/scale_scores), in shares of what the votes determine; 0 is
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from .arrays import FloatArray
-from .arrow import Arrow, Information, Point, Precision, Problem, factored, own_variances
+from .arrow import Arrow, Information, Point, Precision, factored, own_variances
 from .kernels import turned_by_theta
 
+if TYPE_CHECKING:
+    from .average import Cells
+
+_SHARED_FROM = 5_000  # cells: fewer are done before other threads are awake
 _LEAST = 1e-9  # of the prior's precision: information that is none
 
 
-def learning_variances(problem: Problem, information: Information, prior: Precision, under_q: Point) -> Point:
+def learning_variances(cells: Cells, information: Information, prior: Precision, under_q: Point) -> Point:
     """Variances (S,) and (J, W) of all effects, from the expected information at their means, and those under q.
 
     Raises LinAlgError where nothing is positive.
     """
-    arrow = factored(problem, information, prior)
+    arrow = factored(cells.problem, information, prior)
     covariance = arrow.covariance()
-    at_mean, turned = _own(arrow, covariance)
+    at_mean, turned = _own(cells, arrow, covariance)
     variance = _between(under_q.phi, at_mean, prior.phi)
     told = np.maximum(1.0 / variance[:, 0] - prior.phi[:, 0], _LEAST * prior.phi[:, 0])
     variance[:, 0] = 1.0 / (prior.phi[:, 0] + told**2 / (told + turned))
@@ -51,17 +57,19 @@ def _between(under_q: FloatArray, at_mean: FloatArray, precision: FloatArray) ->
     return weight * at_mean + (1.0 - weight) * under_q
 
 
-def _own(arrow: Arrow, covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _own(cells: Cells, arrow: Arrow, covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
     """(J, W) of the slots' own deviations, and (J,) what theta takes from the information about log alpha."""
-    problem = arrow.problem
+    problem = cells.problem
     variance, turned = np.empty((problem.slots, problem.width)), np.empty(problem.slots)
-    for slots in problem.chunks():
+
+    def work(slots: slice) -> bool:
         with_shaft, own = arrow.slot_covariances(covariance, slots)
         variance[slots] = own_variances(problem, covariance, with_shaft, own)
-        positive = turned_by_theta(
+        return turned_by_theta(
             np.array([slots.start, slots.stop]), problem.starts, problem.col, problem.coef, covariance, with_shaft, own,
             problem.own, arrow.information.i_theta, problem.prompts.size, turned,
         )  # fmt: skip
-        if not positive:
-            raise np.linalg.LinAlgError("a slot's covariance is not positive")
+
+    if not cells.every(work, shared=len(problem.weight) >= _SHARED_FROM):
+        raise np.linalg.LinAlgError("a slot's covariance is not positive")
     return variance, turned

@@ -1,7 +1,8 @@
 """Posterior: what a fit believes, frozen; questions about it; to and from bytes.
 
 Abilities are approximately jointly normal; everything here is arithmetic on their means and covariance (`ranks`), and
-what the next vote will be (`predict`). Units: abilities, differences and SEs in logits at a prompt of discrimination 1.
+what the next vote will be (`predict`). Units: abilities, differences and SEs in logits at a typical prompt, given the
+fit's other effects; or, of boards of campaigns, in marginal logits (`Posterior.marginal`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from . import predict
 from .anchor import Anchored, anchored
 from .arrays import BoolArray, FloatArray, IntArray, frozen
 from .errors import EngineError, InvalidResponses, NotIdentified
+from .marginal import in_marginal_logits
 from .ranks import (
     Differences,
     Simultaneous,
@@ -93,7 +95,7 @@ class Scales:
     log_discrimination, location, log_gap: of prompts. pair: of theta about the difference of abilities. side: of the
     advantage of the side shown first. cell: of what the votes of a cell share (logit scale). tier: of a prompt's log
     discrimination in one tier of quality about its own. reply: of what one chatbot's reply to one prompt is worth,
-    about its ability.
+    about its ability. unit: of abilities, in logits given all these effects (`marginal`); 1 as a fit leaves it.
     """
 
     log_discrimination: float
@@ -105,12 +107,13 @@ class Scales:
     learned: bool = False
     tier: float | None = None
     reply: float | None = None
+    unit: float = 1.0
 
     @property
     def fresh(self) -> float:
-        """SD of all that the votes of a new cell share, on the logit scale of a prompt of discrimination 1: the cell's
-        own effect, and what two replies that have met nobody else are worth."""
-        return math.sqrt((self.cell or 0.0) ** 2 + 2.0 * (self.reply or 0.0) ** 2)
+        """SD of all that the votes of a new cell share, on the logit scale of a typical prompt (whose discrimination is
+        the unit): the cell's own effect, and what two replies that have met nobody else are worth."""
+        return math.sqrt((self.cell or 0.0) ** 2 + 2.0 * (self.unit * (self.reply or 0.0)) ** 2)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -284,6 +287,13 @@ class Posterior:
     ) -> FloatArray:
         """As `vote_probabilities`, for indices (n,) into `comparisons` in their own orientation; any model."""
         return predict.comparison_vote_probabilities(self, comparison, prompt, a_first)
+
+    def marginal(self) -> Posterior:
+        """The same beliefs in marginal logits, the log odds of a vote on replies that nobody has judged: `marginal`.
+
+        Abilities and their SEs are divided by `scales.unit`, once; what is said of votes does not change.
+        """
+        return in_marginal_logits(self)
 
     def index(self, name: str) -> int:
         """Where a chatbot stands in `chatbots`. Raises NotIdentified (unknown_chatbot)."""

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass, fields
 
 from .errors import InvalidResponses
+from .marginal import unit_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,11 @@ class Priors:
     def fresh(self) -> float:
         """As `Scales.fresh`, of a board before its first fit."""
         return math.sqrt(self.cell_sd**2 + 2.0 * self.reply_sd**2)
+
+    @property
+    def unit(self) -> float:
+        """As `Scales.unit` of a board in marginal logits, before its first fit."""
+        return unit_of(self.fresh)
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .arrays import BoolArray, FloatArray, IntArray
-from .cells import Cells, Comparisons
+from .cells import Cells, Comparisons, numbered
 
 MOST_WORK = 10**9  # multiplications of a round: a tenth of a second. A board that takes more is fitted without them
 
@@ -66,7 +66,7 @@ def replies_of(cells: Cells, comparisons: Comparisons, chatbots: int) -> Replies
     """The replies that n cells of a board compare. A prompt of the shared slot has none of its own."""
     both = np.stack([comparisons.low, comparisons.high], axis=1)[cells.comparison]
     alone = cells.slot == cells.shared
-    code, index = np.unique(cells.slot[~alone, None] * chatbots + both[~alone], return_inverse=True)
+    code, index = numbered((cells.slot[~alone, None] * chatbots + both[~alone]).ravel(), cells.slots * chatbots)
     slot, chatbot = np.divmod(code, chatbots)
     column = np.arange(len(code)) - np.searchsorted(slot, slot)
     whose = np.full((cells.slots, int(column.max(initial=-1)) + 1), -1)

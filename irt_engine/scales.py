@@ -39,7 +39,8 @@ class Group:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Effects:
-    """All groups of a problem, and the slot of pooled prompts, which is typical by definition (-1: there is none)."""
+    """All groups of a problem, and the slot of pooled prompts (-1: there is none). Its parameters are the typical
+    ones by definition; over what each prompt in it may have of its own, its votes are averaged (`average`)."""
 
     groups: tuple[Group, ...]
     cell: Group | None  # the cell effect of votes: integrated out, so it has no place in z or phi
@@ -97,6 +98,10 @@ class Effects:
     def reply_sd(self, log_sd: FloatArray) -> float:
         """SD of the replies' effects; 0 without them."""
         return float(np.exp(log_sd[self._of_replies])) if self.replies is not None else 0.0
+
+    def slope_sd(self, log_sd: FloatArray) -> float:
+        """SD of the log discriminations."""
+        return float(np.exp(log_sd[[group.name for group in self.groups].index("log_discrimination")]))
 
     def pooled_sd(self, log_sd: FloatArray) -> float:
         """SD of the cell effect of pooled prompts: each was seen in a single cell, whose replies met nobody else."""
@@ -174,16 +179,23 @@ class Effects:
         """The log SDs after a step, none of them moved by more than `farthest`."""
         new = log_sd.copy()
         for index in self.learnable:
-            there = log_sd[index] + np.clip(step[index], -farthest, farthest)
-            new[index] = np.clip(there, *self._limits(index))
+            new[index] += np.clip(step[index], -farthest, farthest)
+        return self.within(new)
+
+    def within(self, log_sd: FloatArray) -> FloatArray:
+        """The log SDs, those that are learned between their limits."""
+        new = log_sd.copy()
+        for index in self.learnable:
+            new[index] = np.clip(new[index], *self.limits(index))
         return new
 
     def stands(self, index: int, log_sd: FloatArray, score: float) -> bool:
         """Whether a log SD stands at a limit beyond which its score would take it."""
-        least, most = self._limits(index)
+        least, most = self.limits(index)
         return bool((score > 0.0 and log_sd[index] >= most) or (score < 0.0 and log_sd[index] <= least))
 
-    def _limits(self, index: int) -> tuple[float, float]:
+    def limits(self, index: int) -> tuple[float, float]:
+        """The least and the largest log SD that a group may have."""
         return float(np.log(LEAST)), float(np.log(MOST * self._every()[index].sd))
 
     def _members(self, group: Group, point: Point, variance: Point) -> tuple[FloatArray, FloatArray]:

@@ -13,6 +13,7 @@ otherwise guesses.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -22,6 +23,7 @@ from scipy.special import expit
 from .arrays import FloatArray, IntArray
 from .errors import InvalidResponses
 from .grm import EDGES
+from .marginal import unit_of
 from .priors import DEFAULT_PRIORS, Priors
 from .prompts import prompt_model
 from .responses import ResponseTable
@@ -75,6 +77,12 @@ class Truth:
     def prompts(self) -> tuple[str, ...]:
         """Names that sort as their indices do."""
         return tuple(f"prompt{j:07d}" for j in range(len(self.discrimination)))
+
+    @property
+    def unit(self) -> float:
+        """As `Scales.unit`: what abilities are divided by to be in marginal logits."""
+        of_reply = 0.0 if self.reply is None else float(np.mean(self.reply**2))
+        return unit_of(math.sqrt(self.cell_sd**2 + 2.0 * of_reply))
 
     def theta(self, a: IntArray, b: IntArray) -> FloatArray:
         """(n,) how much better b is than a, over all prompts and without the side effect."""

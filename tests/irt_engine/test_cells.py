@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from irt_engine import ResponseTable
 from irt_engine.arrays import BoolArray, FloatArray, IntArray
-from irt_engine.cells import MIN_CELLS, Cells, Comparisons, cells_of, compare, net_rating
+from irt_engine.cells import MIN_CELLS, MOST_POOLED, Cells, Comparisons, cells_of, compare, net_rating
 
 from .cast import rebuilt, rows
 
@@ -47,6 +47,8 @@ def plain_cells(table: ResponseTable, comparison: IntArray, votes: bool) -> Cell
         net = np.bincount(index, weights=toward).astype(np.int64)
         counts = np.add(net_rating(net, np.zeros_like(net), size), 3.0, dtype=np.float64)[:, None]
     own = np.bincount(code % prompts, minlength=prompts) >= MIN_CELLS
+    if votes:
+        own[code[size > MOST_POOLED] % prompts] = True
     alone = int(own.sum())
     prompt_slot = np.where(own, np.cumsum(own) - 1, alone)
     all_own = bool(own.all())

@@ -83,8 +83,9 @@ def test_learned_scales_and_every_effect_at_once() -> None:
     assert found.scales.learned
     assert found.scales.location is None
     assert found.side_se > 0
-    assert (found.discrimination[[8, 9]] == 1.0).all()
-    assert found.discrimination_se[8] == found.scales.log_discrimination
+    # Drawn as others are, and known as little as they were before: the SD is itself drawn, from .3 to 1.
+    met_once = found.discrimination_se[[8, 9]] / found.discrimination[[8, 9]]
+    assert met_once == pytest.approx(found.scales.log_discrimination, rel=0.4)
     assert found.group.tolist() == [1, 1, 1, 1, 2]
     assert found.ability[-1] == 0.0
     assert abs(found.ability[:4].sum()) < 1e-9

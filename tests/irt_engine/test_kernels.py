@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from scipy.special import expit
 
 from irt_engine.arrow import Point, Problem
 from irt_engine.average import Cells, Told, sigma_points
@@ -17,7 +18,9 @@ from irt_engine.scales import Effects, Group
 
 NET = pytest.mark.parametrize("prompts", [FREE, MIRRORED], ids=lambda m: m.name)
 VOTE = pytest.mark.parametrize("prompts", [FREE_VOTE, MIRRORED_VOTE], ids=lambda m: m.name)
-SD = 0.8
+SD, SLOPE_SD = 0.8, 0.5
+GAP = -0.3  # log of half the width of a tie
+THETAS = np.array([-3.0, -0.7, 0.0, 0.4, 2.5])
 
 
 def problem_of(prompts: PromptModel, counts: np.ndarray, starts: np.ndarray) -> Problem:
@@ -34,18 +37,21 @@ def problem_of(prompts: PromptModel, counts: np.ndarray, starts: np.ndarray) -> 
     )
 
 
-def vague_cells(problem: Problem, sd: float) -> Cells:
-    """Everything has so vague a prior that only the likelihood is left."""
+def vague_cells(problem: Problem, sd: float, *, pooled: float = 0.0) -> Cells:
+    """Everything has so vague a prior that only the likelihood is left; `pooled`: SD of the log discriminations where
+    all prompts share a slot."""
     vague, prompts = 1e8, problem.prompts
+    of_slope = Group("log_discrimination", pooled or vague, False, phi=slice(0, 1))
     effects = Effects(
         groups=(
+            of_slope,
             Group("theta", vague, False, z=slice(0, problem.shaft)),
-            Group("prompt", vague, False, phi=slice(0, prompts.size)),
+            Group("prompt", vague, False, phi=slice(1, prompts.size)),
         ),
         cell=Group("cell", sd, False) if problem.counts.shape[1] == 3 else None,
         shaft=problem.shaft,
         shape=(problem.slots, prompts.size),
-        shared=-1,
+        shared=0 if pooled else -1,
     )
     return Cells(problem, effects)
 
@@ -54,6 +60,16 @@ def asked(prompts: PromptModel, counts: np.ndarray, at: np.ndarray, sd: float = 
     """Every row of counts is a cell with a slot and a theta of its own; at (n, 1 + P) are theta and phi."""
     cells = vague_cells(problem_of(prompts, counts, np.arange(len(counts) + 1)), sd)
     point = Point(np.r_[at[:, 0], np.zeros(prompts.gaps)], at[:, 1:])
+    return cells.ask(point, cells.effects.start(), None, observed=observed)
+
+
+def pooled(
+    counts: np.ndarray, theta: np.ndarray, *, observed: bool = False, slope_sd: float = SLOPE_SD, gap: float = GAP
+) -> Told:
+    """Every row of counts is a cell of a prompt that was met once, and has a theta of its own (n,)."""
+    problem = problem_of(MIRRORED_VOTE, counts, np.array([0, len(counts)]))
+    cells = vague_cells(problem, SD, pooled=slope_sd)
+    point = Point(np.r_[theta, gap], np.zeros((1, MIRRORED_VOTE.size)))
     return cells.ask(point, cells.effects.start(), None, observed=observed)
 
 
@@ -214,3 +230,73 @@ def test_sigma_points_have_the_moments_of_a_normal(dimension: int, mirrored: boo
     assert np.allclose(points.mean(axis=0), 0.0, atol=1e-12)
     assert np.allclose(points.T @ points / len(points), np.eye(dimension), atol=1e-9)
     assert np.allclose((points**3).mean(axis=0), 0.0, atol=1e-9)
+
+
+def whole_chance(a: int, t: int, b: int, theta: float, slope_sd: float) -> float:
+    """Of votes on a prompt that was met once, over its discrimination and the cell's effect, by quadrature."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
+    weights = weights / weights.sum()
+    alpha, e = np.exp(slope_sd * nodes)[:, None], SD * nodes[None, :]
+    low, high = (expit(alpha * (theta + side * math.exp(GAP)) + e) for side in (1.0, -1.0))
+    chance = (1.0 - low) ** a * (low - high) ** t * high**b
+    return float(weights @ chance @ weights)
+
+
+@pytest.mark.parametrize("votes", [1, 2, 3])
+@pytest.mark.parametrize("theta", THETAS)
+@pytest.mark.parametrize("slope_sd", [0.5, 1.0])
+def test_the_discrimination_of_a_prompt_met_once_is_integrated_out(votes: int, theta: float, slope_sd: float) -> None:
+    for a, t, b in outcomes(votes)[0].astype(int):
+        told = pooled(np.array([[a, t, b]], float), np.array([theta]), slope_sd=slope_sd)
+        assert math.exp(told.log_posterior) == pytest.approx(whole_chance(a, t, b, theta, slope_sd), rel=0.01, abs=1e-3)
+
+
+@pytest.mark.parametrize("slope_sd", [0.5, 1.0, 2.0, 4.0])
+@pytest.mark.parametrize("gap", [-18.0, GAP, 5.0])
+@pytest.mark.parametrize("counts", [*np.eye(3), *(2.0 * np.eye(3)), np.ones(3), np.array([0.4, 0.0, 1.3])], ids=str)
+def test_however_steep_a_prompt_met_once_may_be_it_tells_something_finite(
+    slope_sd: float, gap: float, counts: np.ndarray
+) -> None:
+    theta = np.array([-150.0, -20.0, -3.0, 0.0, 2.0, 20.0, 150.0])
+    for observed in (False, True):
+        told = pooled(np.tile(counts, (len(theta), 1)), theta, observed=observed, slope_sd=slope_sd, gap=gap)
+        assert np.isfinite(told.log_posterior)
+        assert np.isfinite(told.gradient.z).all()
+        assert np.isfinite(told.information.i_theta).all()
+        assert observed or (told.information.i_theta >= 0.0).all()
+
+
+def test_votes_that_count_in_part_tell_what_lies_between_whole_ones() -> None:
+    theta = np.array([0.7])
+    one, most, two = (pooled(np.array([[0.0, 0.0, n]]), theta).information.i_theta[0] for n in (1.0, 1.999, 2.0))
+    assert most == pytest.approx(one + 0.999 * (two - one), rel=1e-9)
+
+
+@pytest.mark.parametrize("votes", [1, 2, 3, 2.5])
+def test_the_gradient_of_a_prompt_met_once_is_the_finite_difference(votes: float) -> None:
+    counts = outcomes(math.floor(votes))[0] * votes / math.floor(votes)
+    theta = np.resize(THETAS, len(counts))
+    told = pooled(counts, theta)
+    for cell in range(len(counts)):
+        step = 1e-5 * np.eye(len(counts))[cell]
+        up, down = (pooled(counts, theta + sign * step).log_posterior for sign in (1, -1))
+        assert told.gradient.z[cell] == pytest.approx((up - down) / 2e-5, rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize("votes", [1, 2, 3])
+def test_the_observed_information_of_a_prompt_met_once_is_the_fall_of_its_gradient(votes: int) -> None:
+    counts = outcomes(votes)[0]
+    theta = np.resize(THETAS, len(counts))
+    up, down = (pooled(counts, theta + step).gradient.z[: len(counts)] for step in (1e-5, -1e-5))
+    assert np.allclose(pooled(counts, theta, observed=True).information.i_theta, (down - up) / 2e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("votes", [1, 2, 3])
+@pytest.mark.parametrize("theta", THETAS)
+def test_the_information_of_a_prompt_met_once_is_the_expected_square_of_its_score(votes: int, theta: float) -> None:
+    counts, ways = outcomes(votes)
+    told = pooled(counts, np.full(len(counts), theta))
+    alone = [pooled(counts[k : k + 1], np.array([theta])).log_posterior for k in range(len(counts))]
+    p = ways * np.exp(alone)
+    assert p.sum() == pytest.approx(1.0, abs=1e-9)
+    assert told.information.i_theta[0] == pytest.approx(p @ told.gradient.z[: len(counts)] ** 2, abs=1e-9)

@@ -81,13 +81,18 @@ def test_the_gradient_by_replies_is_the_finite_difference(form: Form) -> None:
 
 
 @FORMS
-def test_a_step_and_the_covariances_are_those_of_the_whole_precision(form: Form) -> None:
-    """The arrow eliminates prompts and replies one slot at a time; here the whole matrix is built and inverted."""
+@pytest.mark.parametrize("gain", [0, 1000], ids=["slot by slot", "all slots together"])
+def test_a_step_and_the_covariances_are_those_of_the_whole_precision(
+    form: Form, gain: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The arrow eliminates prompts and replies; here the whole matrix is built and inverted."""
+    monkeypatch.setattr("irt_engine.arrow._DENSE_GAIN", gain)
     made = design(with_a_lonely_prompt(), "board", form, Priors())
     problem, log_sd = made.problem, made.effects.start()
     cells, at = Cells(problem, made.effects), somewhere(made)
     told, prior = cells.ask(at, log_sd, None), made.effects.precision(log_sd)
     arrow = factored(problem, told.information, prior)
+    assert problem.dense == (gain > 0)
     shaft, slots, width, own = problem.shaft, problem.slots, problem.width, problem.prompts.size
     whole = np.diag(np.concatenate([prior.z, prior.phi.ravel()]))
     slot = np.repeat(np.arange(slots), np.diff(problem.starts))
@@ -140,7 +145,7 @@ def test_what_scales_are_learned_from_adds_up_to_what_was_drawn() -> None:
             at_mean = cells.ask(state.point, state.log_sd, None).information
         q = factored(made.problem, state.information, prior)
         under_q = Point(np.diag(q.covariance()), q.own_variances(q.covariance()))
-        learned = learning_variances(made.problem, at_mean, prior, under_q)
+        learned = learning_variances(cells, at_mean, prior, under_q)
         for group in made.effects.groups:
             for way, variance in (("q", under_q), ("learned", learned)):
                 m, v = made.effects._members(group, state.point, variance)
