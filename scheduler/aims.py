@@ -23,7 +23,7 @@ from .errors import InvalidRequest
 from .pairs import DEFAULT_DESIGN
 from .pool import Pool
 from .reach import Outlook, Reach, least_chance
-from .standing import Over, check_over, neighbours, obstacle, standing, told_apart_of
+from .standing import Over, ability_sd_of, check_over, neighbours, obstacle, standing, told_apart_of
 from .state import CampaignState, Decision
 from .targets import Both, LargestSE, Precision, Target, TopK
 
@@ -149,9 +149,12 @@ class RankingResolved:
 
     def outlook(self, state: CampaignState, reach: Reach) -> Outlook:
         enough = math.log1p(-self.probability)
-        chance = least_chance(
-            reach, *self._pairs(reach.ability), lambda m, se: log_p_equal(m, se, looks=self.looks) <= enough
-        )
+
+        def decided(mean: FloatArray, se: FloatArray) -> BoolArray:
+            apart: BoolArray = log_p_equal(mean, se, looks=self.looks, ability_sd=reach.ability_sd) <= enough
+            return apart
+
+        chance = least_chance(reach, *self._pairs(reach.ability), decided)
         return Outlook(chance, f"the least clear of the {self._named} would be told apart", {})
 
     @property
@@ -274,7 +277,7 @@ class Equivalence:
         upper, lower = self._pairs(ability)
         different = better[upper, lower] | better[lower, upper]
         mean, se = ability[upper] - ability[lower], np.sqrt(pair_variances(covariance, upper, lower))
-        equivalent = ~different & self._equivalent(mean, se)
+        equivalent = ~different & self._equivalent(mean, se, ability_sd_of(state.posterior))
         undecided = len(upper) - int(different.sum()) - int(equivalent.sum())
         evidence = {
             "margin": self.margin,
@@ -294,13 +297,15 @@ class Equivalence:
         enough = math.log1p(-self.probability)
 
         def decided(mean: FloatArray, se: FloatArray) -> BoolArray:
-            return (log_p_equal(mean, se, looks=self.looks) <= enough) | self._equivalent(mean, se)
+            apart = log_p_equal(mean, se, looks=self.looks, ability_sd=reach.ability_sd) <= enough
+            return apart | self._equivalent(mean, se, reach.ability_sd)
 
         chance = least_chance(reach, *self._pairs(reach.ability), decided)
         return Outlook(chance, f"the least clear pair would be told apart or shown within {self.margin:g}", {})
 
-    def _equivalent(self, mean: FloatArray, se: FloatArray) -> BoolArray:
-        small: BoolArray = log_p_apart(mean, se, self.margin, looks=self.looks) <= math.log1p(-self.probability)
+    def _equivalent(self, mean: FloatArray, se: FloatArray, ability_sd: float) -> BoolArray:
+        log_p = log_p_apart(mean, se, self.margin, looks=self.looks, ability_sd=ability_sd)
+        small: BoolArray = log_p <= math.log1p(-self.probability)
         return small
 
     def _pairs(self, ability: FloatArray) -> tuple[IntArray, IntArray]:

@@ -32,7 +32,7 @@ from irt_engine.posterior import Posterior
 from irt_engine.priors import DEFAULT_PRIORS
 
 from .pool import Pool
-from .prompt_table import discriminations, prompt_table
+from .prompt_table import PairTables, discriminations
 from .state import CampaignState
 from .targets import Precision, Target
 
@@ -52,9 +52,10 @@ class Belief:
         self.pair_variance = (posterior.scales.pair or 0.0) ** 2
         of_cell, of_reply = posterior.scales.cell or 0.0, posterior.scales.reply or 0.0
         self.cell_variance = (of_cell / discriminations(state, posterior)) ** 2 + 2.0 * of_reply**2
-        self.table, self.open_replies = prompt_table(state, posterior), open_replies(state, posterior)
+        self.tables = PairTables(state, posterior, self.low, self.high)
+        self.open_replies = open_replies(state, posterior)
         se = np.sqrt(self.variance + self.pair_variance)
-        self.typical = self.table.typical(self.mean[self.high] - self.mean[self.low], se)
+        self.typical = self.tables.typical(self.mean[self.high] - self.mean[self.low], se)
         self.known = _judgments(state, posterior, pool) * self.typical
         for pair, prompt in zip(pool.pairs_of(state.pending).tolist(), state.pending[:, 2].tolist(), strict=True):
             before = np.maximum(pool.votes(pair) - 1, 0)
@@ -63,7 +64,8 @@ class Belief:
     def information(self, pair: int, votes: IntArray) -> FloatArray:
         """(J,) expected information about this pair's theta of the next vote on each prompt, after votes (J,)."""
         mean = self.mean[self.high[pair]] - self.mean[self.low[pair]]
-        first = self.table.of_pair(float(mean), float(np.sqrt(self.variance[pair] + self.pair_variance)))
+        se = np.sqrt(self.variance[pair] + self.pair_variance)
+        first = self.tables.of_pair(pair, float(mean), float(se))
         still_open = 0.5 * (self.open_replies[self.low[pair]] + self.open_replies[self.high[pair]])
         following: FloatArray = still_open**2 * first / (1.0 + votes * first * self.cell_variance) ** 2
         return following
@@ -114,7 +116,7 @@ def abilities_of(state: CampaignState, posterior: Posterior) -> tuple[FloatArray
     number = {name: i for i, name in enumerate(posterior.chatbots)}
     rows = np.array([number.get(name, -1) for name in state.chatbots], np.int64)
     known = np.flatnonzero(rows >= 0)
-    M, prior = len(rows), DEFAULT_PRIORS.ability_sd**2
+    M, prior = len(rows), (DEFAULT_PRIORS.ability_sd / posterior.scales.unit) ** 2
     mean, covariance = np.zeros(M), prior * np.eye(M)
     mean[known] = posterior.ability[rows[known]]
     covariance[np.ix_(known, known)] = posterior.covariance[np.ix_(rows[known], rows[known])]

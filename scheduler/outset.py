@@ -13,10 +13,12 @@ from irt_engine.simulate import TYPICAL_LOG_GAPS
 
 from .belief import abilities_of
 from .errors import InvalidRequest
+from .overlap import Lots, Overlap
 from .state import CampaignState
 
 CLASSES = 5  # of prompts, by their discrimination
 MOST_KNOWN = 0.999  # nothing is ever learnt about what is known already
+_NONE = Overlap()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,7 +26,9 @@ class Outset:
     """What is known of a campaign now: M chatbots, N pairs, K classes of `prompts` prompts.
 
     mean (M,), covariance (M, M): of the abilities. judged, room (N, K): votes on each pair and class so far, and the
-    most there can be. slope, half_width: of the typical prompt. The SDs are those of the fit's priors and effects.
+    most there can be, counted in votes as items get them: `overlap` gives some items more, all of them at once, so that
+    a judgment is less than one of these by a factor of `overlap.judgments_each`. slope, half_width: of the typical
+    prompt. The SDs are those of the fit's priors and effects.
     reliability: share of the variance of log discriminations that is known. fitted: all this is from a fit.
     """
 
@@ -44,6 +48,7 @@ class Outset:
     reply_sd: float
     reliability: float
     fitted: bool
+    overlap: Overlap = _NONE
 
 
 def outset_of(state: CampaignState, priors: Priors) -> Outset:
@@ -53,7 +58,7 @@ def outset_of(state: CampaignState, priors: Priors) -> Outset:
     if not state.prompts:
         raise InvalidRequest("there are no prompts to judge", code="no_prompts", hint="add prompts, or bring some back")
     posterior = state.posterior
-    judged, room = _votes(state, _classes(state, posterior))
+    judged, room = (votes / state.overlap.judgments_each for votes in _votes(state, _classes(state, posterior)))
     if posterior is None:
         return _before(state, priors, judged, room)
     mean, covariance = abilities_of(state, posterior)
@@ -68,7 +73,7 @@ def outset_of(state: CampaignState, priors: Priors) -> Outset:
         prompts=len(state.prompts),
         slope=float(np.exp(log_slope.mean())),
         half_width=float(np.median(widths)),
-        ability_sd=priors.ability_sd,
+        ability_sd=priors.ability_sd / scales.unit,
         log_slope_sd=scales.log_discrimination,
         log_width_sd=scales.log_gap,
         common_width_sd=priors.common_log_gap_sd,
@@ -77,34 +82,38 @@ def outset_of(state: CampaignState, priors: Priors) -> Outset:
         reply_sd=scales.reply or 0.0,
         reliability=float(np.clip(1.0 - doubt, 0.0, MOST_KNOWN)),
         fitted=True,
+        overlap=state.overlap,
     )
 
 
 def _before(state: CampaignState, priors: Priors, judged: FloatArray, room: FloatArray) -> Outset:
-    """Before the first fit the priors are all there is; ties are as wide as they typically are."""
-    M = len(state.chatbots)
+    """Before the first fit the priors are all there is; ties are as wide as they typically are. In marginal logits, as
+    the fits will be."""
+    M, unit = len(state.chatbots), priors.unit
     return Outset(
         mean=np.zeros(M),
-        covariance=priors.ability_sd**2 * np.eye(M),
+        covariance=(priors.ability_sd / unit) ** 2 * np.eye(M),
         judged=judged,
         room=room,
         prompts=len(state.prompts),
-        slope=1.0,
-        half_width=float(np.exp(TYPICAL_LOG_GAPS["board vote"][0])),
-        ability_sd=priors.ability_sd,
+        slope=unit,
+        half_width=float(np.exp(TYPICAL_LOG_GAPS["board vote"][0])) / unit,
+        ability_sd=priors.ability_sd / unit,
         log_slope_sd=priors.log_discrimination_sd,
         log_width_sd=priors.log_gap_sd,
         common_width_sd=priors.common_log_gap_sd,
-        pair_sd=priors.pair_sd,
+        pair_sd=priors.pair_sd / unit,
         cell_sd=priors.fresh,
-        reply_sd=priors.reply_sd,
+        reply_sd=priors.reply_sd / unit,
         reliability=0.0,
         fitted=False,
+        overlap=state.overlap,
     )
 
 
 def open_votes(state: CampaignState) -> int:
-    """Votes that may still come in, those that are on their way among them."""
+    """Votes that may still come in, those that are on their way among them; which items the overlap chooses among those
+    without votes is not looked up, but taken as its share of them."""
     judged, room = _votes(state, _classes(state, None))
     return round(float((room - judged).sum()))
 
@@ -134,9 +143,13 @@ def _votes(state: CampaignState, share: FloatArray) -> tuple[FloatArray, FloatAr
     N = M * (M - 1) // 2
     judged = np.zeros((N, share.shape[1]))
     np.add.at(judged, _pairs(state.judged, M), share[state.judged[:, 2]])
-    items, taken = _taken(state)
-    left = np.broadcast_to(state.votes_per_item * share.sum(axis=0), judged.shape).copy()
-    np.subtract.at(left, items // J, taken[:, None] * share[items % J])
+    each = state.votes_per_item + state.overlap.share * (state.most_votes - state.votes_per_item)
+    in_use = np.ones(J, bool)
+    in_use[state.retired] = False
+    left = np.broadcast_to(each * share[in_use].sum(axis=0), judged.shape).copy()
+    items, open_ = _begun(state)
+    items, open_ = items[in_use[items % J]], open_[in_use[items % J]]
+    np.subtract.at(left, items // J, (each - open_)[:, None] * share[items % J])
     if state.votes_per_pair is not None:
         most = np.maximum(state.votes_per_pair - judged.sum(axis=1), 0.0)
         total = left.sum(axis=1)
@@ -144,13 +157,22 @@ def _votes(state: CampaignState, share: FloatArray) -> tuple[FloatArray, FloatAr
     return judged, judged + np.maximum(left, 0.0)
 
 
-def _taken(state: CampaignState) -> tuple[IntArray, IntArray]:
-    """Items (pair times J plus prompt) that are judged or closed, and how many of their votes are gone."""
+def _begun(state: CampaignState) -> tuple[IntArray, IntArray]:
+    """Items (pair times J plus prompt) that are judged or closed, and how many votes they may still get."""
     judged, closed = (item_numbers(state, items) for items in (state.judged, state.closed))
     items, index = np.unique(np.concatenate([judged, closed]), return_inverse=True)
     votes = np.bincount(index[: len(judged)], minlength=len(items))
-    votes[index[len(judged) :]] = state.votes_per_item
-    return items, np.minimum(votes, state.votes_per_item)
+    open_ = np.maximum(wanted_votes(state, items) - votes, 0)
+    open_[index[len(judged) :]] = 0
+    return items, open_
+
+
+def wanted_votes(state: CampaignState, items: IntArray) -> IntArray:
+    """(n,) votes that each of some items (n,), by number, is to have."""
+    low, high = (x.astype(np.int64) for x in np.triu_indices(len(state.chatbots), 1))
+    pair, prompt = items // len(state.prompts), items % len(state.prompts)
+    chosen = Lots(state.overlap, state.chatbots, state.prompts).chosen(low[pair], high[pair], prompt)
+    return np.where(chosen, state.most_votes, state.votes_per_item)
 
 
 def item_numbers(state: CampaignState, items: IntArray) -> IntArray:

@@ -42,6 +42,11 @@ class Overlap:
                 hint="share is from 0 to 1, votes at least 2, the seed 0 or more",
             )
 
+    @property
+    def judgments_each(self) -> float:
+        """Judgments that an item's first vote stands for, with those that follow on it: the mean over all items."""
+        return 1.0 + self.share * (self.votes - 1)
+
 
 class Lots:
     """Which items of these chatbots and prompts an overlap has chosen."""

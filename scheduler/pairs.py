@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from irt_engine.arrays import BoolArray, FloatArray
+from irt_engine.fit import MOST_TIERS
 
 from .belief import Belief
 from .draws import even, shortlisted
@@ -36,7 +37,9 @@ class Design:
     balance     shares of the prompts' categories; None: whatever the values say
     retirement  when a prompt is asked about no more; None: never
     welcome     how a chatbot that joins a standing board is placed; None: as any other
-    Raises InvalidRequest unless 0 <= floor <= 1, 0 < cap <= 1, best >= 1, exposure >= 1 and depth >= 0.
+    tiers       of quality, in each of which a prompt may discriminate otherwise: who fits the board by this design fits
+                it so (`estimator`), and pairs' prompts are valued by the tiers of the fit; 1: alike in all
+    Raises InvalidRequest unless 0 <= floor <= 1, 0 < cap <= 1, best >= 1, exposure >= 1, depth >= 0, 1 <= tiers <= 10.
     """
 
     target: Target = field(default_factory=lambda: Both(Ranking(), Precision(), 0.8))
@@ -49,6 +52,7 @@ class Design:
     balance: Balance | None = None
     retirement: Retirement | None = None
     welcome: Welcome | None = field(default_factory=Welcome)
+    tiers: int = 1
 
     def __post_init__(self) -> None:
         shares = math.isfinite(self.floor + self.cap) and 0.0 <= self.floor <= 1.0 and 0.0 < self.cap <= 1.0
@@ -67,6 +71,10 @@ class Design:
         if not (math.isfinite(self.depth) and self.depth >= 0.0):
             raise InvalidRequest(
                 f"a depth of {self.depth} votes", code="bad_design", hint="depth is a number of votes, or 0 for none"
+            )
+        if not 1 <= self.tiers <= MOST_TIERS:
+            raise InvalidRequest(
+                f"{self.tiers} tiers", code="bad_design", hint=f"1, where prompts discriminate alike, to {MOST_TIERS}"
             )
 
 

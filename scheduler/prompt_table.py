@@ -7,6 +7,8 @@ theta, alpha t) therefore serves all prompts, and what is left per prompt is an 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from irt_engine.arrays import FloatArray, IntArray
@@ -29,6 +31,32 @@ def prompt_table(state: CampaignState, posterior: Posterior) -> InformationTable
     return _table(posterior, *_parameters(state, posterior))
 
 
+class PairTables:
+    """What prompts tell about each pair (N,): where a board's discriminations differ by tier (`irt_engine.fit`), those
+    between the tiers of its two chatbots; of a chatbot that the board has not seen, those of all.
+    """
+
+    def __init__(self, state: CampaignState, posterior: Posterior, low: IntArray, high: IntArray) -> None:
+        of_bot = dict(zip(posterior.chatbots, posterior.tier.tolist(), strict=False))
+        tier = np.array([of_bot.get(name, -1) for name in state.chatbots], np.int64)
+        ends = np.sort(np.stack([tier[low], tier[high]]), axis=0)
+        ends[:, ends[0] < 0] = -1
+        found, self._which = np.unique(ends, axis=1, return_inverse=True)
+        self._tables = [_table(posterior, *_parameters(state, posterior, (s, t))) for s, t in found.T.tolist()]
+
+    def of_pair(self, pair: int, mean: float, se: float) -> FloatArray:
+        """(J,) expected information about a pair's theta, which is N(mean, se^2)."""
+        return self._tables[int(self._which[pair])].of_pair(mean, se)
+
+    def typical(self, mean: FloatArray, se: FloatArray) -> FloatArray:
+        """(N,) that of the average prompt."""
+        information = np.empty_like(mean)
+        for number, table in enumerate(self._tables):
+            own = self._which == number
+            information[own] = table.typical(mean[own], se[own])
+        return information
+
+
 def best_case_table(state: CampaignState, posterior: Posterior, z: float) -> InformationTable:
     """What a prompt may tell at the best: the most over discriminations from its median to z SEs (of its log) above.
 
@@ -45,14 +73,26 @@ def discriminations(state: CampaignState, posterior: Posterior) -> FloatArray:
     return _parameters(state, posterior)[0]
 
 
-def _parameters(state: CampaignState, posterior: Posterior) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Discrimination (J,), its SE (J,) and thresholds (J, E) in the state's order."""
+def _parameters(
+    state: CampaignState, posterior: Posterior, tiers: tuple[int, int] = (-1, -1)
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Discrimination (J,), its SE (J,) and thresholds (J, E) in the state's order, between two tiers if they are given.
+
+    A prompt without votes is no steeper in one tier than in another, as far as anybody knows.
+    """
     number = {name: j for j, name in enumerate(posterior.prompts)}
     rows: IntArray = np.array([number.get(name, -1) for name in state.prompts], np.int64)
-    known = rows >= 0
+    known, scales = rows >= 0, posterior.scales
+    of_known, se_of_known = posterior.discrimination, posterior.discrimination_se
+    spread = scales.log_discrimination
+    if tiers[0] >= 0:
+        of_known, se_of_known = (
+            x[:, *tiers] for x in (posterior.tier_discrimination, posterior.tier_discrimination_se)
+        )
+        spread = math.hypot(spread, (scales.tier or 0.0) * (1.0 if tiers[0] == tiers[1] else math.sqrt(0.5)))
     slope = float(np.exp(np.log(posterior.discrimination).mean()))
-    discrimination = np.where(known, posterior.discrimination[rows], slope)
-    se = np.where(known, posterior.discrimination_se[rows], posterior.scales.log_discrimination * slope)
+    discrimination = np.where(known, of_known[rows], slope)
+    se = np.where(known, se_of_known[rows], spread * slope)
     thresholds = np.where(known[:, None], posterior.thresholds[rows], np.median(posterior.thresholds, axis=0))
     return discrimination, se, thresholds
 

@@ -46,13 +46,15 @@ _QUANTILES = ndtri((np.arange(400) + 0.5) / 400)  # of where a mean may be by th
 class Reach:
     """Where `judgments` more lead: abilities (M,) in the state's order, their covariance (M, M) now and then.
 
-    Abilities are minus the mean of the board. Asks in flight are counted in, beside the `judgments`.
+    Abilities are minus the mean of the board. Asks in flight are counted in, beside the `judgments`. ability_sd: of the
+    prior that the board is fitted under, in the board's own unit.
     """
 
     judgments: int
     ability: FloatArray
     now: FloatArray
     then: FloatArray
+    ability_sd: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +90,16 @@ def reachable(state: CampaignState, judgments: int | None = None) -> Reach:
     if state.posterior is None:
         raise InvalidState("there is no fit to look ahead from", code="no_fit", hint="fit the first judgments")
     pool, outset = Pool(state), outset_of(state, CAMPAIGN_PRIORS)
-    room = _room(state, pool)
+    room = _room(outset, np.bincount(pool.pairs_of(state.pending), minlength=len(pool.low)))
     left = room.sum() if judgments is None else min(max(judgments, 0), room.sum())
     given = room
     if left < room.sum():
-        given = _Ahead(state, pool, Belief(state, state.posterior, pool), room).shared_out(float(left))
+        of_pair = len(state.prompts) * state.votes_per_item * outset.overlap.judgments_each
+        given = _Ahead(pool, Belief(state, state.posterior, pool), room, of_pair).shared_out(float(left))
     pending = np.bincount(pool.pairs_of(state.pending), minlength=len(room))
     now = _centred(outset.covariance)
-    return Reach(int(left), outset.mean - outset.mean.mean(), now, _then(outset, now, given + pending))
+    then = _then(outset, now, given + pending)
+    return Reach(int(left), outset.mean - outset.mean.mean(), now, then, outset.ability_sd)
 
 
 def least_chance(
@@ -112,21 +116,17 @@ def least_chance(
     return float(found.mean(axis=1).min())
 
 
-def _room(state: CampaignState, pool: Pool) -> FloatArray:
-    """(N,) judgments that may still be asked of each pair."""
-    prompts, votes = len(state.prompts), state.votes_per_item
-    full = (prompts - pool.open_per_pair) * votes  # fewer where an item was closed: then a little too much is left
-    room = pool.open_per_pair * votes - np.maximum(pool.pair_votes - full, 0)
-    if state.votes_per_pair is not None:
-        room = np.minimum(room, np.maximum(state.votes_per_pair - pool.pair_votes, 0))
-    return np.asarray(room, np.float64)
+def _room(outset: Outset, pending: IntArray) -> FloatArray:
+    """(N,) judgments that may still be asked of each pair, beside those that are on their way."""
+    left = (outset.room - outset.judged).sum(axis=1) * outset.overlap.judgments_each
+    return np.asarray(np.maximum(left - pending, 0.0), np.float64)
 
 
 def _then(outset: Outset, now: FloatArray, more: FloatArray) -> FloatArray:
     """(M, M) of the centred abilities when each pair has so many judgments more (N,)."""
     cohort = Cohort(outset, 1, 0, lucky=False)
     before, met_before = cohort.apart(lucky=False)[0], _centred(cohort.met_again()[0])
-    cohort.suppose(_best_first_votes(cohort, more))
+    cohort.suppose(_best_first_votes(cohort, more / outset.overlap.judgments_each))
     gain = _gain(before, cohort.apart(lucky=False)[0])
     share = _share_of_replies(now, met_before)
     sigma = now - share * met_before
@@ -170,12 +170,12 @@ def _best_first_votes(cohort: Cohort, more: FloatArray) -> FloatArray:
 class _Ahead:
     """Judgments (N,) given to every pair beside those that the belief knows of. Lives for one call."""
 
-    def __init__(self, state: CampaignState, pool: Pool, belief: Belief, room: FloatArray) -> None:
+    def __init__(self, pool: Pool, belief: Belief, room: FloatArray, of_pair: float) -> None:
         self.belief, self.low, self.high = belief, pool.low, pool.high
         self.room = room.copy()
         self.given = np.zeros(len(room))
-        self.all = float(max(len(state.prompts) * state.votes_per_item, 1))
-        self.used = 1.0 - room / self.all
+        self.all = max(of_pair, 1.0)  # judgments of a pair
+        self.used = np.maximum(1.0 - room / self.all, 0.0)
         self.best_first = _best_first(belief)
 
     def shared_out(self, judgments: float) -> FloatArray:

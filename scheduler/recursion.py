@@ -4,7 +4,8 @@ No vote is drawn and nothing is fitted. A board's covariance is the inverse of w
 average`): the priors' precision and the expected information of every judgment at the estimates, prompts eliminated.
 What is not known beforehand is drawn, once for each of D campaigns: the abilities, how far the estimates of abilities
 and scales lie from them, and which judgments fall to whom. Votes go where the policy would put them (`allocation`),
-step by step, a quarter more each time.
+step by step, a quarter more each time. Where an overlap gives a share of the items several votes, what is counted are
+the items' first votes, each worth a little more, and each for a little more than one judgment (`outset`).
 
 Notation: M chatbots; N pairs, x_p = e_high - e_low and theta_p = x_p' s; J prompts in K classes of equal size by their
 estimated discrimination. A prompt's own parameters are phi = (log alpha, log t), t the half-width of its ties. What
@@ -104,13 +105,14 @@ def course(outset: Outset, shortfall: Shortfall, policy: Allocation, *, most: in
     A campaign without a fit is fitted for the first time after `batch` judgments.
     """
     cohort = Cohort(outset, draws_for(len(outset.judged)), seed, policy.picks)
-    n = round(outset.judged.sum())
+    each = outset.overlap.judgments_each
+    n = round(outset.judged.sum() * each)
     at, found = [n], [shortfall(cohort.estimate, cohort.covariance)]
     met = found[0] <= 1.0
     while n < most and not met.all():
         first = not outset.fitted and n < batch
         ahead = min(batch if first else max(math.ceil(n * _GROWTH), n + len(outset.mean)), most)
-        cohort.advance(policy.votes(cohort, ahead - n))
+        cohort.advance(policy.votes(cohort, (ahead - n) / each))
         n = ahead
         at.append(n)
         found.append(shortfall(cohort.estimate, cohort.covariance))
@@ -137,6 +139,7 @@ class Told(NamedTuple):
     slope: FloatArray
     slope_width: FloatArray
     width: FloatArray
+    alone: FloatArray  # as theta, of a vote that is the only one on its prompt: averaged over its discrimination
 
 
 class Cohort:
@@ -206,7 +209,10 @@ class Cohort:
         """What a vote tells at the estimates, and what all so far have told."""
         spread = self.outset.log_slope_sd * math.sqrt(self.reliability)
         alpha = self.outset.slope * np.exp(spread * _PLACES)
-        tables = _vote_tables(alpha, self.outset.half_width, self.outset.cell_sd)
+        unknown = self.outset.log_slope_sd * math.sqrt(1.0 - self.reliability)
+        tables = _vote_tables(alpha, self.outset.half_width, self.outset.cell_sd, unknown)
+        further = _further_votes(tables.theta, alpha, self.outset)
+        tables = Told(*(further * table for table in tables))
         theta = self.estimate[:, self.high] - self.estimate[:, self.low]
         place = np.clip((theta - _GRID[0]) / (_GRID[1] - _GRID[0]), 0.0, len(_GRID) - 1.001)
         left = place.astype(np.int64)
@@ -258,15 +264,16 @@ class Cohort:
         """
         M, told, size = len(self.outset.mean), self.told, self.size / self._crowding()
         f = self.votes / size
-        alone = math.exp(-float(self.votes[0].sum()) / self.outset.prompts)  # such a vote's prompt counts as typical
+        alone = math.exp(-float(self.votes[0].sum()) / self.outset.prompts)
         theta, width = (
             self._whitened(f, told.theta_slope, told.theta_width),
             self._whitened(f, told.slope_width, told.width),
         )
+        of_vote = told.theta + alone * (told.alone - told.theta)
         spend = self.votes * np.maximum(1.0 - f, 0.0) * (1.0 - alone)
         of_theta, cross, of_width = (
             (self.votes * own - spend * (x[0] * y[0] + x[1] * y[1])).sum(axis=-1)
-            for own, x, y in ((told.theta, theta, theta), (told.theta_width, theta, width), (told.width, width, width))
+            for own, x, y in ((of_vote, theta, theta), (told.theta_width, theta, width), (told.width, width, width))
         )
         fortune = self._fortune() if lucky else np.ones_like(of_theta)
         of_theta = of_theta * fortune
@@ -307,7 +314,9 @@ class Cohort:
 
     def _blocks(self, f: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Entries of a prompt's block A of the precision, each (D, 1, K): slope, slope and width, width."""
-        slope, both, width = ((f * x).sum(axis=1, keepdims=True) for x in (self.told[3:]))
+        slope, both, width = (
+            (f * x).sum(axis=1, keepdims=True) for x in (self.told.slope, self.told.slope_width, self.told.width)
+        )
         return slope + self._slope_sd[..., None] ** -2, both, width + self.outset.log_width_sd**-2
 
     def _whitened(self, f: FloatArray, slope: FloatArray, width: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -387,22 +396,15 @@ def _truths(outset: Outset, draws: int, rng: np.random.Generator) -> FloatArray:
     return scaled
 
 
-def _vote_tables(alpha: FloatArray, half_width: float, cell_sd: float) -> Told:
+def _vote_tables(alpha: FloatArray, half_width: float, cell_sd: float, unknown: float) -> Told:
     """I of one vote on prompts of discrimination alpha (K,), each entry (G, K); the cell's effect e integrated out.
 
     With u = alpha theta and w = alpha t a vote has P(B) = sigma(u - w + e), P(A) = sigma(-u - w - e), and the rest are
-    ties. I = D' G D for the information G about (u, w), and D = d(u, w) / d(theta, log alpha, log t).
+    ties. I = D' G D for the information G about (u, w), and D = d(u, w) / d(theta, log alpha, log t). `unknown` is the
+    SD of log alpha around each.
     """
     u, w = _GRID[:, None] * alpha, alpha * half_width
-    b = a = slope_b = slope_a = np.zeros_like(u)
-    for node, weight in zip(*normal_nodes(_CELL_NODES), strict=True):
-        over, under = expit(u - w + cell_sd * node), expit(-u - w - cell_sd * node)
-        b, a = b + weight * over, a + weight * under
-        slope_b, slope_a = slope_b + weight * over * (1.0 - over), slope_a + weight * under * (1.0 - under)
-    of_b, of_a, tie = slope_b**2 / b, slope_a**2 / a, np.maximum(1.0 - a - b, _TINY)
-    uu = of_b + of_a + (slope_a - slope_b) ** 2 / tie
-    uw = of_a - of_b + (slope_a**2 - slope_b**2) / tie
-    ww = of_b + of_a + (slope_a + slope_b) ** 2 / tie
+    uu, uw, ww = _of_vote(_GRID[:, None], alpha, half_width, cell_sd, 0.0)
     return Told(
         theta=alpha**2 * uu,
         theta_slope=alpha * (u * uu + w * uw),
@@ -410,7 +412,40 @@ def _vote_tables(alpha: FloatArray, half_width: float, cell_sd: float) -> Told:
         slope=u**2 * uu + 2.0 * u * w * uw + w**2 * ww,
         slope_width=w * (u * uw + w * ww),
         width=w**2 * ww,
+        alone=alpha**2 * _of_vote(_GRID[:, None], alpha, half_width, cell_sd, unknown)[0],
     )
+
+
+def _of_vote(
+    theta: FloatArray, alpha: FloatArray, half_width: float, cell_sd: float, unknown: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """G of a vote: (u, u), (u, w), (w, w), where log alpha is only known to have this SD."""
+    u, w = theta * alpha, alpha * half_width
+    b = a = slope_b = slope_a = np.zeros_like(u)
+    for value, share in zip(*normal_nodes(_CELL_NODES), strict=True):
+        times = math.exp(unknown * value)
+        for node, weight in zip(*normal_nodes(_CELL_NODES), strict=True):
+            over, under = expit(times * (u - w) + cell_sd * node), expit(times * (-u - w) - cell_sd * node)
+            b, a = b + share * weight * over, a + share * weight * under
+            slope_b = slope_b + share * weight * times * over * (1.0 - over)
+            slope_a = slope_a + share * weight * times * under * (1.0 - under)
+    of_b, of_a, tie = slope_b**2 / b, slope_a**2 / a, np.maximum(1.0 - a - b, _TINY)
+    uu = of_b + of_a + (slope_a - slope_b) ** 2 / tie
+    uw = of_a - of_b + (slope_a**2 - slope_b**2) / tie
+    ww = of_b + of_a + (slope_a + slope_b) ** 2 / tie
+    return uu, uw, ww
+
+
+def _further_votes(theta: FloatArray, alpha: FloatArray, outset: Outset) -> FloatArray:
+    """(G, K) what an item tells with the votes that the overlap adds, over what its first vote tells, theta (G, K).
+
+    Its votes share their cell's effect and both replies: after k of them the next tells 1 / (1 + k i v)^2 of the first
+    (see `belief`).
+    """
+    overlap, shared = outset.overlap, theta * (outset.cell_sd / alpha) ** 2
+    after = np.arange(1, overlap.votes)[:, None, None]
+    told: FloatArray = 1.0 + overlap.share * (1.0 / (1.0 + after * shared) ** 2).sum(axis=0)
+    return told
 
 
 def _centred(covariance: FloatArray) -> FloatArray:

@@ -2,7 +2,8 @@
 
 The policy names items (a pair on a prompt); each is answered by a recorded vote of it that was not used before, taken
 at random. An item whose votes are used up is closed. The truth is the fit on all votes, or known parameters. All
-policies use one estimator, and abilities are put on a scale where the geometric mean of the discriminations is 1.
+policies use one estimator, and abilities are put on a scale where the geometric mean of the discriminations is 1: those
+of a vote on two replies that nobody has judged, so that few votes and many are on one scale (`irt_engine.marginal`).
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def reference_of(posterior: Posterior) -> Reference:
 
 def reference_of_truth(truth: Truth) -> Reference:
     """From known parameters: every pair of unequal abilities is separated."""
-    scale = np.exp(np.log(truth.discrimination).mean())
+    scale = np.exp(np.log(truth.discrimination).mean()) / truth.unit
     ability = (truth.ability - truth.ability.mean()) * scale
     low, high = np.triu_indices(len(ability), 1)
     difference = ability[high] - ability[low]
@@ -153,7 +154,7 @@ class Loop:
     ) -> None:
         """`begun`: a campaign that goes on; the first rows of the table are what has been judged in it."""
         self.table, self.policy, self.seed, self.design = table, policy, seed, design
-        self.policies, self.overlap = policies, overlap
+        self.policies, self.overlap = policies, begun.overlap if begun else overlap
         self.rng = np.random.default_rng([seed, 1])
         self.posterior = begun.posterior if begun else None
         self.used = list(range(len(begun.judged))) if begun else []
@@ -188,7 +189,8 @@ class Loop:
         return bool(self.used) and len(self.used) > goal - count
 
     def refit(self) -> None:
-        self.posterior = estimate(rows_of(self.table, np.array(self.used)), self.posterior)
+        votes = rows_of(self.table, np.array(self.used))
+        self.posterior = estimate(votes, self.posterior, tiers=self.design.tiers)
 
     def state(self) -> CampaignState:
         spent = [item for item, rows in self.unused.items() if not rows]
@@ -237,8 +239,9 @@ def rows_of(table: ResponseTable, rows: IntArray) -> ResponseTable:
 
 
 def scaled(posterior: Posterior) -> tuple[FloatArray, FloatArray]:
-    """Centred abilities and their covariance on the scale where the geometric mean of the discriminations is 1."""
-    scale = float(np.exp(np.log(posterior.discrimination).mean()))
+    """Centred abilities and their covariance on the scale where the geometric mean of the discriminations is 1: of
+    those that votes on new replies have, where the board is in marginal logits."""
+    scale = float(np.exp(np.log(posterior.discrimination).mean())) / posterior.scales.unit
     whole = np.ones(len(posterior.chatbots), np.int64)
     ability, covariance = centred(posterior.ability, posterior.covariance, whole)
     return scale * ability, scale**2 * covariance

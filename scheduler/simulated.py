@@ -24,7 +24,7 @@ from .belief import abilities_of
 from .errors import InvalidRequest
 from .forecasting import Forecast, Terms, most_of, summary
 from .goals import AllAbilities, Goal, Neighbours
-from .outset import item_numbers, outset_of
+from .outset import item_numbers, outset_of, wanted_votes
 from .replay import Loop
 from .state import CampaignState, Decision
 from .stopping import StoppingRule
@@ -158,11 +158,12 @@ def _truth(state: CampaignState, terms: Terms, seed: int) -> Truth:
     truth = draw_truth(*sizes, seed=seed, form="vote", priors=priors, pair_sd=pair, cell_sd=cell, reply_sd=reply)
     if posterior is None:
         return truth
+    unit = posterior.scales.unit
     rng = np.random.default_rng([seed, 1])
     mean, covariance = abilities_of(state, posterior)
     values, vectors = np.linalg.eigh(covariance)
     ability = mean + vectors @ (np.sqrt(np.maximum(values, 0.0)) * rng.standard_normal(len(values)))
-    slope, thresholds = truth.discrimination.copy(), truth.thresholds.copy()
+    slope, thresholds = truth.discrimination * unit, truth.thresholds / unit
     where = {name: j for j, name in enumerate(state.prompts)}
     here, there = (
         np.array(x, np.int64)
@@ -178,9 +179,10 @@ def _truth(state: CampaignState, terms: Terms, seed: int) -> Truth:
 def _open_items(state: CampaignState) -> tuple[IntArray, IntArray]:
     """(n, 3) items that may still be judged, and how many times each, (n,)."""
     cells = all_cells(len(state.chatbots), len(state.prompts))
-    left = np.full(len(cells), state.votes_per_item)
+    left = wanted_votes(state, np.arange(len(cells)))
     np.subtract.at(left, item_numbers(state, state.judged), 1)
     left[item_numbers(state, state.closed)] = 0
+    left[np.isin(cells[:, 2], state.retired)] = 0
     return cells[left > 0], left[left > 0]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from irt_engine import Posterior
 from irt_engine.arrays import BoolArray, FloatArray, IntArray
 from irt_engine.looks import told_apart
+from irt_engine.priors import DEFAULT_PRIORS
 
 from .errors import InvalidRequest
 from .state import CampaignState
@@ -56,11 +57,17 @@ def neighbours(ability: FloatArray) -> tuple[IntArray, IntArray]:
     return order[:-1], order[1:]
 
 
+def ability_sd_of(posterior: Posterior) -> float:
+    """Of the prior that boards are fitted under, in a board's own unit."""
+    return DEFAULT_PRIORS.ability_sd / posterior.scales.unit
+
+
 def told_apart_of(
     state: CampaignState, posterior: Posterior, alpha: float, looks: int | None
 ) -> tuple[BoolArray, FloatArray]:
     """(M, M) who is shown above whom, and (M, M) log p that they are equal, in the state's order."""
-    told, rows = told_apart(posterior, looks=looks, alpha=alpha), _rows(state, posterior)
+    told = told_apart(posterior, looks=looks, alpha=alpha, ability_sd=ability_sd_of(posterior))
+    rows = _rows(state, posterior)
     log_p = np.zeros_like(posterior.covariance)
     log_p[told.a, told.b] = log_p[told.b, told.a] = told.log_p
     return told.better[np.ix_(rows, rows)], log_p[np.ix_(rows, rows)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduler import CampaignState, InvalidRequest
-from scheduler.forecasting import QUICK, Forecast, Terms, forecast, unjudged
+from scheduler.estimator import CAMPAIGN_PRIORS
+from scheduler.forecasting import QUICK, Forecast, Terms, _range, forecast, most_of, unjudged
 from scheduler.goals import AllAbilities, Goal, Neighbours, Separated
+from scheduler.outset import item_numbers
+from scheduler.overlap import Overlap
+from scheduler.simulated import _open_items
 from scheduler.state import no_items
 from tests.scheduler.cast import CELLS, POSTERIOR, every_item, fresh, midway
 
@@ -71,13 +76,53 @@ def test_more_votes_of_every_item_reach_further() -> None:
     assert thrice.reachable.middle < once.reachable.middle
 
 
+def several(share: float, votes: int, chatbots: int = 5, prompts: int = 60) -> CampaignState:
+    return replace(unjudged(chatbots, prompts), overlap=Overlap(share, votes))
+
+
+def test_where_several_judge_an_item_there_is_more_to_ask_and_it_tells_less() -> None:
+    terms = Terms(AllAbilities(0.4), batch=10)
+    once, some, all_ = (forecast(several(share, 3), terms) for share in (0.0, 0.3, 1.0))
+    assert (once.most, some.most, all_.most) == (600, 960, 1800)
+    assert once.judgments.middle < some.judgments.middle < all_.judgments.middle < 3 * once.judgments.middle
+
+
+@pytest.mark.parametrize(("cell_sd", "times"), [(1e-6, 1.0), (5.0, 1.5)])
+def test_a_further_vote_tells_the_less_the_more_it_shares_with_the_first(cell_sd: float, times: float) -> None:
+    """Nothing shared: as much as the first. Much shared: a third as much, so that 1.5 times as many are needed. Prompts
+    are alike, since votes on one prompt share its discrimination, too."""
+    priors = replace(CAMPAIGN_PRIORS, cell_sd=cell_sd, reply_sd=0.0, log_discrimination_sd=0.02)
+    terms = Terms(AllAbilities(0.4 / priors.unit), batch=1, priors=priors)
+    once, twice = (forecast(several(share, 2, prompts=600), terms) for share in (0.0, 1.0))
+    assert twice.judgments.middle == pytest.approx(times * once.judgments.middle, rel=0.1)
+
+
+@settings(max_examples=30, deadline=None)
+@given(share=st.floats(0.0, 1.0), votes=st.integers(2, 4), begun=st.integers(0, 60), seed=st.integers(0, 9))
+def test_what_may_still_be_asked_is_what_a_plan_would_find(share: float, votes: int, begun: int, seed: int) -> None:
+    """Exactly so of the items that have votes; of the others the overlap's share is taken."""
+    rng = np.random.default_rng(seed)
+    state = replace(fresh(), overlap=Overlap(share, votes, seed), retired=np.array([2, 5]))
+    cells = rng.permutation(every_item())
+    state = replace(state, judged=cells[:begun], closed=cells[70:])
+    open_, times = _open_items(state)
+    without = ~np.isin(item_numbers(state, open_), item_numbers(state, state.judged))
+    expected = (1.0 + share * (votes - 1)) * without.sum() + times[~without].sum()
+    most = most_of(state, Terms(AllAbilities(0.1)))
+    assert abs(most - expected) <= 0.5 + 1e-6
+    if share in (0.0, 1.0):
+        assert most == times.sum()
+
+
 def test_a_budget_ends_a_campaign_and_none_is_none() -> None:
     assert of(0.05, budget=70).judgments.high == 70.0
     assert of(0.05, budget=70).most == 70
     nothing = of(0.05, budget=0)
     assert (nothing.judgments.low, nothing.judgments.high, nothing.reached) == (0.0, 0.0, 0.0)
     assert nothing.reachable is not None
-    assert nothing.reachable.middle == pytest.approx(1.5 * np.sqrt(0.8))  # the prior's SD about the mean of five
+    assert nothing.reachable.middle == pytest.approx(
+        1.5 / CAMPAIGN_PRIORS.unit * np.sqrt(0.8)
+    )  # about the mean of five
 
 
 def test_judgments_come_in_batches() -> None:
@@ -180,3 +225,20 @@ def test_goals_measure_what_they_say() -> None:
     assert Separated(1.0).measure(ability, covariance)[0] == 1.0
     assert Separated(1.0).shortfall(ability, covariance)[0] == pytest.approx(1.96 * np.sqrt(0.2), rel=1e-3)
     assert Separated(0.6).shortfall(ability, covariance)[0] == pytest.approx(1.96 / 4.0, rel=1e-3)
+
+
+def test_a_range_is_that_of_quantiles_where_no_two_campaigns_end_alike() -> None:
+    values = np.random.default_rng(1).permutation(np.arange(1.0, 100.0))
+    found = _range(values)
+    assert (found.low, found.middle, found.high) == pytest.approx((10.0, 50.0, 90.0))
+
+
+def test_campaigns_that_stop_at_the_same_batch_lie_half_on_either_side() -> None:
+    """Of 200 campaigns by whole batches of 40, four of five: as of the same ones without batches."""
+    exact = 40.0 * np.exp(1.5 + 0.4 * np.random.default_rng(2).standard_normal(4000))
+    batched = np.ceil(exact / 40.0) * 40.0
+    found, fine = _range(batched), _range(exact)
+    assert found.low - fine.low == pytest.approx(20.0, abs=6.0)  # half a batch later, as all of them are
+    assert found.high - fine.high == pytest.approx(20.0, abs=6.0)
+    held = float(np.mean((found.low <= batched) & (batched <= found.high)))
+    assert 0.7 < held < 0.9 < float(np.mean((batched >= 80.0) & (batched <= 320.0)))

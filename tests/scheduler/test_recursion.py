@@ -45,13 +45,28 @@ def test_a_vote_tells_about_theta_and_its_prompt_what_its_probabilities_say(poin
     at = np.array([_GRID[point], np.log(ALPHA[k]), np.log(HALF_WIDTH)])
     slopes = np.array([(probabilities(*(at + step)) - probabilities(*(at - step))) / 2e-5 for step in 1e-5 * np.eye(3)])
     wanted = (slopes / probabilities(*at)) @ slopes.T
-    told = np.array([table[point, k] for table in _vote_tables(ALPHA, HALF_WIDTH, 0.0)])
-    assert told == pytest.approx(wanted[np.triu_indices(3)], rel=1e-6, abs=1e-9)
+    told = np.array([table[point, k] for table in _vote_tables(ALPHA, HALF_WIDTH, 0.0, 0.0)])
+    assert told == pytest.approx([*wanted[np.triu_indices(3)], wanted[0, 0]], rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("point", [20, 60, 72, 90])
+def test_the_only_vote_on_a_prompt_tells_what_its_averaged_probabilities_say(point: int) -> None:
+    nodes, weights = np.polynomial.hermite_e.hermegauss(15)
+    weights = weights / weights.sum()
+
+    def averaged(theta: float) -> FloatArray:
+        each = [probabilities(theta, np.log(ALPHA[2]) + 0.5 * node, np.log(HALF_WIDTH)) for node in nodes]
+        return np.asarray(weights @ np.array(each))
+
+    at = _GRID[point]
+    slope = (averaged(at + 1e-5) - averaged(at - 1e-5)) / 2e-5
+    told = _vote_tables(ALPHA, HALF_WIDTH, 0.0, 0.5).alone[point, 2]
+    assert told == pytest.approx((slope**2 / averaged(at)).sum(), rel=0.02, abs=2e-3)
 
 
 def test_with_a_cell_effect_it_is_the_engines_information() -> None:
     wanted = vote_information(_GRID[:, None], ALPHA, np.array([-HALF_WIDTH, HALF_WIDTH]), 0.9)
-    assert _vote_tables(ALPHA, HALF_WIDTH, 0.9).theta == pytest.approx(wanted, rel=2e-3)
+    assert _vote_tables(ALPHA, HALF_WIDTH, 0.9, 0.0).theta == pytest.approx(wanted, rel=2e-3)
 
 
 def known_cohort(votes: FloatArray) -> Cohort:
@@ -77,7 +92,7 @@ def dense(cohort: Cohort, cells: Any) -> FloatArray:
         total[M + 1 + 2 * j, M + 1 + 2 * j] += known.log_slope_sd**-2
         total[M + 2 + 2 * j, M + 2 + 2 * j] += known.log_width_sd**-2
     for p, (a, b) in enumerate(zip(cohort.low, cohort.high, strict=True)):
-        entries = [float(table[0, p, 0]) for table in cohort.told]
+        entries = [float(table[0, p, 0]) for table in cohort.told[:6]]
         of_vote = np.zeros((3, 3))
         of_vote[np.triu_indices(3)] = entries
         of_vote = of_vote + np.triu(of_vote, 1).T

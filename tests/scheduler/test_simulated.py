@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from irt_engine.simulate import draw_truth, draw_votes
 from scheduler import CampaignState, InvalidRequest, TargetSE
-from scheduler.estimator import estimate
+from scheduler.estimator import CAMPAIGN_PRIORS, estimate
 from scheduler.forecasting import Terms, forecast, unjudged
 from scheduler.goals import AllAbilities, Neighbours, Separated
+from scheduler.overlap import Overlap
 from scheduler.simulated import Until, rule_of, run, simulate
 from tests.scheduler.cast import CELLS, fresh, midway
 
@@ -30,7 +33,7 @@ def test_campaigns_that_miss_their_goal_end_with_everything_judged_or_the_budget
     assert run(SMALL, Terms(AllAbilities(0.01), batch=30, budget=45), seed=1).judgments == 45
     nothing = run(SMALL, Terms(AllAbilities(0.01), budget=0), seed=1)
     assert (nothing.judgments, nothing.reached) == (0, False)
-    assert nothing.measure == pytest.approx(1.5 * np.sqrt(0.75))
+    assert nothing.measure == pytest.approx(1.5 / CAMPAIGN_PRIORS.unit * np.sqrt(0.75))
 
 
 @pytest.mark.parametrize("policy", ["adaptive", "paper", "random", "swiss"])
@@ -52,6 +55,13 @@ def test_the_two_speeds_agree() -> None:
     quick, slow = forecast(SMALL, TERMS), simulate(SMALL, TERMS, campaigns=12, seed=1)
     assert quick.judgments.middle == pytest.approx(slow.judgments.middle, rel=0.5)
     assert quick.most == slow.most == 240
+
+
+def test_the_two_speeds_agree_where_several_judge_every_item() -> None:
+    state = replace(SMALL, overlap=Overlap(1.0, 3))
+    quick, slow = forecast(state, TERMS), simulate(state, TERMS, campaigns=12, seed=1)
+    assert quick.judgments.middle == pytest.approx(slow.judgments.middle, rel=0.5)
+    assert quick.most == slow.most == 720
 
 
 def test_a_campaign_that_has_begun_goes_on_from_its_own_votes() -> None:

@@ -18,6 +18,7 @@ from irt_engine import Posterior, ResponseTable, fit
 from irt_engine.campaign_sizes import CampaignDesign
 from irt_engine.looks import log_p_equal
 from irt_engine.power import binomial_size
+from irt_engine.priors import DEFAULT_PRIORS
 from scheduler import (
     DEFAULT_DESIGN,
     RULES,
@@ -219,6 +220,16 @@ class TestSampleSize:
 
 
 class TestEquivalence:
+    def test_a_board_in_marginal_logits_takes_its_prior_for_no_votes(self) -> None:
+        """Half of the SD in a unit of two: what is known of a difference before any vote shows nothing."""
+        for unit in (1.0, 2.0):
+            state = board(0.0, 0.0, se=math.sqrt(2.0) * DEFAULT_PRIORS.ability_sd / unit)
+            assert state.posterior is not None
+            scales = dataclasses.replace(state.posterior.scales, unit=unit)
+            marginal = dataclasses.replace(state.posterior, scales=scales)
+            there = dataclasses.replace(state, posterior=marginal)
+            assert not Equivalence(4.5 / unit, probability=0.6).decide(there).stop
+
     def test_it_stops_when_every_pair_is_different_or_too_close_to_matter(self) -> None:
         found = Equivalence(0.5, looks=12).decide(board(0.0, 0.02, 1.2))
         assert found.stop

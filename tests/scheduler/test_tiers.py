@@ -10,8 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from irt_engine import Posterior
-from scheduler import InvalidRequest
+from irt_engine import Posterior, ResponseTable
+from irt_engine.simulate import draw_truth
+from scheduler import CampaignState, Design, InvalidRequest, plan
+from scheduler.estimator import estimate
+from scheduler.replay import Loop
 from scheduler.tiers import place, tier_of_pairs
 from tests.scheduler.cast import POSTERIOR
 
@@ -91,3 +94,61 @@ def test_the_tiers_of_a_pair_do_not_depend_on_its_order() -> None:
 def test_tiers_that_cannot_be_are_refused(change: dict[str, Any]) -> None:
     with pytest.raises(InvalidRequest):
         place(board([0.0, 1.0]), **change)
+
+
+def drawn_with_tiers(votes: int = 600) -> ResponseTable:
+    """Eight chatbots; half of the prompts tell only the strong four apart, half only the weak four."""
+    truth = draw_truth(8, 12, seed=1, form="vote")
+    rng, ability = np.random.default_rng(2), np.linspace(2.0, -2.0, 8)
+    a, step, prompt = rng.integers(0, 8, votes), rng.integers(1, 8, votes), rng.integers(0, 12, votes)
+    b = (a + step) % 8
+    strong = (a < 4) & (b < 4)
+    steep = np.where((prompt < 6) == strong, 2.5, 0.2)
+    edge = steep * (ability[b] - ability[a]) + rng.logistic(size=votes)
+    columns = {"a": a, "b": b, "prompt": prompt, "outcome": np.where(edge > 0.0, 1, -1), "label": np.zeros(votes, int)}
+    unknown = np.full(votes, -1)
+    return ResponseTable(truth.chatbots, truth.prompts, (), annotator=unknown, a_first=unknown, **columns)
+
+
+def test_a_campaigns_fit_places_its_chatbots_and_learns_what_prompts_tell_in_each_tier() -> None:
+    table = drawn_with_tiers()
+    found, plain = estimate(table, tiers=2), estimate(table)
+    assert found.tier.tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
+    assert plain.tier.size == 0
+    of_strong = found.tier_discrimination[:, 0, 0] / found.tier_discrimination[:, 1, 1]
+    assert of_strong[:6].min() > of_strong[6:].max()
+    assert (found.scales.tier or 0.0) > 0.2
+    again = estimate(table, found, tiers=2)
+    assert again.ability == pytest.approx(found.ability, abs=1e-9)
+
+
+def test_fewer_than_two_chatbots_a_tier_are_in_none() -> None:
+    assert estimate(drawn_with_tiers(), tiers=5).tier.size == 0
+
+
+@pytest.mark.filterwarnings("ignore::irt_engine.EngineWarning")  # of the first few votes
+def test_a_replay_with_tiers_fits_and_plans_by_them() -> None:
+    table = drawn_with_tiers()
+    loop = Loop(table, "adaptive", 1, Design(tiers=2))
+    while len(loop.used) < 200 and loop.collect(50):
+        loop.refit()
+    assert loop.posterior is not None
+    assert loop.posterior.tier.size == 8
+
+
+def test_plans_ask_pairs_on_the_prompts_that_tell_their_tiers_apart() -> None:
+    table = drawn_with_tiers()
+
+    def share_of_own(posterior: Posterior) -> float:
+        state = CampaignState(table.chatbots, table.prompts, posterior)
+        asks = [ask for seed in range(4) for ask in plan(state, policy="adaptive", count=24, seed=seed).asks]
+        return float(np.mean([(ask.prompt < 6) == (ask.b < 4) for ask in asks if (ask.a < 4) == (ask.b < 4)]))
+
+    assert share_of_own(estimate(table, tiers=2)) > 0.7
+    assert share_of_own(estimate(table)) < 0.55
+
+
+@pytest.mark.parametrize("tiers", [0, 11])
+def test_a_design_has_one_to_ten_tiers(tiers: int) -> None:
+    with pytest.raises(InvalidRequest, match="tiers"):
+        Design(tiers=tiers)
