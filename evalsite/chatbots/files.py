@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from evalsite.accounts.models import Organisation
+from evalsite.accounts.models import Organisation, User
 from evalsite.chatbots.models import Chatbot, Reply, Version
 from evalsite.chatbots.services import chatbot_create, text_sha256, version_create
+from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.numbers import whole
@@ -174,11 +175,12 @@ def chatbot_import(
     filename: str = "",
     label: str | None = None,
     partly: bool = True,
+    by: User | None = None,
 ) -> tuple[Version, ReplyReport]:
     """A chatbot's version with the replies of a file; the chatbot is made if the organisation has none of this name.
 
     Without a label the version is the next one by number. Raises RowsRefused if a row is refused, unless `partly`;
-    Conflict if it has this version already, or the file holds no reply.
+    Conflict if it has this version already, or the file holds no reply. It stands in the log of the chatbot.
     """
     name = name.strip()
     _check_names(name, label)
@@ -198,6 +200,8 @@ def chatbot_import(
         chatbot = found.chatbot or chatbot_create(organisation=organisation, name=name)
         version = version_create(chatbot=chatbot, label=found.label)
         _add(version, report, _prompts(prompt_set))
+        after = {"version": version.label, "prompt_set": prompt_set.name, "replies": report.count("add")}
+        audit_record(act="add_version", subject=chatbot.public_id, by=by, target=filename[:LONGEST_NAME], after=after)
     return version, report
 
 

@@ -7,18 +7,22 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import Any
+from functools import cache
+from typing import Any, TypeVar
 
 from django.apps.registry import Apps
-from django.db import Error, InterfaceError, OperationalError, connection, models, transaction
+from django.db import Error, InterfaceError, NotSupportedError, OperationalError, connection, models, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.backends.utils import CursorWrapper
 from django.db.migrations import RunPython
 from django.db.models.sql.compiler import SQLCompiler
 
 from evalsite.core.errors import Unavailable
 
 log = logging.getLogger(__name__)
+
+ModelT = TypeVar("ModelT", bound=models.Model)
 
 _sqlite_writer = threading.RLock()
 
@@ -81,12 +85,20 @@ def as_unavailable(error: BaseException | None) -> Unavailable | None:
     The transaction under way was rolled back or never committed. Only of an answer lost in the moment of its commit
     nobody can know; a repeated request finds out, since work is keyed by its assignment.
     """
-    if not isinstance(error, OperationalError | InterfaceError) or not _passes(error):
+    if not (is_outdated(error) or (isinstance(error, OperationalError | InterfaceError) and _passes(error))):
         return None
     log.warning("the database does not answer: %s", error)
     return Unavailable(
         "The database does not answer at the moment.", hint="Send the same request again later; it is done once."
     )
+
+
+def is_outdated(error: BaseException | None) -> bool:
+    """Whether a statement was prepared before a migration gave one of its columns another type.
+
+    The driver forgets what it has prepared as the transaction is rolled back: sent again, the request is answered.
+    """
+    return isinstance(error, NotSupportedError) and "cached plan" in str(error)
 
 
 def _passes(error: Error) -> bool:
@@ -102,9 +114,82 @@ def rows(statement: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
     For the few that every annotator's request makes: the ORM takes ten times as long to compose them as the database
     to answer. It runs as it stands on both databases; ids go in by `as_stored`, locks by `row_locks`.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(statement, params)
+    try:
+        return _rows(statement, params)
+    except NotSupportedError as error:
+        if connection.in_atomic_block or not is_outdated(error):
+            raise
+        connection.close()  # there is no transaction whose end would make the driver forget
+        return _rows(statement, params)
+
+
+def _rows(statement: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:
+    with _cursor() as cursor:
+        cursor.execute(statement, _bound(params))
         return list(cursor.fetchall())
+
+
+def read(model: type[ModelT], statement: str, params: Sequence[Any] = ()) -> list[ModelT]:
+    """The same as rows of a model, whose `columns` are all that the statement names."""
+    return [instance for (instance,) in read_beside([model], statement, params)]
+
+
+def read_beside(kinds: Sequence[type[models.Model]], statement: str, params: Sequence[Any] = ()) -> list[list[Any]]:
+    """The same with rows of several models beside each other, in each row, and then what the statement names besides.
+
+    It names the `columns` of each model first, in this order.
+    """
+    found = [list(row) for row in rows(statement, params)]
+    shapes = [([field.attname for field in kind._meta.concrete_fields], kind) for kind in kinds]
+    read: list[list[Any]] = [[] for _ in found]
+    begin = 0
+    for names, kind in shapes:
+        end = begin + len(names)
+        for index, column in _columns_of(kind):
+            for convert in [*connection.ops.get_db_converters(column), *column.get_db_converters(connection)]:
+                for row in found:
+                    row[begin + index] = convert(row[begin + index], column, connection)  # as the ORM reads them
+        for row, together in zip(found, read, strict=True):
+            together.append(kind.from_db(connection.alias, names, row[begin:end]))
+        begin = end
+    return [[*together, *row[begin:]] for row, together in zip(found, read, strict=True)]
+
+
+@cache
+def columns(model: type[models.Model], of: str) -> str:
+    """All of a model's columns, of its table by this name in the statement.
+
+    Never `*`: a statement that PostgreSQL has prepared fails when a migration has given it one more.
+    """
+    return ", ".join(f"{of}.{field.column}" for field in model._meta.concrete_fields)
+
+
+@cache
+def _columns_of(model: type[models.Model]) -> list[tuple[int, Any]]:
+    return list(enumerate(field.get_col(model._meta.db_table) for field in model._meta.concrete_fields))
+
+
+def _cursor() -> CursorWrapper:
+    """A cursor that leaves values to PostgreSQL and has it prepare a statement that comes again and again.
+
+    Django's own writes them into the text, which is parsed and planned each time: half of the database's work for an
+    answer. Connections live for a minute (settings), and no plan is kept for longer.
+    """
+    cursor = connection.cursor()
+    if connection.vendor == "postgresql":
+        from django.db.backends.postgresql.base import ServerBindingCursor  # no driver in the embedded form
+
+        cursor.cursor = ServerBindingCursor(connection.connection)  # type: ignore[call-arg]
+    return cursor
+
+
+def _bound(params: Sequence[Any]) -> Sequence[Any]:
+    """Whole numbers all of one kind for PostgreSQL: otherwise large and small ones make other statements."""
+    if connection.vendor != "postgresql":
+        return params
+    from psycopg.types.numeric import Int8
+
+    return [Int8(value) if type(value) is int else value for value in params]
 
 
 def each(statement: str, params: Sequence[Sequence[Any]]) -> None:
@@ -112,6 +197,25 @@ def each(statement: str, params: Sequence[Sequence[Any]]) -> None:
     if params:
         with connection.cursor() as cursor:
             cursor.executemany(statement, params)
+
+
+def for_each(
+    together: str, one: str, same: Sequence[Any], different: Sequence[Sequence[Any]], types: Sequence[str]
+) -> None:
+    """Do the same with many rows of values: PostgreSQL is given them as columns (of these types) by one statement.
+
+    There each statement is parsed and planned anew, and all who claim wait for the last; SQLite keeps the one it has.
+    """
+    if not different:
+        return
+    if connection.vendor != "postgresql":
+        each(one, [(*same, *values) for values in different])
+        return
+    unnested = ", ".join(f"%s::{kind}[]" for kind in types)
+    names = ", ".join("abcdefgh"[: len(types)])
+    statement = together.format(given=f"UNNEST({unnested}) AS given ({names})")
+    with _cursor() as cursor:
+        cursor.execute(statement, _bound([*same, *(list(column) for column in zip(*different, strict=True))]))
 
 
 def as_stored(value: uuid.UUID | datetime | None) -> Any:

@@ -25,6 +25,7 @@ ADMIN = "admin"
 DESIGN = Design(
     visibility=Campaign.Visibility.PUBLIC,
     shows_prompts=True,
+    shows_replies=True,
     admission=Campaign.Admission.OPEN,
     seed=SEED,
     batch_size=60,

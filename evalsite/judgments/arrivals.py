@@ -6,13 +6,14 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
 
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign, Reception
 from evalsite.campaigns.selectors import reception_of
+from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotFound
 from evalsite.core.tokens import keyed_hashes, token_hash, token_make
@@ -39,8 +40,13 @@ PLATFORM_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
 # Invitations --------------------------------------------------------------------------------------------
 
 
-def invitation_issue(*, campaign: Campaign, name: str, at_most: int | None = None, days: int = 30) -> str:
-    """A link's secret that admits annotators, whatever the campaign's admission; shown this once, kept as a hash."""
+def invitation_issue(
+    *, campaign: Campaign, name: str, at_most: int | None = None, days: int = 30, by: User | None = None
+) -> str:
+    """A link's secret that admits annotators, whatever the campaign's admission; shown this once, kept as a hash.
+
+    The log names the invitation by its public id: it stays, viewers read it, and the name is somebody's.
+    """
     if not 1 <= days <= LONGEST_INVITATION_DAYS:
         raise InvalidInput(
             gettext("An invitation lasts from 1 to %(longest_invitation_days)s days.")
@@ -50,20 +56,38 @@ def invitation_issue(*, campaign: Campaign, name: str, at_most: int | None = Non
     secret = token_make("tsi")
     until = timezone.now() + timedelta(days=days)
     with write_transaction():
-        Invitation.objects.create(
+        made = Invitation.objects.create(
             campaign=campaign, name=name, sha256=token_hash(secret), at_most=at_most, expires_at=until
         )
+        after = {"at_most": at_most, "until": until.isoformat(timespec="minutes")}
+        audit_record(act="invite", subject=campaign.public_id, by=by, target=str(made.public_id), after=after)
     return secret
 
 
-def invitation_revoke(*, campaign: Campaign, name: str) -> None:
+def invitation_revoke(*, campaign: Campaign, name: str, by: User | None = None) -> None:
     """End the invitations of this name; whom they admitted is admitted no longer, and keeps what was judged."""
     with write_transaction():
-        standing = Invitation.objects.filter(campaign=campaign, name=name, revoked_at=None)
-        if not standing.update(revoked_at=timezone.now()):
+        named = Invitation.objects.filter(campaign=campaign, name=name, revoked_at=None)
+        ended = list(named.select_for_update(no_key=True).order_by("pk"))
+        if not ended:
             raise NotFound(
                 gettext("There is no invitation called %(name)s in force.") % {"name": repr(name)}, field="name"
             )
+        Invitation.objects.filter(pk__in=[one.pk for one in ended]).update(revoked_at=timezone.now())
+        for one in ended:
+            audit_record(
+                act="revoke_invitation",
+                subject=campaign.public_id,
+                by=by,
+                target=str(one.public_id),
+                before={"revoked": False},
+                after={"revoked": True},
+            )
+
+
+def invitations_of(campaign: Campaign) -> QuerySet[Invitation]:
+    """Newest first, each with how many it `admitted`."""
+    return Invitation.objects.filter(campaign=campaign).annotate(admitted=Count("enrolments")).order_by("-pk")
 
 
 def invitation_get(secret: str) -> Invitation:

@@ -9,11 +9,11 @@ from typing import Any
 from django.db.models import F
 from django.utils import timezone
 
-from evalsite.campaigns.models import Campaign, Entrant, GoldItem, PlanSpec
+from evalsite.campaigns.models import Campaign, Entrant, GoldItem
 from evalsite.campaigns.selectors import gold_in_use
 from evalsite.judgments.models import Annotator, Assignment, Candidate, Enrolment, Place
 from evalsite.judgments.queue import item_parts
-from evalsite.judgments.statements import assignments_issue, claimable, queued_lock, replies_shown
+from evalsite.judgments.statements import assignments_issue, candidates_add, claimable, queued_lock, replies_shown
 from scheduler.blocks import Reader, Seat, Waiting, compose_block
 
 WINDOW = 5  # times the block's size: the best of the queue, from which a block that fits together is chosen
@@ -55,7 +55,7 @@ def _issued(
     for assignment, (_, candidates) in zip(block, shown, strict=True):
         for candidate in candidates:
             candidate.assignment = assignment
-    Candidate.objects.bulk_create(chain.from_iterable(candidates for _, candidates in shown))
+    candidates_add([*chain.from_iterable(candidates for _, candidates in shown)])
     Enrolment.objects.filter(pk=enrolment.pk).update(blocks_claimed=F("blocks_claimed") + 1)
     return block
 
@@ -136,7 +136,7 @@ def _texts(swapped: bool) -> list[Candidate]:
 
 def _copies(campaign: Campaign) -> int:
     """How often an item may wait at once, of which an annotator takes one."""
-    spec = PlanSpec.objects.get(campaign=campaign)
+    spec = campaign.plan
     return max(campaign.votes_per_item, spec.overlap_votes if spec.overlap_share > 0.0 else 1)
 
 
@@ -158,8 +158,8 @@ def _waiting(key: int, item: str) -> Waiting:
 
 def _replies(items: Iterable[str]) -> dict[tuple[int, int], int]:
     """(entrant, prompt) -> the reply in force that can be shown."""
-    parts = [item_parts(item) for item in items]
-    return replies_shown({prompt for prompt, _ in parts}, set(chain.from_iterable(pair for _, pair in parts)))
+    parts = map(item_parts, items)
+    return replies_shown({(entrant, prompt) for prompt, pair in parts for entrant in pair})
 
 
 def _pair(item: str, swapped: bool, replies: Mapping[tuple[int, int], int], gold: GoldItem | None) -> list[Candidate]:
@@ -200,7 +200,8 @@ def _issue(
         for position, seat in numbered
         if seat.gold
     ]
-    Place.objects.bulk_create([assignment.place for assignment in checks])
-    Assignment.objects.bulk_create(checks)
+    if checks:
+        Place.objects.bulk_create([assignment.place for assignment in checks])
+        Assignment.objects.bulk_create(checks)
     asked = assignments_issue({seat.key: position for position, seat in numbered if not seat.gold}, terms)
     return sorted([*asked, *checks], key=lambda row: row.block_position)

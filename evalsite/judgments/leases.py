@@ -15,7 +15,7 @@ from evalsite.core.numbers import whole
 from evalsite.judgments.models import Annotator, Assignment, Place, Skip, SkipNote
 from evalsite.judgments.queue import requeue
 from evalsite.judgments.selectors import RETURNS_THAT_CLOSE, items_given_back
-from evalsite.judgments.statements import assignment_held
+from evalsite.judgments.statements import Asked, assignment_asked, assignment_held
 
 LONGEST_HOLD = 6  # leases, from the issue on: a page that renews for ever must not block a study
 
@@ -27,6 +27,14 @@ def assignment_lock(annotator: Annotator, assignment_id: uuid.UUID) -> Assignmen
     instead of both believing that the place is theirs.
     """
     found = assignment_held(annotator.pk, assignment_id)
+    if found is None:
+        raise _no_such()
+    return found
+
+
+def assignment_lock_asked(annotator: Annotator, assignment_id: uuid.UUID) -> tuple[Assignment, Asked]:
+    """The same, and what it asks."""
+    found = assignment_asked(annotator.pk, assignment_id)
     if found is None:
         raise _no_such()
     return found

@@ -5,14 +5,24 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from django.db import connection
 from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.core.db import write_transaction
 from evalsite.judgments.models import Assignment
+from evalsite.judgments.queue_statements import (
+    places_add,
+    queue_lock,
+    queued_add,
+    queued_all,
+    queued_replan,
+    queued_withdraw,
+)
 from evalsite.judgments.selectors import budget_left, item_counts
-from evalsite.judgments.statements import places_add, queued_add, queued_all, queued_replan
 from evalsite.prompts.models import Prompt
+
+WITHDRAWN_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +114,7 @@ def queue_replace(
     seen = seen or queue_look(campaign)
     with write_transaction():
         # Locked first: claims under way have committed, or wait for us, before anything is counted.
+        queue_lock(campaign.pk)
         queued = queued_all(campaign.pk, lock=True)
         taken = [item for key, item in seen.waiting.items() if key not in queued]
         waiting: dict[str, list[int]] = {}
@@ -136,10 +147,26 @@ def _still_wanted(
     return wanted if seen.left is None else wanted[: max(0, seen.left - len(taken))]
 
 
+def queue_close(*, campaign: Campaign) -> None:
+    """Part of the transaction that ends a campaign's collecting: nothing that waits is issued from then on.
+
+    On PostgreSQL a claim may be under way that still saw the campaign collect: it is waited for. Those that come later
+    wait for this, and look at the campaign then, as on SQLite, where claims are one after another anyway.
+    """
+    if connection.features.has_select_for_update:
+        queue_lock(campaign.pk)
+        queued_withdraw(campaign.pk)
+
+
 def queue_withdraw(*, campaign: Campaign) -> None:
-    """Empty the queue, as after a stop. What is issued may still be answered."""
-    with write_transaction():
-        _withdraw(list(queued_all(campaign.pk, lock=True)))
+    """Empty the queue of a campaign that collects no more. What is issued may still be answered.
+
+    A part at a time, each in a transaction of its own: on SQLite everybody waits for the one who writes.
+    """
+    withdrawn = WITHDRAWN_AT_ONCE
+    while withdrawn == WITHDRAWN_AT_ONCE:
+        with write_transaction():
+            withdrawn = queued_withdraw(campaign.pk, at_most=WITHDRAWN_AT_ONCE)
 
 
 def requeue(assignment: Assignment) -> None:

@@ -14,6 +14,7 @@ from evalsite.campaigns.limits import judgments_allowed
 from evalsite.campaigns.models import Aspect, Campaign
 from evalsite.core.db import rows
 from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Candidate, Exclusion, Judgment, Skip
+from evalsite.judgments.statements import LAST_EXCLUSION
 
 RETURNS_THAT_CLOSE = 2
 TALLY_KEPT_S = 3600
@@ -183,12 +184,8 @@ def standings(campaign: Campaign) -> dict[int, Standing]:
 
 def is_excluded(*, campaign: Campaign, annotator: Annotator) -> bool:
     """Whether this annotator's judgments do not count in the campaign now."""
-    last = rows(
-        "SELECT lifted FROM judgments_exclusion WHERE annotator_id = %s AND campaign_id = %s AND NOT proposed "
-        "ORDER BY id DESC LIMIT 1",
-        [annotator.pk, campaign.pk],
-    )
-    return any(not lifted for (lifted,) in last)
+    ((lifted,),) = rows(f"SELECT {LAST_EXCLUSION}", [annotator.pk, campaign.pk])
+    return lifted is not None and not lifted
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,21 +11,20 @@ from django.utils.translation import gettext
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Aspect, Campaign
-from evalsite.campaigns.selectors import aspects_of, reception_of
+from evalsite.campaigns.selectors import reception_of
 from evalsite.campaigns.services import refit_request
 from evalsite.core.db import CLOCK_SET_BACK, write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from evalsite.core.tokens import token_hash, token_make
 from evalsite.judgments.blocks import block_issue
 from evalsite.judgments.hours import time_worked
-from evalsite.judgments.leases import assignment_lock, checked_text
+from evalsite.judgments.leases import assignment_lock_asked, checked_text
 from evalsite.judgments.models import (
     Annotator,
     AnnotatorToken,
     Answer,
     Assignment,
     Batch,
-    Candidate,
     Comment,
     Enrolment,
     Judgment,
@@ -35,11 +34,10 @@ from evalsite.judgments.qualification import qualification_get
 from evalsite.judgments.selectors import (
     RANKING_PURPOSES,
     budget_left,
-    is_excluded,
     judgments_given,
     queue_is_low,
 )
-from evalsite.judgments.statements import assignments_open, batch_count, candidates_of, enrolment_lock
+from evalsite.judgments.statements import Asked, assignments_open, claim_terms, enrolment_lock, judgment_add
 
 TOKEN_LIFE = timedelta(days=90)
 LONGEST_CLIENT_MS = 24 * 3600 * 1000
@@ -133,14 +131,14 @@ def assignment_claim(*, campaign: Campaign, annotator: Annotator, count: int | N
                 gettext("You have not joined this campaign."), hint=gettext("Open its judging page first.")
             )
         open_block = assignments_open(campaign.pk, annotator.pk)
-        campaign.refresh_from_db()
+        excluded, qualifies = claim_terms(campaign, annotator.pk)
         enrolment.campaign = campaign
-        held_off = enrolment.paused_at is not None or is_excluded(campaign=campaign, annotator=annotator)
+        held_off = enrolment.paused_at is not None or excluded
         if open_block or not campaign.collecting or held_off:
             return open_block
         if not enrolment.invited:
             _check_admission(campaign, annotator.user)
-        if not qualification_get(enrolment).passed:
+        if qualifies and not qualification_get(enrolment).passed:
             return []
         wanted = _room(campaign, annotator, count or campaign.block_size)
         block = block_issue(campaign, annotator, enrolment, wanted)
@@ -188,7 +186,7 @@ def judgment_record(
     now = timezone.now()
     comment = checked_text(comment, longest=2000, field="comment")
     with write_transaction():
-        assignment = assignment_lock(annotator, assignment_id)
+        assignment, asked = assignment_lock_asked(annotator, assignment_id)
         replaced = _replaced(assignment, supersedes) if supersedes else None
         unanswered = replaced is None and assignment.state == Assignment.State.ISSUED
         earlier = None if unanswered else assignment.judgments.filter(supersedes=replaced).first()
@@ -199,10 +197,7 @@ def judgment_record(
         if assignment.state == Assignment.State.RETURNED:
             raise Conflict(gettext("You gave this one back."), hint=gettext("Ask for the next one."), code="returned")
         said = _Said(choices, client_ms, comment, _checked_reasons(assignment, reasons))
-        judgment = _write(assignment, said, now, supersedes=replaced)
-        if replaced is None:
-            time_worked(assignment, now)
-            _fill(assignment, now)
+        judgment = _write(assignment, asked, said, now, supersedes=replaced)
         if judgment.batch.is_full:
             _close(judgment.batch)
     return Recorded(judgment, created=True)
@@ -253,29 +248,34 @@ def _checked_reasons(assignment: Assignment, reasons: Sequence[str]) -> list[str
     return [reason for reason in offered if reason in reasons]
 
 
-def _write(assignment: Assignment, said: _Said, now: datetime, *, supersedes: Judgment | None) -> Judgment:
-    """The judgment's rows, in the campaign's open batch (which stays locked)."""
-    answers = _answers(assignment, said.choices)
-    judgment = Judgment.objects.create(
+def _write(
+    assignment: Assignment, asked: Asked, said: _Said, now: datetime, *, supersedes: Judgment | None
+) -> Judgment:
+    """The judgment's rows, in the campaign's open batch. That is locked last: all answers of the campaign need it."""
+    answers = _answers(asked, said.choices)
+    judgment = Judgment(
         assignment=assignment,
         annotator_id=assignment.annotator_id,
-        batch=_open_batch(assignment),
         supersedes=supersedes,
         late=assignment.lease_until is not None and now > assignment.lease_until,
         client_ms=_plausible_ms(said.client_ms),
         answered_at=now,
     )
-    for answer in answers:  # one or few: bulk_create takes longer to begin than to write them
-        answer.judgment = judgment
-        answer.save(force_insert=True)
-    JudgmentReason.objects.bulk_create([JudgmentReason(judgment=judgment, text=reason) for reason in said.reasons])
+    fills = supersedes is None and _may_fill(assignment, now)
+    if supersedes is None:
+        time_worked(assignment, now)
+    _add_to_batch(judgment, answers, fills=fills)
+    if fills:
+        assignment.state, assignment.closed_at = Assignment.State.ANSWERED, now
+    if said.reasons:
+        JudgmentReason.objects.bulk_create([JudgmentReason(judgment=judgment, text=reason) for reason in said.reasons])
     if said.comment:
         Comment.objects.create(judgment=judgment, text=said.comment)
     return judgment
 
 
-def _answers(assignment: Assignment, choices: Mapping[str, str]) -> list[Answer]:
-    aspects = {aspect.key: aspect for aspect in aspects_of(assignment.campaign_id)}
+def _answers(asked: Asked, choices: Mapping[str, str]) -> list[Answer]:
+    aspects = asked.aspects
     unknown, missing = set(choices) - set(aspects), set(aspects) - set(choices)
     if unknown or missing:
         name = sorted(unknown or missing)[0]
@@ -288,11 +288,10 @@ def _answers(assignment: Assignment, choices: Mapping[str, str]) -> list[Answer]
             hint=gettext("Answer each of: %(aspects)s.") % {"aspects": ", ".join(aspects)},
             field="answers",
         )
-    candidates = {candidate.label: candidate for candidate in candidates_of(assignment)}
-    return [_answer(aspect, choices[key], candidates) for key, aspect in aspects.items()]
+    return [_answer(aspect, choices[key], asked.candidates) for key, aspect in aspects.items()]
 
 
-def _answer(aspect: Aspect, choice: str, candidates: Mapping[str, Candidate]) -> Answer:
+def _answer(aspect: Aspect, choice: str, candidates: Mapping[str, int]) -> Answer:
     if choice not in aspect.choices:
         raise InvalidInput(
             gettext("%(choice)s is not a verdict for %(key)s.") % {"choice": repr(choice), "key": repr(aspect.key)},
@@ -300,7 +299,7 @@ def _answer(aspect: Aspect, choice: str, candidates: Mapping[str, Candidate]) ->
             field="choice",
         )
     if choice in candidates:
-        return Answer(aspect=aspect, candidate=candidates[choice], value=Answer.Value.CHOSEN)
+        return Answer(aspect=aspect, candidate_id=candidates[choice], value=Answer.Value.CHOSEN)
     return Answer(aspect=aspect, candidate=None, value=choice)
 
 
@@ -309,34 +308,33 @@ def _plausible_ms(client_ms: int | None) -> int | None:
     return client_ms if client_ms is not None and 0 <= client_ms <= LONGEST_CLIENT_MS else None
 
 
-def _fill(assignment: Assignment, now: datetime) -> None:
-    """Mark the place filled, unless the answer came late and somebody has taken the place meanwhile."""
-    if assignment.state == Assignment.State.EXPIRED:
-        # Locked and then looked at: a claim of the queued one may be committing just now.
-        others = Assignment.objects.select_for_update().filter(place=assignment.place_id).exclude(pk=assignment.pk)
-        states = {other.state for other in others}
-        if states & {Assignment.State.ISSUED, Assignment.State.ANSWERED}:
-            return
-        queued = Assignment.objects.filter(place=assignment.place_id, state=Assignment.State.QUEUED)
-        queued.update(state=Assignment.State.WITHDRAWN, closed_at=now)
-    assignment.state, assignment.closed_at = Assignment.State.ANSWERED, now
-    assignment.save(update_fields=["state", "closed_at"])
+def _may_fill(assignment: Assignment, now: datetime) -> bool:
+    """Whether this answer fills the place: not if it came late and somebody has taken the place meanwhile."""
+    if assignment.state != Assignment.State.EXPIRED:
+        return True
+    # Locked and then looked at: a claim of the queued one may be committing just now.
+    others = Assignment.objects.select_for_update().filter(place=assignment.place_id).exclude(pk=assignment.pk)
+    states = {other.state for other in others}
+    if states & {Assignment.State.ISSUED, Assignment.State.ANSWERED}:
+        return False
+    queued = Assignment.objects.filter(place=assignment.place_id, state=Assignment.State.QUEUED)
+    queued.update(state=Assignment.State.WITHDRAWN, closed_at=now)
+    return True
 
 
 # Batches ------------------------------------------------------------------------------------------------
 
 
-def _open_batch(assignment: Assignment) -> Batch:
-    """The campaign's open batch with this judgment counted, locked; opened by the first judgment that needs it.
+def _add_to_batch(judgment: Judgment, answers: Sequence[Answer], *, fills: bool) -> None:
+    """Write a judgment into the campaign's open batch, which stays locked; the first that needs one opens it.
 
     Gold is not counted: it tells a fit nothing, and must not change when there is one.
     """
-    campaign, counted = assignment.campaign_id, int(assignment.purpose in RANKING_PURPOSES)
-    while (batch := batch_count(campaign, counted)) is None:
+    campaign, counted = judgment.assignment.campaign_id, int(judgment.assignment.purpose in RANKING_PURPOSES)
+    while not judgment_add(judgment, answers, counted=counted, fills=fills):
         last = Batch.objects.filter(campaign=campaign).order_by("-number").values_list("number", flat=True).first()
         # Of two first judgments at once the second waits here, and then counts in the batch of the first.
         Batch.objects.bulk_create([Batch(campaign_id=campaign, number=(last or 0) + 1)], ignore_conflicts=True)
-    return batch
 
 
 def _close(batch: Batch) -> None:

@@ -11,93 +11,216 @@ from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any
 
-from django.utils import timezone
+from django.db import connection
 
-from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.models import Aspect, Campaign, PlanSpec, StoppingSpec
 from evalsite.campaigns.selectors import as_uuid
-from evalsite.core.db import as_stored, each, row_locks, rows
-from evalsite.judgments.models import Assignment, Batch, Candidate, Enrolment
+from evalsite.core.db import as_stored, columns, each, for_each, read, read_beside, row_locks, rows
+from evalsite.judgments.models import LABELS, Answer, Assignment, Batch, Candidate, Enrolment, Judgment
 
-AT_ONCE = 1_000  # rows of one INSERT: SQLite may take no more than 32,766 values
+QUEUE_LOCK = 5_701  # of PostgreSQL's advisory locks the kind that is a campaign's queue
 
 
 def assignment_held(annotator: int, public_id: uuid.UUID) -> Assignment | None:
     """The annotator's assignment, locked, and its place before it (PostgreSQL locks in the order of OF)."""
-    found = Assignment.objects.raw(
-        "SELECT own.* FROM judgments_assignment own JOIN judgments_place place ON place.id = own.place_id "  # noqa: S608
-        "WHERE own.public_id = %s AND own.annotator_id = %s" + row_locks(" FOR NO KEY UPDATE OF place, own"),
+    found = read(
+        Assignment,
+        f"SELECT {columns(Assignment, 'own')} FROM judgments_assignment own "  # noqa: S608  names of ours
+        f"JOIN judgments_place place ON place.id = own.place_id {_HELD} {row_locks(_LOCKED)}",
         [as_stored(public_id), annotator],
     )
-    return next(iter(found), None)
+    return found[0] if found else None
 
 
-def candidates_of(assignment: Assignment) -> list[Candidate]:
-    """What an assignment shows, in its order."""
-    return list(
-        Candidate.objects.raw(
-            "SELECT * FROM judgments_candidate WHERE assignment_id = %s ORDER BY position", [assignment.pk]
-        )
-    )
+_HELD = "WHERE own.public_id = %s AND own.annotator_id = %s"
+_LOCKED = "FOR NO KEY UPDATE OF place, own"
 
 
-def batch_count(campaign: int, judgments: int) -> Batch | None:
-    """The campaign's open batch, locked, with so many judgments more; None where none is open.
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What an answer is checked by: the campaign's aspects by their keys, the primary one first, and what was shown.
 
-    `is_full` says whether they fill it. Of two at once the second waits here, and counts on from the first.
+    candidates: label -> key.
     """
-    found = Batch.objects.raw(
-        "UPDATE judgments_batch SET size = size + %s WHERE campaign_id = %s AND state = 'open' "
-        "RETURNING *, size >= (SELECT batch_size FROM campaigns_campaign WHERE id = judgments_batch.campaign_id) "
-        "AS is_full",
-        [judgments, campaign],
+
+    aspects: Mapping[str, Aspect]
+    candidates: Mapping[str, int]
+
+
+def assignment_asked(annotator: int, public_id: uuid.UUID) -> tuple[Assignment, Asked] | None:
+    """The annotator's assignment, locked as by `assignment_held`, and what it asks.
+
+    One row for each of its candidates and aspects, of which there are few.
+    """
+    found = read_beside(
+        [Assignment, Aspect],
+        f"SELECT {columns(Assignment, 'own')}, {columns(Aspect, 'aspect')}, "  # noqa: S608  names of ours
+        "candidate.id, candidate.position FROM judgments_assignment own "
+        "JOIN judgments_place place ON place.id = own.place_id "
+        "JOIN campaigns_campaign campaign ON campaign.id = own.campaign_id "
+        "JOIN campaigns_aspect aspect ON aspect.rubric_id = campaign.rubric_id "
+        f"JOIN judgments_candidate candidate ON candidate.assignment_id = own.id {_HELD} "
+        f"ORDER BY aspect.position {row_locks(_LOCKED)}",
+        [as_stored(public_id), annotator],
     )
-    return next(iter(found), None)
+    if not found:
+        return None
+    aspects = {aspect.key: aspect for _, aspect, _, _ in found}
+    return found[0][0], Asked(aspects, {LABELS[position]: key for *_, key, position in found})
+
+
+_COUNT = (
+    "UPDATE judgments_batch SET size = size + %s WHERE campaign_id = %s AND state = 'open' "
+    "RETURNING {batch}, "
+    "size >= (SELECT batch_size FROM campaigns_campaign WHERE id = judgments_batch.campaign_id) AS is_full"
+)
+_JUDGE = (
+    "INSERT INTO judgments_judgment (public_id, assignment_id, annotator_id, supersedes_id, late, client_ms, "
+    "answered_at, recorded_at, batch_id)"
+)
+_ANSWER = "INSERT INTO judgments_answer (aspect_id, candidate_id, value, judgment_id)"
+_FILL = "UPDATE judgments_assignment SET state = 'answered', closed_at = %s WHERE id = %s"
+
+
+def judgment_add(judgment: Judgment, answers: Sequence[Answer], *, counted: int, fills: bool) -> bool:
+    """Write a judgment with its answers into its campaign's open batch, which is locked and counts `counted` more.
+
+    `fills`: its assignment is answered then. The judgment is given its key and its batch, of which `is_full` says
+    whether that fills it. False, and nothing is written, where no batch is open. Of two at once the second waits for
+    the batch, and counts on from the first: so that it waits shortly, PostgreSQL is asked all of it at once.
+    """
+    assignment = judgment.assignment
+    count = [counted, assignment.campaign_id]
+    judge = [
+        *(as_stored(judgment.public_id), assignment.pk, judgment.annotator_id, judgment.supersedes_id, judgment.late),
+        *(judgment.client_ms, as_stored(judgment.answered_at), as_stored(judgment.recorded_at)),
+    ]
+    answer = [(one.aspect_id, one.candidate_id, one.value) for one in answers]
+    fill = [as_stored(judgment.answered_at), assignment.pk]
+    write = _judgment_add_at_once if connection.vendor == "postgresql" else _judgment_add_one_by_one
+    batch, judgment.pk = write(count, judge, answer, fill if fills else None)
+    if batch is not None:
+        judgment.batch = batch
+    return batch is not None
+
+
+Write = tuple[Batch | None, int | None]
+
+
+def _judgment_add_at_once(
+    count: list[Any], judge: list[Any], answer: list[tuple[Any, ...]], fill: list[Any] | None
+) -> Write:
+    given = ", ".join(["(%s::bigint, %s::bigint, %s)"] * len(answer))
+    filled = f", filled AS ({_FILL} AND EXISTS (SELECT 1 FROM batch))" if fill else ""  # noqa: S608
+    found = read_beside(
+        [Batch],
+        f"WITH batch AS ({_count()}), judged AS ({_JUDGE} "  # noqa: S608  statements of ours
+        "SELECT %s::uuid, %s, %s, %s::bigint, %s::boolean, %s::integer, %s::timestamptz, %s::timestamptz, id "
+        f"FROM batch RETURNING id), answered AS ({_ANSWER} "
+        f"SELECT given.*, judged.id FROM judged, (VALUES {given}) AS given){filled} "
+        f"SELECT {columns(Batch, 'batch')}, batch.is_full, judged.id FROM batch, judged",
+        [*count, *judge, *chain.from_iterable(answer), *(fill or [])],
+    )
+    if not found:
+        return None, None
+    ((batch, batch.is_full, key),) = found
+    return batch, key
+
+
+def _judgment_add_one_by_one(
+    count: list[Any], judge: list[Any], answer: list[tuple[Any, ...]], fill: list[Any] | None
+) -> Write:
+    found = read_beside([Batch], _count(), count)
+    if not found:
+        return None, None
+    ((batch, batch.is_full),) = found
+    ((key,),) = rows(f"{_JUDGE} VALUES ({_places([*judge, batch])}) RETURNING id", [*judge, batch.pk])
+    each(f"{_ANSWER} VALUES (%s, %s, %s, %s)", [(*one, key) for one in answer])
+    each(_FILL, [fill] if fill else [])
+    return batch, key
+
+
+def _count() -> str:
+    return _COUNT.format(batch=columns(Batch, "judgments_batch"))
 
 
 def campaign_joined(annotator: int, key: str) -> Campaign | None:
     """The campaign at this address (its slug or its public id), if the annotator has joined it."""
     public_id = as_uuid(key)
     address = "campaign.slug = %s" if public_id is None else "campaign.public_id = %s"
-    found = Campaign.objects.raw(
-        "SELECT campaign.* FROM campaigns_campaign campaign "  # noqa: S608
+    found = read(
+        Campaign,
+        f"SELECT {columns(Campaign, 'campaign')} FROM campaigns_campaign campaign "  # noqa: S608
         "JOIN judgments_enrolment enrolment ON enrolment.campaign_id = campaign.id "
         f"WHERE enrolment.annotator_id = %s AND {address}",
         [annotator, key if public_id is None else as_stored(public_id)],
     )
-    return next(iter(found), None)
+    return found[0] if found else None
 
 
 def enrolment_lock(campaign: int, annotator: int) -> Enrolment | None:
-    """The annotator's enrolment, locked: two claims at once are one after the other."""
-    found = Enrolment.objects.raw(
-        "SELECT * FROM judgments_enrolment "  # noqa: S608
+    """The annotator's enrolment, locked: two claims at once are one after the other.
+
+    And the campaign's queue is held, as by every claim: who plans it anew or closes it (`queue_lock`) waits for these,
+    and claims that come then wait for that. Without it they would find all that waits locked, and go away with nothing.
+    """
+    of_postgresql = connection.vendor == "postgresql"
+    held = f", pg_advisory_xact_lock_shared({QUEUE_LOCK}, %s::integer)" if of_postgresql else ""
+    found = read_beside(
+        [Enrolment],
+        f"SELECT {columns(Enrolment, 'own')}{held} FROM judgments_enrolment own "  # noqa: S608
         "WHERE campaign_id = %s AND annotator_id = %s" + row_locks(" FOR UPDATE"),
-        [campaign, annotator],
+        [*([campaign] if held else []), campaign, annotator],
     )
-    return next(iter(found), None)
+    return found[0][0] if found else None
 
 
 def assignments_open(campaign: int, annotator: int) -> list[Assignment]:
     """What this annotator has been issued and has not answered, in the order of the block."""
-    return list(
-        Assignment.objects.raw(
-            "SELECT * FROM judgments_assignment WHERE annotator_id = %s AND state = 'issued' AND campaign_id = %s "
-            "ORDER BY block_position, id",
-            [annotator, campaign],
-        )
+    return read(
+        Assignment,
+        f"SELECT {columns(Assignment, 'own')} FROM judgments_assignment own "  # noqa: S608
+        "WHERE annotator_id = %s AND state = 'issued' AND campaign_id = %s ORDER BY block_position, id",
+        [annotator, campaign],
     )
 
 
+LAST_EXCLUSION = (
+    "(SELECT lifted FROM judgments_exclusion WHERE annotator_id = %s AND campaign_id = %s AND NOT proposed "
+    "ORDER BY id DESC LIMIT 1)"
+)
+
+
+def claim_terms(campaign: Campaign, annotator: int) -> tuple[bool, bool]:
+    """Read a campaign anew with its limits and its plan; whether it excludes the annotator, and has a qualification."""
+    found = read_beside(
+        [Campaign, StoppingSpec, PlanSpec],
+        f"SELECT {columns(Campaign, 'campaign')}, {columns(StoppingSpec, 'stopping')}, "  # noqa: S608  names of ours
+        f"{columns(PlanSpec, 'plan')}, {LAST_EXCLUSION}, "
+        "EXISTS (SELECT 1 FROM campaigns_qualificationitem item WHERE item.campaign_id = campaign.id) "
+        "FROM campaigns_campaign campaign JOIN campaigns_stoppingspec stopping ON stopping.campaign_id = campaign.id "
+        "JOIN campaigns_planspec plan ON plan.campaign_id = campaign.id WHERE campaign.id = %s",
+        [annotator, campaign.pk, campaign.pk],
+    )
+    ((fresh, fresh.stopping, fresh.plan, lifted, qualifies),) = found
+    campaign.__dict__.update(fresh.__dict__)  # whoever asked sees its state now; nothing was prefetched
+    return lifted is not None and not lifted, bool(qualifies)
+
+
 def claimable(campaign: int, annotator: int, *, without: Sequence[int], at_most: int | None) -> dict[int, str]:
-    """Queued assignments whose item this annotator has not seen: key -> item, the most wanted first."""
+    """Queued assignments whose item this annotator has not seen: key -> item, the most wanted first.
+
+    Each is looked up by itself (a subselect with a value, no NOT EXISTS): as a join PostgreSQL compares all that waits
+    with all that was seen where it believes both to be few, and of a queue that comes and goes it always does.
+    """
     left_out = f"AND queued.id NOT IN ({_places(without)}) " if without else ""
     limit = "" if at_most is None else f"LIMIT {at_most:d}"
     return dict(
         rows(
             "SELECT queued.id, queued.item FROM judgments_assignment queued "  # noqa: S608  numbers of ours
             f"WHERE queued.campaign_id = %s AND queued.state = 'queued' {left_out}"
-            "AND NOT EXISTS (SELECT 1 FROM judgments_assignment seen "
-            "WHERE seen.annotator_id = %s AND seen.item = queued.item) "
+            "AND (SELECT 1 FROM judgments_assignment seen WHERE seen.annotator_id = %s "
+            "AND seen.item = queued.item AND seen.source = 'plan') IS NULL "
             f"ORDER BY queued.priority, queued.id {limit}",
             [campaign, *without, annotator],
         )
@@ -116,78 +239,23 @@ def queued_lock(keys: Sequence[int]) -> set[int]:
     return {key for (key,) in found}
 
 
-def queued_all(campaign: int, *, lock: bool = False) -> dict[int, str]:
-    """Everything that waits in a campaign's queue: key -> item, the oldest first."""
-    found = rows(
-        "SELECT id, item FROM judgments_assignment "  # noqa: S608
-        "WHERE campaign_id = %s AND state = 'queued' ORDER BY id" + (row_locks(" FOR UPDATE") if lock else ""),
-        [campaign],
-    )
-    return dict(found)
+def replies_shown(asked: Collection[tuple[int, int]]) -> dict[tuple[int, int], int]:
+    """(entrant, prompt) -> the reply in force that can be shown, of those that are asked for.
 
-
-def queued_replan(
-    planned: Sequence[tuple[int, str, float, int]], *, policy: str, snapshot: uuid.UUID | None, plan_seed: int
-) -> None:
-    """Give queued assignments their places in another plan: (priority, purpose, probability, key) of each.
-
-    One short statement for each: those that Django makes of many rows at once take half a second to compose.
+    Each looked up by itself, as above: as a join all replies of each version are read.
     """
-    origin = (policy, as_stored(snapshot), plan_seed)
-    each(
-        "UPDATE judgments_assignment SET policy = %s, snapshot = %s, plan_seed = %s, "
-        "priority = %s, purpose = %s, probability = %s WHERE id = %s",
-        [(*origin, *one) for one in planned],
-    )
-
-
-def places_add(campaign: int, asked: Sequence[tuple[int, str]]) -> list[int]:
-    """New places for (prompt, item); their keys, in the same order."""
-    now = as_stored(timezone.now())
-    keys: list[int] = []
-    for begin in range(0, len(asked), AT_ONCE):
-        part = asked[begin : begin + AT_ONCE]
-        found = rows(
-            "INSERT INTO judgments_place (campaign_id, prompt_id, item, created_at) VALUES "  # noqa: S608
-            + ", ".join(["(%s, %s, %s, %s)"] * len(part))
-            + " RETURNING id",
-            [value for prompt, item in part for value in (campaign, prompt, item, now)],
-        )
-        keys += [key for (key,) in found]
-    return keys
-
-
-def queued_add(
-    campaign: int,
-    planned: Sequence[tuple[int, str, int, str, float]],
-    *,
-    policy: str,
-    snapshot: uuid.UUID | None,
-    plan_seed: int,
-) -> None:
-    """Queue new assignments: (place, item, priority, purpose, probability) of each."""
-    origin = (policy, as_stored(snapshot), plan_seed, as_stored(timezone.now()))
-    each(
-        "INSERT INTO judgments_assignment (campaign_id, public_id, place_id, item, priority, purpose, probability, "
-        "policy, snapshot, plan_seed, queued_at, state, source, order_known, block_position, pay_rate, currency, "
-        "pay_per) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, 'queued', 'plan', TRUE, 0, 0, '', 'judgment')",
-        [(campaign, as_stored(uuid.uuid4()), *one, *origin) for one in planned],
-    )
-
-
-def replies_shown(prompts: Collection[int], entrants: Collection[int]) -> dict[tuple[int, int], int]:
-    """(entrant, prompt) -> the reply in force that can be shown, of these entrants to these prompts."""
-    if not prompts:
+    if not asked:
         return {}
     found = rows(
-        "SELECT entrant.id, reply.prompt_id, reply.id FROM chatbots_reply reply "  # noqa: S608  numbers of ours
-        "JOIN campaigns_entrant entrant ON entrant.version_id = reply.version_id "
-        f"WHERE reply.prompt_id IN ({_places(prompts)}) AND entrant.id IN ({_places(entrants)}) "
+        "SELECT asked.column1, asked.column2, (SELECT reply.id FROM chatbots_reply reply "  # noqa: S608  numbers of ours
+        "WHERE reply.version_id = entrant.version_id AND reply.prompt_id = asked.column2 "
         "AND reply.sample = 1 AND reply.text IS NOT NULL "
-        "AND NOT EXISTS (SELECT 1 FROM chatbots_reply later WHERE later.corrects_id = reply.id)",
-        [*prompts, *entrants],
+        "AND NOT EXISTS (SELECT 1 FROM chatbots_reply later WHERE later.corrects_id = reply.id)) "
+        f"FROM (VALUES {', '.join(['(%s, %s)'] * len(asked))}) AS asked "
+        "JOIN campaigns_entrant entrant ON entrant.id = asked.column1",
+        [*chain.from_iterable(asked)],
     )
-    return {(entrant, prompt): reply for entrant, prompt, reply in found}
+    return {(entrant, prompt): reply for entrant, prompt, reply in found if reply is not None}
 
 
 def assignments_issue(positions: Mapping[int, int], terms: Mapping[str, Any]) -> list[Assignment]:
@@ -197,15 +265,26 @@ def assignments_issue(positions: Mapping[int, int], terms: Mapping[str, Any]) ->
     """
     if not positions:
         return []
-    columns = ", ".join(f"{name} = %s" for name in terms)
+    given = ", ".join(f"{name} = %s" for name in terms)
     values = [as_stored(value) if isinstance(value, uuid.UUID) else value for value in terms.values()]
     position = "CASE id " + "WHEN %s THEN %s " * len(positions) + "END"
-    return list(
-        Assignment.objects.raw(
-            f"UPDATE judgments_assignment SET {columns}, block_position = {position} "  # noqa: S608  names of ours
-            f"WHERE id IN ({_places(positions)}) RETURNING *",
-            [*values, *chain.from_iterable(positions.items()), *positions],
-        )
+    return read(
+        Assignment,
+        f"UPDATE judgments_assignment SET {given}, block_position = {position} "  # noqa: S608  names of ours
+        f"WHERE id IN ({_places(positions)}) RETURNING {columns(Assignment, 'judgments_assignment')}",
+        [*values, *chain.from_iterable(positions.items()), *positions],
+    )
+
+
+def candidates_add(candidates: Sequence[Candidate]) -> None:
+    """Store what assignments show. The candidates are given no keys."""
+    into = "INSERT INTO judgments_candidate (assignment_id, position, entrant_id, reply_id, gold_side)"
+    for_each(
+        f"{into} SELECT given.* FROM {{given}}",  # noqa: S608  names of ours
+        f"{into} VALUES (%s, %s, %s, %s, %s)",
+        [],
+        [(one.assignment_id, one.position, one.entrant_id, one.reply_id, one.gold_side) for one in candidates],
+        ("bigint", "integer", "bigint", "bigint", "text"),
     )
 
 

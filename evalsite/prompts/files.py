@@ -4,6 +4,7 @@ Every row has its fate: added, there already, or refused with the reason. Nothin
 """
 
 import json
+import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from evalsite.accounts.models import Organisation
+from evalsite.accounts.models import Organisation, User
+from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import InvalidInput
 from evalsite.core.numbers import whole
@@ -146,13 +148,22 @@ def _string(row: Row, name: str) -> str:
     return value
 
 
-def prompts_import(*, prompt_set: PromptSet, content: bytes, name: str = "") -> PromptReport:
-    """Add the rows that can be added; the report tells of each. What is there already is left as it is."""
+def prompts_import(
+    *, prompt_set: PromptSet, content: bytes, name: str = "", by: User | None = None, told: Sequence[uuid.UUID] = ()
+) -> PromptReport:
+    """Add the rows that can be added; the report tells of each. What is there already is left as it is.
+
+    It stands in the log of the set, and of whatever else is `told` (public ids).
+    """
     with write_transaction():
         PromptSet.objects.select_for_update(no_key=True).get(pk=prompt_set.pk)  # of two files at once, one waits
         report = prompts_preview(prompt_set=prompt_set, content=content, name=name)
         new = [row.prompt for row in report.rows if row.prompt is not None]
+        before = prompt_set.prompts.filter(corrected_by__isnull=True).count()
         prompts_add(prompt_set=prompt_set, prompts=new, origin=Prompt.Origin.AUTHORED)
+        was, now = {"prompts": before}, {"prompts": before + len(new)}
+        for subject in (prompt_set.public_id, *told) if new else ():
+            audit_record(act="add_prompts", subject=subject, by=by, target=name[:LONGEST_NAME], before=was, after=now)
     return report
 
 
@@ -164,7 +175,14 @@ def prompt_set_preview(*, organisation: Organisation, set_name: str, content: by
 
 
 def prompt_set_import(
-    *, organisation: Organisation, set_name: str, content: bytes, name: str = "", partly: bool = False
+    *,
+    organisation: Organisation,
+    set_name: str,
+    content: bytes,
+    name: str = "",
+    partly: bool = False,
+    by: User | None = None,
+    told: Sequence[uuid.UUID] = (),
 ) -> tuple[PromptSet, PromptReport]:
     """Add the rows of a file to the organisation's set of this name, which is made if there is none.
 
@@ -173,7 +191,7 @@ def prompt_set_import(
     _check_name(set_name)
     with write_transaction():
         prompt_set, _made = PromptSet.objects.get_or_create(organisation=organisation, name=set_name)
-        report = prompts_import(prompt_set=prompt_set, content=content, name=name)
+        report = prompts_import(prompt_set=prompt_set, content=content, name=name, by=by, told=told)
         if not partly or report.count("refused") == len(report.rows):
             rows_refuse(report.rows)
     return prompt_set, report

@@ -11,7 +11,7 @@ from evalsite.adaptive.selectors import snapshot_current
 from evalsite.adaptive.tables import fit_input
 from evalsite.campaigns.models import Campaign
 from evalsite.core.models import Job
-from evalsite.judgments.models import Answer, Assignment, Judgment
+from evalsite.judgments.models import Answer, Assignment, Batch, Judgment
 from evalsite.judgments.selectors import judgments_counted
 from irt_engine import Posterior
 from scheduler.estimator import estimate
@@ -24,6 +24,9 @@ State = Assignment.State
 def settled(campaign: Campaign) -> bool:
     """Nobody holds anything, nothing waits to be done, and the board shows every judgment that counts."""
     if Assignment.objects.filter(campaign=campaign, state=State.ISSUED).exists():
+        return False
+    # An answer that was changed is no further judgment: until its batch closes, the numbers below say nothing of it.
+    if Judgment.objects.filter(batch__campaign=campaign, batch__state=Batch.State.OPEN).exists():
         return False
     if Job.objects.filter(state__in=[Job.State.QUEUED, Job.State.RUNNING]).exists():
         return False

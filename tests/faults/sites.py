@@ -54,6 +54,7 @@ class Site:
 
     name: str
     database: dict[str, Any]
+    environment: dict[str, str]
 
     def __init__(self) -> None:
         self.port = free_port()
@@ -71,7 +72,10 @@ class Site:
         """Tables, and the campaign that is judged."""
         with self.inside():
             call_command("migrate", verbosity=0, interactive=False)
-            demonstration_load(design=DESIGN)
+            self.load()
+
+    def load(self) -> None:
+        demonstration_load(design=DESIGN)
 
     def start(self) -> None:
         raise NotImplementedError
@@ -262,7 +266,7 @@ class Production(Site):
 
     def start_one(self, name: str) -> None:
         """One of the three commands of docs/operator.md."""
-        web = ("granian", "--interface", "wsgi", "--port", str(self.port), "--blocking-threads", "4")
+        web = ("granian", "--interface", "wsgi", "--port", str(self.port), "--workers", "2", "--blocking-threads", "4")
         celery = ("celery", "-A", "evalsite")
         command: dict[str, tuple[str, ...]] = {
             "web": (*web, "evalsite.wsgi:application"),

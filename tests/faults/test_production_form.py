@@ -9,6 +9,7 @@ import redis
 from tests.faults.conftest import AWAY_S, Rounds
 from tests.faults.ordeal import a_running_job, goes_on, ordeal, still_running, until_nobody_is_answered
 from tests.faults.sites import Production
+from tests.faults.unruly import unruly
 
 pytestmark = [pytest.mark.postgresql_server, pytest.mark.redis_server]
 
@@ -82,6 +83,33 @@ def tells_that_it_is_away(site: Production) -> None:
     assert page.status_code == 503
     assert "The database of this site does not answer" in page.text
     assert int(board.headers["Retry-After"]) == int(page.headers["Retry-After"]) > 0
+
+
+def test_a_web_server_is_killed_in_the_middle_of_requests(production: Production, rounds: Rounds) -> None:
+    with ordeal(production, "kill -9 of web in mid-request") as under:
+        for _ in rounds():
+            cut_off = under.retried
+            # Whoever answers now waits for the row that counts answers: cut off there.
+            with psycopg.connect(production.cluster.url) as held:
+                held.execute("SELECT 1 FROM judgments_batch WHERE state = 'open' FOR UPDATE")
+                until_nobody_is_answered(under)
+                production.kill("web")
+                held.rollback()
+            production.start_one("web")  # as whatever runs the containers would
+            under.times += 1
+            under.more_judgments()
+            assert under.retried > cut_off
+
+
+def test_requests_come_twice_late_and_their_answers_are_lost(production: Production, rounds: Rounds) -> None:
+    """Two web processes: the copies of one request may be answered by different ones at the same moment."""
+    with unruly(production.url) as (url, network), ordeal(production, "requests doubled, reordered", url=url) as under:
+        for _ in rounds():
+            under.more_judgments(60)
+            under.times = network.twice + network.late + network.lost
+    assert network.twice > 0
+    assert network.late > 0
+    assert network.lost > 0
 
 
 def test_the_worker_is_killed_in_the_middle_of_a_fit(production: Production, rounds: Rounds) -> None:

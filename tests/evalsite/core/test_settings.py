@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
+from django.test import override_settings
 
 from evalsite.core import env
+from evalsite.core.management.commands.serve import serving_children, site_url_said
+from tests.processes import end, free_port, start_manage, wait_for
 
 ROOT = Path(__file__).resolve().parents[3]
 KEY = "tests-only-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGH"
@@ -141,3 +144,56 @@ def test_what_is_no_address_of_a_site_is_refused(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("SITE_URL", given)
     with pytest.raises(ImproperlyConfigured, match="no address of a site"):
         env.site("SITE_URL", [])
+
+
+@pytest.mark.parametrize(
+    ("host", "said", "hosts", "address"),
+    [
+        ("127.0.0.1", "", "", "http://127.0.0.1:8124"),
+        ("::1", "", "", "http://[::1]:8124"),
+        ("0.0.0.0", "", "eval.example.org", "https://eval.example.org"),  # noqa: S104 - what a person asks for
+        ("127.0.0.1", "https://judge.example.org", "", "https://judge.example.org"),
+    ],
+)
+def test_the_embedded_forms_processes_write_the_address_where_they_serve(
+    monkeypatch: pytest.MonkeyPatch, host: str, said: str, hosts: str, address: str
+) -> None:
+    monkeypatch.setenv("SITE_URL", said)
+    monkeypatch.setenv("ALLOWED_HOSTS", hosts)
+    with override_settings(SITE_URL=env.site("SITE_URL", env.names("ALLOWED_HOSTS"))):
+        children = serving_children(host, 8124)
+    assert [child.environment["SITE_URL"] for child in children] == [address, address]
+
+
+@pytest.mark.parametrize(
+    ("said", "hosts", "told"),
+    [
+        ("", "", "lead to http://127.0.0.1:8124/ (SITE_URL sets another address)"),
+        (
+            "",
+            "eval.example.org",
+            "to https://eval.example.org/: that answers only behind a proxy for https. ",
+        ),
+        ("", "eval.example.org", "Where there is none, set SITE_URL=http://eval.example.org:8124 and start again."),
+        ("", ".example.org", "lead to http://localhost:8000/ (SITE_URL sets another address)"),
+        ("https://judge.example.org", "eval.example.org", "lead to https://judge.example.org/ (SITE_URL)"),
+    ],
+)
+def test_which_address_mails_hold_is_said_and_how_to_set_another(
+    monkeypatch: pytest.MonkeyPatch, said: str, hosts: str, told: str
+) -> None:
+    monkeypatch.setenv("SITE_URL", said)
+    monkeypatch.setenv("ALLOWED_HOSTS", hosts)
+    with override_settings(SITE_URL=env.site("SITE_URL", env.names("ALLOWED_HOSTS"))):
+        assert told in site_url_said("127.0.0.1", 8124)
+
+
+def test_serve_says_it_at_its_start(tmp_path: Path) -> None:
+    port, said = free_port(), tmp_path / "said"
+    with said.open("w") as output:
+        serving = start_manage(tmp_path, "serve", "--port", str(port), output=output, ALLOWED_HOSTS="eval.example.org")
+    try:
+        wait_for(lambda: "Mails" in said.read_text() or serving.poll(), within_s=60, what="its first words")
+    finally:
+        end(serving)
+    assert f"set SITE_URL=http://eval.example.org:{port} and start again." in said.read_text()

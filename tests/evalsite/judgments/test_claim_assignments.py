@@ -9,10 +9,12 @@ from django.db import connection, transaction
 
 from evalsite.accounts.models import User
 from evalsite.adaptive.models import Snapshot
+from evalsite.adaptive.services import campaign_open
 from evalsite.adaptive.tables import Planner
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.services import Design, campaign_stop
+from evalsite.campaigns.services import Design, campaign_stop, entrant_add
 from evalsite.chatbots.models import Chatbot, Reply
+from evalsite.chatbots.services import chatbot_create, replies_add, version_create
 from evalsite.core.errors import NotAllowed
 from evalsite.judgments.blocks import WINDOW
 from evalsite.judgments.leases import assignments_return
@@ -277,3 +279,25 @@ def test_of_two_hundred_claims_forty_at_a_time_no_item_is_issued_more_often_than
     assert max(asked.values()) == campaign.votes_per_item
     per_annotator = Counter(Assignment.objects.filter(annotator__isnull=False).values_list("annotator", "item"))
     assert max(per_annotator.values()) == 1
+
+
+def test_two_replies_of_the_same_words_are_never_shown_together(make_campaign: CampaignMaker) -> None:
+    """They are a tie that everybody knows; every other comparison is asked."""
+    campaign = make_campaign(start=False, chatbots=3, prompts=4)
+    first = campaign.entrants.select_related("version").order_by("pk")[0].version
+    same = {reply.prompt: reply.text for reply in first.replies.select_related("prompt")}
+    twin = version_create(chatbot=chatbot_create(organisation=campaign.organisation, name="twin"))
+    replies_add(version=twin, replies=same, origin=Reply.Origin.FILE)
+    entrant_add(campaign=campaign, version=twin)
+    campaign_open(campaign=campaign)
+    run_jobs()
+    annotator = annotator_enrol(campaign=campaign)
+    while judge(campaign, annotator, "tie"):
+        run_jobs()
+    shown = [
+        frozenset(assignment.candidates.values_list("reply__text", flat=True))
+        for assignment in Assignment.objects.exclude(block=None)
+    ]
+    assert {len(texts) for texts in shown} == {2}
+    pairs = Assignment.objects.exclude(block=None).values_list("item", flat=True)
+    assert len(set(pairs)) == 4 * (6 - 1)

@@ -1,9 +1,11 @@
 """Statements written by hand: the same on both databases."""
 
+import uuid
+
 from evalsite.campaigns.models import Campaign
-from evalsite.judgments.models import Place
+from evalsite.judgments.models import Assignment, Place
 from evalsite.judgments.queue import item_of
-from evalsite.judgments.statements import AT_ONCE, places_add
+from evalsite.judgments.queue_statements import AT_ONCE, places_add, queued_add, queued_replan
 
 
 def test_a_long_queue_is_added_in_parts_and_every_place_has_its_own_item(campaign: Campaign) -> None:
@@ -12,3 +14,32 @@ def test_a_long_queue_is_added_in_parts_and_every_place_has_its_own_item(campaig
     keys = places_add(campaign.pk, [(prompt, item) for item in items])
     stored = Place.objects.in_bulk(keys)
     assert [stored[key].item for key in keys] == items
+
+
+def test_many_rows_are_queued_and_planned_anew_each_with_its_own_values(campaign: Campaign) -> None:
+    prompt = campaign.prompt_set.prompts.all()[0].pk
+    items = [item_of(prompt, [n, n + 1]) for n in range(1000, 1040)]
+    places = places_add(campaign.pk, [(prompt, item) for item in items])
+    planned = [
+        (place, item, n, "measure", (n + 1) / 50) for n, (place, item) in enumerate(zip(places, items, strict=True))
+    ]
+    queued_add(campaign.pk, planned, policy="random", snapshot=None, plan_seed=7)
+    added = Assignment.objects.filter(place__in=places).order_by("priority")
+    assert list(added.values_list("place", "item", "priority", "purpose", "probability")) == planned
+    first = added[0]
+    assert (first.campaign_id, first.policy, first.snapshot, first.plan_seed) == (campaign.pk, "random", None, 7)
+    assert (first.state, first.source) == ("queued", "plan")
+    assert first.order_known
+    assert first.pay_rate == 0
+    assert first.annotator_id is None
+    assert len(set(added.values_list("public_id", flat=True))) == len(items)
+
+    keys = list(added.values_list("pk", flat=True))
+    snapshot = uuid.uuid4()
+    anew = [(100 - n, "overlap" if n % 2 else "measure", 1 / (n + 1), key) for n, key in enumerate(keys)]
+    queued_replan(anew, policy="adaptive", snapshot=snapshot, plan_seed=8)
+    found = added.order_by("pk").values_list("priority", "purpose", "probability", "pk")
+    assert list(found) == anew
+    assert set(added.values_list("policy", "snapshot", "plan_seed")) == {("adaptive", snapshot, 8)}
+    queued_replan([], policy="", snapshot=None, plan_seed=0)
+    queued_add(campaign.pk, [], policy="", snapshot=None, plan_seed=0)

@@ -2,6 +2,7 @@
 
 import socket
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.management import call_command
@@ -16,8 +17,32 @@ WILDCARDS = {"0.0.0.0", "::"}  # noqa: S104  what a person may ask for
 def serving_children(host: str, port: int) -> list[Child]:
     """The two processes of the embedded form. A host that is asked for by name is allowed by name."""
     allowed = [*settings.ALLOWED_HOSTS, *([] if host in WILDCARDS else [in_address(host)])]
-    environment = {"ALLOWED_HOSTS": ",".join(allowed)}
-    return [Child("web", ("web", "--host", host, "--port", str(port)), environment), Child("worker", ("worker",))]
+    address = {"SITE_URL": site_url(host, port)}
+    environment = {"ALLOWED_HOSTS": ",".join(allowed), **address}
+    web = Child("web", ("web", "--host", host, "--port", str(port)), environment)
+    return [web, Child("worker", ("worker",), address)]
+
+
+def site_url(host: str, port: int) -> str:
+    """What both processes write into mails and links: what the operator said, else where this site is served."""
+    if env.text("SITE_URL") or env.names("ALLOWED_HOSTS"):
+        return str(settings.SITE_URL)
+    return f"http://{in_address(host)}:{port}"
+
+
+def site_url_said(host: str, port: int) -> str:
+    """What to know of that address before the first mail: one that nobody chose may be one where nothing answers."""
+    address = site_url(host, port)
+    said = f"Mails, invitations and previews lead to {address}/"
+    if env.text("SITE_URL"):
+        return f"{said} (SITE_URL)"
+    name = urlsplit(address)
+    if name.scheme != "https":
+        return f"{said} (SITE_URL sets another address)"
+    return (
+        f"{said}: that answers only behind a proxy for https. "
+        f"Where there is none, set SITE_URL=http://{name.netloc}:{port} and start again."
+    )
 
 
 def in_address(host: str) -> str:
@@ -60,4 +85,5 @@ class Command(BaseCommand):
         check_port(host, port)
         call_command("migrate", verbosity=0, interactive=False)
         self.stdout.write(f"Touchstone serves http://{in_address(host)}:{port}/ (Ctrl-C ends it)")
+        self.stdout.write(site_url_said(host, port))
         supervise(serving_children(host, port))
