@@ -134,7 +134,10 @@ def _postgresql(url: str) -> dict[str, Any]:
     # A server that vanished without a word is found out in seconds: requests are to be told so, not to wait for it.
     lost = {"connect_timeout": 5, "tcp_user_timeout": 20_000, "keepalives_idle": 10, "keepalives_interval": 5}
     # The address may bring options of its own (sslmode=verify-full): they must not be lost.
-    return {**parsed, "OPTIONS": {"options": options, **lost, **parsed.get("OPTIONS", {})}}
+    # Only statements written by hand are prepared (core.db); not every pooler knows how to carry that.
+    prepared = 5 if env.flag("TOUCHSTONE_PREPARED_STATEMENTS", default=True) else None
+    own = {"options": options, "prepare_threshold": prepared, **lost}
+    return {**parsed, "OPTIONS": {**own, **parsed.get("OPTIONS", {})}}
 
 
 DATABASES = {"default": _postgresql(DATABASE_URL) if PRODUCTION else SQLITE}

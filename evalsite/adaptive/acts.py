@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 
 from django.utils.translation import gettext
@@ -21,6 +21,7 @@ from evalsite.chatbots.models import Version
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import InvalidInput, NotFound
 from evalsite.judgments.exclusions import annotator_exclude, annotator_in, annotator_readmit
+from evalsite.judgments.queue import queue_close
 from evalsite.judgments.stewardship import annotator_hold, annotator_note
 from evalsite.prompts.models import Prompt
 
@@ -31,7 +32,7 @@ STOPPED_BY_HAND = "its owner ended it"
 class Given:
     """What an act is done with: public ids of what it concerns, a person by their user name, and the reason.
 
-    judgments, share: how many a pilot asks, or which share of the campaign's. The last four are what is extended.
+    judgments, share: how many a pilot asks, or which share of the campaign's. The last six are what is extended.
     """
 
     reason: str = ""
@@ -46,6 +47,8 @@ class Given:
     share: float | None = None
     target_se: float | None = None
     min_difference: float | None = None
+    power: float | None = None
+    alpha: float | None = None
     budget: int | None = None
     deadline: datetime | None = None
 
@@ -67,13 +70,14 @@ def _pilot(campaign: Campaign, given: Given, by: User) -> None:
 
 
 def _extend(campaign: Campaign, given: Given, by: User) -> None:
-    wish = Wish(given.target_se, given.min_difference, given.budget, given.deadline)
+    wish = Wish(**{one.name: getattr(given, one.name) for one in fields(Wish)})
     target_extend(campaign=campaign, wish=wish, by=by)
 
 
 def _stop(campaign: Campaign, given: Given, by: User) -> None:
     with write_transaction():
         services.campaign_stop(campaign=campaign, reason=given.reason.strip() or STOPPED_BY_HAND, by=by)
+        queue_close(campaign=campaign)
         stop_tell(campaign)
     services.refit_request(campaign)  # the last batch is worked in, and the queue emptied
 

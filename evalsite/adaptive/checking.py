@@ -2,7 +2,7 @@
 
 import time
 import warnings
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,7 @@ def _result(check: FullCheck, given: FitInput, lease: Lease) -> tuple[dict[str, 
                 seed=given.seed,
                 progress=told,
             )
+        full = replace(full, posterior=full.posterior.marginal())  # as campaigns' boards are
         return result_of(everyday, full, names_of(check.snapshot), time.perf_counter() - clock), ""
     except EngineError as error:
         return None, f"The full fit was not made: {error}"

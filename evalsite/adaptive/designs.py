@@ -9,7 +9,6 @@ from django.utils import timezone
 from evalsite.campaigns.limits import Limits, limits_of
 from evalsite.campaigns.models import Campaign, PlanSpec
 from evalsite.campaigns.plans import PlanOptions
-from evalsite.campaigns.services import plan_options
 from scheduler import (
     DEFAULT_DESIGN,
     AllAbilities,
@@ -74,14 +73,11 @@ def rules_of(campaign: Campaign) -> list[StoppingRule]:
     """What stops the campaign; `scheduler.decide` says in which order they are asked.
 
     An aim that the prompts cannot give stops nothing: the owner is told (`adaptive.reach`), and the rest is still worth
-    having. It is what all of them could give; what the budget allows, forecasts say. Where several annotators judge a
-    share of the comparisons nothing is said: what is in reach is reckoned without those further judgments.
+    having. It is what all of them could give; what the budget allows, forecasts say.
     """
     limits = limits_of(campaign.stopping)
     aim = aim_of(limits)
-    rules: list[StoppingRule] = [] if aim is None else [aim]
-    if aim is not None and not plan_options(campaign).overlap_share:
-        rules.append(Futility(aim, stops=False))
+    rules: list[StoppingRule] = [] if aim is None else [aim, Futility(aim, stops=False)]
     if limits.budget is not None:
         rules.append(Budget(limits.budget))
     if limits.deadline is not None:

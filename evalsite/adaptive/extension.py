@@ -1,4 +1,5 @@
-"""A campaign is to learn more than was planned: a smaller standard error or difference, more judgments, more time.
+"""A campaign is to learn more than was planned: a smaller standard error or difference, or one found more surely; more
+judgments, more time.
 
 What is known is read off the last decision: pages load no statistics.
 """
@@ -14,7 +15,7 @@ from django.utils.translation import gettext_noop
 
 from evalsite.accounts.models import User
 from evalsite.adaptive.models import Decision
-from evalsite.adaptive.reach import wanted_se
+from evalsite.adaptive.reach import evidence_now, wanted_se
 from evalsite.campaigns.limits import Limits, limits_of
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import campaign_extend
@@ -31,6 +32,8 @@ class Wish:
 
     target_se: float | None = None
     min_difference: float | None = None
+    power: float | None = None
+    alpha: float | None = None
     budget: int | None = None
     deadline: datetime | None = None
 
@@ -58,10 +61,14 @@ def target_extend(*, campaign: Campaign, wish: Wish, by: User | None = None) -> 
 def _check_state(campaign: Campaign) -> None:
     if campaign.state == Campaign.State.DRAFT:
         raise Conflict(_("A draft has no target yet that could be extended."), hint=_("Change it in the set-up."))
-    if campaign.state == Campaign.State.STOPPED:
-        last = audit_of(campaign.public_id).filter(act="stop").first()
-        if last is not None and last.actor is not None:
-            raise Conflict(_("A person stopped this campaign, for good."), hint=_("Set up another one from its file."))
+    if stopped_by_hand(campaign):
+        raise Conflict(_("A person stopped this campaign, for good."), hint=_("Set up another one from its file."))
+
+
+def stopped_by_hand(campaign: Campaign) -> bool:
+    """Whether a person ended it: it stays so."""
+    last = audit_of(campaign.public_id).filter(act="stop").first()
+    return campaign.state == Campaign.State.STOPPED and last is not None and last.actor is not None
 
 
 def _check_wider(before: Limits, wish: Wish) -> None:
@@ -70,28 +77,31 @@ def _check_wider(before: Limits, wish: Wish) -> None:
             _("Nothing is extended."), hint=_("Give a smaller target, more judgments or a later deadline.")
         )
     for name, value in wish.changes.items():
-        now = getattr(before, name)
+        now = None if name in OF_DIFFERENCE and before.min_difference is None else getattr(before, name)
         if now is None:
             raise InvalidInput(
                 _("The campaign has no %(words)s, and would end sooner with one.") % {"words": _(WORDS[name])},
                 hint=_("Extend a limit that it has."),
                 field=name,
             )
-        wider = value < now if name in AIMS else value > now
+        wider = value < now if name in SMALLER else value > now
         if not wider:
             raise InvalidInput(
                 _("The %(words)s is %(now)s now, and %(value)s is no extension.")
                 % {"words": _(WORDS[name]), "now": now, "value": value},
                 hint=_("Give one that is %(how)s.")
-                % {"how": _("smaller") if name in AIMS else _("larger") if name == "budget" else _("later")},
+                % {"how": _("smaller") if name in SMALLER else _("later") if name == "deadline" else _("larger")},
                 field=name,
             )
 
 
-AIMS = {"target_se", "min_difference"}
+SMALLER = {"target_se", "min_difference", "alpha"}
+OF_DIFFERENCE = {"power", "alpha"}  # that is to be found
 WORDS = {
     "target_se": gettext_noop("target SE"),
     "min_difference": gettext_noop("difference to be found"),
+    "power": gettext_noop("power"),
+    "alpha": gettext_noop("level alpha"),
     "budget": gettext_noop("budget"),
     "deadline": gettext_noop("deadline"),
 }
@@ -125,6 +135,9 @@ def _check_use(campaign: Campaign, after: Limits) -> None:
 
 
 def evidence_of(campaign: Campaign) -> Mapping[str, float]:
-    """The numbers of the last decision about it; nothing before the first."""
-    last = Decision.objects.filter(snapshot__board__default_of=campaign).order_by("-pk").first()
-    return last.evidence if last is not None else {}
+    """What the last decision about it knew, by the limits as they are now; nothing before the first."""
+    last = Decision.objects.filter(snapshot__board__default_of=campaign).select_related("snapshot")
+    found = last.defer("snapshot__posterior").order_by("-pk").first()
+    if found is None:
+        return {}
+    return evidence_now(limits_of(campaign.stopping), found.evidence, found.snapshot.judgments)

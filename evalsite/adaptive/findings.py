@@ -176,7 +176,9 @@ def _fitted_prompts(snapshot: Snapshot) -> dict[int, PromptFinding]:
     )
     upper = table.values[len(DIFFERENCES) - 1 :].T.round(DIGITS).tolist()
     ties = edges[:, -1].tolist()
-    columns = zip(map(int, posterior.prompts), slope.tolist(), slope_se.tolist(), upper, ties, strict=True)
+    unit = posterior.scales.unit  # a typical prompt is shown with a discrimination of 1
+    shown, shown_se = (slope / unit).tolist(), (slope_se / unit).tolist()
+    columns = zip(map(int, posterior.prompts), shown, shown_se, upper, ties, strict=True)
     return {
         prompt: PromptFinding(prompt, 0, value, se, told, max(0.0, tie)) for prompt, value, se, told, tie in columns
     }

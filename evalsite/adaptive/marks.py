@@ -11,6 +11,7 @@ from django.db.models import Exists, F, Func, IntegerField, OuterRef, QuerySet, 
 from evalsite.adaptive.models import Board, Decision, Refit, Slice
 from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.campaigns.selectors import as_uuid, open_to_anybody
+from evalsite.core.models import AuditEntry
 from evalsite.judgments.models import Batch, Judgment
 
 ANY_SLUG, ANY_ID = "any-slug", uuid.UUID(int=0)  # stand for the key in a statement that is made once
@@ -28,6 +29,8 @@ SAID = (
     "default_of__visibility",
     "default_of__admission",
     "default_of__shows_prompts",
+    "default_of__shows_replies",
+    *(f"default_of__stopping__{name}" for name in ("target_se", "min_difference", "power", "alpha", "budget")),
 )
 
 
@@ -35,7 +38,8 @@ SAID = (
 class Mark:
     """Of a board that anybody may see at this moment. While it is the same, so is each page that names no filter.
 
-    said: what its owners say and show of it. told: its ranking, its judgments, its filters, who takes part.
+    said: what its owners say and show of it. told: its ranking, its judgments, its filters, who takes part, what was
+    done to its campaign last (who left may be another, or for another reason, while their number is the same).
     """
 
     said: tuple[object, ...]
@@ -80,6 +84,7 @@ def _told() -> dict[str, Subquery]:
     entrants, slices = Entrant.objects.filter(**of_campaigns), Slice.objects.filter(**of_board)
     refits = Refit.objects.filter(snapshot__isnull=False, **of_board)
     withdrawn = entrants.filter(state=Entrant.State.WITHDRAWN)
+    acts = AuditEntry.objects.filter(subject=OuterRef("default_of__public_id"))
     open_now = Judgment.objects.filter(batch__campaign__boards=OuterRef("pk"), batch__state=Batch.State.OPEN)
     return {
         "refit": Subquery(refits.order_by("-pk").values("pk")[:1]),
@@ -89,6 +94,7 @@ def _told() -> dict[str, Subquery]:
         "entrants": _summed(entrants, "COUNT"),
         "withdrawn": _summed(withdrawn, "COUNT"),
         "withdrawn_which": _summed(withdrawn, "SUM"),
+        "act": Subquery(acts.order_by("-pk").values("pk")[:1]),
         "slices_there": _summed(slices, "COUNT"),
         "slices_ranked": _summed(slices, "COUNT", of="own"),
         "slices_judgments": _summed(slices, "SUM", of="judgments"),

@@ -35,7 +35,8 @@ class Alarm:
 class Outlook:
     """A campaign at this moment. per_day: at the pace of the last day.
 
-    to_go, days, money: to the target, if they are known and it can be reached.
+    to_go, days, money: to the target, if they are known and it can be reached. looks_anew: the target is another one
+    than the last refit knew, and may be out of reach.
     """
 
     standing: BoardState | None
@@ -46,13 +47,14 @@ class Outlook:
     money: Decimal | None
     spent: Mapping[str, Decimal]
     alarms: Sequence[Alarm]
+    looks_anew: bool = False
 
 
 def outlook_get(campaign: Campaign) -> Outlook:
     """Everything that the overview says."""
     board = board_of(campaign)
     standing = board_state_get(board) if board else None
-    evidence = standing.decision.evidence if standing and standing.decision else {}
+    evidence = standing.evidence if standing else {}
     ahead = campaign.collecting and not evidence.get("out_of_reach")
     to_go = round(evidence["judgments_to_go"]) if "judgments_to_go" in evidence and ahead else None
     per_day = pace(board) if board else None
@@ -65,12 +67,20 @@ def outlook_get(campaign: Campaign) -> Outlook:
         money=to_go * campaign.judgment_price if to_go is not None and campaign.pay_rate else None,
         spent=spent(campaign),
         alarms=list(_alarms(campaign, board, standing)),
+        looks_anew=_looks_anew(standing),
     )
+
+
+def _looks_anew(standing: BoardState | None) -> bool:
+    if standing is None or standing.decision is None:
+        return False
+    another = standing.evidence.get("target") != standing.decision.evidence.get("target")
+    return another and "judgments_to_go" not in standing.evidence
 
 
 def board_of(campaign: Campaign) -> Board | None:
     """The campaign's own board; a draft may have none yet."""
-    return Board.objects.filter(default_of=campaign).select_related("default_of", "aspect").first()
+    return Board.objects.filter(default_of=campaign).select_related("default_of__stopping", "aspect").first()
 
 
 def board_ensured(campaign: Campaign) -> Board:

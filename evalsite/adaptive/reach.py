@@ -1,4 +1,7 @@
-"""A target SE that a campaign's prompts cannot give: what they can, and the words for it. Web processes load it."""
+"""A target SE, as it stands now: how far the last refit's board is from it, and whether the prompts can give it.
+
+Web processes load it.
+"""
 
 import math
 from collections.abc import Mapping
@@ -36,6 +39,28 @@ def out_of_reach(limits: Limits, evidence: Mapping[str, float]) -> OutOfReach | 
         return OutOfReach(prompts, se, rounded_up(MARGIN * se), difference=False)
     difference = MARGIN * se * (limits.min_difference or 0.0) / wanted  # they grow together
     return OutOfReach(prompts, se, rounded_up(difference), difference=True)
+
+
+def evidence_now(limits: Limits, evidence: Mapping[str, float], judgments: int) -> Mapping[str, float]:
+    """The last decision's evidence, by the limits as they are now: they may have been changed since it was taken.
+
+    judgments: those of its board. Progress and what is to go are the aim's own (`scheduler.TargetSE`), for another
+    target; what is in reach was looked up for the old limits, so nothing is to go where it may not be enough.
+    """
+    found = dict(evidence)
+    if "budget" in found and limits.budget is not None:
+        found["budget"] = float(limits.budget)
+    wanted = wanted_se(limits)
+    if wanted is None or "target" not in found or math.isclose(found["target"], wanted):
+        return found
+    for name in ("progress", "judgments_to_go", "out_of_reach", "chance"):
+        found.pop(name, None)
+    found["target"] = wanted
+    se = found.get("se", math.inf)
+    found["progress"] = min(1.0, (wanted / se) ** 2) if se > 0.0 else 1.0
+    if found["progress"] > 0.0 and found.get("reachable_se", 0.0) <= wanted:
+        found["judgments_to_go"] = float(math.ceil(judgments * (1.0 / found["progress"] - 1.0)))
+    return found
 
 
 def wanted_se(limits: Limits) -> float | None:

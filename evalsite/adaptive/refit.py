@@ -6,9 +6,11 @@ If it fails, the last good board and the old queue serve on.
 
 import logging
 import time
-from dataclasses import astuple, dataclass
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, replace
 from datetime import datetime
 
+import numpy as np
 from django.utils import timezone
 
 from evalsite.adaptive.designs import rules_of
@@ -24,14 +26,24 @@ from evalsite.campaigns.services import campaign_stop, pilot_end, refit_request
 from evalsite.core.db import write_transaction
 from evalsite.core.jobs import Lease
 from evalsite.judgments.models import Assignment, Batch
-from evalsite.judgments.queue import Origin, PlannedAsk, QueueSeen, queue_look, queue_replace, queue_withdraw
+from evalsite.judgments.queue import (
+    Origin,
+    PlannedAsk,
+    QueueSeen,
+    queue_close,
+    queue_look,
+    queue_replace,
+    queue_withdraw,
+)
 from evalsite.judgments.selectors import budget_left, judgments_spent
 from irt_engine import EngineError, Posterior
+from scheduler import CampaignState, Plan, SchedulerError, decide, plan, with_retired
 from scheduler import Decision as Verdict
-from scheduler import Plan, decide, plan, with_retired
+from scheduler.at_random import at_random
 from scheduler.estimator import estimate
 
 log = logging.getLogger(__name__)
+COMPARED_AT_MOST = 80  # chatbots: beyond it takes seconds to say what asking at random would have cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +52,7 @@ class Shown:
 
     rows: list[BoardRow]
     pairs: list[Pair]
+    at_random: Sequence[tuple[float, float]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +91,40 @@ def refit_campaign(campaign: Campaign, lease: Lease) -> None:
         if board == own and campaign.collecting and not _would_act(campaign, changes):
             _go_on(board, campaign, fitted, changes, began, lease)
         elif fitted is not None or changes:
+            if board == own and fitted is not None and fitted.shown is not None:
+                fitted = _compared(campaign, _state(Planner(campaign), fitted), fitted)
             with write_transaction():
                 lease.confirm()
                 if fitted is not None:
                     publish(board, fitted, began)
                 changes_make(campaign, changes)
+    campaign.refresh_from_db()
     if not campaign.collecting:
         queue_withdraw(campaign=campaign)
+
+
+def _state(planner: Planner, fitted: Fitted | None) -> CampaignState:
+    return planner.state(fitted.posterior if fitted else None, judgments_spent(planner.campaign))
+
+
+def _compared(campaign: Campaign, state: CampaignState, fitted: Fitted) -> Fitted:
+    """With what asking at random would have cost, where something else chose what was asked.
+
+    It is a line in a chart: what cannot be worked out is left out, and the refit goes on. Who has no votes yet, or is
+    no longer asked about, is not on the board and in the state alike: then there is nothing to set against the board.
+    """
+    if fitted.shown is None or campaign.started_at is None or campaign.policy == "random":
+        return fitted
+    on_board = set(fitted.posterior.chatbots) == set(state.chatbots) and int(fitted.posterior.group.max(initial=1)) == 1
+    if not on_board or not 2 <= len(state.chatbots) <= COMPARED_AT_MOST or not state.prompts:
+        return fitted
+    try:
+        found = at_random(state)
+    except (EngineError, SchedulerError, np.linalg.LinAlgError):
+        log.warning("What asking at random would have cost %s is not known", campaign.slug, exc_info=True)
+        return fitted
+    points = [(round(n), round(se, 4)) for n, se in zip(found.judgments, found.largest_se, strict=True)]
+    return replace(fitted, shown=replace(fitted.shown, at_random=points))
 
 
 def _screened(board: Board, fitted: Fitted | None) -> list[Change]:
@@ -106,7 +146,9 @@ def _go_on(
 ) -> None:
     """Decide and plan with no transaction open; then write snapshot, decision and queue in one."""
     planner = Planner(campaign)
-    state = planner.state(fitted.posterior if fitted else None, judgments_spent(campaign))
+    state = _state(planner, fitted)
+    if fitted is not None:
+        fitted = _compared(campaign, state, fitted)
     state = with_retired(state, planner.design.retirement, planner.design.welcome)
     verdict = decide(state, rules=rules_of(campaign))
     count = 0 if verdict.stop else _queue_size(campaign)
@@ -194,7 +236,7 @@ def publish(board: Board, fitted: Fitted, began: datetime) -> Snapshot:
         kept = {
             "snapshot": snapshot,
             "pairs": [astuple(pair) for pair in fitted.shown.pairs],
-            "fit": fit_facts(fitted.posterior),
+            "fit": fit_facts(fitted.posterior) | {"at_random": list(fitted.shown.at_random)},
         }
         Record.objects.update_or_create(board=board, defaults=kept)
     if fitted.given is not None and board.default_of is not None:
@@ -235,7 +277,7 @@ def _act(campaign: Campaign, planned: Planned, planner: Planner, snapshot: Snaps
     now = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
     verdict, asks = planned.verdict, planned.plan
     if not now.collecting:
-        queue_withdraw(campaign=now)
+        queue_close(campaign=now)
         return
     if planner.is_outdated(now):
         refit_request(now)
@@ -243,7 +285,7 @@ def _act(campaign: Campaign, planned: Planned, planner: Planner, snapshot: Snaps
     if verdict.stop:
         campaign_stop(campaign=now, reason=verdict.reason)
         stop_tell(now)
-        queue_withdraw(campaign=now)
+        queue_close(campaign=now)
         log.info("campaign %s stopped: %s", now.slug, verdict.reason)
         return
     budget_tell(now)
@@ -251,7 +293,7 @@ def _act(campaign: Campaign, planned: Planned, planner: Planner, snapshot: Snaps
     if now.state == Campaign.State.PILOT and _pilot_is_over(now):
         pilot_end(campaign=now)
         pilot_summary_request(now)
-        queue_withdraw(campaign=now)
+        queue_close(campaign=now)
         return
     if asks is not None and not asks.asks:
         log.warning("campaign %s: nothing planned: %s", now.slug, asks.reason)

@@ -70,7 +70,7 @@ def _standings(posterior: Posterior) -> list[_Standing]:
     from scheduler.estimator import CAMPAIGN_PRIORS
 
     # However many looks there will be: a plan of them would make a board depend on more than its judgments.
-    told = told_apart(posterior, looks=None, ability_sd=CAMPAIGN_PRIORS.ability_sd)
+    told = told_apart(posterior, looks=None, ability_sd=CAMPAIGN_PRIORS.ability_sd / posterior.scales.unit)
     columns = (
         told.bounds,
         told.classes,

@@ -3,21 +3,25 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from hashlib import sha256
 from typing import Any
 
-from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.utils.translation import gettext
 
 from evalsite.accounts.models import User
-from evalsite.adaptive.models import Alarm, Board, Decision, Record, Slice, Snapshot
+from evalsite.adaptive.models import Alarm, Board, Decision, Record, Refit, Slice, Snapshot
+from evalsite.adaptive.reach import evidence_now
 from evalsite.adaptive.record import Pair
 from evalsite.adaptive.rows import BoardRow
+from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Aspect, Campaign, Entrant
 from evalsite.campaigns.selectors import as_uuid, versions_withdrawn, visible_by_key
 from evalsite.core.errors import InvalidInput, NotFound
 from evalsite.judgments.selectors import Tally, tally
 
 LONGEST_VALUE = 100  # characters of a filter's value
+WORDS_SEARCHED = 6  # each looks through all who take part; further ones are left out
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +29,8 @@ class BoardState:
     """A board at this moment: its newest snapshot, its campaign's state, and what has come in since.
 
     withdrawn: public ids of versions that take part no more, with the reason. slice: the filter that was chosen; the
-    snapshot is then that of its own board, and everything else is the whole board's.
+    snapshot is then that of its own board, and everything else is the whole board's. decided_on: the judgments that
+    the decision knew.
     """
 
     board: Board
@@ -35,13 +40,31 @@ class BoardState:
     tally: Tally
     withdrawn: Mapping[str, str]
     slice: Slice | None = None
+    decided_on: int = 0
 
     @property
     def etag(self) -> str:
         """Changes when, and only when, something that a reader sees changes."""
         number = self.snapshot.number if self.snapshot else 0
         state = self.campaign.state if self.campaign else "none"
-        return f'"{self.board.pk}{self.cut}-{number}-{self.tally.judgments}-{state}-{len(self.withdrawn)}"'
+        wanted = f"{self.evidence.get('target', 0.0):.6g}.{self.evidence.get('budget', 0.0):.0f}"
+        told = f"{number}-{self.tally.judgments}-{state}-{self.gone}-{wanted}"
+        return f'"{self.board.pk}{self.cut}-{told}"'
+
+    @property
+    def gone(self) -> str:
+        """Who takes part no more, and why, as part of a name; empty where all take part."""
+        said = repr(sorted(self.withdrawn.items()))
+        return sha256(said.encode(errors="replace")).hexdigest()[:12] if self.withdrawn else ""
+
+    @property
+    def evidence(self) -> Mapping[str, float]:
+        """What the last decision knew, by the limits as they are now; nothing before the first."""
+        if self.decision is None:
+            return {}
+        if self.campaign is None:
+            return dict(self.decision.evidence)
+        return evidence_now(limits_of(self.campaign.stopping), self.decision.evidence, self.decided_on)
 
     @property
     def cut(self) -> str:
@@ -63,7 +86,7 @@ def board_get(*, key: str, user: User | None) -> Board:
     board: Board | None = (
         (Board.objects.filter(public_id=public_id) if public_id else Board.objects.filter(slug=key))
         .filter(slice_of=None)
-        .select_related("organisation", "default_of", "aspect")
+        .select_related("organisation", "default_of__stopping", "aspect")
         .prefetch_related("campaigns")
         .first()
     )
@@ -128,16 +151,52 @@ def slices_of(board: Board) -> list[Slice]:
     return list(board.slices.all())
 
 
+@dataclass(frozen=True, slots=True)
+class Category:
+    """What the fit of one category's judgments alone says."""
+
+    name: str
+    judgments: int
+    rows: list[BoardRow]
+
+
+def categories_of(board: Board) -> list[Category]:
+    """Every category of a board that has been fitted, by its newest snapshot; two queries, whatever their number."""
+    shown = _categories_shown(board)
+    found = Snapshot.objects.filter(pk__in=shown).values_list("pk", "judgments", "rows")
+    return [Category(shown[pk], judgments, rows) for pk, judgments, rows in found]
+
+
+def categories_mark(board: Board) -> str:
+    """Changes when what `categories_of` tells does."""
+    return sha256(repr(sorted(_categories_shown(board))).encode()).hexdigest()[:12]
+
+
+def _categories_shown(board: Board) -> dict[int, str]:
+    """Newest snapshot -> category."""
+    newest = Refit.objects.filter(board=OuterRef("own"), snapshot__isnull=False).order_by("-pk").values("snapshot")[:1]
+    fitted = board.slices.filter(by=Slice.By.CATEGORY, own__isnull=False, judgments__gte=Slice.LEAST_JUDGMENTS)
+    return dict(fitted.annotate(newest=Subquery(newest)).exclude(newest=None).values_list("newest", "value"))
+
+
 def board_state_get(board: Board, wanted: Filter | None = None) -> BoardState:
     """The newest state of a board, or of what a filter leaves of it. Raises NotFound for a filter that it lacks."""
     piece = slice_get(board, wanted)
     shown = board if piece is None else piece.own if piece.enough else None
     snapshot = snapshot_current(shown) if shown else None
     # The last decision stands until there is another: late answers after a stop make snapshots, not decisions.
-    decision = Decision.objects.filter(snapshot__board=board).order_by("-pk").first()
+    of_board = Decision.objects.filter(snapshot__board=board).annotate(decided_on=F("snapshot__judgments"))
+    decision = of_board.order_by("-pk").first()
     campaigns = list(board.campaigns.all())
     return BoardState(
-        board, board.default_of, snapshot, decision, tally(campaigns), versions_withdrawn(campaigns), piece
+        board,
+        board.default_of,
+        snapshot,
+        decision,
+        tally(campaigns),
+        versions_withdrawn(campaigns),
+        piece,
+        decision.decided_on if decision else 0,
     )
 
 
@@ -169,15 +228,22 @@ def snapshot_get(*, board: Board, number: int) -> Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class BoardRecord:
-    """How the rows of a snapshot fared against each other (adaptive.record)."""
+    """How the rows of a snapshot fared against each other (adaptive.record).
+
+    at_random: judgments, and the largest SE that so many of them would have left if they had been asked at random.
+    """
 
     pairs: list[Pair]
+    at_random: list[tuple[int, float]]
 
 
 def record_get(snapshot: Snapshot) -> BoardRecord | None:
     """The record of this snapshot; None for one that was made before records were kept."""
     row = Record.objects.filter(snapshot=snapshot).first()
-    return BoardRecord([Pair(*values) for values in row.pairs]) if row else None
+    if row is None:
+        return None
+    at_random = [(n, se) for n, se in row.fit.get("at_random", [])]  # earlier releases kept none
+    return BoardRecord([Pair(*values) for values in row.pairs], at_random)
 
 
 def record_fit(snapshot: Snapshot) -> Mapping[str, Any] | None:
@@ -194,6 +260,7 @@ class Moment:
     judgments: int
     created_at: datetime
     rows: list[BoardRow]
+    engine: str = ""
 
 
 def history(snapshot: Snapshot, *, at_most: int = 60) -> list[Moment]:
@@ -206,7 +273,7 @@ def history(snapshot: Snapshot, *, at_most: int = 60) -> list[Moment]:
     step = max(1.0, (len(numbers) - 1) / (at_most - 1))
     kept = {numbers[round(index * step)] for index in range(min(at_most, len(numbers)))}
     rows = Snapshot.objects.filter(board=snapshot.board_id, number__in=kept).order_by("number")
-    return [Moment(*values) for values in rows.values_list("number", "judgments", "created_at", "rows")]
+    return [Moment(*values) for values in rows.values_list("number", "judgments", "created_at", "rows", "engine")]
 
 
 def boards_public() -> QuerySet[Board]:
@@ -216,9 +283,19 @@ def boards_public() -> QuerySet[Board]:
         Board.objects.filter(default_of__visibility=Campaign.Visibility.PUBLIC)
         .exclude(default_of__state=Campaign.State.DRAFT)
         .exclude(campaigns__in=Campaign.objects.filter(hidden))
-        .select_related("default_of")
+        .select_related("default_of__stopping", "aspect")
         .order_by("-pk")
     )
+
+
+def boards_found(search: str) -> QuerySet[Board]:
+    """Public boards in which each of the first words stands: in name, question, who made it, or one who takes part."""
+    found = boards_public().prefetch_related("campaigns")
+    for word in search.replace("\x00", "").split()[:WORDS_SEARCHED]:
+        parts = Entrant.objects.filter(campaign__boards=OuterRef("pk"), version__chatbot__name__icontains=word)
+        said = Q(name__icontains=word) | Q(aspect__question__icontains=word) | Q(organisation__name__icontains=word)
+        found = found.filter(said | Exists(parts))
+    return found
 
 
 def alarms_open(user: User | None) -> QuerySet[Alarm]:
@@ -241,16 +318,24 @@ def campaigns_standing(user: User, *, start: int, count: int) -> list[Standing]:
     """Campaigns in which this person has a role (staff: all), newest first; four queries however many there are."""
     own = Campaign.objects.all() if user.is_staff else Campaign.objects.of(user)
     active = Count("entrants", filter=Q(entrants__state=Entrant.State.ACTIVE))
-    campaigns = list(own.select_related("organisation").annotate(active=active).order_by("-pk")[start : start + count])
+    campaigns = list(
+        own.select_related("organisation", "stopping").annotate(active=active).order_by("-pk")[start : start + count]
+    )
     boards = dict(Board.objects.filter(default_of__in=campaigns).values_list("pk", "default_of"))
     newest = Snapshot.objects.filter(board=OuterRef("pk")).order_by("-number").values("pk")[:1]
     ids = Board.objects.filter(pk__in=boards).annotate(newest=Subquery(newest)).values_list("newest", flat=True)
     snapshots = Snapshot.objects.filter(pk__in=list(ids)).values_list("pk", "board", "judgments")
     judged = {boards[board]: (pk, judgments) for pk, board, judgments in snapshots}
     decisions = Decision.objects.filter(snapshot__in=[pk for pk, _ in judged.values()]).order_by("pk")
-    progress = {pk: evidence.get("progress") for pk, evidence in decisions.values_list("snapshot", "evidence")}
-    return [Standing(one, one.active, *_standing_of(judged.get(one.pk), progress)) for one in campaigns]
+    evidence = dict(decisions.values_list("snapshot", "evidence"))
+    return [Standing(one, one.active, *_standing_of(one, judged.get(one.pk), evidence)) for one in campaigns]
 
 
-def _standing_of(judged: tuple[int, int] | None, progress: Mapping[int, float | None]) -> tuple[int, float | None]:
-    return (judged[1], progress.get(judged[0])) if judged else (0, None)
+def _standing_of(
+    campaign: Campaign, judged: tuple[int, int] | None, evidence: Mapping[int, Mapping[str, float]]
+) -> tuple[int, float | None]:
+    if judged is None:
+        return 0, None
+    snapshot, judgments = judged
+    known = evidence_now(limits_of(campaign.stopping), evidence.get(snapshot, {}), judgments)
+    return judgments, known.get("progress")

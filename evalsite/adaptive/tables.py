@@ -12,7 +12,7 @@ import numpy as np
 from django.utils import timezone
 
 from evalsite.adaptive.designs import design_of, overlap_of
-from evalsite.adaptive.models import Board
+from evalsite.adaptive.models import Board, Findings
 from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Campaign, Entrant, GoldWithdrawal
 from evalsite.campaigns.services import plan_options
@@ -32,7 +32,7 @@ from irt_engine import Posterior, ResponseTable
 from scheduler import Ask, CampaignState
 from scheduler.overlap import Lots
 
-ENGINE = "0.6"
+ENGINE = "0.8"
 MODEL = "board, vote"  # what `scheduler.estimator` fits
 
 
@@ -143,8 +143,16 @@ class Planner:
             votes_per_pair=self.options.votes_per_pair,
             overlap=self.overlap,
             categories=tuple(prompt.category for prompt in self.prompts),
+            redundant=self._redundant(),
             now=timezone.now(),
         )
+
+    def _redundant(self) -> tuple[tuple[str, ...], ...]:
+        """Groups of prompts in use that were last found to say the same, as the console shows them."""
+        found = Findings.objects.filter(campaign=self.campaign).values_list("prompts", flat=True).first() or []
+        in_use = {prompt.pk for prompt in self.prompts}
+        alike = {frozenset([one["prompt"], *one["like"]]) & in_use for one in found if one["like"]}
+        return tuple(tuple(str(pk) for pk in sorted(group)) for group in sorted(alike, key=sorted) if len(group) > 1)
 
     @property
     def _chatbot_names(self) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ DISK_LOW = 500_000_000
 class Vitals:
     """Ages in seconds; None where there is nothing to be old. disk_free: bytes; None where data lies elsewhere.
 
+    job_age: of the oldest job that is due. worker_age: since the newest job that has ended.
     failing: campaigns whose loop fails now. batch_age: of the oldest closed batch that no refit has begun after.
     broker_ms: None where none is needed.
     """
@@ -35,6 +36,7 @@ class Vitals:
     broker_trouble: str
     jobs: Mapping[str, int]
     job_age: float | None
+    worker_age: float | None
     batch_age: float | None
     open_judgments: int
     queued: int
@@ -74,6 +76,7 @@ def vitals_get() -> Vitals:
         queued=Count("pk", filter=Q(state=Assignment.State.QUEUED)),
         issued=Count("pk", filter=Q(state=Assignment.State.ISSUED)),
     )
+    ended = Job.objects.filter(finished_at__isnull=False).order_by("-pk").values_list("finished_at", flat=True).first()
     last = Refit.objects.order_by("-pk").first()
     day = Refit.objects.filter(outcome=Refit.Outcome.FAILED, finished_at__gte=now - timedelta(days=1))
     return Vitals(
@@ -82,6 +85,7 @@ def vitals_get() -> Vitals:
         broker_trouble=trouble,
         jobs=dict(unfinished.values_list("state").annotate(count=Count("pk"))),
         job_age=_age(now, due),
+        worker_age=_age(now, ended),
         batch_age=_age(now, _oldest_unfitted()),
         open_judgments=Batch.objects.filter(state=Batch.State.OPEN).aggregate(n=Count("judgments"))["n"],
         **waiting,
@@ -136,6 +140,7 @@ def as_metrics(vitals: Vitals) -> str:
     states = [Job.State.QUEUED, Job.State.RUNNING, Job.State.DEAD]
     gauge("jobs", "Jobs by state.", *((f'{{state="{state}"}}', vitals.jobs.get(state, 0)) for state in states))
     gauge("job_due_age_seconds", "Age of the oldest job that is due.", ("", vitals.job_age or 0))
+    gauge("worker_idle_seconds", "Time since the worker ended a job.", ("", vitals.worker_age))
     gauge("batch_unfitted_age_seconds", "Age of the oldest closed batch without a refit.", ("", vitals.batch_age or 0))
     gauge("open_batch_judgments", "Judgments in open batches.", ("", vitals.open_judgments))
     gauge("assignments_queued", "Assignments that wait to be issued.", ("", vitals.queued))

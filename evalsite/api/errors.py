@@ -24,12 +24,18 @@ HINTS = {
     "unsupported_media_type": "Send Content-Type: application/json.",
     "method_not_allowed": "docs/openapi.yaml lists what each address offers.",
     "not_acceptable": "Send Accept: application/json, or no such header.",
+    # What a service says without a hint of its own: its message says what was wrong, and this where to look.
+    "invalid": "Mend the field that is named; docs/openapi.yaml says what each request takes.",
+    "not_found": "Check the address and the ids in it; docs/openapi.yaml lists the addresses.",
+    "not_allowed": "Ask an owner for a role that allows it; docs/roles.md lists them.",
+    "conflict": "Look at its state first: it has changed, or does not allow this.",
 }
 ROOT = "/api/"
 
 
 def shape(code: str, message: str, *, hint: str = "", field: str = "") -> dict[str, Any]:
-    return {"error": {"code": code, "message": message, "hint": hint, "field": field}}
+    """The one shape; a failure that brings no hint has that of its code."""
+    return {"error": {"code": code, "message": message, "hint": hint or HINTS.get(code, ""), "field": field}}
 
 
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
@@ -63,7 +69,7 @@ def _framework_shape(error: Exception) -> dict[str, Any]:
     if not isinstance(error, exceptions.APIException):
         return shape("error", str(error))
     code = str(error.get_codes() if isinstance(error.get_codes(), str) else error.default_code)
-    return shape(code, str(error.detail), hint=HINTS.get(code, ""))
+    return shape(code, str(error.detail))
 
 
 def _first_problem(detail: Any, path: str = "") -> tuple[str, str]:

@@ -47,7 +47,7 @@ class FileView(ResultsView):
         user = person(request)
         if user is None:
             raise NotAllowed("Files need to know who you are.", hint=f"Send a token with {self.scope.value}.")
-        place = organisation_for(slug=organisation, user=user)
+        place = organisation_for(slug=organisation, user=user, set_name=set_name)
         file = file_sent(request, self.types)
         return Sent(place, set_name, file_read(file=file, by=user), file.name), user
 
@@ -65,7 +65,7 @@ class PromptFileView(FileView):
         def take() -> Outcome:
             if asked["check"] == "true":
                 return Outcome(200, presenters.prompts_sent(sent.set_name, *prompts_look(sent)))
-            prompt_set, report = prompts_take(sent, partly=asked["partly"] == "true")
+            prompt_set, report = prompts_take(sent, partly=asked["partly"] == "true", by=user)
             status = 201 if report.count("add") else 200
             return Outcome(status, presenters.prompts_sent(sent.set_name, prompt_set, report))
 
@@ -86,7 +86,7 @@ class ReplyFileView(FileView):
         def take() -> Outcome:
             if asked["check"] == "true":
                 return Outcome(200, presenters.replies_seen(asked["name"], replies_look(sent, **version)))
-            made, report = replies_take(sent, **version, partly=asked["partly"] == "true")
+            made, report = replies_take(sent, **version, partly=asked["partly"] == "true", by=user)
             return Outcome(201, presenters.replies_taken(made, report))
 
         return answered(request, f"user:{user.public_id}", take)

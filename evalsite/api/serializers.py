@@ -93,8 +93,8 @@ class ClaimSerializer(StrictSerializer):
 
 
 class AnswerSerializer(StrictSerializer):
-    aspect = StrictCharField(max_length=60)
-    choice = StrictCharField(max_length=20)
+    aspect = StrictCharField(max_length=60, trim_whitespace=False)
+    choice = StrictCharField(max_length=20, trim_whitespace=False)
 
 
 class JudgmentSerializer(StrictSerializer):
@@ -146,6 +146,8 @@ class ActSerializer(StrictSerializer):
     share = StrictFloatField(required=False, help_text="pilot, instead: of the budget, or of all questions")
     target_se = StrictFloatField(required=False, help_text="extend: smaller than now")
     min_difference = StrictFloatField(required=False, help_text="extend: smaller than now")
+    power = StrictFloatField(required=False, help_text="extend, of a difference: larger than now")
+    alpha = StrictFloatField(required=False, help_text="extend, of a difference: smaller than now")
     budget = StrictIntegerField(min_value=1, max_value=2**31 - 1, required=False, help_text="extend: more than now")
     deadline = MomentField(required=False, help_text="extend: later than now")
 

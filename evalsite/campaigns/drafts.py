@@ -1,6 +1,6 @@
 """Setting a campaign up: a draft is a campaign from its first step on, and every step is saved by itself."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -8,6 +8,7 @@ from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import Membership, Organisation, User
+from evalsite.campaigns.library import prompt_sets_owned
 from evalsite.campaigns.limits import LIMITS, limits_of
 from evalsite.campaigns.models import Campaign, CampaignRole, Entrant, StoppingSpec
 from evalsite.campaigns.permissions import MAKERS
@@ -38,6 +39,7 @@ OWN_FIELDS = frozenset(
         "description",
         "visibility",
         "shows_prompts",
+        "shows_replies",
         "admission",
         "quota",
         "pay_rate",
@@ -146,41 +148,67 @@ def _logged(name: str, value: Any) -> Any:
     return plain(value)
 
 
-def draft_ask(*, campaign: Campaign, aspect: NewAspect, by: User | None = None) -> None:
-    """Ask another first question. Questions never change, so the draft gets a rubric of its own anew."""
+def draft_ask(
+    *,
+    campaign: Campaign,
+    aspect: NewAspect,
+    others: Sequence[NewAspect] | None = None,
+    by: User | None = None,
+) -> None:
+    """Ask another first question, and other `others`. None: those stay as they are.
+
+    Questions never change, so the draft gets a rubric of its own anew.
+    """
     with write_transaction():
         draft = _locked_draft(campaign)
         old = draft.rubric
-        asked = old.aspects.get(position=0)
-        wanted = (aspect.question, aspect.allow_tie, aspect.allow_both_bad)
-        if (asked.question, asked.allow_tie, asked.allow_both_bad) == wanted:
-            return
-        others = tuple(
+        asked, *beside = (
             NewAspect(one.key, one.question, one.allow_tie, one.allow_both_bad)
-            for one in old.aspects.exclude(position=0).order_by("position")
+            for one in old.aspects.order_by("position")
         )
+        known = {(one.key, one.question): one for one in beside}
+        wanted = (
+            replace(aspect, key=asked.key),
+            *(beside if others is None else [known.get((one.key, one.question), one) for one in others]),
+        )
+        if wanted == (asked, *beside):
+            return
         name, shared = old.name, old.campaigns.exclude(pk=draft.pk).exists()
         draft.rubric = rubric_create(
             organisation=draft.organisation,
             name=f"{name[:190]} anew",
-            aspects=(replace(aspect, key=asked.key), *others),
+            aspects=wanted,
         )
         draft.save(update_fields=["rubric"])
         if not shared:
             old.delete()
             draft.rubric.name = name
             draft.rubric.save(update_fields=["name"])
-        before, after = {"question": asked.question}, {"question": aspect.question}
+        was, now = _asked(asked, *beside), _asked(*wanted)
+        before = {name: value for name, value in was.items() if now.get(name) != value}
+        after = {name: value for name, value in now.items() if was.get(name) != value}
         audit_record(act="set_up", subject=draft.public_id, by=by, before=before, after=after)
     campaign.refresh_from_db()
 
 
+def _asked(first: NewAspect, *others: NewAspect) -> dict[str, Any]:
+    """As the log holds it."""
+    verdicts = {"verdicts": ", ".join(first.choices)}
+    return {"question": first.question, **verdicts, **{one.key: one.question for one in others}}
+
+
 def draft_prompt_set(*, campaign: Campaign, prompt_set: PromptSet, by: User | None = None) -> None:
-    """Use another prompt set of the organisation."""
+    """Use another prompt set of the organisation. Raises NotAllowed for one that is not theirs who ask (`by`)."""
     with write_transaction():
         draft = _locked_draft(campaign)
         if prompt_set.organisation_id != draft.organisation_id:
             raise NotAllowed(_("This prompt set belongs to another organisation."))
+        if by is not None and not prompt_sets_owned(by).filter(pk=prompt_set.pk).exists():
+            raise NotAllowed(
+                _("Only members of the organisation use its prompt sets."), hint=_("Ask one of them to choose the set.")
+            )
+        if prompt_set.pk == draft.prompt_set_id:
+            return
         before, after = {"prompt_set": draft.prompt_set.name}, {"prompt_set": prompt_set.name}
         draft.prompt_set = prompt_set
         draft.save(update_fields=["prompt_set"])

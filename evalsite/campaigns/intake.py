@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from evalsite.accounts.models import Organisation
+from evalsite.accounts.models import Organisation, User
 from evalsite.campaigns.holdings import set_room_check
 from evalsite.campaigns.models import Campaign
 from evalsite.chatbots.files import ReplyReport, Submission, chatbot_import, chatbot_preview
@@ -41,19 +41,22 @@ def prompts_look(sent: Sent) -> tuple[PromptSet | None, PromptReport]:
     return prompt_set, report
 
 
-def prompts_take(sent: Sent, *, partly: bool) -> tuple[PromptSet, PromptReport]:
+def prompts_take(sent: Sent, *, partly: bool, by: User) -> tuple[PromptSet, PromptReport]:
     """Add the prompts of a file to a set, which is made if there is none.
 
     Raises RowsRefused unless `partly`, Conflict for a set whose prompts stay, TooLarge.
     """
     with write_transaction():
-        _set_to_fill(sent, locked=True)
+        prompt_set = _set_to_fill(sent, locked=True)
+        drafts = Campaign.objects.filter(prompt_set=prompt_set) if prompt_set else Campaign.objects.none()
         return prompt_set_import(
             organisation=sent.organisation,
             set_name=sent.set_name,
             content=sent.content,
             name=sent.filename,
             partly=partly,
+            by=by,
+            told=list(drafts.values_list("public_id", flat=True)),
         )
 
 
@@ -68,17 +71,22 @@ def _set_to_fill(sent: Sent, *, locked: bool = False) -> PromptSet | None:
             hint=_("Add gold to its campaign, or send prompts under another name."),
             field="set",
         )
+    still_open_check(prompt_set, locked=locked)
+    set_room_check(prompt_set=prompt_set, sent=len(sent.content))
+    return prompt_set
+
+
+def still_open_check(prompt_set: PromptSet, *, locked: bool = False) -> None:
+    """Raise Conflict where a campaign asks these prompts already. `locked`: none begins to, meanwhile."""
     campaigns = Campaign.objects.filter(prompt_set=prompt_set).order_by("pk")
     if locked:
         campaigns = campaigns.select_for_update(no_key=True)
     if any(campaign.state != Campaign.State.DRAFT for campaign in campaigns):
         raise Conflict(
-            _("A campaign that is no draft asks the prompts of %(name)s: they stay.") % {"name": repr(sent.set_name)},
+            _("A campaign that is no draft asks the prompts of %(name)s: they stay.") % {"name": repr(prompt_set.name)},
             hint=_("Send others under another name."),
             field="set",
         )
-    set_room_check(prompt_set=prompt_set, sent=len(sent.content))
-    return prompt_set
 
 
 def replies_look(sent: Sent, *, name: str, label: str | None) -> Submission:
@@ -93,7 +101,7 @@ def replies_look(sent: Sent, *, name: str, label: str | None) -> Submission:
     )
 
 
-def replies_take(sent: Sent, *, name: str, label: str | None, partly: bool) -> tuple[Version, ReplyReport]:
+def replies_take(sent: Sent, *, name: str, label: str | None, partly: bool, by: User) -> tuple[Version, ReplyReport]:
     """A version with the replies of a file, of a chatbot that is made if there is none of this name.
 
     Raises RowsRefused unless `partly`, NotFound for a set that is not there, Conflict for a version that is, TooLarge.
@@ -107,6 +115,7 @@ def replies_take(sent: Sent, *, name: str, label: str | None, partly: bool) -> t
             content=sent.content,
             filename=sent.filename,
             partly=partly,
+            by=by,
         )
 
 

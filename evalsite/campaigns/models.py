@@ -114,6 +114,9 @@ class Campaign(PublicModel):
     shows_prompts = models.BooleanField(
         default=False, help_text="whoever sees the board may read its prompts, and what each of them tells"
     )
+    shows_replies = models.BooleanField(
+        default=False, help_text="and some replies to them, as examples beside the chatbots that gave them"
+    )
     standing = models.BooleanField(
         default=False, help_text="never ends: after a stop it waits, and opens again when an entrant joins"
     )

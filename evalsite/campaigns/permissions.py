@@ -43,6 +43,7 @@ class Act(StrEnum):
     ADD_ENTRANT = "add_entrant"
     WITHDRAW_ENTRANT = "withdraw_entrant"
     RETIRE_PROMPT = "retire_prompt"
+    INVITE = "invite"
     GOLD = "gold"
     WITHDRAW_GOLD = "withdraw_gold"
     PAY = "pay"
@@ -68,6 +69,7 @@ WORDS: Mapping[Act, str | Promise] = {
     Act.ADD_ENTRANT: _("add a chatbot"),
     Act.WITHDRAW_ENTRANT: _("withdraw a chatbot"),
     Act.RETIRE_PROMPT: _("retire a prompt"),
+    Act.INVITE: _("invite annotators, and end an invitation"),
     Act.GOLD: _("see the gold with its right answers, and add to it"),
     Act.WITHDRAW_GOLD: _("withdraw a gold item"),
     Act.PAY: _("see what annotators are owed, give bonuses and mark them as paid"),
@@ -121,18 +123,27 @@ def campaign_for(*, key: str, user: User | None, act: Act) -> tuple[Campaign, Ro
     return campaign, role
 
 
-def organisation_for(*, slug: str, user: User) -> Organisation:
-    """The organisation at this address, if this person may send files into it.
+def organisation_for(*, slug: str, user: User, set_name: str) -> Organisation:
+    """The organisation at this address, if this person may send files for its prompt set of this name (or a new one).
 
-    Raises NotFound for who is no member, whether it is there or not; NotAllowed where a member's role does not do.
+    Whose role is in a campaign may do here what its set-up lets them do: send prompts of its draft, and replies to
+    them. Raises NotFound for who has no such role, whether it is there or not; NotAllowed where a role does not do.
     """
     members = Membership.objects.filter(user=user, organisation__slug=slug)
     role = Role.STAFF if user.is_staff else next((Role(member.role) for member in members), None)
     organisation = Organisation.objects.filter(slug=slug).first()
-    if organisation is None or role is None:
+    if organisation is not None and role in MAKERS:
+        return organisation
+    setting_up = [each.value for each in Role if allows(each, Act.SET_UP)]
+    drafts = Campaign.objects.filter(
+        organisation=organisation, state=Campaign.State.DRAFT, roles__user=user, roles__role__in=setting_up
+    )
+    if organisation is None or (role is None and not drafts.exists()):
         raise NotFound(gettext("There is no such organisation."), hint=gettext("It may be one that you are not in."))
-    if role not in MAKERS:
-        raise NotAllowed(gettext("You may not send files into this organisation."), hint=_who(role))
+    if not drafts.filter(prompt_set__name=set_name).exists():
+        known = role is not None
+        hint = _who(role) if known else gettext("Name the prompt set of a draft that you set up.")
+        raise NotAllowed(gettext("You may not send files into this organisation."), hint=hint)
     return organisation
 
 
@@ -159,13 +170,26 @@ def as_markdown() -> str:
         f"| {WORDS[act]} | " + " | ".join("yes" if allows(role, act) else "–" for role in Role) + " | – |"
         for act in Act
     ]
-    may_send = " | ".join("yes" if role in MAKERS else "–" for role in Role)
+    makers = " | ".join("yes" if role in MAKERS else "–" for role in Role)
+    members = " | ".join("yes" for _role in Role)
+    in_organisation = [
+        ("begin a campaign in it", "– | " + makers.split(" | ", 1)[1], "–"),
+        ("see its chatbots and prompt sets, and their log", members, "–"),
+        ("choose one of its prompt sets for a draft", makers, "–"),
+        ("send files of prompts by the API", makers, "its set"),
+        ("send files of replies by the API", makers, "to its set"),
+    ]
     own = [
         "",
-        "In an organisation only the role held there counts, whatever its campaigns give; for everybody else it is not",
-        "there (tests/evalsite/api/test_files_api.py).",
+        "In an organisation the role held there counts (tests/evalsite/pages/test_roles.py). Whose role is in a",
+        "campaign does by the API what the set-up of a draft lets them do on the page: prompts for its set, and",
+        "replies to them. For everybody else it is not there. Which sets the organisation has, and what is in them, a",
+        "role in a campaign does not show: a draft is given another set by a member of the organisation.",
         "",
-        *head[-2:],
-        f"| send files of prompts and replies into it by the API | {may_send} | – |",
+        "| act | staff | owner | manager | viewer | in a draft: owner, manager | everybody else |",
+        "|---|---|---|---|---|---|---|",
+        *(f"| {words} | {may} | {drafts} | – |" for words, may, drafts in in_organisation),
+        "",
+        "The health page and `/admin/` are for staff.",
     ]
     return "\n".join([*head, *rows, *own, ""])

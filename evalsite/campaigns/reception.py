@@ -1,13 +1,15 @@
 """Writes about how a campaign receives its annotators."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.utils.translation import gettext as _
 
+from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign, QualificationItem, Reception
 from evalsite.campaigns.selectors import aspect_primary
+from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
 
@@ -26,18 +28,25 @@ class NewQualificationItem:
     explanation: str
 
 
-def reception_set(*, campaign: Campaign, **fields: Any) -> Reception:
-    """Set these fields of the campaign's reception (campaigns.models.Reception), and keep the others."""
+def reception_set(*, campaign: Campaign, by: User | None = None, **fields: Any) -> Reception:
+    """Set these fields of the campaign's reception (campaigns.models.Reception), and keep the others.
+
+    What did change stands in the log.
+    """
     _check_reasons(fields.get("reasons", []))
     with write_transaction():
         reception = Reception.objects.select_for_update().filter(campaign=campaign).first() or Reception(
             campaign=campaign
         )
-        for name, value in fields.items():
+        changed = {name: value for name, value in fields.items() if getattr(reception, name) != value}
+        before = {name: getattr(reception, name) for name in changed}
+        for name, value in changed.items():
             setattr(reception, name, value)
         if reception.platform != Reception.Platform.NONE and not reception.code_complete:
             raise InvalidInput(_("A crowd platform needs a completion code."), field="code_complete")
         reception.save()
+        if changed:
+            audit_record(act="set_up", subject=campaign.public_id, by=by, before=before, after=changed)
     return reception
 
 
@@ -52,7 +61,15 @@ def _check_reasons(reasons: Sequence[str]) -> None:
         )
 
 
-def qualification_set(*, campaign: Campaign, items: Sequence[NewQualificationItem], pass_mark: int) -> None:
+def qualification_of(campaign: Campaign) -> list[NewQualificationItem]:
+    """The items as they stand, in their order."""
+    rows = QualificationItem.objects.filter(campaign=campaign).order_by("position")
+    return [NewQualificationItem(one.turns, one.reply_a, one.reply_b, one.right, one.explanation) for one in rows]
+
+
+def qualification_set(
+    *, campaign: Campaign, items: Sequence[NewQualificationItem], pass_mark: int, by: User | None = None
+) -> None:
     """The items that admit an annotator; `pass_mark` of them are to be answered right. Fixed once collecting begins."""
     choices = aspect_primary(campaign).choices
     if not 0 <= pass_mark <= len(items):
@@ -66,6 +83,7 @@ def qualification_set(*, campaign: Campaign, items: Sequence[NewQualificationIte
     with write_transaction():
         if campaign.state != Campaign.State.DRAFT:
             raise Conflict(_("Qualification items are fixed once a campaign collects."), field="items")
+        _log_items(campaign, qualification_of(campaign), [replace(item, turns=list(item.turns)) for item in items], by)
         QualificationItem.objects.filter(campaign=campaign).delete()
         QualificationItem.objects.bulk_create(
             QualificationItem(
@@ -79,4 +97,15 @@ def qualification_set(*, campaign: Campaign, items: Sequence[NewQualificationIte
             )
             for position, item in enumerate(items)
         )
-        reception_set(campaign=campaign, pass_mark=pass_mark)
+        reception_set(campaign=campaign, by=by, pass_mark=pass_mark)
+
+
+def _log_items(
+    campaign: Campaign, old: Sequence[NewQualificationItem], new: Sequence[NewQualificationItem], by: User | None
+) -> None:
+    """Whatever did change, in numbers: viewers read the log, and they are not to know what is right."""
+    if old == new:
+        return
+    was = {"qualification_items": len(old)}
+    now = {"qualification_items": len(new), "kept": sum(item in old for item in new)}
+    audit_record(act="set_up", subject=campaign.public_id, by=by, before=was, after=now)

@@ -1,18 +1,21 @@
 """Reads of the campaigns room."""
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Count, Exists, Model, OuterRef, Q, QuerySet
 from django.utils.translation import gettext
 
 from evalsite.accounts.models import User
+from evalsite.campaigns.library import prompt_sets_owned
 from evalsite.campaigns.models import Aspect, Campaign, Entrant, GoldItem, Reception
-from evalsite.chatbots.models import Version
+from evalsite.chatbots.models import Reply, Version
 from evalsite.chatbots.selectors import replies_counted
+from evalsite.core.db import columns, read
 from evalsite.core.errors import NotAllowed, NotFound
+from evalsite.prompts.models import PromptSet
 
 ModelT = TypeVar("ModelT", bound=Model)
 
@@ -76,6 +79,13 @@ def gold_misfits(campaign: Campaign) -> tuple[list[str], list[str]]:
     return telling_nothing, [key for key, _, prompt_set in rows if prompt_set not in sets]
 
 
+def qualification_misfits(campaign: Campaign) -> list[int]:
+    """Numbers, from 1 on, of the items that admit annotators whose right answer the question does not allow."""
+    choices = aspect_primary(campaign).choices
+    found = campaign.qualification_items.exclude(right__in=choices).order_by("position")
+    return [position + 1 for position in found.values_list("position", flat=True)]
+
+
 def campaigns_listed(user: User | None) -> QuerySet[Campaign]:
     """Campaigns that this person finds without a link: public ones that have begun, and all of their own."""
     if user is not None and user.is_staff:
@@ -102,13 +112,12 @@ def aspect_primary(campaign: Campaign) -> Aspect:
 
 def aspects_of(campaign: int) -> list[Aspect]:
     """What a campaign (its key) asks about, the primary aspect first."""
-    return list(
-        Aspect.objects.raw(
-            "SELECT aspect.* FROM campaigns_aspect aspect "
-            "JOIN campaigns_campaign campaign ON campaign.rubric_id = aspect.rubric_id "
-            "WHERE campaign.id = %s ORDER BY aspect.position",
-            [campaign],
-        )
+    return read(
+        Aspect,
+        f"SELECT {columns(Aspect, 'aspect')} FROM campaigns_aspect aspect "  # noqa: S608  names of ours
+        "JOIN campaigns_campaign campaign ON campaign.rubric_id = aspect.rubric_id "
+        "WHERE campaign.id = %s ORDER BY aspect.position",
+        [campaign],
     )
 
 
@@ -166,6 +175,37 @@ def entrants_with_replies(campaign: Campaign) -> tuple[list[Taking], list[Taking
     other = sorted(best.select_related("chatbot"), key=lambda one: (-has[one.pk], one.pk))
     could = [Taking(one, None, has[one.pk], prompts - has[one.pk]) for one in other[:100]]
     return taking, could, prompts
+
+
+def prompt_sets_to_use(campaign: Campaign, user: User) -> list[PromptSet]:
+    """Prompt sets of its organisation that hold prompts, with `size`, newest first; gold's own and its own are none.
+
+    For members of the organisation, and staff: a role in a campaign opens nothing else that the organisation has.
+    """
+    sets = prompt_sets_owned(user).filter(organisation=campaign.organisation_id)
+    size = Count("prompts", filter=Q(prompts__corrected_by__isnull=True))
+    found = sets.exclude(pk=campaign.prompt_set_id).annotate(size=size).filter(size__gt=0)
+    return list(found.order_by("-pk")[:100])
+
+
+def asked_by(prompt_set: PromptSet, user: User) -> tuple[bool, str]:
+    """Whether a campaign that is no draft asks these prompts, and its name where this person may know of it."""
+    asking = Campaign.objects.filter(prompt_set=prompt_set).exclude(state=Campaign.State.DRAFT)
+    known = campaigns_listed(user).filter(pk__in=asking).order_by("pk").values_list("name", flat=True).first()
+    return known is not None or asking.exists(), known or ""
+
+
+def prompts_lacking(campaign: Campaign, versions: Sequence[Version], at_most: int) -> list[tuple[str, list[bool]]]:
+    """The first prompts, by their keys, to which one of these has no reply, each with who has one; a single query."""
+    if not versions:
+        return []
+    shown = Reply.objects.filter(prompt=OuterRef("pk"), sample=1, corrected_by__isnull=True, text__isnull=False)
+    has = {f"has_{one.pk}": Exists(shown.filter(version=one)) for one in versions}
+    lacks = Q(pk__in=[])
+    for name in has:
+        lacks |= Q(**{name: False})
+    rows = campaign.prompt_set.prompts.filter(corrected_by__isnull=True).annotate(**has).filter(lacks)
+    return [(key, list(each)) for key, *each in rows.order_by("pk").values_list("key", *has)[:at_most]]
 
 
 def prompts_readable(campaign: Campaign, user: User | None) -> bool:

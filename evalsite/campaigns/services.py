@@ -23,7 +23,7 @@ from evalsite.campaigns.models import (
     StoppingSpec,
 )
 from evalsite.campaigns.plans import PlanOptions, policy_check
-from evalsite.campaigns.selectors import gold_in_use, gold_misfits
+from evalsite.campaigns.selectors import gold_in_use, gold_misfits, qualification_misfits
 from evalsite.chatbots.models import Version
 from evalsite.core import jobs
 from evalsite.core.audit import audit_record
@@ -56,6 +56,7 @@ class Design:
     visibility: Campaign.Visibility = Campaign.Visibility.PRIVATE
     admission: Campaign.Admission = Campaign.Admission.MEMBERS
     shows_prompts: bool = False
+    shows_replies: bool = False
     standing: bool = False
     policy: str = "adaptive"
     seed: int = 0
@@ -150,6 +151,7 @@ def campaign_create(
             visibility=design.visibility,
             admission=design.admission,
             shows_prompts=design.shows_prompts,
+            shows_replies=design.shows_replies,
             standing=design.standing,
             policy=design.policy,
             seed=design.seed,
@@ -269,6 +271,21 @@ def _check_gold(campaign: Campaign) -> None:
         )
 
 
+def _check_qualification(campaign: Campaign) -> None:
+    """Raise Conflict where the question has changed since: an item that nobody can answer right screens out everybody.
+
+    Only of a draft: afterwards both stay as they are, and a refusal would be one for good.
+    """
+    misfits = qualification_misfits(campaign) if campaign.state == Campaign.State.DRAFT else []
+    if misfits:
+        raise Conflict(
+            _("Comparison %(number)s that is asked first has a right answer that nobody can give.")
+            % {"number": misfits[0]},
+            hint=_("Remove it and write it anew, or allow its answer in the step Goal."),
+            field="qualification",
+        )
+
+
 def entrant_add(*, campaign: Campaign, version: Version, by: User | None = None) -> Entrant:
     """Let a chatbot take part (again). A standing campaign opens again for it, with its whole budget.
 
@@ -358,6 +375,7 @@ def _check_start(campaign: Campaign, pilot: int | None) -> None:
         raise Conflict(_("The prompt set is empty."), hint=_("Add prompts first."), field="prompt_set")
     plan_check(campaign)
     _check_gold(campaign)
+    _check_qualification(campaign)
     deadline_check(campaign, timezone.now())
 
 

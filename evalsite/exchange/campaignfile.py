@@ -18,15 +18,18 @@ from evalsite.accounts.models import Organisation, User
 from evalsite.campaigns.gold import MOST_SHARE, GoldBook, NewGold, gold_add
 from evalsite.campaigns.goldfile import gold_from
 from evalsite.campaigns.limits import LIMITS, Limits, limits_of
-from evalsite.campaigns.models import Campaign, PlanSpec
+from evalsite.campaigns.models import Campaign, PlanSpec, Reception
 from evalsite.campaigns.plans import PlanOptions, policy_check
+from evalsite.campaigns.reception import LONGEST_REASON, MOST_REASONS, NewQualificationItem
 from evalsite.campaigns.services import Design, NewAspect, campaign_create, entrant_add, plan_options, plan_set
 from evalsite.chatbots.models import Chatbot, Reply, Version
 from evalsite.chatbots.services import chatbot_create, text_sha256, version_create
+from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.rowfiles import LONGEST_CELL, unstorable
 from evalsite.exchange.campaigngold import FIELDS, book_of, gold_written
+from evalsite.exchange.campaignreception import reception_take, reception_written
 from evalsite.prompts.models import Prompt
 from evalsite.prompts.services import NewPrompt, check_turns, prompt_set_create
 
@@ -118,6 +121,7 @@ CAMPAIGN: Mapping[str, Check] = {
     "visibility": one_of(Campaign.Visibility.values),
     "admission": one_of(Campaign.Admission.values),
     "shows_prompts": yes_no,
+    "shows_replies": yes_no,
     "standing": yes_no,
     "policy": text(30),
     "seed": whole(0),
@@ -168,6 +172,20 @@ CHATBOT: Mapping[str, Check] = {"name": text(200), "version": text(100), "descri
 GOLD: Mapping[str, Check] = {
     name: text(200 if name in {"id", "prompt_id"} else LONGEST_CELL, least=name == "id") for name in FIELDS[:-2]
 }
+RECEPTION: Mapping[str, Check] = {
+    "platform": one_of([str(platform) for platform in Reception.Platform.values]),
+    **{name: text(40, least=0) for name in ("code_complete", "code_screened_out", "code_failed")},
+    "instructions": text(LONGEST_CELL, least=0),
+    "notice": text(LONGEST_CELL, least=0),
+    "consent_required": yes_no,
+    "pass_mark": whole(0),
+    "comments": yes_no,
+    "language": text(60, least=0),
+}
+QUALIFICATION: Mapping[str, Check] = {
+    **{name: text(LONGEST_CELL) for name in ("text", "reply_a", "reply_b", "explanation")},
+    "right": one_of(["A", "B", "tie", "both_bad"]),
+}
 TURN: Mapping[str, Check] = {"speaker": one_of(["user", "chatbot"]), "text": text(LONGEST_CELL)}
 REQUIRED = {"campaign": {"name", "slug"}, "aspects": {"key", "question"}}
 
@@ -193,6 +211,8 @@ class CampaignFile:
     prompts: Sequence[NewPrompt]
     chatbots: Sequence[ChatbotPart]
     gold: Sequence[NewGold] = ()
+    reception: Mapping[str, Any] = field(default_factory=dict)
+    qualification: Sequence[NewQualificationItem] = ()
 
 
 # Reading ------------------------------------------------------------------------------------------------
@@ -279,6 +299,7 @@ def campaign_read(content: str) -> CampaignFile:
     reader = _Reader()
     parts = reader.mapping(root, "")
     known = {"touchstone", "campaign", "stopping", "plan", "aspects", "prompts", "chatbots", "gold"}
+    known |= {"reception", "qualification"}
     for name, (at, _) in parts.items():
         if name not in known:
             reader.wrong(at, name, f"is not known here; there are {', '.join(sorted(known))}")
@@ -333,9 +354,61 @@ def _parts(reader: _Reader, parts: Mapping[str, Any], root: Any) -> CampaignFile
         _check_design(reader, parts.get("plan", root), campaign, plan)
     asked = [NewAspect(**aspect) for aspect in aspects] if not reader.problems else []
     gold = _gold(reader, parts["gold"], asked, prompts, chatbots) if asked and "gold" in parts else []
+    reception, qualification = _reception(reader, parts, asked)
     if reader.problems:
         raise CampaignFileError(reader.problems)
-    return CampaignFile(campaign, stopping, plan, asked, prompts, chatbots, gold)
+    return CampaignFile(campaign, stopping, plan, asked, prompts, chatbots, gold, reception, qualification)
+
+
+def _reception(
+    reader: _Reader, parts: Mapping[str, Any], aspects: Sequence[NewAspect]
+) -> tuple[dict[str, Any], list[NewQualificationItem]]:
+    """How annotators are received, and what is asked of them first."""
+    items = [
+        _qualification_item(reader, item, key, aspects)
+        for key, item in (reader.items(parts["qualification"], "qualification") if "qualification" in parts else ())
+    ]
+    if "reception" not in parts:
+        return {}, items
+    node = parts["reception"]
+    values = reader.fields(node, "reception", RECEPTION, beside={"reasons"})
+    known = reader.mapping(node, "reception")
+    if "reasons" in known:
+        values["reasons"] = _reasons(reader, known["reasons"][1])
+    if values.get("platform", Reception.Platform.NONE) != Reception.Platform.NONE and not values.get("code_complete"):
+        reader.wrong(node, "reception.code_complete", "is missing: a crowd platform needs a completion code")
+    mark = values.get("pass_mark", 0)
+    if isinstance(mark, int) and mark > len(items):
+        reader.wrong(
+            known["pass_mark"][1], "reception.pass_mark", f"must be at most {len(items)}, as many as are asked"
+        )
+    return values, items
+
+
+def _reasons(reader: _Reader, node: Any) -> list[Any]:
+    check, found = text(LONGEST_REASON), []
+    for key, item in reader.items(node, "reception.reasons"):
+        found.append(reader.scalar(item))
+        if problem := check(found[-1]):
+            reader.wrong(item, key, problem)
+    if len(found) > MOST_REASONS or any(found.count(one) > 1 for one in found):
+        reader.wrong(node, "reception.reasons", f"must have at most {MOST_REASONS}, each once")
+    return found
+
+
+def _qualification_item(reader: _Reader, item: Any, key: str, aspects: Sequence[NewAspect]) -> NewQualificationItem:
+    parts = reader.mapping(item, key)
+    required = {"reply_a", "reply_b", "right", "explanation"}
+    values = reader.fields(item, key, QUALIFICATION, required=required, beside={"turns"})
+    if ("text" in parts) == ("turns" in parts):
+        reader.wrong(item, key, "must have a text, or turns")
+    turns = [{"speaker": "user", "text": values.get("text", "")}]
+    if "turns" in parts:
+        turns = _turns(reader, parts["turns"][1], f"{key}.turns")
+    if "right" in parts and aspects and values["right"] not in aspects[0].choices:
+        reader.wrong(parts["right"][1], f"{key}.right", f"must be one of: {', '.join(aspects[0].choices)}")
+    words = [str(values.get(name, "")) for name in ("reply_a", "reply_b", "right", "explanation")]
+    return NewQualificationItem(turns, *words)
 
 
 def _stopping(reader: _Reader, node: Any) -> Limits:
@@ -521,6 +594,7 @@ def campaign_write(campaign: Campaign) -> str:
         "prompts": [_prompt(prompt) for prompt in prompts],
         "chatbots": [_chatbot(one.version, prompts) for one in entrants],
         "gold": gold_written(campaign),
+        **reception_written(campaign),
     }
     written: str = yaml.safe_dump(whole_file, sort_keys=False, allow_unicode=True, width=100)
     return written
@@ -614,6 +688,8 @@ def campaign_take(*, organisation: Organisation, given: CampaignFile, by: User |
             plan_set(campaign=campaign, options=replace(given.plan, newcomer=entrants[given.plan.newcomer].pk))
         if given.gold:
             gold_add(campaign=campaign, items=given.gold, by=by)
+        reception_take(campaign, given.reception, given.qualification, by)
+        audit_record(act="set_up", subject=campaign.public_id, by=by, after={"name": campaign.name}, target="YAML")
     campaign.refresh_from_db()
     return campaign
 

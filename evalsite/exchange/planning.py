@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from scheduler.forecasting import Forecast, Range, Terms, forecast, unjudged
 from scheduler.goals import AllAbilities, Goal, Neighbours, Separated
+from scheduler.overlap import Overlap
 from scheduler.simulated import simulate
 from scheduler.state import CampaignState
 
@@ -21,13 +22,14 @@ _MORE = (2, 4, 8, 16)  # times as many prompts
 class Campaign:
     """What is to be planned: `votes_per_item` votes of every pair on every prompt at the most.
 
-    votes_per_pair: of a pair on all prompts together; None: no bound.
+    votes_per_pair: of a pair on all prompts together; None: no bound. overlap: which items get more votes than that.
     """
 
     chatbots: int
     prompts: int
     votes_per_item: int = 1
     votes_per_pair: int | None = None
+    overlap: Overlap = field(default_factory=Overlap)
 
     def forecast(self, terms: Terms, seed: int) -> Forecast:
         """Raises SchedulerError."""
@@ -37,7 +39,7 @@ class Campaign:
     def state(self) -> CampaignState:
         """Nothing judged yet."""
         state = unjudged(self.chatbots, self.prompts, votes_per_item=self.votes_per_item)
-        return replace(state, votes_per_pair=self.votes_per_pair)
+        return replace(state, votes_per_pair=self.votes_per_pair, overlap=self.overlap)
 
 
 @dataclass(frozen=True, slots=True)

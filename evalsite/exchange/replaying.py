@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypedDict
 
 from evalsite.exchange.ranking import table_of
@@ -14,6 +14,7 @@ from irt_engine.errors import EngineWarning
 from irt_engine.responses import ResponseTable
 from irt_engine.simulate import draw_truth
 from scheduler.estimator import estimate
+from scheduler.pairs import DEFAULT_DESIGN
 from scheduler.replay import Point, Reference, reference_of, reference_of_truth, replay, simulated
 
 Progress = Callable[[int, int], None]
@@ -42,12 +43,13 @@ class Replay:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """How a replay is run: up to `budget` votes, a refit after `every`."""
+    """How a replay is run: up to `budget` votes, a refit after `every`, with so many `tiers` of quality."""
 
     policy: str
     budget: int
     every: int
     seed: int
+    tiers: int = 1
 
 
 def replay_votes(votes: Votes, run: Run, progress: Progress | None = None) -> Replay:
@@ -87,6 +89,7 @@ def _replay(
         budget=run.budget,
         every=run.every,
         seed=run.seed,
+        design=replace(DEFAULT_DESIGN, tiers=run.tiers),
         progress=progress,
     )
     found = tuple(points)

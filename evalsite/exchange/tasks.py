@@ -15,7 +15,7 @@ from evalsite.exchange.forecasting import FORECAST, Idea
 def forecast(args: Mapping[str, Any]) -> Mapping[str, Any]:
     """Judgments, money and days of a campaign that is only an idea, by its own plan options and limits."""
     # Imported here: every process registers this, and only the worker should pay for numpy and scipy.
-    from evalsite.adaptive.designs import design_of, goal_of
+    from evalsite.adaptive.designs import design_of, goal_of, overlap_of
     from evalsite.exchange.planning import Campaign, plan_campaign
     from scheduler import SchedulerError
     from scheduler.forecasting import QUICK, Terms
@@ -33,7 +33,8 @@ def forecast(args: Mapping[str, Any]) -> Mapping[str, Any]:
             price=idea.price,
             per_day=idea.per_day,
         )
-        of = Campaign(idea.chatbots, idea.prompts, idea.votes_per_item, options.votes_per_pair)
+        overlap = overlap_of(options, seed=0)
+        of = Campaign(idea.chatbots, idea.prompts, idea.votes_per_item, options.votes_per_pair, overlap)
         return asdict(plan_campaign(of, terms))
     except SchedulerError as error:
         raise InvalidInput(f"No forecast: {error}") from error

@@ -5,11 +5,14 @@ from evalsite.adaptive.acts import Given, act_perform
 from evalsite.adaptive.models import Findings
 from evalsite.adaptive.selectors import snapshot_current
 from evalsite.adaptive.services import EXCLUSION
+from evalsite.adaptive.tables import Planner
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.permissions import Act
 from evalsite.core.inquiries import inquiry_ask
 from evalsite.judgments.models import Annotator
 from evalsite.judgments.services import annotator_enrol
+from evalsite.prompts.models import Prompt
+from scheduler import plan
 from tests.evalsite.cast import judge, run_jobs
 
 
@@ -74,3 +77,25 @@ def test_where_nothing_would_be_left_the_question_is_answered_with_that(campaign
     assert (asked.result, "no judgment is left" in asked.trouble) == (None, True)
     again = inquiry_ask(kind=EXCLUSION, args=asked.args)
     assert again.answered_at is None, "what failed is asked again"
+
+
+def test_of_prompts_that_say_the_same_plans_ask_a_pair_about_one(
+    campaign: Campaign, alice: User, bob: Annotator
+) -> None:
+    judge(campaign, bob, blocks=2)
+    run_jobs()
+    found = Findings.objects.get(campaign=campaign)
+    alike = [one["prompt"] for one in found.prompts][:3]
+    for one in found.prompts:
+        one["like"] = [other for other in alike if one["prompt"] in alike and other != one["prompt"]]
+    found.save()
+    planner = Planner(campaign)
+    state = planner.state(None, 0)
+    assert state.redundant == (tuple(str(pk) for pk in sorted(alike)),)
+    made = plan(state, policy="adaptive", count=15, seed=1, design=planner.design)
+    asked = [(ask.a, ask.b) for ask in made.asks if state.prompts[ask.prompt] in state.redundant[0]]
+    assert asked
+    assert len(set(asked)) == len(asked)
+    given = Given(prompt=Prompt.objects.get(pk=alike[0]).public_id, reason="ambiguous")
+    act_perform(key=campaign.slug, act=Act.RETIRE_PROMPT, user=alice, given=given)
+    assert Planner(campaign).state(None, 0).redundant == (tuple(str(pk) for pk in sorted(alike[1:])),)

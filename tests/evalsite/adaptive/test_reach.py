@@ -12,14 +12,17 @@ from evalsite.adaptive.models import Decision, Notice
 from evalsite.adaptive.notices import notice_said
 from evalsite.adaptive.outlook import outlook_get
 from evalsite.adaptive.reach import OutOfReach, out_of_reach, out_of_reach_said
+from evalsite.adaptive.tables import Planner
 from evalsite.campaigns.limits import Limits
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.plans import PlanOptions
 from evalsite.campaigns.services import plan_set, refit_request
+from evalsite.judgments.selectors import judgments_spent
 from evalsite.judgments.services import annotator_enrol
 from evalsite.prompts.models import Prompt
 from evalsite.prompts.services import NewPrompt, prompts_add
-from scheduler import TargetSE
+from irt_engine import Posterior
+from scheduler import Futility, Overlap, TargetSE
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.test_pages import words
 
@@ -142,16 +145,15 @@ def test_of_a_target_in_reach_nobody_is_told(make_campaign: CampaignMaker, mailo
     assert outlook_get(campaign).to_go is not None
 
 
-def test_where_several_judge_the_same_nothing_is_said_of_what_is_in_reach(
-    make_campaign: CampaignMaker, mailoutbox: list[EmailMessage]
-) -> None:
-    """It would be reckoned without their further judgments, and be called less than it is."""
+def test_what_is_in_reach_counts_the_judgments_that_several_give_of_the_same(make_campaign: CampaignMaker) -> None:
     campaign = make_campaign(design=replace(OPEN, target_se=0.05), prompts=12)
-    plan_set(campaign=campaign, options=PlanOptions(overlap_share=0.5, overlap_votes=3))
+    plan_set(campaign=campaign, options=PlanOptions(overlap_share=1.0, overlap_votes=3))
     judged(campaign)
     last = Decision.objects.filter(snapshot__board__default_of=campaign).latest("pk")
-    assert "reachable_se" not in last.evidence
-    assert reach_notices(campaign) == []
+    state = Planner(campaign).state(Posterior.from_bytes(bytes(last.snapshot.posterior)), judgments_spent(campaign))
+    without = Futility(TargetSE(0.05)).decide(replace(state, overlap=Overlap())).evidence
+    assert 0.05 < last.evidence["reachable_se"] < 0.95 * without["reachable_se"]
+    assert len(reach_notices(campaign)) == 1
 
 
 def test_it_is_told_of_a_target_and_of_the_prompts_that_are_asked(make_campaign: CampaignMaker) -> None:

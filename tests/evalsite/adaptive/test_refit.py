@@ -2,26 +2,34 @@
 
 import itertools
 from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
 
+import numpy as np
 import pytest
 from django.utils import timezone
 
 from evalsite.accounts.models import User
 from evalsite.adaptive import refit as refit_module
+from evalsite.adaptive.acts import Given, act_perform
 from evalsite.adaptive.models import Alarm, Board, Decision, Refit, Snapshot
 from evalsite.adaptive.selectors import alarms_open, board_state_get, snapshot_current
 from evalsite.adaptive.services import campaign_open
-from evalsite.adaptive.tables import FitInput, fit_input
+from evalsite.adaptive.tables import FitInput, Planner, fit_input
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.services import campaign_stop, entrant_add, refit_request
+from evalsite.campaigns.permissions import Act
+from evalsite.campaigns.services import campaign_stop, entrant_add, entrant_withdraw, refit_request
 from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
+from evalsite.core.jobs import sweep
 from evalsite.core.models import Job
+from evalsite.judgments.leases import assignments_expire
 from evalsite.judgments.models import Annotator, Assignment, Batch, Exclusion, Judgment
 from evalsite.judgments.queue import item_parts
+from evalsite.judgments.selectors import progress_get
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
 from irt_engine import EngineError, Posterior
-from scheduler import Plan, SchedulerError
+from scheduler import CampaignState, Plan, SchedulerError
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 
 
@@ -245,6 +253,37 @@ def test_what_is_issued_when_a_campaign_stops_may_be_answered_and_enters_one_las
     assert last.snapshot.number < current.number
 
 
+def test_the_last_refit_after_a_stop_comes_by_itself_and_has_late_answers_too(
+    make_campaign: CampaignMaker, alice: User
+) -> None:
+    campaign = make_campaign()
+    Campaign.objects.filter(pk=campaign.pk).update(pay_rate="0.05", currency="EUR")
+    campaign.refresh_from_db()
+    bob = annotator_enrol(campaign=campaign)
+    judge(campaign, bob, blocks=2)
+    run_jobs()
+    in_time, late, never = assignment_claim(campaign=campaign, annotator=bob)
+    act_perform(key=campaign.slug, act=Act.STOP, user=alice, given=Given())
+    judgment_record(annotator=bob, assignment_id=in_time.public_id, choices={"overall": "A"})
+    Assignment.objects.filter(state=Assignment.State.ISSUED).update(lease_until=timezone.now() - timedelta(seconds=1))
+    assignments_expire()
+    given = judgment_record(annotator=bob, assignment_id=late.public_id, choices={"overall": "A"}).judgment
+    assert given.late
+    run_jobs()
+    Batch.objects.filter(state=Batch.State.OPEN).update(
+        opened_at=timezone.now() - timedelta(seconds=campaign.batch_age_s + 1)
+    )
+    sweep()
+    run_jobs()
+    current = snapshot_current(board_of(campaign))
+    assert current is not None
+    assert current.judgments == Judgment.objects.count() == 8
+    assert progress_get(campaign=campaign, annotator=bob).pay == {"EUR": Decimal("0.40")}
+    states = Assignment.objects.filter(place=never.place_id).values_list("state", flat=True)
+    assert list(states) == [Assignment.State.EXPIRED], "what nobody answers is asked of nobody else"
+    assert assignment_claim(campaign=campaign, annotator=annotator_enrol(campaign=campaign)) == []
+
+
 def test_a_standing_campaign_opens_again_when_a_chatbot_joins(make_campaign: CampaignMaker) -> None:
     campaign = make_campaign(design=replace(OPEN, target_se=1.5, standing=True), chatbots=3, prompts=12)
     bob = annotator_enrol(campaign=campaign)
@@ -261,6 +300,40 @@ def test_a_standing_campaign_opens_again_when_a_chatbot_joins(make_campaign: Cam
     assert campaign.state == Campaign.State.RUNNING
     queued = Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED)
     assert any(newcomer.pk in item_parts(item)[1] for item in queued.values_list("item", flat=True))
+
+
+def course_at_random(campaign: Campaign) -> list[tuple[float, float]]:
+    """What a refit would keep now of what asking at random would have cost."""
+    newest = snapshot_current(campaign.default_board)
+    assert newest
+    posterior = Posterior.from_bytes(bytes(newest.posterior))
+    fitted = refit_module.Fitted(posterior, None, 0.0, None, refit_module.Shown([], []), "")
+    found = refit_module._compared(campaign, Planner(campaign).state(posterior, newest.judgments), fitted)
+    assert found.shown
+    return list(found.shown.at_random)
+
+
+def test_asking_at_random_is_compared_only_where_all_who_are_asked_about_are_on_the_board(
+    make_campaign: CampaignMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = make_campaign(chatbots=3, prompts=12)
+    judge(campaign, annotator_enrol(campaign=campaign), blocks=2)
+    run_jobs()
+    campaign.refresh_from_db()
+    assert course_at_random(campaign)
+    version = version_create(chatbot=chatbot_create(organisation=campaign.organisation, name="newcomer"))
+    replies = {prompt: f"New words on {prompt.key}." for prompt in campaign.prompt_set.prompts.all()}
+    replies_add(version=version, replies=replies, origin=Reply.Origin.FILE)
+    newcomer = entrant_add(campaign=campaign, version=version)
+    assert course_at_random(campaign) == [], "its SE is the prior's, and not on the board"
+    entrant_withdraw(campaign=campaign, entrant=newcomer, reason="not yet")
+    assert course_at_random(campaign)
+
+    def fails(state: CampaignState) -> None:
+        raise np.linalg.LinAlgError("not positive")
+
+    monkeypatch.setattr(refit_module, "at_random", fails)
+    assert course_at_random(campaign) == [], "a chart's line does not stop the loop"
 
 
 def test_equal_and_missing_replies_are_never_shown(make_campaign: CampaignMaker) -> None:

@@ -20,7 +20,7 @@ from evalsite.accounts.services import api_token_issue, organisation_create, use
 from evalsite.campaigns.gold import NewGold, gold_add
 from evalsite.campaigns.models import Campaign, CampaignRole
 from evalsite.chatbots.models import Chatbot, Reply, Version
-from evalsite.core.models import IdempotencyKey
+from evalsite.core.models import AuditEntry, IdempotencyKey
 from evalsite.core.rowfiles import MOST_BYTES
 from evalsite.prompts.models import Prompt, PromptSet
 from tests.evalsite.api.client import Api, error_of
@@ -239,7 +239,7 @@ class TestCheck:
         assert (there.status_code, error_of(there)["field"]) == (409, "label")
 
 
-ROLES = {"staff": 201, "owner": 201, "manager": 201, "viewer": 403, "campaign's manager": 404, "stranger": 404}
+ROLES = {"staff": 201, "owner": 201, "manager": 201, "viewer": 403, "campaign's manager": 403, "stranger": 404}
 ACTS = ("prompts", "chatbots")
 
 
@@ -267,6 +267,63 @@ class TestWho:
         assert (counts() == before) == (ROLES[role] != 201)
         if role == "viewer":
             assert error_of(answer)["hint"] == "Your role here is viewer. Ask its owner."
+
+    def test_whose_role_is_in_a_draft_sends_for_its_set_what_its_set_up_takes(
+        self, make_campaign: CampaignMaker, spring: PromptSet, organisation: Organisation
+    ) -> None:
+        draft = make_campaign(start=False)
+        eve = person("campaign's manager", organisation)
+        sent = [
+            program(eve).raw(to("prompts", set="trial"), b"prompt_id,text\np9,More?\n", CSV),
+            program(eve).raw(to("chatbots", set="trial", name="Eve's"), b"prompt_id,reply\np9,Yes.\n", CSV),
+        ]
+        assert [answer.status_code for answer in sent] == [201, 201]
+        page = Client()
+        page.force_login(eve)
+        assert "Eve&#x27;s" in page.get(f"/console/{draft.public_id}/setup/chatbots/").content.decode()
+        CampaignRole.objects.update(role="viewer")
+        assert program(eve).raw(to("prompts", set="trial"), PROMPTS.encode(), CSV).status_code == 404
+        CampaignRole.objects.update(role="manager")
+        Campaign.objects.update(state="running")
+        late = program(eve).raw(to("chatbots", set="trial", name="Late"), REPLIES.encode(), CSV)
+        assert late.status_code == 404
+
+    def test_who_may_send_for_a_draft_learns_nothing_of_other_sets(
+        self, make_campaign: CampaignMaker, spring: PromptSet, organisation: Organisation
+    ) -> None:
+        make_campaign(start=False)
+        eve = program(person("campaign's manager", organisation))
+        answers = [eve.raw(to("chatbots", set=name, name="Bot"), REPLIES.encode(), CSV) for name in ("Spring", "No")]
+        assert [answer.status_code for answer in answers] == [403, 403]
+        assert answers[0].content == answers[1].content
+        assert error_of(answers[0])["hint"] == "Name the prompt set of a draft that you set up."
+
+    def test_what_was_sent_stands_in_the_logs_with_who_and_when(
+        self, sender: Api, alice: User, make_campaign: CampaignMaker
+    ) -> None:
+        draft = make_campaign(start=False)
+        since = AuditEntry.objects.count()
+        assert sender.raw(to("prompts", set="trial", check="true"), PROMPTS.encode(), CSV).status_code == 200
+        assert AuditEntry.objects.count() == since, "only looked at"
+        more = b"prompt_id,text\np9,More?\n"
+        assert sender.raw(to("prompts", set="trial"), more, CSV).status_code == 201
+        assert sender.raw(to("prompts", set="trial"), more, CSV).status_code == 200
+        made = sender.raw(to("chatbots", set="trial", name="Anna"), b"prompt_id,reply\np9,Yes.\n", CSV)
+        assert made.status_code == 201
+        entries = list(AuditEntry.objects.order_by("pk")[since:])
+        assert [(one.act, one.subject, one.actor) for one in entries] == [
+            ("add_prompts", draft.prompt_set.public_id, alice.public_id),
+            ("add_prompts", draft.public_id, alice.public_id),
+            ("add_version", Chatbot.objects.get(name="Anna").public_id, alice.public_id),
+        ]
+        assert (entries[0].before, entries[0].after) == ({"prompts": 6}, {"prompts": 7})
+        assert entries[2].after == {"version": "1", "prompt_set": "trial", "replies": 1}
+        page = Client()
+        page.force_login(alice)
+        assert "Add prompts" in page.get(f"/console/{draft.public_id}/log/").content.decode()
+        anna = Chatbot.objects.get(name="Anna").public_id
+        for path in (f"prompt-sets/{draft.prompt_set.public_id}", f"chatbots/{anna}"):
+            assert "<bdi>alice</bdi>" in page.get(f"/console/{path}/").content.decode()
 
     @pytest.mark.parametrize("act", ACTS)
     def test_an_organisation_of_others_is_answered_like_one_that_never_was(

@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import math
+import subprocess
 import uuid
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -255,6 +257,35 @@ def test_a_file_ranks_as_the_board_does(
     ranked = json.loads(capsys.readouterr().out)["chatbots"]
     board = Api().get("/api/v1/boards/trial").json()["chatbots"]
     assert {row["name"]: row["judgments"] for row in ranked} == {row["name"]: row["judgments"] for row in board}
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_a_file_loads_in_arena_rank_unchanged(judged: Campaign, member: Api, tmp_path: Path, form: str) -> None:
+    """Of its default arguments, in the benchmarks' environment: arena-rank pins a NumPy of its own."""
+    python = Path(__file__).resolve().parents[3] / ".venv-bench" / "bin" / "python"
+    if not python.exists():
+        pytest.skip("no .venv-bench with arena-rank here (make bench)")
+    path = tmp_path / f"votes.{form}"
+    path.write_text(text_of(member.get(f"{TRIAL}/judgments.{form}")))
+    rows = [json.loads(line) for line in text_of(member.get(f"{TRIAL}/judgments.jsonl")).splitlines()]
+    code = (
+        "import sys, json, pandas as pd\n"
+        "from arena_rank.models.bradley_terry import BradleyTerry\n"
+        "from arena_rank.utils.data_utils import PairDataset\n"
+        f"votes = pd.{'read_csv(sys.argv[1])' if form == 'csv' else 'read_json(sys.argv[1], lines=True)'}\n"
+        "data = PairDataset.from_pandas(votes)\n"
+        "found = BradleyTerry(n_competitors=len(data.competitors)).compute_ratings_and_cis(data)\n"
+        "known = {'model_a', 'model_b', 'tie', 'both_bad'}\n"
+        "print(json.dumps({'names': list(data.competitors), 'votes': float(data.counts.sum()),"
+        " 'ratings': [float(one) for one in found['ratings']], 'strange': sorted(set(votes['winner']) - known)}))"
+    )
+    ran = subprocess.run([python, "-c", code, path], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    told = json.loads(ran.stdout.splitlines()[-1])
+    assert told["votes"] == len(rows)
+    assert told["names"] == sorted({name for row in rows for name in (row["model_a"], row["model_b"])})
+    assert all(math.isfinite(one) for one in told["ratings"])
+    assert told["strange"] == [], "an outcome that it does not know, it would take for a tie"
 
 
 def test_a_file_is_read_in_chunks_and_misses_nothing_between_them(

@@ -96,9 +96,30 @@ def test_a_smaller_difference_is_an_extension_where_the_board_could_not_tell_it_
     assert extend(campaign, alice, min_difference=told * 0.99).state == "running"
 
 
+def test_the_same_difference_may_be_asked_for_more_surely(make_campaign: CampaignMaker, alice: User) -> None:
+    design = replace(OPEN, target_se=None, min_difference=0.5, power=0.8, alpha=0.05)
+    campaign = make_campaign(design=design, chatbots=3, prompts=12)
+    extend(campaign, alice, power=0.9, alpha=0.01)
+    limits = limits_of(Campaign.objects.get().stopping)
+    assert (limits.power, limits.alpha, limits.min_difference) == (0.9, 0.01, 0.5)
+    entry = audit_of(campaign.public_id).get(act="extend")
+    assert (entry.before["power"], entry.after["power"]) == (0.8, 0.9)
+    for given in ({"power": 0.85}, {"alpha": 0.05}):
+        with pytest.raises(InvalidInput, match="is no extension"):
+            extend(campaign, alice, **given)
+    client = Client()
+    client.force_login(alice)
+    page = client.get("/console/trial/act/extend/").content.decode()
+    assert 'name="power"' in page
+    assert 'name="target_se"' not in page
+    assert client.post("/console/trial/act/extend/", {"power": "0.95"}).status_code == 302
+    assert Campaign.objects.get().stopping.power == 0.95
+
+
 @pytest.mark.parametrize(
     ("given", "field", "said"),
     [
+        ({"power": 0.9}, "power", "has no power, and would end sooner"),
         ({}, "", "Nothing is extended"),
         ({"target_se": 0.5}, "target_se", "is no extension"),
         ({"target_se": 0.9}, "target_se", "is no extension"),
@@ -153,6 +174,11 @@ def test_what_a_person_has_stopped_stays_stopped(campaign: Campaign, alice: User
     act_perform(key="trial", act=Act.STOP, user=alice, given=Given())
     with pytest.raises(Conflict, match="for good"):
         extend(campaign, alice, target_se=0.01)
+    client = Client()
+    client.force_login(alice)
+    assert "Extend the target" not in words(client.get("/console/trial/")), "what is refused is not offered"
+    Campaign.objects.update(state="paused")
+    assert "Extend the target" in words(client.get("/console/trial/"))
 
 
 def test_a_draft_has_nothing_to_extend(make_campaign: CampaignMaker, alice: User) -> None:

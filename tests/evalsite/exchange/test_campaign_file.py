@@ -11,10 +11,12 @@ from evalsite.campaigns.drafts import draft_prompt_set
 from evalsite.campaigns.limits import Limits, limits_of
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.plans import PlanOptions
+from evalsite.campaigns.reception import qualification_of
 from evalsite.campaigns.services import Design, NewAspect, entrant_withdraw, plan_options
 from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import text_sha256
 from evalsite.core.errors import Conflict
+from evalsite.core.models import AuditEntry
 from evalsite.exchange.campaignfile import CampaignFileError, campaign_read, campaign_take, campaign_write
 from evalsite.prompts.services import NewPrompt, prompt_set_create
 from tests.evalsite.cast import CampaignMaker
@@ -239,6 +241,71 @@ gold:
   right: [A, tie]
 """
 )
+
+
+RECEPTION = """
+reception:
+  platform: prolific
+  code_complete: C1AB
+  instructions: Read both.
+  consent_required: true
+  pass_mark: 1
+  reasons: [clearer, kinder]
+qualification:
+- text: Two and two?
+  reply_a: Four.
+  reply_b: Five.
+  right: A
+  explanation: Four is right.
+- turns:
+  - {speaker: user, text: Hi}
+  - {speaker: chatbot, text: Hello}
+  - {speaker: user, text: "Two and two?"}
+  reply_a: Five.
+  reply_b: Four.
+  right: B
+  explanation: Four, again.
+"""
+
+
+def test_how_annotators_are_received_comes_back_the_same(organisation: Organisation, elsewhere: Organisation) -> None:
+    campaign = campaign_take(organisation=organisation, given=campaign_read(GOOD + RECEPTION))
+    reception = campaign.reception
+    assert (reception.platform, reception.code_complete, reception.pass_mark) == ("prolific", "C1AB", 1)
+    assert reception.reasons == ["clearer", "kinder"]
+    assert [item.right for item in campaign.qualification_items.all()] == ["A", "B"]
+    written = campaign_write(campaign)
+    Campaign.objects.filter(pk=campaign.pk).update(slug="moved")
+    again = campaign_take(organisation=elsewhere, given=campaign_read(written))
+    assert campaign_write(again) == written
+    assert qualification_of(again) == qualification_of(campaign)
+    assert AuditEntry.objects.filter(subject=again.public_id, target="YAML").count() == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key"),
+    [
+        ("platform: prolific", "platform: facebook", "reception.platform"),
+        ("  code_complete: C1AB\n", "", "reception.code_complete"),
+        ("code_complete: C1AB", "code: C1AB", "reception.code"),
+        ("pass_mark: 1", "pass_mark: 3", "reception.pass_mark"),
+        ("[clearer, kinder]", "[clearer, clearer]", "reception.reasons"),
+        ("[clearer, kinder]", "[7]", "reception.reasons.0"),
+        ("right: A", "right: both_bad", "qualification.0.right"),
+        ("right: A", "right: C", "qualification.0.right"),
+        ("  explanation: Four is right.\n", "", "qualification.0.explanation"),
+        ("- text: Two and two?\n  reply_a", "- reply_a", "qualification.0"),
+        ("speaker: chatbot, text: Hello", "speaker: robot, text: Hello", "qualification.1.turns.1.speaker"),
+    ],
+)
+def test_a_broken_reception_names_line_and_key(old: str, new: str, key: str) -> None:
+    assert old in RECEPTION
+    broken = GOOD + RECEPTION.replace(old, new, 1)
+    with pytest.raises(CampaignFileError) as caught:
+        campaign_read(broken)
+    problem = next(one for one in caught.value.problems if one.key == key)
+    first_line = GOOD.count("\n") + 2
+    assert first_line <= problem.line <= broken.count("\n"), str(problem)
 
 
 def test_gold_is_taken_in_and_comes_back_the_same(organisation: Organisation, elsewhere: Organisation) -> None:

@@ -52,6 +52,13 @@ def test_programs_get_everything() -> None:
     assert forecast["cost"]["middle"] == 2 * forecast["judgments"]["middle"]
 
 
+def test_where_several_judge_a_share_of_the_items_there_is_more_to_ask() -> None:
+    design = ("--chatbots", "4", "--prompts", "40", "--target-se", ".4", "--overlap", ".25", "--overlap-votes", "3")
+    assert document(*design)["forecasts"][0]["forecast"]["most"] == 360
+    alone = (*design[:6], "--votes-per-item", "3", "--overlap", "0")
+    assert document(*alone)["forecasts"][0]["forecast"]["most"] == 720
+
+
 def test_a_target_out_of_reach_is_said_so_with_what_is_reachable_and_what_helps() -> None:
     text = planned("--chatbots", "5", "--prompts", "20", "--target-se", ".25")
     assert re.search(r"after all 200 judgments the largest SE is 0\.\d+ \(0\.\d+ to 0\.\d+\)", text)
@@ -112,6 +119,10 @@ def test_the_program_of_the_guide_runs(capsys: pytest.CaptureFixture[str]) -> No
         ("--budget -1", "less than 0"),
         ("--batch 0", "less than 1"),
         ("--votes-per-item 0", "less than 1"),
+        ("--overlap 1.5", "share is from 0 to 1"),
+        ("--overlap .5 --overlap-votes 1", "votes at least 2"),
+        ("--overlap .3 --votes-per-item 3", "an overlap of 2 adds none. Ask for --overlap-votes 4 or more"),
+        ("--overlap .3 --votes-per-item 3 --overlap-votes 3", "an overlap of 3 adds none"),
         ("--policy swiss", "invalid choice"),
         ("--seed -1", "less than 0"),
         ("--chatbots 5000", "up to 200 chatbots"),

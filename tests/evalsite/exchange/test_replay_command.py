@@ -67,6 +67,14 @@ def test_a_simulation_is_compared_with_the_known_truth() -> None:
     assert [point["votes"] for point in found["points"]] == [120]
 
 
+def test_with_tiers_of_quality_every_refit_of_the_loop_has_them() -> None:
+    plain, tiered = (
+        replayed("--simulate", "6x10", "--budget", 60, "--every", 60, *more) for more in ((), ("--tiers", 2))
+    )
+    assert plain["reference"] == tiered["reference"]
+    assert plain["points"] != tiered["points"]
+
+
 def test_spent_votes_end_a_replay_with_a_warning(write: Write) -> None:
     found = replayed(write(votes_csv()), "--where", "category=ours", "--budget", 500, "--every", 100)
     assert [point["votes"] for point in found["points"]] == [100, 108]
@@ -95,6 +103,8 @@ def test_people_get_a_table(write: Write) -> None:
         ["--simulate", "5x10", "--every", "many"],
         ["--simulate", "5x10", "--seed", "-1"],
         ["--simulate", "5x10", "--policy", "best"],
+        ["--simulate", "5x10", "--tiers", "0"],
+        ["--simulate", "5x10", "--tiers", "11"],
         [],
         ["no-such-file.csv"],
     ],

@@ -14,7 +14,7 @@ from evalsite.exchange.presenters import plan_as_json
 from evalsite.exchange.progress import Bar
 from evalsite.exchange.tables import plan_as_table
 from irt_engine.errors import DidNotConverge, EngineError
-from scheduler import SchedulerError
+from scheduler import Overlap, SchedulerError
 from scheduler.forecasting import QUICK, Terms
 from scheduler.goals import AllAbilities, Goal, Neighbours, Separated
 
@@ -45,6 +45,10 @@ class Command(BaseCommand):
             "--neighbours", action="store_true", help="the SE of differences between neighbours, not of all abilities"
         )
         parser.add_argument("--votes-per-item", type=positive, default=1, metavar="N", help="at most (default: 1)")
+        parser.add_argument(
+            "--overlap", type=number, default=0.0, metavar="SHARE", help="items that several judge (default: 0)"
+        )
+        parser.add_argument("--overlap-votes", type=positive, default=2, metavar="N", help="so many (default: 2)")
         parser.add_argument("--budget", type=natural, metavar="N", help="judgments at most (default: all items)")
         parser.add_argument("--batch", type=positive, default=100, metavar="N", help="a refit after (default: 100)")
         parser.add_argument("--price", type=number, metavar="MONEY", help="of a judgment")
@@ -67,7 +71,9 @@ class Command(BaseCommand):
         self.stdout.write(plan_as_json(plan) if options["json"] else plan_as_table(plan))
 
     def _plan(self, options: dict[str, Any]) -> CampaignPlan:
-        campaign = Campaign(options["chatbots"], options["prompts"], options["votes_per_item"])
+        overlap = Overlap(options["overlap"], options["overlap_votes"], options["seed"])
+        campaign = Campaign(options["chatbots"], options["prompts"], options["votes_per_item"], overlap=overlap)
+        _check_overlap(campaign)
         _check_size(campaign, simulated=options["simulate"])
         terms = Terms(
             _goal(options),
@@ -97,6 +103,17 @@ def _goal(options: dict[str, Any]) -> Goal:
     if options["neighbours"]:
         raise CommandError("--neighbours is about a --target-se; --separated has none.", returncode=_BAD_INPUT)
     return Separated(options["separated"])
+
+
+def _check_overlap(campaign: Campaign) -> None:
+    """As a campaign's set-up does (campaigns.plans)."""
+    votes, overlap = campaign.votes_per_item, campaign.overlap
+    if overlap.share > 0.0 and overlap.votes <= votes:
+        raise CommandError(
+            f"Every item gets {votes} votes anyway: an overlap of {overlap.votes} adds none. "
+            f"Ask for --overlap-votes {votes + 1} or more, or leave --overlap out.",
+            returncode=_BAD_INPUT,
+        )
 
 
 def _check_size(campaign: Campaign, *, simulated: int) -> None:

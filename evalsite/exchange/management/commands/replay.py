@@ -46,6 +46,13 @@ class Command(BaseCommand):
         parser.add_argument("--every", type=positive, default=100, metavar="K", help="votes a refit (default: 100)")
         parser.add_argument("--seed", type=natural, default=0, metavar="S", help="(default: 0)")
         parser.add_argument(
+            "--tiers",
+            type=positive,
+            default=1,
+            metavar="T",
+            help="of quality: in each a prompt may discriminate otherwise (default: 1)",
+        )
+        parser.add_argument(
             "--where",
             metavar="COLUMN=VALUE",
             action="append",
@@ -70,7 +77,7 @@ class Command(BaseCommand):
         self.stdout.write(replay_as_json(found) if options["json"] else replay_as_table(found))
 
     def _replay(self, options: dict[str, Any]) -> Replay:
-        run = Run(options["policy"], options["budget"], options["every"], options["seed"])
+        run = Run(options["policy"], options["budget"], options["every"], options["seed"], options["tiers"])
         if options["simulate"]:
             chatbots, prompts = options["simulate"]
             if options["where"]:

@@ -1,0 +1,108 @@
+"""The queue holds twice what is issued, though nobody answers; and after a campaign's stop nothing is issued."""
+
+import threading
+from dataclasses import replace
+
+import pytest
+from django.db import connection
+
+from evalsite.accounts.models import User
+from evalsite.adaptive.acts import Given, act_perform
+from evalsite.adaptive.models import Refit, Snapshot
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.permissions import Act
+from evalsite.campaigns.services import campaign_stop, refit_request
+from evalsite.core.db import write_transaction
+from evalsite.core.models import Job
+from evalsite.judgments import queue
+from evalsite.judgments.models import Annotator, Assignment
+from evalsite.judgments.queue import queue_close, queue_withdraw
+from evalsite.judgments.services import annotator_enrol, assignment_claim
+from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
+
+QUEUED = Assignment.objects.filter(state=Assignment.State.QUEUED)
+ISSUED = Assignment.objects.filter(state=Assignment.State.ISSUED)
+
+
+def test_whoever_claims_and_does_not_answer_the_queue_is_planned_up_to_twice_what_is_issued(
+    make_campaign: CampaignMaker,
+) -> None:
+    campaign = make_campaign(design=replace(OPEN, batch_size=6, votes_per_item=3), chatbots=6, prompts=20)
+    judge(campaign, annotator_enrol(campaign=campaign), blocks=2)
+    run_jobs()
+    snapshot = Snapshot.objects.get()
+    asked = 0
+    for _ in range(25):
+        assert len(assignment_claim(campaign=campaign, annotator=annotator_enrol(campaign=campaign))) == 3
+        low = QUEUED.all().count() < 2 * ISSUED.all().count()
+        assert Job.objects.filter(kind="refit", state=Job.State.QUEUED).exists() is low, "below that, and only then"
+        asked += low
+        run_jobs()
+        assert QUEUED.all().count() >= 2 * ISSUED.all().count()
+    assert ISSUED.all().count() == 75
+    assert asked > 1
+    assert list(Snapshot.objects.all()) == [snapshot], "without a refit"
+    assert set(QUEUED.all().values_list("snapshot", flat=True)) == {snapshot.public_id}
+    outcomes = Refit.objects.filter(board=campaign.default_board).order_by("pk").values_list("outcome", flat=True)
+    assert set(outcomes[1:]) == {Refit.Outcome.UNCHANGED}
+
+
+def test_what_is_issued_is_pending_in_the_next_plan_and_stays_as_it_is(campaign: Campaign, bob: Annotator) -> None:
+    block = assignment_claim(campaign=campaign, annotator=bob)
+    before = list(ISSUED.all().order_by("pk").values())
+    refit_request(campaign)
+    run_jobs()
+    assert list(ISSUED.all().order_by("pk").values()) == before
+    assert not set(QUEUED.all().values_list("item", flat=True)) & {one.item for one in block}, "asked once each"
+
+
+def test_a_long_queue_is_emptied_a_part_at_a_time(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting = QUEUED.all().count()
+    monkeypatch.setattr(queue, "WITHDRAWN_AT_ONCE", 5)
+    assert waiting > 10
+    assert waiting % 5, "the last part is a small one"
+    campaign_stop(campaign=campaign, reason="enough")
+    queue_withdraw(campaign=campaign)
+    withdrawn = Assignment.objects.filter(state=Assignment.State.WITHDRAWN, closed_at__isnull=False)
+    assert (QUEUED.all().count(), withdrawn.count()) == (0, waiting)
+
+
+def test_the_queue_of_another_campaign_stays(campaign: Campaign, make_campaign: CampaignMaker) -> None:
+    other = make_campaign(slug="other")
+    waiting = QUEUED.filter(campaign=other).count()
+    queue_withdraw(campaign=campaign)
+    assert QUEUED.filter(campaign=other).count() == waiting > 0
+    assert not QUEUED.filter(campaign=campaign).exists()
+
+
+def test_a_stop_by_hand_closes_the_queue_and_the_worker_empties_it(campaign: Campaign, alice: User) -> None:
+    act_perform(key=campaign.slug, act=Act.STOP, user=alice, given=Given(reason="enough"))
+    assert assignment_claim(campaign=campaign, annotator=annotator_enrol(campaign=campaign)) == []
+    run_jobs()
+    assert not QUEUED.all().exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_claims_while_a_campaign_is_being_stopped_gets_nothing_after_it(make_campaign: CampaignMaker) -> None:
+    """The claim has seen the campaign collect, or waits until it has stopped: either way nothing is issued after."""
+    campaign = make_campaign()
+    bob = annotator_enrol(campaign=campaign)
+    stopping, looked = threading.Event(), threading.Event()
+
+    def stop() -> None:
+        with write_transaction():
+            own = Campaign.objects.get(pk=campaign.pk)
+            campaign_stop(campaign=own, reason="enough")
+            queue_close(campaign=own)
+            stopping.set()
+            looked.wait(0.3)
+        connection.close()
+
+    thread = threading.Thread(target=stop)
+    thread.start()
+    stopping.wait(30)
+    block = assignment_claim(campaign=Campaign.objects.get(pk=campaign.pk), annotator=bob)
+    looked.set()
+    thread.join()
+    assert block == []
+    assert not ISSUED.all().exists()
