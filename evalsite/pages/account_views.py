@@ -90,10 +90,15 @@ class LogIn(auth.LoginView):
 
 
 class ResetForm(PasswordResetForm):
-    """Written in the language of the account, whoever asked for it."""
+    """Written in the language of the account, whoever asked for it.
+
+    Where the link leads is the site's to say: the host of a request is whatever its sender wrote, and with it the link
+    would hand the account to them.
+    """
 
     def send_mail(self, *args: Any, **kwargs: Any) -> None:
         context = kwargs.get("context") or args[2]
+        context["site"] = settings.SITE_URL
         with translation.override(context["user"].mail_language):
             super().send_mail(*args, **kwargs)
 

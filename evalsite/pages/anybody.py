@@ -20,8 +20,9 @@ from django.utils.translation import get_language
 
 from evalsite.adaptive.marks import Mark, board_mark
 from evalsite.core.http import unchanged
+from evalsite.core.release import release
 
-RENEWED_S = 60  # what no mark tells (a new release, a chatbot's new address) is seen so much later
+RENEWED_S = 60  # what no mark tells (a chatbot's new address) is seen so much later
 KEPT_S = 3600
 MADE_WITHIN_S = 20  # who takes longer is not waited for
 SAID_AGAIN = ("ETag", "Cache-Control")  # with a 304
@@ -74,9 +75,12 @@ def _reads_as_anybody(request: HttpRequest) -> bool:
 
 
 def _name(request: HttpRequest, mark: Mark) -> str:
-    """The board's id too: another one may have had this address before."""
-    asked = f"{request.scheme}://{request.get_host()}{request.path}"
-    return f"anybody:{get_language()}:{sha256(f'{mark.said[0]} {asked}'.encode()).hexdigest()}"
+    """The board's id too: another one may have had this address before.
+
+    Not the host: pages name the site's own address (`links.whole_address`), and a reader who invents ports and
+    names for it would have each page made, and kept, once more.
+    """
+    return f"anybody:{release()}:{get_language()}:{sha256(f'{mark.said[0]} {request.path}'.encode()).hexdigest()}"
 
 
 def made(name: str, mark: Mark, make: Callable[[], HttpResponse]) -> Kept | HttpResponse:

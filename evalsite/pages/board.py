@@ -1,5 +1,6 @@
 """What every page of a board says first: a head line, the state of its campaign, how much was judged."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -86,8 +87,9 @@ def _campaign_key(campaign: Campaign, key: str) -> str:
 def _counts(standing: BoardState, rows: list[BoardRow]) -> dict[str, Any]:
     updated: datetime | None = standing.snapshot.created_at if standing.snapshot else None
     return {
-        "chatbots": len(rows) or _entrants(standing.campaign),
+        "chatbots": chatbots_of(standing),
         "of_one": _shared(rows),
+        "kind": kinds_said(rows),
         "judgments": standing.tally.judgments,
         "annotators": standing.tally.annotators,
         "ranked_judgments": standing.snapshot.judgments if standing.snapshot else 0,
@@ -95,15 +97,24 @@ def _counts(standing: BoardState, rows: list[BoardRow]) -> dict[str, Any]:
     }
 
 
-def _entrants(campaign: Campaign | None) -> int:
-    """Who will be ranked, as long as nothing is."""
-    return campaign.entrants.filter(state=Entrant.State.ACTIVE).count() if campaign else 0
+def chatbots_of(standing: BoardState) -> int:
+    """How many are ranked; as long as none is, how many will be."""
+    if standing.snapshot and standing.snapshot.rows:
+        return len(standing.snapshot.rows)
+    return standing.campaign.entrants.filter(state=Entrant.State.ACTIVE).count() if standing.campaign else 0
 
 
 def _shared(rows: list[BoardRow]) -> str:
     """The organisation of all rows, which then need not repeat it."""
     names = {row["organisation"] for row in rows}
     return names.pop() if len(names) == 1 else ""
+
+
+def kinds_said(rows: list[BoardRow]) -> str:
+    """The kind of all rows, which then need not repeat it."""
+    kinds = {row["kind"] for row in rows}
+    words = {"live": _("all live"), "static": _("all static")}
+    return words.get(kinds.pop(), "") if len(kinds) == 1 else ""
 
 
 def headline(rows: list[BoardRow], *, more_to_come: bool = True) -> str:
@@ -150,7 +161,7 @@ def status(standing: BoardState) -> dict[str, Any]:
     """The campaign's state in one line, with the progress to its target where it has one."""
     campaign = standing.campaign
     state = campaign.state if campaign else ""
-    evidence = standing.decision.evidence if standing.decision else {}
+    evidence = standing.evidence
     progress = evidence.get("progress")
     percent = None if progress is None else round(100 * min(1.0, max(0.0, progress)))
     if campaign is not None and campaign.state == Campaign.State.STOPPED:
@@ -164,7 +175,7 @@ def status(standing: BoardState) -> dict[str, Any]:
     return {"text": text, "progress": percent, "state": state}
 
 
-def _spent(evidence: dict[str, float]) -> str:
+def _spent(evidence: Mapping[str, float]) -> str:
     """How much of the budget is spent, where nothing else tells how far the campaign is."""
     if "budget" not in evidence:
         return ""
@@ -174,7 +185,7 @@ def _spent(evidence: dict[str, float]) -> str:
     }
 
 
-def _collecting(evidence: dict[str, float], percent: int | None) -> str:
+def _collecting(evidence: Mapping[str, float], percent: int | None) -> str:
     if percent is None or "se" not in evidence:
         return _("collecting%(of)s") % {"of": _spent(evidence)}
     text = _("collecting, %(percent)s %%: SE %(se)s, target %(target)s") % {

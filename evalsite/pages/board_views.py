@@ -18,8 +18,9 @@ from evalsite.pages.badge import Badge, board_badge, chatbot_badge
 from evalsite.pages.board import board_context, page_etag
 from evalsite.pages.chatbot import chatbot_context
 from evalsite.pages.embed import Look, embed_context, snippet
-from evalsite.pages.figures import FIGURES, Table, as_csv, figures_html, material
+from evalsite.pages.figures import FIGURES, Drawn, Table, as_csv, figure_html, figures_html, material
 from evalsite.pages.filters import menus
+from evalsite.pages.links import Links
 from evalsite.pages.method import method_context
 from evalsite.pages.picture import board_png
 from evalsite.pages.ranking import Cut, ranking_html
@@ -38,7 +39,7 @@ def board(request: HttpRequest, key: str) -> HttpResponse:
     context = board_context(standing, key, cut=cut) | {
         "ranking": ranking_html(standing, key, cut),
         "menus": menus(standing, key, cut),
-        "snippet": snippet(standing, f"{request.scheme}://{request.get_host()}"),
+        "snippet": snippet(standing),
     }
     return render(request, "board.html", context)
 
@@ -70,10 +71,44 @@ def board_ranking(request: HttpRequest, key: str) -> HttpResponse:
 @require_safe
 @kept_for_anybody
 def board_charts(request: HttpRequest, key: str) -> HttpResponse:
-    standing, start = _standing(request, key), _start(request)
-    figures = figures_html(standing, key, start)
+    standing = _standing(request, key)
+    return _charts(request, standing, key, figures_html(standing, key))
+
+
+@require_safe
+@kept_for_anybody
+def board_chart(request: HttpRequest, key: str, slug: str) -> HttpResponse:
+    """One chart on a page of its own: all of a matrix from the row that the address names."""
+    standing = _standing(request, key)
+    drawn = _figure(standing, key, slug, _start(request))
+    return _charts(request, standing, key, [drawn], alone=True)
+
+
+@require_safe
+@kept_for_anybody
+def board_chart_part(request: HttpRequest, key: str, slug: str) -> HttpResponse:
+    """What the page of all charts puts into the place of a matrix."""
+    return HttpResponse(_figure(_standing(request, key), key, slug).html)
+
+
+def _figure(standing: BoardState, key: str, slug: str, start: int = 0) -> Drawn:
+    drawn = figure_html(standing, key, slug, start) if slug in FIGURES else None
+    if drawn is None:
+        raise NotFound(_("There is no such chart."), hint=_("The charts page has all charts of a board."))
+    return drawn
+
+
+def _charts(
+    request: HttpRequest, standing: BoardState, key: str, figures: list[Drawn], *, alone: bool = False
+) -> HttpResponse:
     context = board_context(standing, key, here="board_charts")
-    return render(request, "charts.html", context | {"figures": figures, "snapshot": standing.snapshot})
+    more = {
+        "figures": figures,
+        "alone": alone,
+        "snapshot": standing.snapshot,
+        "all_url": Links.of(standing, key).to("board_charts"),
+    }
+    return render(request, "charts.html", context | more)
 
 
 @require_safe

@@ -6,17 +6,19 @@ from typing import TypeVar
 from django.core.cache import cache
 from django.utils.translation import get_language
 
-KEPT_S = 600  # short enough that a new release of the templates is seen soon
+from evalsite.core.release import release
+
+KEPT_S = 600
 
 Made = TypeVar("Made")
 
 
 def kept(name: str, make: Callable[[], Made], *, for_s: int = KEPT_S) -> Made:
-    """What was made under this name before, in this language; or what is made now.
+    """What this release made under this name before, in this language; or what is made now.
 
     `name` tells everything that the result depends on, or all but what may be `for_s` seconds old.
     """
-    key = f"page:{name}:{get_language()}"
+    key = f"page:{release()}:{name}:{get_language()}"
     found: Made | None = cache.get(key)
     if found is None:
         found = make()

@@ -1,23 +1,26 @@
 """One chatbot on a board: where it stands, how it fared against each other one, how that came about."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.utils.translation import gettext as _
 
+from evalsite.adaptive.events import Event, events_of
 from evalsite.adaptive.models import Slice
 from evalsite.adaptive.record import Pair
 from evalsite.adaptive.rows import BoardRow
-from evalsite.adaptive.selectors import BoardState, Moment, history, record_get
+from evalsite.adaptive.selectors import BoardState, Moment, categories_mark, history, record_get
 from evalsite.chatbots.models import Version
 from evalsite.core.errors import NotFound
 from evalsite.judgments.selectors import votes_counted
 from evalsite.pages.cache import kept
 from evalsite.pages.charts import Axis, Whisker, axis_for, whisker
-from evalsite.pages.figures import Panels, panels
+from evalsite.pages.figures import Panels, panels, version_of
 from evalsite.pages.links import Links
-from evalsite.pages.ranking import stamp
+from evalsite.pages.ranking import status_of
+from evalsite.pages.strengths import Example, Votes, examples_of, newest_text, strengths_of
 from evalsite.pages.words import chance, fixed, interval_text, rank_text, share, signed
 from evalsite.prompts.models import Prompt
 
@@ -56,6 +59,7 @@ class Standing:
     judgments: int
     win_rate: str
     preliminary: bool
+    status: str
     withdrawn: str | None
     axis: Axis
     opponents: list[Opponent]
@@ -75,8 +79,13 @@ def rows_of(standing: BoardState, chatbot: str) -> list[BoardRow]:
 
 def chatbot_context(standing: BoardState, key: str, chatbot: str) -> dict[str, Any]:
     """Everything that chatbot.html shows beside the board's head, worked out once per snapshot."""
-    shown = standing.campaign is not None and standing.campaign.shows_prompts
-    return kept(f"chatbot-{key}-{stamp(standing)}-{shown:d}-{chatbot}", lambda: _context(standing, key, chatbot))
+    campaign = standing.campaign
+    shown = f"{campaign.shows_prompts:d}{campaign.shows_replies:d}" if campaign else ""
+    if campaign is not None and campaign.shows_replies:
+        shown += newest_text(campaign, chatbot)  # what was corrected is public no more
+    fitted = categories_mark(standing.board)  # they are fitted after the whole
+    name = f"chatbot-{key}-{version_of(standing)}-{shown}-{fitted}-{chatbot}"
+    return kept(name, lambda: _context(standing, key, chatbot))
 
 
 def _context(standing: BoardState, key: str, chatbot: str) -> dict[str, Any]:
@@ -85,16 +94,20 @@ def _context(standing: BoardState, key: str, chatbot: str) -> dict[str, Any]:
     assert snapshot is not None  # noqa: S101 - it has rows
     record = record_get(snapshot)
     moments = history(snapshot)
+    events = events_of(standing.board, moments)
     pairs = record.pairs if record else []
     links = Links.of(standing, key)
+    counts = _by_prompt(own[0], standing) if _tells_prompts(standing) else None
     return {
         "name": own[0]["name"],
         "organisation": own[0]["organisation"],
         "kind": {"live": _("live endpoint"), "static": _("static file of replies")}.get(own[0]["kind"], ""),
         "recorded": record is not None,
-        "standings": [_standing(row, standing, links, snapshot.rows, pairs, moments) for row in own],
+        "standings": [_standing(row, standing, links, snapshot.rows, pairs, moments, events) for row in own],
         "preview": preview(own[0], standing),
-        "prompts": _told_on(own[0], standing, links) if _tells_prompts(standing) else None,
+        "strengths": strengths_of(own[0], standing, links),
+        "prompts": None if counts is None else _told_on(counts, links),
+        "examples": _examples(own[0], standing, counts, links),
         "badge_url": links.to("chatbot_badge", chatbot),
     }
 
@@ -116,9 +129,8 @@ def _tells_prompts(standing: BoardState) -> bool:
     return whole and standing.campaign is not None and standing.campaign.shows_prompts
 
 
-def _told_on(row: BoardRow, standing: BoardState, links: Links) -> dict[str, list[OnPrompt]]:
-    """The prompts on which this version won most votes more than it lost, and the other way round; of each a few."""
-    counts = _by_prompt(row, standing)
+def _told_on(counts: Mapping[int, Votes], links: Links) -> dict[str, list[OnPrompt]]:
+    """The prompts on which a version won most votes more than it lost, and the other way round; of each a few."""
     by = sorted(counts, key=lambda prompt: (counts[prompt][0] - counts[prompt][2], counts[prompt][0]), reverse=True)
     best = [prompt for prompt in by if counts[prompt][0] > counts[prompt][2]][:ON_PROMPTS]
     worst = [prompt for prompt in reversed(by) if counts[prompt][0] < counts[prompt][2]][:ON_PROMPTS]
@@ -131,11 +143,23 @@ def _told_on(row: BoardRow, standing: BoardState, links: Links) -> dict[str, lis
     return {"best": [shown(prompt) for prompt in best], "worst": [shown(prompt) for prompt in worst]}
 
 
-def _by_prompt(row: BoardRow, standing: BoardState) -> dict[int, tuple[int, int, int]]:
+def _examples(row: BoardRow, standing: BoardState, counts: Mapping[int, Votes] | None, links: Links) -> list[Example]:
+    """None unless its campaign releases them."""
+    if standing.campaign is None or not standing.campaign.shows_replies or not counts:
+        return []
+    version = _version(row)
+    return examples_of(version, counts, links) if version else []
+
+
+def _version(row: BoardRow) -> int | None:
+    key = row.get("version") or row["chatbot"]
+    found: int | None = Version.objects.filter(public_id=key).values_list("pk", flat=True).first()
+    return found
+
+
+def _by_prompt(row: BoardRow, standing: BoardState) -> dict[int, Votes]:
     """Prompt key -> votes won, tied, lost."""
-    version = (
-        Version.objects.filter(public_id=row.get("version") or row["chatbot"]).values_list("pk", flat=True).first()
-    )
+    version = _version(row)
     votes = votes_counted(list(standing.board.campaigns.all()), standing.aspect, version=version) if version else []
     counts: dict[int, list[int]] = {}
     for vote in votes:
@@ -160,7 +184,13 @@ def _size(row: BoardRow, rows: list[BoardRow]) -> int:
 
 
 def _standing(
-    row: BoardRow, standing: BoardState, links: Links, rows: list[BoardRow], pairs: list[Pair], moments: list[Moment]
+    row: BoardRow,
+    standing: BoardState,
+    links: Links,
+    rows: list[BoardRow],
+    pairs: list[Pair],
+    moments: list[Moment],
+    events: list[Event],
 ) -> Standing:
     place = rows.index(row)
     met = [pair if pair.first == place else pair.turned() for pair in pairs if place in {pair.first, pair.second}]
@@ -179,11 +209,12 @@ def _standing(
         judgments=row["judgments"],
         win_rate=share(row.get("win_rate")),
         preliminary=row["preliminary"],
+        status=status_of(row, rows, standing.withdrawn).word,
         withdrawn=standing.withdrawn.get(row.get("version", "")),
         axis=axis,
         opponents=[_opponent(pair, rows[pair.second], links, axis) for pair in met],
         never_met=size - 1 - len(met),
-        panels=panels([row], moments),
+        panels=panels([row], moments, events),
         since=with_it[0].created_at,
     )
 

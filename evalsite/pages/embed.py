@@ -10,7 +10,7 @@ from evalsite.adaptive.rows import BoardRow
 from evalsite.adaptive.selectors import BoardState, board_get
 from evalsite.core.errors import NotFound
 from evalsite.pages.board import headline
-from evalsite.pages.links import Links
+from evalsite.pages.links import Links, whole_address
 from evalsite.pages.ranking import Cut, parts_of
 from evalsite.pages.slicing import named, what_is_there
 
@@ -61,7 +61,7 @@ def _key_for_anybody(board: Board) -> str:
     return ""
 
 
-def snippet(standing: BoardState, origin: str) -> str:
+def snippet(standing: BoardState) -> str:
     """What to paste into a page to show this part of the board there; empty where it would show nothing."""
     key = _key_for_anybody(standing.board)
     if not key:
@@ -71,6 +71,6 @@ def snippet(standing: BoardState, origin: str) -> str:
     name = standing.board.name.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
     address = Links.of(standing, key).to("board_embed", rows=str(ROWS)).replace("&", "&amp;")
     return (
-        f'<iframe src="{origin}{address}" title="{name}" width="100%" height="{height}"'
+        f'<iframe src="{whole_address(address)}" title="{name}" width="100%" height="{height}"'
         ' loading="lazy" style="border: 0"></iframe>'
     )

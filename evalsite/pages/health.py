@@ -26,14 +26,18 @@ def livez(request: HttpRequest) -> JsonResponse:
 @require_safe
 def readyz(request: HttpRequest) -> JsonResponse:
     """The database answers and its tables are those of this code."""
+    why = not_ready()
+    return JsonResponse({"ready": False, "why": why}, status=503) if why else JsonResponse({"ready": True})
+
+
+def not_ready() -> str:
+    """Why this process cannot serve; "" where it can."""
     try:
         executor = MigrationExecutor(connection)
         pending = executor.migration_plan(executor.loader.graph.leaf_nodes())
     except (DatabaseError, InterfaceError):
-        return JsonResponse({"ready": False, "why": "the database does not answer"}, status=503)
-    if pending:
-        return JsonResponse({"ready": False, "why": "migrations are pending"}, status=503)
-    return JsonResponse({"ready": True})
+        return "the database does not answer"
+    return "migrations are pending" if pending else ""
 
 
 @never_cache

@@ -3,11 +3,17 @@
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
 from django.urls import reverse
 from django.utils.http import urlencode
 
 from evalsite.adaptive.models import Slice
 from evalsite.adaptive.selectors import BoardState
+
+
+def whole_address(path: str) -> str:
+    """The address as it is written on other sites and in mails, whatever host the reader asked for."""
+    return f"{settings.SITE_URL}{path}"
 
 
 @dataclass(frozen=True, slots=True)

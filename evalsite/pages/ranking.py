@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -57,6 +57,8 @@ class ShownRow:
     beside: list[str]
     withdrawn: str | None
     preliminary: bool
+    status: str
+    tier: int | None
     ability_text: str
     interval_text: str
     se_text: str
@@ -91,6 +93,7 @@ SORTS: dict[str, Callable[[BoardRow], Any]] = {
     "se": lambda row: row["se"],
     "win_rate": lambda row: (row.get("win_rate") is None, -(row.get("win_rate") or 0.0), row["rank"]),
     "judgments": lambda row: (-row["judgments"], row["rank"]),
+    "tier": lambda row: (row.get("tier") or len(TIERS) + 1, row["rank"]),
 }
 DESCENDING = {"win_rate", "judgments"}
 
@@ -99,7 +102,7 @@ def stamp(standing: BoardState) -> str:
     """Changes when the ranking that readers see does: a page with another stamp fetches it."""
     of = standing.snapshot or standing.board
     state = standing.campaign.state if standing.campaign else "none"
-    return f"{of.public_id}{standing.cut}-{state}-{len(standing.withdrawn)}-{int(standing.tally.judgments > 0)}"
+    return f"{of.public_id}{standing.cut}-{state}-{standing.gone}-{int(standing.tally.judgments > 0)}"
 
 
 def ranking_html(standing: BoardState, key: str, cut: Cut) -> str:
@@ -127,7 +130,8 @@ def ranking_context(standing: BoardState, key: str, cut: Cut) -> dict[str, Any]:
         "whole_url": reverse("board", args=[key]),
         "live_url": links.to("board_ranking", **cut.asked()),
         "cut": cut,
-        "columns": _columns(cut, links),
+        "columns": _columns(cut, links, tiers=any(row.get("tier") for row in rows)),
+        "tiers": any(row.get("tier") for row in rows),
         "of": len(rows),
         "found": len(found),
         "groups": max((row["group"] for row in rows), default=0),
@@ -141,9 +145,10 @@ def _matches(row: BoardRow, search: str) -> bool:
     return all(word in text for word in search.casefold().split())
 
 
-def _columns(cut: Cut, links: Links) -> list[Column]:
+def _columns(cut: Cut, links: Links, *, tiers: bool) -> list[Column]:
     wins = _("Wins and half of the ties, among its judgments. It depends on whom it met; the ability allows for that")
     drawn = _("Bar: where the ability plausibly lies. Dot: the best estimate. Line at 0: the average chatbot")
+    status = _("Preliminary: too few judgments to rely on it. Retired: a later version takes part in its place")
     heads = [
         ("rank", _("Rank"), _("Place by ability; in brackets the best and worst place the evidence still allows")),
         ("name", _("Chatbot"), ""),
@@ -153,6 +158,8 @@ def _columns(cut: Cut, links: Links) -> list[Column]:
         ("se", _("SE"), _("Standard error of the ability: smaller is surer")),
         ("win_rate", _("Wins"), wins),
         ("judgments", _("Judgments"), _("Comparisons this chatbot took part in")),
+        *([("tier", _("Tier"), _("1: the stronger half of this board. 2: the weaker half"))] if tiers else []),
+        ("status", _("Status"), status),
     ]
     return [_column(cut, links, *head) for head in heads]
 
@@ -181,12 +188,29 @@ def parts_of(
                 size=len(whole),
                 axis=axis,
                 rows=[
-                    _shown(row, axis, links, beside, withdrawn.get(row.get("version", "")), around[i : i + 3])
+                    _shown(row, axis, links, beside, status_of(row, rows, withdrawn), around[i : i + 3])
                     for i, row in enumerate(shown)
                 ],
             )
         )
     return parts
+
+
+class Status(NamedTuple):
+    """What became of a row, in a word; `reason`: why it takes part no more, None where it does."""
+
+    word: str
+    reason: str | None
+
+
+def status_of(row: BoardRow, rows: list[BoardRow], withdrawn: Mapping[str, str]) -> Status:
+    """Retired is who left while another version of the same chatbot stays; who just left is withdrawn."""
+    reason = withdrawn.get(row.get("version", ""))
+    if reason is None:
+        return Status(_("preliminary") if row["preliminary"] else _("established"), None)
+    others = [each.get("version", "") for each in rows if each["chatbot"] == row["chatbot"]]
+    replaced = any(version not in withdrawn for version in others)
+    return Status(_("retired") if replaced else _("withdrawn"), reason)
 
 
 class _Beside:
@@ -204,7 +228,6 @@ class _Beside:
             row.get("version_label", "") if self.versions else "",
             row["organisation"] if self.organisations else "",
             kinds.get(row["kind"], "") if self.kinds else "",
-            _("preliminary") if row["preliminary"] else "",
         ]
         return [part for part in parts if part]
 
@@ -214,7 +237,7 @@ def _shown(
     axis: Axis,
     links: Links,
     beside: _Beside,
-    withdrawn: str | None,
+    status: Status,
     classes: list[int | None],
 ) -> ShownRow:
     before, own, after = classes
@@ -228,8 +251,10 @@ def _shown(
         name=row["name"],
         url=links.to("board_chatbot", row["chatbot"]),
         beside=beside.of(row),
-        withdrawn=withdrawn,
+        withdrawn=status.reason,
         preliminary=row["preliminary"],
+        status=status.word,
+        tier=row.get("tier"),
         ability_text=signed(row["ability"]),
         interval_text=interval_text(row["lower"], row["upper"]),
         se_text=fixed(row["se"]),

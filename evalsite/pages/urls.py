@@ -25,6 +25,8 @@ urlpatterns = [
     path("boards/<slug:key>/charts/", board_views.board_charts, name="board_charts"),
     path("boards/<slug:key>/charts/<slug:slug>.csv", board_views.board_figure, {"form": "csv"}, name="board_csv"),
     path("boards/<slug:key>/charts/<slug:slug>.json", board_views.board_figure, {"form": "json"}, name="board_json"),
+    path("boards/<slug:key>/charts/<slug:slug>/", board_views.board_chart, name="board_chart"),
+    path("boards/<slug:key>/charts/<slug:slug>/part/", board_views.board_chart_part, name="board_chart_part"),
     path("boards/<slug:key>/prompts/", prompt_views.board_prompts, name="board_prompts"),
     path("boards/<slug:key>/prompts/<uuid:prompt>/", prompt_views.board_prompt, name="board_prompt"),
     path(
@@ -66,6 +68,7 @@ urlpatterns = [
     path("console/", include("evalsite.pages.console.urls")),
     # Another site could at most change the language; a token would cost every cached page a cookie.
     path("language/", csrf_exempt(set_language), name="set_language"),
+    path("design/", views.design, name="design"),
     path("favicon.ico", views.favicon, name="favicon"),
     path("livez", health.livez, name="livez"),
     path("metrics", health.metrics, name="metrics"),

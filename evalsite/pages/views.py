@@ -1,39 +1,70 @@
 """The start page: a thin door that parses, calls selectors, and presents."""
 
+from typing import Any
+
+from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.templatetags.static import static
 from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
-from evalsite.adaptive.selectors import board_state_get, boards_public
+from evalsite.adaptive.models import Board
+from evalsite.adaptive.selectors import board_state_get, boards_found
 from evalsite.campaigns.selectors import campaigns_to_judge
-from evalsite.pages.board import status
+from evalsite.pages.board import chatbots_of, status
+from evalsite.pages.design import design_context
 
 SHOWN_ON_HOME = 30
+SEARCH_AT_MOST = 80  # characters
+SEARCHED_FROM = 4  # boards: fewer are seen at a glance
 
 
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
-    standings = [board_state_get(board) for board in boards_public()[:SHOWN_ON_HOME]]
-    boards = [
-        {
-            "name": standing.board.name,
-            "url": reverse("board", args=[standing.board.slug]),
-            "state": standing.campaign.state if standing.campaign else "",
-            "state_text": status(standing)["text"],
-            "judgments": standing.tally.judgments,
-            "chatbots": len(standing.snapshot.rows) if standing.snapshot else 0,
-            "question": standing.board.aspect.question,
-        }
-        for standing in standings
-    ]
+    search = request.GET.get("q", "").strip()[:SEARCH_AT_MOST]
+    pages = Paginator(boards_found(search), SHOWN_ON_HOME)
+    page = pages.get_page(request.GET.get("page"))
     campaigns = campaigns_to_judge().prefetch_related("rubric__aspects")[:SHOWN_ON_HOME]
     judging = [
         {"name": one.name, "url": reverse("judge", args=[one.slug]), "question": one.rubric.aspects.all()[0].question}
         for one in campaigns
     ]
-    return render(request, "home.html", {"boards": boards, "open": judging})
+    context = {
+        "boards": [_entry(board) for board in page],
+        "found": pages.count,
+        "search": search,
+        "searchable": bool(search) or pages.count >= SEARCHED_FROM,
+        "before": _page(search, page.previous_page_number()) if page.has_previous() else "",
+        "after": _page(search, page.next_page_number()) if page.has_next() else "",
+        "open": judging,
+    }
+    return render(request, "home.html", context)
+
+
+def _entry(board: Board) -> dict[str, Any]:
+    standing = board_state_get(board)
+    return {
+        "name": board.name,
+        "url": reverse("board", args=[board.slug]),
+        "state": standing.campaign.state if standing.campaign else "",
+        "state_text": status(standing)["text"],
+        "judgments": standing.tally.judgments,
+        "chatbots": chatbots_of(standing),
+        "question": board.aspect.question,
+    }
+
+
+def _page(search: str, number: int) -> str:
+    asked = [*([("q", search)] if search else []), ("page", str(number))]
+    return f"{reverse('home')}?{urlencode(asked)}"
+
+
+@require_safe
+def design(request: HttpRequest) -> HttpResponse:
+    """What all pages are made of."""
+    return render(request, "design.html", design_context())
 
 
 @require_safe

@@ -28,6 +28,11 @@ def nothing(page: Page) -> None:
     """The page as it opens."""
 
 
+def loaded(page: Page) -> None:
+    """With the matrices, which come by themselves."""
+    page.locator("#counts table.matrix").wait_for()
+
+
 def judging(page: Page) -> None:
     page.get_by_role("button", name="Start judging").click()
     page.locator("#stage[data-state=item]").wait_for()
@@ -167,8 +172,11 @@ COLLECTING: list[tuple[str, str, State]] = [
     ("board-search", f"{BOARD}?q=parrot", nothing),
     ("board-no-match", f"{BOARD}?q=zebra", nothing),
     ("board-german", BOARD, lambda page: page.get_by_role("button", name="Deutsch").click()),
-    ("board-by-kind", f"{BOARD}?kind=static", nothing),
-    ("charts", f"{BOARD}charts/", nothing),
+    ("board-by-category", f"{BOARD}?category=facts", nothing),
+    ("charts", f"{BOARD}charts/", loaded),
+    ("chart", f"{BOARD}charts/wins/", nothing),
+    ("home-search", "/?q=small", nothing),
+    ("design", "/design/", nothing),
     ("prompts", f"{BOARD}prompts/", nothing),
     ("prompt", f"{BOARD}prompts/", lambda page: page.locator("main table a").first.click()),
     ("embed", f"{BOARD}embed/", nothing),

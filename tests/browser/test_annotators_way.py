@@ -66,6 +66,18 @@ def begin(page: Page) -> None:
     expect(page.locator("#stage[data-state=item]")).to_be_visible(timeout=30_000)
 
 
+def consent_and_qualify(page: Page) -> None:
+    page.locator("input[name=consent]").check()
+    page.get_by_role("button", name="Start judging").click()
+    for key in ("a", "b"):
+        expect(page.locator("#answer button:enabled").first).to_be_visible()
+        page.keyboard.press(key)
+        page.locator("#after button").click()
+        expect(page.locator("#stage:not([data-state=explained])")).to_be_visible()
+    page.get_by_role("button", name="Begin").click()
+    expect(page.locator("#stage[data-state=item]")).to_be_visible(timeout=30_000)
+
+
 def test_from_prolific_to_the_code_by_keyboard_alone(browser: Browser, place: Site) -> None:
     with visit(browser, place) as visitor:
         page, pressed = visitor.page, []
@@ -117,6 +129,59 @@ def test_several_aspects_by_keys_with_a_reason_and_a_comment(browser: Browser, p
         checked = page.locator(".aspects input:checked").evaluate_all("all => all.map((one) => one.value)")
         assert checked == ["A", "tie", "B"]
         expect(page.get_by_label("more exact")).to_be_checked()
+
+
+def test_arrows_scroll_a_long_reply_that_has_the_focus_and_judge_otherwise(browser: Browser, place: Site) -> None:
+    with visit(browser, place, viewport={"width": 1280, "height": 620}) as visitor:
+        page = visitor.page
+        visitor.open(ARRIVAL % "arrows")
+        consent_and_qualify(page)
+        expect_item(page, 1)
+        long = page.locator(".card .scrolls[tabindex]").first
+        expect(long).to_be_visible()
+        long.focus()
+        for key in ("ArrowDown", "ArrowDown", "ArrowUp", "ArrowLeft", "ArrowRight"):
+            page.keyboard.press(key)
+        page.wait_for_timeout(600)
+        expect_item(page, 1)
+        expect(page.locator("#answer.chosen")).to_have_count(0)
+        page.keyboard.press("PageDown")
+        page.wait_for_function("document.activeElement.scrollTop > 0")
+        page.locator("#stage-heading").focus()
+        page.keyboard.press("ArrowLeft")
+        expect_item(page, 2)
+
+
+def test_the_choice_stays_in_sight_for_350_ms_and_can_be_undone_for_ten_seconds_and_then_still_in_the_block(
+    browser: Browser, place: Site
+) -> None:
+    """The page's own clock is moved by the test."""
+    with visit(browser, place) as visitor:
+        page = visitor.page
+        page.clock.install()
+        visitor.open("/judge/demonstration/")
+        page.clock.resume()
+        begin(page)
+        heading = page.locator("#stage-heading")
+        page.clock.pause_at(page.evaluate("Date.now()") / 1000 + 1)
+        with page.expect_response("**/answer/"):
+            page.locator("button[value=A]").click()
+        page.clock.run_for(300)
+        expect(page.locator(".card[data-side=A][data-chosen]")).to_be_visible()
+        expect(heading).to_contain_text("1 of 5")
+        page.clock.run_for(100)
+        expect(heading).to_contain_text("2 of 5")
+        expect(page.locator("#saved")).to_contain_text("A is better")
+        page.clock.run_for(9_000)
+        expect(page.locator("#undo")).to_be_visible()
+        expect(page.locator("#back")).to_be_hidden()
+        page.clock.run_for(2_000)
+        expect(page.locator("#undo")).to_have_count(0)
+        expect(page.locator("#back")).to_be_visible()
+        page.clock.resume()
+        page.keyboard.press("u")
+        expect(heading).to_contain_text("1 of 5")
+        expect(page.locator("button[value=A]")).to_have_attribute("aria-pressed", "true")
 
 
 def test_by_touch_on_a_phone_with_undo_skip_and_reload(browser: Browser, place: Site) -> None:

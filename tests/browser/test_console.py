@@ -1,20 +1,24 @@
-"""A new user in the console: from the login to a launched campaign by files; axe on every page on the way."""
+"""A new user in the console: from the login to a launched campaign by files, and on to its end; axe on every page."""
 
 import json
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
 
+import httpx2
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Watched, sideways
 from tests.browser.test_every_page import violations
+from tests.processes import wait_for
 
 pytestmark = pytest.mark.browser
 
 CHATBOTS, PROMPTS = 5, 60
+CLICKS_AT_MOST, SECONDS_AT_MOST = 40, 180
 PAGES = [
     "",
     "pairs/",
@@ -26,9 +30,24 @@ PAGES = [
     "judgments/",
     "fits/",
     "log/",
+    "check/",
+    "invitations/",
     "act/stop/",
+    "act/extend/",
     "act/share/",
+    "act/refit/",
 ]
+OWN_PAGES = ["", "new/", "chatbots/", "prompt-sets/", "notices/", "health/"]
+
+# What a person does: each press of a button, each link, each field that is filled in or chosen.
+COUNT_CLICKS = """
+for (const kind of ["click", "change"]) addEventListener(kind, event => {
+  const field = event.target.closest("input, select, textarea"), acted = event.target.closest("a, button");
+  if (kind === "change" ? field : acted) {
+    sessionStorage.setItem("clicks", Number(sessionStorage.getItem("clicks")) + 1);
+  }
+}, true)
+"""
 
 # A row of numbers is there, and it is another one.
 OTHER_FORECAST = """
@@ -106,12 +125,14 @@ def set_up(page: Page, files: tuple[Path, list[Path]]) -> None:
     well(page, "setup-chatbots")
     follow(page, "button", f"Add {CHATBOTS} chatbots")
     follow(page, "link", "Go on to Annotators")
+    page.get_by_label("Who sees the board").select_option("public")
+    page.get_by_label("Who judges").select_option("open")
     page.get_by_label("Pay", exact=True).fill("0.10")
     page.get_by_label("Judgments that you expect in a day").fill("300")
     well(page, "setup-annotators")
     go_on(page, "Quality")
     page.get_by_label("Share, in percent").fill("20")
-    page.get_by_label("Exclude them by the rule").check()
+    page.get_by_label("Judgments between two refits").fill("40")
     well(page, "setup-quality")
     go_on(page, "Stopping")
     expect(page.locator("#forecast table")).to_be_visible(timeout=90_000)
@@ -136,20 +157,105 @@ def set_up(page: Page, files: tuple[Path, list[Path]]) -> None:
     follow(page, "button", "Launch")
 
 
-def test_from_the_login_to_a_launched_campaign_by_files(owner: Watched, files: tuple[Path, list[Path]]) -> None:
-    set_up(owner.page, files)
-    expect(owner.page.locator(".state")).to_have_text("Running")
-    follow(owner.page, "link", "Pause")
-    follow(owner.page, "button", "Pause")
-    expect(owner.page.locator(".state")).to_have_text("Paused")
-    follow(owner.page, "link", "Stop now")
-    follow(owner.page, "button", "Stop now")
-    expect(owner.page.locator(".state")).to_have_text("Stopped")
+def judge(site: str, slug: str, answers: Callable[[int, int], str], count: int) -> str:
+    """One annotator's `count` judgments by the API, after their opinion of two models by number; who it was."""
+    with httpx2.Client(base_url=f"{site}/api/v1", trust_env=False) as client:
+        joined = client.post("/annotators", json={"campaign": slug, "kind": "simulated"}).json()
+        client.headers["Authorization"] = f"Bearer {joined['token']}"
+        given = 0
+        while given < count:
+            block = client.post(f"/campaigns/{slug}/claims", json={}).json()["assignments"]
+            if not block:
+                time.sleep(0.3)  # the next plan is being made
+            for one in block:
+                first, second = (int(each["text"].split()[1]) for each in one["candidates"])
+                answer = {"answers": [{"aspect": "overall", "choice": answers(first, second)}], "client_ms": 4000}
+                assert client.post(f"/assignments/{one['id']}/judgment", json=answer).status_code == 201
+                given += 1
+    return str(joined["annotator"])
+
+
+def abilities(site: str, slug: str) -> dict[str, float]:
+    """The board as anybody reads it, to the last digit."""
+    board = httpx2.get(f"{site}/api/v1/boards/{slug}", trust_env=False).json()
+    return {row["name"]: row["ability"] for row in board["chatbots"]}
+
+
+def settled(site: str, slug: str, judgments: int) -> dict[str, float]:
+    """The board when it rests on so many judgments."""
+
+    def there() -> bool:
+        snapshot = httpx2.get(f"{site}/api/v1/boards/{slug}", trust_env=False).json()["snapshot"]
+        return bool(snapshot) and snapshot["judgments"] == judgments
+
+    wait_for(there, within_s=60, what=f"a board of {judgments} judgments")
+    return abilities(site, slug)
+
+
+def act(page: Page, name: str) -> None:
+    """Of the whole campaign: the page asks once."""
+    follow(page, "link", name)
+    follow(page, "button", name)
+
+
+def test_from_the_login_to_a_launched_campaign_by_files_and_on_to_its_end(
+    owner: Watched, files: tuple[Path, list[Path]]
+) -> None:
+    """Within three minutes of clicks; then somebody who judges against the others is excluded and comes back."""
+    page = owner.page
+    page.add_init_script(COUNT_CLICKS)
+    began = time.monotonic()
+    set_up(page, files)
+    assert time.monotonic() - began < SECONDS_AT_MOST
+    assert int(page.evaluate("sessionStorage.getItem('clicks')")) <= CLICKS_AT_MOST
+    expect(page.locator(".state")).to_have_text("Running")
+    board = page.get_by_role("link", name="Leaderboard").get_attribute("href") or ""
+    slug = board.strip("/").split("/")[-1]
+    for _ in range(2):
+        judge(owner.site, slug, lambda first, second: "A" if first > second else "B", 40)
+    against = judge(owner.site, slug, lambda first, second: "B" if first > second else "A", 40)
+    act(page, "Pause")
+    expect(page.locator(".state")).to_have_text("Paused")
+    before = settled(owner.site, slug, 120)
+    best = f"Model {CHATBOTS - 1}"
+    follow(page, "link", "Annotators")
+    row = page.get_by_role("row").filter(has_text=against[:8])
+    well(page, "annotators-judged")
+    with page.expect_navigation():
+        row.get_by_role("link", name="Exclude").click()
+    expect(page.locator("#preview")).to_contain_text("80 judgments instead of 120", timeout=60_000)
+    well(page, "act-exclude")
+    previewed = page.locator("#preview").get_by_role("row").filter(has_text=best).inner_text()
+    page.get_by_label("Reason (it stands in the log)").fill("says the opposite")
+    follow(page, "button", "Exclude")
+    without = settled(owner.site, slug, 80)
+    assert without[best] > before[best]
+    assert f"{without[best]:+.2f}".replace("-", "\N{MINUS SIGN}") in previewed, "as the preview had said"
+    owner.open(board)
+    expect(page.locator("main")).to_contain_text(best)
+    owner.open(f"/console/{slug}/annotators/")
+    with page.expect_navigation():
+        page.get_by_role("row").filter(has_text=against[:8]).get_by_role("link", name="Re-admit").click()
+    page.get_by_label("Reason (it stands in the log)").fill("by mistake")
+    follow(page, "button", "Re-admit")
+    assert settled(owner.site, slug, 120) == before, "to the bit"
+    act(page, "Stop now")
+    expect(page.locator(".state")).to_have_text("Stopped")
+    follow(page, "link", "Log")
+    well(page, "log-acted")
+    for told in ("says the opposite", "Stop now", "Launch"):
+        expect(page.locator("main")).to_contain_text(told)
 
 
 def test_every_page_of_the_console_is_well(owner: Watched) -> None:
     for page in PAGES:
         owner.open(f"/console/demonstration/{page}")
         well(owner.page, f"console-{page.replace('/', '-') or 'overview'}")
-    owner.open("/console/health/")
-    well(owner.page, "console-health")
+    for page in OWN_PAGES:
+        owner.open(f"/console/{page}")
+        well(owner.page, f"console-own-{page.strip('/') or 'home'}")
+    for one in ("chatbots", "prompt-sets"):
+        owner.open(f"/console/{one}/")
+        with owner.page.expect_navigation():
+            owner.page.locator("main table a").first.click()
+        well(owner.page, f"console-one-of-{one}")

@@ -26,6 +26,9 @@ PAGES = [
     f"{BOARD}?q=zebra",
     f"{BOARD}?sort=judgments",
     f"{BOARD}charts/",
+    f"{BOARD}charts/wins/",
+    "/?q=small",
+    "/design/",
     f"{BOARD}method/",
     f"{BOARD}prompts/",
     f"{BOARD}embed/?rows=5",
@@ -82,8 +85,22 @@ def test_axe_finds_nothing_on_any_page_and_none_is_wider_than_the_window(reader:
     assert sideways(reader.page) <= 0
 
 
+def test_matrices_come_by_themselves_and_are_printed(reader: Watched) -> None:
+    reader.open(f"{BOARD}charts/")
+    for slug in ("wins", "counts"):
+        expect(reader.page.locator(f"#{slug} table.matrix td").first).to_be_visible()
+    assert violations(reader.page) == []
+    reader.page.emulate_media(media="print")
+    for slug in ("intervals", "differences", "wins", "counts", "over_time", "precision"):
+        expect(reader.page.locator(f"#{slug}")).to_be_visible()
+    for hidden in (".tabs", ".contents", ".colophon"):
+        expect(reader.page.locator(hidden).first).to_be_hidden()
+    assert reader.page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light"
+
+
 def test_axe_finds_nothing_in_what_opens_on_a_page(reader: Watched) -> None:
     reader.open(f"{BOARD}charts/")
+    expect(reader.page.locator("table.matrix")).to_have_count(2)
     for summary in reader.page.locator("summary").all():
         summary.click()
     assert violations(reader.page) == []

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
 from evalsite.adaptive.acts import Given, entrant_of, prompt_of, version_of
-from evalsite.adaptive.extension import evidence_of
+from evalsite.adaptive.extension import OF_DIFFERENCE, evidence_of
 from evalsite.adaptive.outlook import findings_of
 from evalsite.adaptive.reasons import reason_said
 from evalsite.adaptive.selectors import snapshot_current
@@ -216,7 +216,8 @@ def _form(act: Act, limits: Limits, sent: QueryDict | None) -> Form | None:
         return None
     form = kind(sent)
     if act == Act.EXTEND:
-        for name in [name for name in form.fields if getattr(limits, name) is None]:
+        lacks = set() if limits.min_difference is not None else OF_DIFFERENCE
+        for name in [name for name in form.fields if getattr(limits, name) is None or name in lacks]:
             del form.fields[name]
     return form
 

@@ -1,13 +1,39 @@
 """The forms of a set-up: what may stand in each field, in words of the person who fills it in."""
 
+import re
+from collections.abc import Iterable
+from typing import Any
+
 from django import forms
+from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
-from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.services import Design
+from evalsite.campaigns.models import Aspect, Campaign, Reception
+from evalsite.campaigns.services import Design, NewAspect
 from evalsite.core.rowfiles import LONGEST_CELL
 
+LONGEST_QUESTION = 300
 QUESTION = Design().aspects[0].question
+
+
+PRIMARY = Design().aspects[0].key
+MOST_OTHERS = 6
+
+
+def _aspect(line: str) -> NewAspect:
+    name, colon, question = (part.strip() for part in line.partition(":"))
+    key = name if re.fullmatch("[-a-zA-Z0-9_]{1,60}", name) else slugify(name)[:60]
+    if not colon or not key or not 0 < len(question) <= LONGEST_QUESTION:
+        raise forms.ValidationError(
+            _("Each line has a short name, a colon and a question of up to %(longest)s characters: %(line)s")
+            % {"longest": LONGEST_QUESTION, "line": line[:60]}
+        )
+    return NewAspect(key, question)
+
+
+def others_said(aspects: Iterable[Aspect]) -> str:
+    """Further questions as the form has them."""
+    return "\n".join(f"{one.key}: {one.question}" for one in aspects)
 
 
 class GoalForm(forms.Form):
@@ -24,11 +50,35 @@ class GoalForm(forms.Form):
     question = forms.CharField(
         label=_("The question to annotators"),
         help_text=_("They read a prompt and two replies, and answer this."),
-        max_length=300,
+        max_length=LONGEST_QUESTION,
         initial=QUESTION,
     )
     allow_tie = forms.BooleanField(label=_("They may say that both are equally good"), required=False, initial=True)
     allow_both_bad = forms.BooleanField(label=_("They may say that both are bad"), required=False, initial=True)
+    others = forms.CharField(
+        label=_("Further questions about the same two replies"),
+        help_text=_(
+            "One a line, six at the most: a short name, a colon, the question. Such as “clear: Which is easier to "
+            "follow?” Each gets a board of its own; comparisons are chosen for the question above."
+        ),
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
+
+    primary = PRIMARY  # the name of the question above
+
+    def clean_others(self) -> tuple[NewAspect, ...] | None:
+        """The further questions, each with its name; what is not sent stays as it is."""
+        if "others" not in self.data:
+            return None
+        lines = [line.strip() for line in self.cleaned_data["others"].splitlines() if line.strip()]
+        found = [_aspect(line) for line in lines]
+        names = [self.primary, *(one.key for one in found)]
+        if len(found) > MOST_OTHERS:
+            raise forms.ValidationError(_("Ask at most %(most)s further questions.") % {"most": MOST_OTHERS})
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise forms.ValidationError(_("The name %(name)s stands here twice.") % {"name": twice[0]})
+        return tuple(found)
 
 
 class AnnotatorsForm(forms.Form):
@@ -38,6 +88,13 @@ class AnnotatorsForm(forms.Form):
     shows_prompts = forms.BooleanField(
         label=_("Readers of the board may read its prompts"),
         help_text=_("Each prompt gets a page: its text, how often it was judged, whom it tells apart."),
+        required=False,
+    )
+    shows_replies = forms.BooleanField(
+        label=_("and some replies, as examples"),
+        help_text=_(
+            "The page of each chatbot shows a few prompts with what it replied. Only where prompts may be read."
+        ),
         required=False,
     )
     admission = forms.ChoiceField(
@@ -69,14 +126,92 @@ class AnnotatorsForm(forms.Form):
         max_value=10_000_000,
     )
 
+    platform = forms.ChoiceField(
+        label=_("Sent by a crowd platform"),
+        help_text=_("It brings them to this campaign, whoever else judges."),
+        choices=[
+            (Reception.Platform.NONE, _("by none")),
+            (Reception.Platform.PROLIFIC, "Prolific"),
+            (Reception.Platform.MTURK, "Mechanical Turk"),
+        ],
+        required=False,
+    )
+    code_complete = forms.CharField(
+        label=_("Its code for who is done"),
+        help_text=_("As the platform's study has it."),
+        required=False,
+        max_length=40,
+    )
+    code_screened_out = forms.CharField(label=_("Its code for who is screened out"), required=False, max_length=40)
+    code_failed = forms.CharField(label=_("Its code for who failed the checks"), required=False, max_length=40)
+    instructions = forms.CharField(
+        label=_("What annotators read first"),
+        help_text=_("Markdown. Optional."),
+        required=False,
+        max_length=20_000,
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
+    consent_required = forms.BooleanField(
+        label=_("Nobody begins without agreeing to what is said about the data"), required=False
+    )
+
     def clean_pay_per(self) -> str:
         return self.cleaned_data["pay_per"] or Campaign.PayPer.JUDGMENT
+
+    def clean_platform(self) -> str:
+        return self.cleaned_data["platform"] or Reception.Platform.NONE
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        sent = cleaned.get("platform", Reception.Platform.NONE) != Reception.Platform.NONE
+        if sent and not cleaned.get("code_complete") and "code_complete" not in self.errors:
+            self.add_error("code_complete", _("A crowd platform needs a completion code."))
+        return cleaned
+
+
+class InviteForm(forms.Form):
+    """A link to send out."""
+
+    name = forms.CharField(
+        label=_("Whom it is for"), help_text=_("Whoever may invite here sees it, and nobody else."), max_length=100
+    )
+    at_most = forms.IntegerField(
+        label=_("Annotators that it admits, at the most"),
+        help_text=_("Empty: any number."),
+        required=False,
+        min_value=1,
+        max_value=1_000_000,
+    )
+    days = forms.IntegerField(label=_("Days until it expires"), initial=30, min_value=1, max_value=366)
+
+
+class QualificationForm(forms.Form):
+    """One comparison that admits an annotator."""
+
+    text = forms.CharField(label=_("Prompt"), max_length=LONGEST_CELL, widget=forms.Textarea(attrs={"rows": 2}))
+    reply_a = forms.CharField(
+        label=_("The one reply (A)"), widget=forms.Textarea(attrs={"rows": 3}), max_length=LONGEST_CELL
+    )
+    reply_b = forms.CharField(
+        label=_("The other reply (B)"), widget=forms.Textarea(attrs={"rows": 3}), max_length=LONGEST_CELL
+    )
+    right = forms.ChoiceField(
+        label=_("What a careful annotator answers"),
+        choices=[("A", _("A is better")), ("B", _("B is better")), ("tie", _("Tie")), ("both_bad", _("Both are bad"))],
+    )
+    explanation = forms.CharField(
+        label=_("Why: annotators read it when they have answered"),
+        widget=forms.Textarea(attrs={"rows": 2}),
+        max_length=5000,
+    )
 
 
 class GoldForm(forms.Form):
     """One gold item, written here."""
 
-    id = forms.CharField(label=_("A name for it"), help_text=_("Only you see it."), max_length=200)
+    id = forms.CharField(
+        label=_("A name for it"), help_text=_("The campaign's log names it. Annotators do not see it."), max_length=200
+    )
     prompt_id = forms.CharField(
         label=_("A prompt of the campaign, by its id"), help_text=_("Or write one below."), required=False
     )
@@ -129,6 +264,18 @@ class ExtendForm(forms.Form):
     min_difference = forms.FloatField(
         label=_("Smaller difference that is to be found"),
         required=False,
+        widget=forms.NumberInput(attrs={"step": "any"}),
+    )
+    power = forms.FloatField(
+        label=_("Larger power: how often it is found where it is there"),
+        required=False,
+        max_value=0.999,
+        widget=forms.NumberInput(attrs={"step": "any"}),
+    )
+    alpha = forms.FloatField(
+        label=_("Smaller alpha: how often one is found where there is none"),
+        required=False,
+        min_value=0.0001,
         widget=forms.NumberInput(attrs={"step": "any"}),
     )
     budget = forms.IntegerField(label=_("More judgments, in all"), required=False, max_value=2_000_000_000)

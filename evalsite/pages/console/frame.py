@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
+from evalsite.adaptive.extension import stopped_by_hand
 from evalsite.adaptive.notices import notice_said, notices_for
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.permissions import ROLE_WORDS, Act, Role, allows, campaign_for
@@ -94,6 +95,8 @@ def acts_offered(desk: Desk) -> list[Link]:
     """What this person may do with the whole campaign in its state."""
     words = act_labels()
     offered = AFTER_PILOT if pilot_waits(desk.campaign) else OFFERED[desk.campaign.state]
+    if Act.EXTEND in offered and stopped_by_hand(desk.campaign):
+        offered = tuple(act for act in offered if act != Act.EXTEND)
     return [Link(words[act], desk.url("console_act", act.value)) for act in (*offered, Act.SHARE) if desk.may(act)]
 
 

@@ -8,11 +8,15 @@ from evalsite.adaptive.vitals import Vitals
 from evalsite.pages.words import fixed, whole
 
 
-def health_context(vitals: Vitals) -> dict[str, Any]:
-    troubles = [_troubles()[name] for name in vitals.troubles]
+def health_context(vitals: Vitals, not_ready: str) -> dict[str, Any]:
+    """`not_ready`: why /readyz says that this process cannot serve; "" where it can."""
+    troubles = [not_ready] if not_ready else []
+    troubles += [_troubles()[name] for name in vitals.troubles]
     words = _job_states()
     jobs = ", ".join(f"{whole(count)} {words.get(state, state)}" for state, count in sorted(vitals.jobs.items()))
     facts = [
+        (_("Web"), _("cannot serve") if not_ready else _("answers")),
+        (_("Worker"), _worker(vitals)),
         (_("Database"), _("answers in %(ms)s ms") % {"ms": fixed(vitals.database_ms, 1)}),
         (_("Broker"), _broker(vitals)),
         (_("Jobs that are not done"), jobs or _("none")),
@@ -38,6 +42,14 @@ def _troubles() -> dict[str, str]:
         "broker": _("The broker does not answer. The sweep does the work meanwhile, some seconds later."),
         "disk": _("The disk is nearly full. Make room: without it nothing more can be recorded."),
     }
+
+
+def _worker(vitals: Vitals) -> str:
+    if "worker" in vitals.troubles:
+        return _("takes no job")
+    if vitals.worker_age is None:
+        return _("had nothing to do yet")
+    return _("ended a job %(age)s s ago") % {"age": fixed(vitals.worker_age, 0)}
 
 
 def _job_states() -> dict[str, str]:

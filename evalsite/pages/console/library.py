@@ -9,9 +9,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from evalsite.campaigns import library
+from evalsite.core.audit import audit_of
 from evalsite.core.errors import InvalidInput
 from evalsite.pages.console.frame import person
-from evalsite.pages.console.tables import ROWS, page_number, paged
+from evalsite.pages.console.tables import ROWS, log_rows, page_number, paged
 from evalsite.pages.console.views import console_page
 
 
@@ -36,6 +37,7 @@ def chatbot(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
         "versions": versions,
         "completeness": library.completeness_of_chatbot(versions),
         "entrants": library.part_taken(found),
+        "log": log_rows(list(audit_of(found.public_id)[:ROWS])),
     }
     return render(request, "console/library/chatbot.html", context)
 
@@ -64,6 +66,7 @@ def prompt_set(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
         "campaigns": library.campaigns_using(found),
         "completeness": completeness,
         "lacking": lacking,
+        "log": [] if start or lacking else log_rows(list(audit_of(found.public_id)[:ROWS])),
         "rows": [{"prompt": one, "text": (one.turns or [{"text": ""}])[-1]["text"]} for one in page[:ROWS]],
         **paged(request.GET, start, bool(page[ROWS:])),
     }

@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 from evalsite.accounts.models import User
 from evalsite.adaptive.outlook import Alarm, Outlook, outlook_get
 from evalsite.adaptive.reasons import reason_said
-from evalsite.adaptive.selectors import BoardState, campaigns_standing
+from evalsite.adaptive.selectors import campaigns_standing
 from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import pilot_waits
@@ -73,12 +73,8 @@ def overview_context(campaign: Campaign) -> dict[str, Any]:
         "alarms": [alarm_text(alarm) for alarm in outlook.alarms],
         "decision": standing.decision if standing else None,
         "pilot": pilot_context(campaign),
-        "limits": limit_lines(limits_of(campaign.stopping), _evidence(standing)),
+        "limits": limit_lines(limits_of(campaign.stopping), standing.evidence if standing else {}),
     }
-
-
-def _evidence(standing: BoardState | None) -> Mapping[str, float]:
-    return standing.decision.evidence if standing and standing.decision else {}
 
 
 def _answer(campaign: Campaign, outlook: Outlook) -> str:
@@ -100,6 +96,8 @@ def _answer(campaign: Campaign, outlook: Outlook) -> str:
 
 
 def _going(outlook: Outlook) -> str:
+    if outlook.to_go is None and outlook.looks_anew:
+        return _("It goes on to another target. Whether its prompts can give it is told after the next refit.")
     if outlook.to_go is None:
         return _("It is going well. A forecast needs the first batches.")
     parts = [_("%(n)s judgments to go") % {"n": whole(outlook.to_go)}]

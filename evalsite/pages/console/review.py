@@ -7,14 +7,17 @@ from django.utils.translation import ngettext
 
 from evalsite.campaigns.drafts import PLAN_FIELDS
 from evalsite.campaigns.limits import limits_of
-from evalsite.campaigns.models import Campaign, PlanSpec
+from evalsite.campaigns.models import Campaign, PlanSpec, Reception
 from evalsite.campaigns.plans import PlanOptions
+from evalsite.campaigns.reception import qualification_of
 from evalsite.campaigns.selectors import (
     aspect_primary,
     entrants_active,
     entrants_with_replies,
     gold_in_use,
     gold_misfits,
+    qualification_misfits,
+    reception_of,
 )
 from evalsite.campaigns.services import pilot_waits, plan_check, plan_options
 from evalsite.core.errors import InvalidInput
@@ -39,6 +42,11 @@ def _gold_missing(campaign: Campaign) -> list[str]:
     return [*(passed % {"key": key} for key in telling_nothing), *(absent % {"key": key} for key in elsewhere)]
 
 
+def _qualification_missing(campaign: Campaign) -> list[str]:
+    said = _("Comparison %(number)s that is asked first has a right answer that nobody can give.")
+    return [said % {"number": number} for number in qualification_misfits(campaign)]
+
+
 def _plan_missing(campaign: Campaign) -> list[tuple[str, str]]:
     """Why the plan does not fit who takes part, with the step that mends it: that of what only a file says is none."""
     try:
@@ -46,6 +54,15 @@ def _plan_missing(campaign: Campaign) -> list[tuple[str, str]]:
     except InvalidInput as error:
         return [("stopping" if error.field in PLAN_FIELDS else "", f"{error.message} {error.hint}")]
     return []
+
+
+def _received(campaign: Campaign) -> list[tuple[str, str, str]]:
+    """Whence annotators come, and what they are asked first."""
+    reception, items = reception_of(campaign), len(qualification_of(campaign))
+    sent = reception.platform != Reception.Platform.NONE
+    platform = [("annotators", _("Sent by"), reception.get_platform_display())] if sent else []
+    mark = _("%(mark)s of %(n)s comparisons right") % {"mark": reception.pass_mark, "n": items}
+    return [*platform, *([("quality", _("To begin"), mark)] if items else [])]
 
 
 def _learnt(campaign: Campaign, plan: PlanOptions) -> str:
@@ -85,6 +102,7 @@ def review_context(campaign: Campaign) -> dict[str, Any]:
         missing.append(("stopping", _("Nothing stops it.")))
     missing += _plan_missing(campaign)
     missing += [("quality", text) for text in _gold_missing(campaign)] if campaign.gold_share else []
+    missing += [("quality", text) for text in _qualification_missing(campaign)]
     notes = []
     if incomplete:
         notes.append(
@@ -102,9 +120,11 @@ def review_context(campaign: Campaign) -> dict[str, Any]:
     changed = AFTER_PILOT if pilot_waits(campaign) else STEPS
     facts = [
         ("goal", _("Question"), aspect_primary(campaign).question),
+        *[("goal", _("Also asked"), one.question) for one in campaign.rubric.aspects.exclude(position=0)],
         ("prompts", _("Prompts"), whole(prompts)),
         ("chatbots", _("Chatbots"), whole(entrants)),
         ("annotators", _("Judged by"), campaign.get_admission_display()),
+        *_received(campaign),
         ("annotators", _("Board seen by"), campaign.get_visibility_display()),
         ("annotators", _("Pay"), f"{_price(campaign)} {campaign.get_pay_per_display()}"),
         ("quality", _("Judgments of one pair on one prompt"), whole(campaign.votes_per_item)),

@@ -2,31 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 
+from django.conf import settings
 from django.core.files.base import ContentFile
 from django.core.files.uploadedfile import UploadedFile
 from django.forms import Form
 from django.http import QueryDict
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
-from evalsite.campaigns.drafts import PLAN_FIELDS, draft_ask, draft_change, plan_changed
+from evalsite.campaigns.drafts import PLAN_FIELDS, draft_ask, draft_change, draft_prompt_set, plan_changed
 from evalsite.campaigns.holdings import files_read
+from evalsite.campaigns.intake import still_open_check
 from evalsite.campaigns.limits import LIMITS, Limits
-from evalsite.campaigns.models import Aspect, Campaign
-from evalsite.campaigns.selectors import aspect_primary, entrants_active, entrants_with_replies
+from evalsite.campaigns.models import Aspect, Campaign, Reception
+from evalsite.campaigns.permissions import Act
+from evalsite.campaigns.reception import qualification_of, reception_set
+from evalsite.campaigns.selectors import (
+    Taking,
+    asked_by,
+    aspect_primary,
+    entrants_active,
+    entrants_with_replies,
+    prompt_sets_to_use,
+    prompts_lacking,
+    reception_of,
+)
 from evalsite.campaigns.services import NewAspect, chatbots_check, entrant_add, pilot_waits, plan_options
 from evalsite.chatbots.files import ReplyReport, chatbot_import, replies_preview
-from evalsite.core.errors import InvalidInput, TouchstoneError
+from evalsite.core.db import write_transaction
+from evalsite.core.errors import InvalidInput, NotFound, TouchstoneError
 from evalsite.core.models import Inquiry, Upload
 from evalsite.core.throttle import admit_costly
 from evalsite.core.uploads import uploads_drop, uploads_keep, uploads_of
 from evalsite.exchange.forecasting import Idea, idea_of
-from evalsite.pages.console.forms import AnnotatorsForm, GoalForm
+from evalsite.pages.console.forms import AnnotatorsForm, GoalForm, others_said
 from evalsite.pages.console.frame import Desk, Link
 from evalsite.pages.console.plan_forms import QualityForm, StoppingForm
 from evalsite.pages.console.waiting import file_keep
@@ -42,7 +57,9 @@ FORMS: Mapping[str, type[Form]] = {
     "quality": QualityForm,
     "stopping": StoppingForm,
 }
+RECEPTION = ("platform", "code_complete", "code_screened_out", "code_failed", "instructions", "consent_required")
 ROWS_SHOWN = 200
+LACKING_SHOWN, LACKING_OF = 100, 8  # prompts, and versions
 MISSING_SHOWN = 20
 
 
@@ -82,8 +99,11 @@ def initial(campaign: Campaign, step: str) -> dict[str, Any]:
     if step == "goal":
         aspect: Aspect = aspect_primary(campaign)
         own = {"name": campaign.name, "description": campaign.description, "question": aspect.question}
-        return {**own, "allow_tie": aspect.allow_tie, "allow_both_bad": aspect.allow_both_bad}
-    values = {name: getattr(_row_of(campaign, name), name) for name in FORMS[step].base_fields}
+        others = others_said(campaign.rubric.aspects.exclude(position=0))
+        return {**own, "allow_tie": aspect.allow_tie, "allow_both_bad": aspect.allow_both_bad, "others": others}
+    received = reception_of(campaign)
+    rows = {name: received if name in RECEPTION else _row_of(campaign, name) for name in FORMS[step].base_fields}
+    values = {name: getattr(row, name) for name, row in rows.items()}
     found = {name: value for name, value in values.items() if value is not None}
     if "pay_rate" in found:
         found["pay_rate"] = f"{found['pay_rate'].normalize():f}"  # 0.1, and not 0.1000
@@ -100,7 +120,28 @@ def form_of(campaign: Campaign, step: str, sent: QueryDict | None = None) -> For
     form = FORMS[step](sent, initial=initial(campaign, step))
     if isinstance(form, StoppingForm):
         form.choose_from(entrants_active(campaign))
+    if isinstance(form, GoalForm):
+        form.primary = aspect_primary(campaign).key
     return form
+
+
+def beside(desk: Desk, step: str) -> dict[str, Any]:
+    """What a step's page shows beside its form."""
+    if step == "quality":
+        return {"qualifying": len(qualification_of(desk.campaign))}
+    if step == "annotators":
+        return {"may_invite": desk.may(Act.INVITE), "arrive_url": _arrive_url(desk.campaign)}
+    return {}
+
+
+def _arrive_url(campaign: Campaign) -> str:
+    """What the crowd platform is given, where one is set."""
+    path = settings.SITE_URL + reverse("arrive", args=[str(campaign.public_id)])
+    platform = reception_of(campaign).platform
+    prolific = "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
+    if platform == Reception.Platform.NONE:
+        return ""
+    return path + prolific if platform == Reception.Platform.PROLIFIC else f"{path}mturk/"
 
 
 def idea(campaign: Campaign, cleaned: Mapping[str, Any]) -> Idea:
@@ -112,11 +153,24 @@ def idea(campaign: Campaign, cleaned: Mapping[str, Any]) -> Idea:
 
 def save(desk: Desk, step: str, cleaned: Mapping[str, Any], by: Any) -> None:
     """Save a step that is a form."""
-    changes = dict(cleaned)
-    if step == "goal":
-        draft_ask(campaign=desk.campaign, aspect=new_aspect(changes), by=by)
-        changes = {"name": cleaned["name"], "description": cleaned["description"]}
-    draft_change(campaign=desk.campaign, changes=changes, by=by)
+    changes, received = dict(cleaned), {}
+    with write_transaction():
+        if step == "goal":
+            draft_ask(campaign=desk.campaign, aspect=new_aspect(changes), others=_others(changes), by=by)
+            changes = {"name": cleaned["name"], "description": cleaned["description"]}
+        if step == "annotators":
+            received = {name: changes.pop(name) for name in RECEPTION}
+        draft_change(campaign=desk.campaign, changes=changes, by=by)
+        if received != {name: getattr(reception_of(desk.campaign), name) for name in received}:
+            reception_set(campaign=desk.campaign, by=by, **received)
+
+
+def _others(cleaned: Mapping[str, Any]) -> list[NewAspect] | None:
+    """The further questions, with the verdicts that the first one allows."""
+    if cleaned["others"] is None:
+        return None
+    allowed = {name: cleaned[name] for name in ("allow_tie", "allow_both_bad")}
+    return [replace(one, **allowed) for one in cleaned["others"]]
 
 
 def new_aspect(cleaned: Mapping[str, Any]) -> NewAspect:
@@ -134,13 +188,15 @@ def prompts_keep(campaign: Campaign, file: UploadedFile[bytes] | None, pasted: s
     def look(content: bytes, name: str) -> PromptReport:
         return prompts_preview(prompt_set=campaign.prompt_set, content=content, name=name)
 
+    still_open_check(campaign.prompt_set)
     file_keep(campaign, "prompts", file or ContentFile(pasted.encode(), name=""), by, look)
 
 
-def prompts_context(campaign: Campaign) -> dict[str, Any]:
-    """What is in the set, and the report on what was sent, if anything waits."""
+def prompts_context(campaign: Campaign, user: User) -> dict[str, Any]:
+    """What is in the set, the report on what was sent, if anything waits, and the sets that this person may choose."""
     waiting = uploads_of(campaign.public_id, "prompts")
     report = None
+    stays, stays_for = asked_by(campaign.prompt_set, user)
     if waiting:
         upload = waiting[0]
         report = prompts_preview(prompt_set=campaign.prompt_set, content=bytes(upload.content), name=upload.name)
@@ -152,6 +208,10 @@ def prompts_context(campaign: Campaign) -> dict[str, Any]:
         "same": report.count("same") if report else 0,
         "refused": report.count("refused") if report else 0,
         "file_name": waiting[0].name if waiting else "",
+        "own_set": campaign.prompt_set,
+        "sets": prompt_sets_to_use(campaign, user),
+        "stays": stays,
+        "stays_for": stays_for,
     }
 
 
@@ -159,14 +219,27 @@ def _refused_first(rows: tuple[Any, ...]) -> list[Any]:
     return sorted(rows, key=lambda row: row.fate != "refused")
 
 
+def set_use(campaign: Campaign, public_id: str, by: User) -> None:
+    """Ask the prompts of a set that is there already. Raises NotFound."""
+    found = next((one for one in prompt_sets_to_use(campaign, by) if str(one.public_id) == public_id), None)
+    if found is None:
+        raise NotFound(_("There is no such prompt set."), hint=_("Choose one of the list."), field="set")
+    draft_prompt_set(campaign=campaign, prompt_set=found, by=by)
+
+
 def prompts_take(campaign: Campaign, by: User) -> int:
     """Take in what waits; how many prompts were added."""
     admit_costly(what="upload", who=by.public_id)
     added = 0
-    for upload in uploads_of(campaign.public_id, "prompts"):
-        report = prompts_import(prompt_set=campaign.prompt_set, content=bytes(upload.content), name=upload.name)
-        added += report.count("add")
-    uploads_drop(subject=campaign.public_id, purpose="prompts")
+    with write_transaction():
+        still_open_check(campaign.prompt_set, locked=True)
+        told = list(Campaign.objects.filter(prompt_set=campaign.prompt_set).values_list("public_id", flat=True))
+        for upload in uploads_of(campaign.public_id, "prompts"):
+            report = prompts_import(
+                prompt_set=campaign.prompt_set, content=bytes(upload.content), name=upload.name, by=by, told=told
+            )
+            added += report.count("add")
+        uploads_drop(subject=campaign.public_id, purpose="prompts")
     return added
 
 
@@ -217,6 +290,19 @@ def chatbots_context(campaign: Campaign) -> dict[str, Any]:
         "prompts": prompts,
         "waiting": waiting,
         "usable": sum(one.usable for one in waiting),
+        **lacking_context(campaign, taking),
+    }
+
+
+def lacking_context(campaign: Campaign, taking: Sequence[Taking]) -> dict[str, Any]:
+    """Prompts that some who take part have no reply to, the first of them, each with who has one."""
+    lacking = sorted((one for one in taking if one.missing), key=lambda one: -one.missing)
+    versions = [one.version for one in lacking[:LACKING_OF]]
+    found = prompts_lacking(campaign, versions, LACKING_SHOWN + 1)
+    return {
+        "lacking": found[:LACKING_SHOWN],
+        "lacking_of": versions,
+        "lacking_more": len(found) > LACKING_SHOWN or len(lacking) > LACKING_OF,
     }
 
 
@@ -242,6 +328,7 @@ def chatbots_take(campaign: Campaign, names: Mapping[str, str], by: User) -> int
             name=names.get(f"name-{one.upload.public_id}", "") or one.name,
             content=bytes(one.upload.content),
             filename=one.upload.name,
+            by=by,
         )
         entrant_add(campaign=campaign, version=version, by=by)
         one.upload.delete()

@@ -80,7 +80,8 @@ def _form_step(request: HttpRequest, desk: Desk, step: str) -> HttpResponse:
     form = setup.form_of(desk.campaign, step, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid() and _saved(request, desk, step, form):
         return redirect(setup.steps_context(desk, step)["next_url"])
-    return _page(request, desk, step, {"form": form}, status=400 if form.errors else 200)
+    context = {"form": form, **setup.beside(desk, step)}
+    return _page(request, desk, step, context, status=400 if form.errors else 200)
 
 
 def _saved(request: HttpRequest, desk: Desk, step: str, form: Form) -> bool:
@@ -100,7 +101,7 @@ def _prompts_step(request: HttpRequest, desk: Desk) -> HttpResponse:
             return _prompts_sent(request, desk, form)
         except TouchstoneError as error:
             trouble, status = f"{error.message} {error.hint}".strip(), error.status
-    context = {"form": form, "trouble": trouble, **setup.prompts_context(desk.campaign)}
+    context = {"form": form, "trouble": trouble, **setup.prompts_context(desk.campaign, person(request))}
     return _page(request, desk, "prompts", context, status=status)
 
 
@@ -111,6 +112,10 @@ def _prompts_sent(request: HttpRequest, desk: Desk, form: PromptsForm) -> HttpRe
         words = ngettext("%(n)s prompt was added.", "%(n)s prompts were added.", added) % {"n": added}
         messages.success(request, words)
         return redirect(desk.url("console_step", "chatbots" if added else "prompts"))
+    if "use" in request.POST:
+        setup.set_use(desk.campaign, request.POST.get("set", ""), person(request))
+        messages.success(request, _("Saved."))
+        return redirect(desk.url("console_step", "chatbots"))
     if not form.is_valid():
         raise InvalidInput(_("The file is empty."), field="file")
     setup.prompts_keep(desk.campaign, form.cleaned_data["file"], form.cleaned_data["pasted"], person(request))

@@ -2,6 +2,7 @@
 
 import math
 import uuid
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
@@ -15,8 +16,9 @@ from evalsite.accounts.models import User
 from evalsite.adaptive.models import Refit
 from evalsite.adaptive.outlook import board_of, change_of, findings_of, gold_findings_of, refits_of
 from evalsite.adaptive.reasons import reason_said
-from evalsite.adaptive.record import MARGIN
-from evalsite.adaptive.selectors import BoardState, board_state_get
+from evalsite.adaptive.record import DIFFERENCES, MARGIN
+from evalsite.adaptive.rows import BoardRow
+from evalsite.adaptive.selectors import BoardState, board_state_get, snapshot_current
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.permissions import Act
 from evalsite.campaigns.selectors import as_uuid, aspect_primary, entrants_with_replies
@@ -31,8 +33,10 @@ from evalsite.pages.console.frame import Desk, act_labels
 from evalsite.pages.figures.base import material
 from evalsite.pages.figures.matrices import counts
 from evalsite.pages.words import fixed, share, signed
+from evalsite.prompts.models import Prompt
 
 ROWS = 50
+LEAST_IN_TIER = 2
 PLANNED = 15
 FITS = 25
 
@@ -61,6 +65,7 @@ def pairs_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
     return {
         "figure": _counts_drawn(desk, standing, page_number(query)) if standing else None,
         "planned": planned,
+        "adaptive": any(one["policy"] == "adaptive" for one in planned),
         "decision": standing.decision if standing else None,
     }
 
@@ -91,6 +96,12 @@ def prompts_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
     prompts = list(in_force[start : start + ROWS + 1])
     retired = dict(campaign.retirements.values_list("prompt_id", "reason"))
     found = findings_of(campaign, "prompts")
+    board = board_of(campaign)
+    snapshot = snapshot_current(board) if board else None
+    even = sum(one["judgments"] for one in found.values()) / max(1, in_force.count() - len(retired))
+    alike = {key for prompt in prompts for key in found.get(prompt.pk, {}).get("like", ())}
+    names = dict(Prompt.objects.filter(pk__in=alike).values_list("pk", "key"))
+    tiers = tier_gaps(snapshot.rows) if snapshot else []
     rows = [
         {
             "id": prompt.public_id,
@@ -99,12 +110,16 @@ def prompts_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
             "text": (prompt.turns or [{"text": ""}])[-1]["text"],
             "judgments": found.get(prompt.pk, {}).get("judgments", 0),
             **_discrimination(found.get(prompt.pk)),
+            **_told(found.get(prompt.pk, {}), even, tiers),
+            "like": [names[key] for key in found.get(prompt.pk, {}).get("like", ()) if key in names],
             "retired": retired.get(prompt.pk),
         }
         for prompt in prompts[:ROWS]
     ]
     return {
         "rows": rows,
+        "tiers": [words for words, _gap in tiers],
+        "redundant": sum(bool(one.get("like")) for one in found.values()),
         "of": in_force.count(),
         "retired": len(retired),
         **paged(query, start, bool(prompts[ROWS:])),
@@ -119,6 +134,34 @@ def _discrimination(found: Mapping[str, Any] | None) -> dict[str, Any]:
         return {"discrimination": "", "interval": ""}
     factor = math.exp(MARGIN * se / value)
     return {"discrimination": fixed(value), "interval": f"{fixed(value / factor)} – {fixed(value * factor)}"}
+
+
+def tier_gaps(rows: Sequence[BoardRow]) -> list[tuple[str, float]]:
+    """The board's tiers, by name, with how far neighbours in each lie apart, in logits; none where one has too few."""
+    words = {1: _("stronger half"), 2: _("weaker half")}
+    tiers = {tier: sorted(row["ability"] for row in rows if row.get("tier") == tier) for tier in words}
+    if min(map(len, tiers.values())) < LEAST_IN_TIER:
+        return []
+    return [(words[tier], (each[-1] - each[0]) / (len(each) - 1)) for tier, each in tiers.items()]
+
+
+def _told(found: Mapping[str, Any], even: float, tiers: Sequence[tuple[str, float]]) -> dict[str, Any]:
+    """How hard a prompt is, what it tells of neighbours in each tier, how often it was asked against its even share."""
+    half, told = found.get("half_at"), found.get("information") or ()
+    return {
+        "difficulty": "" if half is None else fixed(half),
+        "by_tier": [fixed(_at(told, gap)) for _words, gap in tiers] if told else [],
+        "exposure": _("%(n)s times") % {"n": fixed(found["judgments"] / even, 1)} if found and even else "",
+    }
+
+
+def _at(told: Sequence[float], difference: float) -> float:
+    """What a prompt tells at a difference of abilities, between the points at which it is kept."""
+    place = bisect_right(DIFFERENCES, difference)
+    if place >= len(DIFFERENCES):
+        return told[-1]
+    low, high = DIFFERENCES[place - 1], DIFFERENCES[place]
+    return told[place - 1] + (told[place] - told[place - 1]) * (difference - low) / (high - low)
 
 
 def chatbots_context(desk: Desk) -> dict[str, Any]:
@@ -139,10 +182,12 @@ def annotators_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
     people = people_page(campaign=campaign, start=start, count=ROWS + 1)
     found, gold = findings_of(campaign, "annotators"), gold_findings_of(campaign, "annotators")
     decisions = [one["decision"] for one in found.values()]
+    rows = [{**_annotator(one, campaign, found.get(one.key, {})), **_gold(gold.get(one.key))} for one in people[:ROWS]]
+    reasons = [row["reason"] for row in rows if row["reason"]]  # who has not judged yet has none
+    shared = reasons[0] if len(reasons) > 1 and len(set(reasons)) == 1 else ""
     return {
-        "rows": [
-            {**_annotator(one, campaign, found.get(one.key, {})), **_gold(gold.get(one.key))} for one in people[:ROWS]
-        ],
+        "rows": [{**row, "reason": ""} for row in rows] if shared else rows,
+        "shared_reason": shared,
         "of": people_count(campaign),
         "suspects": decisions.count("exclude"),
         "judged": len(decisions) - decisions.count("not enough yet"),
@@ -150,6 +195,8 @@ def annotators_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
         "has_gold": bool(campaign.gold_share or gold),
         "may_exclude": desk.may(Act.EXCLUDE),
         "may_note": desk.may(Act.NOTE),
+        "may_invite": desk.may(Act.INVITE),
+        "may_pay": desk.may(Act.PAY),
     }
 
 
@@ -240,7 +287,13 @@ def judgments_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
     kept = {name: query[name] for name in FILTERS if query.get(name)}
     more = urlencode({**kept, "cursor": str(found[ROWS - 1].judgment)}) if found[ROWS:] else ""
     rows = [
-        {"row": row, "first": names[row.first], "second": names[row.second], "seconds": _seconds(row.client_ms)}
+        {
+            "row": row,
+            "first": names[row.first],
+            "second": names[row.second],
+            "seconds": _seconds(row.client_ms),
+            "verdict": {"tie": _("tie"), "both_bad": _("both bad")}.get(row.choice, row.choice),
+        }
         for row in found[:ROWS]
     ]
     entrants = campaign.entrants.select_related("version__chatbot").order_by("pk")
@@ -322,22 +375,32 @@ def log_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
     """Who did what, newest first."""
     start = page_number(query)
     found = list(audit_of(desk.campaign.public_id)[start : start + ROWS + 1])
+    return {"rows": log_rows(found[:ROWS]), **paged(query, start, bool(found[ROWS:]))}
+
+
+def log_rows(found: Sequence[AuditEntry]) -> list[dict[str, Any]]:
+    """Entries of a log in words, with the names of people."""
     people = {str(entry.actor) for entry in found if entry.actor}
     people |= {entry.target for entry in found if entry.act == Act.SHARE and as_uuid(entry.target)}
     named = User.objects.filter(public_id__in=people).values_list("public_id", "username")
     names = {str(public_id): username for public_id, username in named}
-    rows = [
+    return [
         {
             "at": entry.at,
             "who": names.get(str(entry.actor), str(entry.actor)) if entry.actor else _("the service"),
             "act": _act_label(entry.act),
-            "target": names.get(entry.target, entry.target),
+            "target": names.get(entry.target, _target(entry)),
             "change": _change(entry),
             "reason": reason_said(entry.reason),
         }
-        for entry in found[:ROWS]
+        for entry in found
     ]
-    return {"rows": rows, **paged(query, start, bool(found[ROWS:]))}
+
+
+def _target(entry: AuditEntry) -> str:
+    """Older entries name an invitation by whom it was for: that is for those who invite."""
+    told = entry.act not in {"invite", "revoke_invitation"} or as_uuid(entry.target) is not None
+    return entry.target if told else ""
 
 
 def _act_label(act: str) -> str:
@@ -349,6 +412,10 @@ def _more_labels() -> dict[str, str]:
     """What the log tells of and no button does."""
     return {
         "set_up": _("Set up"),
+        "add_prompts": _("Add prompts"),
+        "add_version": _("Add a version"),
+        "invite": _("Invite"),
+        "revoke_invitation": _("End an invitation"),
         "bonus": _("Give bonuses"),
         "export_payments": _("Download the payment file"),
     }

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from evalsite.pages.console import gold_views, library, payments_views, setup_views, views
+from evalsite.pages.console import gold_views, library, payments_views, reception_views, setup_views, views
 
 urlpatterns = [
     path("", views.home, name="console"),
@@ -18,6 +18,8 @@ urlpatterns = [
     path("<slug:key>/prompts/", views.prompts, name="console_prompts"),
     path("<slug:key>/chatbots/", views.chatbots, name="console_chatbots"),
     path("<slug:key>/annotators/", views.annotators, name="console_annotators"),
+    path("<slug:key>/invitations/", reception_views.invitations, name="console_invitations"),
+    path("<slug:key>/qualification/", reception_views.qualification, name="console_qualification"),
     path("<slug:key>/gold/", gold_views.gold, name="console_gold"),
     path("<slug:key>/payments/", payments_views.payments, name="console_payments"),
     path("<slug:key>/payments.csv", payments_views.file, name="console_payment_file"),

@@ -35,6 +35,7 @@ from evalsite.pages.console.check import check_context
 from evalsite.pages.console.frame import Desk, act_labels, desk_for, frame, person
 from evalsite.pages.console.health import health_context
 from evalsite.pages.console.overview import home_context, overview_context
+from evalsite.pages.health import not_ready
 
 View = Callable[..., HttpResponseBase]
 
@@ -61,7 +62,7 @@ def health(request: HttpRequest) -> HttpResponse:
     """How the service is; for staff."""
     if not person(request).is_staff:
         raise NotAllowed(_("The health page is for staff."), hint=_("Ask who runs this site."))
-    return render(request, "console/health.html", health_context(vitals_get()))
+    return render(request, "console/health.html", health_context(vitals_get(), not_ready()))
 
 
 @console_page

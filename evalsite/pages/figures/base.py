@@ -5,12 +5,15 @@ Nothing is said by a picture alone.
 
 import csv
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from evalsite.adaptive.events import Event, events_of, newest_event
 from evalsite.adaptive.record import Pair
 from evalsite.adaptive.rows import BoardRow
 from evalsite.adaptive.selectors import BoardRecord, BoardState, Moment, history, record_get
+from evalsite.pages.ranking import stamp
 
 ROWS_SHOWN = 200
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -56,6 +59,7 @@ class Material:
     record: BoardRecord
     moments: list[Moment]
     start: int = 0
+    events: Sequence[Event] = ()
 
     @property
     def collecting(self) -> bool:
@@ -74,7 +78,16 @@ def material(standing: BoardState, key: str, start: int = 0, *, past: bool = Tru
     record = record_get(snapshot) if snapshot else None
     if snapshot is None or record is None:
         return None
-    return Material(standing, key, snapshot.rows, record, history(snapshot) if past else [], start)
+    moments = history(snapshot) if past else []
+    return Material(standing, key, snapshot.rows, record, moments, start, events_of(snapshot.board, moments))
+
+
+def version_of(standing: BoardState) -> str:
+    """Changes when what figures are made of does: limits and events come between snapshots."""
+    evidence = standing.evidence
+    aim = "-".join(f"{evidence.get(name, 0.0):.6g}" for name in ("target", "judgments_to_go", "out_of_reach"))
+    decision = standing.decision.pk if standing.decision else 0
+    return f"{stamp(standing)}-{decision}-{aim}-{newest_event(standing.board)}"
 
 
 def as_csv(table: Table) -> str:

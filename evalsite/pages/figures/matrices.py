@@ -55,7 +55,7 @@ def wins(given: Material) -> Figure:
         "against": against or _("none"),
         "all": len(compared),
     }
-    matrix = _matrix(given, lambda pair: _win_cell(given, pair))
+    matrix = _matrix(given, "wins", lambda pair: _win_cell(given, pair))
     return Figure("wins", _("Who won against whom"), finding, _pair_table(given, compared), matrix)
 
 
@@ -67,7 +67,7 @@ def counts(given: Material) -> Figure:
         "pairs": whole(len(compared)),
         "most": most,
     }
-    matrix = _matrix(given, lambda pair: _count_cell(given, pair, most))
+    matrix = _matrix(given, "counts", lambda pair: _count_cell(given, pair, most))
     return Figure("counts", _("How often each pair was judged"), finding, _pair_table(given, compared), matrix)
 
 
@@ -108,7 +108,7 @@ def _count_cell(given: Material, pair: Pair, most: int) -> MatrixCell:
     return MatrixCell(str(pair.judgments), 1 + min(3, int(4 * pair.judgments / (most + 1))), words)
 
 
-def _matrix(given: Material, cell: Callable[[Pair], MatrixCell]) -> Matrix:
+def _matrix(given: Material, slug: str, cell: Callable[[Pair], MatrixCell]) -> Matrix:
     size = len(given.rows)
     start = given.start if 0 <= given.start < size else 0
     shown = range(start, min(start + MATRIX_AT_MOST, size))
@@ -120,7 +120,7 @@ def _matrix(given: Material, cell: Callable[[Pair], MatrixCell]) -> Matrix:
     rows = [MatrixRow(given.rows[i]["rank"], given.rows[i]["name"], [cells.get((i, j)) for j in shown]) for i in shown]
     links = Links.of(given.standing, given.key)
     starts = [
-        (at + 1, min(at + MATRIX_AT_MOST, size), links.to("board_charts", **{"from": str(at + 1)}))
+        (at + 1, min(at + MATRIX_AT_MOST, size), links.to("board_chart", slug, **{"from": str(at + 1)}))
         for at in range(0, size, MATRIX_AT_MOST)
     ]
     return Matrix(rows, start + 1, start + len(rows), size, starts if len(starts) > 1 else [])

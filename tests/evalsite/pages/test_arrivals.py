@@ -42,7 +42,7 @@ from evalsite.judgments.services import annotator_enrol, assignment_claim
 from tests.evalsite.cast import OPEN, CampaignMaker, run_jobs
 from tests.evalsite.pages.reading import Page, Visitor
 
-CODES = {"code_complete": "DONE-1", "code_screened_out": "OUT-1", "code_failed": "FAIL-1"}
+CODES: dict[str, Any] = {"code_complete": "DONE-1", "code_screened_out": "OUT-1", "code_failed": "FAIL-1"}
 FROM_PROLIFIC = {"PROLIFIC_PID": "5f1e", "STUDY_ID": "study-1", "SESSION_ID": "session-1"}
 FROM_MTURK = {"workerId": "W1", "hitId": "H1", "assignmentId": "A1", "turkSubmitTo": MTURK_HOSTS[0]}
 

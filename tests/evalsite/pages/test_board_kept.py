@@ -1,19 +1,30 @@
 """A public board's pages are made once for all readers, and never for other eyes, in another language or state."""
 
 import gzip
+import re
 import uuid
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.db import connection
 from django.http import HttpResponse
-from django.test import Client
+from django.test import Client, override_settings
+from django.test.utils import CaptureQueriesContext
 
 from evalsite.accounts.models import User
-from evalsite.adaptive.marks import Mark
+from evalsite.adaptive.marks import Mark, board_mark
 from evalsite.adaptive.models import Board
+from evalsite.adaptive.selectors import board_state_get
 from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.services import entrant_add, entrant_withdraw
+from evalsite.core.release import release
 from evalsite.judgments.models import Annotator
+from evalsite.pages import anybody
+from evalsite.pages import cache as parts
 from evalsite.pages.anybody import Kept, made
+from evalsite.pages.ranking import stamp
 from tests.evalsite.cast import judge, run_jobs
 
 BOARD = "/boards/trial/"
@@ -74,6 +85,20 @@ def test_a_judgment_a_refit_and_the_owners_words_are_seen_at_once(
     assert b"What we found." in Client().get(BOARD).content
 
 
+def test_who_left_is_seen_at_once_also_where_as_many_had_left_before(read: bytes, campaign: Campaign) -> None:
+    board, chatbots = Board.objects.get(), list(campaign.entrants.order_by("pk"))
+    seen = []
+    for gone, reason in ((0, "It was replaced."), (1, "Its maker asked."), (1, "It answers no more.")):
+        for back in campaign.entrants.filter(state="withdrawn"):
+            entrant_add(campaign=campaign, version=back.version)
+        entrant_withdraw(campaign=campaign, entrant=chatbots[gone], reason=reason)
+        standing = board_state_get(board)
+        page = Client().get(f"{BOARD}ranking/").content.decode()
+        assert re.findall(r"It was replaced|Its maker asked|It answers no more", page) == [reason.rstrip(".")]
+        seen.append((board_mark("trial"), standing.etag, stamp(standing)))
+    assert [len({each[at] for each in seen}) for at in range(3)] == [3, 3, 3]
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_a_board_that_is_made_private_is_gone_at_once(page: str, read: bytes) -> None:
     assert Client().get(f"{BOARD}{page}").status_code == 200
@@ -85,10 +110,52 @@ def test_a_board_that_is_made_private_is_gone_at_once(page: str, read: bytes) ->
     assert Client().get(by_link).status_code == 404
 
 
-def test_another_language_sort_or_host_is_another_page(read: bytes) -> None:
+def test_another_language_or_sort_is_another_page(read: bytes) -> None:
     assert b'lang="de"' in Client(headers={"Accept-Language": "de"}).get(BOARD).content
     assert "board.html" in [template.name for template in Client().get(f"{BOARD}?sort=judgments").templates]
-    assert b"http://testserver:8080" in Client(headers={"Host": "testserver:8080"}).get(BOARD).content
+
+
+def test_no_reader_has_it_made_again_by_a_host_of_their_own(read: bytes) -> None:
+    """Pages name the site's own address: each port or name that somebody writes would be made, and kept, once more."""
+    written = Client(headers={"Host": "testserver:8080"}).get(BOARD)
+    assert [template.name for template in written.templates] == []
+    assert written.content == read
+    assert f'content="{settings.SITE_URL}{BOARD}"'.encode() in read
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_that_another_release_made_is_not_shown(
+    page: str, read: bytes, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Any
+) -> None:
+    Client().get(f"{BOARD}{page}")
+    monkeypatch.setattr(anybody, "release", lambda: "the-next-one")
+    with CaptureQueriesContext(connection) as asked:
+        Client().get(f"{BOARD}{page}")
+    assert len(asked) > 1, "it is made, and not only looked up"
+    with django_assert_num_queries(1):
+        Client().get(f"{BOARD}{page}")
+
+
+def test_a_part_of_a_page_that_another_release_made_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = f"part-{uuid.uuid4()}"
+    assert parts.kept(name, lambda: "earlier") == parts.kept(name, lambda: "made twice") == "earlier"
+    monkeypatch.setattr(parts, "release", lambda: "the-next-one")
+    assert parts.kept(name, lambda: "newer") == "newer"
+
+
+def test_a_release_is_known_by_every_file_that_pages_are_made_of(tmp_path: Path) -> None:
+    (tmp_path / "evalsite").mkdir()
+    (tmp_path / "frontend" / "templates").mkdir(parents=True)
+    code, page = tmp_path / "evalsite" / "views.py", tmp_path / "frontend" / "templates" / "board.html"
+    marks = []
+    for file, text in ((code, "x = 1"), (page, "<p>"), (page, "<p>New"), (code, "x = 2"), (code, "x = 1")):
+        file.write_text(text)
+        release.cache_clear()
+        with override_settings(BASE_DIR=tmp_path):
+            marks.append(release())
+    release.cache_clear()
+    assert len(set(marks)) == 4
+    assert marks[4] == marks[2], "the same files are the same release, whenever they were written"
 
 
 def test_a_board_has_one_address_by_its_id_however_that_may_be_written(read: bytes, campaign: Campaign) -> None:

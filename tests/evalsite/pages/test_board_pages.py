@@ -5,23 +5,31 @@ import io
 import json
 import re
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from html import unescape
 
 import pytest
+from django.conf import settings
 from django.test import Client
 
+from evalsite.accounts.models import User
+from evalsite.adaptive.events import events_of
 from evalsite.adaptive.models import Record, Snapshot
 from evalsite.adaptive.selectors import board_state_get
 from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.services import campaign_pause, campaign_resume, entrant_withdraw
 from evalsite.chatbots.models import Chatbot
+from evalsite.judgments.exclusions import annotator_exclude
 from evalsite.judgments.leases import assignment_skip
 from evalsite.judgments.models import Annotator, Assignment, Exclusion, Judgment
 from evalsite.judgments.selectors import accounting
-from evalsite.judgments.services import assignment_claim
+from evalsite.judgments.services import annotator_enrol, assignment_claim
 from evalsite.pages.badge import width
 from evalsite.pages.figures import FIGURES, Material, material
-from tests.evalsite.cast import judge, run_jobs
+from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.test_pages import HOSTILE, words
+from tests.evalsite.pages.test_ranking import publish
+from tests.evalsite.pages.test_ranking import row as board_row
 
 
 @pytest.fixture
@@ -62,7 +70,29 @@ class TestCharts:
             body = stranger.get(f"/boards/trial/charts/{slug}.json").json()
             assert body["columns"] == figure.table.columns
             assert len(body["rows"]) == len(rows_of(stranger, slug)) == len(figure.table.rows) > 0
-        assert page.count("<table") == len(FIGURES) + 2, "two of the figures are tables themselves"
+        assert page.count("<table") == len(FIGURES), "the two that are tables of many cells are loaded apart"
+
+    @pytest.mark.parametrize("slug", ["wins", "counts"])
+    def test_a_matrix_is_loaded_apart_and_is_a_page_of_its_own_where_nothing_loads(
+        self, judged: Campaign, stranger: Client, slug: str
+    ) -> None:
+        page = stranger.get("/boards/trial/charts/").content.decode()
+        assert 'class="matrix"' not in page
+        own, part = f"/boards/trial/charts/{slug}/", f"/boards/trial/charts/{slug}/part/"
+        assert f'hx-get="{part}"' in page
+        assert f'href="{own}"' in page
+        loaded, whole = (stranger.get(path).content.decode() for path in (part, own))
+        assert loaded.startswith("<figure")
+        assert loaded.count('class="matrix"') == whole.count('class="matrix"') == 1
+        assert "<html" in whole
+        assert "hx-get" not in whole
+
+    def test_a_chart_that_there_is_not_is_not_found(self, judged: Campaign, stranger: Client) -> None:
+        for path in ("pie/", "pie/part/"):
+            assert stranger.get(f"/boards/trial/charts/{path}").status_code == 404
+        Campaign.objects.update(visibility="private")
+        for path in ("wins/", "wins/part/"):
+            assert stranger.get(f"/boards/trial/charts/{path}").status_code == 404
 
     def test_an_unknown_figure_is_not_found(self, judged: Campaign, stranger: Client) -> None:
         assert stranger.get("/boards/trial/charts/pie.csv").status_code == 404
@@ -88,7 +118,27 @@ class TestCharts:
     def test_a_matrix_begins_where_the_address_says(self, judged: Campaign, stranger: Client) -> None:
         assert [row.rank for row in FIGURES["wins"](given(judged, start=2)).drawing.rows] == [3, 4]
         for start in ("1", "999", "0", "-4", "x", "9" * 30):
-            assert stranger.get("/boards/trial/charts/", {"from": start}).status_code == 200
+            assert stranger.get("/boards/trial/charts/wins/", {"from": start}).status_code == 200
+        third = words(stranger.get("/boards/trial/charts/wins/", {"from": "3"}))
+        assert (
+            Snapshot.objects.latest().rows[0]["name"]
+            not in third[third.index("Who won against whom") :].split("Data")[0]
+        )
+
+    def test_of_a_large_board_forty_chatbots_are_in_a_matrix_at_a_time(
+        self, campaign: Campaign, stranger: Client
+    ) -> None:
+        snapshot = publish(campaign, [board_row(f"bot {n}", n) for n in range(1, 91)]).snapshot
+        pairs = [[n, n + 1, 3, 1, 2, 0.5, 0.1, 0.2, 0.9] for n in range(89)]
+        assert snapshot
+        Record.objects.create(board=campaign.default_board, snapshot=snapshot, pairs=pairs, fit={})
+        page = stranger.get("/boards/trial/charts/counts/").content.decode()
+        assert [len(page.split('<table class="matrix">')[1].split("</table>")[0].split("<tr>")) - 2] == [40]
+        assert [f"{a}–{b}" in page for a, b in ((1, 40), (41, 80), (81, 90))] == [True] * 3
+        last = words(stranger.get("/boards/trial/charts/counts/", {"from": "81"}))
+        assert "bot 81 81 bot 82" not in last
+        assert "bot 90" in last
+        assert "bot 80" not in last.split("Data table")[0].split("at most")[1]
 
     def test_neighbours_are_compared_with_a_probability(self, judged: Campaign, stranger: Client) -> None:
         rows = rows_of(stranger, "differences")
@@ -111,6 +161,66 @@ class TestCharts:
         row = rows_of(stranger, "precision")[-1]
         assert float(row["largest_se"]) == pytest.approx(max(row["se"] for row in Snapshot.objects.latest().rows))
         assert float(row["target"]) == 0.05
+
+    def test_what_asking_at_random_would_have_cost_is_said_drawn_and_in_the_data(
+        self, judged: Campaign, stranger: Client
+    ) -> None:
+        record = Record.objects.get(board=judged.default_board)
+        latest = Snapshot.objects.latest()
+        largest = max(row["se"] for row in latest.rows)
+        course = record.fit["at_random"]
+        assert course, "the refit has worked it out"
+        assert [n for n, _se in course] == sorted(n for n, _se in course)
+        record.fit["at_random"] = [[1, 3.0], [latest.judgments, largest * 1.1], [2 * latest.judgments, largest]]
+        record.save()
+        figure = FIGURES["precision"](given(judged))
+        cost = 2 * latest.judgments
+        assert f"Asking at random would have taken about {cost} judgments for this, 200 % of these." in figure.finding
+        assert figure.drawing.at_random.startswith("M")
+        at_now = float(rows_of(stranger, "precision")[-1]["largest_se_at_random"])
+        assert at_now == pytest.approx(1.1 * largest)
+        assert "at random" in stranger.get("/boards/trial/charts/").content.decode()
+        del record.fit["at_random"]
+        record.save()
+        assert "random" not in FIGURES["precision"](given(judged)).finding, "of earlier releases"
+
+    def test_nothing_is_compared_with_a_campaign_that_asks_at_random(self, make_campaign: CampaignMaker) -> None:
+        campaign = make_campaign(design=replace(OPEN, policy="random"))
+        judge(campaign, annotator_enrol(campaign=campaign), blocks=2)
+        run_jobs()
+        assert Record.objects.get(board=campaign.default_board).fit["at_random"] == []
+
+    def test_events_stand_on_the_course_where_they_happened(
+        self, judged: Campaign, alice: User, bob: Annotator, dora: Annotator, stranger: Client
+    ) -> None:
+        before = Snapshot.objects.latest()
+        entrant = judged.entrants.select_related("version__chatbot").order_by("pk")[0]
+        entrant_withdraw(campaign=judged, entrant=entrant, reason="its maker asked", by=alice)
+        campaign_pause(campaign=judged, by=alice)
+        campaign_resume(campaign=Campaign.objects.get(), by=alice)
+        annotator_exclude(campaign=judged, annotator=dora, reason="a secret reason", by=alice)
+        run_jobs()
+        judge(judged, bob, blocks=2)
+        run_jobs()
+        drawing = FIGURES["over_time"](given(Campaign.objects.get())).drawing
+        said = [(mark.words, mark.when) for mark in drawing.events]
+        gone = f"{entrant.name} {entrant.version.label} withdrawn"
+        at = str(before.judgments)
+        assert said == [(gone, at), ("paused", at), ("went on", at), ("1 annotator left out", at)]
+        assert len({mark.x for mark in drawing.events}) == 1
+        page = words(stranger.get("/boards/trial/charts/"))
+        assert f"{gone} , after {at} judgments" in page
+        assert "a secret reason" not in page
+        told = {row["snapshot"]: row["events_after"] for row in rows_of(stranger, "over_time")}
+        assert told[str(before.number)] == f"{gone}; paused; went on; 1 annotator left out"
+        chatbot = Snapshot.objects.latest().rows[0]["chatbot"]
+        assert gone in words(stranger.get(f"/boards/trial/chatbots/{chatbot}/"))
+
+    def test_another_engine_is_an_event(self, judged: Campaign) -> None:
+        first = Snapshot.objects.order_by("number")[0]
+        moments = [replace(moment, engine="0.1") if moment.number == 1 else moment for moment in given(judged).moments]
+        [event] = [each for each in events_of(judged.default_board, moments) if each.what == "engine"]
+        assert (event.moment, event.names) == (0, (first.engine,))
 
     def test_a_private_board_shows_no_chart_and_no_file(self, judged: Campaign, stranger: Client) -> None:
         Campaign.objects.update(visibility="private")
@@ -224,7 +334,7 @@ class TestSharing:
         page = stranger.get("/boards/trial/").content.decode()
         assert '<meta property="og:title" content="Trial">' in page
         assert re.search(r'property="og:description" content="[^"]{10,}"', page)
-        assert 'property="og:url" content="http://testserver/boards/trial/"' in page
-        picture = re.search(r'property="og:image" content="http://testserver([^"]+)"', page)
+        assert f'property="og:url" content="{settings.SITE_URL}/boards/trial/"' in page
+        picture = re.search(rf'property="og:image" content="{settings.SITE_URL}([^"]+)"', page)
         assert picture
         assert stranger.get(picture.group(1)).status_code == 200

@@ -9,6 +9,8 @@ import pytest
 from django.test import Client
 
 from evalsite.accounts.models import User
+from evalsite.adaptive.models import Findings
+from evalsite.adaptive.selectors import snapshot_current
 from evalsite.adaptive.services import alarm_raise
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import prompt_retire
@@ -17,6 +19,7 @@ from evalsite.core.models import AuditEntry, Inquiry
 from evalsite.judgments.exclusions import exclusion_propose
 from evalsite.judgments.models import Annotator, Exclusion, Judgment
 from evalsite.judgments.services import annotator_enrol
+from evalsite.pages.console.tables import tier_gaps
 from evalsite.pages.console.words import duration
 from evalsite.pages.figures import matrices
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
@@ -108,6 +111,7 @@ def test_pairs_show_how_often_each_was_judged_and_what_comes_next(owner: Client,
     assert "judgments on" in text
     assert "Next planned" in text
     assert re.search(r"trial bot \d – trial bot \d p\d adaptive", text)
+    assert "draws by what a judgment is expected to teach" in text
 
 
 def test_prompts_show_what_they_tell_and_which_are_retired(owner: Client, judged: Campaign) -> None:
@@ -116,6 +120,27 @@ def test_prompts_show_what_they_tell_and_which_are_retired(owner: Client, judged
     assert "6 prompts, 1 retired" in text
     assert "retired: a wrong premise" in text
     assert re.search(r"\d\.\d\d \d\.\d\d – \d\.\d\d", text), "discrimination with its interval"
+    assert re.search(r"\d \d\.\d times \d\.\d\d \d\.\d\d – \d\.\d\d \d\.\d\d ", text), "exposure and difficulty"
+
+
+def test_prompts_tell_of_each_tier_and_which_say_the_same(owner: Client, judged: Campaign) -> None:
+    found = Findings.objects.get(campaign=judged)
+    first, second = judged.prompt_set.prompts.order_by("pk")[:2]
+    one = {"judgments": 4, "discrimination": 1.0, "se": 0.2, "half_at": 0.75}
+    found.prompts = [
+        {"prompt": first.pk, **one, "information": [0.5 - 0.02 * n for n in range(25)], "like": [second.pk]},
+        {"prompt": second.pk, **one, "judgments": 2, "information": [0.1] * 25, "like": [first.pk]},
+    ]
+    found.save()
+    snapshot = snapshot_current(judged.boards.get())
+    assert snapshot is not None
+    for row, ability, tier in zip(snapshot.rows, (2.0, 1.5, -1.0, -2.0), (1, 1, 2, 2), strict=True):
+        row["ability"], row["tier"] = ability, tier
+    assert tier_gaps(snapshot.rows) == [("stronger half", 0.5), ("weaker half", 1.0)]
+    assert tier_gaps(snapshot.rows[:1]) == []
+    text = words(owner.get("/console/trial/prompts/"))
+    assert re.search(r"p0 Question 0\? general 4 4\.0 times 1\.00 0\.68 – 1\.48 0\.75 \d\.\d\d · \d\.\d\d p1 ", text)
+    assert re.search(r"p1 Question 1\? general 2 2\.0 times .* 0\.10 · 0\.10 p0 ", text)
 
 
 def test_annotators_stand_with_their_work_and_the_advice(owner: Client, judged: Campaign, bob: Annotator) -> None:
@@ -123,6 +148,14 @@ def test_annotators_stand_with_their_work_and_the_advice(owner: Client, judged: 
     assert str(bob.public_id)[:8] in text
     assert "100 %" in text
     assert "not enough yet" in text
+
+
+def test_what_is_true_of_all_who_judged_is_said_once_whoever_has_only_come_by(owner: Client, judged: Campaign) -> None:
+    annotator_enrol(campaign=judged)
+    reasons = {one["reason"] for one in Findings.objects.get(campaign=judged).annotators}
+    assert len(reasons) == 1, "two annotators about whom the same is said"
+    text = words(owner.get("/console/trial/annotators/"))
+    assert text.count("Of everybody here: ") == 1
 
 
 def test_judgments_are_filtered_and_go_on_page_by_page(

@@ -4,6 +4,7 @@ import re
 from html import unescape
 
 import pytest
+from django.conf import settings
 from django.test import Client
 
 from evalsite.accounts.models import User
@@ -81,7 +82,7 @@ def test_the_html_to_copy_frames_what_the_reader_looks_at(campaign: Campaign, st
     frame = re.fullmatch(r'<iframe src="([^"]+)" title="([^"<]+)" width="100%" height="\d+" loading="lazy" .*', html)
     assert frame
     assert unescape(frame[2]) == 'A "board" <b>'
-    address = unescape(frame[1]).removeprefix("http://testserver")
+    address = unescape(frame[1]).removeprefix(settings.SITE_URL)
     assert address == "/boards/trial/embed/?category=law+%26+order&rows=10"
     assert "There are 12 judgments of 3 chatbots so far" in words(stranger.get(address))
     whole = stranger.get("/boards/trial/embed/").content.decode()
@@ -104,7 +105,7 @@ def test_a_board_shared_by_a_link_is_framed_by_that_link(campaign: Campaign, ali
     Campaign.objects.update(visibility="link")
     stranger.force_login(alice)
     page = stranger.get("/boards/trial/").content.decode()
-    address = re.search(r"http://testserver(/boards/[0-9a-f-]{36}/embed/\?rows=10)", unescape(unescape(page)))
+    address = re.search(rf"{settings.SITE_URL}(/boards/[0-9a-f-]{{36}}/embed/\?rows=10)", unescape(unescape(page)))
     assert address
     assert Client().get(address[1]).status_code == 200
 

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from datetime import timedelta
 
 import pytest
+from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client, override_settings
 from django.utils import timezone
 
@@ -39,6 +40,27 @@ def test_metrics_tell_what_waits(campaign: Campaign, bob: Annotator, stranger: C
     after = metrics(stranger)
     assert after['touchstone_jobs{state="queued"}'] == 0
     assert after["touchstone_refit_seconds"] >= 0
+
+
+def test_the_page_tells_of_web_and_worker_as_the_machines_addresses_do(
+    campaign: Campaign, bob: Annotator, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    User.objects.filter(pk=alice.pk).update(is_staff=True)
+    client = Client()
+    client.force_login(User.objects.get(pk=alice.pk))
+    text = words(client.get("/console/health/"))
+    assert "All parts are well." in text
+    assert re.search(r"Web answers Worker ended a job \d+ s ago", text)
+    assert all(address in text for address in ("/livez", "/readyz", "/metrics"))
+    assert metrics(client)["touchstone_worker_idle_seconds"] < 60
+    judge(campaign, bob, blocks=2)
+    Job.objects.filter(state="queued").update(run_after=timezone.now() - timedelta(minutes=10))
+    assert "Worker takes no job" in words(client.get("/console/health/"))
+    MigrationRecorder.Migration.objects.filter(app="core").order_by("-pk")[:1].get().delete()
+    text = words(client.get("/console/health/"))
+    assert client.get("/readyz").json() == {"ready": False, "why": "migrations are pending"}
+    assert "Web cannot serve" in text
+    assert "migrations are pending" in text
 
 
 @pytest.mark.django_db

@@ -131,5 +131,5 @@ def test_they_ask_as_often_for_many_as_for_few(
     for path in ("chatbots/", f"chatbots/{chatbot.public_id}/", "prompt-sets/"):
         with django_assert_max_num_queries(10):
             owner.get(f"/console/{path}")
-    with django_assert_max_num_queries(11):
+    with django_assert_max_num_queries(12):
         owner.get(f"/console/prompt-sets/{first.prompt_set.public_id}/")

@@ -28,11 +28,37 @@ from tests.evalsite.pages.bilingual import alike
 from tests.evalsite.pages.reading import Visitor
 
 HOME = ("", "new/", "health/", "notices/", "chatbots/", "prompt-sets/")
-CAMPAIGN = ("", "pairs/", "prompts/", "chatbots/", "annotators/", "gold/", "payments/", "judgments/", "fits/", "check/")
+CAMPAIGN = (
+    "",
+    "invitations/",
+    "pairs/",
+    "prompts/",
+    "chatbots/",
+    "annotators/",
+    "gold/",
+    "payments/",
+    "judgments/",
+    "fits/",
+    "check/",
+)
 STEPS = ("goal", "prompts", "chatbots", "annotators", "quality", "stopping", "review")
 BOARD = ("", "charts/", "prompts/", "method/", "embed/")
 ACCOUNT = ("login", "sign-up", "password", "password/sent")
-NAMES = ("Touchstone", "Trial", "trial", "Draft", "draft", "bot", "alice", "Prompts", "Chatbots", "Badge", "SVG")
+NAMES = (
+    "Touchstone",
+    "Trial",
+    "trial",
+    "Draft",
+    "draft",
+    "bot",
+    "alice",
+    "Prompts",
+    "Chatbots",
+    "Badge",
+    "SVG",
+    "Mechanical",
+    "Turk",
+)
 SAME = (*NAMES, *calendar.month_abbr, "UTC")
 
 

@@ -7,8 +7,9 @@ from decimal import Decimal
 
 import pytest
 import time_machine
+from django.conf import settings
 from django.core import mail
-from django.test import Client
+from django.test import Client, override_settings
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign
@@ -138,13 +139,26 @@ class TestAccounts:
         stranger.post("/account/logout/")
         stranger.post("/account/password/", {"email": "bob@example.org"})
         (sent,) = mail.outbox
-        link = re.search(r"http://testserver(\S+)", str(sent.body))
+        link = re.search(rf"{re.escape(settings.SITE_URL)}(/\S+)", str(sent.body))
         assert link
         form = stranger.get(link.group(1), follow=True)
         new = "another long secret"
         stranger.post(form.request["PATH_INFO"], {"new_password1": new, "new_password2": new})
         assert stranger.post("/account/login/", {"username": "bob", "password": new}).status_code == 302
         assert "has been used" in Page(Client().get(link.group(1))).words
+
+    def test_a_new_password_is_set_on_this_site_whatever_host_its_asker_wrote(self, db: None, stranger: Client) -> None:
+        """An asker who could choose the host would be sent the secret by whoever opens the link."""
+        sign_up(stranger)
+        with override_settings(ALLOWED_HOSTS=["*"], SITE_URL="https://eval.example.org"):
+            for host in ("evil.example", "testserver:8443"):
+                asked = Client(headers={"Host": host, "X-Forwarded-Host": host})
+                assert asked.post("/account/password/", {"email": "bob@example.org"}).status_code == 302
+        assert len(mail.outbox) == 2
+        for sent in mail.outbox:
+            assert "https://eval.example.org/account/password/" in sent.body
+            assert "evil.example" not in sent.body
+            assert ":8443" not in sent.body
 
     def test_an_unknown_address_gets_the_same_answer_and_no_mail(self, db: None, stranger: Client) -> None:
         response = stranger.post("/account/password/", {"email": "nobody@example.org"}, follow=True)

@@ -4,15 +4,19 @@ import re
 from html import unescape
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from evalsite.accounts.models import User
+from evalsite.adaptive.models import Board
 from evalsite.adaptive.services import campaign_open
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import campaign_stop
 from evalsite.chatbots.models import Reply
 from evalsite.judgments.models import Annotator, Assignment, Judgment, Skip
-from evalsite.judgments.services import assignment_claim
+from evalsite.judgments.services import annotator_enrol, assignment_claim
+from evalsite.pages import views
 from evalsite.prompts.models import Prompt
 from tests.evalsite.cast import CampaignMaker, judge, run_jobs
 
@@ -42,6 +46,75 @@ class TestHome:
     def test_it_does_not_tell_of_others(self, campaign: Campaign, stranger: Client, visibility: str) -> None:
         Campaign.objects.update(visibility=visibility)
         assert b"trial" not in stranger.get("/").content.lower()
+
+    def boards(self, client: Client, **query: str) -> list[str]:
+        page = client.get("/", query).content.decode()
+        return re.findall(r'<h3><a href="/boards/([^/]+)/">', page)
+
+    @pytest.fixture
+    def three(self, make_campaign: CampaignMaker) -> None:
+        for slug in ("alpha", "beta", "gamma"):
+            make_campaign(slug=slug, chatbots=2, prompts=2)
+        Board.objects.filter(slug="beta").update(name="Poems & songs")
+
+    def test_a_search_finds_boards_by_every_word_of_name_question_owner_or_chatbot(
+        self, three: None, stranger: Client
+    ) -> None:
+        assert self.boards(stranger) == ["gamma", "beta", "alpha"]
+        assert self.boards(stranger, q="POEMS songs") == ["beta"]
+        assert self.boards(stranger, q="alpha bot 1") == ["alpha"], "a chatbot that takes part"
+        assert self.boards(stranger, q="which response alice") == ["gamma", "beta", "alpha"], "question and owner"
+        assert self.boards(stranger, q="poems alpha") == []
+        none = stranger.get("/", {"q": "<b>zebra"})
+        assert "0 boards for “<b>zebra”. Show all boards" in words(none)
+        assert "No board is public yet" not in words(none)
+
+    def test_a_search_goes_by_its_first_words(self, three: None, stranger: Client) -> None:
+        assert self.boards(stranger, q="alpha bot 1 which response alice zebra") == ["alpha"]
+        assert self.boards(stranger, q="alpha bot 1 which response zebra") == []
+
+    def test_a_search_finds_nothing_that_is_not_public(self, three: None, stranger: Client) -> None:
+        for visibility in ("link", "private"):
+            Campaign.objects.filter(slug="alpha").update(visibility=visibility)
+            assert self.boards(stranger, q="alpha") == []
+        Campaign.objects.filter(slug="beta").update(state="draft")
+        assert self.boards(stranger, q="poems") == []
+
+    def test_more_boards_than_one_page_holds_are_on_the_next(
+        self, three: None, stranger: Client, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(views, "SHOWN_ON_HOME", 2)
+        first = stranger.get("/").content.decode()
+        assert self.boards(stranger) == ["gamma", "beta"]
+        assert 'href="/?page=2#boards-heading">Older ones' in first
+        assert self.boards(stranger, page="2") == ["alpha"]
+        assert self.boards(stranger, page="999") == ["alpha"]
+        assert self.boards(stranger, page="x") == ["gamma", "beta"]
+        assert 'href="/?q=response&amp;page=2' in stranger.get("/", {"q": "response"}).content.decode()
+
+    def test_a_board_that_ranks_nobody_yet_tells_how_many_take_part(self, campaign: Campaign, stranger: Client) -> None:
+        assert "4 chatbots 0 judgments" in words(stranger.get("/"))
+
+    def test_what_a_board_asks_for_and_its_limits_cost_no_queries_of_their_own(
+        self, make_campaign: CampaignMaker, stranger: Client
+    ) -> None:
+        queries = []
+        for slug in ("alpha", "beta", "gamma"):
+            campaign = make_campaign(slug=slug, chatbots=2)
+            judge(campaign, annotator_enrol(campaign=campaign), blocks=2)
+            run_jobs()
+            with CaptureQueriesContext(connection) as asked:
+                assert "target 0.05" in words(stranger.get("/")), "what its limits and its decision tell"
+            queries.append([query["sql"] for query in asked])
+        one, two, three = (len(each) for each in queries)
+        assert three - two == two - one <= 7, "snapshot, decision, tally, who left and who takes part"
+        for table in ("campaigns_stoppingspec", "campaigns_aspect", "adaptive_board_campaigns"):
+            of_table = [sum(f'FROM "{table}"' in sql or f'JOIN "{table}"' in sql for sql in each) for each in queries]
+            assert of_table[0] == of_table[2], table
+
+    def test_few_boards_need_no_search(self, campaign: Campaign, stranger: Client) -> None:
+        assert b'role="search"' not in stranger.get("/").content
+        assert b'role="search"' in stranger.get("/", {"q": "trial"}).content
 
 
 class TestBoard:
@@ -205,6 +278,29 @@ class TestSafety:
             assert "<script>alert" not in body
             assert "<img src=x" not in body
         assert "alert(1)" in words(page)
+
+    @pytest.mark.parametrize(
+        "path",
+        [
+            *("/", "/boards/trial/", "/boards/trial/charts/", "/boards/trial/charts/wins/", "/boards/trial/method/"),
+            *("/boards/trial/embed/", "/boards/none/", "/judge/trial/", "/join/none/", "/me/", "/design/"),
+            *("/account/login/", "/account/sign-up/", "/account/password/", "/livez", "/api/v1/boards/trial"),
+        ],
+    )
+    def test_no_page_has_a_script_or_a_style_within_it(
+        self, campaign: Campaign, bob: Annotator, stranger: Client, path: str
+    ) -> None:
+        judge(campaign, bob, blocks=2)
+        run_jobs()
+        response = stranger.get(path)
+        body, policy = response.content.decode(), response["Content-Security-Policy"]
+        assert "unsafe" not in policy
+        assert re.search(r"(^|; )script-src 'self'(;|$)", policy)
+        assert [tag for tag in re.findall(r"<script[^>]*>", body) if not re.search(r'src="/static/[^"]+"', tag)] == []
+        assert "<style" not in body
+        shown = re.sub(r"(?s)<textarea.*?</textarea>", "", body)  # what is there to be copied
+        assert re.findall(r"<[^>]+\s(?:style|on[a-z]+)=", shown) == []
+        assert re.findall(r'(?:src|href|action)="(?:https?:)?//', shown) == [], "nothing from another host"
 
     @pytest.mark.parametrize("path", ["/", "/boards/trial/", "/judge/trial/", "/boards/none/", "/admin/login/"])
     def test_every_page_carries_the_strict_policy(self, campaign: Campaign, stranger: Client, path: str) -> None:

@@ -101,7 +101,7 @@ def test_a_board_without_a_ranking_has_one_too(campaign: Campaign) -> None:
 def test_pages_of_the_board_name_it_by_its_whole_address(page: str, judged: Campaign) -> None:
     html = Client().get(f"/boards/trial/{page}").content.decode()
     said = dict(re.findall(r'property="og:image(:?\w*)" content="([^"]*)"', html))
-    assert said[""] == f"http://testserver{PICTURE}"
+    assert said[""] == f"{settings.SITE_URL}{PICTURE}"
     assert (said[":width"], said[":height"], said[":type"]) == ("1200", "630", "image/png")
     assert said[":alt"].startswith("Trial: ")
 

@@ -70,6 +70,7 @@ def parts(standing: BoardState, **query: str) -> list[Part]:
     return found
 
 
+SAME = "00000000-0000-0000-0000-000000000007"
 THREE = [
     row("Bee", 1, rank_upper=2, win_rate=0.5),
     row("ant", 2, rank_lower=1, win_rate=0.8),
@@ -147,7 +148,43 @@ def test_kinds_and_versions_are_named_only_where_they_tell_rows_apart(campaign: 
     assert [shown.beside for shown in alike.rows] == [[], []]
     mixed = [row("Bee", 1, kind="live"), row("Bee", 2, version_label="2", preliminary=True)]
     [apart] = parts(publish(campaign, mixed))
-    assert [shown.beside for shown in apart.rows] == [["1", "live"], ["2", "static", "preliminary"]]
+    assert [shown.beside for shown in apart.rows] == [["1", "live"], ["2", "static"]]
+
+
+def test_what_is_the_same_for_all_stands_in_the_head(campaign: Campaign, stranger: Client) -> None:
+    publish(campaign, [row("Bee", 1), row("Ant", 2)])
+    assert "2 chatbots by Acme , all static" in words(stranger.get("/boards/trial/"))
+    publish(campaign, [row("Bee", 1), row("Ant", 2, kind="live")])
+    assert "all static" not in words(stranger.get("/boards/trial/"))
+
+
+def test_every_row_has_a_status_and_where_there_are_tiers_a_tier(campaign: Campaign, stranger: Client) -> None:
+    publish(campaign, [row("Bee", 1, tier=1), row("Ant", 2, tier=2, preliminary=True)])
+    page = words(stranger.get("/boards/trial/"))
+    assert re.search(r" Bee [^A-Z]* 100 1 established class 1, rank 2 Ant [^A-Z]* 200 2 preliminary", page)
+    publish(campaign, [row("Bee", 1, tier=None), row("Fox", 1, group=2, tier=None)])
+    page = stranger.get("/boards/trial/").content.decode()
+    assert 'class="tier' not in page
+    assert page.count('<td class="status" role="cell">established</td>') == 2
+
+
+def test_who_left_is_retired_where_another_version_stays_and_else_withdrawn(
+    campaign: Campaign, stranger: Client
+) -> None:
+    first, second = Entrant.objects.select_related("version").order_by("pk")[:2]
+    rows = [
+        row("Bee", 1, chatbot=SAME, version=str(first.version.public_id), version_label="1"),
+        row("Bee", 2, chatbot=SAME, version="later", version_label="2"),
+        row("Ant", 3, version=str(second.version.public_id)),
+    ]
+    publish(campaign, rows)
+    Entrant.objects.filter(pk__in=[first.pk, second.pk]).update(state="withdrawn", withdrawn_reason="its maker asked")
+    [part] = parts(board_state_get(Board.objects.get(default_of=campaign)))
+    assert [(shown.status, shown.withdrawn) for shown in part.rows] == [
+        ("retired", "its maker asked"),
+        ("established", None),
+        ("withdrawn", "its maker asked"),
+    ]
 
 
 def test_every_part_has_a_scale_of_its_own_and_the_page_says_so(campaign: Campaign, stranger: Client) -> None:
@@ -166,7 +203,8 @@ def test_a_withdrawn_chatbot_says_so_with_the_reason(campaign: Campaign, strange
     publish(campaign, rows)
     stranger.get("/boards/trial/")
     Entrant.objects.filter(pk=entrant.pk).update(state="withdrawn", withdrawn_reason="its maker asked")
-    assert "Bee withdrawn: its maker asked" in words(stranger.get("/boards/trial/"))
+    text = words(stranger.get("/boards/trial/"))
+    assert re.search(r" Bee its maker asked [^A-Z]* withdrawn class 1, rank 2 Ant [^A-Z]* established", text), text
 
 
 def test_a_snapshot_from_before_classes_and_win_rates_is_still_shown(campaign: Campaign, stranger: Client) -> None:

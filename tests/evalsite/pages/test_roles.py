@@ -19,13 +19,14 @@ from evalsite.adaptive.models import Refit, Snapshot
 from evalsite.adaptive.services import board_default
 from evalsite.campaigns.gold import NewGold, gold_add
 from evalsite.campaigns.models import Campaign, CampaignRole
-from evalsite.campaigns.permissions import ALLOWED, Act, Role, as_markdown, role_of
+from evalsite.campaigns.permissions import WORDS, Act, Role, as_markdown, role_of
 from evalsite.campaigns.services import entrant_withdraw
 from evalsite.core.models import AuditEntry
 from evalsite.judgments.models import Exclusion
 from evalsite.judgments.services import annotator_enrol
 from evalsite.judgments.stewardship import annotator_hold
 from evalsite.pages.console.acts import OF_ANNOTATOR
+from evalsite.pages.console.setup import STEPS
 from tests.evalsite.api.client import Api
 from tests.evalsite.cast import CampaignMaker
 
@@ -116,9 +117,26 @@ def person(name: str, campaign: Campaign) -> User:
     return user
 
 
-def may(name: str, act: Act) -> bool:
+def table(after: str) -> dict[str, dict[str, str]]:
+    """A table of docs/roles.md, the first below a line that begins so: act -> who -> cell."""
+    lines = (ROOT / "docs" / "roles.md").read_text().splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith(after))
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[start:] if line.startswith("|")]
+    end = next((number for number, row in enumerate(rows) if number and row[0] == "act"), len(rows))
+    return {act: dict(zip(rows[0][1:], cells, strict=True)) for act, *cells in rows[2:end]}
+
+
+OF_CAMPAIGNS, OF_ORGANISATIONS = table("# Who may do what"), table("In an organisation")
+
+
+def column(name: str) -> str:
     role = name.removeprefix("organisation's ")
-    return role in list(Role) and act in ALLOWED[Role(role)]
+    return role if role in list(Role) else "everybody else"
+
+
+def may(name: str, act: Act) -> bool:
+    """As the guide says it: what is tested here is what people read."""
+    return OF_CAMPAIGNS[str(WORDS[act])][column(name)] == "yes"
 
 
 def refusal(name: str, act: Act) -> int:
@@ -159,7 +177,22 @@ def by_the_page(on: Stage, act: Act, user: User) -> int:
 
 DOORS = {"the API": by_the_api, "the page": by_the_page}
 QUALITY = {"votes_per_item": 2, "block_size": 3, "lease_s": 600, "batch_size": 5}
-PAGES = ["", "pairs/", "prompts/", "chatbots/", "annotators/", "judgments/", "fits/", "log/"]
+PAGES = ["", "pairs/", "prompts/", "chatbots/", "annotators/", "judgments/", "fits/", "log/", "check/", "check/state/"]
+# Acts that have pages of their own: what each is asked, and sent.
+OWN_PAGES: dict[Act, list[tuple[str, str, dict[str, Any]]]] = {
+    Act.SEE: [("GET", "", {}), ("POST", "notices/seen/", {})],
+    Act.GOLD: [("GET", "gold/", {}), ("POST", "gold/", {"take": "yes"})],
+    Act.PAY: [("GET", "payments/", {}), ("POST", "payments/", {"take": "yes"}), ("POST", "payments.csv", {})],
+    Act.INVITE: [("GET", "invitations/", {}), ("POST", "invitations/", {"invite": "yes", "name": "a", "days": "3"})],
+    Act.EXCLUDE: [("POST", "preview/", {})],
+    Act.SET_UP: [
+        ("GET", "setup/", {}),
+        *(("GET", f"setup/{step}/", {}) for step in STEPS),
+        ("GET", "qualification/", {}),
+        ("POST", "qualification/", {"pass_mark": "0"}),
+        ("POST", "forecast/", {"target_se": "0.3"}),
+    ],
+}
 
 
 def test_only_who_has_a_role_sees_the_pages_of_the_console(stage: Callable[[Act], Stage]) -> None:
@@ -182,6 +215,131 @@ def test_only_who_may_set_up_opens_a_draft(stage: Callable[[Act], Stage]) -> Non
             assert client.get("/console/trial/setup/goal/").status_code == (200 if allowed else refused), name
             saved = client.post("/console/trial/setup/quality/", QUALITY).status_code
             assert (saved, AuditEntry.objects.count()) == ((302, 1) if allowed else (refused, 0)), name
+
+
+def test_every_act_has_a_row_and_every_row_is_tested() -> None:
+    assert set(OF_CAMPAIGNS) == {str(WORDS[act]) for act in Act}
+    assert set(Act) == {Act(name) for name in PERFORMED} | set(OWN_PAGES)
+    assert all(list(cells) == [*Role, "everybody else"] for cells in OF_CAMPAIGNS.values())
+
+
+@pytest.mark.parametrize("act", OWN_PAGES, ids=str)
+def test_the_pages_of_an_act_are_for_whom_the_table_says(stage: Callable[[Act], Stage], act: Act) -> None:
+    on = stage(act)
+    for name in PEOPLE:
+        with undone():
+            client = Client()
+            client.force_login(person(name, on.campaign))
+            for method, path, sent in OWN_PAGES[act]:
+                given = {**sent, **(on.given if act == Act.EXCLUDE else {})}
+                ask = client.get if method == "GET" else client.post
+                status = ask(f"/console/trial/{path}", given).status_code
+                done = status in {200, 302} if may(name, act) else status == refusal(name, act)
+                assert done, f"{name}: {method} {path} {status}"
+
+
+def test_gold_by_the_api_is_for_whom_the_table_says(stage: Callable[[Act], Stage]) -> None:
+    campaign = stage(Act.GOLD).campaign
+    prompt = campaign.prompt_set.prompts.all()[0].key
+    item = {"id": "g9", "prompt_id": prompt, "reply_a": "Good", "reply_b": "Bad", "right": ["A"]}
+    for name in PEOPLE:
+        with undone():
+            token = api_token_issue(user=person(name, campaign), name="t", scopes=list(ApiToken.Scope), days=1)
+            status = Api(token).post("/api/v1/campaigns/trial/gold", {"items": [item]}).status_code
+            assert status == (201 if may(name, Act.GOLD) else 403), name
+
+
+def test_a_drafts_limits_by_the_api_are_for_whom_the_table_says(stage: Callable[[Act], Stage]) -> None:
+    campaign = stage(Act.SET_UP).campaign
+    for name in PEOPLE:
+        with undone():
+            token = api_token_issue(user=person(name, campaign), name="t", scopes=[ApiToken.Scope.ACTS], days=1)
+            status = Api(token).put("/api/v1/campaigns/trial/limits", {"budget": 50}).status_code
+            assert status == (200 if may(name, Act.SET_UP) else refusal(name, Act.SET_UP)), name
+
+
+def test_the_health_page_is_for_staff_alone(stage: Callable[[Act], Stage]) -> None:
+    campaign = stage(Act.SEE).campaign
+    for name in PEOPLE:
+        with undone():
+            client = Client()
+            client.force_login(person(name, campaign))
+            assert client.get("/console/health/").status_code == (200 if name == "staff" else 403), name
+
+
+class TestInAnOrganisation:
+    """What is done with no campaign, or before there is one: the guide's second table."""
+
+    BEGIN, LIBRARY = "begin a campaign in it", "see its chatbots and prompt sets, and their log"
+    CHOOSE = "choose one of its prompt sets for a draft"
+
+    def cell(self, act: str, name: str) -> str:
+        return OF_ORGANISATIONS[act]["in a draft: owner, manager" if name == "draft" else column(name)]
+
+    def people(self, campaign: Campaign) -> Iterator[tuple[str, User]]:
+        for name in ["staff", "owner", "manager", "viewer", "draft", "stranger"]:
+            with undone():
+                user = user_create(username="someone", password=None, staff=name == "staff")
+                if name in Membership.Role.values:
+                    Membership.objects.create(organisation=campaign.organisation, user=user, role=name)
+                if name == "draft":
+                    CampaignRole.objects.create(campaign=campaign, user=user, role="manager")
+                yield name, user
+
+    def test_every_row_is_tested(self) -> None:
+        files = {f"send files of {what} by the API" for what in ("prompts", "replies")}
+        assert set(OF_ORGANISATIONS) == {self.BEGIN, self.LIBRARY, self.CHOOSE} | files
+
+    def test_a_campaign_is_begun_by_who_may(self, stage: Callable[[Act], Stage]) -> None:
+        campaign = stage(Act.SET_UP).campaign
+        sent = {"name": "Next", "question": "Which?", "organisation": str(campaign.organisation.public_id)}
+        for name, user in self.people(campaign):
+            client = Client()
+            client.force_login(user)
+            client.post("/console/new/", sent)
+            made = Campaign.objects.filter(name="Next", organisation=campaign.organisation).exists()
+            assert made == (self.cell(self.BEGIN, name) == "yes"), name
+
+    def test_what_it_has_is_seen_by_who_may(self, stage: Callable[[Act], Stage]) -> None:
+        campaign = stage(Act.SET_UP).campaign
+        ids = [campaign.entrants.all()[0].version.chatbot.public_id, campaign.prompt_set.public_id]
+        for name, user in self.people(campaign):
+            client = Client()
+            client.force_login(user)
+            sees = self.cell(self.LIBRARY, name) == "yes"
+            for page, public_id in zip(("chatbots", "prompt-sets"), ids, strict=True):
+                assert client.get(f"/console/{page}/{public_id}/").status_code == (200 if sees else 404), name
+                assert (str(public_id) in client.get(f"/console/{page}/").content.decode()) == sees, name
+
+    def test_a_set_is_chosen_by_who_may(self, stage: Callable[[Act], Stage], make_campaign: CampaignMaker) -> None:
+        campaign, other = stage(Act.SET_UP).campaign, make_campaign(slug="other", start=False).prompt_set
+        page, sent = "/console/trial/setup/prompts/", {"use": "yes", "set": str(other.public_id)}
+        for name, user in self.people(campaign):
+            client = Client()
+            client.force_login(user)
+            chooses = self.cell(self.CHOOSE, name) == "yes"
+            assert (str(other.public_id) in client.get(page).content.decode()) == chooses, name
+            client.post(page, sent)
+            assert (Campaign.objects.get(pk=campaign.pk).prompt_set == other) == chooses, name
+
+    @pytest.mark.parametrize(
+        ("what", "address", "content"),
+        [
+            ("prompts", "prompts?set=trial", "prompt_id,text\nq1,x\n"),
+            ("replies", "chatbots?set=trial&name=New", "prompt_id,reply\np0,x\n"),
+        ],
+        ids=["prompts", "replies"],
+    )
+    def test_files_are_sent_by_who_may(
+        self, stage: Callable[[Act], Stage], what: str, address: str, content: str
+    ) -> None:
+        campaign = stage(Act.SET_UP).campaign
+        path = f"/api/v1/organisations/{campaign.organisation.slug}/{address}"
+        for name, user in self.people(campaign):
+            api = Api(api_token_issue(user=user, name="t", scopes=list(ApiToken.Scope), days=1))
+            status = api.raw(path, content.encode(), "text/csv").status_code
+            sends = self.cell(f"send files of {what} by the API", name) != "–"
+            assert (status == 201) == sends, f"{name}: {status}"
 
 
 def test_who_is_not_logged_in_is_led_to_the_login(stage: Callable[[Act], Stage]) -> None:

@@ -9,15 +9,16 @@ from django.test import Client
 from django.utils import timezone
 
 from evalsite.accounts.models import Membership, User
-from evalsite.campaigns.drafts import draft_ask, draft_change, draft_create
+from evalsite.campaigns.drafts import draft_ask, draft_change, draft_create, draft_prompt_set
 from evalsite.campaigns.limits import Limits, limits_of
-from evalsite.campaigns.models import Campaign, Rubric
+from evalsite.campaigns.models import Campaign, Reception, Rubric
 from evalsite.campaigns.plans import PlanOptions
-from evalsite.campaigns.services import RESERVED_SLUGS, NewAspect, campaign_create, plan_set, rubric_create
-from evalsite.core.errors import Conflict
+from evalsite.campaigns.services import RESERVED_SLUGS, NewAspect, campaign_create, plan_set, role_give, rubric_create
+from evalsite.core.errors import Conflict, NotAllowed
 from evalsite.core.models import AuditEntry, Inquiry, Upload
 from evalsite.judgments.models import Assignment
 from evalsite.pages.console import urls
+from evalsite.prompts.services import NewPrompt, prompt_set_create
 from tests.evalsite.cast import CampaignMaker, run_jobs
 from tests.evalsite.pages.test_pages import HOSTILE, words
 
@@ -166,7 +167,153 @@ def test_another_question_makes_the_draft_ask_it_and_leaves_no_rubric_behind(own
     assert draft.rubric.aspects.get().question == "Which is truer?"
     assert Rubric.objects.count() == 1
     entry = AuditEntry.objects.order_by("-pk")[0]
-    assert (entry.before, entry.after) == ({"question": "Which is kinder?"}, {"question": "Which is truer?"})
+    assert (entry.before, entry.after) == (
+        {"question": "Which is kinder?", "verdicts": "A, tie, B"},
+        {"question": "Which is truer?", "verdicts": "A, tie, B, both_bad"},
+    )
+
+
+def test_further_questions_stand_a_line_each_and_are_asked_too(owner: Client, draft: Campaign) -> None:
+    others = "clear: Which is easier to follow?\r\n\r\nTo the point : Which says less that is not needed?"
+    assert owner.post(url(draft, "goal"), {**GOAL, "others": others}).status_code == 302
+    draft.refresh_from_db()
+    asked = list(draft.rubric.aspects.values_list("key", "question", "allow_both_bad"))
+    assert asked == [
+        ("overall", "Which is kinder?", False),
+        ("clear", "Which is easier to follow?", False),
+        ("to-the-point", "Which says less that is not needed?", False),
+    ]
+    entry = AuditEntry.objects.order_by("-pk")[0]
+    assert entry.after["clear"] == "Which is easier to follow?"
+    page = owner.get(url(draft, "goal"))
+    assert "clear: Which is easier to follow?" in page.content.decode()
+    assert "Also asked Which is easier to follow?" in words(owner.get(url(draft, "review")))
+    owner.post(url(draft, "goal"), {**GOAL, "others": "clear: Which is easier to follow?"})
+    draft.refresh_from_db()
+    assert list(draft.rubric.aspects.values_list("key", flat=True)) == ["overall", "clear"]
+    owner.post(url(draft, "goal"), GOAL)  # what is not sent stays
+    draft.refresh_from_db()
+    assert draft.rubric.aspects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("others", "said"),
+    [
+        ("Which is easier to follow?", "a short name, a colon and a question"),
+        ("clear: One?\nclear: Two?", "The name clear stands here twice"),
+        ("overall: Again?", "The name overall stands here twice"),
+        ("\n".join(f"q{n}: Which?" for n in range(7)), "at most 6 further questions"),
+        (f"clear: {'x' * 301}", "up to 300 characters"),
+    ],
+)
+def test_a_further_question_that_cannot_be_is_said_beside_the_field(
+    owner: Client, draft: Campaign, others: str, said: str
+) -> None:
+    answer = owner.post(url(draft, "goal"), {**GOAL, "others": others})
+    assert (answer.status_code, said in words(answer)) == (400, True)
+    assert draft.rubric.aspects.count() == 1
+
+
+def test_a_set_that_is_there_already_is_used_and_who_replied_can_take_part(
+    owner: Client, draft: Campaign, make_campaign: CampaignMaker
+) -> None:
+    earlier = make_campaign(chatbots=2, prompts=3, start=False)
+    page = words(owner.get(url(draft, "prompts")))
+    assert "trial: 3 prompts" in page
+    answer = owner.post(url(draft, "prompts"), {"use": "yes", "set": str(earlier.prompt_set.public_id)})
+    assert answer["Location"] == url(draft, "chatbots")
+    draft.refresh_from_db()
+    assert draft.prompt_set == earlier.prompt_set
+    assert re.search(r"trial bot 0 1 ?, 3 / 3", words(owner.get(url(draft, "chatbots"))))
+    entry = AuditEntry.objects.filter(subject=draft.public_id).order_by("-pk")[0]
+    assert entry.after == {"prompt_set": "trial"}
+
+
+def test_to_a_set_that_a_campaign_asks_already_nothing_is_added(
+    owner: Client, draft: Campaign, campaign: Campaign
+) -> None:
+    page, own = url(draft, "prompts"), campaign.prompt_set
+    owner.post(page, {"file": file("late.csv", "prompt_id,text\nlate,Late?\n"), "pasted": ""})
+    owner.post(page, {"use": "yes", "set": str(own.public_id)})
+    text = words(owner.get(page))
+    assert "Trial asks these prompts already: none can be added to the set." in text
+    for sent in ({"take": "yes"}, {"pasted": "One more?"}):
+        assert owner.post(page, sent).status_code == 409
+    assert own.prompts.count() == 6
+
+
+def test_a_set_of_others_is_not_offered_and_not_used(owner: Client, draft: Campaign, charlie: User) -> None:
+    other = prompt_set_create(
+        organisation=charlie.personal_organisation,
+        name="Theirs",
+        prompts=[NewPrompt("p1", [{"speaker": "user", "text": "x"}])],
+    )
+    assert "Theirs" not in words(owner.get(url(draft, "prompts")))
+    answer = owner.post(url(draft, "prompts"), {"use": "yes", "set": str(other.public_id)})
+    assert (answer.status_code, "There is no such prompt set" in words(answer)) == (404, True)
+
+
+def test_a_role_in_a_draft_opens_no_other_set_of_the_organisation(
+    draft: Campaign, campaign: Campaign, alice: User, charlie: User
+) -> None:
+    role_give(campaign=draft, user=charlie, role="manager", by=alice)
+    client = Client()
+    client.force_login(charlie)
+    page, theirs = url(draft, "prompts"), campaign.prompt_set
+    assert str(theirs.public_id) not in client.get(page).content.decode()
+    assert client.post(page, {"use": "yes", "set": str(theirs.public_id)}).status_code == 404
+    with pytest.raises(NotAllowed, match="Only members of the organisation"):
+        draft_prompt_set(campaign=draft, prompt_set=theirs, by=charlie)
+    draft.refresh_from_db()
+    assert draft.prompt_set != theirs
+    draft_prompt_set(campaign=draft, prompt_set=theirs, by=alice)
+    assert draft.prompt_set == theirs
+
+
+def test_a_private_campaign_that_asks_the_prompts_is_named_to_who_may_know_of_it(
+    draft: Campaign, campaign: Campaign, owner: Client, alice: User, charlie: User
+) -> None:
+    Campaign.objects.filter(pk=campaign.pk).update(visibility="private")
+    role_give(campaign=draft, user=charlie, role="manager", by=alice)
+    draft_prompt_set(campaign=draft, prompt_set=campaign.prompt_set, by=alice)
+    client = Client()
+    client.force_login(charlie)
+    assert "Trial asks these prompts already" in words(owner.get(url(draft, "prompts")))
+    shown = words(client.get(url(draft, "prompts")))
+    assert ("Another campaign asks these prompts already" in shown, "Trial asks" in shown) == (True, False)
+    Campaign.objects.filter(pk=campaign.pk).update(visibility="public")
+    assert "Trial asks these prompts already" in words(client.get(url(draft, "prompts")))
+
+
+def test_a_table_says_for_each_prompt_whose_reply_is_missing(owner: Client, draft: Campaign) -> None:
+    fill(owner, draft, chatbots=2, prompts=3)
+    assert "Every one of them has a reply to every prompt." in words(owner.get(url(draft, "chatbots")))
+    replies = [file("late.csv", "prompt_id,reply\np1,Late.\n")]
+    owner.post(url(draft, "chatbots"), {"file": replies})
+    owner.post(url(draft, "chatbots"), {"take": "yes"})
+    text = words(owner.get(url(draft, "chatbots")))
+    assert "Prompt late 1 p0 missing p2 missing" in text
+
+
+def test_who_sends_annotators_is_set_up_and_the_platforms_address_is_shown(owner: Client, draft: Campaign) -> None:
+    given = {"visibility": "public", "admission": "members", "pay_rate": "0.10", "currency": "EUR"}
+    lacks = owner.post(url(draft, "annotators"), {**given, "platform": "prolific"})
+    assert (lacks.status_code, "needs a completion code" in words(lacks)) == (400, True)
+    sent = {**given, "platform": "prolific", "code_complete": "C1AB", "instructions": "Read **both**."}
+    assert owner.post(url(draft, "annotators"), sent).status_code == 302
+    reception = Reception.objects.get(campaign=draft)
+    assert (reception.platform, reception.code_complete, reception.instructions) == (
+        "prolific",
+        "C1AB",
+        sent["instructions"],
+    )
+    page = owner.get(url(draft, "annotators")).content.decode()
+    assert f"/arrive/{draft.public_id}/?PROLIFIC_PID=" in page
+    assert "Sent by Prolific" in words(owner.get(url(draft, "review")))
+    entry = AuditEntry.objects.filter(after__platform="prolific").get()
+    assert entry.before["platform"] == "none"
+    owner.post(url(draft, "annotators"), sent)
+    assert AuditEntry.objects.filter(after__has_key="platform").count() == 1, "nothing changed the second time"
 
 
 def test_what_is_missing_is_named_and_launching_is_refused(owner: Client, draft: Campaign) -> None:
@@ -233,7 +380,7 @@ def test_the_forecast_moves_with_every_limit_and_with_the_plan(owner: Client, dr
     assert otherwise[0] != usual[0], "the forecast is of the plan that the campaign would follow"
     assert otherwise[1] == usual[1]
     plan_set(campaign=draft, options=PlanOptions(votes_per_pair=10))
-    assert forecasts(owner, draft, target_se="0.3")[0][0] == 60, "six pairs of ten votes are all there is"
+    assert forecasts(owner, draft, target_se="0.1")[0] == (60, 0.0), "six pairs of ten votes are all there is"
 
 
 def test_a_viewer_sets_nothing_up_and_a_manager_begins_a_campaign_of_the_organisation(

@@ -1,0 +1,168 @@
+"""What one chatbot is good at and what not, by the fits of single categories; and examples of what it said."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+from django.db.models import Max
+from django.utils.translation import gettext as _
+
+from evalsite.adaptive.models import Slice
+from evalsite.adaptive.rows import BoardRow
+from evalsite.adaptive.selectors import BoardState, Category, categories_of
+from evalsite.campaigns.models import Campaign
+from evalsite.chatbots.models import Reply
+from evalsite.pages.charts import Axis, Whisker, axis_for, whisker
+from evalsite.pages.links import Links
+from evalsite.pages.words import interval_text, rank_text, signed
+from evalsite.prompts.models import Prompt
+
+FALSE_ALARMS = 0.05  # of all categories of a chatbot together
+EXAMPLES = 3
+
+Votes = tuple[int, int, int]
+"""Won, tied, lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class InCategory:
+    """Where the chatbot stands in one category. apart: 1 stronger than on the whole board, -1 weaker, 0 neither."""
+
+    name: str
+    url: str
+    rank: str
+    of: int
+    ability: str
+    interval: str
+    judgments: int
+    whisker: Whisker
+    apart: int
+
+
+@dataclass(frozen=True, slots=True)
+class Strengths:
+    """Strongest category first. whole: where the chatbot stands on the whole board, in percent of the axis."""
+
+    finding: str
+    axis: Axis
+    whole: float
+    categories: list[InCategory]
+
+
+def strengths_of(row: BoardRow, standing: BoardState, links: Links) -> Strengths | None:
+    """None where the board has no categories of its own with this chatbot, or is itself only a part."""
+    if standing.slice is not None:
+        return None
+    found = [(each, own) for each in categories_of(standing.board) if (own := _own(row, each.rows)) is not None]
+    if not found:
+        return None
+    found.sort(key=lambda one: row["ability"] - one[1]["ability"])
+    reach = [row["ability"], *(bound for _category, own in found for bound in (own["lower"], own["upper"]))]
+    axis = axis_for(reach, reach)
+    shown = [_shown(row, own, category, len(found), axis, links) for category, own in found]
+    return Strengths(_finding(shown), axis, axis.x(row["ability"]), shown)
+
+
+def _own(row: BoardRow, rows: Sequence[BoardRow]) -> BoardRow | None:
+    """The same version in the largest part of another board."""
+    same = (each for each in rows if each["chatbot"] == row["chatbot"] and each.get("version") == row.get("version"))
+    return next((each for each in same if each["group"] == 1), None)
+
+
+def _shown(row: BoardRow, own: BoardRow, category: Category, categories: int, axis: Axis, links: Links) -> InCategory:
+    filtered = Links(links.key, ((str(Slice.By.CATEGORY), category.name),))
+    return InCategory(
+        name=category.name,
+        url=filtered.to("board"),
+        rank=rank_text(own),
+        of=sum(each["group"] == 1 for each in category.rows),
+        ability=signed(own["ability"]),
+        interval=interval_text(own["lower"], own["upper"]),
+        judgments=own["judgments"],
+        whisker=whisker(axis, own["lower"], own["ability"], own["upper"]),
+        apart=apart(row, own, categories),
+    )
+
+
+def apart(row: BoardRow, own: BoardRow, categories: int) -> int:
+    """Whether the category differs from the whole by more than chance among so many of them would.
+
+    The whole board's votes hold those of the category, and its estimate is the better one of the two; so the variance
+    of their difference is the difference of their variances.
+    """
+    variance = own["se"] ** 2 - row["se"] ** 2
+    margin = NormalDist().inv_cdf(1.0 - FALSE_ALARMS / 2 / categories) * math.sqrt(max(variance, 0.0))
+    by = own["ability"] - row["ability"]
+    return 0 if variance <= 0.0 or abs(by) <= margin else (1 if by > 0 else -1)
+
+
+def _finding(shown: Sequence[InCategory]) -> str:
+    strong = [each.name for each in shown if each.apart > 0]
+    weak = [each.name for each in reversed(shown) if each.apart < 0]
+    parts = []
+    if strong:
+        parts.append(_("Stronger than on the whole board in %(names)s.") % {"names": ", ".join(strong)})
+    if weak:
+        parts.append(_("Weaker than on the whole board in %(names)s.") % {"names": ", ".join(weak)})
+    if not parts:
+        parts.append(_("In no category can it be told from how it does on the whole board."))
+    return " ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A prompt, what the chatbot replied, and what became of it."""
+
+    key: str
+    url: str
+    turns: list[Mapping[str, Any]]
+    reply: str
+    won: int
+    tied: int
+    lost: int
+
+
+def examples_of(version: int, counts: Mapping[int, Votes], links: Links) -> list[Example]:
+    """A few of its replies that were judged: one that won most, one that lost most, and the one judged most often."""
+    shown = Reply.objects.filter(
+        version=version,
+        prompt__in=counts,
+        sample=1,
+        corrected_by__isnull=True,
+        prompt__corrected_by__isnull=True,
+        text__isnull=False,
+    ).exclude(prompt__turns=None)
+    prompts = sorted(shown.values_list("prompt", flat=True))
+    picked: list[int] = []
+    for order in (_lead, _lag, sum):
+        left = [prompt for prompt in prompts if prompt not in picked]
+        picked += sorted(left, key=lambda one: -order(counts[one]))[:1]
+    texts = dict(shown.filter(prompt__in=picked[:EXAMPLES]).values_list("prompt", "text"))
+    named = Prompt.objects.in_bulk(picked)
+    return [
+        Example(
+            named[one].key,
+            Links(links.key).to("board_prompt", named[one].public_id),
+            named[one].turns or [],
+            texts[one] or "",
+            *counts[one],
+        )
+        for one in picked
+    ]
+
+
+def newest_text(campaign: Campaign, chatbot: str) -> str:
+    """Of what examples are made of, as part of a name: a correction is a new reply, or a new prompt."""
+    reply = Reply.objects.filter(version__chatbot__public_id=chatbot).aggregate(newest=Max("pk"))
+    prompt = Prompt.objects.filter(prompt_set=campaign.prompt_set_id).aggregate(newest=Max("pk"))
+    return f".{reply['newest']}.{prompt['newest']}"
+
+
+def _lead(votes: Votes) -> int:
+    return votes[0] - votes[2]
+
+
+def _lag(votes: Votes) -> int:
+    return votes[2] - votes[0]
