@@ -20,6 +20,9 @@ from hypothesis import HealthCheck, settings
 from tests.environment import CHROMIUM, CI, DATABASE_URL, PRODUCTION, REDIS_PREFIX, REDIS_URL
 from tests.processes import Start, end, forget_redis_keys, libfaketime, postgresql_bin, start_manage
 
+# What tests share asserts, too: without this a failure there says nothing of what it compared.
+pytest.register_assert_rewrite("tests.faults", "tests.browser", "tests.evalsite")
+
 # No test is timed: a machine that does other work beside it must not fail it.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")

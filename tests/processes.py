@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -74,6 +74,18 @@ def end(process: subprocess.Popen[str]) -> tuple[int, str]:
         output, _ = process.communicate()
         pytest.fail(f"it did not end on Ctrl-C:\n{output}")
     return process.returncode, output
+
+
+def end_all(processes: Sequence[subprocess.Popen[bytes]]) -> None:
+    """The last one first, as whatever runs containers ends them; killed if it takes longer than half a minute."""
+    for process in reversed(processes):
+        process.terminate()
+    for process in processes:
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
 
 def children_of(parent: int) -> list[int]:

@@ -82,7 +82,7 @@ def coverage(posterior: Posterior, truth: Truth) -> float:
     number = {name: m for m, name in enumerate(truth.chatbots)}
     own = np.array([number[name] for name in posterior.chatbots])
     low, high = np.triu_indices(len(own), 1)
-    true = truth.ability[own[high]] - truth.ability[own[low]]
+    true = (truth.ability[own[high]] - truth.ability[own[low]]) / truth.unit
     return float(np.mean(np.abs(pairs.mean - true) <= ndtri(0.975) * pairs.se))
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from irt_engine import Posterior, fit
 from irt_engine.design import design
 from irt_engine.fit_full import _cells, _compiled, _drawn, _layout, _libraries
-from tests.benchmarks.problems import Problem, board_size, paper_size
+from tests.benchmarks.problems import Problem, board_size, campaign_size, paper_size
 
 REFERENCE = Path(__file__).parent / "reference" / "full_bayes.json"
 MOST_OFF, MOST_SD_OFF = 0.1, 0.05
@@ -47,7 +47,7 @@ class Distance:
 def main(arguments: list[str]) -> int:
     reference = json.loads(REFERENCE.read_text())
     met = True
-    for problem in (paper_size(), board_size()):
+    for problem in (paper_size(), board_size(), campaign_size()):
         met &= show_distances(problem, reference[problem.name])
     if "--no-speed" not in arguments:
         met &= show_speed(paper_size())
@@ -56,7 +56,7 @@ def main(arguments: list[str]) -> int:
 
 def show_distances(problem: Problem, reference: dict[str, Any]) -> bool:
     """Prints the table of one problem; True if the targets for the thetas (and abilities) are met."""
-    found = fit(problem.table, problem.model, priors=problem.priors)
+    found = fit(problem.table, problem.model, form=problem.form, priors=problem.priors)
     chains = reference["diagnostics"]
     say(
         f"\n{problem.name}: everyday fit against {chains['chains']} x {chains['draws']} draws "

@@ -12,7 +12,6 @@ one took more.
 from __future__ import annotations
 
 import argparse
-import resource
 import sys
 import time
 from collections.abc import Sequence
@@ -26,6 +25,7 @@ from irt_engine.posterior import Comparison, Scales
 from scheduler import CampaignState, plan
 from scheduler.estimator import CAMPAIGN_PRIORS as PRIORS
 
+from .memory import peak
 from .report import Check, conclude, say, table
 
 ASKS, VOTES_EACH, MOST_SECONDS = 200, 50, 0.5
@@ -98,20 +98,14 @@ def _judged(rng: np.random.Generator, chatbots: int, prompts: int) -> IntArray:
 def timed(chatbots: int, prompts: int, repeats: int) -> Timed:
     """The least of some repeats, each with another seed; every plan must have all of its asks."""
     state = state_of(chatbots, prompts)
-    before, seconds = _peak(), []
+    before, seconds = peak(), []
     for seed in range(repeats):
         began = time.process_time()
         made = plan(state, policy="adaptive", count=ASKS, seed=seed)
         seconds.append(time.process_time() - began)
         if len(made.asks) != ASKS:
             raise RuntimeError(f"{len(made.asks)} asks: {made.reason}")
-    return Timed(chatbots, prompts, state.judgments, min(seconds), _peak() - before)
-
-
-def _peak() -> int:
-    """Bytes; getrusage counts in kilobytes on Linux and in bytes on macOS."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else 1024 * peak
+    return Timed(chatbots, prompts, state.judgments, min(seconds), peak() - before)
 
 
 def checks_of(found: Sequence[Timed]) -> list[Check]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from irt_engine import Priors, ResponseTable
-from irt_engine.fit import Model
+from irt_engine.fit import Form, Model
 from irt_engine.simulate import Truth, draw_truth, draw_votes, some_cells
+from scheduler.estimator import CAMPAIGN_PRIORS
 
-KNOWN_SCALES = Priors(learn=False, pair_sd=0.2)
+KNOWN_SCALES = Priors(learn=False, pair_sd=0.2, reply_sd=0.0)
+OF_CAMPAIGNS = replace(CAMPAIGN_PRIORS, learn=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,6 +23,7 @@ class Problem:
     table: ResponseTable
     model: Model
     priors: Priors
+    form: Form = "net"
 
 
 def paper_size(seed: int = 2020) -> Problem:
@@ -53,3 +56,14 @@ def board_size(seed: int = 2021) -> Problem:
         label=votes.label,
     )
     return Problem("board-12x40", table, "board", KNOWN_SCALES)
+
+
+def campaign_size(seed: int = 2022) -> Problem:
+    """As campaigns are fitted, but with known scales: 10 chatbots on 30 prompts, single votes in a third of the cells,
+    effects of replies, pairs and cells."""
+    of = OF_CAMPAIGNS
+    truth = draw_truth(
+        10, 30, seed=seed, form="vote", priors=of, pair_sd=of.pair_sd, cell_sd=of.cell_sd, reply_sd=of.reply_sd
+    )
+    votes = draw_votes(truth, some_cells(10, 30, 1 / 3, seed=seed + 1), seed=seed + 2)
+    return Problem("campaign-10x30", votes, "board", of, "vote")

@@ -14,7 +14,6 @@ import argparse
 import importlib.util
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -31,6 +30,7 @@ from irt_engine import EngineWarning, Posterior, ResponseTable, fit
 from irt_engine.arrays import IntArray
 from irt_engine.simulate import draw_truth, draw_votes
 
+from .memory import peak
 from .report import Check, conclude, say, table
 
 MOST_MEMORY, WARM_SHARE, NEW_VOTES = 1.5, 0.3, 1000
@@ -137,8 +137,7 @@ def _seconds(run: tuple[Posterior, float, float]) -> float:
 
 def _memory() -> float:
     """The most that this process ever held, in GB; its input columns included."""
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most / (1024**3 if sys.platform == "darwin" else 1024**2)
+    return peak() / 1024**3
 
 
 def in_a_process(side: str, size: Size, repeats: int, form: str) -> dict[str, Any]:

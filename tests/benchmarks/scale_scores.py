@@ -59,7 +59,7 @@ def scores(made: Design) -> FloatArray:
         at_mean = cells.ask(state.point, state.log_sd, None).information
     under_q, mean = (factored(problem, information, prior) for information in (state.information, at_mean))
     points = [Point(np.diag(one.covariance()), one.own_variances(one.covariance())) for one in (under_q, mean)]
-    points.append(learning_variances(problem, at_mean, prior, points[0]))
+    points.append(learning_variances(cells, at_mean, prior, points[0]))
     told = np.empty((len(GROUPS), len(WAYS), 2))
     for g, name in enumerate(GROUPS):
         group = next(one for one in made.effects.groups if one.name == name)

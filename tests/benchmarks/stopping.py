@@ -120,7 +120,7 @@ def campaign(kind: str, seed: int) -> Record:
             stop, reason = len(mean), found.reason
         for values, kept in zip(_differences(posterior), (mean, se), strict=True):
             kept.append([round(float(value), _DIGITS) for value in values])
-    true = truth.ability[_HIGH] - truth.ability[_LOW]
+    true = (truth.ability[_HIGH] - truth.ability[_LOW]) / truth.unit
     return Record(kind, seed, stop, reason, [float(d) for d in true], mean, se)
 
 

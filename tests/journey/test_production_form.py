@@ -14,7 +14,7 @@ import pytest
 import redis
 
 from tests.environment import DATABASE_URL, REDIS_PREFIX, REDIS_URL
-from tests.processes import ROOT, forget_redis_keys, free_port, wait_for
+from tests.processes import ROOT, end_all, forget_redis_keys, free_port, wait_for
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.redis]
 
@@ -61,14 +61,7 @@ class Site:
         self.started.append(process)
 
     def end(self) -> None:
-        for process in reversed(self.started):
-            process.terminate()
-        for process in self.started:
-            try:
-                process.wait(30)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+        end_all(self.started)
         for log in sorted(self.logs.glob("*.log")):  # shown where the test failed
             lines = log.read_text(errors="replace").splitlines()[-15:]
             sys.stdout.write("\n".join([f"--- {log.name}", *lines, ""]))

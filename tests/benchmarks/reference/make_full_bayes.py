@@ -1,7 +1,8 @@
 """Makes the reference numbers of `tests.benchmarks.full_bayes`: python -m tests.benchmarks.reference.make_full_bayes
 
 4 chains of 2,000 draws for each problem, kept as one JSON file: means and SDs of the thetas and of log alpha, how the
-chains went, and with which versions. Some minutes; once, and again only when the model or a problem changes.
+chains went, and with which versions. Some minutes; once, and again only when the model or a problem changes: then with
+the names of the problems that are to be made anew.
 """
 
 from __future__ import annotations
@@ -16,16 +17,18 @@ from typing import Any
 import numpy as np
 
 from irt_engine.fit_full import FullPosterior, fit_full
-from tests.benchmarks.problems import Problem, board_size, paper_size
+from tests.benchmarks.problems import Problem, board_size, campaign_size, paper_size
 
 PATH = Path(__file__).with_name("full_bayes.json")
 SEED = 7
+PROBLEMS = (paper_size(), board_size(), campaign_size())
 _DIGITS = 6
 
 
 def main() -> None:
-    made = {}
-    for problem in (paper_size(), board_size()):
+    made = json.loads(PATH.read_text()) if PATH.exists() else {}
+    wanted = sys.argv[1:] or [problem.name for problem in PROBLEMS]
+    for problem in (one for one in PROBLEMS if one.name in wanted):
         made[problem.name] = asked(problem)
         sys.stdout.write(f"{problem.name}: {made[problem.name]['diagnostics']}\n")
     PATH.write_text(json.dumps(made, indent=1) + "\n")
@@ -34,7 +37,15 @@ def main() -> None:
 def asked(problem: Problem) -> dict[str, Any]:
     """The numbers of one problem, ready for JSON."""
     full = fit_full(
-        problem.table, problem.model, priors=problem.priors, draws=2000, tune=1000, chains=4, cores=2, seed=SEED
+        problem.table,
+        problem.model,
+        form=problem.form,
+        priors=problem.priors,
+        draws=2000,
+        tune=1000,
+        chains=4,
+        cores=2,
+        seed=SEED,
     )
     return {
         "versions": {name: version(name) for name in ("pymc", "nutpie")},

@@ -1,0 +1,209 @@
+"""docker/: every command that stands there runs as it stands, on a real PostgreSQL and Redis, until a board is made.
+
+No engine is needed. Of the image there is the folder that its COPY lines make and nothing else; of compose the
+environment, with the addresses of this machine in place of the services' names.
+"""
+
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import httpx2
+import psycopg
+import pytest
+import yaml
+
+from tests.environment import DATABASE_URL, REDIS_URL
+from tests.processes import ROOT, end_all, forget_redis_keys, free_port, wait_for
+
+pytestmark = [pytest.mark.postgresql, pytest.mark.redis]
+
+DOCKERFILE = (ROOT / "docker" / "Dockerfile").read_text().replace("\\\n", " ")
+COMPOSE = yaml.safe_load((ROOT / "docker" / "compose.yml").read_text())
+SITE = "judge.example.org"
+SCHEDULE = "/tmp/celerybeat-schedule"  # noqa: S108  of a container
+GIVEN = {
+    "SITE": SITE,
+    "POSTGRES_PASSWORD": "none",
+    "SECRET_KEY": "docker-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGH",
+}
+PROXIED = {"Host": SITE, "X-Forwarded-Proto": "https", "X-Forwarded-For": "203.0.113.7"}  # what the proxy adds
+
+
+def interpolated(text: str) -> str:
+    """As compose does it: ${NAME:-else} and ${NAME:?or fail}, $$ for $."""
+    inner = re.compile(r"\$\{(\w+)(?::([-?])([^${}]*))?\}")
+    while found := inner.search(text):
+        name, kind, other = found.groups()
+        assert name in GIVEN or kind == "-", f"{name} is not given"
+        text = text[: found.start()] + GIVEN.get(name, other or "") + text[found.end() :]
+    return text.replace("$$", "$")
+
+
+def target(name: str) -> str:
+    """The lines of one target of the Dockerfile."""
+    return DOCKERFILE.partition(f" AS {name}\n")[2].partition("\nFROM ")[0]
+
+
+def words_of(name: str, keyword: str) -> list[str]:
+    """The words of CMD, or of HEALTHCHECK's CMD, of a target."""
+    line = next(line for line in target(name).splitlines() if line.startswith(keyword))
+    found: list[str] = yaml.safe_load(line[line.index("CMD [") + len("CMD ") :])
+    return found
+
+
+class Image:
+    """What a container of one target has: its files, the environment of compose, and of this machine only Python."""
+
+    def __init__(self, name: str, folder: Path, database: str, redis: str, port: int) -> None:
+        self.folder, self.port = folder / name, port
+        for sources in re.findall(r"^COPY (.+) \S+$", target(name), re.MULTILINE):
+            for source in sources.split():
+                made = self.folder / source
+                made.parent.mkdir(parents=True, exist_ok=True)
+                copy = shutil.copytree if (ROOT / source).is_dir() else shutil.copy
+                copy(ROOT / source, made)
+        environment = {key: interpolated(str(value)) for key, value in COMPOSE["x-environment"].items()}
+        assert "@database:5432/" in environment["DATABASE_URL"]
+        assert "//redis:6379/" in environment["REDIS_URL"]
+        self.environment = environment | {
+            "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
+            "HOSTNAME": socket.gethostname(),
+            "DATABASE_URL": database,
+            "REDIS_URL": redis,
+            "TOUCHSTONE_REDIS_PREFIX": f"docker-{uuid.uuid4().hex[:8]}",
+            "TOUCHSTONE_DATA_DIR": str(folder / "data"),
+            "STATIC_ROOT": str(folder / "static"),
+            "OMP_NUM_THREADS": "1",
+        }
+        self.log = folder / "log"
+        self.started: list[subprocess.Popen[bytes]] = []
+
+    def here(self, words: list[str]) -> list[str]:
+        """The words with this test's port and folder."""
+        schedule, port = str(self.folder.parent / "celerybeat-schedule"), str(self.port)
+        return [word.replace(SCHEDULE, schedule).replace("8000", port) for word in words]
+
+    def run(self, words: list[str], **more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.here(words), cwd=self.folder, env=self.environment | more, capture_output=True, text=True, check=False
+        )
+
+    def start(self, words: list[str]) -> subprocess.Popen[bytes]:
+        with self.log.open("ab") as log:
+            process = subprocess.Popen(self.here(words), cwd=self.folder, env=self.environment, stdout=log, stderr=log)
+        self.started.append(process)
+        return process
+
+    def healthy(self, test: list[str]) -> bool:
+        """As compose or the Dockerfile asks: by a shell or without one."""
+        words = ["/bin/sh", "-c", interpolated(test[1])] if test[0] == "CMD-SHELL" else test
+        return self.run(words).returncode == 0
+
+    def end(self) -> None:
+        end_all(self.started)
+
+
+@pytest.fixture
+def database() -> Iterator[str]:
+    name = f"touchstone_docker_{uuid.uuid4().hex[:8]}"
+    with psycopg.connect(DATABASE_URL, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"')
+        yield urlunsplit(urlsplit(DATABASE_URL)._replace(path=f"/{name}"))
+        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@pytest.fixture
+def images(database: str, tmp_path: Path) -> Iterator[tuple[Image, Image]]:
+    port = free_port()
+    web, worker = (Image(name, tmp_path, database, REDIS_URL, port) for name in ("web", "worker"))
+    worker.environment["TOUCHSTONE_REDIS_PREFIX"] = web.environment["TOUCHSTONE_REDIS_PREFIX"]
+    yield web, worker
+    web.end()
+    worker.end()
+    forget_redis_keys(REDIS_URL, web.environment["TOUCHSTONE_REDIS_PREFIX"])
+    sys.stdout.write(web.log.read_text(errors="replace")[-6000:] if web.log.exists() else "")  # shown where it failed
+
+
+def command_of(name: str) -> list[str]:
+    return [interpolated(word) for word in COMPOSE["services"][name]["command"]]
+
+
+def test_every_command_runs_and_judgments_become_a_board(images: tuple[Image, Image]) -> None:
+    web, worker = images
+
+    collect = next(line for line in target("web").splitlines() if "collectstatic" in line)
+    built = subprocess.run(
+        ["/bin/sh", "-c", collect.removeprefix("RUN ")],
+        cwd=web.folder,
+        env={name: web.environment[name] for name in ("PATH", "STATIC_ROOT", "TOUCHSTONE_DATA_DIR")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert built.returncode == 0, built.stderr
+    assert (Path(web.environment["STATIC_ROOT"]) / "staticfiles.json").exists()
+
+    for service in ("database", "redis"):
+        assert COMPOSE["services"][service]["healthcheck"]["test"][0] in {"CMD", "CMD-SHELL"}
+    migrated = web.run(command_of("migrate"))
+    assert migrated.returncode == 0, migrated.stderr
+
+    assert not web.healthy(words_of("web", "HEALTHCHECK")), "nobody answers yet"
+    web.start(words_of("web", "CMD"))
+    wait_for(lambda: web.healthy(words_of("web", "HEALTHCHECK")), within_s=90, what="a healthy web")
+
+    services = COMPOSE["services"]
+    assert not worker.healthy(services["worker"]["healthcheck"]["test"]), "nobody works yet"
+    slow = worker.start(command_of("slow-worker"))  # alone first: here both would have one host's name
+    asked = {name: services[name]["healthcheck"]["test"] for name in ("worker", "slow-worker")}
+    wait_for(lambda: worker.healthy(asked["slow-worker"]), within_s=120, what="a healthy slow worker")
+    slow.terminate()
+    assert slow.wait(60) == 0
+    worker.start(command_of("worker"))
+    wait_for(lambda: worker.healthy(asked["worker"]), within_s=120, what="a healthy worker")
+    worker.start(command_of("beat"))
+
+    loaded = web.run(["python", "manage.py", "load_demonstration"])
+    assert loaded.returncode == 0, loaded.stderr
+    with httpx2.Client(base_url=f"http://127.0.0.1:{web.port}", trust_env=False, timeout=20, headers=PROXIED) as site:
+        assert site.get("/", headers={"X-Forwarded-Proto": "http"}).headers["Location"] == f"https://{SITE}/"
+        token = site.post("/api/v1/annotators", json={"campaign": "demonstration"}).json()["token"]
+        as_annotator = {"Authorization": f"Bearer {token}"}
+
+        def judged() -> Any:
+            block = site.post("/api/v1/campaigns/demonstration/claims", json={}, headers=as_annotator).json()
+            for row in block["assignments"]:
+                said = {"answers": [{"aspect": "overall", "choice": "A"}]}
+                site.post(f"/api/v1/assignments/{row['id']}/judgment", json=said, headers=as_annotator)
+            return site.get("/api/v1/boards/demonstration").json()["snapshot"]
+
+        shown = wait_for(judged, within_s=240, what="a board made by the worker")
+        page = site.get("/boards/demonstration/")
+    assert shown["judgments"] > 0
+    assert page.status_code == 200
+    assert "design." in page.text, "static files are named by their hash"
+    assert (Path(worker.folder.parent) / "celerybeat-schedule").exists() or list(
+        worker.folder.parent.glob("celerybeat-schedule*")
+    )
+
+
+def test_the_worker_ends_by_itself_when_compose_stops_it(images: tuple[Image, Image]) -> None:
+    """The Dockerfile's own command, without a queue named: it hears both, and ends on SIGTERM without an error."""
+    web, worker = images
+    assert web.run(command_of("migrate")).returncode == 0
+    process = worker.start(words_of("worker", "CMD"))
+    wait_for(
+        lambda: worker.healthy(COMPOSE["services"]["worker"]["healthcheck"]["test"]),
+        within_s=120,
+        what="a healthy worker",
+    )
+    process.terminate()
+    assert process.wait(60) == 0
