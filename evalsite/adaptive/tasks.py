@@ -32,6 +32,14 @@ def refit(lease: jobs.Lease) -> None:
     alarm_clear(campaign=campaign)
 
 
+@jobs.prepares
+def rehearse() -> None:
+    """Compile what a refit needs, so that the first campaign of a fresh machine does not wait for it."""
+    from scheduler.rehearsal import rehearse
+
+    rehearse()
+
+
 @jobs.sweeps
 def deadlines_keep() -> None:
     """Ask for the refit that stops a campaign whose deadline has come, unless one waits already."""

@@ -56,6 +56,7 @@ _handlers: dict[str, Handler] = {}
 _tireless: set[str] = set()
 _slow: set[str] = set()
 _sweeps: list[Callable[[], None]] = []
+_preparations: list[Callable[[], None]] = []
 
 
 def handles(kind: str, *, tireless: bool = False, slow: bool = False) -> Callable[[Handler], Handler]:
@@ -82,6 +83,19 @@ def sweeps(function: Callable[[], None]) -> Callable[[], None]:
     """Register a short periodic check (about once a second embedded, every two seconds in production)."""
     _sweeps.append(function)
     return function
+
+
+def prepares(function: Callable[[], None]) -> Callable[[], None]:
+    """Register what a worker gets ready when it begins, so that the first job which needs it need not."""
+    _preparations.append(function)
+    return function
+
+
+def prepare() -> threading.Thread:
+    """Get everything ready beside the work, which begins at once; one that fails is noted, and jobs go without it."""
+    thread = threading.Thread(target=_all_of, args=(_preparations,), name="preparations", daemon=True)
+    thread.start()
+    return thread
 
 
 def job_enqueue(*, kind: str, key: str, args: Mapping[str, Any] | None = None) -> Job:
@@ -181,11 +195,7 @@ def leases_release(*, host: str, alive: Callable[[int], bool]) -> int:
 
 def sweep() -> None:
     """Run every periodic check; one that fails does not stop the others."""
-    for function in _sweeps:
-        try:
-            function()
-        except Exception:
-            log.exception("sweep %s failed", function.__name__)
+    _all_of(_sweeps)
 
 
 def jobs_forget() -> None:
@@ -200,6 +210,14 @@ def jobs_forget() -> None:
 def jobs_due() -> list[tuple[int, str]]:
     """Ids and queues of the jobs that a worker could take now, for the production sweep to send again."""
     return [(number, _queue_of(kind)) for number, kind in _due(timezone.now()).values_list("pk", "kind")[:100]]
+
+
+def _all_of(functions: list[Callable[[], None]]) -> None:
+    for function in functions:
+        try:
+            function()
+        except Exception:
+            log.exception("%s failed", function.__name__)
 
 
 def _queue_of(kind: str) -> str:

@@ -2,8 +2,10 @@
 
 import os
 import socket
+from typing import Any
 
 from celery import shared_task
+from celery.signals import worker_process_init
 
 from evalsite.core import idempotency, jobs
 
@@ -14,6 +16,12 @@ def owner() -> str:
 
 jobs.sweeps(idempotency.keys_forget)
 jobs.sweeps(jobs.jobs_forget)
+
+
+@worker_process_init.connect
+def get_ready(**signal: Any) -> None:
+    """In each of Celery's processes: the one that answers to the broker does no work itself."""
+    jobs.prepare()
 
 
 @shared_task

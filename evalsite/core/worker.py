@@ -37,6 +37,7 @@ def work_until(stop: threading.Event) -> None:
     """
     name, next_sweep = owner(), 0.0
     jobs.leases_release(host=name.rpartition(":")[0], alive=_alive)
+    jobs.prepare()
     threading.Thread(target=_work_slowly, args=(stop, name), name="slow-jobs", daemon=True).start()
     while not stop.is_set():
         try:

@@ -82,6 +82,7 @@ class Image:
             "TOUCHSTONE_DATA_DIR": str(folder / "data"),
             "STATIC_ROOT": str(folder / "static"),
             "OMP_NUM_THREADS": "1",
+            "NUMBA_CACHE_DIR": str(folder / "compiled"),
         }
         self.log = folder / "log"
         self.started: list[subprocess.Popen[bytes]] = []
@@ -150,6 +151,12 @@ def test_every_command_runs_and_judgments_become_a_board(images: tuple[Image, Im
     )
     assert built.returncode == 0, built.stderr
     assert (Path(web.environment["STATIC_ROOT"]) / "staticfiles.json").exists()
+
+    assert "NUMBA_CACHE_DIR=/srv/touchstone/compiled" in target("worker"), "in the home of the user that it runs as"
+    rehearse = next(line for line in target("worker").splitlines() if "rehearsal" in line)
+    rehearsed = worker.run(["/bin/sh", "-c", rehearse.removeprefix("RUN ")])
+    assert rehearsed.returncode == 0, rehearsed.stderr
+    assert list(Path(worker.environment["NUMBA_CACHE_DIR"]).rglob("*.nbi"))
 
     for service in ("database", "redis"):
         assert COMPOSE["services"][service]["healthcheck"]["test"][0] in {"CMD", "CMD-SHELL"}

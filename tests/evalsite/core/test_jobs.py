@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import time_machine
+from celery.signals import worker_process_init
 from django.conf import settings
 from django.db import InterfaceError, connection
 from django.utils import timezone
@@ -293,3 +294,47 @@ def test_a_job_that_backs_off_waits_its_time(ran: list[str]) -> None:
     assert jobs.work_once("w1")
     assert not jobs.work_once("w1")
     assert ran == ["a"]
+
+
+def test_a_worker_gets_ready_beside_its_work_and_works_although_that_fails(
+    ran: list[str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    may_end, prepared = threading.Event(), threading.Event()
+
+    def fails() -> None:
+        raise RuntimeError("no room to keep it")
+
+    def waits() -> None:
+        may_end.wait(30)
+        prepared.set()
+
+    monkeypatch.setattr(jobs, "_preparations", [fails, waits])
+    thread = jobs.prepare()
+    jobs.job_enqueue(kind="note", key="a")
+    assert jobs.work_once("w1")
+    assert ran == ["a"]
+    assert not prepared.is_set()
+    may_end.set()
+    thread.join(30)
+    assert prepared.is_set()
+    assert "fails failed" in caplog.text
+
+
+def test_both_forms_of_worker_rehearse_a_refit_when_they_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[str] = []
+    monkeypatch.setattr(jobs, "_preparations", [lambda: begun.append("ready")])
+    worker_process_init.send(sender=None)
+    stop = threading.Event()
+    stop.set()
+    worker.work_until(stop)
+    for thread in threading.enumerate():
+        if thread.name == "preparations":
+            thread.join(30)
+    assert begun == ["ready", "ready"]
+
+
+def test_what_a_worker_gets_ready_is_a_rehearsal_of_a_refit(monkeypatch: pytest.MonkeyPatch) -> None:
+    rehearsed: list[bool] = []
+    monkeypatch.setattr("scheduler.rehearsal.rehearse", lambda: rehearsed.append(True))
+    jobs.prepare().join(30)
+    assert rehearsed == [True]

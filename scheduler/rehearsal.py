@@ -1,0 +1,32 @@
+"""rehearse: an imaginary campaign, played once in a process so that no real one waits for what it needs compiled.
+
+Compiling takes about 20 seconds, once per machine: the machine code is kept (`irt_engine.compiled`). Where it is kept
+already a rehearsal takes half a second.
+"""
+
+from __future__ import annotations
+
+from irt_engine.simulate import all_cells, draw_truth, draw_votes
+
+from .at_random import at_random
+from .pairs import DEFAULT_DESIGN
+from .replay import Loop
+
+CHATBOTS, PROMPTS, BATCH = 6, 40, 80  # the smallest board that is fitted as the large ones are
+
+
+def rehearse() -> None:
+    """Two batches of votes planned and fitted, the second from the first one's posterior, as a campaign's refits are.
+
+    Replies differ (SD .7): where they do not, a refit takes a shorter way.
+    """
+    votes = draw_votes(draw_truth(CHATBOTS, PROMPTS, reply_sd=0.7, seed=1), all_cells(CHATBOTS, PROMPTS), seed=2)
+    loop = Loop(votes, "adaptive", 3, DEFAULT_DESIGN)
+    for _ in range(2):
+        loop.collect(BATCH)
+        loop.refit()
+    at_random(loop.state())
+
+
+if __name__ == "__main__":
+    rehearse()
