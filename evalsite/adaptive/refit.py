@@ -1,13 +1,14 @@
 """The loop's heart: judgments -> fit -> snapshot -> screen -> decide -> plan -> queue; then slices.py, by itself.
 
-No transaction is open while it fits and plans; one transaction, fenced by the job's lease, writes everything.
-If it fails, the last good board and the old queue serve on.
+No transaction is open while it fits and plans. Two write, each fenced by the job's lease: one publishes the snapshot,
+so that readers need not wait for a plan, and one what follows from it. Whatever fails, the last good board and the old
+queue serve on; what was published is not fitted again.
 """
 
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass
 from datetime import datetime
 
 import numpy as np
@@ -52,7 +53,6 @@ class Shown:
 
     rows: list[BoardRow]
     pairs: list[Pair]
-    at_random: Sequence[tuple[float, float]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,44 +87,76 @@ def refit_campaign(campaign: Campaign, lease: Lease) -> None:
     for board in campaign.boards.filter(slice_of=None).order_by("pk"):
         began = timezone.now()
         fitted = _fitted(board, began)
-        changes = _screened(board, fitted) if board == own else []
-        if board == own and campaign.collecting and not _would_act(campaign, changes):
-            _go_on(board, campaign, fitted, changes, began, lease)
-        elif fitted is not None or changes:
-            if board == own and fitted is not None and fitted.shown is not None:
-                fitted = _compared(campaign, _state(Planner(campaign), fitted), fitted)
-            with write_transaction():
-                lease.confirm()
-                if fitted is not None:
-                    publish(board, fitted, began)
-                changes_make(campaign, changes)
+        snapshot = _published(board, fitted, began, lease)
+        if board == own:
+            _go_on(board, campaign, fitted, snapshot, began, lease)
     campaign.refresh_from_db()
     if not campaign.collecting:
         queue_withdraw(campaign=campaign)
 
 
-def _state(planner: Planner, fitted: Fitted | None) -> CampaignState:
-    return planner.state(fitted.posterior if fitted else None, judgments_spent(planner.campaign))
+def _published(board: Board, fitted: Fitted | None, began: datetime, lease: Lease) -> Snapshot | None:
+    if fitted is None:
+        return None
+    with write_transaction():
+        lease.confirm()
+        return publish(board, fitted, began)
 
 
-def _compared(campaign: Campaign, state: CampaignState, fitted: Fitted) -> Fitted:
-    """With what asking at random would have cost, where something else chose what was asked.
+def _go_on(
+    board: Board,
+    campaign: Campaign,
+    fitted: Fitted | None,
+    snapshot: Snapshot | None,
+    began: datetime,
+    lease: Lease,
+) -> None:
+    """What follows from a board's new snapshot for the campaign that it is of: screen, decide, plan; then write it."""
+    changes = _screened(board, fitted)
+    going_on = campaign.collecting and not _would_act(campaign, changes)
+    is_new = fitted is not None and fitted.shown is not None
+    if not (going_on or is_new or changes):
+        return
+    planner, seen = Planner(campaign), queue_look(campaign)
+    state = planner.state(fitted.posterior if fitted else None, judgments_spent(campaign), seen.counts)
+    planned = _planned(campaign, planner, state, seen, began) if going_on else None
+    course = _course_at_random(campaign, state) if is_new else None
+    with write_transaction():
+        lease.confirm()
+        if course is not None:
+            _course_keep(snapshot, course)
+        if planned is not None and snapshot is not None:
+            _decided(snapshot, planned.verdict)
+        changes_make(campaign, changes)
+        if planned is not None:
+            _act(campaign, planned, planner, snapshot)
+
+
+def _course_at_random(campaign: Campaign, state: CampaignState) -> list[tuple[float, float]]:
+    """What asking at random would have cost, where something else chose what was asked: (judgments, largest SE).
 
     It is a line in a chart: what cannot be worked out is left out, and the refit goes on. Who has no votes yet, or is
     no longer asked about, is not on the board and in the state alike: then there is nothing to set against the board.
     """
-    if fitted.shown is None or campaign.started_at is None or campaign.policy == "random":
-        return fitted
-    on_board = set(fitted.posterior.chatbots) == set(state.chatbots) and int(fitted.posterior.group.max(initial=1)) == 1
+    posterior = state.posterior
+    if posterior is None or campaign.started_at is None or campaign.policy == "random":
+        return []
+    on_board = set(posterior.chatbots) == set(state.chatbots) and int(posterior.group.max(initial=1)) == 1
     if not on_board or not 2 <= len(state.chatbots) <= COMPARED_AT_MOST or not state.prompts:
-        return fitted
+        return []
     try:
         found = at_random(state)
     except (EngineError, SchedulerError, np.linalg.LinAlgError):
         log.warning("What asking at random would have cost %s is not known", campaign.slug, exc_info=True)
-        return fitted
-    points = [(round(n), round(se, 4)) for n, se in zip(found.judgments, found.largest_se, strict=True)]
-    return replace(fitted, shown=replace(fitted.shown, at_random=points))
+        return []
+    return [(round(n), round(se, 4)) for n, se in zip(found.judgments, found.largest_se, strict=True)]
+
+
+def _course_keep(snapshot: Snapshot | None, course: Sequence[tuple[float, float]]) -> None:
+    record = Record.objects.filter(snapshot=snapshot).only("fit").first()
+    if record is not None:
+        record.fit |= {"at_random": list(course)}
+        record.save(update_fields=["fit"])
 
 
 def _screened(board: Board, fitted: Fitted | None) -> list[Change]:
@@ -141,27 +173,14 @@ def _would_act(campaign: Campaign, changes: list[Change]) -> bool:
     return campaign.screening == Campaign.Screening.ACT and bool(changes)
 
 
-def _go_on(
-    board: Board, campaign: Campaign, fitted: Fitted | None, changes: list[Change], began: datetime, lease: Lease
-) -> None:
-    """Decide and plan with no transaction open; then write snapshot, decision and queue in one."""
-    planner = Planner(campaign)
-    state = _state(planner, fitted)
-    if fitted is not None:
-        fitted = _compared(campaign, state, fitted)
+def _planned(campaign: Campaign, planner: Planner, state: CampaignState, seen: QueueSeen, began: datetime) -> Planned:
+    """What is decided, and asked next, with no transaction open."""
     state = with_retired(state, planner.design.retirement, planner.design.welcome)
     verdict = decide(state, rules=rules_of(campaign))
-    count = 0 if verdict.stop else _queue_size(campaign)
-    seed = _plan_seed(campaign, fitted)
+    count = 0 if verdict.stop else _queue_size(campaign, began)
+    seed = campaign.seed * 1_000_003 + (state.posterior.judgments if state.posterior else 0)
     asks = plan(state, policy=campaign.policy, count=count, seed=seed, design=planner.design) if count else None
-    planned = Planned(verdict, asks, planner.asks(asks.asks) if asks else [], queue_look(campaign))
-    with write_transaction():
-        lease.confirm()
-        snapshot = publish(board, fitted, began) if fitted else None
-        if snapshot is not None:
-            _decided(snapshot, verdict)
-        changes_make(campaign, changes)
-        _act(campaign, planned, planner, snapshot)
+    return Planned(verdict, asks, planner.asks(asks.asks) if asks else [], seen)
 
 
 def _fitted(board: Board, began: datetime) -> Fitted | None:
@@ -212,19 +231,16 @@ def _shown(posterior: Posterior, given: FitInput) -> Shown:
     return Shown(list(rows.values()), pairs(posterior, given.votes, list(rows)))
 
 
-def _queue_size(campaign: Campaign) -> int:
-    """Asks to plan: what the next batch takes, and twice what is issued, so that nobody waits for a fit.
-
-    Never more than the budget has left.
+def _queue_size(campaign: Campaign, began: datetime) -> int:
+    """Asks to plan: what the next batch takes, and twice what is issued and what was answered since this refit began,
+    so that nobody waits for a fit: the next will take as long. Never more than the budget has left.
     """
-    issued = Assignment.objects.filter(campaign=campaign, state=Assignment.State.ISSUED).count()
-    wanted = 2 * campaign.batch_size + 2 * max(issued, campaign.block_size)
+    of_campaign = Assignment.objects.filter(campaign=campaign)
+    issued = of_campaign.filter(state=Assignment.State.ISSUED).count()
+    meanwhile = of_campaign.filter(state=Assignment.State.ANSWERED, closed_at__gte=began).count()
+    wanted = 2 * campaign.batch_size + 2 * max(issued, campaign.block_size) + 2 * meanwhile
     left = budget_left(campaign)
     return wanted if left is None else min(wanted, left)
-
-
-def _plan_seed(campaign: Campaign, fitted: Fitted | None) -> int:
-    return campaign.seed * 1_000_003 + (fitted.posterior.judgments if fitted else 0)
 
 
 def publish(board: Board, fitted: Fitted, began: datetime) -> Snapshot:
@@ -233,10 +249,12 @@ def publish(board: Board, fitted: Fitted, began: datetime) -> Snapshot:
     outcome = Refit.Outcome.UNCHANGED if fitted.snapshot else Refit.Outcome.PUBLISHED
     Refit.objects.create(board=board, outcome=outcome, snapshot=snapshot, seen=fitted.mark, started_at=began)
     if fitted.shown is not None:
+        last = Record.objects.filter(board=board).values_list("fit", flat=True).first() or {}
+        course = {"at_random": last.get("at_random", [])}  # until there is another
         kept = {
             "snapshot": snapshot,
             "pairs": [astuple(pair) for pair in fitted.shown.pairs],
-            "fit": fit_facts(fitted.posterior) | {"at_random": list(fitted.shown.at_random)},
+            "fit": fit_facts(fitted.posterior) | course,
         }
         Record.objects.update_or_create(board=board, defaults=kept)
     if fitted.given is not None and board.default_of is not None:

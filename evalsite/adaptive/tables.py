@@ -21,6 +21,7 @@ from evalsite.judgments.queue import PlannedAsk, item_parts
 from evalsite.judgments.selectors import (
     RETURNS_THAT_CLOSE,
     CountedVote,
+    ItemCounts,
     LeftOut,
     counted_mark,
     item_counts,
@@ -128,9 +129,10 @@ class Planner:
         ).defer("text")
         return {(reply.version_id, reply.prompt_id): reply for reply in rows}
 
-    def state(self, posterior: Posterior | None, judgments: int) -> CampaignState:
-        """What the scheduler chooses from. Items are (a, b, prompt) with a < b, one row per judgment or open issue."""
-        counts = item_counts(self.campaign)
+    def state(self, posterior: Posterior | None, judgments: int, counts: ItemCounts | None = None) -> CampaignState:
+        """What the scheduler chooses from. Items are (a, b, prompt) with a < b, one row per judgment or open issue;
+        `counts` where they have been counted already."""
+        counts = counts or item_counts(self.campaign)
         return CampaignState(
             chatbots=self._chatbot_names,
             prompts=self._prompt_names,

@@ -19,7 +19,7 @@ from evalsite.judgments.queue_statements import (
     queued_replan,
     queued_withdraw,
 )
-from evalsite.judgments.selectors import budget_left, item_counts
+from evalsite.judgments.selectors import ItemCounts, budget_left, item_counts
 from evalsite.prompts.models import Prompt
 
 WITHDRAWN_AT_ONCE = 500
@@ -74,11 +74,12 @@ def item_parts(item: str) -> tuple[int, tuple[int, ...]]:
 class QueueSeen:
     """A queue, and what its plan must keep to, as they were while no transaction was open.
 
-    waiting: key -> item of what was queued. of_item, of_pair: how often each was judged or is under way. left: of the
-    budget; None without one.
+    waiting: key -> item of what was queued. counts: items by what has become of them; of_item, of_pair: how often each
+    was judged or is under way. left: of the budget; None without one.
     """
 
     waiting: Mapping[int, str]
+    counts: ItemCounts
     of_item: Counter[str]
     of_pair: Counter[tuple[int, ...]]
     left: int | None
@@ -88,6 +89,7 @@ def queue_look(campaign: Campaign) -> QueueSeen:
     """Count what `queue_replace` needs to know: long work, which must not be done while everybody waits for the lock.
 
     The queue is read first: what leaves it afterwards is found missing, and at worst counted twice, never forgotten.
+    The plan is made from the same counts, which take half a second where 100,000 judgments are stored.
     """
     waiting = queued_all(campaign.pk)
     counts = item_counts(campaign)
@@ -95,7 +97,7 @@ def queue_look(campaign: Campaign) -> QueueSeen:
     of_pair: Counter[tuple[int, ...]] = Counter()
     for item, count in of_item.items():
         of_pair[item_parts(item)[1]] += count
-    return QueueSeen(waiting, of_item, of_pair, budget_left(campaign))
+    return QueueSeen(waiting, counts, of_item, of_pair, budget_left(campaign))
 
 
 def queue_replace(

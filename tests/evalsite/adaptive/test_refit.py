@@ -13,7 +13,7 @@ from evalsite.accounts.models import User
 from evalsite.adaptive import refit as refit_module
 from evalsite.adaptive.acts import Given, act_perform
 from evalsite.adaptive.models import Alarm, Board, Decision, Refit, Snapshot
-from evalsite.adaptive.selectors import alarms_open, board_state_get, snapshot_current
+from evalsite.adaptive.selectors import alarms_open, board_state_get, record_get, snapshot_current
 from evalsite.adaptive.services import campaign_open
 from evalsite.adaptive.tables import FitInput, Planner, fit_input
 from evalsite.campaigns.models import Campaign
@@ -21,7 +21,7 @@ from evalsite.campaigns.permissions import Act
 from evalsite.campaigns.services import campaign_stop, entrant_add, entrant_withdraw, refit_request
 from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
-from evalsite.core.jobs import sweep
+from evalsite.core.jobs import sweep, work_once
 from evalsite.core.models import Job
 from evalsite.judgments.leases import assignments_expire
 from evalsite.judgments.models import Annotator, Assignment, Batch, Exclusion, Judgment
@@ -29,7 +29,8 @@ from evalsite.judgments.queue import item_parts
 from evalsite.judgments.selectors import progress_get
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
 from irt_engine import EngineError, Posterior
-from scheduler import CampaignState, Plan, SchedulerError
+from scheduler import CampaignState, Plan, SchedulerError, plan
+from scheduler.estimator import estimate
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 
 
@@ -170,7 +171,8 @@ def test_what_fails_raises_one_alarm_backs_off_and_is_cleared_when_it_goes_again
     with monkeypatch.context() as broken:
         broken.setattr(refit_module, "plan", fails)
         for times in range(1, 10):
-            assert run_jobs() == 1
+            assert run_jobs() == (3 if times == 1 else 1), "the board, which is there, is not fitted again"
+            assert Snapshot.objects.count() == 1
             assert Alarm.objects.filter(failures=times, cleared_at=None).count() == Alarm.objects.count() == 1
             refit_request(campaign)
             job = Job.objects.get(kind="refit", state=Job.State.QUEUED)
@@ -182,6 +184,55 @@ def test_what_fails_raises_one_alarm_backs_off_and_is_cleared_when_it_goes_again
     run_jobs()
     assert not alarms_open(alice).exists()
     assert Snapshot.objects.count() == 1
+
+
+def test_the_board_is_there_before_the_plan_is_made_with_the_last_course_at_random_until_there_is_another(
+    campaign: Campaign, bob: Annotator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge(campaign, bob, blocks=2)
+    run_jobs()
+    seen: list[tuple[int, int, list[tuple[int, float]]]] = []
+
+    def course() -> list[tuple[int, float]]:
+        current = snapshot_current(board_of(campaign))
+        assert current is not None
+        record = record_get(current)
+        assert record is not None
+        return record.at_random
+
+    def plans(*args: object, **options: object) -> Plan:
+        seen.append((Snapshot.objects.count(), Decision.objects.count(), course()))
+        return plan(*args, **options)  # type: ignore[arg-type]
+
+    first = course()
+    assert first
+    monkeypatch.setattr(refit_module, "plan", plans)
+    judge(campaign, bob, blocks=2)
+    run_jobs()
+    assert seen == [(2, 1, first)]
+    assert Decision.objects.count() == 2
+    assert course() != first
+
+
+def test_what_was_answered_while_it_fitted_is_planned_for_twice_over(
+    make_campaign: CampaignMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = make_campaign(design=replace(OPEN, batch_size=3), chatbots=4, prompts=30)
+    bob, dora = annotator_enrol(campaign=campaign), annotator_enrol(campaign=campaign)
+    judge(campaign, bob)
+    queued = Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED)
+
+    def fits(*args: object, **options: object) -> Posterior:
+        monkeypatch.setattr(refit_module, "estimate", estimate)
+        judge(campaign, dora, blocks=2)
+        return estimate(*args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(refit_module, "estimate", fits)
+    assert work_once("w1")
+    usual, meanwhile = 2 * campaign.batch_size + 2 * campaign.block_size, 2 * campaign.block_size
+    assert queued.count() == usual + 2 * meanwhile
+    run_jobs()
+    assert queued.count() == usual
 
 
 def test_a_queue_that_runs_low_is_planned_from_the_same_snapshot_without_reading_a_vote(
@@ -307,10 +358,7 @@ def course_at_random(campaign: Campaign) -> list[tuple[float, float]]:
     newest = snapshot_current(campaign.default_board)
     assert newest
     posterior = Posterior.from_bytes(bytes(newest.posterior))
-    fitted = refit_module.Fitted(posterior, None, 0.0, None, refit_module.Shown([], []), "")
-    found = refit_module._compared(campaign, Planner(campaign).state(posterior, newest.judgments), fitted)
-    assert found.shown
-    return list(found.shown.at_random)
+    return refit_module._course_at_random(campaign, Planner(campaign).state(posterior, newest.judgments))
 
 
 def test_asking_at_random_is_compared_only_where_all_who_are_asked_about_are_on_the_board(
