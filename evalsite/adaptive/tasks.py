@@ -1,18 +1,29 @@
 """What the worker does for the adaptive room."""
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
 from django.utils import timezone
 
 from evalsite.accounts.models import User
 from evalsite.adaptive.checks import FULL_CHECK
-from evalsite.adaptive.models import FullCheck, Notice
+from evalsite.adaptive.models import Findings, FullCheck, Notice
 from evalsite.adaptive.notices import MAIL, empty_queues_tell, mail_send
-from evalsite.adaptive.services import EXCLUSION, FINDINGS, PILOT, SLICES, alarm_clear, alarm_raise
+from evalsite.adaptive.services import (
+    EXCLUSION,
+    FINDINGS,
+    PILOT,
+    SLICES,
+    alarm_clear,
+    alarm_raise,
+    findings_request,
+)
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import REFIT, refit_key, refit_request
 from evalsite.core import inquiries, jobs
+
+FINDINGS_KEPT = timedelta(minutes=1)  # of a board of 100,000 judgments they take as long as a plan and a half
 
 
 @jobs.handles(REFIT, tireless=True)
@@ -51,10 +62,15 @@ def deadlines_keep() -> None:
 
 @jobs.handles(FINDINGS)
 def findings(lease: jobs.Lease) -> None:
-    """Look at the campaign's annotators and prompts."""
+    """Look at the campaign's annotators and prompts; while refits wait, once in FINDINGS_KEPT."""
     from evalsite.adaptive.findings import findings_make
 
-    findings_make(Campaign.objects.get(pk=lease.args["campaign"]), lease)
+    campaign = Campaign.objects.get(pk=lease.args["campaign"])
+    recent = Findings.objects.filter(campaign=campaign, made_at__gte=timezone.now() - FINDINGS_KEPT)
+    if jobs.job_is_due(REFIT) and recent.exists():
+        findings_request(campaign)
+        return
+    findings_make(campaign, lease)
 
 
 @jobs.handles(SLICES)

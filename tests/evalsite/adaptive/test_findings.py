@@ -1,14 +1,21 @@
 """What is told of annotators and prompts after a refit, and what a board would be without somebody."""
 
+from datetime import timedelta
+
+from django.utils import timezone
+
 from evalsite.accounts.models import User
 from evalsite.adaptive.acts import Given, act_perform
 from evalsite.adaptive.models import Findings
 from evalsite.adaptive.selectors import snapshot_current
-from evalsite.adaptive.services import EXCLUSION
+from evalsite.adaptive.services import EXCLUSION, findings_request
 from evalsite.adaptive.tables import Planner
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.permissions import Act
+from evalsite.campaigns.services import refit_request
 from evalsite.core.inquiries import inquiry_ask
+from evalsite.core.jobs import job_claim, job_is_due, job_run
+from evalsite.core.models import Job
 from evalsite.judgments.models import Annotator
 from evalsite.judgments.services import annotator_enrol
 from evalsite.prompts.models import Prompt
@@ -99,3 +106,35 @@ def test_of_prompts_that_say_the_same_plans_ask_a_pair_about_one(
     given = Given(prompt=Prompt.objects.get(pk=alike[0]).public_id, reason="ambiguous")
     act_perform(key=campaign.slug, act=Act.RETIRE_PROMPT, user=alice, given=given)
     assert Planner(campaign).state(None, 0).redundant == (tuple(str(pk) for pk in sorted(alike[1:])),)
+
+
+def test_while_a_refit_is_due_findings_of_the_last_minute_stand_and_are_made_anew_after_it(
+    campaign: Campaign, bob: Annotator, dora: Annotator
+) -> None:
+    judge(campaign, bob, blocks=2)
+    run_jobs()
+    first = Findings.objects.get().made_at
+    findings_request(campaign)
+    judge(campaign, dora, blocks=2)
+    waiting = Job.objects.get(kind="findings", state=Job.State.QUEUED)
+    assert job_is_due("refit")
+    lease = job_claim(owner="test", job_id=waiting.pk)
+    assert lease is not None
+    assert job_run(lease)
+    assert Findings.objects.get().made_at == first
+    run_jobs()
+    assert Findings.objects.get().made_at > first
+
+
+def test_however_many_refits_wait_findings_are_made_once_a_minute(campaign: Campaign, bob: Annotator) -> None:
+    judge(campaign, bob, blocks=2)
+    run_jobs()
+    first = timezone.now() - timedelta(seconds=61)
+    Findings.objects.update(made_at=first)
+    findings_request(campaign)
+    refit_request(campaign)
+    waiting = Job.objects.get(kind="findings", state=Job.State.QUEUED)
+    lease = job_claim(owner="test", job_id=waiting.pk)
+    assert lease is not None
+    assert job_run(lease)
+    assert Findings.objects.get().made_at > first
