@@ -14,6 +14,7 @@ from pathlib import Path
 import httpx2
 from playwright.sync_api import Browser, Page, StorageState, sync_playwright
 
+from tests import console_pages
 from tests.browser.addresses import ARRIVAL, DRAFT
 from tests.browser.conftest import ARGUMENTS, annotators
 from tests.environment import CHROMIUM
@@ -194,14 +195,9 @@ STOPPED: list[tuple[str, str, State]] = [("judge-over", JUDGE, nothing), ("board
 CONSOLE: list[tuple[str, str, State]] = [
     (f"console-{'-'.join(page.strip('/').split('/')) or 'home'}", f"/console/{page}", nothing)
     for page in (
-        *("", "new/", "health/", "notices/", "chatbots/", "prompt-sets/"),
-        *(f"demonstration/{part}" for part in (
-            "", "pairs/", "prompts/", "chatbots/", "annotators/", "gold/", "payments/", "judgments/", "fits/",
-            "check/", "log/", "act/stop/", "act/extend/", "act/share/",
-        )),
-        *(f"{DRAFT}/setup/{step}/" for step in (
-            "goal", "prompts", "chatbots", "annotators", "quality", "stopping", "review",
-        )),
+        *console_pages.OWN,
+        *(f"demonstration/{part}" for part in (*console_pages.CAMPAIGN, "act/stop/", "act/extend/", "act/share/")),
+        *(f"{DRAFT}/setup/{step}/" for step in console_pages.STEPS),
         f"{DRAFT}/gold/",
         f"{DRAFT}/act/pilot/",
     )

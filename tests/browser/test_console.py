@@ -11,6 +11,7 @@ import httpx2
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests import console_pages
 from tests.browser.conftest import Watched, sideways
 from tests.browser.test_every_page import violations
 from tests.processes import wait_for
@@ -19,25 +20,7 @@ pytestmark = pytest.mark.browser
 
 CHATBOTS, PROMPTS = 5, 60
 CLICKS_AT_MOST, SECONDS_AT_MOST = 40, 180
-PAGES = [
-    "",
-    "pairs/",
-    "prompts/",
-    "chatbots/",
-    "annotators/",
-    "gold/",
-    "payments/",
-    "judgments/",
-    "fits/",
-    "log/",
-    "check/",
-    "invitations/",
-    "act/stop/",
-    "act/extend/",
-    "act/share/",
-    "act/refit/",
-]
-OWN_PAGES = ["", "new/", "chatbots/", "prompt-sets/", "notices/", "health/"]
+PAGES = (*console_pages.CAMPAIGN, "act/stop/", "act/extend/", "act/share/", "act/refit/")
 
 # What a person does: each press of a button, each link, each field that is filled in or chosen.
 COUNT_CLICKS = """
@@ -251,7 +234,7 @@ def test_every_page_of_the_console_is_well(owner: Watched) -> None:
     for page in PAGES:
         owner.open(f"/console/demonstration/{page}")
         well(owner.page, f"console-{page.replace('/', '-') or 'overview'}")
-    for page in OWN_PAGES:
+    for page in console_pages.OWN:
         owner.open(f"/console/{page}")
         well(owner.page, f"console-own-{page.strip('/') or 'home'}")
     for one in ("chatbots", "prompt-sets"):

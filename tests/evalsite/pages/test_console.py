@@ -19,13 +19,13 @@ from evalsite.core.models import AuditEntry, Inquiry
 from evalsite.judgments.exclusions import exclusion_propose
 from evalsite.judgments.models import Annotator, Exclusion, Judgment
 from evalsite.judgments.services import annotator_enrol
+from evalsite.pages.console import setup, urls
 from evalsite.pages.console.tables import tier_gaps
 from evalsite.pages.console.words import duration
 from evalsite.pages.figures import matrices
+from tests import console_pages
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.test_pages import HOSTILE, words
-
-PAGES = ["", "pairs/", "prompts/", "chatbots/", "annotators/", "gold/", "payments/", "judgments/", "fits/", "log/"]
 
 
 @pytest.fixture
@@ -230,7 +230,7 @@ def test_a_preview_of_one_campaign_is_not_shown_in_another(
     assert owner.get(f"/console/other/preview/{Inquiry.objects.get().public_id}/").status_code == 404
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", console_pages.CAMPAIGN)
 def test_a_page_asks_the_database_as_often_for_many_rows_as_for_few(
     owner: Client,
     judged: Campaign,
@@ -260,7 +260,7 @@ def test_hostile_names_and_reasons_are_text(owner: Client, judged: Campaign, bob
     Campaign.objects.update(name=HOSTILE, stop_reason=HOSTILE)
     Chatbot.objects.filter(name="trial bot 0").update(name=HOSTILE)
     owner.post("/console/trial/act/exclude/", {"annotator": str(bob.public_id), "reason": HOSTILE})
-    for page in PAGES:
+    for page in console_pages.CAMPAIGN:
         text = owner.get(f"/console/trial/{page}").content.decode()
         assert "<script>alert" not in text
         assert "<img src=x" not in text
@@ -271,3 +271,15 @@ def test_who_runs_campaigns_is_in_the_console_after_logging_in(campaign: Campaig
     for name, path in [("alice", "/console/"), ("charlie", "/me/")]:
         given = {"username": name, "password": secret}
         assert Client().post("/account/login/", given, REMOTE_ADDR="192.0.2.8")["Location"] == path
+
+
+def test_the_list_of_pages_that_tests_walk_through_has_every_address_of_the_console() -> None:
+    of_drafts = {"setup/", "qualification/"}
+    asked_by_pages = {"forecast/", "preview/", "check/state/", "notices/seen/"}
+    routes = [str(route.pattern) for route in urls.urlpatterns]
+    own = {route for route in routes if "<" not in route}
+    campaign = {route.removeprefix("<slug:key>/") for route in routes if route.startswith("<slug:key>/")}
+    assert own == set(console_pages.OWN)
+    pages = {route for route in campaign if "<" not in route and not route.endswith(".csv")}
+    assert pages - of_drafts - asked_by_pages == set(console_pages.CAMPAIGN)
+    assert set(console_pages.STEPS) == set(setup.STEPS)

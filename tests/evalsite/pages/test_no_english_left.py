@@ -22,26 +22,12 @@ from evalsite.judgments.exclusions import annotator_exclude
 from evalsite.judgments.models import Annotator
 from evalsite.judgments.stewardship import annotator_note
 from evalsite.prompts.models import Prompt
+from tests import console_pages
 from tests.evalsite.adaptive.test_screening import crowd
 from tests.evalsite.cast import CampaignMaker
 from tests.evalsite.pages.bilingual import alike
 from tests.evalsite.pages.reading import Visitor
 
-HOME = ("", "new/", "health/", "notices/", "chatbots/", "prompt-sets/")
-CAMPAIGN = (
-    "",
-    "invitations/",
-    "pairs/",
-    "prompts/",
-    "chatbots/",
-    "annotators/",
-    "gold/",
-    "payments/",
-    "judgments/",
-    "fits/",
-    "check/",
-)
-STEPS = ("goal", "prompts", "chatbots", "annotators", "quality", "stopping", "review")
 BOARD = ("", "charts/", "prompts/", "method/", "embed/")
 ACCOUNT = ("login", "sign-up", "password", "password/sent")
 NAMES = (
@@ -106,12 +92,12 @@ def test_no_page_of_the_console_says_anything_in_english_to_a_german_reader(
     annotator, prompt, gold = Annotator.objects.all()[0], Prompt.objects.all()[1], GoldItem.objects.get()
     of_whom = f"annotator={annotator.public_id}&prompt={prompt.public_id}&gold={gold.public_id}"
     whom = f"{of_whom}&entrant={lively.entrants.all()[0].public_id}"
-    pages = [f"/console/{page}" for page in HOME]
+    pages = [f"/console/{page}" for page in console_pages.OWN]
     pages += [f"/console/chatbots/{Chatbot.objects.all()[0].public_id}/"]
     pages += [f"/console/prompt-sets/{lively.prompt_set.public_id}/"]
-    pages += [f"/console/{slug}/{page}" for slug in ("trial", "draft") for page in (*CAMPAIGN, "log/")]
+    pages += [f"/console/{slug}/{page}" for slug in ("trial", "draft") for page in console_pages.CAMPAIGN]
     pages += [f"/console/{slug}/act/{act}/?{whom}" for slug in ("trial", "draft") for act in PERFORMED]
-    pages += [f"/console/draft/setup/{step}/" for step in STEPS]
+    pages += [f"/console/draft/setup/{step}/" for step in console_pages.STEPS]
     pages += ["/console/trial/setup/goal/", "/console/nothing/", "/console/trial/judgments/?counted=no"]
     reader = Reader(alice)
     assert [text for page in pages for text in reader.left(page)] == []

@@ -1,0 +1,18 @@
+"""The pages of the console, by their addresses: one list for whoever walks through all of them."""
+
+OWN = ("", "new/", "chatbots/", "prompt-sets/", "notices/", "health/")  # of /console/
+CAMPAIGN = (  # of /console/<campaign>/, for everybody who sees the campaign
+    "",
+    "pairs/",
+    "prompts/",
+    "chatbots/",
+    "annotators/",
+    "gold/",
+    "payments/",
+    "judgments/",
+    "fits/",
+    "log/",
+    "check/",
+    "invitations/",
+)
+STEPS = ("goal", "prompts", "chatbots", "annotators", "quality", "stopping", "review")  # of /console/<campaign>/setup/
