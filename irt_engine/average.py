@@ -16,7 +16,6 @@ mixed (`mixing`).
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -36,7 +35,7 @@ from .kernels import NODES, average_slots
 from .learning import learning_variances
 from .mixing import Mixer
 from .scales import Effects
-from .threads import one_blas_thread
+from .threads import one_blas_thread, threads
 
 Progress = Callable[[int, int], None]
 
@@ -108,14 +107,15 @@ def sigma_points(dimension: int, *, mirrored: bool = False, times: int = 1) -> F
 
 
 class Cells:
-    """Asks the cells of a problem, chunk by chunk, while open on as many threads as there are processors."""
+    """Asks the cells of a problem, chunk by chunk, while open on as many threads as there are (`threads`)."""
 
     def __init__(self, problem: Problem, effects: Effects) -> None:
         self.problem, self.effects = problem, effects
         prompts = problem.prompts
         times = 2 if problem.replies else 1  # a reply that was met once or twice leaves its cells' theta wide
         self.points = sigma_points(1 + prompts.size - prompts.tiers, mirrored=not prompts.located, times=times)
-        self.chunks = _balanced(problem, effects.shared, workers=2 * _workers())
+        self.threads = threads()
+        self.chunks = _balanced(problem, effects.shared, workers=2 * self.threads)
         pooled = np.diff(problem.starts)[effects.shared] if effects.shared >= 0 else 0
         self.slopes = SLOPES if pooled <= MOST_AVERAGED else 1  # with one node all are typical
         self.nodes = np.ones((5, NODES))
@@ -126,8 +126,8 @@ class Cells:
     def __enter__(self) -> Self:
         self.alone = one_blas_thread()
         self.alone.__enter__()
-        if _workers() > 1 and len(self.chunks) > 1:
-            self.pool = ThreadPoolExecutor(_workers() - 1)
+        if self.threads > 1 and len(self.chunks) > 1:
+            self.pool = ThreadPoolExecutor(self.threads - 1)
         return self
 
     def __exit__(self, *failure: object) -> None:
@@ -204,7 +204,7 @@ class Cells:
 
         if self.pool is None or not shared:
             return go_on()
-        others = [self.pool.submit(go_on) for _ in range(_workers() - 1)]
+        others = [self.pool.submit(go_on) for _ in range(self.threads - 1)]
         return all([go_on(), *(other.result() for other in others)])
 
     def _nodes(self, log_sd: FloatArray) -> FloatArray:
@@ -226,10 +226,6 @@ class Cells:
         nodes[4] = np.repeat(np.exp(self.effects.slope_sd(log_sd) * value), NODES)
         nodes[2], nodes[3] = np.exp(-sd * nodes[0]), sd
         return nodes
-
-
-def _workers() -> int:
-    return min(os.cpu_count() or 1, 8)
 
 
 def _balanced(problem: Problem, shared: int, workers: int) -> list[slice]:

@@ -1,0 +1,74 @@
+"""Threads: how many a fit takes, and that their number changes nothing."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+from irt_engine import average, threads
+from irt_engine.average import Cells
+from irt_engine.simulate import draw_truth, draw_votes, some_cells
+from scheduler.estimator import estimate
+
+
+@pytest.mark.parametrize(
+    ("given", "processors", "taken"),
+    [
+        (None, 4, 4),
+        (None, 64, 8),
+        ("1", 4, 1),
+        ("3", 4, 3),
+        ("16", 4, 4),
+        ("2,4", 4, 2),
+        ("0", 4, 4),
+        ("-1", 4, 4),
+        ("many", 4, 4),
+        ("", 4, 4),
+    ],
+)
+def test_a_fit_takes_the_processors_that_there_are_or_fewer_where_the_operator_says_so(
+    monkeypatch: pytest.MonkeyPatch, given: str | None, processors: int, taken: int
+) -> None:
+    monkeypatch.setattr(threads, "_processors", lambda: processors)
+    if given is None:
+        monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    else:
+        monkeypatch.setenv("OMP_NUM_THREADS", given)
+    assert threads.threads() == taken
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system ties no process to processors")
+def test_a_process_that_is_tied_to_one_processor_takes_one() -> None:
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        assert threads._processors() == 1
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+@pytest.mark.parametrize("reply_sd", [0.0, 0.7])
+def test_the_number_of_threads_changes_nothing(monkeypatch: pytest.MonkeyPatch, reply_sd: float) -> None:
+    votes = draw_votes(draw_truth(7, 60, reply_sd=reply_sd, seed=1), some_cells(7, 60, 0.5, seed=2), seed=3)
+    monkeypatch.setattr(average, "_SHARED_FROM", 0)
+    monkeypatch.setattr(threads, "_processors", lambda: 5)
+    asked: list[bool] = []
+    every = Cells.every
+
+    def counted(self: Cells, work: object, *, shared: bool) -> bool:
+        asked.append(self.pool is not None)
+        return every(self, work, shared=shared)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Cells, "every", counted)
+    fits = []
+    for count in ("1", "2", "5"):
+        monkeypatch.setenv("OMP_NUM_THREADS", count)
+        fits.append(estimate(votes))
+        assert asked
+        assert set(asked) == {count != "1"}
+        asked.clear()
+    for other in fits[1:]:
+        np.testing.assert_allclose(other.ability, fits[0].ability, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(other.covariance, fits[0].covariance, rtol=0, atol=1e-12)
