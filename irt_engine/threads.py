@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import os
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -28,10 +30,41 @@ def _processors() -> int:
         return os.cpu_count() or 1
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """While open, BLAS opens no threads of its own: they would wait in loops for ours, thirty times slower."""
-    limit: AbstractContextManager[Any] = _libraries().limit(limits=1, user_api="blas")
-    return limit
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """While open, BLAS opens no threads of its own: they would wait in loops for ours, thirty times slower.
+
+    The limit is the process's. Several fits at a time share it: the last one to end lifts it.
+    """
+    _Limit.enter()
+    try:
+        yield
+    finally:
+        _Limit.leave()
+
+
+class _Limit:
+    """The limit that stands while any fit of this process goes on."""
+
+    lock = threading.Lock()
+    fits = 0
+    stands: AbstractContextManager[Any] | None = None
+
+    @classmethod
+    def enter(cls) -> None:
+        with cls.lock:
+            cls.fits += 1
+            if cls.stands is None:
+                cls.stands = _libraries().limit(limits=1, user_api="blas")
+                cls.stands.__enter__()
+
+    @classmethod
+    def leave(cls) -> None:
+        with cls.lock:
+            cls.fits -= 1
+            if cls.fits == 0 and cls.stands is not None:
+                cls.stands.__exit__(None, None, None)
+                cls.stands = None
 
 
 @functools.cache

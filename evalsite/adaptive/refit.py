@@ -7,7 +7,6 @@ queue serve on; what was published is not fitted again.
 
 import logging
 import time
-from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from datetime import datetime
 
@@ -75,10 +74,21 @@ class Fitted:
 class Planned:
     """What was decided and planned, as rows, and the queue as it was seen then: all that the write needs to know."""
 
+    planner: Planner
     verdict: Verdict
     plan: Plan | None
     asks: list[PlannedAsk]
     seen: QueueSeen
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """What follows from a fit for its campaign. course: what asking at random would have cost; None where no vote was
+    read. planned: None where the campaign does not go on by this fit."""
+
+    changes: list[Change]
+    course: list[tuple[float, float]] | None = None
+    planned: Planned | None = None
 
 
 def refit_campaign(campaign: Campaign, lease: Lease) -> None:
@@ -87,49 +97,64 @@ def refit_campaign(campaign: Campaign, lease: Lease) -> None:
     for board in campaign.boards.filter(slice_of=None).order_by("pk"):
         began = timezone.now()
         fitted = _fitted(board, began)
-        snapshot = _published(board, fitted, began, lease)
         if board == own:
-            _go_on(board, campaign, fitted, snapshot, began, lease)
+            _refit_own(board, campaign, fitted, began, lease)
+        elif fitted is not None:
+            with write_transaction():
+                lease.confirm()
+                publish(board, fitted, began)
     campaign.refresh_from_db()
     if not campaign.collecting:
         queue_withdraw(campaign=campaign)
 
 
-def _published(board: Board, fitted: Fitted | None, began: datetime, lease: Lease) -> Snapshot | None:
-    if fitted is None:
-        return None
+def _refit_own(board: Board, campaign: Campaign, fitted: Fitted | None, began: datetime, lease: Lease) -> None:
+    """Publish the board that the campaign goes on by, and write what follows. While it collects, readers do not wait
+    for that; should it fail in between, the next try reads the votes again, since nothing says that they were seen.
+    """
+    refit = None
+    if fitted is not None and campaign.collecting:
+        with write_transaction():
+            lease.confirm()
+            refit = publish(board, fitted, began, seen="")
+    following = _following(board, campaign, fitted, began)
+    if fitted is None and not following.changes and following.planned is None:
+        return
     with write_transaction():
         lease.confirm()
-        return publish(board, fitted, began)
+        if fitted is not None:
+            refit = refit or publish(board, fitted, began)
+            _finish(refit, fitted, following)
+        changes_make(campaign, following.changes)
+        if following.planned is not None:
+            _act(campaign, following.planned, refit.snapshot if refit else None)
 
 
-def _go_on(
-    board: Board,
-    campaign: Campaign,
-    fitted: Fitted | None,
-    snapshot: Snapshot | None,
-    began: datetime,
-    lease: Lease,
-) -> None:
-    """What follows from a board's new snapshot for the campaign that it is of: screen, decide, plan; then write it."""
+def _following(board: Board, campaign: Campaign, fitted: Fitted | None, began: datetime) -> Following:
+    """Screened, decided and planned, with no transaction open."""
     changes = _screened(board, fitted)
-    going_on = campaign.collecting and not _would_act(campaign, changes)
-    is_new = fitted is not None and fitted.shown is not None
-    if not (going_on or is_new or changes):
-        return
+    goes_on = campaign.collecting and not _would_act(campaign, changes)
+    is_new = fitted is not None and fitted.given is not None
+    if not (goes_on or is_new):
+        return Following(changes)
     planner, seen = Planner(campaign), queue_look(campaign)
     state = planner.state(fitted.posterior if fitted else None, judgments_spent(campaign), seen.counts)
-    planned = _planned(campaign, planner, state, seen, began) if going_on else None
     course = _course_at_random(campaign, state) if is_new else None
-    with write_transaction():
-        lease.confirm()
-        if course is not None:
-            _course_keep(snapshot, course)
-        if planned is not None and snapshot is not None:
-            _decided(snapshot, planned.verdict)
-        changes_make(campaign, changes)
-        if planned is not None:
-            _act(campaign, planned, planner, snapshot)
+    return Following(changes, course, _planned(planner, state, seen, began) if goes_on else None)
+
+
+def _finish(refit: Refit, fitted: Fitted, following: Following) -> None:
+    """Write beside a refit that was published what followed from it, and up to where its input was seen."""
+    Refit.objects.filter(pk=refit.pk).update(seen=fitted.mark)
+    record = Record.objects.filter(board=refit.board, snapshot=refit.snapshot).only("fit").first()
+    if following.course is not None and record is not None:
+        record.fit |= {"at_random": list(following.course)}
+        record.save(update_fields=["fit"])
+    if following.planned is not None and refit.snapshot is not None:
+        _decided(refit.snapshot, following.planned.verdict)
+    if fitted.given is not None and refit.board.default_of is not None:
+        findings_request(refit.board.default_of)
+        slices_request(refit.board.default_of)
 
 
 def _course_at_random(campaign: Campaign, state: CampaignState) -> list[tuple[float, float]]:
@@ -152,15 +177,9 @@ def _course_at_random(campaign: Campaign, state: CampaignState) -> list[tuple[fl
     return [(round(n), round(se, 4)) for n, se in zip(found.judgments, found.largest_se, strict=True)]
 
 
-def _course_keep(snapshot: Snapshot | None, course: Sequence[tuple[float, float]]) -> None:
-    record = Record.objects.filter(snapshot=snapshot).only("fit").first()
-    if record is not None:
-        record.fit |= {"at_random": list(course)}
-        record.save(update_fields=["fit"])
-
-
 def _screened(board: Board, fitted: Fitted | None) -> list[Change]:
-    """Nothing where nothing changed; also where nothing is fitted, since everybody who judged may be excluded."""
+    """What the screening wants changed; also where nothing is fitted, since everybody who judged may be excluded.
+    Nothing where no vote was read, because it was asked by the same ones before."""
     campaign = board.default_of
     given = fit_input(board) if fitted is None else fitted.given
     if campaign is None or given is None:
@@ -173,14 +192,15 @@ def _would_act(campaign: Campaign, changes: list[Change]) -> bool:
     return campaign.screening == Campaign.Screening.ACT and bool(changes)
 
 
-def _planned(campaign: Campaign, planner: Planner, state: CampaignState, seen: QueueSeen, began: datetime) -> Planned:
-    """What is decided, and asked next, with no transaction open."""
+def _planned(planner: Planner, state: CampaignState, seen: QueueSeen, began: datetime) -> Planned:
+    """What is decided, and asked next."""
+    campaign = planner.campaign
     state = with_retired(state, planner.design.retirement, planner.design.welcome)
     verdict = decide(state, rules=rules_of(campaign))
     count = 0 if verdict.stop else _queue_size(campaign, began)
     seed = campaign.seed * 1_000_003 + (state.posterior.judgments if state.posterior else 0)
     asks = plan(state, policy=campaign.policy, count=count, seed=seed, design=planner.design) if count else None
-    return Planned(verdict, asks, planner.asks(asks.asks) if asks else [], seen)
+    return Planned(planner, verdict, asks, planner.asks(asks.asks) if asks else [], seen)
 
 
 def _fitted(board: Board, began: datetime) -> Fitted | None:
@@ -243,11 +263,13 @@ def _queue_size(campaign: Campaign, began: datetime) -> int:
     return wanted if left is None else min(wanted, left)
 
 
-def publish(board: Board, fitted: Fitted, began: datetime) -> Snapshot:
-    """The snapshot with the record beside it. An earlier one of the same input serves again."""
+def publish(board: Board, fitted: Fitted, began: datetime, *, seen: str | None = None) -> Refit:
+    """The snapshot with the record beside it. An earlier one of the same input serves again. `seen` stands for the
+    mark up to where the input was seen, where more has to follow first."""
     snapshot = fitted.snapshot or _snapshot(board, fitted, fitted.given, fitted.shown)
     outcome = Refit.Outcome.UNCHANGED if fitted.snapshot else Refit.Outcome.PUBLISHED
-    Refit.objects.create(board=board, outcome=outcome, snapshot=snapshot, seen=fitted.mark, started_at=began)
+    seen = fitted.mark if seen is None else seen
+    refit = Refit.objects.create(board=board, outcome=outcome, snapshot=snapshot, seen=seen, started_at=began)
     if fitted.shown is not None:
         last = Record.objects.filter(board=board).values_list("fit", flat=True).first() or {}
         course = {"at_random": last.get("at_random", [])}  # until there is another
@@ -257,10 +279,7 @@ def publish(board: Board, fitted: Fitted, began: datetime) -> Snapshot:
             "fit": fit_facts(fitted.posterior) | course,
         }
         Record.objects.update_or_create(board=board, defaults=kept)
-    if fitted.given is not None and board.default_of is not None:
-        findings_request(board.default_of)
-        slices_request(board.default_of)
-    return snapshot
+    return refit
 
 
 def _snapshot(board: Board, fitted: Fitted, given: FitInput | None, shown: Shown | None) -> Snapshot:
@@ -290,10 +309,10 @@ def _decided(snapshot: Snapshot, verdict: Verdict) -> None:
         Decision.objects.create(snapshot=snapshot, stop=verdict.stop, reason=verdict.reason, evidence=evidence)
 
 
-def _act(campaign: Campaign, planned: Planned, planner: Planner, snapshot: Snapshot | None) -> None:
+def _act(campaign: Campaign, planned: Planned, snapshot: Snapshot | None) -> None:
     """Stop, or replace the queue. What changed while it was planned is seen: the campaign is locked and read again."""
     now = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
-    verdict, asks = planned.verdict, planned.plan
+    planner, verdict, asks = planned.planner, planned.verdict, planned.plan
     if not now.collecting:
         queue_close(campaign=now)
         return

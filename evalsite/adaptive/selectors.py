@@ -48,7 +48,8 @@ class BoardState:
         number = self.snapshot.number if self.snapshot else 0
         state = self.campaign.state if self.campaign else "none"
         wanted = f"{self.evidence.get('target', 0.0):.6g}.{self.evidence.get('budget', 0.0):.0f}"
-        told = f"{number}-{self.tally.judgments}-{state}-{self.gone}-{wanted}"
+        decision = self.decision.pk if self.decision else 0  # comes after its snapshot
+        told = f"{number}-{decision}-{self.tally.judgments}-{state}-{self.gone}-{wanted}"
         return f'"{self.board.pk}{self.cut}-{told}"'
 
     @property
@@ -321,21 +322,22 @@ def campaigns_standing(user: User, *, start: int, count: int) -> list[Standing]:
     campaigns = list(
         own.select_related("organisation", "stopping").annotate(active=active).order_by("-pk")[start : start + count]
     )
-    boards = dict(Board.objects.filter(default_of__in=campaigns).values_list("pk", "default_of"))
     newest = Snapshot.objects.filter(board=OuterRef("pk")).order_by("-number").values("pk")[:1]
-    ids = Board.objects.filter(pk__in=boards).annotate(newest=Subquery(newest)).values_list("newest", flat=True)
-    snapshots = Snapshot.objects.filter(pk__in=list(ids)).values_list("pk", "board", "judgments")
-    judged = {boards[board]: (pk, judgments) for pk, board, judgments in snapshots}
-    decisions = Decision.objects.filter(snapshot__in=[pk for pk, _ in judged.values()]).order_by("pk")
-    evidence = dict(decisions.values_list("snapshot", "evidence"))
-    return [Standing(one, one.active, *_standing_of(one, judged.get(one.pk), evidence)) for one in campaigns]
+    last = Decision.objects.filter(snapshot__board=OuterRef("pk")).order_by("-pk").values("pk")[:1]  # stands until
+    boards = Board.objects.filter(default_of__in=campaigns).annotate(newest=Subquery(newest), last=Subquery(last))
+    of_campaign = {owner: (at, last) for owner, at, last in boards.values_list("default_of", "newest", "last")}
+    judged = dict(Snapshot.objects.filter(pk__in=[at for at, _ in of_campaign.values()]).values_list("pk", "judgments"))
+    decided = Decision.objects.filter(pk__in=[last for _, last in of_campaign.values()]).select_related("snapshot")
+    decisions = {one.pk: one for one in decided.defer("snapshot__posterior", "snapshot__rows")}
+    found = []
+    for one in campaigns:
+        at, last_pk = of_campaign.get(one.pk, (None, None))
+        found.append(Standing(one, one.active, judged.get(at, 0), _progress(one, decisions.get(last_pk))))
+    return found
 
 
-def _standing_of(
-    campaign: Campaign, judged: tuple[int, int] | None, evidence: Mapping[int, Mapping[str, float]]
-) -> tuple[int, float | None]:
-    if judged is None:
-        return 0, None
-    snapshot, judgments = judged
-    known = evidence_now(limits_of(campaign.stopping), evidence.get(snapshot, {}), judgments)
-    return judgments, known.get("progress")
+def _progress(campaign: Campaign, decision: Decision | None) -> float | None:
+    if decision is None:
+        return None
+    known = evidence_now(limits_of(campaign.stopping), decision.evidence, decision.snapshot.judgments)
+    return known.get("progress")

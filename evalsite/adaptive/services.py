@@ -1,6 +1,7 @@
 """Writes of the adaptive room: boards, opening a campaign with the board that shows it, alarms."""
 
 import logging
+from datetime import timedelta
 
 from django.db.models import F
 from django.utils import timezone
@@ -70,9 +71,9 @@ PILOT = "pilot"
 EXCLUSION = "exclusion"  # what a board would be without an annotator: an inquiry
 
 
-def findings_request(campaign: Campaign) -> None:
+def findings_request(campaign: Campaign, *, wait: timedelta = timedelta(0)) -> None:
     """Ask the worker to look at annotators and prompts anew, after the refits that wait."""
-    job_enqueue(kind=FINDINGS, key=f"{FINDINGS}:{campaign.pk}", args={"campaign": campaign.pk})
+    job_enqueue(kind=FINDINGS, key=f"{FINDINGS}:{campaign.pk}", args={"campaign": campaign.pk}, wait=wait)
 
 
 def slices_request(campaign: Campaign) -> None:

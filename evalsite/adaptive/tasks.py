@@ -23,7 +23,8 @@ from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import REFIT, refit_key, refit_request
 from evalsite.core import inquiries, jobs
 
-FINDINGS_KEPT = timedelta(minutes=1)  # of a board of 100,000 judgments they take as long as a plan and a half
+FINDINGS_KEPT = timedelta(minutes=1)  # of a board of 100,000 judgments they take three seconds
+FINDINGS_WAIT = timedelta(seconds=5)
 
 
 @jobs.handles(REFIT, tireless=True)
@@ -65,10 +66,10 @@ def findings(lease: jobs.Lease) -> None:
     """Look at the campaign's annotators and prompts; while refits wait, once in FINDINGS_KEPT."""
     from evalsite.adaptive.findings import findings_make
 
-    campaign = Campaign.objects.get(pk=lease.args["campaign"])
-    recent = Findings.objects.filter(campaign=campaign, made_at__gte=timezone.now() - FINDINGS_KEPT)
+    campaign, now = Campaign.objects.get(pk=lease.args["campaign"]), timezone.now()
+    recent = Findings.objects.filter(campaign=campaign, made_at__range=(now - FINDINGS_KEPT, now))
     if jobs.job_is_due(REFIT) and recent.exists():
-        findings_request(campaign)
+        findings_request(campaign, wait=FINDINGS_WAIT)  # else it might be claimed again before the refit is
         return
     findings_make(campaign, lease)
 

@@ -98,19 +98,20 @@ def prepare() -> threading.Thread:
     return thread
 
 
-def job_enqueue(*, kind: str, key: str, args: Mapping[str, Any] | None = None) -> Job:
-    """Queue work in the caller's transaction; a job already queued under this key is the same job."""
+def job_enqueue(*, kind: str, key: str, args: Mapping[str, Any] | None = None, wait: timedelta = timedelta(0)) -> Job:
+    """Queue work in the caller's transaction, to be done after `wait`; a job already queued under this key is the same
+    job, and due when it was."""
     try:
         with transaction.atomic():
-            job = Job.objects.create(kind=kind, key=key, args=dict(args or {}))
+            job = Job.objects.create(kind=kind, key=key, args=dict(args or {}), run_after=timezone.now() + wait)
     except IntegrityError:
         # Touching the queued row locks it until we commit. Without the lock a worker could claim it now and read
         # the database before our change is there, and nobody would look again.
         queued = Job.objects.filter(key=key, state=Job.State.QUEUED)
         if not queued.update(args=dict(args or {})):
-            return job_enqueue(kind=kind, key=key, args=args)
+            return job_enqueue(kind=kind, key=key, args=args, wait=wait)
         return queued.get()
-    if settings.PRODUCTION:
+    if settings.PRODUCTION and not wait:  # the sweep wakes what has waited
         transaction.on_commit(lambda: _wake(job.pk, _queue_of(kind)))
     return job
 

@@ -6,6 +6,7 @@ import os
 
 import numpy as np
 import pytest
+from threadpoolctl import ThreadpoolController
 
 from irt_engine import average, threads
 from irt_engine.average import Cells
@@ -72,3 +73,19 @@ def test_the_number_of_threads_changes_nothing(monkeypatch: pytest.MonkeyPatch, 
     for other in fits[1:]:
         np.testing.assert_allclose(other.ability, fits[0].ability, rtol=0, atol=1e-12)
         np.testing.assert_allclose(other.covariance, fits[0].covariance, rtol=0, atol=1e-12)
+
+
+def test_blas_has_one_thread_while_any_fit_of_the_process_goes_on() -> None:
+    def most() -> int:
+        return max(int(one["num_threads"]) for one in ThreadpoolController().info() if one["user_api"] == "blas")
+
+    with ThreadpoolController().limit(limits=2, user_api="blas"):
+        assert most() == 2
+        first, second = threads.one_blas_thread(), threads.one_blas_thread()
+        first.__enter__()
+        second.__enter__()
+        assert most() == 1
+        first.__exit__(None, None, None)
+        assert most() == 1, "the second goes on"
+        second.__exit__(None, None, None)
+        assert most() == 2

@@ -12,8 +12,8 @@ from django.utils import timezone
 from evalsite.accounts.models import User
 from evalsite.adaptive import refit as refit_module
 from evalsite.adaptive.acts import Given, act_perform
-from evalsite.adaptive.models import Alarm, Board, Decision, Refit, Snapshot
-from evalsite.adaptive.selectors import alarms_open, board_state_get, record_get, snapshot_current
+from evalsite.adaptive.models import Alarm, Board, Decision, Findings, Refit, Snapshot
+from evalsite.adaptive.selectors import alarms_open, board_state_get, campaigns_standing, record_get, snapshot_current
 from evalsite.adaptive.services import campaign_open
 from evalsite.adaptive.tables import FitInput, Planner, fit_input
 from evalsite.campaigns.models import Campaign
@@ -30,6 +30,7 @@ from evalsite.judgments.selectors import progress_get
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
 from irt_engine import EngineError, Posterior
 from scheduler import CampaignState, Plan, SchedulerError, plan
+from scheduler.at_random import AtRandom, at_random
 from scheduler.estimator import estimate
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 
@@ -171,8 +172,8 @@ def test_what_fails_raises_one_alarm_backs_off_and_is_cleared_when_it_goes_again
     with monkeypatch.context() as broken:
         broken.setattr(refit_module, "plan", fails)
         for times in range(1, 10):
-            assert run_jobs() == (3 if times == 1 else 1), "the board, which is there, is not fitted again"
-            assert Snapshot.objects.count() == 1
+            assert run_jobs() == 1
+            assert Snapshot.objects.count() == 1, "the board is there, and is not fitted again"
             assert Alarm.objects.filter(failures=times, cleared_at=None).count() == Alarm.objects.count() == 1
             refit_request(campaign)
             job = Job.objects.get(kind="refit", state=Job.State.QUEUED)
@@ -212,6 +213,70 @@ def test_the_board_is_there_before_the_plan_is_made_with_the_last_course_at_rand
     assert seen == [(2, 1, first)]
     assert Decision.objects.count() == 2
     assert course() != first
+
+
+def test_a_board_that_is_read_while_the_plan_is_made_is_another_once_it_was_decided_on(
+    campaign: Campaign, bob: Annotator, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge(campaign, bob, blocks=2)
+    run_jobs()
+    before = campaigns_standing(alice, start=0, count=5)[0].progress
+    seen: list[tuple[str, float | None]] = []
+
+    def plans(*args: object, **options: object) -> Plan:
+        seen.append((board_state_get(board_of(campaign)).etag, campaigns_standing(alice, start=0, count=5)[0].progress))
+        return plan(*args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(refit_module, "plan", plans)
+    judge(campaign, bob, blocks=2)
+    run_jobs()
+    (etag, progress), after = seen[0], campaigns_standing(alice, start=0, count=5)[0].progress
+    assert progress == before is not None, "the last decision stands until there is another"
+    assert after != before
+    assert board_state_get(board_of(campaign)).etag != etag
+
+
+def test_a_refit_that_broke_off_after_its_board_was_published_is_brought_to_its_end_by_the_next(
+    campaign: Campaign, bob: Annotator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*args: object, **options: object) -> Plan:
+        raise MemoryError
+
+    judge(campaign, bob, blocks=2)
+    with monkeypatch.context() as broken:
+        broken.setattr(refit_module, "plan", fails)
+        run_jobs()
+    snapshot = Snapshot.objects.get()
+    assert not Decision.objects.exists()
+    assert not Findings.objects.exists()
+    Job.objects.update(run_after=timezone.now())
+    run_jobs()
+    record = record_get(snapshot)
+    assert record is not None
+    assert record.at_random
+    assert Decision.objects.get().snapshot == snapshot == Snapshot.objects.get()
+    assert Findings.objects.exists()
+
+
+def test_after_a_stop_the_course_at_random_is_published_with_the_board(
+    campaign: Campaign, bob: Annotator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge(campaign, bob, blocks=2)
+    run_jobs()
+    judge(campaign, bob, blocks=2)
+    campaign_stop(campaign=campaign, reason="enough")
+    close_batches()
+    refit_request(campaign)
+    boards: list[int] = []
+
+    def compares(state: CampaignState) -> AtRandom:
+        boards.append(Snapshot.objects.count())
+        return at_random(state)
+
+    monkeypatch.setattr(refit_module, "at_random", compares)
+    run_jobs()
+    assert boards == [1], "a chart that is drawn of the second has it"
+    assert Snapshot.objects.count() == 2
 
 
 def test_what_was_answered_while_it_fitted_is_planned_for_twice_over(

@@ -6,9 +6,12 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from django.utils import timezone
 
 from evalsite.accounts.models import User
+from evalsite.adaptive import refit as refit_module
 from evalsite.adaptive.models import Board, Snapshot
+from evalsite.adaptive.screening import Change
 from evalsite.adaptive.selectors import snapshot_current
 from evalsite.adaptive.tables import fit_input
 from evalsite.campaigns.models import Campaign
@@ -85,6 +88,23 @@ def test_who_judges_against_all_others_is_excluded_with_the_reason(make_campaign
     assert adversary.pk not in {vote.annotator for vote in fit_input(board_of(campaign)).votes}
     numbers = list(Snapshot.objects.order_by("number").values_list("judgments", flat=True))
     assert numbers[-1] == numbers[0] - Judgment.objects.filter(annotator=adversary).count()
+
+
+def test_who_would_have_been_excluded_by_a_refit_that_broke_off_is_excluded_by_the_next(
+    make_campaign: CampaignMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(campaign: Campaign, changes: list[Change]) -> None:
+        if changes:
+            raise MemoryError
+
+    with monkeypatch.context() as broken:
+        broken.setattr(refit_module, "changes_make", fails)
+        _, adversary = crowd(make_campaign, Campaign.Screening.ACT)
+    assert Snapshot.objects.exists()
+    assert not Exclusion.objects.exists()
+    Job.objects.update(run_after=timezone.now())
+    run_jobs()
+    assert Exclusion.objects.get().annotator == adversary
 
 
 def test_the_screen_comes_to_rest(make_campaign: CampaignMaker) -> None:
