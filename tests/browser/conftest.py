@@ -6,7 +6,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.environment import CHROMIUM
 from tests.processes import end, free_port, start_manage, wait_for
@@ -21,6 +21,9 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+# No test is timed: a page may wait for a machine that compiles or fits beside it.
+expect.set_options(timeout=60_000)
 
 
 @pytest.fixture(scope="session")

@@ -142,7 +142,7 @@ def set_up(page: Page, files: tuple[Path, list[Path]]) -> None:
 
 def judge(site: str, slug: str, answers: Callable[[int, int], str], count: int) -> str:
     """One annotator's `count` judgments by the API, after their opinion of two models by number; who it was."""
-    with httpx2.Client(base_url=f"{site}/api/v1", trust_env=False) as client:
+    with httpx2.Client(base_url=f"{site}/api/v1", trust_env=False, timeout=60) as client:
         joined = client.post("/annotators", json={"campaign": slug, "kind": "simulated"}).json()
         client.headers["Authorization"] = f"Bearer {joined['token']}"
         given = 0
@@ -160,7 +160,7 @@ def judge(site: str, slug: str, answers: Callable[[int, int], str], count: int) 
 
 def abilities(site: str, slug: str) -> dict[str, float]:
     """The board as anybody reads it, to the last digit."""
-    board = httpx2.get(f"{site}/api/v1/boards/{slug}", trust_env=False).json()
+    board = httpx2.get(f"{site}/api/v1/boards/{slug}", trust_env=False, timeout=60).json()
     return {row["name"]: row["ability"] for row in board["chatbots"]}
 
 
@@ -168,7 +168,7 @@ def settled(site: str, slug: str, judgments: int) -> dict[str, float]:
     """The board when it rests on so many judgments."""
 
     def there() -> bool:
-        snapshot = httpx2.get(f"{site}/api/v1/boards/{slug}", trust_env=False).json()["snapshot"]
+        snapshot = httpx2.get(f"{site}/api/v1/boards/{slug}", trust_env=False, timeout=60).json()["snapshot"]
         return bool(snapshot) and snapshot["judgments"] == judgments
 
     wait_for(there, within_s=240, what=f"a board of {judgments} judgments")

@@ -123,7 +123,7 @@ def test_an_answer_given_offline_is_kept_and_sent_once_when_the_connection_is_ba
     page.wait_for_timeout(3500)  # one more attempt fails
     assert page.locator("#answer input[name=client_ms]").input_value() == decided, "the time to decide, not to connect"
     context.set_offline(False)
-    expect(page.locator("input[name=assignment]").first).not_to_have_value(first, timeout=10_000)
+    expect(page.locator("input[name=assignment]").first).not_to_have_value(first)
     expect(page.locator("#trouble")).to_be_hidden()
     expect(page.locator("button[value=A]")).to_be_enabled()
     told = ("net::ERR_INTERNET_DISCONNECTED", "htmx:sendError", "htmx:afterRequest")  # by the browser and by htmx

@@ -87,7 +87,7 @@ def test_judgments_over_http_become_a_board_by_celery(site: Site) -> None:
     )  # fmt: skip
     site.start("worker", "celery", "-A", "evalsite", "worker", "--concurrency", "1", "--loglevel", "INFO")
     site.start("beat", "celery", "-A", "evalsite", "beat", "--schedule", str(site.logs / "beat"))
-    get = httpx2.Client(base_url=site.url, trust_env=False, timeout=5)
+    get = httpx2.Client(base_url=site.url, trust_env=False, timeout=60)
     wait_for(lambda: get.get("/readyz").is_success, within_s=90, what="the web process")
     site.start("annotators", "manage", "simulate_annotators", "--url", site.url, "--speed", "6")
 
