@@ -63,7 +63,7 @@ def expect_item(page: Page, number: int) -> None:
 def begin(page: Page) -> None:
     """Past the words; the first plan may still be under way, and the page waits for it by itself."""
     page.get_by_role("button", name="Start judging").click()
-    expect(page.locator("#stage[data-state=item]")).to_be_visible(timeout=30_000)
+    expect(page.locator("#stage[data-state=item]")).to_be_visible()
 
 
 def consent_and_qualify(page: Page) -> None:
@@ -75,7 +75,7 @@ def consent_and_qualify(page: Page) -> None:
         page.locator("#after button").click()
         expect(page.locator("#stage:not([data-state=explained])")).to_be_visible()
     page.get_by_role("button", name="Begin").click()
-    expect(page.locator("#stage[data-state=item]")).to_be_visible(timeout=30_000)
+    expect(page.locator("#stage[data-state=item]")).to_be_visible()
 
 
 def test_from_prolific_to_the_code_by_keyboard_alone(browser: Browser, place: Site) -> None:

@@ -80,7 +80,7 @@ def test_right_to_left_fits_and_turns_the_page_round(german: Watched, path: str)
 def test_a_block_is_judged_in_german_by_its_keys(german: Watched) -> None:
     page = opened(german, JUDGE)
     page.get_by_role("button", name="Bewertung beginnen").click()
-    expect(page.locator("#stage[data-state=item]")).to_be_visible(timeout=30_000)
+    expect(page.locator("#stage[data-state=item]")).to_be_visible()
     assert violations(page) == []
     assert sideways(page) <= 0
     kept(page, "de-judging")
