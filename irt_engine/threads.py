@@ -15,12 +15,8 @@ MOST_THREADS = 8
 
 
 def threads() -> int:
-    """That a fit takes: as many as this process has processors, or fewer where OMP_NUM_THREADS says so, by which
-    operators keep a worker from the processors that serve pages. Their number changes nothing that a fit finds.
-    """
-    allowed = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()  # a list is of nested levels
-    given = int(allowed) if allowed.isdecimal() and int(allowed) > 0 else MOST_THREADS
-    return min(_processors(), given, MOST_THREADS)
+    """That a fit takes: as many as this process has processors. Their number changes nothing that a fit finds."""
+    return min(_processors(), MOST_THREADS)
 
 
 def _processors() -> int:

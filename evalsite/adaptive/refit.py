@@ -252,13 +252,14 @@ def _shown(posterior: Posterior, given: FitInput) -> Shown:
 
 
 def _queue_size(campaign: Campaign, began: datetime) -> int:
-    """Asks to plan: what the next batch takes, and twice what is issued and what was answered since this refit began,
-    so that nobody waits for a fit: the next will take as long. Never more than the budget has left.
+    """Asks to plan: twice what is issued, and what the next batch takes twice over, or half as much again as was
+    answered since this refit began, if that is more: the next one takes as long, and nobody should wait for it. Not
+    more than that, since claims wait while a queue is written. Never more than the budget has left.
     """
     of_campaign = Assignment.objects.filter(campaign=campaign)
     issued = of_campaign.filter(state=Assignment.State.ISSUED).count()
     meanwhile = of_campaign.filter(state=Assignment.State.ANSWERED, closed_at__gte=began).count()
-    wanted = 2 * campaign.batch_size + 2 * max(issued, campaign.block_size) + 2 * meanwhile
+    wanted = max(2 * campaign.batch_size, 3 * meanwhile // 2) + 2 * max(issued, campaign.block_size)
     left = budget_left(campaign)
     return wanted if left is None else min(wanted, left)
 
