@@ -220,7 +220,7 @@ def test_writers_go_on_while_a_backup_reads(transactional_db: None) -> None:
         assert not User.objects.exists()
         thread = threading.Thread(target=_write)
         thread.start()
-        thread.join(10)
+        thread.join(60)
         assert not thread.is_alive(), "the writer did not wait"
         assert not User.objects.exists(), "and the backup is of one moment"
     assert User.objects.exists()

@@ -45,14 +45,14 @@ class Supervised:
         return [int(line) for line in path.read_text().split()] if path.exists() else []
 
     def wait(self, name: str, count: int) -> list[int]:
-        deadline = time.monotonic() + 15
+        deadline = time.monotonic() + 60
         while len(self.starts(name)) < count and time.monotonic() < deadline:
             time.sleep(0.05)
         return self.starts(name)
 
     def end(self) -> None:
         self.stop.set()
-        self.thread.join(20)
+        self.thread.join(60)
         assert not self.thread.is_alive()
 
 

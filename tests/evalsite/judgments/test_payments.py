@@ -288,7 +288,7 @@ def test_two_answers_at_once_in_two_campaigns_share_the_time_before_them(make_ca
         connection.close()
 
     def after() -> None:
-        recorded.wait(5)
+        recorded.wait(60)
         answer(second, 0.0)
 
     threads = [threading.Thread(target=answer, args=(first, 0.3)), threading.Thread(target=after)]

@@ -257,7 +257,7 @@ def test_a_late_answer_and_the_claim_of_its_place_at_once_fill_the_place_once(ma
         connection.close()
 
     def answer() -> None:
-        claimed.wait(5)
+        claimed.wait(60)
         try:
             judgment_record(annotator=bob, assignment_id=late.public_id, choices={"overall": "A"})
         except Exception as error:  # noqa: BLE001  whatever it is, the test is to show it
