@@ -15,8 +15,10 @@ Work goes through the slots in chunks, so that memory stays near O(cells + J W^2
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -26,9 +28,13 @@ from .parts import Parts
 from .prompts import PromptModel
 from .replies import Replies
 
+Piece = TypeVar("Piece")
+Each = Callable[[Callable[[int], bool], Sequence[int]], bool]  # has independent pieces of work done, on any threads
+
 _CHUNK_DENSE = 1 << 22  # numbers in one chunk's dense cross blocks
 _MOST_DENSE = 1 << 23  # numbers in those of all slots, if they are kept whole
 _DENSE_GAIN = 8  # a product of large matrices takes so much less time for each number than one of a slot's own
+_DENSE_PARTS, _ONE_PART = 8, 1 << 18  # in which whole blocks are worked on, where they have more numbers than that
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,6 +123,13 @@ class Problem:
             return d_phi, information
         cross, i_phi = self.parts.cross(information.cross), self.parts.information(information.i_phi)
         return self.parts.gradient(d_phi), Information(information.i_theta, cross, i_phi)
+
+    def dense_parts(self) -> list[slice]:
+        """Consecutive slots whose whole blocks are worked on at a time; the same for any number of threads, since each
+        part's sum is rounded by itself."""
+        parts = _DENSE_PARTS if self.slots * self.width * self.shaft > _ONE_PART else 1
+        edges = [self.slots * k // parts for k in range(parts + 1)]
+        return [slice(a, b) for a, b in itertools.pairwise(edges)]
 
     def chunks(self) -> Iterator[slice]:
         """Consecutive slots whose dense cross blocks fit a chunk."""
@@ -230,7 +243,12 @@ def own_variances(problem: Problem, covariance: FloatArray, with_shaft: FloatArr
     return variance
 
 
-def factored(problem: Problem, information: Information, prior: Precision) -> Arrow:
+def one_by_one(work: Callable[[Piece], bool], todo: Sequence[Piece]) -> bool:
+    """Whether all pieces of work went well; what is done where there is nobody to share it with."""
+    return all(work(piece) for piece in todo)
+
+
+def factored(problem: Problem, information: Information, prior: Precision, each: Each = one_by_one) -> Arrow:
     """Eliminate the slots. Raises LinAlgError where a slot's block is not positive definite."""
     gaps, first = problem.common, problem.prompts.first_gap
     lower, positive = inverse_factors(slot_blocks(problem, information, prior))
@@ -241,19 +259,40 @@ def factored(problem: Problem, information: Information, prior: Precision) -> Ar
     shaft += np.tril(shaft, -1).T + np.diag(prior.z)
     shaft[gaps, gaps] += information.i_phi[:, first:, first:].sum(axis=0)
     half = None
-    cells = (
-        problem.starts, problem.col, problem.coef, problem.own, information.i_theta, information.cross,
-        information.i_phi, first,
-    )  # fmt: skip
     if problem.dense:
-        half = np.zeros((problem.slots, problem.width, problem.shaft))
-        _cross_whole(*cells, half)
-        half = np.matmul(lower, half)
-        rows = half.reshape(-1, problem.shaft)
-        shaft -= rows.T @ rows
+        half = _eliminate_whole(problem, information, lower, shaft, each)
     else:
-        _eliminate(*cells, lower, shaft)
+        _eliminate(
+            problem.starts, problem.col, problem.coef, problem.own, information.i_theta, information.cross,
+            information.i_phi, first, lower, shaft,
+        )  # fmt: skip
     return Arrow(problem, information, lower, 0.5 * (shaft + shaft.T), half)
+
+
+def _eliminate_whole(
+    problem: Problem, information: Information, lower: FloatArray, shaft: FloatArray, each: Each
+) -> FloatArray:
+    """L^-1 C (J, W, S) of all slots, with C' D^-1 C taken off the shaft (S, S)."""
+    parts, S = problem.dense_parts(), problem.shaft
+    half = np.empty((problem.slots, problem.width, S))
+    taken = np.empty((len(parts), S, S))
+
+    def work(number: int) -> bool:
+        part = parts[number]
+        C = np.zeros((part.stop - part.start, problem.width, S))
+        _cross_whole(
+            problem.starts[part.start : part.stop + 1], problem.col, problem.coef, problem.own, information.i_theta,
+            information.cross, information.i_phi[part], problem.prompts.first_gap, C,
+        )  # fmt: skip
+        np.matmul(lower[part], C, out=half[part])
+        rows = half[part].reshape(-1, S)
+        np.matmul(rows.T, rows, out=taken[number])
+        return True
+
+    each(work, range(len(parts)))
+    for of_part in taken:
+        shaft -= of_part
+    return half
 
 
 def slot_blocks(problem: Problem, information: Information, prior: Precision) -> FloatArray:

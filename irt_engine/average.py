@@ -16,7 +16,7 @@ mixed (`mixing`).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtri
 
 from .arrays import FloatArray
-from .arrow import Arrow, Information, Point, Problem, factored, own_variances
+from .arrow import Arrow, Information, Piece, Point, Precision, Problem, factored, one_by_one, own_variances
 from .curvature import Curvature, curved
 from .errors import DidNotConverge
 from .information import normal_nodes
@@ -195,17 +195,25 @@ class Cells:
         )
 
     def every(self, work: Callable[[slice], bool], *, shared: bool) -> bool:
-        """Whether the work on all chunks of slots went well. Where it is `shared` with other threads, this one takes
-        its part, so that it need not be woken."""
-        todo = iter(self.chunks)
+        """Whether the work on all chunks of slots went well; it may be `shared` with other threads."""
+        return self.each(work, self.chunks) if shared else one_by_one(work, self.chunks)
+
+    def each(self, work: Callable[[Piece], bool], pieces: Sequence[Piece]) -> bool:
+        """Whether all pieces of work went well. Other threads share it; this one takes its part, so that it need not be
+        woken."""
+        if self.pool is None or len(pieces) == 1:
+            return one_by_one(work, pieces)
+        todo = iter(pieces)
 
         def go_on() -> bool:
-            return all(work(chunk) for chunk in todo)
+            return all(work(piece) for piece in todo)
 
-        if self.pool is None or not shared:
-            return go_on()
         others = [self.pool.submit(go_on) for _ in range(self.threads - 1)]
         return all([go_on(), *(other.result() for other in others)])
+
+    def arrow(self, information: Information, prior: Precision) -> Arrow:
+        """A precision, factored. Raises LinAlgError where a slot's block is not positive definite."""
+        return factored(self.problem, information, prior, self.each)
 
     def _nodes(self, log_sd: FloatArray) -> FloatArray:
         """(5, NODES) of the cell effect, as the kernels take them."""
@@ -276,7 +284,7 @@ def _at_the_mean(cells: Cells, found: Found) -> Found:
     """
     point, log_sd = found.state.point, found.state.log_sd
     information = cells.ask(point, log_sd, None).information
-    arrow = factored(cells.problem, information, cells.effects.precision(log_sd))
+    arrow = cells.arrow(information, cells.effects.precision(log_sd))
     return replace(found, arrow=arrow, covariance=arrow.covariance())
 
 
@@ -444,7 +452,7 @@ class _Rounds:
     def take(self, state: State) -> Taken:
         """A round from `state`. Raises LinAlgError."""
         cells = self.cells
-        arrow = factored(cells.problem, state.information, cells.effects.precision(state.log_sd))
+        arrow = cells.arrow(state.information, cells.effects.precision(state.log_sd))
         covariance = arrow.covariance()
 
         def bend(far: float, told: Told) -> Curvature | None:
@@ -465,7 +473,7 @@ class _Rounds:
             if taken.error > _TOLERANCE:
                 return 1.0
             cells, after = self.cells, taken.after
-            arrow = factored(cells.problem, after.information, cells.effects.precision(after.log_sd))
+            arrow = cells.arrow(after.information, cells.effects.precision(after.log_sd))
             before = np.log(np.diag(arrow.covariance()))
         return 0.5 * _most(log_variance - before)
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .arrays import BoolArray, FloatArray
-from .arrow import Arrow, Information, Point, Precision, Problem, factored, inverse_factors, slot_blocks
+from .arrow import Arrow, Information, Point, Precision, Problem, inverse_factors, slot_blocks
 
 if TYPE_CHECKING:
     from .average import Cells, State, Told
@@ -77,7 +77,7 @@ def curved(
         _mostly_bent(problem, told, told.information if q else state.information, prior) if bent else state.information
     )
     try:
-        arrow = factored(problem, seen, prior)
+        arrow = cells.arrow(seen, prior)
         covariance = arrow.covariance()
     except np.linalg.LinAlgError:
         return None

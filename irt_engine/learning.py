@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .arrays import FloatArray
-from .arrow import Arrow, Information, Point, Precision, factored, own_variances
+from .arrow import Arrow, Information, Point, Precision, own_variances
 from .kernels import turned_by_theta
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def learning_variances(cells: Cells, information: Information, prior: Precision,
 
     Raises LinAlgError where nothing is positive.
     """
-    arrow = factored(cells.problem, information, prior)
+    arrow = cells.arrow(information, prior)
     covariance = arrow.covariance()
     at_mean, turned = _own(cells, arrow, covariance)
     variance = _between(under_q.phi, at_mean, prior.phi)

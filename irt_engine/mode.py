@@ -7,7 +7,7 @@ cannot be learned around a joint mode.
 from __future__ import annotations
 
 from .arrays import FloatArray
-from .arrow import Point, factored
+from .arrow import Point
 from .average import Cells, Progress, Told
 
 MOST_STEPS = 40  # published votes need 6 to 12
@@ -25,7 +25,7 @@ def climb(cells: Cells, start: Point, *, progress: Progress | None = None) -> tu
     log_sd = cells.effects.before_replies()
     point, told = start, cells.ask(start, log_sd, None)
     for steps in range(MOST_STEPS):
-        step = factored(cells.problem, told.information, cells.effects.precision(log_sd)).step(told.gradient)
+        step = cells.arrow(told.information, cells.effects.precision(log_sd)).step(told.gradient)
         if _decrement(told, step) < NEAR:
             return point, steps
         moved = _uphill(cells, point, told, step, log_sd)

@@ -304,11 +304,9 @@ def _information_share(votes: _Votes, chances: _Chances, belief: _Belief) -> Flo
 
 def _informed(cells: Cells, made: Design, votes: _Votes, share: FloatArray, found: Found) -> Found:
     """The same means with the covariance of what the votes really tell."""
-    from .arrow import factored
-
     counts, weight = votes.counted(share)
     cells.problem = replace(made.problem, counts=counts, weight=weight)
     point, log_sd = found.state.point, found.state.log_sd
     information = cells.ask(point, log_sd, None).information
-    arrow = factored(cells.problem, information, cells.effects.precision(log_sd))
+    arrow = cells.arrow(information, cells.effects.precision(log_sd))
     return replace(found, arrow=arrow, covariance=arrow.covariance())

@@ -17,6 +17,7 @@ import numpy as np
 
 from .arrays import BoolArray, FloatArray, IntArray
 from .cells import Cells, Comparisons, numbered
+from .compiled import compiled
 
 MOST_WORK = 10**9  # multiplications of a round: a tenth of a second. A board that takes more is fitted without them
 
@@ -42,17 +43,15 @@ class Replies:
 
     def theta(self, effects: FloatArray) -> FloatArray:
         """(n,) what effects (J, R) put on the cells' theta."""
-        low, high = self.own.T
-        return np.where(low >= 0, effects[self.slot, high] - effects[self.slot, low], 0.0)
+        theta = np.empty(len(self.slot))
+        _differ(self.slot, self.own, effects, theta)
+        return theta
 
     def gathered(self, of_cells: FloatArray) -> FloatArray:
         """(J, R) what numbers of the cells (n,) put on the effects together: the transpose of `theta`."""
-        met = np.flatnonzero(self.own[:, 0] >= 0)
-        place, size = self.slot[met, None] * self.most + self.own[met], self.chatbot.size
-        total = np.zeros(size)
-        for e, sign in ((0, -1.0), (1, 1.0)):
-            total += sign * np.bincount(place[:, e], of_cells[met], minlength=size)
-        return total.reshape(self.chatbot.shape)
+        total = np.zeros(self.chatbot.shape)
+        _gather(self.slot, self.own, of_cells, total)
+        return total
 
     def by_chatbot(self, of_columns: FloatArray, chatbots: int, of_others: float) -> FloatArray:
         """(J, M) from (J, R); `of_others` where a chatbot's reply was not met."""
@@ -60,6 +59,21 @@ class Replies:
         slot, column = np.nonzero(self.there)
         of_all[slot, self.chatbot[slot, column]] = of_columns[slot, column]
         return of_all
+
+
+@compiled
+def _differ(slot: IntArray, own: IntArray, effects: FloatArray, theta: FloatArray) -> None:
+    for i in range(len(slot)):
+        low, high = own[i, 0], own[i, 1]
+        theta[i] = effects[slot[i], high] - effects[slot[i], low] if low >= 0 else 0.0
+
+
+@compiled
+def _gather(slot: IntArray, own: IntArray, of_cells: FloatArray, total: FloatArray) -> None:
+    for i in range(len(slot)):
+        if own[i, 0] >= 0:
+            total[slot[i], own[i, 0]] -= of_cells[i]
+            total[slot[i], own[i, 1]] += of_cells[i]
 
 
 def replies_of(cells: Cells, comparisons: Comparisons, chatbots: int) -> Replies:

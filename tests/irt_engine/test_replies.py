@@ -81,18 +81,24 @@ def test_the_gradient_by_replies_is_the_finite_difference(form: Form) -> None:
 
 
 @FORMS
-@pytest.mark.parametrize("gain", [0, 1000], ids=["slot by slot", "all slots together"])
+@pytest.mark.parametrize(
+    ("gain", "one_part"),
+    [(0, 1 << 18), (1000, 1 << 18), (1000, 0)],
+    ids=["slot by slot", "all slots together", "in parts"],
+)
 def test_a_step_and_the_covariances_are_those_of_the_whole_precision(
-    form: Form, gain: int, monkeypatch: pytest.MonkeyPatch
+    form: Form, gain: int, one_part: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The arrow eliminates prompts and replies; here the whole matrix is built and inverted."""
     monkeypatch.setattr("irt_engine.arrow._DENSE_GAIN", gain)
+    monkeypatch.setattr("irt_engine.arrow._ONE_PART", one_part)
     made = design(with_a_lonely_prompt(), "board", form, Priors())
     problem, log_sd = made.problem, made.effects.start()
     cells, at = Cells(problem, made.effects), somewhere(made)
     told, prior = cells.ask(at, log_sd, None), made.effects.precision(log_sd)
     arrow = factored(problem, told.information, prior)
     assert problem.dense == (gain > 0)
+    assert len(problem.dense_parts()) == (8 if one_part == 0 else 1)
     shaft, slots, width, own = problem.shaft, problem.slots, problem.width, problem.prompts.size
     whole = np.diag(np.concatenate([prior.z, prior.phi.ravel()]))
     slot = np.repeat(np.arange(slots), np.diff(problem.starts))

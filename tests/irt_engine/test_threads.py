@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController
 
-from irt_engine import average, threads
+from irt_engine import arrow, average, threads
 from irt_engine.average import Cells
 from irt_engine.simulate import draw_truth, draw_votes, some_cells
 from scheduler.estimator import estimate
@@ -37,6 +37,7 @@ def test_a_process_that_is_tied_to_one_processor_takes_one() -> None:
 def test_the_number_of_threads_changes_nothing(monkeypatch: pytest.MonkeyPatch, reply_sd: float) -> None:
     votes = draw_votes(draw_truth(7, 60, reply_sd=reply_sd, seed=1), some_cells(7, 60, 0.5, seed=2), seed=3)
     monkeypatch.setattr(average, "_SHARED_FROM", 0)
+    monkeypatch.setattr(arrow, "_ONE_PART", 0)
     asked: list[bool] = []
     every = Cells.every
 
