@@ -28,6 +28,7 @@ from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.exchange.models import ImportedVote, VoteSource
 from evalsite.exchange.votefile import Vote, Votes, read_votes
+from evalsite.judgments.items import item_of
 from evalsite.judgments.models import (
     Annotator,
     AnnotatorIdentity,
@@ -38,7 +39,6 @@ from evalsite.judgments.models import (
     Judgment,
     Place,
 )
-from evalsite.judgments.queue import item_of
 from evalsite.prompts.models import Prompt
 from evalsite.prompts.services import NewPrompt, prompt_set_create, prompts_add
 

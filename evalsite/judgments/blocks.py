@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign, Entrant, GoldItem
 from evalsite.campaigns.selectors import gold_in_use
+from evalsite.judgments.items import item_parts
 from evalsite.judgments.models import Annotator, Assignment, Candidate, Enrolment, Place
-from evalsite.judgments.queue import item_parts
 from evalsite.judgments.statements import assignments_issue, candidates_add, claimable, queued_lock, replies_shown
 from scheduler.blocks import Reader, Seat, Waiting, compose_block
 

@@ -9,8 +9,8 @@ from django.core.cache import cache
 from django.db.models import Count, Max, Q
 
 from evalsite.campaigns.models import Campaign, Entrant
+from evalsite.judgments.items import item_parts
 from evalsite.judgments.models import Annotator, AnnotatorNote, Assignment, Batch, Enrolment, Exclusion
-from evalsite.judgments.queue import item_parts
 from evalsite.judgments.selectors import annotators_excluded, pay_of, standings
 
 SPENT_KEPT_S = 20

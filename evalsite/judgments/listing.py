@@ -72,7 +72,7 @@ def judgments_page(
     # First which, then what of these few: in one query PostgreSQL joined all there are for every page.
     numbers = _numbers(campaign, _wanted(campaign, wanted), _Cursor.of(campaign, after), count)
     counted = set(_counted(campaign).filter(pk__in=numbers).values_list("pk", flat=True))
-    # Two rows an answer, its candidates; as in votes_counted.
+    # Two rows an answer, its candidates.
     answers = Answer.objects.filter(judgment__in=numbers, aspect=aspect)
     rows = answers.order_by("judgment__pk", "judgment__assignment__candidates__position").values_list(
         *_FIELDS, "judgment__pk", F("judgment__assignment__candidates__entrant_id")

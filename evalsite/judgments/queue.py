@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.core.db import write_transaction
+from evalsite.judgments.items import item_of, item_parts
 from evalsite.judgments.models import Assignment
 from evalsite.judgments.queue_statements import (
     places_add,
@@ -57,17 +58,6 @@ class Origin:
     policy: str = ""
     snapshot: uuid.UUID | None = None
     seed: int = 0
-
-
-def item_of(prompt_id: int, entrant_ids: Sequence[int]) -> str:
-    """The name of what is shown, whatever the order: a prompt and the entrants that answer it."""
-    return f"{prompt_id}:" + "-".join(str(number) for number in sorted(entrant_ids))
-
-
-def item_parts(item: str) -> tuple[int, tuple[int, ...]]:
-    """Prompt id and entrant ids of an item's name."""
-    prompt, entrants = item.split(":")
-    return int(prompt), tuple(int(number) for number in entrants.split("-"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,9 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 from django.utils import timezone
 
 from evalsite.campaigns.limits import judgments_allowed
-from evalsite.campaigns.models import Aspect, Campaign
+from evalsite.campaigns.models import Aspect, Campaign, Entrant
 from evalsite.core.db import rows
+from evalsite.judgments.items import item_parts
 from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Candidate, Exclusion, Judgment, Skip
 from evalsite.judgments.statements import LAST_EXCLUSION
 
@@ -21,8 +22,9 @@ TALLY_KEPT_S = 3600
 HOUR_MS = 3_600_000
 LEAST_PAID = Decimal("0.0001")
 RANKING_PURPOSES = [Assignment.Purpose.MEASURE, Assignment.Purpose.OVERLAP]
-# A judgment stands until a fit sees the one that takes it back: between the two there must not be none.
-NOT_TAKEN_BACK = Q(superseded_by__isnull=True) | Q(superseded_by__batch__state=Batch.State.OPEN)
+# A judgment stands until a fit sees the one that takes it back: between the two there must not be none. Said as a join
+# to a judgment that may be missing, PostgreSQL expects one such judgment where there are all, and loops over the rest.
+NOT_TAKEN_BACK = Q(~Exists(Judgment.objects.filter(supersedes=OuterRef("pk")).exclude(batch__state=Batch.State.OPEN)))
 # Of a judgment: that a fit sees it, unless it or its annotator is excluded. A late answer whose place was filled by
 # somebody else is kept but left out: its assignment is not ANSWERED.
 COUNTABLE = NOT_TAKEN_BACK & Q(
@@ -78,9 +80,10 @@ def votes_counted(
     """The votes of the counted judgments on one aspect; `category` keeps the prompts of one category, `prompt` and
     `version` (keys) those on one prompt and those about one chatbot's version; `without` is as for judgments.
 
-    One query, two rows a vote (its candidates): PostgreSQL plans it as hash joins, where a second query by a
-    subselect of the first made a nested loop over every entrant there is.
+    A row a vote, with the candidate that was shown first: the item's name says what it is and who is second. All at
+    once: for a cursor PostgreSQL plans as if only the first rows were wanted, which takes three times as long.
     """
+    campaigns = list(campaigns)
     answers = Answer.objects.filter(judgment__in=judgments_counted(campaigns, without=without), aspect=aspect)
     if category:
         answers = answers.filter(judgment__assignment__place__prompt__category=category)
@@ -90,23 +93,30 @@ def votes_counted(
         answers = answers.filter(
             Exists(Candidate.objects.filter(entrant__version=version, assignment=OuterRef("judgment__assignment")))
         )
-    rows = answers.order_by("pk", "judgment__assignment__candidates__position").values_list(
-        "judgment__assignment__place__prompt_id",
+    shown_first = answers.filter(judgment__assignment__candidates__position=0)
+    found = shown_first.order_by("pk").values_list(
+        "judgment__assignment__item",
         "judgment__annotator_id",
         "judgment__assignment__order_known",
         "judgment__client_ms",
-        "candidate__position",
-        "judgment__assignment__candidates__entrant__version_id",
+        "candidate_id",
+        "judgment__assignment__candidates__pk",
+        "judgment__assignment__candidates__entrant_id",
     )
-    votes = rows.iterator(chunk_size=10_000)
-    return [
-        CountedVote(first, second, prompt, annotator, _outcome(chosen), order_known, ms)
-        for (prompt, annotator, order_known, ms, chosen, first), (*_, second) in zip(votes, votes, strict=True)
-    ]
+    rows = list(found)  # before the entrants, whom it names, are read
+    entrants = Entrant.objects.filter(campaign__in=campaigns)
+    version_of = dict(entrants.values_list("pk", "version_id"))
+    votes = []
+    for item, annotator, order_known, ms, chosen, candidate, first in rows:
+        prompt_id, pair = item_parts(item)
+        second = pair[1] if pair[0] == first else pair[0]
+        outcome = _outcome(chosen, candidate)
+        votes.append(CountedVote(version_of[first], version_of[second], prompt_id, annotator, outcome, order_known, ms))
+    return votes
 
 
-def _outcome(chosen_position: int | None) -> int:
-    return 0 if chosen_position is None else (-1, 1)[chosen_position]
+def _outcome(chosen: int | None, first: int) -> int:
+    return 0 if chosen is None else -1 if chosen == first else 1
 
 
 def counted_mark(campaigns: Iterable[Campaign]) -> str:

@@ -16,8 +16,8 @@ from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.plans import PlanOptions
 from evalsite.campaigns.services import plan_set
 from evalsite.core.errors import InvalidInput
+from evalsite.judgments.items import item_parts
 from evalsite.judgments.models import Assignment
-from evalsite.judgments.queue import item_parts
 from evalsite.judgments.services import annotator_enrol
 from scheduler import (
     DEFAULT_DESIGN,

@@ -23,9 +23,9 @@ from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
 from evalsite.core.jobs import sweep, work_once
 from evalsite.core.models import Job
+from evalsite.judgments.items import item_parts
 from evalsite.judgments.leases import assignments_expire
 from evalsite.judgments.models import Annotator, Assignment, Batch, Exclusion, Judgment
-from evalsite.judgments.queue import item_parts
 from evalsite.judgments.selectors import progress_get
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
 from irt_engine import EngineError, Posterior

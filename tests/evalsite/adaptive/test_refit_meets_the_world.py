@@ -16,9 +16,9 @@ from evalsite.campaigns.services import campaign_stop, entrant_add, refit_reques
 from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
 from evalsite.core.db import write_transaction
+from evalsite.judgments.items import item_parts
 from evalsite.judgments.leases import assignment_skip
 from evalsite.judgments.models import Annotator, Assignment, Batch, Exclusion, Judgment
-from evalsite.judgments.queue import item_parts
 from evalsite.judgments.services import annotator_enrol, assignment_claim
 from scheduler import Plan, decide, plan
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs

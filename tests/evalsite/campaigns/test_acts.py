@@ -13,8 +13,8 @@ from evalsite.campaigns.permissions import Act
 from evalsite.core.audit import audit_of
 from evalsite.core.errors import Conflict, InvalidInput, NotFound
 from evalsite.core.models import AuditEntry, Job
+from evalsite.judgments.items import item_parts
 from evalsite.judgments.models import Annotator, Assignment
-from evalsite.judgments.queue import item_parts
 from evalsite.judgments.services import assignment_claim
 from tests.evalsite.cast import CampaignMaker, judge, run_jobs
 

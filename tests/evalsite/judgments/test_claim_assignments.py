@@ -17,9 +17,9 @@ from evalsite.chatbots.models import Chatbot, Reply
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
 from evalsite.core.errors import NotAllowed
 from evalsite.judgments.blocks import WINDOW
+from evalsite.judgments.items import item_parts
 from evalsite.judgments.leases import assignments_return
 from evalsite.judgments.models import Annotator, Assignment, Candidate, Enrolment
-from evalsite.judgments.queue import item_parts
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
 from scheduler import plan
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs

@@ -3,8 +3,8 @@
 import uuid
 
 from evalsite.campaigns.models import Campaign
+from evalsite.judgments.items import item_of
 from evalsite.judgments.models import Assignment, Place
-from evalsite.judgments.queue import item_of
 from evalsite.judgments.queue_statements import AT_ONCE, places_add, queued_add, queued_replan
 
 
