@@ -56,7 +56,7 @@ def inquiry_ask(*, kind: str, args: Mapping[str, Any], by: uuid.UUID | None = No
         Inquiry.objects.filter(kind=kind, sha256=sha256).exclude(trouble="").delete()
         inquiry, _ = Inquiry.objects.get_or_create(kind=kind, sha256=sha256, defaults={"args": dict(args)})
         key = f"{KIND}:{inquiry.pk}"
-        if inquiry.answered_at is None and not jobs.job_under_way(key):
+        if inquiry.answered_at is None and not jobs.job_waits(key):
             jobs.job_enqueue(kind=KIND, key=key, args={"inquiry": inquiry.pk})
     return inquiry
 

@@ -116,8 +116,8 @@ def job_enqueue(*, kind: str, key: str, args: Mapping[str, Any] | None = None, w
     return job
 
 
-def job_under_way(key: str) -> bool:
-    """Whether a job of this key waits or runs (one whose worker died is taken over when its lease ends)."""
+def job_waits(key: str) -> bool:
+    """Whether work under this key is queued or under way (one whose worker died is taken over when its lease ends)."""
     return Job.objects.filter(key=key, state__in=[Job.State.QUEUED, Job.State.RUNNING]).exists()
 
 
@@ -322,8 +322,3 @@ def _wake(job_id: int, queue: str = settings.QUEUE) -> None:
         run_job.apply_async((job_id,), queue=queue, retry=False)
     except Exception as error:  # noqa: BLE001  the row is safe; the sweep sends it again
         log.warning("broker not reachable, job %s waits for the sweep: %s", job_id, error)
-
-
-def job_waits(key: str) -> bool:
-    """Whether work under this key is queued or under way."""
-    return Job.objects.filter(key=key, state__in=[Job.State.QUEUED, Job.State.RUNNING]).exists()
