@@ -323,7 +323,8 @@ def campaigns_standing(user: User, *, start: int, count: int) -> list[Standing]:
         own.select_related("organisation", "stopping").annotate(active=active).order_by("-pk")[start : start + count]
     )
     newest = Snapshot.objects.filter(board=OuterRef("pk")).order_by("-number").values("pk")[:1]
-    last = Decision.objects.filter(snapshot__board=OuterRef("pk")).order_by("-pk").values("pk")[:1]  # stands until
+    # The last decision stands until there is another: a new snapshot is there before it is decided on.
+    last = Decision.objects.filter(snapshot__board=OuterRef("pk")).order_by("-pk").values("pk")[:1]
     boards = Board.objects.filter(default_of__in=campaigns).annotate(newest=Subquery(newest), last=Subquery(last))
     of_campaign = {owner: (at, last) for owner, at, last in boards.values_list("default_of", "newest", "last")}
     judged = dict(Snapshot.objects.filter(pk__in=[at for at, _ in of_campaign.values()]).values_list("pk", "judgments"))

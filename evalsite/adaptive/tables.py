@@ -17,7 +17,8 @@ from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Campaign, Entrant, GoldWithdrawal
 from evalsite.campaigns.services import plan_options
 from evalsite.chatbots.models import Reply
-from evalsite.judgments.queue import PlannedAsk, item_parts
+from evalsite.judgments.items import item_parts
+from evalsite.judgments.queue import PlannedAsk
 from evalsite.judgments.selectors import (
     RETURNS_THAT_CLOSE,
     CountedVote,
@@ -109,7 +110,7 @@ class Planner:
         self.retired = self._retired()
         in_use = campaign.prompt_set.prompts.filter(corrected_by__isnull=True).exclude(pk__in=self.retired)
         self.prompts = list(in_use.order_by("pk"))
-        self.replies = self._replies()
+        self.hashes = self._hashes()
         self.options = plan_options(campaign)
         self.limits = limits_of(campaign.stopping)
         self.design = design_of(self.options, self.limits, [entrant.pk for entrant in self.entrants])
@@ -118,16 +119,18 @@ class Planner:
     def _retired(self) -> set[int]:
         return set(self.campaign.retirements.values_list("prompt_id", flat=True))
 
-    def _replies(self) -> dict[tuple[int, int], Reply]:
-        """(version, prompt) -> the reply in force that can be shown."""
+    def _hashes(self) -> dict[tuple[int, int], str | None]:
+        """(version, prompt) -> the hash of the reply in force that can be shown."""
         rows = Reply.objects.filter(
             version__in=[entrant.version_id for entrant in self.entrants],
             prompt__prompt_set=self.campaign.prompt_set_id,
             sample=1,
             text__isnull=False,
             corrected_by__isnull=True,
-        ).defer("text")
-        return {(reply.version_id, reply.prompt_id): reply for reply in rows}
+        )
+        return {
+            (version, prompt): sha256 for version, prompt, sha256 in rows.values_list("version", "prompt", "sha256")
+        }
 
     def state(self, posterior: Posterior | None, judgments: int, counts: ItemCounts | None = None) -> CampaignState:
         """What the scheduler chooses from. Items are (a, b, prompt) with a < b, one row per judgment or open issue;
@@ -207,8 +210,7 @@ class Planner:
         return _triples(rows)
 
     def _hash(self, entrant: Entrant, prompt: Prompt) -> str | None:
-        reply = self.replies.get((entrant.version_id, prompt.pk))
-        return reply.sha256 if reply else None
+        return self.hashes.get((entrant.version_id, prompt.pk))
 
 
 def _triples(rows: Sequence[tuple[int, ...]]) -> np.ndarray:
