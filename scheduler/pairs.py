@@ -29,11 +29,10 @@ class Design:
     cap         largest share of all judgments that one pair may take (or four times an even share, if that is more)
     best        how many of the most valuable pairs share a draw
     exposure    how many times an even share of all judgments one prompt may take, even over the prompts in use
-    depth       how many votes the prompts in use get on average before another joins them (0: all are in use). Decides
-                sooner where there are more prompts than votes, but on real votes intervals then cover less than they
-                say (docs/decide.md): a chatbot's reply to a prompt is met again with every opponent
+    depth       how many votes the prompts in use get on average before another joins them (0: all are in use). On real
+                votes no gain is shown (docs/decide.md): a chatbot's reply to a prompt is met again with every opponent
     repeats     whether an item may get a second vote before all prompts of its pair have one, where that is expected to
-                tell more; on real votes it is a loss
+                tell more
     balance     shares of the prompts' categories; None: whatever the values say
     retirement  when a prompt is asked about no more; None: never
     welcome     how a chatbot that joins a standing board is placed; None: as any other

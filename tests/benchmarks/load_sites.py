@@ -30,8 +30,8 @@ from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
 from evalsite.core.db import rows
 from evalsite.core.models import Job
+from evalsite.judgments.items import item_of
 from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Candidate, Judgment, Place
-from evalsite.judgments.queue import item_of
 from evalsite.prompts.services import NewPrompt, prompt_set_create
 from tests.faults.sites import SETTINGS, Embedded, Production, Site
 from tests.processes import ROOT, children_of, processor_s, wait_for

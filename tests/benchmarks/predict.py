@@ -14,13 +14,13 @@ _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(21)
 def vote_probabilities(found: Posterior, votes: ResponseTable, priors: Priors) -> FloatArray:
     """(n, 3) of a better, tie, b better; `votes` names the same chatbots and prompts as what was fitted.
 
-    Averaged over theta's posterior and the effect of a cell that was never seen, both normal on the logit scale; the
-    prompt's parameters stand at their means.
+    A board is asked itself: it knows what replies have shown against others. Of model pair, a comparison that was not
+    fitted has the prior's theta.
     """
+    if found.model == "board":
+        return found.vote_probabilities(votes.a, votes.b, votes.prompt)
     mean, variance, sign = _thetas(found, votes, priors)
     alpha = found.discrimination[votes.prompt]
-    if found.tier.size:
-        alpha = found.tier_discrimination[votes.prompt, found.tier[votes.a], found.tier[votes.b]]
     spread = np.sqrt(alpha**2 * variance + (found.scales.cell or 0.0) ** 2)
     at = (alpha * mean)[:, None] + spread[:, None] * _NODES
     level = alpha[:, None] * found.thresholds[votes.prompt]
@@ -41,11 +41,4 @@ def _thetas(found: Posterior, votes: ResponseTable, priors: Priors) -> tuple[Flo
         of[low, high] = of[high, low] = row
         orientation[high, low] = -1.0
     k, sign = of[votes.a, votes.b], orientation[votes.a, votes.b]
-    mean, variance = np.r_[found.theta, 0.0][k], np.r_[found.theta_se**2, priors.theta_sd**2][k]
-    if found.model == "board":
-        C, a, b = found.covariance, votes.a, votes.b
-        unseen = k < 0  # these pairs' own effects are only known by their SD
-        mean = np.where(unseen, found.ability[b] - found.ability[a], mean)
-        of_unseen = C[a, a] + C[b, b] - 2.0 * C[a, b] + (found.scales.pair or 0.0) ** 2
-        variance = np.where(unseen, of_unseen, variance)
-    return mean, variance, sign
+    return np.r_[found.theta, 0.0][k], np.r_[found.theta_se**2, priors.theta_sd**2][k], sign

@@ -66,6 +66,30 @@ def test_jobs_come_back_in_their_order_and_a_failure_is_not_swallowed() -> None:
         assert refused.value.code == "no_votes"
 
 
+def alive(pid: int) -> bool:
+    status = Path(f"/proc/{pid}/stat")
+    return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="this system does not list a process's children")
+def test_workers_end_with_whoever_began_them() -> None:
+    begun = (
+        "import time; from tests.benchmarks import workers; workers.run(time.sleep, [600, 600], 'sleep', processes=2)"
+    )
+    process = subprocess.Popen([sys.executable, "-c", begun])
+
+    def children() -> list[int]:
+        return [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
+
+    try:
+        wait_for(lambda: len(children()) >= 3, within_s=60, what="two workers and the tracker of resources")
+        workers_begun = children()
+    finally:
+        process.kill()
+        process.wait()
+    wait_for(lambda: not any(alive(pid) for pid in workers_begun), within_s=60, what="their end")
+
+
 @pytest.mark.parametrize("setting", calibration.settings((4, 6), (4, 6), (4, 6)), ids=lambda s: s.name)
 def test_calibration_draws_fits_and_counts_every_setting(setting: calibration.Setting) -> None:
     found = calibration.measure(replace(setting, gaps="typical"), 2, processes=1)

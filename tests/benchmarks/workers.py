@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -37,7 +38,7 @@ def run(function: Callable[[Job], Result], jobs: Sequence[Job], label: str, *, p
         return results
     for name in _THREAD_LIMITS:  # one linear algebra thread a process: the processes are the parallelism
         os.environ.setdefault(name, "1")
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_end_with_parent) as pool:
         waiting = {pool.submit(function, job): index for index, job in enumerate(jobs)}
         try:
             done: dict[int, Result] = {}
@@ -51,6 +52,18 @@ def run(function: Callable[[Job], Result], jobs: Sequence[Job], label: str, *, p
             raise
     bar.finish()
     return [done[index] for index in range(len(jobs))]
+
+
+def _end_with_parent() -> None:
+    """Whoever ends a benchmark by its process ends its work: a job under way would go on for minutes, unseen."""
+    parent = parent_process()
+    assert parent is not None  # only workers are initialised
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, name="parent", daemon=True).start()
 
 
 def write_line(path: Path, line: str) -> None:
