@@ -18,6 +18,10 @@ import redis
 ROOT = Path(__file__).resolve().parents[1]
 Start = Callable[..., subprocess.Popen[str]]
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # Begun in the background by a shell: what is started here would ignore Ctrl-C too, by which it is to end.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 def free_port() -> int:
     with socket.socket() as probe:

@@ -8,7 +8,7 @@ import time
 from tests.faults.conftest import KILLS, Rounds
 from tests.faults.ordeal import a_running_job, ordeal, still_running, until_nobody_is_answered
 from tests.faults.sites import Embedded
-from tests.faults.unruly import unruly
+from tests.faults.unruly import go_through_unruly
 
 
 def test_the_worker_is_killed_in_the_middle_of_a_fit(embedded: Embedded, rounds: Rounds) -> None:
@@ -70,10 +70,4 @@ def test_the_disk_is_full_for_a_while(embedded: Embedded, rounds: Rounds) -> Non
 
 
 def test_requests_come_twice_late_and_their_answers_are_lost(embedded: Embedded, rounds: Rounds) -> None:
-    with unruly(embedded.url) as (url, network), ordeal(embedded, "requests doubled, reordered", url=url) as under:
-        for _ in rounds():
-            under.more_judgments(60)
-            under.times = network.twice + network.late + network.lost
-    assert network.twice > 0
-    assert network.late > 0
-    assert network.lost > 0
+    go_through_unruly(embedded, rounds)

@@ -9,7 +9,7 @@ import redis
 from tests.faults.conftest import AWAY_S, Rounds
 from tests.faults.ordeal import a_running_job, goes_on, ordeal, still_running, until_nobody_is_answered
 from tests.faults.sites import Production
-from tests.faults.unruly import unruly
+from tests.faults.unruly import go_through_unruly
 
 pytestmark = [pytest.mark.postgresql_server, pytest.mark.redis_server]
 
@@ -103,13 +103,7 @@ def test_a_web_server_is_killed_in_the_middle_of_requests(production: Production
 
 def test_requests_come_twice_late_and_their_answers_are_lost(production: Production, rounds: Rounds) -> None:
     """Two web processes: the copies of one request may be answered by different ones at the same moment."""
-    with unruly(production.url) as (url, network), ordeal(production, "requests doubled, reordered", url=url) as under:
-        for _ in rounds():
-            under.more_judgments(60)
-            under.times = network.twice + network.late + network.lost
-    assert network.twice > 0
-    assert network.late > 0
-    assert network.lost > 0
+    go_through_unruly(production, rounds)
 
 
 def test_the_worker_is_killed_in_the_middle_of_a_fit(production: Production, rounds: Rounds) -> None:

@@ -8,6 +8,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx2
 
+from tests.faults.conftest import Rounds
+from tests.faults.ordeal import ordeal
+from tests.faults.sites import Site
+
 PASSED_ON = ("Authorization", "Content-Type", "Idempotency-Key")
 
 
@@ -89,3 +93,14 @@ def unruly(url: str) -> Iterator[tuple[str, Network]]:
         thread.join()
         server.server_close()
         network.http.close()
+
+
+def go_through_unruly(site: Site, rounds: Rounds) -> None:
+    """Judge through such a network, as long as `rounds` go on; every way that it has must have been met."""
+    with unruly(site.url) as (url, network), ordeal(site, "requests doubled, reordered", url=url) as under:
+        for _ in rounds():
+            under.more_judgments(60)
+            under.times = network.twice + network.late + network.lost
+    assert network.twice > 0
+    assert network.late > 0
+    assert network.lost > 0

@@ -13,14 +13,12 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 import httpx2
-import psycopg
 import pytest
 import yaml
 
-from tests.environment import DATABASE_URL, REDIS_URL
+from tests.environment import REDIS_URL
 from tests.processes import ROOT, end_all, forget_redis_keys, free_port, wait_for
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.redis]
@@ -110,15 +108,6 @@ class Image:
 
     def end(self) -> None:
         end_all(self.started)
-
-
-@pytest.fixture
-def database() -> Iterator[str]:
-    name = f"touchstone_docker_{uuid.uuid4().hex[:8]}"
-    with psycopg.connect(DATABASE_URL, autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"')
-        yield urlunsplit(urlsplit(DATABASE_URL)._replace(path=f"/{name}"))
-        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
 @pytest.fixture

@@ -3,30 +3,17 @@
 import os
 import subprocess
 import sys
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
 
 import httpx2
-import psycopg
 import pytest
 import redis
 
-from tests.environment import DATABASE_URL, REDIS_PREFIX, REDIS_URL
+from tests.environment import REDIS_PREFIX, REDIS_URL
 from tests.processes import ROOT, end_all, forget_redis_keys, free_port, wait_for
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.redis]
-
-
-@pytest.fixture
-def database() -> Iterator[str]:
-    """The address of an empty database, dropped after the test."""
-    name = f"touchstone_journey_{uuid.uuid4().hex[:8]}"
-    with psycopg.connect(DATABASE_URL, autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"')
-        yield urlunsplit(urlsplit(DATABASE_URL)._replace(path=f"/{name}"))
-        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
 class Site:
