@@ -43,6 +43,14 @@ class BoardState:
     decided_on: int = 0
 
     @property
+    def after_stop(self) -> int:
+        """Judgments on the board that its rule had not seen when it stopped the campaign: they were under way then.
+        0 where no rule did, and of a slice, whose judgments are others."""
+        if self.decision is None or not self.decision.stop or self.snapshot is None or self.slice is not None:
+            return 0
+        return max(0, self.snapshot.judgments - self.decided_on)
+
+    @property
     def etag(self) -> str:
         """Changes when, and only when, something that a reader sees changes."""
         number = self.snapshot.number if self.snapshot else 0

@@ -165,14 +165,26 @@ def status(standing: BoardState) -> dict[str, Any]:
     progress = evidence.get("progress")
     percent = None if progress is None else round(100 * min(1.0, max(0.0, progress)))
     if campaign is not None and campaign.state == Campaign.State.STOPPED:
-        text = _("stopped: %(reason)s") % {"reason": reason_said(campaign.stop_reason) or _("by its owner")}
-        return {"text": text, "progress": percent, "state": state}
+        return {"text": _stopped(campaign, standing.after_stop), "progress": percent, "state": state}
     if campaign is not None and not campaign.collecting:
         return {"text": str(campaign.get_state_display()), "progress": percent, "state": state}
     text = _collecting(evidence, percent)
     if standing.slice and percent is not None:  # a target is the whole board's
         text = _("whole board: %(status)s") % {"status": text}
     return {"text": text, "progress": percent, "state": state}
+
+
+def _stopped(campaign: Campaign, after: int) -> str:
+    """By what it was stopped; and what came in after, by which an SE may stand a little above the target again."""
+    text = _("stopped: %(reason)s") % {"reason": reason_said(campaign.stop_reason) or _("by its owner")}
+    if not after:
+        return text
+    more = ngettext(
+        "%(count)s judgment that was under way then is in, too",
+        "%(count)s judgments that were under way then are in, too",
+        after,
+    )
+    return f"{text}; {more % {'count': whole(after)}}"
 
 
 def _spent(evidence: Mapping[str, float]) -> str:

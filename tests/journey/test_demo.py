@@ -23,7 +23,10 @@ def test_the_demonstration_judges_itself_until_its_rule_and_ends_with_the_true_o
     wait_for(lambda: board(url)["judgments"] > 0, within_s=120, what="the first judgment")
     final = wait_for(lambda: (b := board(url))["state"] == "stopped" and b, within_s=240, what="the stopping rule")
     assert final["decision"]["stop"]
-    assert max(row["se"] for row in final["chatbots"]) <= final["decision"]["evidence"]["target"]
+    evidence = final["decision"]["evidence"]
+    assert evidence["se"] <= evidence["target"]
+    # What was under way then is in by now, and may move the scale by some percent.
+    assert max(row["se"] for row in final["chatbots"]) <= 1.1 * evidence["target"]
     assert tau_with_the_truth(final) >= 0.8
     assert wrong_by_more_than_two_se(final) == []
     status, output = end(process)

@@ -28,6 +28,7 @@ from evalsite.judgments.leases import assignments_expire
 from evalsite.judgments.models import Annotator, Assignment, Batch, Exclusion, Judgment
 from evalsite.judgments.selectors import progress_get
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
+from evalsite.pages.board import status
 from irt_engine import EngineError, Posterior
 from scheduler import CampaignState, Plan, SchedulerError, plan
 from scheduler.at_random import AtRandom, at_random
@@ -367,6 +368,27 @@ def test_what_is_issued_when_a_campaign_stops_may_be_answered_and_enters_one_las
     last = board_state_get(board_of(campaign)).decision
     assert last is not None, "the board still says what was decided last"
     assert last.snapshot.number < current.number
+
+
+def test_the_board_says_what_was_under_way_when_its_rule_stopped_the_campaign(make_campaign: CampaignMaker) -> None:
+    campaign = make_campaign(design=replace(OPEN, target_se=1.5), chatbots=3, prompts=12)
+    bob, dora = annotator_enrol(campaign=campaign), annotator_enrol(campaign=campaign)
+    block = assignment_claim(campaign=campaign, annotator=dora)
+    judge_all(campaign, bob)
+    campaign.refresh_from_db()
+    assert campaign.state == Campaign.State.STOPPED
+    said = status(board_state_get(board_of(campaign)))["text"]
+    assert said == f"stopped: {campaign.stop_reason}"
+    for assignment in block:
+        judgment_record(annotator=dora, assignment_id=assignment.public_id, choices={"overall": "A"})
+    close_batches()
+    refit_request(campaign)
+    run_jobs()
+    known = Decision.objects.get(stop=True).snapshot.judgments
+    after = Judgment.objects.count() - known
+    assert after >= len(block)
+    words = f"{said}; {after} judgments that were under way then are in, too"
+    assert status(board_state_get(board_of(campaign)))["text"] == words
 
 
 def test_the_last_refit_after_a_stop_comes_by_itself_and_has_late_answers_too(
