@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 
 LEASE = timedelta(seconds=settings.JOB_LEASE_S)
 MAX_ATTEMPTS = 6
+MAX_DEATHS = 2 * MAX_ATTEMPTS  # of workers: a machine that goes down again and again takes with it whatever it does
 LONGEST_BACKOFF = timedelta(minutes=5)
 KEPT = timedelta(days=7)  # what is done, for whoever looks into what happened
 
@@ -234,10 +235,10 @@ def _due(now: datetime) -> QuerySet[Job]:
 
 
 def _take(job: Job, owner: str, now: datetime) -> Lease | None:
-    attempt = job.attempts + 1
-    if attempt > MAX_ATTEMPTS and not (job.state == Job.State.QUEUED and job.kind in _tireless):
-        _give_up(job, now)  # its workers died each time without a word
+    if job.state == Job.State.RUNNING and job.attempts >= MAX_ATTEMPTS:
+        _outlive(job, now)
         return None
+    attempt = job.attempts + 1
     try:
         with transaction.atomic():
             taken = Job.objects.filter(pk=job.pk, state=job.state, attempts=job.attempts).update(
@@ -248,17 +249,29 @@ def _take(job: Job, owner: str, now: datetime) -> Lease | None:
     return Lease(job.pk, job.kind, job.key, job.args, owner, attempt) if taken else None
 
 
-def _give_up(job: Job, now: datetime) -> None:
-    """End a job whose worker died once too often; a tireless one waits for long instead, since it may be what kills."""
+def _outlive(job: Job, now: datetime) -> None:
+    """What becomes of a job whose workers died again and again without a word: it may be what kills them, or the
+    machine went down each time. It waits, so that other work comes first, and after MAX_DEATHS it is dead."""
     held, error = Job.objects.filter(pk=job.pk, state=job.state, attempts=job.attempts), "its workers died"
-    if job.kind in _tireless:
-        try:
-            with transaction.atomic():
-                held.update(state=Job.State.QUEUED, run_after=now + LONGEST_BACKOFF, last_error=error, lease_owner="")
-            return
-        except IntegrityError:  # a newer request for the same work waits already
-            pass
-    held.update(state=Job.State.DEAD, finished_at=_ended(now), last_error=error)
+    if job.attempts >= MAX_DEATHS and job.kind not in _tireless:
+        held.update(state=Job.State.DEAD, finished_at=_ended(now), last_error=error)
+        return
+    _again(held, job.key, at=now + _back_off(1 + job.attempts - MAX_ATTEMPTS), attempts=job.attempts, error=error)
+
+
+def _again(held: QuerySet[Job], key: str, *, at: datetime, attempts: int, error: str) -> None:
+    """Queue a job for another try. Where a newer request for the same work waits already, that is the other try, and
+    this one has nothing left to say."""
+    try:
+        with transaction.atomic():
+            held.update(state=Job.State.QUEUED, run_after=at, last_error=error[:2000], lease_owner="")
+    except IntegrityError:
+        held.update(state=Job.State.DONE, finished_at=_ended(timezone.now()), last_error=error[:2000])
+        Job.objects.filter(key=key, state=Job.State.QUEUED).update(run_after=at, attempts=attempts)
+
+
+def _back_off(times: int) -> timedelta:
+    return min(timedelta(seconds=2 ** min(times, 20)), LONGEST_BACKOFF)
 
 
 def _ended(now: datetime) -> Greatest:
@@ -279,16 +292,9 @@ def _fail(lease: Lease, error: str) -> None:
     if lease.attempt >= MAX_ATTEMPTS and lease.kind not in _tireless:
         _finish(lease, state=Job.State.DEAD, error=error)
         return
-    back_off = min(timedelta(seconds=2 ** min(lease.attempt, 20)), LONGEST_BACKOFF)
-    again = timezone.now() + back_off
+    at = timezone.now() + _back_off(lease.attempt)
     with write_transaction():
-        try:
-            with transaction.atomic():
-                _held(lease).update(state=Job.State.QUEUED, run_after=again, last_error=error[:2000], lease_owner="")
-        except IntegrityError:  # a newer request for the same work waits already: this one has nothing left to say
-            _held(lease).update(state=Job.State.DEAD, finished_at=_ended(timezone.now()), last_error=error[:2000])
-            waiting = Job.objects.filter(key=lease.key, state=Job.State.QUEUED)
-            waiting.update(run_after=again, attempts=lease.attempt)
+        _again(_held(lease), lease.key, at=at, attempts=lease.attempt, error=error)
 
 
 @contextmanager
