@@ -48,10 +48,11 @@ COMPARED_AT_MOST = 80  # chatbots: beyond it takes seconds to say what asking at
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What pages show of a fit, worked out while no transaction is open."""
+    """What is kept of a fit and shown by pages, worked out while no transaction is open: others wait to write."""
 
     rows: list[BoardRow]
     pairs: list[Pair]
+    posterior: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +249,7 @@ def _has_record(board: Board, snapshot: Snapshot) -> bool:
 
 def _shown(posterior: Posterior, given: FitInput) -> Shown:
     rows = board_rows(posterior, points(given.votes))
-    return Shown(list(rows.values()), pairs(posterior, given.votes, list(rows)))
+    return Shown(list(rows.values()), pairs(posterior, given.votes, list(rows)), posterior.to_bytes())
 
 
 def _queue_size(campaign: Campaign, began: datetime) -> int:
@@ -297,7 +298,7 @@ def _snapshot(board: Board, fitted: Fitted, given: FitInput | None, shown: Shown
         converged=fitted.posterior.converged,
         seconds=fitted.seconds,
         rows=shown.rows,
-        posterior=fitted.posterior.to_bytes(),
+        posterior=shown.posterior,
     )
     return created
 

@@ -3,7 +3,7 @@
 import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from django.db import connection
 from django.utils import timezone
@@ -30,7 +30,8 @@ WITHDRAWN_AT_ONCE = 500
 class PlannedAsk:
     """One ask of a plan, in rows: this pair, on this prompt, drawn with this probability.
 
-    votes: wanted of the item in all. shared: the item is of the overlap, by which annotators are compared.
+    votes: wanted of the item in all. shared: the item is of the overlap, by which annotators are compared. item: its
+    name, made once, since everybody waits while a queue is written.
     """
 
     entrants: tuple[Entrant, Entrant]
@@ -38,10 +39,10 @@ class PlannedAsk:
     probability: float
     votes: int = 1
     shared: bool = False
+    item: str = field(init=False)
 
-    @property
-    def item(self) -> str:
-        return item_of(self.prompt.pk, [entrant.pk for entrant in self.entrants])
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "item", item_of(self.prompt.pk, [entrant.pk for entrant in self.entrants]))
 
     @property
     def purpose(self) -> Assignment.Purpose:
@@ -104,6 +105,7 @@ def queue_replace(
     not asked beyond the votes wanted of it and of its pair, nor beyond the budget.
     """
     seen = seen or queue_look(campaign)
+    wanted = [(ask, item_parts(ask.item)[1]) for ask in asks]
     with write_transaction():
         # Locked first: claims under way have committed, or wait for us, before anything is counted.
         queue_lock(campaign.pk)
@@ -113,7 +115,7 @@ def queue_replace(
         for key, item in queued.items():
             waiting.setdefault(item, []).append(key)
         kept, new = [], []
-        for priority, ask in enumerate(_still_wanted(asks, seen, taken, votes_per_pair)):
+        for priority, ask in enumerate(_still_wanted(wanted, seen, taken, votes_per_pair)):
             same = waiting.get(ask.item)
             if same:
                 kept.append((priority, ask.purpose.value, ask.probability, same.pop()))
@@ -125,18 +127,24 @@ def queue_replace(
 
 
 def _still_wanted(
-    asks: Sequence[PlannedAsk], seen: QueueSeen, taken: Sequence[str], votes_per_pair: int | None
+    wanted: Sequence[tuple[PlannedAsk, tuple[int, ...]]],
+    seen: QueueSeen,
+    taken: Sequence[str],
+    votes_per_pair: int | None,
 ) -> list[PlannedAsk]:
+    """Of the asks, each with its pair, those for which there is still room. A count that is missing is asked for by
+    `get`: a Counter's own answer takes a microsecond, and everybody waits."""
     of_item, of_pair = Counter(taken), Counter(item_parts(item)[1] for item in taken)
-    wanted = []
-    for ask in asks:
-        item, pair = ask.item, item_parts(ask.item)[1]
-        room = votes_per_pair is None or seen.of_pair[pair] + of_pair[pair] < votes_per_pair
-        if room and seen.of_item[item] + of_item[item] < ask.votes:
-            of_item[item] += 1
-            of_pair[pair] += 1
-            wanted.append(ask)
-    return wanted if seen.left is None else wanted[: max(0, seen.left - len(taken))]
+    still = []
+    for ask, pair in wanted:
+        item = ask.item
+        if votes_per_pair is not None and seen.of_pair.get(pair, 0) + of_pair.get(pair, 0) >= votes_per_pair:
+            continue
+        if seen.of_item.get(item, 0) + of_item.get(item, 0) < ask.votes:
+            of_item[item] = of_item.get(item, 0) + 1
+            of_pair[pair] = of_pair.get(pair, 0) + 1
+            still.append(ask)
+    return still if seen.left is None else still[: max(0, seen.left - len(taken))]
 
 
 def queue_close(*, campaign: Campaign) -> None:
