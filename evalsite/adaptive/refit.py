@@ -29,8 +29,10 @@ from evalsite.judgments.models import Assignment, Batch
 from evalsite.judgments.queue import (
     Origin,
     PlannedAsk,
+    QueueRest,
     QueueSeen,
     queue_close,
+    queue_go_on,
     queue_look,
     queue_replace,
     queue_withdraw,
@@ -43,6 +45,7 @@ from scheduler.at_random import at_random
 from scheduler.estimator import estimate
 
 log = logging.getLogger(__name__)
+LET_OTHERS_WRITE_S = 0.03  # between two parts of a queue: who waits for SQLite looks every 25 ms
 COMPARED_AT_MOST = 80  # chatbots: beyond it takes seconds to say what asking at random would have cost
 
 
@@ -127,8 +130,10 @@ def _refit_own(board: Board, campaign: Campaign, fitted: Fitted | None, began: d
             refit = refit or publish(board, fitted, began)
             _finish(refit, fitted, following)
         changes_make(campaign, following.changes)
-        if following.planned is not None:
-            _act(campaign, following.planned, refit.snapshot if refit else None)
+        planned, snapshot = following.planned, refit.snapshot if refit else None
+        rest = None if planned is None else _act(campaign, planned, snapshot)
+    while planned is not None and rest:
+        rest = _go_on(planned, rest, lease)
 
 
 def _following(board: Board, campaign: Campaign, fitted: Fitted | None, began: datetime) -> Following:
@@ -311,38 +316,53 @@ def _decided(snapshot: Snapshot, verdict: Verdict) -> None:
         Decision.objects.create(snapshot=snapshot, stop=verdict.stop, reason=verdict.reason, evidence=evidence)
 
 
-def _act(campaign: Campaign, planned: Planned, snapshot: Snapshot | None) -> None:
-    """Stop, or replace the queue. What changed while it was planned is seen: the campaign is locked and read again."""
+def _act(campaign: Campaign, planned: Planned, snapshot: Snapshot | None) -> QueueRest | None:
+    """Stop, or replace the queue, of which the rest is left to write. What changed while it was planned is seen: the
+    campaign is locked and read again."""
     now = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
     planner, verdict, asks = planned.planner, planned.verdict, planned.plan
     if not now.collecting:
         queue_close(campaign=now)
-        return
+        return None
     if planner.is_outdated(now):
         refit_request(now)
-        return
+        return None
     if verdict.stop:
         campaign_stop(campaign=now, reason=verdict.reason)
         stop_tell(now)
         queue_close(campaign=now)
         log.info("campaign %s stopped: %s", now.slug, verdict.reason)
-        return
+        return None
     budget_tell(now)
     reach_tell(now, verdict.evidence)
     if now.state == Campaign.State.PILOT and _pilot_is_over(now):
         pilot_end(campaign=now)
         pilot_summary_request(now)
         queue_close(campaign=now)
-        return
+        return None
     if asks is not None and not asks.asks:
         log.warning("campaign %s: nothing planned: %s", now.slug, asks.reason)
-    queue_replace(
+    return queue_replace(
         campaign=now,
         asks=planned.asks,
         origin=Origin(asks.policy, snapshot.public_id if snapshot else None, asks.seed) if asks else Origin(),
         seen=planned.seen,
         votes_per_pair=planner.options.votes_per_pair,
     )
+
+
+def _go_on(planned: Planned, rest: QueueRest, lease: Lease) -> QueueRest | None:
+    """The next part of the queue, in a transaction of its own, unless its plan has lost its worth meanwhile."""
+    time.sleep(LET_OTHERS_WRITE_S)
+    with write_transaction():
+        lease.confirm()
+        now = Campaign.objects.select_for_update(no_key=True).get(pk=rest.campaign.pk)
+        if not now.collecting:
+            return None
+        if planned.planner.is_outdated(now):
+            refit_request(now)
+            return None
+        return queue_go_on(rest)
 
 
 def _pilot_is_over(campaign: Campaign) -> bool:

@@ -3,7 +3,7 @@
 import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from django.db import connection
 from django.utils import timezone
@@ -24,6 +24,7 @@ from evalsite.judgments.selectors import ItemCounts, budget_left, item_counts
 from evalsite.prompts.models import Prompt
 
 WITHDRAWN_AT_ONCE = 500
+PUT_AT_ONCE = 200  # rows of a plan: a thousand are written for a tenth of a second, for which everybody waits
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,19 @@ class QueueSeen:
     left: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class QueueRest:
+    """What of a plan its queue does not say yet, the best first: priority, ask, and the key of the assignment that asks
+    it already, from the plan before; None where there is none."""
+
+    campaign: Campaign
+    origin: Origin
+    asks: Sequence[tuple[int, PlannedAsk, int | None]]
+
+    def __bool__(self) -> bool:
+        return bool(self.asks)
+
+
 def queue_look(campaign: Campaign) -> QueueSeen:
     """Count what `queue_replace` needs to know: long work, which must not be done while everybody waits for the lock.
 
@@ -98,11 +112,13 @@ def queue_replace(
     origin: Origin,
     seen: QueueSeen | None = None,
     votes_per_pair: int | None = None,
-) -> None:
-    """Make the queue what the plan says: keep what is still wanted, withdraw the rest, add what is new.
+) -> QueueRest:
+    """Begin to make the queue what the plan says: withdraw what is no longer wanted, put in the best, give the rest.
 
     Only QUEUED rows change; what is issued stays. What left the queue since it was `seen` was issued meanwhile: it is
-    not asked beyond the votes wanted of it and of its pair, nor beyond the budget.
+    not asked beyond the votes wanted of it and of its pair, nor beyond the budget. The rest is for `queue_go_on`, in
+    transactions of its own: since nothing but this plan is in the queue by then, and all of it is counted, whatever is
+    issued in between is asked no more often than wanted.
     """
     seen = seen or queue_look(campaign)
     wanted = [(ask, item_parts(ask.item)[1]) for ask in asks]
@@ -114,16 +130,25 @@ def queue_replace(
         waiting: dict[str, list[int]] = {}
         for key, item in queued.items():
             waiting.setdefault(item, []).append(key)
-        kept, new = [], []
+        still = []
         for priority, ask in enumerate(_still_wanted(wanted, seen, taken, votes_per_pair)):
             same = waiting.get(ask.item)
-            if same:
-                kept.append((priority, ask.purpose.value, ask.probability, same.pop()))
-            else:
-                new.append((priority, ask))
-        queued_replan(kept, policy=origin.policy, snapshot=origin.snapshot, plan_seed=origin.seed)
+            still.append((priority, ask, same.pop() if same else None))
         _withdraw([key for same in waiting.values() for key in same])
-        _add(campaign, new, origin)
+        return queue_go_on(QueueRest(campaign, origin, still))
+
+
+def queue_go_on(rest: QueueRest) -> QueueRest:
+    """Put the next part of a plan into its queue; what is left. Whoever goes on looks first whether the plan still
+    holds."""
+    part, later = rest.asks[:PUT_AT_ONCE], rest.asks[PUT_AT_ONCE:]
+    origin = rest.origin
+    kept = [(priority, ask.purpose.value, ask.probability, key) for priority, ask, key in part if key is not None]
+    with write_transaction():
+        queue_lock(rest.campaign.pk)
+        queued_replan(kept, policy=origin.policy, snapshot=origin.snapshot, plan_seed=origin.seed)
+        _add(rest.campaign, [(priority, ask) for priority, ask, key in part if key is None], origin)
+    return replace(rest, asks=later)
 
 
 def _still_wanted(

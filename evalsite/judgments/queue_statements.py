@@ -49,7 +49,7 @@ def queued_withdraw(campaign: int, *, at_most: int | None = None) -> int:
 def queued_replan(
     planned: Sequence[tuple[int, str, float, int]], *, policy: str, snapshot: uuid.UUID | None, plan_seed: int
 ) -> None:
-    """Give queued assignments their places in another plan: (priority, purpose, probability, key) of each.
+    """Give assignments their places in another plan, those that are queued: (priority, purpose, probability, key).
 
     All in one statement, or one short statement for each: those that Django makes of many rows at once take half a
     second to compose.
@@ -57,9 +57,9 @@ def queued_replan(
     origin = (policy, as_stored(snapshot), plan_seed)
     for_each(
         "UPDATE judgments_assignment SET policy = %s, snapshot = %s, plan_seed = %s, "
-        "priority = given.a, purpose = given.b, probability = given.c FROM {given} WHERE id = given.d",
+        "priority = given.a, purpose = given.b, probability = given.c FROM {given} WHERE id = given.d AND state = 'queued'",
         "UPDATE judgments_assignment SET policy = %s, snapshot = %s, plan_seed = %s, "
-        "priority = %s, purpose = %s, probability = %s WHERE id = %s",
+        "priority = %s, purpose = %s, probability = %s WHERE id = %s AND state = 'queued'",
         origin,
         planned,
         ("integer", "text", "double precision", "bigint"),

@@ -301,12 +301,14 @@ def _chunk(
 
 def _queue(campaign: Any) -> None:
     """A thousand asks that wait."""
-    from evalsite.judgments.queue import Origin, PlannedAsk, queue_replace
+    from evalsite.judgments.queue import Origin, PlannedAsk, queue_go_on, queue_replace
 
     pairs = islice(combinations(campaign.entrants.order_by("pk"), 2), 1000)
     prompts = list(campaign.prompt_set.prompts.order_by("pk")[:1000])
     asks = [PlannedAsk(pair, prompt, 0.01, votes=5) for pair, prompt in zip(pairs, prompts, strict=False)]
-    queue_replace(campaign=campaign, asks=asks, origin=Origin("adaptive"))
+    rest = queue_replace(campaign=campaign, asks=asks, origin=Origin("adaptive"))
+    while rest:
+        rest = queue_go_on(rest)
 
 
 def _fitted(campaign: Any, args: argparse.Namespace) -> None:

@@ -1,20 +1,26 @@
 """The queue holds twice what is issued, though nobody answers; and after a campaign's stop nothing is issued."""
 
 import threading
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from django.db import connection
 
 from evalsite.accounts.models import User
+from evalsite.adaptive import refit
 from evalsite.adaptive.acts import Given, act_perform
 from evalsite.adaptive.models import Refit, Snapshot
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.permissions import Act
-from evalsite.campaigns.services import campaign_stop, refit_request
+from evalsite.campaigns.services import campaign_stop, entrant_withdraw, refit_request
 from evalsite.core.db import write_transaction
+from evalsite.core.jobs import work_once
 from evalsite.core.models import Job
 from evalsite.judgments import queue
+from evalsite.judgments.items import item_parts
 from evalsite.judgments.models import Annotator, Assignment
 from evalsite.judgments.queue import queue_close, queue_withdraw
 from evalsite.judgments.services import annotator_enrol, assignment_claim
@@ -65,6 +71,82 @@ def test_a_long_queue_is_emptied_a_part_at_a_time(campaign: Campaign, monkeypatc
     queue_withdraw(campaign=campaign)
     withdrawn = Assignment.objects.filter(state=Assignment.State.WITHDRAWN, closed_at__isnull=False)
     assert (QUEUED.all().count(), withdrawn.count()) == (0, waiting)
+
+
+@pytest.fixture
+def between_parts(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], object]]:
+    """What is done, one after another, between the parts of plans, which are of three asks each."""
+    meanwhile: list[Callable[[], object]] = []
+    monkeypatch.setattr(queue, "PUT_AT_ONCE", 3)
+    monkeypatch.setattr(refit.time, "sleep", lambda seconds: meanwhile.pop(0)() if meanwhile else None)
+    return meanwhile
+
+
+def planned_again(campaign: Campaign) -> None:
+    refit_request(campaign)
+    run_jobs()
+
+
+def test_a_plan_is_put_into_its_queue_a_part_at_a_time_the_best_first(
+    campaign: Campaign, between_parts: list[Callable[[], object]]
+) -> None:
+    queue_withdraw(campaign=campaign)
+    seen: list[list[int]] = []
+    between_parts += [lambda: seen.append(sorted(QUEUED.all().values_list("priority", flat=True)))] * 3
+    planned_again(campaign)
+    assert seen == [list(range(3)), list(range(6)), list(range(9))]
+    waiting = list(QUEUED.all().values_list("priority", flat=True))
+    assert sorted(waiting) == list(range(len(waiting)))
+    assert len(waiting) > 9
+
+
+def test_what_is_issued_between_two_parts_is_asked_no_more_often_than_wanted(
+    make_campaign: CampaignMaker, between_parts: list[Callable[[], object]]
+) -> None:
+    campaign = make_campaign(design=replace(OPEN, batch_size=6, votes_per_item=2), chatbots=4, prompts=6)
+    judge(campaign, annotator_enrol(campaign=campaign), blocks=2)
+    people = [annotator_enrol(campaign=campaign) for _ in range(6)]
+    between_parts += [partial(assignment_claim, campaign=campaign, annotator=someone) for someone in people]
+    run_jobs()
+    assert not between_parts, "everybody was given something while the plan was written"
+    assert ISSUED.all().count() > 2 * len(people)
+    asked = Counter(Assignment.objects.exclude(state=Assignment.State.WITHDRAWN).values_list("item", flat=True))
+    assert max(asked.values()) <= 2
+    assert QUEUED.all().exists()
+
+
+def test_nothing_more_is_queued_when_a_campaign_stops_between_two_parts(
+    campaign: Campaign, between_parts: list[Callable[[], object]]
+) -> None:
+    queue_withdraw(campaign=campaign)
+    before = Assignment.objects.count()
+    between_parts += [lambda: None, partial(campaign_stop, campaign=campaign, reason="enough")]
+    planned_again(campaign)
+    assert Assignment.objects.count() == before + 6
+    assert not QUEUED.all().exists()
+
+
+def test_a_plan_that_is_outdated_between_two_parts_gives_way_to_another(
+    campaign: Campaign, between_parts: list[Callable[[], object]]
+) -> None:
+    leaving = campaign.entrants.order_by("pk")[0]
+    between_parts += [partial(entrant_withdraw, campaign=campaign, entrant=leaving, reason="left")]
+    planned_again(campaign)
+    assert not between_parts
+    assert not any(leaving.pk in item_parts(item)[1] for item in QUEUED.all().values_list("item", flat=True))
+    assert QUEUED.all().exists()
+
+
+def test_who_has_lost_the_lease_between_two_parts_writes_no_more(
+    campaign: Campaign, between_parts: list[Callable[[], object]]
+) -> None:
+    queue_withdraw(campaign=campaign)
+    before = Assignment.objects.count()
+    running = Job.objects.filter(kind="refit", state=Job.State.RUNNING)
+    between_parts += [lambda: running.update(owner="somebody else")]
+    refit_request(campaign)
+    work_once("me", slow=False)
+    assert Assignment.objects.count() == before + 3
 
 
 def test_the_queue_of_another_campaign_stays(campaign: Campaign, make_campaign: CampaignMaker) -> None:
