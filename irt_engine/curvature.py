@@ -105,7 +105,10 @@ def _with_scales(
     covariance: FloatArray,
 ) -> Curvature:
     effects, scales = cells.effects, cells.effects.learnable
-    variance = Point(np.diag(covariance), arrow.own_variances(covariance))
+    if q is None:
+        variance = Point(np.diag(covariance), arrow.own_variances(covariance))
+    else:
+        variance = Point(np.diag(q[1]), told.phi_variance)  # known already, and a slope only steers
     changes, own = [], []
     for index in scales:
         if effects.is_cell(index):

@@ -5,7 +5,7 @@ In a ResponseTable a chatbot is called by its version's id and a prompt by its i
 
 import hashlib
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -188,14 +188,14 @@ class Planner:
         return PlannedAsk((first, second), prompt, ask.probability, votes=votes, shared=shared)
 
     def _items(self, counts: Mapping[str, int]) -> np.ndarray:
-        entrant_index = {entrant.pk: index for index, entrant in enumerate(self.entrants)}
+        numbers = [entrant.pk for entrant in self.entrants]  # in their order, as in an item's name
+        places = dict(zip(_pairs(numbers), _pairs(range(len(numbers))), strict=True))
         prompt_index = {prompt.pk: index for index, prompt in enumerate(self.prompts)}
         rows = []
         for item, count in counts.items():
             prompt, pair = item_parts(item)
-            indices = sorted(entrant_index[entrant] for entrant in pair if entrant in entrant_index)
-            if len(indices) == 2 and prompt in prompt_index:  # a withdrawn entrant's items concern nobody
-                rows.extend([(*indices, prompt_index[prompt])] * count)
+            if pair in places and prompt in prompt_index:  # a withdrawn entrant's items concern nobody
+                rows.extend([(*places[pair], prompt_index[prompt])] * count)
         return _triples(rows)
 
     def _closed(self) -> np.ndarray:
@@ -204,13 +204,17 @@ class Planner:
         rows = [tuple(row) for row in self._items(dict.fromkeys(given_back, 1))]
         for prompt_index, prompt in enumerate(self.prompts):
             hashes = [self._hash(entrant, prompt) for entrant in self.entrants]
-            for a, b in itertools.combinations(range(len(hashes)), 2):
+            for a, b in _pairs(range(len(hashes))):
                 if hashes[a] is None or hashes[b] is None or hashes[a] == hashes[b]:
                     rows.append((a, b, prompt_index))
         return _triples(rows)
 
     def _hash(self, entrant: Entrant, prompt: Prompt) -> str | None:
         return self.hashes.get((entrant.version_id, prompt.pk))
+
+
+def _pairs(of: Sequence[int]) -> Iterator[tuple[int, int]]:
+    return itertools.combinations(of, 2)
 
 
 def _triples(rows: Sequence[tuple[int, ...]]) -> np.ndarray:

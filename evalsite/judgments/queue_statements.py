@@ -57,7 +57,8 @@ def queued_replan(
     origin = (policy, as_stored(snapshot), plan_seed)
     for_each(
         "UPDATE judgments_assignment SET policy = %s, snapshot = %s, plan_seed = %s, "
-        "priority = given.a, purpose = given.b, probability = given.c FROM {given} WHERE id = given.d AND state = 'queued'",
+        "priority = given.a, purpose = given.b, probability = given.c FROM {given} "
+        "WHERE id = given.d AND state = 'queued'",
         "UPDATE judgments_assignment SET policy = %s, snapshot = %s, plan_seed = %s, "
         "priority = %s, purpose = %s, probability = %s WHERE id = %s AND state = 'queued'",
         origin,

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from enum import Enum
+from typing import NamedTuple
 
 from django.core.cache import cache
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
@@ -34,8 +35,7 @@ COUNTABLE = NOT_TAKEN_BACK & Q(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CountedVote:
+class CountedVote(NamedTuple):
     """One vote that counts, as the fit needs it. `outcome`: -1 the first is better, 0 a tie, 1 the second.
 
     client_ms: from shown to decided, where the client said it.
