@@ -20,6 +20,7 @@ from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from evalsite.core.db import CLOCK_SET_BACK, patient_statements, write_transaction
+from evalsite.core.heap import settle
 from evalsite.core.models import Job
 
 log = logging.getLogger(__name__)
@@ -94,7 +95,12 @@ def prepares(function: Callable[[], None]) -> Callable[[], None]:
 
 def prepare() -> threading.Thread:
     """Get everything ready beside the work, which begins at once; one that fails is noted, and jobs go without it."""
-    thread = threading.Thread(target=_all_of, args=(_preparations,), name="preparations", daemon=True)
+
+    def get_ready() -> None:
+        _all_of(_preparations)
+        settle()
+
+    thread = threading.Thread(target=get_ready, name="preparations", daemon=True)
     thread.start()
     return thread
 

@@ -9,15 +9,17 @@ import os
 import threading
 import time
 
-from django.db import OperationalError, close_old_connections
+from django.db import DatabaseError, OperationalError, close_old_connections
 
 from evalsite.core import jobs
+from evalsite.core.db import checkpoint
 from evalsite.core.tasks import owner
 
 log = logging.getLogger(__name__)
 
 POLL_S = 0.1
 SWEEP_S = 1.0
+CHECKPOINT_S = 0.5
 
 
 def _alive(pid: int) -> bool:
@@ -39,6 +41,7 @@ def work_until(stop: threading.Event) -> None:
     jobs.leases_release(host=name.rpartition(":")[0], alive=_alive)
     jobs.prepare()
     threading.Thread(target=_work_slowly, args=(stop, name), name="slow-jobs", daemon=True).start()
+    threading.Thread(target=_checkpoint, args=(stop,), name="checkpoints", daemon=True).start()
     while not stop.is_set():
         try:
             if time.monotonic() >= next_sweep:
@@ -62,3 +65,12 @@ def _work_slowly(stop: threading.Event, name: str) -> None:
             log.exception("slow jobs could not be looked for; trying again")
             close_old_connections()
             stop.wait(1.0)
+
+
+def _checkpoint(stop: threading.Event) -> None:
+    """Here, so that no annotator's answer takes the time for it."""
+    while not stop.wait(CHECKPOINT_S):
+        try:
+            checkpoint()
+        except DatabaseError:  # whoever writes next does it then, and tells what is wrong
+            close_old_connections()

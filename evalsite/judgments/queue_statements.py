@@ -22,10 +22,13 @@ def queue_lock(campaign: int) -> None:
 
 
 def queued_all(campaign: int, *, lock: bool = False) -> dict[int, str]:
-    """Everything that waits in a campaign's queue: key -> item, the oldest first."""
+    """Everything that waits in a campaign's queue: key -> item, the oldest first.
+
+    By `+id`: for rows in the order of a key, SQLite would look through all that the campaign has ever asked.
+    """
     found = rows(
         "SELECT id, item FROM judgments_assignment "  # noqa: S608
-        "WHERE campaign_id = %s AND state = 'queued' ORDER BY id" + (row_locks(" FOR UPDATE") if lock else ""),
+        "WHERE campaign_id = %s AND state = 'queued' ORDER BY +id" + (row_locks(" FOR UPDATE") if lock else ""),
         [campaign],
     )
     return dict(found)
@@ -40,7 +43,7 @@ def queued_withdraw(campaign: int, *, at_most: int | None = None) -> int:
     found = rows(
         "UPDATE judgments_assignment SET state = 'withdrawn', closed_at = %s WHERE state = 'queued' AND id IN "  # noqa: S608
         "(SELECT id FROM judgments_assignment WHERE campaign_id = %s AND state = 'queued' "
-        f"ORDER BY id {limit}{row_locks(' FOR UPDATE')}) RETURNING id",
+        f"ORDER BY +id {limit}{row_locks(' FOR UPDATE')}) RETURNING id",
         [as_stored(timezone.now()), campaign],
     )
     return len(found)

@@ -10,7 +10,6 @@ import pytest
 from django.db import connection
 
 from evalsite.accounts.models import User
-from evalsite.adaptive import refit
 from evalsite.adaptive.acts import Given, act_perform
 from evalsite.adaptive.models import Refit, Snapshot
 from evalsite.campaigns.models import Campaign
@@ -78,7 +77,7 @@ def between_parts(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], object]]
     """What is done, one after another, between the parts of plans, which are of three asks each."""
     meanwhile: list[Callable[[], object]] = []
     monkeypatch.setattr(queue, "PUT_AT_ONCE", 3)
-    monkeypatch.setattr(refit.time, "sleep", lambda seconds: meanwhile.pop(0)() if meanwhile else None)
+    monkeypatch.setattr("evalsite.adaptive.refit.time.sleep", lambda seconds: meanwhile.pop(0)() if meanwhile else None)
     return meanwhile
 
 
@@ -143,7 +142,7 @@ def test_who_has_lost_the_lease_between_two_parts_writes_no_more(
     queue_withdraw(campaign=campaign)
     before = Assignment.objects.count()
     running = Job.objects.filter(kind="refit", state=Job.State.RUNNING)
-    between_parts += [lambda: running.update(owner="somebody else")]
+    between_parts += [lambda: running.update(lease_owner="somebody else")]
     refit_request(campaign)
     work_once("me", slow=False)
     assert Assignment.objects.count() == before + 3

@@ -1,0 +1,73 @@
+"""Nobody who judges waits for housekeeping: the garbage collector's long looks, SQLite's checkpoints."""
+
+import gc
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from evalsite.accounts.services import organisation_create
+from evalsite.campaigns.models import Campaign
+from evalsite.core import jobs, worker
+from evalsite.core.db import rows
+from evalsite.judgments.queue_statements import queued_all, queued_withdraw
+from tests.processes import ROOT, wait_for
+
+
+@pytest.fixture
+def thawed() -> Iterator[None]:
+    """The collector looks at everything again afterwards."""
+    yield
+    gc.unfreeze()
+
+
+def test_a_web_process_begins_with_all_its_views_out_of_the_collectors_sight() -> None:
+    code = "import gc, sys, evalsite.wsgi; print('evalsite.pages.views' in sys.modules, gc.get_freeze_count())"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=os.environ, capture_output=True, text=True)
+    loaded, frozen = done.stdout.split()
+    assert loaded == "True"
+    assert int(frozen) > 50_000
+
+
+def test_a_worker_has_its_libraries_out_of_the_collectors_sight_once_it_is_ready(
+    monkeypatch: pytest.MonkeyPatch, thawed: None
+) -> None:
+    monkeypatch.setattr(jobs, "_preparations", [])
+    before = gc.get_freeze_count()
+    jobs.prepare().join(30)
+    assert gc.get_freeze_count() > before + 50_000
+
+
+@pytest.mark.skipif(settings.PRODUCTION, reason="PostgreSQL has a process for its checkpoints")
+@pytest.mark.django_db(transaction=True)
+def test_what_is_written_ahead_gets_into_the_file_without_anybody_writing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "CHECKPOINT_S", 0.01)
+    file, stop = Path(connection.settings_dict["NAME"]), threading.Event()
+    organisation_create(name="Written ahead")
+    before = file.read_bytes()
+    assert b"Written ahead" not in before
+    thread = threading.Thread(target=worker._checkpoint, args=(stop,))
+    thread.start()
+    try:
+        wait_for(lambda: b"Written ahead" in file.read_bytes(), within_s=30, what="a checkpoint")
+    finally:
+        stop.set()
+        thread.join(30)
+
+
+@pytest.mark.skipif(settings.PRODUCTION, reason="PostgreSQL chooses by how many rows there are")
+def test_what_waits_is_found_by_its_index_however_much_was_ever_asked(campaign: Campaign) -> None:
+    with CaptureQueriesContext(connection) as asked:
+        queued_all(campaign.pk)
+        queued_withdraw(campaign.pk, at_most=3)
+    statements = [one["sql"] for one in asked if "judgments_assignment" in one["sql"]]
+    assert len(statements) == 2
+    for statement in statements:
+        assert "assignment_queue" in str(rows(f"EXPLAIN QUERY PLAN {statement}"))
