@@ -1,8 +1,9 @@
 """The loop's heart: judgments -> fit -> snapshot -> screen -> decide -> plan -> queue; then slices.py, by itself.
 
-No transaction is open while it fits and plans. Two write, each fenced by the job's lease: one publishes the snapshot,
-so that readers need not wait for a plan, and one what follows from it. Whatever fails, the last good board and the old
-queue serve on; what was published is not fitted again.
+No transaction is open while it fits and plans. Those that write are fenced by the job's lease: one publishes the
+snapshot, so that readers need not wait for a plan, and one what follows from it, with the first part of the queue; more
+for the rest of it. Whatever fails, the last good board serves on, and the old queue, or what the new plan has kept of
+it and put in; what was published is not fitted again.
 """
 
 import logging
@@ -45,7 +46,7 @@ from scheduler.at_random import at_random
 from scheduler.estimator import estimate
 
 log = logging.getLogger(__name__)
-LET_OTHERS_WRITE_S = 0.03  # between two parts of a queue: who waits for SQLite looks every 25 ms
+LET_OTHERS_WRITE_S = 0.03  # between two parts of a queue: who has waited for SQLite a while looks every 25 ms
 COMPARED_AT_MOST = 80  # chatbots: beyond it takes seconds to say what asking at random would have cost
 
 
@@ -353,7 +354,7 @@ def _act(campaign: Campaign, planned: Planned, snapshot: Snapshot | None) -> Que
 
 def _go_on(planned: Planned, rest: QueueRest, lease: Lease) -> QueueRest | None:
     """The next part of the queue, in a transaction of its own, unless its plan has lost its worth meanwhile."""
-    time.sleep(LET_OTHERS_WRITE_S)
+    _let_others_write()
     with write_transaction():
         lease.confirm()
         now = Campaign.objects.select_for_update(no_key=True).get(pk=rest.campaign.pk)
@@ -363,6 +364,10 @@ def _go_on(planned: Planned, rest: QueueRest, lease: Lease) -> QueueRest | None:
             refit_request(now)
             return None
         return queue_go_on(rest)
+
+
+def _let_others_write() -> None:
+    time.sleep(LET_OTHERS_WRITE_S)
 
 
 def _pilot_is_over(campaign: Campaign) -> bool:

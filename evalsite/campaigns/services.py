@@ -470,6 +470,13 @@ def refit_request(campaign: Campaign) -> None:
     jobs.job_enqueue(kind=REFIT, key=refit_key(campaign), args={"campaign": campaign.pk})
 
 
+def plan_request(campaign: Campaign) -> None:
+    """Ask for a plan, unless a refit waits or is under way: that plans, too, and puts its plan into the queue a part at
+    a time, so that the queue is low for as long."""
+    if not jobs.job_waits(refit_key(campaign)):
+        refit_request(campaign)
+
+
 def refit_key(campaign: Campaign) -> str:
     """One refit per campaign at a time."""
     return f"{REFIT}:{campaign.pk}"

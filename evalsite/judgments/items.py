@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import lru_cache
 
-PARTS_KEPT = 1 << 17  # names, 30 MB of them: each refit takes those of all judgments apart, three times
+PARTS_KEPT = 1 << 17  # names, 50 MB of them: each refit takes those of all judgments apart, three times
 
 
 def item_of(prompt_id: int, entrant_ids: Sequence[int]) -> str:

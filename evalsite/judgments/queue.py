@@ -118,7 +118,7 @@ def queue_replace(
     Only QUEUED rows change; what is issued stays. What left the queue since it was `seen` was issued meanwhile: it is
     not asked beyond the votes wanted of it and of its pair, nor beyond the budget. The rest is for `queue_go_on`, in
     transactions of its own: since nothing but this plan is in the queue by then, and all of it is counted, whatever is
-    issued in between is asked no more often than wanted.
+    issued in between is asked no more often than wanted. What is kept has its old place until its part comes.
     """
     seen = seen or queue_look(campaign)
     wanted = [(ask, item_parts(ask.item)[1]) for ask in asks]
@@ -191,6 +191,7 @@ def queue_withdraw(*, campaign: Campaign) -> None:
     withdrawn = WITHDRAWN_AT_ONCE
     while withdrawn == WITHDRAWN_AT_ONCE:
         with write_transaction():
+            queue_lock(campaign.pk)
             withdrawn = queued_withdraw(campaign.pk, at_most=WITHDRAWN_AT_ONCE)
 
 

@@ -37,7 +37,7 @@ def queued_all(campaign: int, *, lock: bool = False) -> dict[int, str]:
 def queued_withdraw(campaign: int, *, at_most: int | None = None) -> int:
     """Withdraw what waits in a campaign's queue, `at_most` so many of the oldest; how many they were.
 
-    Locked in the order of their keys, as a plan locks them: two that withdraw wait for each other, and never both.
+    Whoever calls has the queue to himself (`queue_lock`).
     """
     limit = "" if at_most is None else f"LIMIT {at_most:d}"
     found = rows(

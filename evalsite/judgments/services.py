@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Aspect, Campaign
 from evalsite.campaigns.selectors import reception_of
-from evalsite.campaigns.services import refit_request
+from evalsite.campaigns.services import plan_request, refit_request
 from evalsite.core.db import CLOCK_SET_BACK, write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from evalsite.core.tokens import token_hash, token_make
@@ -143,7 +143,7 @@ def assignment_claim(*, campaign: Campaign, annotator: Annotator, count: int | N
         wanted = _room(campaign, annotator, count or campaign.block_size)
         block = block_issue(campaign, annotator, enrolment, wanted)
         if queue_is_low(campaign):
-            refit_request(campaign)  # without new judgments this only plans again
+            plan_request(campaign)
     return block
 
 

@@ -10,6 +10,7 @@ import pytest
 from django.db import connection
 
 from evalsite.accounts.models import User
+from evalsite.adaptive import refit
 from evalsite.adaptive.acts import Given, act_perform
 from evalsite.adaptive.models import Refit, Snapshot
 from evalsite.campaigns.models import Campaign
@@ -22,6 +23,7 @@ from evalsite.judgments import queue
 from evalsite.judgments.items import item_parts
 from evalsite.judgments.models import Annotator, Assignment
 from evalsite.judgments.queue import queue_close, queue_withdraw
+from evalsite.judgments.selectors import queue_is_low
 from evalsite.judgments.services import annotator_enrol, assignment_claim
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 
@@ -77,7 +79,7 @@ def between_parts(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], object]]
     """What is done, one after another, between the parts of plans, which are of three asks each."""
     meanwhile: list[Callable[[], object]] = []
     monkeypatch.setattr(queue, "PUT_AT_ONCE", 3)
-    monkeypatch.setattr("evalsite.adaptive.refit.time.sleep", lambda seconds: meanwhile.pop(0)() if meanwhile else None)
+    monkeypatch.setattr(refit, "_let_others_write", lambda: meanwhile.pop(0)() if meanwhile else None)
     return meanwhile
 
 
@@ -104,14 +106,40 @@ def test_what_is_issued_between_two_parts_is_asked_no_more_often_than_wanted(
 ) -> None:
     campaign = make_campaign(design=replace(OPEN, batch_size=6, votes_per_item=2), chatbots=4, prompts=6)
     judge(campaign, annotator_enrol(campaign=campaign), blocks=2)
-    people = [annotator_enrol(campaign=campaign) for _ in range(6)]
-    between_parts += [partial(assignment_claim, campaign=campaign, annotator=someone) for someone in people]
+    people = [annotator_enrol(campaign=campaign) for _ in range(4)]
+    origins: dict[int, tuple[object, ...]] = {}
+
+    def claim(someone: Annotator) -> None:
+        assignment_claim(campaign=campaign, annotator=someone)
+        origins.update({row[0]: row for row in ISSUED.all().values_list("pk", "snapshot", "plan_seed", "probability")})
+
+    between_parts += [partial(claim, someone) for someone in people]
     run_jobs()
     assert not between_parts, "everybody was given something while the plan was written"
     assert ISSUED.all().count() > 2 * len(people)
+    assert {row[1] for row in origins.values()} > {None}, "of the plan before, and of the new one"
+    assert {row[0]: row for row in ISSUED.all().values_list("pk", "snapshot", "plan_seed", "probability")} == origins
     asked = Counter(Assignment.objects.exclude(state=Assignment.State.WITHDRAWN).values_list("item", flat=True))
     assert max(asked.values()) <= 2
     assert QUEUED.all().exists()
+
+
+def test_who_finds_the_queue_low_between_two_parts_asks_for_no_other_plan(
+    campaign: Campaign, between_parts: list[Callable[[], object]]
+) -> None:
+    queue_withdraw(campaign=campaign)
+    low: list[bool] = []
+
+    def claim() -> None:
+        assignment_claim(campaign=campaign, annotator=annotator_enrol(campaign=campaign))
+        low.append(queue_is_low(campaign))
+
+    between_parts += [claim]
+    refit_request(campaign)
+    assert work_once("me", slow=False)
+    assert low == [True]
+    assert not Job.objects.filter(kind="refit", state=Job.State.QUEUED).exists()
+    assert not queue_is_low(campaign)
 
 
 def test_nothing_more_is_queued_when_a_campaign_stops_between_two_parts(
@@ -129,11 +157,16 @@ def test_a_plan_that_is_outdated_between_two_parts_gives_way_to_another(
     campaign: Campaign, between_parts: list[Callable[[], object]]
 ) -> None:
     leaving = campaign.entrants.order_by("pk")[0]
+    queue_withdraw(campaign=campaign)
+    before = Assignment.objects.count()
     between_parts += [partial(entrant_withdraw, campaign=campaign, entrant=leaving, reason="left")]
-    planned_again(campaign)
+    refit_request(campaign)
+    assert work_once("me", slow=False)
     assert not between_parts
+    assert Assignment.objects.count() == before + 3
+    run_jobs()
     assert not any(leaving.pk in item_parts(item)[1] for item in QUEUED.all().values_list("item", flat=True))
-    assert QUEUED.all().exists()
+    assert QUEUED.all().count() > 3
 
 
 def test_who_has_lost_the_lease_between_two_parts_writes_no_more(

@@ -20,6 +20,12 @@ from evalsite.core.tasks import sweep
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+@pytest.fixture(autouse=True)
+def unsettled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers that begin in this process leave its heap as it is."""
+    monkeypatch.setattr(jobs, "settle", lambda: None)
+
+
 @pytest.fixture
 def ran() -> Iterator[list[str]]:
     """The keys of the jobs of kind "note" that ran, in their order."""

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,14 +17,15 @@ from django.test.utils import CaptureQueriesContext
 from evalsite.accounts.services import organisation_create
 from evalsite.campaigns.models import Campaign
 from evalsite.core import jobs, worker
-from evalsite.core.db import rows
+from evalsite.core.db import checkpoint, rows
 from evalsite.judgments.queue_statements import queued_all, queued_withdraw
 from tests.processes import ROOT, wait_for
 
 
 @pytest.fixture
 def thawed() -> Iterator[None]:
-    """The collector looks at everything again afterwards."""
+    """The collector looks at everything, and does so again afterwards."""
+    gc.unfreeze()
     yield
     gc.unfreeze()
 
@@ -50,13 +52,14 @@ def test_a_worker_has_its_libraries_out_of_the_collectors_sight_once_it_is_ready
 def test_what_is_written_ahead_gets_into_the_file_without_anybody_writing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "CHECKPOINT_S", 0.01)
     file, stop = Path(connection.settings_dict["NAME"]), threading.Event()
-    organisation_create(name="Written ahead")
-    before = file.read_bytes()
-    assert b"Written ahead" not in before
+    name = f"Written ahead {uuid.uuid4()}".encode()
+    checkpoint()  # what others have written: the page that is one too many would be moved at once
+    organisation_create(name=name.decode())
+    assert name not in file.read_bytes()
     thread = threading.Thread(target=worker._checkpoint, args=(stop,))
     thread.start()
     try:
-        wait_for(lambda: b"Written ahead" in file.read_bytes(), within_s=30, what="a checkpoint")
+        wait_for(lambda: name in file.read_bytes(), within_s=30, what="a checkpoint")
     finally:
         stop.set()
         thread.join(30)
