@@ -93,6 +93,8 @@ def measure(form: str, plan: Plan, folder: Path) -> Found:
 
     found, site = Found(form), SITES[form](folder)
     site.chatbots, site.prompts = plan.chatbots, plan.prompts
+    if plan.million:
+        site.votes_per_item = 2 + 1_000_000 // (plan.prompts * math.comb(plan.chatbots, 2))  # or nothing is left to ask
     try:
         site.fill()
         site.start()

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,6 @@ DESIGN = Design(
     batch_age_s=5,
     block_size=10,
     lease_s=1200,
-    votes_per_item=2,
     target_se=None,
 )
 SLUG = "load"
@@ -57,7 +57,7 @@ JUDGED_BY_ONE = 500  # of the judgments made up
 class LoadedSite(Site):
     """What the load test needs of either form."""
 
-    chatbots, prompts = 20, 600
+    chatbots, prompts, votes_per_item = 20, 600, 2
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -66,7 +66,7 @@ class LoadedSite(Site):
     def fill(self) -> None:
         with self.inside():
             call_command("migrate", verbosity=0, interactive=False)
-            campaign = _campaign(self.chatbots, self.prompts)
+            campaign = _campaign(self.chatbots, self.prompts, replace(DESIGN, votes_per_item=self.votes_per_item))
             campaign_open(campaign=campaign)
 
     def worker_pids(self) -> list[int]:
@@ -204,11 +204,11 @@ class LoadedProduction(LoadedSite, Production):
 SITES = {"embedded": LoadedEmbedded, "production": LoadedProduction}
 
 
-def _campaign(chatbots: int, prompts: int) -> Campaign:
+def _campaign(chatbots: int, prompts: int, design: Design) -> Campaign:
     organisation = organisation_create(name="Load")
     new = [NewPrompt(f"p{n}", [{"speaker": "user", "text": f"Question {n}?"}], "general") for n in range(prompts)]
     prompt_set = prompt_set_create(organisation=organisation, name=SLUG, prompts=new)
-    campaign = campaign_create(organisation=organisation, name="Load", slug=SLUG, prompt_set=prompt_set, design=DESIGN)
+    campaign = campaign_create(organisation=organisation, name="Load", slug=SLUG, prompt_set=prompt_set, design=design)
     asked = list(prompt_set.prompts.all())
     for n in range(chatbots):
         version = version_create(chatbot=chatbot_create(organisation=organisation, name=f"bot {n}"))
