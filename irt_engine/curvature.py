@@ -34,13 +34,15 @@ _LEAST_SLOPE = 0.05  # of the cell effect's, in shares of what it is while the m
 class Curvature:
     """What a step of means and learned scales divides by.
 
-    along: by how much the means follow each log SD. slope (L, L): how fast the log SDs' scores fall while the means do
-    so. One after the other, they would take many small steps: a wider effect is made up for by abilities farther apart.
+    along: by how much the means follow each log SD. read: by how much each score follows the log posterior's gradient.
+    slope (L, L): how fast the log SDs' scores fall while the means do so. One after the other, they would take many
+    small steps: a wider effect is made up for by abilities farther apart.
     """
 
     arrow: Arrow
     scales: list[int]
     along: list[Point]
+    read: list[Point]
     slope: FloatArray
 
     def scale_step(self, effects: Effects, log_sd: FloatArray, gradient: Point, score: FloatArray) -> FloatArray:
@@ -49,8 +51,8 @@ class Curvature:
         One that stands at its limit takes no part: the others must not count on its moving.
         """
         move = np.zeros_like(score)
-        pairs = zip(self.scales, self.along, strict=True)
-        total = np.array([score[index] + _dot(along, gradient) for index, along in pairs])
+        pairs = zip(self.scales, self.read, strict=True)
+        total = np.array([score[index] + _dot(read, gradient) for index, read in pairs])
         free = [k for k, index in enumerate(self.scales) if not effects.stands(index, log_sd, total[k])]
         move[np.array(self.scales)[free]] = np.linalg.solve(self.slope[np.ix_(free, free)], total[free])
         return move
@@ -82,7 +84,7 @@ def curved(
     except np.linalg.LinAlgError:
         return None
     if not learn:
-        return Curvature(arrow, [], [], np.zeros((0, 0)))
+        return Curvature(arrow, [], [], [], np.zeros((0, 0)))
     return _with_scales(cells, state, q, told, arrow, covariance)
 
 
@@ -109,30 +111,44 @@ def _with_scales(
         variance = Point(np.diag(covariance), arrow.own_variances(covariance))
     else:
         variance = Point(np.diag(q[1]), told.phi_variance)  # known already, and a slope only steers
-    changes, own = [], []
+    changes, reads, own = [], [], []
     for index in scales:
         if effects.is_cell(index):
-            change, fall = _by_cell_effect(cells, state, q, told)
+            change, read, fall = _by_cell_effect(cells, state, q, told)
         else:
             change = effects.pull(index, state.log_sd, state.point)
+            read = effects.reads(index, state.log_sd, state.point)
             fall = effects.own_slope(index, state.log_sd, state.point, variance)
         changes.append(change)
+        reads.append(read)
         own.append(fall)
     along = [arrow.step(change) for change in changes]
-    slope = np.diag(own) - np.array([[_dot(change, other) for other in along] for change in changes])
+    slope = np.diag(own) - np.array([[_dot(read, other) for other in along] for read in reads])
     least = effects.scores(state.log_sd, state.point, variance.z, variance.phi, told.sums)[1][scales]
     least *= [_LEAST_SLOPE if effects.is_cell(index) else 1.0 for index in scales]
-    return Curvature(arrow, scales, along, _at_least(0.5 * (slope + slope.T), least))
+    back = [arrow.step(read) for read in reads]
+    return Curvature(arrow, scales, along, back, _at_least(0.5 * (slope + slope.T), least))
 
 
-def _by_cell_effect(cells: Cells, state: State, q: tuple[Arrow, FloatArray] | None, told: Told) -> tuple[Point, float]:
-    """How gradient and score change with the cell effect's log SD: differences, because they only steer."""
+def _by_cell_effect(
+    cells: Cells, state: State, q: tuple[Arrow, FloatArray] | None, told: Told
+) -> tuple[Point, Point, float]:
+    """How gradient and score change with the cell effect's log SD, and the score with the means: differences, because
+    they only steer. What cells that were voted on again say to prompts' parameters is taken for their share of it."""
     wider = state.log_sd.copy()
     wider[-1] += _STEP
     there = cells.ask(state.point, wider, q)
     change = Point((there.gradient.z - told.gradient.z) / _STEP, (there.gradient.phi - told.gradient.phi) / _STEP)
     assert cells.effects.cell is not None  # noqa: S101 - one of the learned scales is its own
-    return change, float((told.sums[0, 0] - there.sums[0, 0]) / _STEP + cells.effects.cell.width**-2.0)
+    problem = cells.problem
+    again = problem.counts.sum(axis=1) > 1.0
+    held = np.concatenate([[0.0], np.cumsum(again)])
+    shares = np.diff(held[problem.starts]) / np.maximum(np.diff(problem.starts), 1)  # a slot may be without a cell
+    of_cells = np.where(again, (there.d_theta - told.d_theta) / _STEP, 0.0)
+    read = Point(problem.on_shaft(of_cells), change.phi * shares[:, None])
+    if problem.replies:
+        read.phi[:, problem.prompts.size :] = problem.replies.gathered(of_cells)
+    return change, read, float((told.sums[0, 0] - there.sums[0, 0]) / _STEP + cells.effects.cell.width**-2.0)
 
 
 def _at_least(slope: FloatArray, least: FloatArray) -> FloatArray:

@@ -135,6 +135,7 @@ def _effects(shaft: _Shaft, problem: Problem, cells: Cells, priors: Priors, form
         shape=(cells.slots, problem.width),
         shared=cells.shared,
         replies=replies.there if replies else None,
+        again=replies.again if replies else None,
     )
 
 

@@ -174,7 +174,7 @@ def average_slots(
                         second_edge(n, lanes)
                     gather_edge(c, q, count, wide, shape, level, lanes, of_points)
                 _sum_cells(part, alpha, own, lanes, by_cell)
-            sums[j, 1:] += _write_cells(block, share, by_cell, weight, d_theta, i_theta, cross)
+            sums[j, 1:] += _write_cells(block, share, by_cell, counts, weight, d_theta, i_theta, cross)
         _fold(len(use), shape, own, level, of_points, held, d_phi[j], i_phi[j])
     return True
 
@@ -184,21 +184,24 @@ def _write_cells(
     block: tuple[int, int, int],
     share: float,
     by_cell: FloatArray,
+    counts: FloatArray,
     weight: FloatArray,
     d_theta: FloatArray,
     i_theta: FloatArray,
     cross: FloatArray,
 ) -> FloatArray:
-    """The cells' sums over the points, as averages. Returns what their scores by log sd, and the squares, add up to."""
+    """The cells' sums over the points, as averages. Returns what their scores by log sd, and the squares, add up to: of
+    cells that were voted on again (`scales`)."""
     (first, m, _), P, by_sd = block, cross.shape[1], np.zeros(2)
     for i in range(m):
         cell = first + i
         d_theta[cell], i_theta[cell] = share * by_cell[P, i], share * by_cell[P + 1, i]
         for p in range(P):
             cross[cell, p] = share * by_cell[p, i]
-        score = share * by_cell[P + 2, i]
-        by_sd[0] += weight[cell] * score
-        by_sd[1] += weight[cell] * score**2
+        if counts[cell].sum() > 1.0:
+            score = share * by_cell[P + 2, i]
+            by_sd[0] += weight[cell] * score
+            by_sd[1] += weight[cell] * score**2
     return by_sd
 
 

@@ -41,6 +41,16 @@ class Replies:
         there: BoolArray = self.chatbot >= 0
         return there
 
+    @property
+    def again(self) -> BoolArray:
+        """(J, R) whether a column is a reply's that was met in two cells or more."""
+        met = np.zeros(self.chatbot.shape, np.int64)
+        here = self.own[:, 0] >= 0
+        for side in (0, 1):
+            np.add.at(met, (self.slot[here], self.own[here, side]), 1)
+        again: BoolArray = met > 1
+        return again
+
     def theta(self, effects: FloatArray) -> FloatArray:
         """(n,) what effects (J, R) put on the cells' theta."""
         theta = np.empty(len(self.slot))

@@ -106,7 +106,7 @@ def test_a_mixture_that_leads_scales_astray_is_held_within_their_limits(
 
 
 def test_a_search_for_a_scale_turns_back_where_the_means_have_no_end() -> None:
-    """A stride of the log discriminations' SD to its limit goes too far here; its score vanishes at 1.49, before."""
+    """A stride of the log discriminations' SD to its limit goes too far here; its score vanishes at 1.48, before."""
     rng = np.random.default_rng(83)
     chatbots, prompts, votes = int(rng.integers(3, 9)), int(rng.integers(3, 30)), int(rng.choice([25, 50, 75, 100]))
     reply_sd, cell_sd = float(rng.choice([0.4, 0.7, 1.2, 2.5])), float(rng.choice([0.25, 0.8, 2.0]))
@@ -115,7 +115,7 @@ def test_a_search_for_a_scale_turns_back_where_the_means_have_no_end() -> None:
     b, asked = (a + rng.integers(1, chatbots, votes)) % chatbots, rng.integers(0, prompts, votes)
     found = fit(draw_votes(truth, np.stack([a, b, asked], axis=1), seed=83), form="vote")
     assert found.scales.learned
-    assert found.scales.log_discrimination == pytest.approx(1.486, abs=0.001)
+    assert found.scales.log_discrimination == pytest.approx(1.479, abs=0.001)
 
 
 @pytest.mark.parametrize("moves", [[0.3, 0.3, -0.3], [0.3, -0.3, -0.3], [np.nan]])
