@@ -17,6 +17,7 @@ from django.utils import timezone
 from evalsite.adaptive.designs import rules_of
 from evalsite.adaptive.models import Board, Decision, Record, Refit, Snapshot
 from evalsite.adaptive.notices import budget_tell, reach_tell, stop_tell
+from evalsite.adaptive.planning import Planned, plan_before_refit, planned_of, queue_begin, queue_finish, queue_size
 from evalsite.adaptive.record import Pair, fit_facts, pairs, points
 from evalsite.adaptive.rows import BoardRow, board_rows
 from evalsite.adaptive.screening import Change, changes_make, changes_wanted
@@ -26,27 +27,16 @@ from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import campaign_stop, pilot_end, refit_request
 from evalsite.core.db import write_transaction
 from evalsite.core.jobs import Lease
-from evalsite.judgments.models import Assignment, Batch
-from evalsite.judgments.queue import (
-    Origin,
-    PlannedAsk,
-    QueueRest,
-    QueueSeen,
-    queue_close,
-    queue_go_on,
-    queue_look,
-    queue_replace,
-    queue_withdraw,
-)
-from evalsite.judgments.selectors import budget_left, judgments_spent
+from evalsite.judgments.models import Batch
+from evalsite.judgments.queue import QueueRest, QueueSeen, queue_close, queue_look, queue_withdraw
+from evalsite.judgments.selectors import judgments_spent
 from irt_engine import EngineError, Posterior
-from scheduler import CampaignState, Plan, SchedulerError, decide, plan, with_retired
+from scheduler import CampaignState, SchedulerError, decide, with_retired
 from scheduler import Decision as Verdict
 from scheduler.at_random import at_random
 from scheduler.estimator import estimate
 
 log = logging.getLogger(__name__)
-LET_OTHERS_WRITE_S = 0.03  # between two parts of a queue: who has waited for SQLite a while looks every 25 ms
 COMPARED_AT_MOST = 80  # chatbots: beyond it takes seconds to say what asking at random would have cost
 
 
@@ -76,30 +66,21 @@ class Fitted:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
-    """What was decided and planned, as rows, and the queue as it was seen then: all that the write needs to know."""
-
-    planner: Planner
-    verdict: Verdict
-    plan: Plan | None
-    asks: list[PlannedAsk]
-    seen: QueueSeen
-
-
-@dataclass(frozen=True, slots=True)
 class Following:
     """What follows from a fit for its campaign. course: what asking at random would have cost; None where no vote was
-    read. planned: None where the campaign does not go on by this fit."""
+    read. decided: what was decided, with the plan; None where the campaign does not go on by this fit."""
 
     changes: list[Change]
     course: list[tuple[float, float]] | None = None
-    planned: Planned | None = None
+    decided: tuple[Verdict, Planned] | None = None
 
 
 def refit_campaign(campaign: Campaign, lease: Lease) -> None:
     """Refit every board that ranks this campaign; by its own, screen; and if it collects, decide and plan."""
     own = board_default(campaign=campaign)
     for board in campaign.boards.filter(slice_of=None).order_by("pk"):
+        if board == own and _unchanged(board, input_mark(board)) is None:
+            plan_before_refit(board, campaign, lease)
         began = timezone.now()
         fitted = _fitted(board, began)
         if board == own:
@@ -123,18 +104,19 @@ def _refit_own(board: Board, campaign: Campaign, fitted: Fitted | None, began: d
             lease.confirm()
             refit = publish(board, fitted, began, seen="")
     following = _following(board, campaign, fitted, began)
-    if fitted is None and not following.changes and following.planned is None:
+    if fitted is None and not following.changes and following.decided is None:
         return
+    rest = None
     with write_transaction():
         lease.confirm()
         if fitted is not None:
             refit = refit or publish(board, fitted, began)
             _finish(refit, fitted, following)
         changes_make(campaign, following.changes)
-        planned, snapshot = following.planned, refit.snapshot if refit else None
-        rest = None if planned is None else _act(campaign, planned, snapshot)
-    while planned is not None and rest:
-        rest = _go_on(planned, rest, lease)
+        if following.decided is not None:
+            rest = _act(campaign, *following.decided, refit.snapshot if refit else None)
+    if following.decided is not None:
+        queue_finish(following.decided[1], rest, lease)
 
 
 def _following(board: Board, campaign: Campaign, fitted: Fitted | None, began: datetime) -> Following:
@@ -147,7 +129,7 @@ def _following(board: Board, campaign: Campaign, fitted: Fitted | None, began: d
     planner, seen = Planner(campaign), queue_look(campaign)
     state = planner.state(fitted.posterior if fitted else None, judgments_spent(campaign), seen.counts)
     course = _course_at_random(campaign, state) if is_new else None
-    return Following(changes, course, _planned(planner, state, seen, began) if goes_on else None)
+    return Following(changes, course, _decision(planner, state, seen, began) if goes_on else None)
 
 
 def _finish(refit: Refit, fitted: Fitted, following: Following) -> None:
@@ -157,8 +139,8 @@ def _finish(refit: Refit, fitted: Fitted, following: Following) -> None:
     if following.course is not None and record is not None:
         record.fit |= {"at_random": list(following.course)}
         record.save(update_fields=["fit"])
-    if following.planned is not None and refit.snapshot is not None:
-        _decided(refit.snapshot, following.planned.verdict)
+    if following.decided is not None and refit.snapshot is not None:
+        _decided(refit.snapshot, following.decided[0])
     if fitted.given is not None and refit.board.default_of is not None:
         findings_request(refit.board.default_of)
         slices_request(refit.board.default_of)
@@ -199,15 +181,13 @@ def _would_act(campaign: Campaign, changes: list[Change]) -> bool:
     return campaign.screening == Campaign.Screening.ACT and bool(changes)
 
 
-def _planned(planner: Planner, state: CampaignState, seen: QueueSeen, began: datetime) -> Planned:
+def _decision(planner: Planner, state: CampaignState, seen: QueueSeen, began: datetime) -> tuple[Verdict, Planned]:
     """What is decided, and asked next."""
     campaign = planner.campaign
     state = with_retired(state, planner.design.retirement, planner.design.welcome)
     verdict = decide(state, rules=rules_of(campaign))
-    count = 0 if verdict.stop else _queue_size(campaign, began)
-    seed = campaign.seed * 1_000_003 + (state.posterior.judgments if state.posterior else 0)
-    asks = plan(state, policy=campaign.policy, count=count, seed=seed, design=planner.design) if count else None
-    return Planned(planner, verdict, asks, planner.asks(asks.asks) if asks else [], seen)
+    count = 0 if verdict.stop else queue_size(campaign, (timezone.now() - began).total_seconds())
+    return verdict, planned_of(planner, state, seen, count)
 
 
 def _fitted(board: Board, began: datetime) -> Fitted | None:
@@ -258,19 +238,6 @@ def _shown(posterior: Posterior, given: FitInput) -> Shown:
     return Shown(list(rows.values()), pairs(posterior, given.votes, list(rows)), posterior.to_bytes())
 
 
-def _queue_size(campaign: Campaign, began: datetime) -> int:
-    """Asks to plan: twice what is issued, and what the next batch takes twice over, or half as much again as was
-    answered since this refit began, if that is more: the next one takes as long, and nobody should wait for it. Not
-    more than that, since claims wait while a queue is written. Never more than the budget has left.
-    """
-    of_campaign = Assignment.objects.filter(campaign=campaign)
-    issued = of_campaign.filter(state=Assignment.State.ISSUED).count()
-    meanwhile = of_campaign.filter(state=Assignment.State.ANSWERED, closed_at__gte=began).count()
-    wanted = max(2 * campaign.batch_size, 3 * meanwhile // 2) + 2 * max(issued, campaign.block_size)
-    left = budget_left(campaign)
-    return wanted if left is None else min(wanted, left)
-
-
 def publish(board: Board, fitted: Fitted, began: datetime, *, seen: str | None = None) -> Refit:
     """The snapshot with the record beside it. An earlier one of the same input serves again. `seen` stands for the
     mark up to where the input was seen, where more has to follow first."""
@@ -317,15 +284,14 @@ def _decided(snapshot: Snapshot, verdict: Verdict) -> None:
         Decision.objects.create(snapshot=snapshot, stop=verdict.stop, reason=verdict.reason, evidence=evidence)
 
 
-def _act(campaign: Campaign, planned: Planned, snapshot: Snapshot | None) -> QueueRest | None:
+def _act(campaign: Campaign, verdict: Verdict, planned: Planned, snapshot: Snapshot | None) -> QueueRest | None:
     """Stop, or replace the queue, of which the rest is left to write. What changed while it was planned is seen: the
     campaign is locked and read again."""
     now = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
-    planner, verdict, asks = planned.planner, planned.verdict, planned.plan
     if not now.collecting:
         queue_close(campaign=now)
         return None
-    if planner.is_outdated(now):
+    if planned.planner.is_outdated(now):
         refit_request(now)
         return None
     if verdict.stop:
@@ -341,33 +307,7 @@ def _act(campaign: Campaign, planned: Planned, snapshot: Snapshot | None) -> Que
         pilot_summary_request(now)
         queue_close(campaign=now)
         return None
-    if asks is not None and not asks.asks:
-        log.warning("campaign %s: nothing planned: %s", now.slug, asks.reason)
-    return queue_replace(
-        campaign=now,
-        asks=planned.asks,
-        origin=Origin(asks.policy, snapshot.public_id if snapshot else None, asks.seed) if asks else Origin(),
-        seen=planned.seen,
-        votes_per_pair=planner.options.votes_per_pair,
-    )
-
-
-def _go_on(planned: Planned, rest: QueueRest, lease: Lease) -> QueueRest | None:
-    """The next part of the queue, in a transaction of its own, unless its plan has lost its worth meanwhile."""
-    _let_others_write()
-    with write_transaction():
-        lease.confirm()
-        now = Campaign.objects.select_for_update(no_key=True).get(pk=rest.campaign.pk)
-        if not now.collecting:
-            return None
-        if planned.planner.is_outdated(now):
-            refit_request(now)
-            return None
-        return queue_go_on(rest)
-
-
-def _let_others_write() -> None:
-    time.sleep(LET_OTHERS_WRITE_S)
+    return queue_begin(now, planned, snapshot)
 
 
 def _pilot_is_over(campaign: Campaign) -> bool:

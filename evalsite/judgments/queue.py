@@ -4,6 +4,7 @@ import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from django.db import connection
 from django.utils import timezone
@@ -90,14 +91,14 @@ class QueueRest:
         return bool(self.asks)
 
 
-def queue_look(campaign: Campaign) -> QueueSeen:
+def queue_look(campaign: Campaign, *, unseen_since: datetime | None = None) -> QueueSeen:
     """Count what `queue_replace` needs to know: long work, which must not be done while everybody waits for the lock.
 
     The queue is read first: what leaves it afterwards is found missing, and at worst counted twice, never forgotten.
     The plan is made from the same counts, which take half a second where 100,000 judgments are stored.
     """
     waiting = queued_all(campaign.pk)
-    counts = item_counts(campaign)
+    counts = item_counts(campaign, unseen_since=unseen_since)
     of_item = Counter(counts.judged) + Counter(counts.pending)
     of_pair: Counter[tuple[int, ...]] = Counter()
     for item, count in of_item.items():

@@ -3,12 +3,13 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from enum import Enum
 from typing import NamedTuple
 
 from django.core.cache import cache
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
+from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Sum
 from django.utils import timezone
 
 from evalsite.campaigns.limits import judgments_allowed
@@ -20,6 +21,7 @@ from evalsite.judgments.statements import LAST_EXCLUSION
 
 RETURNS_THAT_CLOSE = 2
 TALLY_KEPT_S = 3600
+PACE_OVER = timedelta(seconds=1)
 HOUR_MS = 3_600_000
 LEAST_PAID = Decimal("0.0001")
 RANKING_PURPOSES = [Assignment.Purpose.MEASURE, Assignment.Purpose.OVERLAP]
@@ -206,8 +208,9 @@ class ItemCounts:
     pending: Mapping[str, int]
 
 
-def item_counts(campaign: Campaign) -> ItemCounts:
-    """Items by what has become of them. Under way is what is issued, or answered in a batch that is still open.
+def item_counts(campaign: Campaign, *, unseen_since: datetime | None = None) -> ItemCounts:
+    """Items by what has become of them. Under way is what is issued, or answered in a batch that is still open; or one
+    that closed since `unseen_since`, for who plans from a board that has not seen it.
 
     What does not count, or will not because its annotator is excluded, leaves its item to be asked again.
     """
@@ -220,11 +223,13 @@ def item_counts(campaign: Campaign) -> ItemCounts:
     answered = Q(state=Assignment.State.ANSWERED)
     # By its first judgment: one that takes it back changes what was said, not how often it was asked.
     first = Q(judgments__supersedes__isnull=True)
-    in_open_batch = answered & first & Q(judgments__batch__state=Batch.State.OPEN)
-    in_closed_batch = answered & first & Q(judgments__batch__state=Batch.State.CLOSED)
+    seen, unseen = Q(judgments__batch__state=Batch.State.CLOSED), Q(judgments__batch__state=Batch.State.OPEN)
+    if unseen_since is not None:
+        seen &= Q(judgments__batch__closed_at__lt=unseen_since)
+        unseen |= Q(judgments__batch__closed_at__gte=unseen_since)
     return ItemCounts(
-        judged=_per_item(ranking.filter(in_closed_batch)),
-        pending=_per_item(ranking.filter(Q(state=Assignment.State.ISSUED) | in_open_batch)),
+        judged=_per_item(ranking.filter(answered & first & seen)),
+        pending=_per_item(ranking.filter(Q(state=Assignment.State.ISSUED) | (answered & first & unseen))),
     )
 
 
@@ -351,14 +356,33 @@ def queue_is_empty(campaign: Campaign) -> bool:
 
 
 def queue_is_low(campaign: Campaign) -> bool:
-    """Whether less than twice what is issued waits in the queue, or nothing at all: time to plan more."""
-    counted = rows(
-        "SELECT state, COUNT(*) FROM judgments_assignment WHERE campaign_id = %s AND state IN ('queued', 'issued') "
-        "GROUP BY state",
-        [campaign.pk],
+    """Whether less than twice what is issued waits in the queue, or nothing at all: time to plan more. What waits is
+    counted no further than that: the queue may be long."""
+    ((low,),) = rows(
+        "WITH issued AS (SELECT 2 * COUNT(*) AS twice FROM judgments_assignment "
+        "WHERE campaign_id = %s AND state = 'issued'), "
+        "wanted AS (SELECT CASE WHEN twice < 1 THEN 1 ELSE twice END AS least FROM issued) "
+        "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM judgments_assignment WHERE campaign_id = %s AND state = 'queued' "
+        "LIMIT (SELECT least FROM wanted)) AS queued) < (SELECT least FROM wanted)",
+        [campaign.pk, campaign.pk],
     )
-    counts = dict(counted)
-    return bool(counts.get("queued", 0) < max(1, 2 * counts.get("issued", 0)))
+    return bool(low)
+
+
+def pace(campaign: Campaign) -> int:
+    """Answers in the second up to the last one: how fast they come while there is something to ask.
+
+    Not in the last second: a queue that ran dry must not look as if nobody wanted anything.
+    """
+    batches = Batch.objects.filter(campaign=campaign)
+    given = Judgment.objects.filter(assignment__source=Assignment.Source.PLAN)
+    newest = list(batches.order_by("-number").values_list("pk", flat=True)[:2])
+    last = given.filter(batch__in=newest).aggregate(last=Max("answered_at"))["last"]
+    if last is None:
+        return 0
+    since = last - PACE_OVER
+    recent = batches.filter(Q(state=Batch.State.OPEN) | Q(closed_at__gt=since))
+    return given.filter(batch__in=list(recent.values_list("pk", flat=True)), answered_at__gt=since).count()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ from tests.faults.sites import SETTINGS, Embedded, Production, Site
 from tests.processes import ROOT, children_of, processor_s, wait_for
 
 CHUNK = 5_000
-WEB_PROCESSES, WORKERS = 2, 2
+WEB_PROCESSES, WORKERS = 2, 1  # for what takes minutes docker/compose.yml has another worker, idle here
 ENVIRONMENT = {**SETTINGS, "DJANGO_SETTINGS_MODULE": "tests.benchmarks.load_settings", "TOUCHSTONE_JOB_LEASE_S": "60"}
 DESIGN = Design(
     visibility=Campaign.Visibility.PUBLIC,
@@ -52,6 +52,7 @@ DESIGN = Design(
 )
 SLUG = "load"
 JUDGED_BY_ONE = 500  # of the judgments made up
+MADE_UP_EVERY = timedelta(milliseconds=20)  # the site plans ahead by how fast answers came
 
 
 class LoadedSite(Site):
@@ -159,7 +160,7 @@ class LoadedEmbedded(LoadedSite, Embedded):
 
 
 class LoadedProduction(LoadedSite, Production):
-    """Several web processes and workers; the workers are niced, as if they were on a machine of their own."""
+    """Several web processes and a worker, niced, as if it were on a machine of its own."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -228,7 +229,7 @@ def _store(campaign: Campaign, count: int) -> None:
     items = _items(campaign)
     aspect = campaign.rubric.aspects.first()
     assert aspect is not None
-    first = _next_numbers()
+    first, end = _next_numbers(), timezone.now()
     stored = Judgment.objects.count()
     rng = np.random.default_rng(stored)
     ability = {entrant: 0.3 * n for n, entrant in enumerate(sorted({e for _, _, pair, _ in items for e in pair}))}
@@ -237,8 +238,9 @@ def _store(campaign: Campaign, count: int) -> None:
         people = {n // JUDGED_BY_ONE for n in numbers}
         annotators = {n: Annotator.objects.create(kind=Annotator.Kind.SIMULATED) for n in sorted(people)}
         with transaction.atomic():
-            rows = _Rows(campaign, aspect.pk, _batch(campaign))
+            rows = _Rows(campaign, aspect.pk, _batch(campaign, end - MADE_UP_EVERY * (count - numbers.stop)))
             for n in numbers:
+                rows.now = end - MADE_UP_EVERY * (count - n)
                 rows.add(first + n, annotators[n // JUDGED_BY_ONE], items[(stored + n) % len(items)], ability, rng)
             rows.write()
     with connection.cursor() as cursor:
@@ -275,8 +277,7 @@ def _next_numbers() -> int:
 _NUMBERED: tuple[type[models.Model], ...] = (Place, Assignment, Candidate, Judgment)
 
 
-def _batch(campaign: Campaign) -> Batch:
-    now = timezone.now()
+def _batch(campaign: Campaign, now: datetime) -> Batch:
     last = Batch.objects.filter(campaign=campaign).order_by("-number").first()
     number = last.number + 1 if last else 1
     if last is not None and last.state == Batch.State.OPEN:
@@ -289,7 +290,7 @@ class _Rows:
     """Rows of judgments, written together."""
 
     def __init__(self, campaign: Campaign, aspect: int, batch: Batch) -> None:
-        self.campaign, self.aspect, self.batch, self.now = campaign, aspect, batch, timezone.now()
+        self.campaign, self.aspect, self.batch, self.now = campaign, aspect, batch, batch.closed_at
         self.places: list[Place] = []
         self.assignments: list[Assignment] = []
         self.candidates: list[Candidate] = []

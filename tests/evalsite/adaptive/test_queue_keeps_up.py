@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 
 from evalsite.accounts.models import User
-from evalsite.adaptive import refit
+from evalsite.adaptive import planning
 from evalsite.adaptive.acts import Given, act_perform
 from evalsite.adaptive.models import Refit, Snapshot
 from evalsite.campaigns.models import Campaign
@@ -79,7 +79,7 @@ def between_parts(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], object]]
     """What is done, one after another, between the parts of plans, which are of three asks each."""
     meanwhile: list[Callable[[], object]] = []
     monkeypatch.setattr(queue, "PUT_AT_ONCE", 3)
-    monkeypatch.setattr(refit, "_let_others_write", lambda: meanwhile.pop(0)() if meanwhile else None)
+    monkeypatch.setattr(planning, "_let_others_write", lambda: meanwhile.pop(0)() if meanwhile else None)
     return meanwhile
 
 

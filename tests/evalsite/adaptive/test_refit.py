@@ -10,6 +10,7 @@ import pytest
 from django.utils import timezone
 
 from evalsite.accounts.models import User
+from evalsite.adaptive import planning
 from evalsite.adaptive import refit as refit_module
 from evalsite.adaptive.acts import Given, act_perform
 from evalsite.adaptive.models import Alarm, Board, Decision, Findings, Refit, Snapshot
@@ -21,7 +22,7 @@ from evalsite.campaigns.permissions import Act
 from evalsite.campaigns.services import campaign_stop, entrant_add, entrant_withdraw, refit_request
 from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
-from evalsite.core.jobs import sweep, work_once
+from evalsite.core.jobs import sweep
 from evalsite.core.models import Job
 from evalsite.judgments.items import item_parts
 from evalsite.judgments.leases import assignments_expire
@@ -32,7 +33,6 @@ from evalsite.pages.board import status
 from irt_engine import EngineError, Posterior
 from scheduler import CampaignState, Plan, SchedulerError, plan
 from scheduler.at_random import AtRandom, at_random
-from scheduler.estimator import estimate
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 
 
@@ -171,7 +171,7 @@ def test_what_fails_raises_one_alarm_backs_off_and_is_cleared_when_it_goes_again
 
     judge(campaign, bob, blocks=2)
     with monkeypatch.context() as broken:
-        broken.setattr(refit_module, "plan", fails)
+        broken.setattr(planning, "plan", fails)
         for times in range(1, 10):
             assert run_jobs() == 1
             assert Snapshot.objects.count() == 1, "the board is there, and is not fitted again"
@@ -208,7 +208,7 @@ def test_the_board_is_there_before_the_plan_is_made_with_the_last_course_at_rand
 
     first = course()
     assert first
-    monkeypatch.setattr(refit_module, "plan", plans)
+    monkeypatch.setattr(planning, "plan", plans)
     judge(campaign, bob, blocks=2)
     run_jobs()
     assert seen == [(2, 1, first)]
@@ -228,7 +228,7 @@ def test_a_board_that_is_read_while_the_plan_is_made_is_another_once_it_was_deci
         seen.append((board_state_get(board_of(campaign)).etag, campaigns_standing(alice, start=0, count=5)[0].progress))
         return plan(*args, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(refit_module, "plan", plans)
+    monkeypatch.setattr(planning, "plan", plans)
     judge(campaign, bob, blocks=2)
     run_jobs()
     (etag, progress), after = seen[0], campaigns_standing(alice, start=0, count=5)[0].progress
@@ -245,7 +245,7 @@ def test_a_refit_that_broke_off_after_its_board_was_published_is_brought_to_its_
 
     judge(campaign, bob, blocks=2)
     with monkeypatch.context() as broken:
-        broken.setattr(refit_module, "plan", fails)
+        broken.setattr(planning, "plan", fails)
         run_jobs()
     snapshot = Snapshot.objects.get()
     assert not Decision.objects.exists()
@@ -278,27 +278,6 @@ def test_after_a_stop_the_course_at_random_is_published_with_the_board(
     run_jobs()
     assert boards == [1], "a chart that is drawn of the second has it"
     assert Snapshot.objects.count() == 2
-
-
-def test_what_was_answered_while_it_fitted_is_planned_for_and_half_as_much_again(
-    make_campaign: CampaignMaker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    campaign = make_campaign(design=replace(OPEN, batch_size=3), chatbots=4, prompts=30)
-    bob, dora = annotator_enrol(campaign=campaign), annotator_enrol(campaign=campaign)
-    judge(campaign, bob)
-    queued = Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED)
-
-    def fits(*args: object, **options: object) -> Posterior:
-        monkeypatch.setattr(refit_module, "estimate", estimate)
-        judge(campaign, dora, blocks=3)
-        return estimate(*args, **options)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(refit_module, "estimate", fits)
-    assert work_once("w1")
-    issued, meanwhile = 2 * campaign.block_size, 3 * campaign.block_size
-    assert queued.count() == 3 * meanwhile // 2 + issued > 2 * campaign.batch_size + issued
-    run_jobs()
-    assert queued.count() == 2 * campaign.batch_size + issued
 
 
 def test_a_queue_that_runs_low_is_planned_from_the_same_snapshot_without_reading_a_vote(

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from django.db import connection
 
+from evalsite.adaptive import planning
 from evalsite.adaptive import refit as refit_module
 from evalsite.adaptive.models import Board
 from evalsite.adaptive.selectors import boards_public
@@ -35,7 +36,7 @@ def while_planning(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object
         happens()
         return made
 
-    monkeypatch.setattr(refit_module, "plan", planned)
+    monkeypatch.setattr(planning, "plan", planned)
 
 
 def test_an_item_claimed_while_the_plan_was_made_is_not_asked_again(

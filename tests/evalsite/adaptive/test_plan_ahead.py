@@ -1,0 +1,174 @@
+"""Where annotators are fast, the queue lasts for a refit: it is as long as they need, and made anew before the fit."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import TypedDict
+from uuid import UUID
+
+import pytest
+import time_machine
+from django.db.models import F
+from django.utils import timezone
+
+from evalsite.adaptive import planning, refit
+from evalsite.adaptive.models import Alarm, Refit, Snapshot
+from evalsite.adaptive.planning import queue_size
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.services import Design, campaign_stop
+from evalsite.judgments.models import Assignment, Batch, Judgment
+from evalsite.judgments.selectors import item_counts, pace
+from evalsite.judgments.services import annotator_enrol
+from irt_engine import Posterior
+from scheduler import Plan, SchedulerError
+from scheduler.estimator import estimate
+from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
+
+QUEUED = Assignment.objects.filter(state=Assignment.State.QUEUED)
+FAST = 9  # answers in a second
+REFIT_S = 5.0
+
+
+class Waiting(TypedDict):
+    item: str
+    place: int
+    snapshot: UUID | None
+
+
+def waiting_now() -> list[Waiting]:
+    rows = QUEUED.all().values_list("item", "place_id", "snapshot")
+    return [Waiting(item=item, place=place, snapshot=snapshot) for item, place, snapshot in rows]
+
+
+def campaign_design(budget: int | None = None) -> Design:
+    return replace(OPEN, batch_size=FAST, budget=budget)
+
+
+@pytest.fixture
+def clock() -> Iterator[time_machine.Traveller]:
+    with time_machine.travel(timezone.now(), tick=False) as traveller:
+        yield traveller
+
+
+@pytest.fixture
+def fast(make_campaign: CampaignMaker, clock: time_machine.Traveller) -> Campaign:
+    """It has a board, whose refit took REFIT_S; then FAST answers came within a second, and a refit is due."""
+    campaign = make_campaign(design=campaign_design(), chatbots=5, prompts=30)
+    judge_fast(campaign)
+    run_jobs()
+    Refit.objects.update(started_at=F("finished_at") - timedelta(seconds=REFIT_S))
+    clock.shift(60)
+    judge_fast(campaign)
+    return campaign
+
+
+def judge_fast(campaign: Campaign) -> None:
+    assert judge(campaign, annotator_enrol(campaign=campaign), blocks=3) == FAST
+
+
+@pytest.fixture
+def at_the_fit(monkeypatch: pytest.MonkeyPatch) -> list[list[Waiting]]:
+    """What waited in the queue as each fit began."""
+    waiting: list[list[Waiting]] = []
+
+    def fits(*args: object, **options: object) -> Posterior:
+        waiting.append(waiting_now())
+        return estimate(*args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(refit, "estimate", fits)
+    return waiting
+
+
+def test_the_pace_is_that_of_the_second_up_to_the_last_answer_however_long_ago(
+    campaign: Campaign, clock: time_machine.Traveller
+) -> None:
+    assert pace(campaign) == 0
+    bob, dora = annotator_enrol(campaign=campaign), annotator_enrol(campaign=campaign)
+    judge(campaign, bob)
+    clock.shift(1.5)
+    judge(campaign, bob)
+    clock.shift(0.5)
+    judge(campaign, dora)
+    assert pace(campaign) == 6, "those of the second before are not of it, in whatever batch"
+    assert Batch.objects.count() == 2
+    clock.shift(timedelta(hours=1))
+    assert pace(campaign) == 6
+
+
+def test_what_was_imported_tells_nothing_of_the_pace(campaign: Campaign) -> None:
+    judge(campaign, annotator_enrol(campaign=campaign))
+    Assignment.objects.filter(state=Assignment.State.ANSWERED).update(source=Assignment.Source.IMPORT)
+    assert Judgment.objects.count() == 3
+    assert pace(campaign) == 0
+
+
+def test_a_queue_is_planned_for_what_is_answered_in_half_as_long_again_as_a_refit_takes(fast: Campaign) -> None:
+    issued = 2 * fast.block_size
+    assert queue_size(fast, refit_s=10) == 1.5 * FAST * 10 + issued
+    assert queue_size(fast, refit_s=0.1) == 2 * fast.batch_size + issued, "the next batch, twice over"
+    assert queue_size(fast, refit_s=-5) == 2 * fast.batch_size + issued, "a clock was set back"
+    assert queue_size(fast, refit_s=1e9) == planning.MOST_AHEAD + issued, "a clock was set"
+
+
+def test_where_the_queue_would_not_last_for_a_refit_it_is_planned_before_the_fit_by_the_board_that_stands(
+    fast: Campaign, at_the_fit: list[list[Waiting]]
+) -> None:
+    board = Snapshot.objects.get()
+    assert QUEUED.all().count() < FAST * REFIT_S
+    run_jobs()
+    (waiting,) = at_the_fit
+    assert len(waiting) == queue_size(fast, REFIT_S) > 1.5 * FAST * REFIT_S
+    assert {one["snapshot"] for one in waiting} == {board.public_id}
+    asked = Counter(Assignment.objects.exclude(state=Assignment.State.WITHDRAWN).values_list("item", flat=True))
+    assert max(asked.values()) == 1, "nor is anything asked twice"
+    assert Snapshot.objects.count() == 2
+    assert set(QUEUED.all().values_list("snapshot", flat=True)) == {Snapshot.objects.latest("pk").public_id}
+
+
+def test_what_the_board_has_not_seen_is_on_its_way_for_who_plans_by_it(fast: Campaign) -> None:
+    since = Refit.objects.get().started_at
+    counts, then = item_counts(fast), item_counts(fast, unseen_since=since + timedelta(seconds=REFIT_S + 1))
+    assert (sum(counts.judged.values()), sum(counts.pending.values())) == (2 * FAST, 0)
+    assert (sum(then.judged.values()), sum(then.pending.values())) == (FAST, FAST)
+
+
+@pytest.mark.parametrize("why", ["it lasts", "a short refit", "a stop"])
+def test_otherwise_the_fit_comes_first(
+    fast: Campaign, clock: time_machine.Traveller, at_the_fit: list[list[Waiting]], why: str
+) -> None:
+    if why == "it lasts":
+        Refit.objects.update(started_at=F("finished_at") - timedelta(seconds=2))
+        clock.shift(10)
+        judge(fast, annotator_enrol(campaign=fast))  # three in a second: the others are no longer the pace
+    elif why == "a short refit":
+        Refit.objects.update(started_at=F("finished_at") - timedelta(seconds=planning.SHORT_S / 2))
+    else:
+        campaign_stop(campaign=fast, reason="enough")
+    before = {(one["item"], one["place"]) for one in waiting_now()}
+    run_jobs()
+    assert [{(one["item"], one["place"]) for one in waiting} for waiting in at_the_fit] == [before]
+
+
+def test_a_plan_before_the_fit_keeps_to_the_budget(
+    make_campaign: CampaignMaker, clock: time_machine.Traveller, at_the_fit: list[list[Waiting]]
+) -> None:
+    budget = 2 * FAST + 5
+    campaign = make_campaign(design=campaign_design(budget), chatbots=5, prompts=30)
+    judge_fast(campaign)
+    run_jobs()
+    Refit.objects.update(started_at=F("finished_at") - timedelta(seconds=REFIT_S))
+    clock.shift(60)
+    judge_fast(campaign)
+    run_jobs()
+    assert len(at_the_fit[-1]) == 5
+
+
+def test_a_plan_that_cannot_be_made_keeps_nobody_from_a_refit(fast: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*args: object, **options: object) -> Plan:
+        raise SchedulerError("no plan", code="bad", hint="look at the design")
+
+    monkeypatch.setattr(planning, "plan", fails)
+    run_jobs()
+    assert Snapshot.objects.count() == 2
+    assert Alarm.objects.filter(cleared_at=None).count() == 1, "of the plan after it"
