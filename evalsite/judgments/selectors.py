@@ -22,6 +22,7 @@ from evalsite.judgments.statements import LAST_EXCLUSION
 RETURNS_THAT_CLOSE = 2
 TALLY_KEPT_S = 3600
 PACE_OVER = timedelta(seconds=1)
+NOBODY_FOR = timedelta(seconds=3)  # longer than any pause of many who judge, and than clocks of machines are apart
 HOUR_MS = 3_600_000
 LEAST_PAID = Decimal("0.0001")
 RANKING_PURPOSES = [Assignment.Purpose.MEASURE, Assignment.Purpose.OVERLAP]
@@ -372,13 +373,13 @@ def queue_is_low(campaign: Campaign) -> bool:
 def pace(campaign: Campaign) -> int:
     """Answers in the second up to the last one: how fast they come while there is something to ask.
 
-    Not in the last second: a queue that ran dry must not look as if nobody wanted anything.
+    0 where something waits and nobody answers any more; a dry queue does not look as if nobody wanted it.
     """
     batches = Batch.objects.filter(campaign=campaign)
     given = Judgment.objects.filter(assignment__source=Assignment.Source.PLAN)
     newest = list(batches.order_by("-number").values_list("pk", flat=True)[:2])
     last = given.filter(batch__in=newest).aggregate(last=Max("answered_at"))["last"]
-    if last is None:
+    if last is None or (timezone.now() - last > NOBODY_FOR and not queue_is_empty(campaign)):
         return 0
     since = last - PACE_OVER
     recent = batches.filter(Q(state=Batch.State.OPEN) | Q(closed_at__gt=since))

@@ -5,9 +5,10 @@
 *Saturation*: 16 connections claim blocks of ten and answer without a pause. Judgments a second stand beside inserts a
 second through a bare Django REST view, on the same server and database in the same run; the block's claim is part of
 the judgments' time. *Offered load*: 200 annotators answer when their time has come (a mean pause of 4 s, an open loop,
-about 50 answers a second); times count from when an answer was due. Once with the workers stopped, once with refits
-one after another, in turns. *Delay*: from a batch's closing to the first public board that has it; under that load,
-where most batches close while a refit of earlier ones runs, and one batch at a time.
+about 50 answers a second); times count from when an answer was due. With the workers stopped, with as many niced
+loops beside that touch nothing (what a machine's own share of a tail is), and with refits one after another, in turns.
+*Delay*: from a batch's closing to the first public board that has it; under that load, where most batches close while
+a refit of earlier ones runs, and one batch at a time.
 
 Client, server, database and workers share this machine: where other work shares it too, ratios tell more than numbers,
 and the load average stands beside them. Most is told then by the processor time that a judgment and a bare insert take
@@ -19,10 +20,12 @@ from __future__ import annotations
 import argparse
 import math
 import os
+import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -161,11 +164,13 @@ def _offered(site, plan: Plan, found: Found) -> None:  # type: ignore[no-untyped
     _troubles(
         found, offered(site.port, judges, seconds=min(2 * plan.pause_s, plan.seconds), pause_s=plan.pause_s)
     )  # until everybody has a block in hand
-    alone, with_refits = Measured(), Measured()
+    alone, with_loops, with_refits = Measured(), Measured(), Measured()
     delays: list[float] = []
     for _ in range(2):
         with site.without_workers():
             _join(alone, offered(site.port, judges, seconds=plan.seconds / 2, pause_s=plan.pause_s))
+            with _idle_loops():
+                _join(with_loops, offered(site.port, judges, seconds=plan.seconds / 2, pause_s=plan.pause_s))
         began = time.time()
         with Watch(site.port, SLUG) as watch:
             _join(with_refits, offered(site.port, judges, seconds=plan.seconds, pause_s=plan.pause_s))
@@ -176,14 +181,28 @@ def _offered(site, plan: Plan, found: Found) -> None:  # type: ignore[no-untyped
         found.fits += len(site.fits_since(began))
     found.p99_alone, found.p99 = alone.quantile(0.99, *REQUESTS), with_refits.quantile(0.99, *REQUESTS)
     found.delay = median(delays)
-    _troubles(found, alone, with_refits)
-    for name, one in (("workers stopped", alone), ("refits going on", with_refits)):
+    _troubles(found, alone, with_loops, with_refits)
+    phases = {"workers stopped": alone, "loops beside": with_loops, "refits going on": with_refits}
+    for name, one in phases.items():
         say(
             f"  {found.form}, offered load, {name}: {one.rate('answer'):.0f} answers/s; p50 "
             f"{one.quantile(0.5, *REQUESTS):.0f}, p95 {one.quantile(0.95, *REQUESTS):.0f}, "
             f"p99 {one.quantile(0.99, *REQUESTS):.0f} ms"
         )
     say(f"  {found.form}: {found.fits} refits meanwhile, {len(delays)} batches watched, load {os.getloadavg()[0]:.1f}")
+
+
+@contextmanager
+def _idle_loops() -> Iterator[None]:
+    """Niced processes that use all processors and touch nothing: what a tail has of that is no fit's."""
+    loop = ["nice", "-n", "10", sys.executable, "-c", "while True: pass"]
+    started = [subprocess.Popen(loop) for _ in range(os.cpu_count() or 1)]
+    try:
+        yield
+    finally:
+        for one in started:
+            one.kill()
+            one.wait()
 
 
 def _one_at_a_time(site, plan: Plan, found: Found) -> None:  # type: ignore[no-untyped-def]

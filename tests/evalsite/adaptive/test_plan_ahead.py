@@ -18,7 +18,7 @@ from evalsite.adaptive.planning import queue_size
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import Design, campaign_stop
 from evalsite.judgments.models import Assignment, Batch, Judgment
-from evalsite.judgments.selectors import item_counts, pace
+from evalsite.judgments.selectors import NOBODY_FOR, item_counts, pace
 from evalsite.judgments.services import annotator_enrol
 from irt_engine import Posterior
 from scheduler import Plan, SchedulerError
@@ -80,7 +80,7 @@ def at_the_fit(monkeypatch: pytest.MonkeyPatch) -> list[list[Waiting]]:
     return waiting
 
 
-def test_the_pace_is_that_of_the_second_up_to_the_last_answer_however_long_ago(
+def test_the_pace_is_that_of_the_second_up_to_the_last_answer_while_anybody_judges(
     campaign: Campaign, clock: time_machine.Traveller
 ) -> None:
     assert pace(campaign) == 0
@@ -92,8 +92,12 @@ def test_the_pace_is_that_of_the_second_up_to_the_last_answer_however_long_ago(
     judge(campaign, dora)
     assert pace(campaign) == 6, "those of the second before are not of it, in whatever batch"
     assert Batch.objects.count() == 2
-    clock.shift(timedelta(hours=1))
+    clock.shift(NOBODY_FOR)
     assert pace(campaign) == 6
+    clock.shift(1)
+    assert pace(campaign) == 0, "something waits, and nobody wants it"
+    QUEUED.update(state=Assignment.State.WITHDRAWN)
+    assert pace(campaign) == 6, "nobody could have it"
 
 
 def test_what_was_imported_tells_nothing_of_the_pace(campaign: Campaign) -> None:
