@@ -56,6 +56,7 @@ class Problem:
     starts: IntArray  # (J + 1,) where each slot's cells begin
     counts: FloatArray  # (n, 1) category of a net rating, or (n, 3) votes A better, tie, B better
     weight: FloatArray  # (n,)
+    again: BoolArray  # (n,) which were voted on twice or more: of whole votes, however much each counts
     col: IntArray  # (n, k)
     coef: FloatArray  # (n, k)
     shaft: int  # S

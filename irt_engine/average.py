@@ -163,6 +163,7 @@ class Cells:
                 own = own if parts is None else parts.covariances(slots, *own)
             return average_slots(
                 np.array([asked.start, asked.stop]), starts, q is not None, theta, problem.counts, problem.weight,
+                problem.again,
                 phi, problem.prompts.located, problem.prompts.spread, self.points, problem.col, problem.coef,
                 np.zeros((S, S)) if q is None else q[1], *own, problem.own,
                 of_pooled if slots.start == shared else nodes, observed, q is None and not observed,

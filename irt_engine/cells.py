@@ -54,6 +54,16 @@ class Cells:
     prompt_slot: IntArray  # (J,)
     total: int  # number of cells before equal ones were merged
 
+    @property
+    def observations(self) -> FloatArray:
+        """(n,) votes, or the one net rating."""
+        return self.counts.sum(axis=1) if self.counts.shape[1] == 3 else np.ones(len(self.counts))
+
+    @property
+    def again(self) -> BoolArray:
+        """(n,) whether a cell was voted on twice or more."""
+        return self.observations > 1.0
+
 
 def compare(table: ResponseTable) -> tuple[Comparisons, IntArray]:
     """The comparisons of a table, and for each vote the number of its comparison, (n,)."""

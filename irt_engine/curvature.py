@@ -141,13 +141,13 @@ def _by_cell_effect(
     change = Point((there.gradient.z - told.gradient.z) / _STEP, (there.gradient.phi - told.gradient.phi) / _STEP)
     assert cells.effects.cell is not None  # noqa: S101 - one of the learned scales is its own
     problem = cells.problem
-    again = problem.counts.sum(axis=1) > 1.0
-    held = np.concatenate([[0.0], np.cumsum(again)])
+    held = np.concatenate([[0.0], np.cumsum(problem.again)])
     shares = np.diff(held[problem.starts]) / np.maximum(np.diff(problem.starts), 1)  # a slot may be without a cell
-    of_cells = np.where(again, (there.d_theta - told.d_theta) / _STEP, 0.0)
+    of_cells = np.where(problem.again, (there.d_theta - told.d_theta) / _STEP, 0.0)
     read = Point(problem.on_shaft(of_cells), change.phi * shares[:, None])
     if problem.replies:
         read.phi[:, problem.prompts.size :] = problem.replies.gathered(of_cells)
+    read.z[problem.common] += read.phi[:, problem.prompts.first_gap : problem.prompts.size].sum(axis=0)
     return change, read, float((told.sums[0, 0] - there.sums[0, 0]) / _STEP + cells.effects.cell.width**-2.0)
 
 

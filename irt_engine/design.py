@@ -103,6 +103,7 @@ def design_of(
         starts=np.searchsorted(cells.slot, np.arange(cells.slots + 1)),
         counts=cells.counts if board else _turned(cells.counts, comparisons.flip[which]),
         weight=cells.weight,
+        again=cells.again,
         col=np.ascontiguousarray(np.stack(col, axis=1)),
         coef=np.ascontiguousarray(np.stack(coef, axis=1)),
         shaft=shaft.size,

@@ -21,7 +21,7 @@ from math import factorial
 
 import numpy as np
 
-from .arrays import FloatArray, IntArray
+from .arrays import BoolArray, FloatArray, IntArray
 from .compiled import compiled
 from .prompts import FARTHEST
 
@@ -95,6 +95,7 @@ def average_slots(
     theta: FloatArray,  # (n,) means
     counts: FloatArray,  # (n, 1) category of a net rating, or (n, 3) votes
     weight: FloatArray,  # (n,)
+    again: BoolArray,  # (n,) from which the cell effect's sd is learned
     phi: FloatArray,  # (J, P) means, the common log gaps included
     located: bool,
     spread: FloatArray,  # (E, G)
@@ -174,7 +175,7 @@ def average_slots(
                         second_edge(n, lanes)
                     gather_edge(c, q, count, wide, shape, level, lanes, of_points)
                 _sum_cells(part, alpha, own, lanes, by_cell)
-            sums[j, 1:] += _write_cells(block, share, by_cell, counts, weight, d_theta, i_theta, cross)
+            sums[j, 1:] += _write_cells(block, share, by_cell, again, weight, d_theta, i_theta, cross)
         _fold(len(use), shape, own, level, of_points, held, d_phi[j], i_phi[j])
     return True
 
@@ -184,7 +185,7 @@ def _write_cells(
     block: tuple[int, int, int],
     share: float,
     by_cell: FloatArray,
-    counts: FloatArray,
+    again: BoolArray,
     weight: FloatArray,
     d_theta: FloatArray,
     i_theta: FloatArray,
@@ -198,7 +199,7 @@ def _write_cells(
         d_theta[cell], i_theta[cell] = share * by_cell[P, i], share * by_cell[P + 1, i]
         for p in range(P):
             cross[cell, p] = share * by_cell[p, i]
-        if counts[cell].sum() > 1.0:
+        if again[cell]:
             score = share * by_cell[P + 2, i]
             by_sd[0] += weight[cell] * score
             by_sd[1] += weight[cell] * score**2

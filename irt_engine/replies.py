@@ -29,6 +29,7 @@ class Replies:
     own: IntArray  # (n, 2) columns, 0..R - 1, of each cell's two replies, low then high; -1 in the shared slot
     chatbot: IntArray  # (J, R) whose reply a column is; -1 in an idle one
     slot: IntArray  # (n,)
+    again: BoolArray  # (J, R) whether a column is a reply's that was judged twice or more
 
     @property
     def most(self) -> int:
@@ -40,16 +41,6 @@ class Replies:
         """(J, R) whether a column is a reply's."""
         there: BoolArray = self.chatbot >= 0
         return there
-
-    @property
-    def again(self) -> BoolArray:
-        """(J, R) whether a column is a reply's that was met in two cells or more."""
-        met = np.zeros(self.chatbot.shape, np.int64)
-        here = self.own[:, 0] >= 0
-        for side in (0, 1):
-            np.add.at(met, (self.slot[here], self.own[here, side]), 1)
-        again: BoolArray = met > 1
-        return again
 
     def theta(self, effects: FloatArray) -> FloatArray:
         """(n,) what effects (J, R) put on the cells' theta."""
@@ -97,4 +88,6 @@ def replies_of(cells: Cells, comparisons: Comparisons, chatbots: int) -> Replies
     whose[slot, column] = chatbot
     own = np.full(both.shape, -1)
     own[~alone] = column[index.reshape(-1, 2)]
-    return Replies(own, whose, cells.slot)
+    judged = np.zeros(whose.shape)
+    np.add.at(judged, (cells.slot[~alone, None], own[~alone]), cells.observations[~alone, None])
+    return Replies(own, whose, cells.slot, judged > 1.0)

@@ -6,11 +6,12 @@ by log s equal to sum m^2 / s^2 - gamma, where gamma = n - sum v / s^2 counts th
 what few votes say nothing about stays as given, an effect that is not there shrinks to about its standard error, and
 never to nothing, where the iteration would creep and the fit would be too sure.
 
-The SDs of replies and cells are learned from those alone that were met again: replies in two cells or more, cells with
-two votes or more. Met once, an effect cannot be told from what every vote leaves open. What a score says of its SD then
-rests on how well variances are approximated, and on the priors of abilities and gaps: boards without ties, on which
-replies had no effect, were led to the limit of their SD, in hundreds of rounds. At the true SD the score of any subset
-is 0 on average, so that nothing but precision is lost; where nothing was met again an SD stays as given.
+The SDs of replies and cells are learned from those alone that were judged again, by two votes or more. Judged once, an
+effect cannot be told from what every vote leaves open. What a score says of its SD then rests on how well variances are
+approximated, and on the priors of abilities and gaps: boards without ties, on which replies had no effect, were led to
+the limit of their SD, in hundreds of rounds. At the true SD the score of any subset that its votes did not choose is 0
+on average, so that nothing but precision is lost; where nothing was judged again an SD stays as given. (Where a first
+vote decides whether there is a second one, as in tables in which only disagreement was looked at again, it is not 0.)
 
 They must not be learned around a joint mode: there, discriminations and abilities chase each other to 0 and infinity.
 """
@@ -54,7 +55,7 @@ class Effects:
     shape: tuple[int, int]  # of phi
     shared: int
     replies: BoolArray | None = None  # (J, R) which of the group `reply` are there; None without such a group
-    again: BoolArray | None = None  # (J, R) from which of them their SD is learned: those that were met again
+    again: BoolArray | None = None  # (J, R) from which of them their SD is learned: those that were judged again
 
     @property
     def learned(self) -> bool:
@@ -185,7 +186,8 @@ class Effects:
     def reads(self, index: int, log_sd: FloatArray, point: Point) -> Point:
         """By how much a group's score changes as the means do: as `pull`, of those from which its SD is learned."""
         group, pull = self._every()[index], self.pull(index, log_sd, point)
-        if group.name == "reply" and self.again is not None:
+        if group.name == "reply":
+            assert self.again is not None  # noqa: S101 - told with the replies
             pull.phi[:, group.phi] *= self.again
         return pull
 
@@ -228,6 +230,7 @@ class Effects:
             return point.z[group.z], variance.z[group.z]
         if group.name == "reply":
             own = self.again
+            assert own is not None  # noqa: S101 - told with the replies
             return point.phi[:, group.phi][own], variance.phi[:, group.phi][own]
         own = np.arange(self.shape[0]) != self.shared
         return point.phi[own, group.phi].ravel(), variance.phi[own, group.phi].ravel()

@@ -31,6 +31,7 @@ def problem_of(prompts: PromptModel, counts: np.ndarray, starts: np.ndarray) -> 
         starts=starts,
         counts=counts,
         weight=np.ones(n),
+        again=counts.sum(axis=1) > 1.0,
         col=np.arange(n)[:, None],
         coef=np.ones((n, 1)),
         shaft=n + prompts.gaps,

@@ -60,37 +60,55 @@ def test_every_reply_that_was_met_on_a_prompt_has_a_column() -> None:
     assert met == replies.there.sum(axis=1).tolist()
 
 
-def test_a_reply_is_met_again_in_its_second_cell_not_in_a_second_vote() -> None:
-    names, prompts = ["ab", "ab", "ac", "de"], ["p", "p", "p", "p"]
-    table = ResponseTable.from_votes([one[0] for one in names], [one[1] for one in names], prompts, [1, -1, 1, -1])
+def test_a_reply_is_judged_again_by_another_vote_in_whatever_cell() -> None:
+    names, prompts = ["ab", "ac", "de", "de", "fg"], ["p"] * 5
+    table = ResponseTable.from_votes([one[0] for one in names], [one[1] for one in names], prompts, [1, -1, 1, -1, 1])
     comparisons, index = compare(table)
-    replies = replies_of(cells_of(table, index, votes=True), comparisons, len(table.chatbots))
-    met = {
-        table.chatbots[whose]: bool(again) for whose, again in zip(replies.chatbot[0], replies.again[0], strict=True)
-    }
-    assert met == {"a": True, "b": False, "c": False, "d": False, "e": False}
+    expected = {"a": True, "b": False, "c": False, "d": True, "e": True, "f": False, "g": False}
+    for votes in (True, False):
+        replies = replies_of(cells_of(table, index, votes=votes), comparisons, len(table.chatbots))
+        columns = zip(replies.chatbot[0], replies.again[0], strict=True)
+        met = {table.chatbots[whose]: bool(again) for whose, again in columns}
+        one_rating = {"d": False, "e": False}  # of two votes, where ratings are net
+        assert met == expected | ({} if votes else one_rating)
 
 
-def met_once(prompts: int, seed: int) -> ResponseTable:
-    """Single votes without a tie, of eight chatbots in four pairs on each prompt: no reply is met again."""
+def of_four_pairs(prompts: int, seed: int, *, votes: int = 1, reply_sd: float = 0.0) -> ResponseTable:
+    """Votes without a tie, of eight chatbots in four pairs on each prompt: no reply meets two others."""
     rng = np.random.default_rng(seed)
     a, b, asked, verdicts = [], [], [], []
     for prompt in range(prompts):
+        u = reply_sd * rng.normal(size=8)
         for low, high in np.sort(rng.permutation(8).reshape(4, 2), axis=1):
-            a.append(f"c{low}")
-            b.append(f"c{high}")
-            asked.append(f"p{prompt}")
-            verdicts.append(1 if rng.logistic() < 0.5 * (high - low) else -1)
+            theta = 0.5 * (high - low) + u[high] - u[low]
+            for _ in range(votes):
+                a.append(f"c{low}")
+                b.append(f"c{high}")
+                asked.append(f"p{prompt}")
+                verdicts.append(1 if rng.logistic() < theta else -1)
     return ResponseTable.from_votes(a, b, asked, verdicts)
 
 
-def test_the_spreads_of_what_was_never_met_again_stay_as_given() -> None:
+def test_the_spreads_of_what_was_never_judged_again_stay_as_given() -> None:
     priors = Priors(reply_sd=0.6, cell_sd=0.3)
-    scales = fit(met_once(prompts=60, seed=1), form="vote", priors=priors).scales
+    scales = fit(of_four_pairs(prompts=60, seed=1), form="vote", priors=priors).scales
     assert scales.learned
     assert scales.reply == pytest.approx(0.6, abs=1e-9)
     assert scales.cell == pytest.approx(0.3, abs=1e-9)
     assert scales.log_discrimination != pytest.approx(priors.log_discrimination_sd, abs=1e-3)
+
+
+@pytest.mark.parametrize(("reply_sd", "least", "most"), [(0.0, 0.1, 0.6), (1.5, 1.0, 2.2)])
+def test_votes_on_the_same_two_replies_tell_how_far_replies_spread_and_leave_cells_alone(
+    reply_sd: float, least: float, most: float
+) -> None:
+    """Learned from replies in two cells or more, it stayed at .7, and cells went to their limit of 1."""
+    priors = Priors(reply_sd=0.7, cell_sd=0.25, pair_sd=0.1, shared_width=0.5)  # a campaign's
+    scales = fit(of_four_pairs(prompts=120, seed=5, votes=3, reply_sd=reply_sd), form="vote", priors=priors).scales
+    assert scales.reply is not None
+    assert least < scales.reply < most
+    assert scales.cell is not None
+    assert scales.cell < 0.4
 
 
 @pytest.mark.parametrize("seed", [0, 2])
