@@ -6,6 +6,8 @@ import math
 import threading
 from dataclasses import dataclass
 
+from django.db import DatabaseError
+
 from evalsite.adaptive.models import Board, Refit, Snapshot
 from evalsite.adaptive.tables import ENGINE, Planner
 from evalsite.campaigns.models import Campaign
@@ -15,12 +17,13 @@ from evalsite.core.jobs import Lease
 from evalsite.judgments.models import Assignment
 from evalsite.judgments.queue import Origin, PlannedAsk, QueueRest, QueueSeen, queue_go_on, queue_look, queue_replace
 from evalsite.judgments.selectors import budget_left, judgments_spent, pace
-from irt_engine import EngineError, Posterior
-from scheduler import CampaignState, Plan, SchedulerError, plan
+from irt_engine import Posterior
+from scheduler import CampaignState, Plan, plan
 
 log = logging.getLogger(__name__)
 LET_OTHERS_WRITE_S = 0.03  # between two parts of a queue: who has waited for SQLite a while looks every 25 ms
 REFITS_AHEAD = 1.5  # the next one may take longer than the last: those who judge have the processors first
+LASTS = 1.25  # refits: what is planned after a fit is not part of how long it took. Less than what is planned ahead
 SHORT_S = 1.0  # a refit that is over so soon plans soon enough
 MOST_AHEAD = 4_000  # asks, which take a second to plan: a plan must not be what refits wait for
 
@@ -55,7 +58,12 @@ def queue_size(campaign: Campaign, refit_s: float) -> int:
 
 def _needed(campaign: Campaign, refit_s: float) -> int:
     """Asks that a queue needs to last for a refit that may take REFITS_AHEAD times as long as one did."""
-    return min(MOST_AHEAD, math.ceil(REFITS_AHEAD * pace(campaign) * max(0.0, refit_s)))
+    return _answered(campaign, REFITS_AHEAD * refit_s)
+
+
+def _answered(campaign: Campaign, seconds: float) -> int:
+    """Asks that are answered in so many seconds, as fast as people judge; no more than are ever planned ahead."""
+    return min(MOST_AHEAD, math.ceil(pace(campaign) * max(0.0, seconds)))
 
 
 def queue_begin(campaign: Campaign, planned: Planned, snapshot: Snapshot | None) -> QueueRest:
@@ -107,7 +115,9 @@ def plan_before_refit(board: Board, campaign: Campaign, lease: Lease) -> None:
         return
     try:
         planned = _planned_by(campaign, stands, _seconds(published))
-    except (EngineError, SchedulerError):
+    except DatabaseError:
+        raise
+    except Exception:  # whatever it is, the next try would meet it again: the board must not wait for it
         log.warning("%s has no plan before its refit", campaign.slug, exc_info=True)
         return
     if not planned.asks:
@@ -129,11 +139,14 @@ def _planned_by(campaign: Campaign, stands: Refit, refit_s: float) -> Planned:
 
 
 def _lasts_for(campaign: Campaign, last: Refit) -> bool:
-    """Whether the queue holds what will be answered during a refit, going by the last one."""
+    """Whether the queue holds what a refit's time will take, going by the last one, or all that the budget has."""
     if _seconds(last) < SHORT_S:
         return True
     waiting = Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED).count()
-    return waiting >= _needed(campaign, _seconds(last))
+    if waiting >= _answered(campaign, LASTS * _seconds(last)):
+        return True
+    left = budget_left(campaign)
+    return left is not None and waiting >= left
 
 
 def _seconds(refit: Refit) -> float:

@@ -81,6 +81,7 @@ def refit_campaign(campaign: Campaign, lease: Lease) -> None:
     for board in campaign.boards.filter(slice_of=None).order_by("pk"):
         if board == own and _unchanged(board, input_mark(board)) is None:
             plan_before_refit(board, campaign, lease)
+            campaign.refresh_from_db()  # it may have changed meanwhile: who goes on by the old row plans for nothing
         began = timezone.now()
         fitted = _fitted(board, began)
         if board == own:

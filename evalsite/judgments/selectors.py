@@ -376,7 +376,8 @@ def pace(campaign: Campaign) -> int:
     0 where something waits and nobody answers any more; a dry queue does not look as if nobody wanted it.
     """
     batches = Batch.objects.filter(campaign=campaign)
-    given = Judgment.objects.filter(assignment__source=Assignment.Source.PLAN)
+    of_plan = Q(assignment__source=Assignment.Source.PLAN, assignment__purpose__in=RANKING_PURPOSES)
+    given = Judgment.objects.filter(of_plan, supersedes=None)  # gold, and a change of mind, take nothing from a queue
     newest = list(batches.order_by("-number").values_list("pk", flat=True)[:2])
     last = given.filter(batch__in=newest).aggregate(last=Max("answered_at"))["last"]
     if last is None or (timezone.now() - last > NOBODY_FOR and not queue_is_empty(campaign)):

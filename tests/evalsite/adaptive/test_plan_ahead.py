@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from typing import TypedDict
+from typing import Any, TypedDict
 from uuid import UUID
 
+import numpy as np
 import pytest
 import time_machine
 from django.db.models import F
@@ -15,13 +16,14 @@ from django.utils import timezone
 from evalsite.adaptive import planning, refit
 from evalsite.adaptive.models import Alarm, Refit, Snapshot
 from evalsite.adaptive.planning import queue_size
-from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.models import Campaign, StoppingSpec
 from evalsite.campaigns.services import Design, campaign_stop
+from evalsite.judgments import queue
 from evalsite.judgments.models import Assignment, Batch, Judgment
 from evalsite.judgments.selectors import NOBODY_FOR, item_counts, pace
 from evalsite.judgments.services import annotator_enrol
 from irt_engine import Posterior
-from scheduler import Plan, SchedulerError
+from scheduler import CampaignState, Plan, SchedulerError, plan
 from scheduler.estimator import estimate
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 
@@ -56,8 +58,9 @@ def fast(make_campaign: CampaignMaker, clock: time_machine.Traveller) -> Campaig
     """It has a board, whose refit took REFIT_S; then FAST answers came within a second, and a refit is due."""
     campaign = make_campaign(design=campaign_design(), chatbots=5, prompts=30)
     judge_fast(campaign)
+    clock.shift(1)
     run_jobs()
-    Refit.objects.update(started_at=F("finished_at") - timedelta(seconds=REFIT_S))
+    Refit.objects.update(finished_at=F("started_at") + timedelta(seconds=REFIT_S))
     clock.shift(60)
     judge_fast(campaign)
     return campaign
@@ -137,42 +140,102 @@ def test_what_the_board_has_not_seen_is_on_its_way_for_who_plans_by_it(fast: Cam
     assert (sum(then.judged.values()), sum(then.pending.values())) == (FAST, FAST)
 
 
-@pytest.mark.parametrize("why", ["it lasts", "a short refit", "a stop"])
+@pytest.fixture
+def planned(monkeypatch: pytest.MonkeyPatch, at_the_fit: list[list[Waiting]]) -> list[CampaignState]:
+    """What each plan before a fit was made from."""
+    states: list[CampaignState] = []
+
+    def plans(state: CampaignState, **options: Any) -> Plan:
+        if not at_the_fit:
+            states.append(state)
+        return plan(state, **options)
+
+    monkeypatch.setattr(planning, "plan", plans)
+    return states
+
+
+def test_the_plan_before_a_fit_takes_what_its_board_has_not_seen_for_pending(
+    fast: Campaign, planned: list[CampaignState]
+) -> None:
+    run_jobs()
+    (state,) = planned
+    assert state.posterior is not None
+    assert state.posterior.judgments == FAST == len(state.judged)
+    assert len(state.pending) == FAST, "what has come since"
+
+
+@pytest.mark.parametrize("why", ["it lasts", "a short refit", "a stop", "nobody judges", "no more is left to ask"])
 def test_otherwise_the_fit_comes_first(
-    fast: Campaign, clock: time_machine.Traveller, at_the_fit: list[list[Waiting]], why: str
+    fast: Campaign,
+    clock: time_machine.Traveller,
+    planned: list[CampaignState],
+    at_the_fit: list[list[Waiting]],
+    why: str,
 ) -> None:
     if why == "it lasts":
-        Refit.objects.update(started_at=F("finished_at") - timedelta(seconds=2))
+        Refit.objects.update(finished_at=F("started_at") + timedelta(seconds=2))
         clock.shift(10)
         judge(fast, annotator_enrol(campaign=fast))  # three in a second: the others are no longer the pace
     elif why == "a short refit":
-        Refit.objects.update(started_at=F("finished_at") - timedelta(seconds=planning.SHORT_S / 2))
-    else:
+        Refit.objects.update(finished_at=F("started_at") + timedelta(seconds=planning.SHORT_S / 2))
+    elif why == "a stop":
         campaign_stop(campaign=fast, reason="enough")
+    elif why == "nobody judges":
+        clock.shift(60)
+    else:
+        spent = Judgment.objects.count()
+        StoppingSpec.objects.filter(campaign=fast).update(budget=spent + QUEUED.all().count())
     before = {(one["item"], one["place"]) for one in waiting_now()}
     run_jobs()
     assert [{(one["item"], one["place"]) for one in waiting} for waiting in at_the_fit] == [before]
+    assert not planned
 
 
 def test_a_plan_before_the_fit_keeps_to_the_budget(
     make_campaign: CampaignMaker, clock: time_machine.Traveller, at_the_fit: list[list[Waiting]]
 ) -> None:
-    budget = 2 * FAST + 5
-    campaign = make_campaign(design=campaign_design(budget), chatbots=5, prompts=30)
+    left = 30
+    campaign = make_campaign(design=campaign_design(budget=2 * FAST + left), chatbots=5, prompts=30)
     judge_fast(campaign)
+    clock.shift(1)
     run_jobs()
-    Refit.objects.update(started_at=F("finished_at") - timedelta(seconds=REFIT_S))
+    Refit.objects.update(finished_at=F("started_at") + timedelta(seconds=REFIT_S))
     clock.shift(60)
     judge_fast(campaign)
+    assert QUEUED.all().count() < left < 1.5 * FAST * REFIT_S
     run_jobs()
-    assert len(at_the_fit[-1]) == 5
+    assert len(at_the_fit[-1]) == left
 
 
-def test_a_plan_that_cannot_be_made_keeps_nobody_from_a_refit(fast: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "error", [SchedulerError("no plan", code="bad", hint="look at the design"), np.linalg.LinAlgError("singular")]
+)
+def test_a_plan_that_cannot_be_made_keeps_nobody_from_a_refit(
+    fast: Campaign, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
     def fails(*args: object, **options: object) -> Plan:
-        raise SchedulerError("no plan", code="bad", hint="look at the design")
+        raise error
 
     monkeypatch.setattr(planning, "plan", fails)
     run_jobs()
     assert Snapshot.objects.count() == 2
     assert Alarm.objects.filter(cleared_at=None).count() == 1, "of the plan after it"
+
+
+def test_a_stop_between_two_parts_of_a_plan_before_the_fit_ends_it(
+    fast: Campaign, monkeypatch: pytest.MonkeyPatch, at_the_fit: list[list[Waiting]]
+) -> None:
+    monkeypatch.setattr(queue, "PUT_AT_ONCE", 3)
+    monkeypatch.setattr(planning, "_let_others_write", lambda: campaign_stop(campaign=fast, reason="enough"))
+    run_jobs()
+    fast.refresh_from_db()
+    assert fast.state == Campaign.State.STOPPED
+    assert not QUEUED.exists()
+
+
+def test_what_is_gold_or_a_change_of_mind_is_no_part_of_the_pace(campaign: Campaign) -> None:
+    judge(campaign, annotator_enrol(campaign=campaign))
+    assert pace(campaign) == 3
+    first = Assignment.objects.filter(state=Assignment.State.ANSWERED).order_by("pk")[0]
+    Assignment.objects.filter(pk=first.pk).update(purpose=Assignment.Purpose.GOLD)
+    assert pace(campaign) == 2
