@@ -117,7 +117,7 @@ def _with_scales(
             change, read, fall = _by_cell_effect(cells, state, q, told)
         else:
             change = effects.pull(index, state.log_sd, state.point)
-            read = effects.reads(index, state.log_sd, state.point)
+            read = effects.reads(index, change)
             fall = effects.own_slope(index, state.log_sd, state.point, variance)
         changes.append(change)
         reads.append(read)
@@ -126,7 +126,8 @@ def _with_scales(
     slope = np.diag(own) - np.array([[_dot(read, other) for other in along] for read in reads])
     least = effects.scores(state.log_sd, state.point, variance.z, variance.phi, told.sums)[1][scales]
     least *= [_LEAST_SLOPE if effects.is_cell(index) else 1.0 for index in scales]
-    back = [arrow.step(read) for read in reads]
+    same = zip(changes, reads, along, strict=True)
+    back = [step if read is change else arrow.step(read) for change, read, step in same]
     return Curvature(arrow, scales, along, back, _at_least(0.5 * (slope + slope.T), least))
 
 

@@ -183,13 +183,15 @@ class Effects:
         open_ = v / s2  # the share of each effect that the data leave open
         return float(2.0 * (m @ m) / s2 + 2.0 * (open_ * (1.0 - open_)).sum() + group.width**-2.0)
 
-    def reads(self, index: int, log_sd: FloatArray, point: Point) -> Point:
-        """By how much a group's score changes as the means do: as `pull`, of those from which its SD is learned."""
-        group, pull = self._every()[index], self.pull(index, log_sd, point)
-        if group.name == "reply":
-            assert self.again is not None  # noqa: S101 - told with the replies
-            pull.phi[:, group.phi] *= self.again
-        return pull
+    def reads(self, index: int, pull: Point) -> Point:
+        """By how much a group's score changes as the means do: its `pull`, of those from which its SD is learned."""
+        group = self._every()[index]
+        if group.name != "reply":
+            return pull
+        assert self.again is not None  # noqa: S101 - told with the replies
+        phi = pull.phi.copy()
+        phi[:, group.phi] *= self.again
+        return Point(pull.z, phi)
 
     def pull(self, index: int, log_sd: FloatArray, point: Point) -> Point:
         """By how much the log posterior's gradient changes as a group's log SD does: its prior lets go of the means."""
