@@ -16,7 +16,7 @@ from evalsite.core.db import write_transaction
 from evalsite.core.jobs import Lease
 from evalsite.judgments.models import Assignment
 from evalsite.judgments.queue import Origin, PlannedAsk, QueueRest, QueueSeen, queue_go_on, queue_look, queue_replace
-from evalsite.judgments.selectors import budget_left, judgments_spent, pace
+from evalsite.judgments.selectors import answers_per_second, budget_left, judgments_spent
 from irt_engine import Posterior
 from scheduler import CampaignState, Plan, plan
 
@@ -51,19 +51,14 @@ def queue_size(campaign: Campaign, refit_s: float) -> int:
     takes half as long again as this one, if that is more: nobody should wait for it. Never more than the budget has.
     """
     issued = Assignment.objects.filter(campaign=campaign, state=Assignment.State.ISSUED).count()
-    wanted = max(2 * campaign.batch_size, _needed(campaign, refit_s)) + 2 * max(issued, campaign.block_size)
+    wanted = max(2 * campaign.batch_size, _answered(campaign, REFITS_AHEAD * refit_s)) + 2 * max(issued, campaign.block_size)
     left = budget_left(campaign)
     return wanted if left is None else min(wanted, left)
 
 
-def _needed(campaign: Campaign, refit_s: float) -> int:
-    """Asks that a queue needs to last for a refit that may take REFITS_AHEAD times as long as one did."""
-    return _answered(campaign, REFITS_AHEAD * refit_s)
-
-
 def _answered(campaign: Campaign, seconds: float) -> int:
     """Asks that are answered in so many seconds, as fast as people judge; no more than are ever planned ahead."""
-    return min(MOST_AHEAD, math.ceil(pace(campaign) * max(0.0, seconds)))
+    return min(MOST_AHEAD, math.ceil(answers_per_second(campaign) * max(0.0, seconds)))
 
 
 def queue_begin(campaign: Campaign, planned: Planned, snapshot: Snapshot | None) -> QueueRest:

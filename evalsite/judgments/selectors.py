@@ -370,7 +370,7 @@ def queue_is_low(campaign: Campaign) -> bool:
     return bool(low)
 
 
-def pace(campaign: Campaign) -> int:
+def answers_per_second(campaign: Campaign) -> int:
     """Answers in the second up to the last one: how fast they come while there is something to ask.
 
     0 where something waits and nobody answers any more; a dry queue does not look as if nobody wanted it.
