@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from irt_engine import Posterior, Priors, ResponseTable, fit
 
 from .tiers import place
@@ -14,7 +16,14 @@ from .tiers import place
 CAMPAIGN_PRIORS = Priors(cell_sd=0.25, pair_sd=0.1, shared_width=0.5)
 
 
-def estimate(table: ResponseTable, start: Posterior | None = None, seed: int = 0, *, tiers: int = 1) -> Posterior:
+def estimate(
+    table: ResponseTable,
+    start: Posterior | None = None,
+    seed: int = 0,
+    *,
+    tiers: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> Posterior:
     """Votes with an effect of their cell, the pairs' own effects, all scales learned; see `irt_engine.fit`. In marginal
     logits: how much of what votes leave open lies in replies and cells, a campaign's votes tell too late to be a unit.
 
@@ -22,10 +31,14 @@ def estimate(table: ResponseTable, start: Posterior | None = None, seed: int = 0
     and three there is fitted vote by vote.
     With several `tiers` the chatbots are placed in them by a fit without, so that they follow from these votes alone,
     and in a second fit a prompt may discriminate otherwise in each. Fewer than two chatbots a tier are in none.
+    `progress` is called by each fit after every iteration, as by `irt_engine.fit`.
     """
-    found = fit(table, "board", form="vote", priors=CAMPAIGN_PRIORS, start=start, seed=seed)
+    found = fit(table, "board", form="vote", priors=CAMPAIGN_PRIORS, start=start, seed=seed, progress=progress)
     if tiers < 2 or len(table.chatbots) < 2 * tiers:
         return found.marginal()
     placed = place(found, count=tiers)
     labels = [placed[name] for name in table.chatbots]
-    return fit(table, "board", form="vote", priors=CAMPAIGN_PRIORS, start=found, tiers=labels, seed=seed).marginal()
+    again = fit(
+        table, "board", form="vote", priors=CAMPAIGN_PRIORS, start=found, tiers=labels, seed=seed, progress=progress
+    )
+    return again.marginal()

@@ -8,6 +8,7 @@ it and put in; what was published is not fitted again.
 
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import astuple, dataclass
 from datetime import datetime
 
@@ -17,11 +18,12 @@ from django.utils import timezone
 from evalsite.adaptive.designs import rules_of
 from evalsite.adaptive.models import Board, Decision, Record, Refit, Snapshot
 from evalsite.adaptive.notices import budget_tell, reach_tell, stop_tell
-from evalsite.adaptive.planning import Planned, plan_before_refit, planned_of, queue_begin, queue_finish, queue_size
+from evalsite.adaptive.planning import Planned, planned_of, queue_begin, queue_finish, queue_size
 from evalsite.adaptive.record import Pair, fit_facts, pairs, points
 from evalsite.adaptive.rows import BoardRow, board_rows
 from evalsite.adaptive.screening import Change, changes_make, changes_wanted
 from evalsite.adaptive.services import board_default, findings_request, pilot_summary_request, slices_request
+from evalsite.adaptive.supply import Supply
 from evalsite.adaptive.tables import ENGINE, FitInput, Planner, fit_input, input_mark, votes_to_screen
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import campaign_stop, pilot_end, refit_request
@@ -37,6 +39,7 @@ from scheduler.at_random import at_random
 from scheduler.estimator import estimate
 
 log = logging.getLogger(__name__)
+Progress = Callable[[int, int], None]
 COMPARED_AT_MOST = 80  # chatbots: beyond it takes seconds to say what asking at random would have cost
 
 
@@ -79,12 +82,13 @@ def refit_campaign(campaign: Campaign, lease: Lease) -> None:
     """Refit every board that ranks this campaign; by its own, screen; and if it collects, decide and plan."""
     own = board_default(campaign=campaign)
     for board in campaign.boards.filter(slice_of=None).order_by("pk"):
-        if board == own and _unchanged(board, input_mark(board)) is None:
-            plan_before_refit(board, campaign, lease)
-            campaign.refresh_from_db()  # it may have changed meanwhile: who goes on by the old row plans for nothing
+        supply = Supply(board, campaign, lease) if board == own and campaign.collecting else None
+        if supply and _unchanged(board, input_mark(board)) is None:
+            supply.before()
         began = timezone.now()
-        fitted = _fitted(board, began)
+        fitted = _fitted(board, began, supply.during if supply else None)
         if board == own:
+            campaign.refresh_from_db()  # it may have changed meanwhile: who goes on by the old row plans for nothing
             _refit_own(board, campaign, fitted, began, lease)
         elif fitted is not None:
             with write_transaction():
@@ -191,17 +195,17 @@ def _decision(planner: Planner, state: CampaignState, seen: QueueSeen, began: da
     return verdict, planned_of(planner, state, seen, count)
 
 
-def _fitted(board: Board, began: datetime) -> Fitted | None:
+def _fitted(board: Board, began: datetime, progress: Progress | None) -> Fitted | None:
     """The posterior of the board's votes; None before the first ones. A failure is noted, then raised."""
     mark = input_mark(board)
     same = _unchanged(board, mark)
     if same is not None:
         return Fitted(Posterior.from_bytes(bytes(same.posterior)), None, 0.0, same, None, mark)
     given = fit_input(board)
-    return fitted_of(board, given, mark, began) if given.votes else None
+    return fitted_of(board, given, mark, began, progress) if given.votes else None
 
 
-def fitted_of(board: Board, given: FitInput, mark: str, began: datetime) -> Fitted:
+def fitted_of(board: Board, given: FitInput, mark: str, began: datetime, progress: Progress | None = None) -> Fitted:
     """The posterior of these votes: an earlier one of the same input, or a new fit. A failure is noted, then raised."""
     same = board.snapshots.filter(input_sha256=given.sha256).first()
     if same is not None:
@@ -213,7 +217,7 @@ def fitted_of(board: Board, given: FitInput, mark: str, began: datetime) -> Fitt
     clock = time.perf_counter()
     try:
         start = Posterior.from_bytes(bytes(last.posterior)) if last else None
-        posterior = estimate(given.table(), start, given.seed)
+        posterior = estimate(given.table(), start, given.seed, progress=progress)
     except EngineError as error:
         with write_transaction():
             Refit.objects.create(board=board, outcome=Refit.Outcome.FAILED, message=str(error), started_at=began)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -120,6 +121,14 @@ def test_a_campaigns_fit_places_its_chatbots_and_learns_what_prompts_tell_in_eac
     assert (found.scales.tier or 0.0) > 0.2
     again = estimate(table, found, tiers=2)
     assert again.ability == pytest.approx(found.ability, abs=1e-9)
+
+
+def test_both_fits_of_a_campaign_with_tiers_tell_how_far_they_are() -> None:
+    told: list[int] = []
+    found = estimate(drawn_with_tiers(), tiers=2, progress=lambda done, most: told.append(done))
+    assert found.tier.size
+    assert 0 <= min(told) < max(told) <= 100
+    assert sum(after < before for before, after in pairwise(told)) == 1, "the second begins anew"
 
 
 def test_fewer_than_two_chatbots_a_tier_are_in_none() -> None:

@@ -1,8 +1,9 @@
-"""Where annotators are fast, the queue lasts for a refit: it is as long as they need, and made anew before the fit."""
+"""Where annotators are fast, the queue lasts for a refit: it is as long as they need, and made anew before the fit or
+during it."""
 
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, TypedDict
 from uuid import UUID
@@ -13,11 +14,12 @@ import time_machine
 from django.db.models import F
 from django.utils import timezone
 
-from evalsite.adaptive import planning, refit
+from evalsite.adaptive import planning, refit, supply
 from evalsite.adaptive.models import Alarm, Refit, Snapshot
-from evalsite.adaptive.planning import queue_size
+from evalsite.adaptive.planning import Planned, planned_of, queue_size
 from evalsite.campaigns.models import Campaign, StoppingSpec
-from evalsite.campaigns.services import Design, campaign_stop
+from evalsite.campaigns.services import campaign_stop
+from evalsite.core.models import Job
 from evalsite.judgments import queue
 from evalsite.judgments.models import Assignment, Batch, Judgment
 from evalsite.judgments.selectors import NOBODY_FOR, answers_per_second, item_counts
@@ -179,7 +181,7 @@ def test_otherwise_the_fit_comes_first(
         clock.shift(10)
         judge(fast, annotator_enrol(campaign=fast))  # three in a second: the others are no longer the pace
     elif why == "a short refit":
-        Refit.objects.update(finished_at=F("started_at") + timedelta(seconds=planning.SHORT_S / 2))
+        Refit.objects.update(finished_at=F("started_at") + timedelta(seconds=supply.SHORT_S / 2))
     elif why == "a stop":
         campaign_stop(campaign=fast, reason="enough")
     elif why == "nobody judges":
@@ -187,7 +189,7 @@ def test_otherwise_the_fit_comes_first(
     elif why == "by little":  # less than would be planned, or every refit would plan twice
         lasts_s = QUEUED.all().count() / (1.4 * FAST)
         Refit.objects.update(finished_at=F("started_at") + timedelta(seconds=lasts_s))
-        assert lasts_s > planning.SHORT_S
+        assert lasts_s > supply.SHORT_S
     else:
         spent = Judgment.objects.count()
         StoppingSpec.objects.filter(campaign=fast).update(budget=spent + QUEUED.all().count())
@@ -235,6 +237,117 @@ def test_a_stop_between_two_parts_of_a_plan_before_the_fit_ends_it(
     assert fast.state == Campaign.State.STOPPED
     assert asked.count() <= already + 3, "its first part"
     assert not QUEUED.exists()
+
+
+@dataclass
+class DuringTheFit:
+    """What happens in the next fit, round after round, and the queue after each."""
+
+    rounds: list[Callable[[], object]] = field(default_factory=list)
+    waiting: list[list[Waiting]] = field(default_factory=list)
+
+    def fits(self, *args: object, progress: Callable[[int, int], None], **options: object) -> Posterior:
+        rounds, self.rounds = self.rounds, []
+        for happens in rounds:
+            happens()
+            progress(1, 100)
+            self.waiting.append(waiting_now())
+        return estimate(*args, **options)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def during(fast: Campaign, monkeypatch: pytest.MonkeyPatch) -> DuringTheFit:
+    """The last refit was short: nothing was planned before this one, which takes longer than anyone could know."""
+    Refit.objects.update(finished_at=F("started_at") + timedelta(seconds=supply.SHORT_S / 2))
+    found = DuringTheFit()
+    monkeypatch.setattr(supply, "LOOKS_EVERY_S", 0.0)
+    monkeypatch.setattr(refit, "estimate", found.fits)
+    return found
+
+
+def test_a_queue_that_runs_dry_during_a_fit_is_planned_anew_by_the_board_that_stands(
+    fast: Campaign, during: DuringTheFit, clock: time_machine.Traveller
+) -> None:
+    board, asked = Snapshot.objects.get(), Assignment.objects.all().count()
+    assert QUEUED.all().count() < FAST * supply.RUNS_DRY_S
+    during.rounds = [lambda: judge_fast(fast), lambda: clock.shift(2), lambda: judge_fast(fast)]
+    run_jobs()
+    first, second, third = during.waiting
+    assert len(first) >= 1.5 * FAST * supply.RUNS_DRY_S
+    assert {one["snapshot"] for one in first} == {board.public_id}
+    assert second == first, "it lasts"
+    assert len(third) == len(first) - FAST, "it still does"
+    given = Counter(Assignment.objects.exclude(state=Assignment.State.WITHDRAWN).values_list("item", flat=True))
+    assert max(given.values()) == 1, "nor is anything asked twice"
+    assert Assignment.objects.all().count() > asked
+    assert list(Snapshot.objects.order_by("pk").values_list("judgments", flat=True)) == [FAST, 2 * FAST, 4 * FAST]
+
+
+@pytest.mark.parametrize("why", ["it was looked at just now", "a stop", "nobody judges", "no more is left to ask"])
+def test_otherwise_the_queue_stays_as_it_is_during_a_fit(
+    fast: Campaign,
+    during: DuringTheFit,
+    clock: time_machine.Traveller,
+    monkeypatch: pytest.MonkeyPatch,
+    why: str,
+) -> None:
+    def happens() -> None:
+        if why == "it was looked at just now":
+            monkeypatch.setattr(supply, "LOOKS_EVERY_S", 1e9)
+        elif why == "a stop":
+            campaign_stop(campaign=fast, reason="enough")
+        elif why == "nobody judges":
+            clock.shift(60)
+        else:
+            spent = Judgment.objects.count()
+            StoppingSpec.objects.filter(campaign=fast).update(budget=spent + QUEUED.all().count())
+
+    monkeypatch.setattr(supply, "_planned", lambda *_: pytest.fail("it was planned"))
+    before = waiting_now()
+    assert before
+    during.rounds = [happens]
+    run_jobs()
+    assert during.waiting == [before]
+
+
+def test_a_board_that_can_give_no_more_is_asked_once_during_a_fit(
+    during: DuringTheFit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plans: list[Planned] = []
+
+    def few(*args: Any) -> Planned:
+        made = planned_of(*args)
+        plans.append(replace(made, asks=made.asks[:3]))
+        return plans[-1]
+
+    monkeypatch.setattr(planning, "planned_of", few)
+    during.rounds = [lambda: None] * 3
+    run_jobs()
+    assert len(plans) == 1
+    assert [len(waiting) for waiting in during.waiting] == [3, 3, 3]
+
+
+def test_a_plan_that_cannot_be_made_during_a_fit_does_it_no_harm(
+    during: DuringTheFit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*args: object, **options: object) -> Plan:
+        raise np.linalg.LinAlgError("singular")
+
+    monkeypatch.setattr(planning, "plan", fails)
+    before = waiting_now()
+    during.rounds = [lambda: None]
+    run_jobs()
+    assert during.waiting == [before]
+    assert Snapshot.objects.count() == 2
+
+
+def test_a_worker_that_lost_its_lease_during_a_fit_plans_nothing_and_publishes_nothing(during: DuringTheFit) -> None:
+    before = waiting_now()
+    during.rounds = [lambda: Job.objects.filter(state=Job.State.RUNNING).update(lease_owner="another")]
+    run_jobs()
+    assert not during.waiting, "the fit ended there"
+    assert waiting_now() == before
+    assert Snapshot.objects.count() == 1
 
 
 def test_what_is_gold_is_no_part_of_the_pace(campaign: Campaign) -> None:
