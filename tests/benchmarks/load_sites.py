@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -87,16 +88,31 @@ class LoadedSite(Site):
 
     @contextmanager
     def without_workers(self) -> Iterator[None]:
-        """Nobody fits meanwhile: the workers are stopped when they have nothing to do, and go on afterwards."""
-        self.wait_until_idle()
-        stopped = self.worker_pids()
-        for pid in stopped:
-            os.kill(pid, signal.SIGSTOP)
+        """Nobody fits meanwhile: the workers are stopped when they have nothing to do, and go on afterwards.
+
+        One that is stopped within a transaction would keep everybody waiting for as long: it goes on to its end.
+        """
+        while True:
+            self.wait_until_idle()
+            stopped = self.worker_pids()
+            for pid in stopped:
+                os.kill(pid, signal.SIGSTOP)
+            if not self.is_held_up():
+                break
+            self._go_on(stopped)
+            time.sleep(0.1)
         try:
             yield
         finally:
-            for pid in stopped:
-                os.kill(pid, signal.SIGCONT)
+            self._go_on(stopped)
+
+    def _go_on(self, stopped: Sequence[int]) -> None:
+        for pid in stopped:
+            os.kill(pid, signal.SIGCONT)
+
+    def is_held_up(self) -> bool:
+        """Whether a worker that was stopped has a transaction open."""
+        raise NotImplementedError
 
     def wait_until_idle(self, within_s: float = 600) -> None:
         with self.inside():
@@ -155,6 +171,14 @@ class LoadedEmbedded(LoadedSite, Embedded):
     def worker_pids(self) -> list[int]:
         return self.pids("worker")
 
+    def is_held_up(self) -> bool:
+        with closing(sqlite3.connect(self.file, timeout=2.0, isolation_level=None)) as other:
+            try:
+                other.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError:
+                return True
+        return False
+
     def web_pids(self) -> list[int]:
         return self.pids("web")
 
@@ -192,6 +216,11 @@ class LoadedProduction(LoadedSite, Production):
     def worker_pids(self) -> list[int]:
         worker = self.started["worker"].pid
         return [worker, *children_of(worker)]
+
+    def is_held_up(self) -> bool:
+        open_ones = "SELECT 1 FROM pg_stat_activity WHERE application_name = 'worker' AND xact_start IS NOT NULL"
+        with self.inside():
+            return bool(rows(open_ones))
 
     def web_pids(self) -> list[int]:
         web = self.started["web"].pid

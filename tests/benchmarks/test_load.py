@@ -1,6 +1,8 @@
 """The load benchmark at toy sizes: whole sites, every number finite, checks that can fail. Nothing is timed."""
 
 import math
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,22 @@ def test_a_whole_site_is_loaded_and_every_number_is_there(
     assert not [what for what in found.troubles if what.endswith("500")], found.troubles
     assert len(found.checks()) == 6
     assert "offered load" in capsys.readouterr().out
+
+
+def test_a_worker_stopped_within_a_transaction_holds_everybody_up(
+    tmp_path: Path, django_db_blocker: DjangoDbBlocker
+) -> None:
+    from tests.benchmarks.load_sites import LoadedEmbedded
+
+    with django_db_blocker.unblock():
+        site = LoadedEmbedded(tmp_path)
+        site.fill()
+        assert not site.is_held_up()
+        with closing(sqlite3.connect(site.file, isolation_level=None)) as worker:
+            worker.execute("BEGIN IMMEDIATE")
+            assert site.is_held_up()
+            worker.execute("COMMIT")
+        assert not site.is_held_up()
 
 
 def test_what_cannot_run_here_is_skipped_visibly(
