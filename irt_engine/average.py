@@ -41,9 +41,10 @@ Progress = Callable[[int, int], None]
 
 MAX_SWEEPS = 12  # of the scales, one after the other
 _SHORTER = 4  # times that a stride along a scale is halved
-MOST_ROUNDS = 2000  # under all of them: a board that needs more is fitted with its scales as given, minutes earlier
+MOST_ROUNDS = 1500  # under all of them: a board that needs more is fitted with its scales as given, minutes earlier
 _TOLERANCE = 1e-10  # posterior SDs, of means, SEs and scales alike
 _SETTLED = 0.03  # posterior SDs: from here the curvature of steps stays as it is
+_LONGEST = 4  # times the rounds of a way that may be taken while the error is halved every so often
 _STRIDE = 0.1  # of a log SD, the first on the way to where its score changes its sign
 _WIDE = 0.3  # SD of replies' effects: narrower, they and the cells' change places while means hardly move
 _CLOSE = 1e-3  # posterior SDs: a round that begins so near needs none
@@ -323,7 +324,7 @@ class _Apart:
         try:
             found = settle(self.cells, state, learn, self.rounds, self.progress)
         except DidNotConverge:
-            self.rounds += QUICK.rounds + CAREFUL.rounds
+            self.rounds += QUICK.rounds + CAREFUL.rounds  # at least
             raise
         self.rounds = found.rounds
         return found
@@ -394,6 +395,7 @@ class Way:
 QUICK = Way(rounds=40, curved=True, mixed_below=1.0, share=1.0, farthest=0.2)
 TOGETHER = Way(rounds=120, curved=True, mixed_below=0.1, share=1.0, farthest=0.2, reach=10.0)  # with effects of replies
 NEARBY = replace(TOGETHER, mixed_below=0.3, bent_below=3.0)  # from an earlier fit, with wide effects of replies
+PATIENT = replace(TOGETHER, mixed_below=0.02)  # farther out, a straight line leads from one side to the other
 CAREFUL = Way(rounds=150, curved=False, mixed_below=0.1, share=0.7, farthest=0.7)  # few or contradictory votes
 
 
@@ -401,18 +403,23 @@ def settle(
     cells: Cells, state: State, learn: bool, steps: int, progress: Progress | None, way: Way | None = None
 ) -> Found:
     """The fixed point from one state, its scales moving too if `learn`. Raises DidNotConverge."""
-    quick = way or (TOGETHER if cells.problem.replies else QUICK)
-    try:
-        return _settle(cells, state, learn, steps, progress, quick)
-    except DidNotConverge:
-        return _settle(cells, state, learn, steps + quick.rounds, progress, CAREFUL)
+    ways = [way or TOGETHER, PATIENT] if cells.problem.replies else [way or QUICK]
+    for next_way in ways:
+        try:
+            return _settle(cells, state, learn, steps, progress, next_way)
+        except DidNotConverge:
+            steps += next_way.rounds
+    return _settle(cells, state, learn, steps, progress, CAREFUL)
 
 
 def _settle(cells: Cells, state: State, learn: bool, steps: int, progress: Progress | None, way: Way) -> Found:
     rounds = _Rounds(cells, learn, way)
-    error = np.inf
-    for count in range(1, 2 * way.rounds + 1):
-        if count > way.rounds and not error < _SETTLED:
+    error = least = np.inf
+    halved = 0  # when it last was
+    for count in range(1, _LONGEST * way.rounds + 1):
+        if error < 0.5 * least:
+            least, halved = error, count
+        if count > way.rounds and count - halved > way.rounds // 2:
             break
         try:
             taken = rounds.take(state)

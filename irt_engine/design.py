@@ -18,7 +18,7 @@ from .priors import Priors
 from .prompts import prompt_model
 from .replies import MOST_WORK, Replies, replies_of
 from .responses import ResponseTable
-from .scales import LOOSE, TIGHT, Effects, Group
+from .scales import LOOSE, MOST_SLOPES, TIGHT, Effects, Group
 
 MOST_PAIR_EFFECTS = 600  # columns of the shaft: a board of more pairs is fitted without them, and `scales.pair` is None
 
@@ -119,7 +119,8 @@ def design_of(
 def _effects(shaft: _Shaft, problem: Problem, cells: Cells, priors: Priors, form: str) -> Effects:
     """Which effects share a scale."""
     prompts, replies = problem.prompts, problem.replies
-    groups = [*shaft.groups, Group("log_discrimination", priors.log_discrimination_sd, priors.learn, phi=slice(0, 1))]
+    sd = priors.log_discrimination_sd
+    groups = [*shaft.groups, Group("log_discrimination", sd, priors.learn, phi=slice(0, 1), most=MOST_SLOPES)]
     if prompts.tiers:
         groups.append(Group("tier", priors.tier_sd, priors.learn, LOOSE, phi=slice(1, 1 + prompts.tiers)))
     if prompts.located:

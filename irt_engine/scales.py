@@ -13,6 +13,11 @@ the limit of their SD, in hundreds of rounds. At the true SD the score of any su
 on average, so that nothing but precision is lost; where nothing was judged again an SD stays as given. (Where a first
 vote decides whether there is a second one, as in tables in which only disagreement was looked at again, it is not 0.)
 
+The SD of log discriminations is learned from how far they are apart: from their deviations from their own mean, of
+which n - 1 are free. The prior's mean, 0, is only where their unit is: votes that say little of abilities, or more than
+replies may have by their prior, move all of them one way, and an SD that was learned from that shift let go of it, and
+grew with it to its limit. Of coin tosses without ties, four boards in ten had no end in 2,000 rounds.
+
 They must not be learned around a joint mode: there, discriminations and abilities chase each other to 0 and infinity.
 """
 
@@ -28,6 +33,7 @@ from .arrow import Point, Precision
 TIGHT = 0.5  # of the prior of a log SD: a factor of 1.6 either way is common, one of 4 takes many votes
 LOOSE = 1.0
 MOST = 4.0  # times the given SD: beyond it verdicts without any doubt would lead a scale to infinity
+MOST_SLOPES = 2.0  # the same of log discriminations: an SD of 1 is a factor of 7 either way, of 2 one of 50
 LEAST = 0.01  # an SD that small is an effect that is not there
 _PINNED = 1e6  # precision of what a definition fixes
 
@@ -42,6 +48,7 @@ class Group:
     width: float = TIGHT  # of the prior of the log SD
     z: slice | None = None
     phi: slice | None = None
+    most: float = MOST  # times the given SD
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,8 +175,9 @@ class Effects:
                 continue
             m, v = self._members(group, point, Point(z_variance, phi_variance))
             s2 = np.exp(2.0 * log_sd[index])
-            spread, determined = float(m @ m) / s2, max(m.size - float(v.sum()) / s2, 0.0)
-            share = determined / max(m.size, 1)
+            free = self._free(group, m.size)
+            spread, determined = float(m @ m) / s2, free * max(m.size - float(v.sum()) / s2, 0.0)
+            share = determined / max(free * m.size, 1.0)
             score[index] = spread - determined + pull
             slope[index] = 2.0 * max(share * max(spread, determined), abs(spread - determined)) + weak
             if group.name == "reply":
@@ -184,13 +192,16 @@ class Effects:
         return float(2.0 * (m @ m) / s2 + 2.0 * (open_ * (1.0 - open_)).sum() + group.width**-2.0)
 
     def reads(self, index: int, pull: Point) -> Point:
-        """By how much a group's score changes as the means do: its `pull`, of those from which its SD is learned."""
-        group = self._every()[index]
-        if group.name != "reply":
+        """By how much a group's score changes as the means do: its `pull`, of what its SD is learned from."""
+        group, phi = self._every()[index], pull.phi.copy()
+        if group.name == "reply":
+            assert self.again is not None  # noqa: S101 - told with the replies
+            phi[:, group.phi] *= self.again
+        elif group.name == "log_discrimination":
+            own = self._own
+            phi[own, group.phi] -= phi[own, group.phi].sum(axis=0) / max(np.count_nonzero(own), 1)
+        else:
             return pull
-        assert self.again is not None  # noqa: S101 - told with the replies
-        phi = pull.phi.copy()
-        phi[:, group.phi] *= self.again
         return Point(pull.z, phi)
 
     def pull(self, index: int, log_sd: FloatArray, point: Point) -> Point:
@@ -200,7 +211,7 @@ class Effects:
         if group.z is not None:
             z[group.z] = let_go * point.z[group.z]
         if group.phi is not None:
-            own = np.arange(self.shape[0]) != self.shared
+            own = self._own
             phi[own, group.phi] = let_go * point.phi[own, group.phi]
         return Point(z, phi)
 
@@ -225,14 +236,28 @@ class Effects:
 
     def limits(self, index: int) -> tuple[float, float]:
         """The least and the largest log SD that a group may have."""
-        return float(np.log(LEAST)), float(np.log(MOST * self._every()[index].sd))
+        group = self._every()[index]
+        return float(np.log(LEAST)), float(np.log(group.most * group.sd))
+
+    @property
+    def _own(self) -> BoolArray:
+        """(J,) the slots of a single prompt."""
+        own: BoolArray = np.arange(self.shape[0]) != self.shared
+        return own
+
+    def _free(self, group: Group, count: int) -> float:
+        """The share of so many members that is free to vary: of deviations from their mean, all but one."""
+        return 1.0 - 1.0 / count if group.name == "log_discrimination" and count else 1.0
 
     def _members(self, group: Group, point: Point, variance: Point) -> tuple[FloatArray, FloatArray]:
+        """Means and variances of what a group's SD is learned from, each of a vector."""
         if group.z is not None:
             return point.z[group.z], variance.z[group.z]
         if group.name == "reply":
             own = self.again
             assert own is not None  # noqa: S101 - told with the replies
             return point.phi[:, group.phi][own], variance.phi[:, group.phi][own]
-        own = np.arange(self.shape[0]) != self.shared
-        return point.phi[own, group.phi].ravel(), variance.phi[own, group.phi].ravel()
+        m, v = point.phi[self._own, group.phi], variance.phi[self._own, group.phi]
+        if group.name == "log_discrimination":
+            m = m - m.sum(axis=0) / max(len(m), 1)
+        return m.ravel(), v.ravel()

@@ -34,7 +34,7 @@ from irt_engine import Posterior, ResponseTable
 from scheduler import Ask, CampaignState
 from scheduler.overlap import Lots
 
-ENGINE = "0.9"
+ENGINE = "0.10"
 MODEL = "board, vote"  # what `scheduler.estimator` fits
 
 

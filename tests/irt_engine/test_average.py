@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from irt_engine import DidNotConverge, EngineWarning, Priors, ResponseTable, fit
+from irt_engine import DidNotConverge, EngineWarning, Priors, ResponseTable, average, fit
 from irt_engine.arrays import FloatArray
 from irt_engine.arrow import Point
-from irt_engine.average import CAREFUL, MOST_AVERAGED, SLOPES, TOGETHER, Cells, State, settle
+from irt_engine.average import CAREFUL, MOST_AVERAGED, SLOPES, TOGETHER, Cells, Found, State, _Apart, settle
 from irt_engine.design import design
 from irt_engine.fit import Form, Model
 from irt_engine.mixing import Mixer
@@ -105,17 +107,32 @@ def test_a_mixture_that_leads_scales_astray_is_held_within_their_limits(
     assert np.allclose(found.theta, usual.theta, rtol=0, atol=1e-8)
 
 
-def test_a_search_for_a_scale_turns_back_where_the_means_have_no_end() -> None:
-    """A stride of the log discriminations' SD to its limit goes too far here; its score vanishes at 1.48, before."""
-    rng = np.random.default_rng(83)
-    chatbots, prompts, votes = int(rng.integers(3, 9)), int(rng.integers(3, 30)), int(rng.choice([25, 50, 75, 100]))
-    reply_sd, cell_sd = float(rng.choice([0.4, 0.7, 1.2, 2.5])), float(rng.choice([0.25, 0.8, 2.0]))
-    truth = draw_truth(chatbots, prompts, seed=83, form="vote", pair_sd=0.1, reply_sd=reply_sd, cell_sd=cell_sd)
-    a = rng.integers(0, chatbots, votes)
-    b, asked = (a + rng.integers(1, chatbots, votes)) % chatbots, rng.integers(0, prompts, votes)
-    found = fit(draw_votes(truth, np.stack([a, b, asked], axis=1), seed=83), form="vote")
-    assert found.scales.learned
-    assert found.scales.log_discrimination == pytest.approx(1.483, abs=0.001)
+def test_a_search_for_a_scale_turns_back_where_the_means_have_no_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its strides double, and the first that goes beyond the end may go where the means have none."""
+    made = design(random_votes(6, 12, 100, seed=5), "board", "vote", Priors(reply_sd=0.0))
+    index = [group.name for group in made.effects.groups].index("log_gap")
+    tried: list[float] = []
+
+    def beyond(most: float) -> Callable[..., Found]:
+        def settled(cells: Cells, state: State, *rest: Any) -> Found:
+            tried.append(float(state.log_sd[index]))
+            if tried[-1] > most:
+                raise DidNotConverge("no end", code="no_average", hint="")
+            return settle(cells, state, *rest)
+
+        return settled
+
+    with Cells(made.problem, made.effects) as cells:
+        near = climb(cells, made.origin)[0]
+        log_sd = made.effects.start()
+        log_sd[index] -= 1.5
+        first = State(near, cells.ask(near, log_sd, None).information, log_sd)
+        monkeypatch.setattr(average, "settle", beyond(np.inf))
+        end = _Apart(cells, 0, None).along(first, index).log_sd[index]
+        farthest = max(tried)
+        assert log_sd[index] + 0.5 < end < farthest - 0.1
+        monkeypatch.setattr(average, "settle", beyond(0.5 * (end + farthest)))
+        assert _Apart(cells, 0, None).along(first, index).log_sd[index] == pytest.approx(end, abs=1e-8)
 
 
 @pytest.mark.parametrize("moves", [[0.3, 0.3, -0.3], [0.3, -0.3, -0.3], [np.nan]])
@@ -183,7 +200,7 @@ def test_a_precision_that_cannot_be_factored_is_an_error_with_a_hint(monkeypatch
 
 
 def test_an_average_that_does_not_settle_is_an_error_and_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
-    for way in ("TOGETHER", "CAREFUL"):
+    for way in ("TOGETHER", "PATIENT", "CAREFUL"):
         monkeypatch.setattr(f"irt_engine.average.{way}", replace(CAREFUL, rounds=2))
     with pytest.raises(DidNotConverge, match="did not settle in 2 rounds") as caught:
         fit(small_board(), priors=Priors(learn=False))
