@@ -51,8 +51,9 @@ class _Kept:
     def start(self) -> None:
         environment = {**os.environ, WATCH_PARENT: str(os.getpid()), **self.child.environment}
         command = [sys.executable, str(MANAGE), *self.child.arguments]
-        # A session of its own: Ctrl-C in the terminal reaches the supervisor alone, which ends the children in order.
-        self.process = subprocess.Popen(command, env=environment, start_new_session=True)  # noqa: S603
+        # A process group of its own: Ctrl-C in the terminal reaches the supervisor alone, which ends the children in
+        # order. Not a session: Linux shares processors among sessions first, and a niced worker would yield to nobody.
+        self.process = subprocess.Popen(command, env=environment, process_group=0)  # noqa: S603
         self.started = time.monotonic()
 
     def look(self) -> None:
