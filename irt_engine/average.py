@@ -41,7 +41,7 @@ Progress = Callable[[int, int], None]
 
 MAX_SWEEPS = 12  # of the scales, one after the other
 _SHORTER = 4  # times that a stride along a scale is halved
-MOST_ROUNDS = 1500  # under all of them: a board that needs more is fitted with its scales as given, minutes earlier
+MOST_ROUNDS = 2000  # under all of them: a board that needs more is fitted with its scales as given, minutes earlier
 _TOLERANCE = 1e-10  # posterior SDs, of means, SEs and scales alike
 _SETTLED = 0.03  # posterior SDs: from here the curvature of steps stays as it is
 _LONGEST = 4  # times the rounds of a way that may be taken while the error is halved every so often
@@ -321,12 +321,10 @@ class _Apart:
         """The end of the means, and of the scales with them or not. Raises DidNotConverge."""
         if self.rounds > MOST_ROUNDS:
             raise _no_average(f"the scales did not settle in {MOST_ROUNDS} rounds")
-        try:
-            found = settle(self.cells, state, learn, self.rounds, self.progress)
-        except DidNotConverge:
-            self.rounds += QUICK.rounds + CAREFUL.rounds  # at least
-            raise
+        found = _settled(self.cells, state, learn, self.rounds, self.progress)
         self.rounds = found.rounds
+        if isinstance(found, Unsettled):
+            raise _no_average(f"the average did not settle at these scales (error {found.error:.1e} SD)")
         return found
 
     def moves(self, found: Found) -> FloatArray:
@@ -391,6 +389,10 @@ class Way:
     reach: float = 1.0  # SDs that a parameter may move in a round: farther away the step is not to be believed
     bent_below: float = 0.0  # SDs of a step: there curvature is taken under q, and what cells will say is foreseen
 
+    def goes_on(self, count: int, halved: int) -> bool:
+        """Whether another round is taken after so many, the error having been halved at that one last."""
+        return count < self.rounds or (count < _LONGEST * self.rounds and count - halved <= self.rounds // 2)
+
 
 QUICK = Way(rounds=40, curved=True, mixed_below=1.0, share=1.0, farthest=0.2)
 TOGETHER = Way(rounds=120, curved=True, mixed_below=0.1, share=1.0, farthest=0.2, reach=10.0)  # with effects of replies
@@ -403,38 +405,60 @@ def settle(
     cells: Cells, state: State, learn: bool, steps: int, progress: Progress | None, way: Way | None = None
 ) -> Found:
     """The fixed point from one state, its scales moving too if `learn`. Raises DidNotConverge."""
+    found = _settled(cells, state, learn, steps, progress, way)
+    if isinstance(found, Unsettled):
+        raise _no_average(f"the average did not settle in {found.rounds} rounds (error {found.error:.1e} SD)")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Unsettled:
+    """No fixed point was found: after so many rounds the last one still moved by so many posterior SDs."""
+
+    rounds: int
+    error: float
+
+
+def _settled(
+    cells: Cells, state: State, learn: bool, steps: int, progress: Progress | None, way: Way | None = None
+) -> Found | Unsettled:
+    """One way after the other, each from the same state."""
     ways = [way or TOGETHER, PATIENT] if cells.problem.replies else [way or QUICK]
-    for next_way in ways:
-        try:
-            return _settle(cells, state, learn, steps, progress, next_way)
-        except DidNotConverge:
-            steps += next_way.rounds
-    return _settle(cells, state, learn, steps, progress, CAREFUL)
+    found: Found | Unsettled = Unsettled(steps, np.inf)
+    for next_way in [*ways, CAREFUL]:
+        found = _go(cells, state, learn, steps, progress, next_way)
+        if isinstance(found, Found):
+            break
+        steps = found.rounds
+    return found
 
 
-def _settle(cells: Cells, state: State, learn: bool, steps: int, progress: Progress | None, way: Way) -> Found:
+def _go(cells: Cells, state: State, learn: bool, steps: int, progress: Progress | None, way: Way) -> Found | Unsettled:
+    """One way, for its rounds, and for up to `_LONGEST` times as many while the error is halved every so often."""
     rounds = _Rounds(cells, learn, way)
     error = least = np.inf
-    halved = 0  # when it last was
-    for count in range(1, _LONGEST * way.rounds + 1):
-        if error < 0.5 * least:
-            least, halved = error, count
-        if count > way.rounds and count - halved > way.rounds // 2:
-            break
+    count = halved = 0  # when it last was
+    while way.goes_on(count, halved):
+        count += 1
         try:
             taken = rounds.take(state)
         except np.linalg.LinAlgError:
-            state = rounds.back(state)
+            safe = rounds.back(state)
+            if safe is None:
+                break
+            state = safe
             continue
         error = taken.error
         if not np.isfinite(error):
             break
         if error < _TOLERANCE:
             return Found(state, taken.arrow, taken.covariance, steps + count, learned=learn)
+        if error < 0.5 * least:
+            least, halved = error, count
         if progress is not None:
             progress(10 + round(90.0 * max(0.0, np.log(error) / np.log(_TOLERANCE))), 100)
         state = rounds.mix(state, taken)
-    raise _no_average(f"the average did not settle in {way.rounds} rounds (error {error:.1e} SD)")
+    return Unsettled(steps + count, error)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -496,12 +520,10 @@ class _Rounds:
     def _mixer(self, state: State, taken: Taken) -> Mixer:
         return Mixer(_unit(state, taken), mixed_below=self.way.mixed_below, share=self.way.share)
 
-    def back(self, state: State) -> State:
-        """After a round that broke down. Raises DidNotConverge where nothing safer is known."""
+    def back(self, state: State) -> State | None:
+        """Where to go on after a round that broke down; None where nothing safer is known."""
         safe = self.mixer.back() if self.mixer else None
-        if safe is None:
-            raise _no_average("the average over the prompts' parameters broke down") from None
-        return _shaped(safe, state)
+        return None if safe is None else _shaped(safe, state)
 
 
 def _no_average(what: str) -> DidNotConverge:

@@ -5,6 +5,8 @@ import math
 import threading
 from dataclasses import dataclass
 
+import numpy as np
+
 from evalsite.adaptive.models import Snapshot
 from evalsite.adaptive.tables import Planner
 from evalsite.campaigns.models import Campaign
@@ -35,9 +37,17 @@ class Planned:
 def planned_of(planner: Planner, state: CampaignState, seen: QueueSeen, count: int) -> Planned:
     """So many asks by the campaign's policy; none where none are wanted."""
     campaign = planner.campaign
-    seed = campaign.seed * 1_000_003 + (state.posterior.judgments if state.posterior else 0)
-    made = plan(state, policy=campaign.policy, count=count, seed=seed, design=planner.design) if count else None
+    made = None
+    if count:
+        made = plan(state, policy=campaign.policy, count=count, seed=_seed(campaign, state), design=planner.design)
     return Planned(planner, made, planner.asks(made.asks) if made else [], seen)
+
+
+def _seed(campaign: Campaign, state: CampaignState) -> int:
+    """Of this plan alone: several are made from one board, and with one seed each would draw the same pairs again."""
+    known = state.posterior.judgments if state.posterior else 0
+    seen = [campaign.seed, known, state.judgments, len(state.judged), len(state.pending)]
+    return int(np.random.SeedSequence(seen).generate_state(1)[0])
 
 
 def queue_size(campaign: Campaign, refit_s: float) -> int:

@@ -81,15 +81,16 @@ class Following:
 def refit_campaign(campaign: Campaign, lease: Lease) -> None:
     """Refit every board that ranks this campaign; by its own, screen; and if it collects, decide and plan."""
     own = board_default(campaign=campaign)
+    supply = Supply(own, campaign, lease)
     for board in campaign.boards.filter(slice_of=None).order_by("pk"):
-        supply = Supply(board, campaign, lease) if board == own and campaign.collecting else None
-        if supply and _unchanged(board, input_mark(board)) is None:
+        if board == own and _unchanged(board, input_mark(board)) is None:
             supply.before()
         began = timezone.now()
-        fitted = _fitted(board, began, supply.during if supply else None)
+        fitted = _fitted(board, began, supply.during)
         if board == own:
             campaign.refresh_from_db()  # it may have changed meanwhile: who goes on by the old row plans for nothing
             _refit_own(board, campaign, fitted, began, lease)
+            supply = Supply(own, campaign, lease)  # by the new board, while others are fitted
         elif fitted is not None:
             with write_transaction():
                 lease.confirm()

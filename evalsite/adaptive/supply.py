@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 LASTS = 1.25  # refits: what is planned after a fit is not part of how long it took. Less than what is planned ahead
 SHORT_S = 1.0  # a refit that is over so soon plans soon enough
 LOOKS_EVERY_S = 0.5  # during a fit
+GAVE_LESS_S = 30.0  # until it is looked again where there was less to ask than wanted, or the database refused
 RUNS_DRY_S = 4.0  # what waits is gone sooner: a plan takes one or two, and so does what follows a fit
 
 
@@ -31,7 +32,7 @@ RUNS_DRY_S = 4.0  # what waits is gone sooner: a plan takes one or two, and so d
 class _Standing:
     """The board that stands: its snapshot, when its refit began, and how long the last one took that was fitted."""
 
-    snapshot: Snapshot
+    snapshot: Snapshot  # without its posterior, which is read to plan
     since: datetime
     took_s: float
 
@@ -47,8 +48,9 @@ class Supply:
 
     def __init__(self, board: Board, campaign: Campaign, lease: Lease) -> None:
         self.campaign_id, self.lease = campaign.pk, lease
-        self.standing = _standing(board)  # None, too, once it can give no more
-        self.began = self.looked = time.monotonic()
+        self.standing = _standing(board)  # None, too, once it gave no plan
+        self.began = time.monotonic()
+        self.next_look = self.began + LOOKS_EVERY_S
 
     def before(self) -> None:
         """Plan first, where the queue would not last for the refit that begins now."""
@@ -56,36 +58,45 @@ class Supply:
             self._keep(self.standing, LASTS * self.standing.took_s)
 
     def during(self, _done: int, _most: int) -> None:
-        """Plan now, where the queue is about to run dry: a fit's `progress`."""
-        if self.standing and time.monotonic() - self.looked >= LOOKS_EVERY_S:
-            self._keep(self.standing, RUNS_DRY_S)
-            self.looked = time.monotonic()
+        """Plan now, where the queue is about to run dry: a fit's `progress`. It fails of nothing but a lost lease."""
+        if self.standing is None or time.monotonic() < self.next_look:
+            return
+        try:
+            gave_all = self._keep(self.standing, RUNS_DRY_S)
+        except DatabaseError:  # such as a queue that is locked for too long: the fit goes on, and writes by itself
+            log.warning("campaign %s: nothing planned during a fit", self.campaign_id, exc_info=True)
+            gave_all = False
+        self.next_look = time.monotonic() + (LOOKS_EVERY_S if gave_all else GAVE_LESS_S)
 
-    def _keep(self, standing: _Standing, seconds: float) -> None:
-        """See to it that what waits lasts for so long at the pace of the answers, or is all that the budget has."""
+    def _keep(self, standing: _Standing, seconds: float) -> bool:
+        """See to it that what waits lasts for so long at the pace of the answers, or is all that the budget has.
+        Whether there was as much to ask as was wanted."""
         campaign = Campaign.objects.select_related("stopping").get(pk=self.campaign_id)
         if not campaign.collecting or _lasts(campaign, seconds):
-            return
+            return True
         takes_s = max(standing.took_s, time.monotonic() - self.began, RUNS_DRY_S)
         count = planning.queue_size(campaign, takes_s)
         planned = _planned(campaign, standing, count)
-        if planned is None or len(planned.asks) < count:
+        if planned is None:
             self.standing = None
         if planned is None or not planned.asks:
-            return
+            return False
         with write_transaction():
             self.lease.confirm()
             now = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
             rest = planning.queue_begin(now, planned, standing.snapshot) if planning.still_good(planned, now) else None
         planning.queue_finish(planned, rest, self.lease)
+        return len(planned.asks) >= count
 
 
 def _standing(board: Board) -> _Standing | None:
-    done = Refit.objects.filter(board=board).select_related("snapshot").order_by("-pk")
-    last, stands = done.filter(outcome=Refit.Outcome.PUBLISHED).first(), done.filter(snapshot__engine=ENGINE).first()
-    if last is None or stands is None or stands.snapshot is None:
+    done = Refit.objects.filter(board=board).order_by("-pk")
+    last = done.filter(outcome=Refit.Outcome.PUBLISHED).values_list("started_at", "finished_at").first()
+    stands = done.filter(snapshot__engine=ENGINE).values_list("snapshot", "started_at").first()
+    if last is None or stands is None:
         return None
-    return _Standing(stands.snapshot, stands.started_at, (last.finished_at - last.started_at).total_seconds())
+    snapshot = Snapshot.objects.only("public_id").get(pk=stands[0])
+    return _Standing(snapshot, stands[1], (last[1] - last[0]).total_seconds())
 
 
 def _planned(campaign: Campaign, standing: _Standing, count: int) -> Planned | None:

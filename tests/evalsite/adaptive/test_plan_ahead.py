@@ -11,17 +11,19 @@ from uuid import UUID
 import numpy as np
 import pytest
 import time_machine
+from django.db import OperationalError
 from django.db.models import F
 from django.utils import timezone
 
 from evalsite.adaptive import planning, refit, supply
 from evalsite.adaptive.models import Alarm, Refit, Snapshot
-from evalsite.adaptive.planning import Planned, planned_of, queue_size
+from evalsite.adaptive.planning import Planned, planned_of, queue_begin, queue_size
 from evalsite.campaigns.models import Campaign, StoppingSpec
 from evalsite.campaigns.services import campaign_stop
 from evalsite.core.models import Job
 from evalsite.judgments import queue
 from evalsite.judgments.models import Assignment, Batch, Judgment
+from evalsite.judgments.queue import QueueRest
 from evalsite.judgments.selectors import NOBODY_FOR, answers_per_second, item_counts
 from evalsite.judgments.services import annotator_enrol
 from irt_engine import Posterior
@@ -292,16 +294,16 @@ def test_otherwise_the_queue_stays_as_it_is_during_a_fit(
     why: str,
 ) -> None:
     def happens() -> None:
-        if why == "it was looked at just now":
-            monkeypatch.setattr(supply, "LOOKS_EVERY_S", 1e9)
-        elif why == "a stop":
+        if why == "a stop":
             campaign_stop(campaign=fast, reason="enough")
         elif why == "nobody judges":
             clock.shift(60)
-        else:
+        elif why == "no more is left to ask":
             spent = Judgment.objects.count()
             StoppingSpec.objects.filter(campaign=fast).update(budget=spent + QUEUED.all().count())
 
+    if why == "it was looked at just now":
+        monkeypatch.setattr(supply, "LOOKS_EVERY_S", 1e9)
     monkeypatch.setattr(supply, "_planned", lambda *_: pytest.fail("it was planned"))
     before = waiting_now()
     assert before
@@ -339,6 +341,38 @@ def test_a_plan_that_cannot_be_made_during_a_fit_does_it_no_harm(
     run_jobs()
     assert during.waiting == [before]
     assert Snapshot.objects.count() == 2
+
+
+def test_a_queue_that_cannot_be_written_during_a_fit_does_it_no_harm(
+    during: DuringTheFit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failed: list[int] = []
+
+    def locked(*args: Any) -> QueueRest:
+        if not failed:
+            failed.append(1)
+            raise OperationalError("database is locked")
+        return queue_begin(*args)
+
+    monkeypatch.setattr(planning, "queue_begin", locked)
+    before = waiting_now()
+    during.rounds = [lambda: None, lambda: None]
+    run_jobs()
+    assert failed
+    assert during.waiting == [before, before], "it is left alone for a while"
+    assert Snapshot.objects.count() == 2
+    assert not Alarm.objects.filter(cleared_at=None).exists()
+
+
+def test_plans_from_one_board_do_not_draw_the_same_again(fast: Campaign, during: DuringTheFit) -> None:
+    board = Snapshot.objects.get()
+    of_board = Assignment.objects.filter(snapshot=board.public_id)
+    before = set(of_board.values_list("plan_seed", flat=True))
+    during.rounds = [lambda: judge_fast(fast)]
+    run_jobs()
+    seeds = set(of_board.values_list("plan_seed", flat=True))
+    assert len(before) == 1
+    assert len(seeds) == 2
 
 
 def test_a_worker_that_lost_its_lease_during_a_fit_plans_nothing_and_publishes_nothing(during: DuringTheFit) -> None:
