@@ -51,9 +51,10 @@ class _Kept:
     def start(self) -> None:
         environment = {**os.environ, WATCH_PARENT: str(os.getpid()), **self.child.environment}
         command = [sys.executable, str(MANAGE), *self.child.arguments]
-        # A process group of its own: Ctrl-C in the terminal reaches the supervisor alone, which ends the children in
-        # order. Not a session: Linux shares processors among sessions first, and a niced worker would yield to nobody.
-        self.process = subprocess.Popen(command, env=environment, process_group=0)  # noqa: S603
+        # A session of its own: Ctrl-C in the terminal reaches the supervisor alone, which ends the children in order.
+        # (Linux may share processors among sessions first, so that a niced worker yields within its own only. In one
+        # session with all else it had too little: a first fit, and its compiling, took minutes on a busy machine.)
+        self.process = subprocess.Popen(command, env=environment, start_new_session=True)  # noqa: S603
         self.started = time.monotonic()
 
     def look(self) -> None:

@@ -65,17 +65,6 @@ def test_a_child_that_is_killed_starts_again(script: Path, monkeypatch: pytest.M
     assert not [pid for pid in running.starts("web") if Path(f"/proc/{pid}").exists()]
 
 
-def test_children_share_a_session_but_no_group(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So a niced one yields to the others, and Ctrl-C reaches the supervisor alone."""
-    running = Supervised(
-        monkeypatch, script.parent, Child("web", ("sleep", "web")), Child("worker", ("sleep", "worker"))
-    )
-    (web,), (worker,) = running.wait("web", 1), running.wait("worker", 1)
-    assert os.getsid(web) == os.getsid(worker) == os.getsid(0)
-    assert len({os.getpgid(web), os.getpgid(worker), os.getpgid(0)}) == 3
-    running.end()
-
-
 def test_a_service_that_ends_without_error_starts_again_too(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     running = Supervised(monkeypatch, script.parent, Child("worker", ("exit", "worker", "0")))
     assert len(running.wait("worker", 2)) >= 2
