@@ -99,9 +99,12 @@ def test_each_planned_assignment_says_how_it_was_chosen(campaign: Campaign, bob:
     judge(campaign, bob, blocks=2)
     run_jobs()
     snapshot = Snapshot.objects.get()
-    for assignment in Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED):
+    queued = Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED)
+    seeds = {assignment.plan_seed for assignment in queued}
+    assert len(seeds) == 1, "of one plan"
+    assert seeds.isdisjoint(Assignment.objects.filter(snapshot=None).values_list("plan_seed", flat=True))
+    for assignment in queued:
         assert (assignment.policy, assignment.snapshot) == (campaign.policy, snapshot.public_id)
-        assert assignment.plan_seed == campaign.seed * 1_000_003 + snapshot.judgments
         assert assignment.probability is not None
         assert 0 < assignment.probability <= 1
     assert Assignment.objects.filter(state=Assignment.State.ANSWERED, snapshot=None, probability__gt=0).exists()
