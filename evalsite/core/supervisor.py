@@ -52,8 +52,8 @@ class _Kept:
         environment = {**os.environ, WATCH_PARENT: str(os.getpid()), **self.child.environment}
         command = [sys.executable, str(MANAGE), *self.child.arguments]
         # A session of its own: Ctrl-C in the terminal reaches the supervisor alone, which ends the children in order.
-        # Where Linux shares processors among sessions first (autogroup), the niced worker has as much as the pages by
-        # that. In one session with all else on a busy machine it starved: a test that waits for boards failed twice.
+        # Where Linux shares processors among sessions first (autogroup), a niced worker yields nothing to the pages by
+        # that; in one session with all else it may get too little on a busy machine.
         self.process = subprocess.Popen(command, env=environment, start_new_session=True)  # noqa: S603
         self.started = time.monotonic()
 
