@@ -16,8 +16,9 @@ from django.db.models import F
 from django.utils import timezone
 
 from evalsite.adaptive import planning, refit, supply
-from evalsite.adaptive.models import Alarm, Refit, Snapshot
+from evalsite.adaptive.models import Alarm, Board, Refit, Snapshot
 from evalsite.adaptive.planning import Planned, planned_of, queue_begin, queue_size
+from evalsite.adaptive.refit import Fitted
 from evalsite.campaigns.models import Campaign, StoppingSpec
 from evalsite.campaigns.services import campaign_stop
 from evalsite.core.models import Job
@@ -312,10 +313,12 @@ def test_otherwise_the_queue_stays_as_it_is_during_a_fit(
     assert during.waiting == [before]
 
 
-def test_a_board_that_can_give_no_more_is_asked_once_during_a_fit(
-    during: DuringTheFit, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("later", "plans_made"), [(supply.GAVE_LESS_S, 1), (0.0, 3)])
+def test_a_board_that_can_give_no_more_is_asked_once_during_a_fit_and_again_after_a_while(
+    during: DuringTheFit, monkeypatch: pytest.MonkeyPatch, later: float, plans_made: int
 ) -> None:
     plans: list[Planned] = []
+    monkeypatch.setattr(supply, "GAVE_LESS_S", later)
 
     def few(*args: Any) -> Planned:
         made = planned_of(*args)
@@ -325,8 +328,36 @@ def test_a_board_that_can_give_no_more_is_asked_once_during_a_fit(
     monkeypatch.setattr(planning, "planned_of", few)
     during.rounds = [lambda: None] * 3
     run_jobs()
-    assert len(plans) == 1
+    assert len(plans) == plans_made
     assert [len(waiting) for waiting in during.waiting] == [3, 3, 3]
+
+
+def test_while_a_campaigns_other_boards_are_fitted_more_is_planned_by_its_own_new_one(
+    fast: Campaign, during: DuringTheFit, clock: time_machine.Traveller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = fast.default_board
+    other = Board.objects.create(organisation=own.organisation, name="All", slug="all", aspect=own.aspect)
+    other.campaigns.add(fast)
+    whose: list[Board] = []
+    fitted_of = refit.fitted_of
+
+    def nearly_empties() -> None:
+        while QUEUED.all().count() >= 2 * FAST:
+            judge_fast(fast)
+
+    def fitted(board: Board, *args: Any, **options: Any) -> Fitted:
+        whose.append(board)
+        if board == other and not during.waiting:
+            during.rounds = [lambda: clock.shift(60), nearly_empties]
+        return fitted_of(board, *args, **options)
+
+    monkeypatch.setattr(refit, "fitted_of", fitted)
+    run_jobs()
+    assert whose[:2] == [own, other]
+    _, judged_again = during.waiting
+    by_own = Snapshot.objects.filter(board=own).order_by("number")[1].public_id
+    assert len(judged_again) >= 1.5 * FAST * supply.RUNS_DRY_S
+    assert {one["snapshot"] for one in judged_again} == {by_own}
 
 
 def test_a_plan_that_cannot_be_made_during_a_fit_does_it_no_harm(
