@@ -354,8 +354,10 @@ def test_while_a_campaigns_other_boards_are_fitted_more_is_planned_by_its_own_ne
     monkeypatch.setattr(refit, "fitted_of", fitted)
     run_jobs()
     assert whose[:2] == [own, other]
-    _, judged_again = during.waiting
+    nobody_judges, judged_again = during.waiting
     by_own = Snapshot.objects.filter(board=own).order_by("number")[1].public_id
+    assert {one["snapshot"] for one in nobody_judges} == {by_own}, "its refit planned"
+    assert judged_again != nobody_judges
     assert len(judged_again) >= 1.5 * FAST * supply.RUNS_DRY_S
     assert {one["snapshot"] for one in judged_again} == {by_own}
 
