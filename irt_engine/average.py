@@ -394,7 +394,7 @@ class Way:
         return count < self.rounds or (count < _LONGEST * self.rounds and count - halved <= self.rounds // 2)
 
 
-QUICK = Way(rounds=40, curved=True, mixed_below=1.0, share=1.0, farthest=0.2)
+QUICK = Way(rounds=40, curved=True, mixed_below=3.0, share=1.0, farthest=0.2, reach=4.0)  # shorter, some never settle
 TOGETHER = Way(rounds=120, curved=True, mixed_below=0.1, share=1.0, farthest=0.2, reach=10.0)  # with effects of replies
 NEARBY = replace(TOGETHER, mixed_below=0.3, bent_below=3.0)  # from an earlier fit, with wide effects of replies
 PATIENT = replace(TOGETHER, mixed_below=0.02)  # farther out, a straight line leads from one side to the other

@@ -13,7 +13,7 @@ from irt_engine.arrow import Point
 from irt_engine.average import Cells
 from irt_engine.design import design
 from irt_engine.fit import Form, Model
-from irt_engine.mode import MOST_STEPS, climb
+from irt_engine.mode import MOST_STEPS, NEAR, climb
 from tests.irt_engine.cast import random_votes, small_board
 
 FEW = 30
@@ -84,10 +84,11 @@ def test_it_comes_back_from_where_the_likelihood_is_saturated(model: str, form: 
 def test_near_the_mode_little_is_left_to_gain(model: str, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with cells_of(small_board(), model, form) as cells:
         point, _ = climb(cells, origin(cells))
+        left = NEAR  # twice what a parabola would leave
         monkeypatch.setattr("irt_engine.mode.NEAR", 1e-10)
         monkeypatch.setattr("irt_engine.mode.MOST_STEPS", 1000)
         mode, steps = climb(cells, point)
         gradient = cells.ask(mode, cells.effects.start(), None).gradient
         assert steps < 1000
         assert np.abs(gradient.z).max() < 1e-3
-        assert height(cells, mode) - height(cells, point) < 0.05
+        assert height(cells, mode) - height(cells, point) < left
