@@ -128,7 +128,7 @@ def _with_scales(
     least *= [_LEAST_SLOPE if effects.is_cell(index) else 1.0 for index in scales]
     same = zip(changes, reads, along, strict=True)
     back = [step if read is change else arrow.step(read) for change, read, step in same]
-    return Curvature(arrow, scales, along, back, _at_least(0.5 * (slope + slope.T), least))
+    return Curvature(arrow, scales, along, back, _at_least(slope, least))
 
 
 def _by_cell_effect(
@@ -153,10 +153,16 @@ def _by_cell_effect(
 
 
 def _at_least(slope: FloatArray, least: FloatArray) -> FloatArray:
-    """The slopes (L, L) with no direction flatter than `least` (L,)."""
+    """The slopes (L, L) with no direction flatter than `least` (L,).
+
+    That is said of their symmetric part; the rest stays as it is, and makes no step longer. The slopes lean to one side
+    where an SD is learned only from what was judged again: its score then hardly follows the other SDs, while theirs
+    follow it. With half of it given to each, the SD of cells of which few were judged again went to and fro for
+    hundreds of rounds.
+    """
     scale = np.sqrt(np.outer(least, least))
-    value, vector = np.linalg.eigh(slope / scale)
-    raised: FloatArray = (vector * np.maximum(value, 1.0)) @ vector.T * scale
+    value, vector = np.linalg.eigh(0.5 * (slope + slope.T) / scale)
+    raised: FloatArray = (vector * np.maximum(value, 1.0)) @ vector.T * scale + 0.5 * (slope - slope.T)
     return raised
 
 

@@ -119,6 +119,7 @@ def design_of(
 def _effects(shaft: _Shaft, problem: Problem, cells: Cells, priors: Priors, form: str) -> Effects:
     """Which effects share a scale."""
     prompts, replies = problem.prompts, problem.replies
+    again = priors.learn and bool(cells.again.any())  # without, nothing tells a cell's SD from the given one
     sd = priors.log_discrimination_sd
     groups = [*shaft.groups, Group("log_discrimination", sd, priors.learn, phi=slice(0, 1), most=MOST_SLOPES)]
     if prompts.tiers:
@@ -127,12 +128,12 @@ def _effects(shaft: _Shaft, problem: Problem, cells: Cells, priors: Priors, form
         groups.append(Group("location", priors.location_sd, priors.learn, phi=prompts.location))
     groups.append(Group("log_gap", priors.log_gap_sd, priors.learn, phi=slice(prompts.first_gap, prompts.size)))
     if replies:
-        groups.append(
-            Group("reply", priors.reply_sd, priors.learn, priors.shared_width, phi=slice(prompts.size, problem.width))
-        )
+        learned = again or (priors.learn and bool(replies.again.any()))
+        columns = slice(prompts.size, problem.width)
+        groups.append(Group("reply", priors.reply_sd, learned, priors.shared_width, phi=columns))
     return Effects(
         groups=tuple(groups),
-        cell=Group("cell", priors.cell_sd, priors.learn, priors.shared_width) if form == "vote" else None,
+        cell=Group("cell", priors.cell_sd, again, priors.shared_width) if form == "vote" else None,
         shaft=shaft.size,
         shape=(cells.slots, problem.width),
         shared=cells.shared,

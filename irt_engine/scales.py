@@ -82,6 +82,12 @@ class Effects:
         """log SDs as given, one for each group and last the cell effect's if there is one."""
         return np.log([max(group.sd, LEAST) for group in self._every()])
 
+    def resumed(self, log_sd: FloatArray) -> FloatArray:
+        """The log SDs of an earlier fit where they are learned, and as given where they are not."""
+        start = self.start()
+        start[self.learnable] = log_sd[self.learnable]
+        return self.within(start)
+
     def before_replies(self) -> FloatArray:
         """As `start`, but with next to no effects of replies: a joint mode would set them to what suits the votes best,
         and be far from the average."""

@@ -97,7 +97,7 @@ def recall(made: Design, start: Posterior, cells: Cells) -> State | None:
     if old is None or len(warm.log_sd) != len(cells.effects.start()):
         return None
     point = _point(made, warm, old)
-    log_sd = warm.log_sd if cells.effects.learned else cells.effects.start()
+    log_sd = cells.effects.resumed(warm.log_sd)
     told = cells.ask(point, log_sd, None)
     return State(point, _information(made, warm, old, told.information), log_sd)
 

@@ -236,6 +236,18 @@ def test_a_refit_with_wide_effects_of_replies_takes_a_shorter_way_to_the_same_en
     assert np.allclose(brisk.theta_se, usual.theta_se, rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("again", [0, 30])
+def test_a_board_of_single_votes_settles_while_its_scales_move_together(again: int) -> None:
+    """Few cells or none tell the SD of cells, and the other scores must not be taken to wait for it."""
+    truth = draw_truth(20, 60, seed=1, form="vote", pair_sd=0.2, cell_sd=0.6)
+    pairs = np.array([(a, b, j) for a, b in itertools.combinations(range(20), 2) for j in range(60)])
+    cells = np.random.default_rng(1).permutation(pairs)[:6000]
+    votes = np.where(np.arange(6000) < again, 2, 1)
+    found = fit(draw_votes(truth, cells, seed=2, votes=votes), form="vote")
+    assert found.iterations < TOGETHER.rounds
+    assert (found.scales.cell == pytest.approx(Priors().cell_sd, rel=1e-12)) == (again == 0)
+
+
 def test_a_scale_at_its_limit_holds_no_other_back() -> None:
     """Scales move together; one that may go no farther must not be counted on by the others."""
     truth = draw_truth(6, 40, seed=24, form="vote", pair_sd=0.1, cell_sd=0.25)

@@ -83,3 +83,23 @@ def test_under_pair_the_covariance_of_theta_agrees_with_its_standard_errors() ->
     found = fit(small_board(), "pair")
     assert np.allclose(np.sqrt(np.diag(found.theta_covariance)), found.theta_se)
     assert np.linalg.eigvalsh(found.theta_covariance).min() > 0
+
+
+def test_scales_that_are_not_learned_are_those_of_this_fit_and_not_of_the_one_it_begins_with() -> None:
+    table = small_board()
+    once = ResponseTable.from_votes(
+        *zip(*{(a, b, p): (a, b, p, o) for a, b, p, o in _named(table)}.values(), strict=True)
+    )
+    narrow = Priors(ability_sd=0.5)
+    for votes, priors in ((once, Priors()), (table, narrow)):
+        cold = fit(votes, "board", form="vote", priors=priors)
+        warm = fit(votes, "board", form="vote", priors=priors, start=fit(table, "board", form="vote"))
+        assert warm.scales.cell == pytest.approx(cold.scales.cell, rel=1e-8)
+        assert np.allclose(warm.ability, cold.ability, rtol=0, atol=1e-8)
+        assert np.allclose(warm.se, cold.se, rtol=1e-8)
+
+
+def _named(table: ResponseTable) -> list[tuple[str, str, str, int]]:
+    """Votes by name, each comparison in one orientation."""
+    names = zip(table.a, table.b, table.prompt, table.outcome, strict=True)
+    return [(table.chatbots[a], table.chatbots[b], table.prompts[p], int(o)) for a, b, p, o in names]
