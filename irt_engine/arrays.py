@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
+SingleArray = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
 
 

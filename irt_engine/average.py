@@ -512,13 +512,12 @@ class _Rounds:
     def mix(self, state: State, taken: Taken) -> State:
         """Where the next round begins."""
         self.mixer = self.mixer or self._mixer(state, taken)
-        x = _flat(state)
-        mixed = _shaped(self.mixer.next(x, _flat(taken.after) - x, taken.error), taken.after)
+        mixed = _shaped(self.mixer.next(_flat(state), _flat(taken.after), taken.error), taken.after)
         # A straight line through a few rounds may lead a scale anywhere, and its exponential beyond all numbers.
         return replace(mixed, log_sd=self.cells.effects.within(mixed.log_sd))
 
     def _mixer(self, state: State, taken: Taken) -> Mixer:
-        return Mixer(_unit(state, taken), mixed_below=self.way.mixed_below, share=self.way.share)
+        return Mixer(_unit(state, taken), mixed_below=self.way.mixed_below, share=self.way.share, each=self.cells.each)
 
     def back(self, state: State) -> State | None:
         """Where to go on after a round that broke down; None where nothing safer is known."""

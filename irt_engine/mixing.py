@@ -2,74 +2,100 @@
 
 A mixed round starts where a straight line through the last few rounds would have ended. It is a secant method: near the
 end it converges about as fast as Newton's would on the few directions in which plain rounds are slow.
+
+A million cells are 3 million numbers, and what is remembered of ten rounds twenty times as many: reading them took as
+long as asking the cells. So a round goes through them twice, block by block, and differences between rounds are kept in
+single precision. They only steer, and what they are wrong by is 1e-7 of a difference, which shrinks with the rounds.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from .arrays import FloatArray
+from .arrays import FloatArray, SingleArray
+from .arrow import Each, one_by_one
+from .compiled import compiled
 
 MEMORY = 10  # rounds that are mixed
-_LARGEST_SHARE = 2.0
+_LARGEST_SHARE = 1.0  # a step is as long as its curvature says: in a longer one, scales overshoot, and all begins anew
 _SMALLEST_SHARE = 0.05
 _WORSE = 30.0  # times the least error so far: a mixture that led there is forgotten
-_MOST_NUMBERS = 40_000_000  # kept of all rounds together
+_MOST_NUMBERS = 80_000_000  # kept of all rounds together
 _CAUTION = 0.3  # share of the round after a failure
+_BLOCK = 512  # numbers that are gone through together, so that they stay in the nearest cache
+_PIECE = 1 << 17  # numbers whose sums are taken together, and which one thread takes at a time
 
 
 class Mixer:
-    """The next start, from where a round began and by how much it moved."""
+    """The next start, from where a round began and where it ended."""
 
-    def __init__(self, unit: FloatArray, *, mixed_below: float = 0.1, share: float = 0.7) -> None:
+    def __init__(
+        self, unit: FloatArray, *, mixed_below: float = 0.1, share: float = 0.7, each: Each = one_by_one
+    ) -> None:
         """unit (N,): what counts as equally far in every number. Rounds are mixed where the error, in these units, is
         below `mixed_below`: farther away they are not on a straight line, and a `share` of the move is taken."""
-        self.weight = 1.0 / unit
-        self.memory = max(1, min(MEMORY, _MOST_NUMBERS // (2 * len(unit))))
-        self.moves = np.empty((self.memory, len(unit)))  # differences of successive moves, weighted
-        self.ends = np.empty((self.memory, len(unit)))  # differences of successive ends
+        numbers, self.weight, self.each = len(unit), 1.0 / unit, each
+        self.pieces = [slice(a, min(a + _PIECE, numbers)) for a in range(0, numbers, _PIECE)]
+        self.memory = max(1, min(MEMORY, _MOST_NUMBERS // (2 * numbers)))
+        self.moves = np.empty((self.memory, numbers), np.float32)  # differences of successive moves, weighted
+        self.ends = np.empty((self.memory, numbers), np.float32)  # differences of successive ends
         self.gram = np.empty((self.memory, self.memory))  # of `moves`
-        self.kept = self.oldest = 0
-        self.last_end = self.last_move = self.safe = np.empty(0)
+        self.last_end, self.last_move = np.zeros(numbers), np.zeros(numbers)  # the move weighted
+        self.began: FloatArray | None = None  # where the last round did
+        self.rounds = self.kept = self.oldest = 0
         self.mixed_below, self.share, self.best = mixed_below, share, np.inf
 
-    def next(self, x: FloatArray, move: FloatArray, error: float) -> FloatArray:
-        """Where to begin after a round from x that moved by `move`, both (N,)."""
-        weighted, end = move * self.weight, x + move
-        along = self._remember(end, weighted)
-        self.safe = x + _CAUTION * move
+    def next(self, x: FloatArray, end: FloatArray, error: float) -> FloatArray:
+        """Where to begin after a round from x to `end`, both (N,)."""
+        along, toward = self._remember(x, end)
         if error > _WORSE * self.best:
             self.kept = 0
         self.best = min(self.best, error)
         if error > self.mixed_below or self.kept == 0:
             self._steer(along)
-            return x + self.share * move
+            return x + self.share * (end - x)
         length = np.sqrt(np.maximum(np.diag(self.gram)[: self.kept], 1e-200))  # rounds differ by powers of ten
         gram = self.gram[: self.kept, : self.kept] / np.outer(length, length)
-        toward = self.moves[: self.kept] @ weighted / length
-        gamma = np.linalg.lstsq(gram, toward, rcond=1e-13)[0] / length
-        mixed: FloatArray = end - gamma @ self.ends[: self.kept]
+        gamma = np.linalg.lstsq(gram, toward[: self.kept] / length, rcond=1e-13)[0] / length
+        mixed = np.empty_like(end)
+
+        def work(number: int) -> bool:
+            piece = self.pieces[number]
+            _mix(piece.start, piece.stop, self.ends, gamma, end, mixed)
+            return True
+
+        self.each(work, range(len(self.pieces)))
         return mixed
 
     def back(self) -> FloatArray | None:
         """A cautious way on from the last start that held, forgetting the mixture that broke; None if that broke."""
-        safe, self.safe = self.safe, np.empty(0)
-        self.kept = 0
-        return safe if safe.size else None
+        began, self.began, self.kept = self.began, None, 0
+        return None if began is None else began + _CAUTION * (self.last_end - began)
 
-    def _remember(self, end: FloatArray, weighted: FloatArray) -> float:
-        """Keep the differences to the round before; returns how far the two moves go the same way."""
-        along = 0.0
-        if self.last_move.size:
-            along = float(weighted @ self.last_move)
+    def _remember(self, x: FloatArray, end: FloatArray) -> tuple[float, FloatArray]:
+        """Keep the differences to the round before. Returns how far the two moves go the same way, and this one along
+        the differences of moves that are kept (memory,)."""
+        place, count = -1, 0
+        if self.rounds:
             place = self.kept if self.kept < self.memory else self.oldest
             self.oldest = 0 if self.kept < self.memory else (place + 1) % self.memory
-            self.kept = min(self.kept + 1, self.memory)
-            np.subtract(weighted, self.last_move, out=self.moves[place])
-            np.subtract(end, self.last_end, out=self.ends[place])
-            self.gram[place, : self.kept] = self.gram[: self.kept, place] = self.moves[: self.kept] @ self.moves[place]
-        self.last_end, self.last_move = end, weighted
-        return along
+            count = self.kept = min(self.kept + 1, self.memory)
+        products = np.zeros((len(self.pieces), 2, self.memory + 1))
+
+        def work(number: int) -> bool:
+            piece = self.pieces[number]
+            _remember(
+                piece.start, piece.stop, x, end, self.weight, self.last_end, self.last_move, self.moves, self.ends,
+                place, count, products[number],
+            )  # fmt: skip
+            return True
+
+        self.each(work, range(len(self.pieces)))
+        self.began, self.rounds = x, self.rounds + 1
+        total = products.sum(axis=0)
+        if count:
+            self.gram[place, :count] = self.gram[:count, place] = total[0, :count]
+        return float(total[1, -1]), total[1, :-1]
 
     def _steer(self, along: float) -> None:
         """Smaller shares while rounds answer each other back and forth, larger ones while they creep one way."""
@@ -77,3 +103,84 @@ class Mixer:
             self.share = max(0.5 * self.share, _SMALLEST_SHARE)
         elif along > 0.0:
             self.share = min(1.2 * self.share, _LARGEST_SHARE)
+
+
+@compiled
+def _remember(
+    first: int,
+    stop: int,
+    x: FloatArray,  # (N,) where the round began
+    end: FloatArray,  # (N,) and ended
+    weight: FloatArray,  # (N,)
+    last_end: FloatArray,  # (N,)        in and out
+    last_move: FloatArray,  # (N,)       in and out, weighted
+    moves: SingleArray,  # (memory, N)   row `place` out
+    ends: SingleArray,  # (memory, N)    row `place` out
+    place: int,  # of the new differences; -1 in the first round, which has none
+    count: int,  # differences that are kept, the new ones included
+    products: FloatArray,  # (2, memory + 1)  added to: products of the kept moves' differences with the new one, and
+    # with this move; in the last column, of this move with the last
+) -> None:
+    """One pass over some numbers."""
+    fresh = np.empty(_BLOCK)
+    for a in range(first, stop, _BLOCK):
+        b = min(a + _BLOCK, stop)
+        move, before = last_move[a:b], last_end[a:b]
+        _weigh(x[a:b], end[a:b], weight[a:b], fresh)
+        if place >= 0:
+            products[1, -1] += _differ(fresh, move, end[a:b], before, moves[place, a:b], ends[place, a:b])
+            for r in range(count):
+                with_new, with_this = _multiply(moves[r, a:b], moves[place, a:b], fresh)
+                products[0, r] += with_new
+                products[1, r] += with_this
+        for i in range(b - a):
+            move[i] = fresh[i]
+        for i in range(b - a):
+            before[i] = end[a + i]
+
+
+# Loops with few arrays: the processor works on several numbers at a time only where it can tell soon that arrays do not
+# overlap.
+
+
+@compiled
+def _weigh(x: FloatArray, end: FloatArray, weight: FloatArray, fresh: FloatArray) -> None:
+    for i in range(len(x)):
+        fresh[i] = (end[i] - x[i]) * weight[i]
+
+
+@compiled
+def _differ(
+    fresh: FloatArray, move: FloatArray, end: FloatArray, before: FloatArray, turned: SingleArray, shifted: SingleArray
+) -> float:
+    along = 0.0
+    for i in range(len(move)):
+        turned[i] = fresh[i] - move[i]
+        along += fresh[i] * move[i]
+    for i in range(len(move)):
+        shifted[i] = end[i] - before[i]
+    return along
+
+
+@compiled
+def _multiply(kept: SingleArray, new: SingleArray, this: FloatArray) -> tuple[float, float]:
+    with_new, with_this = 0.0, 0.0
+    for i in range(len(kept)):
+        value = np.float64(kept[i])
+        with_new += value * new[i]
+        with_this += value * this[i]
+    return with_new, with_this
+
+
+@compiled
+def _mix(first: int, stop: int, ends: SingleArray, gamma: FloatArray, end: FloatArray, mixed: FloatArray) -> None:
+    """mixed (N,) = end - gamma ends, of some numbers."""
+    for a in range(first, stop, _BLOCK):
+        n = min(_BLOCK, stop - a)
+        out, ended = mixed[a : a + n], end[a : a + n]
+        for i in range(n):
+            out[i] = ended[i]
+        for r in range(len(gamma)):
+            share, shifted = gamma[r], ends[r, a : a + n]
+            for i in range(n):
+                out[i] -= share * shifted[i]

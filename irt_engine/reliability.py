@@ -263,11 +263,11 @@ def _settled(cells: Cells, made: Design, votes: _Votes, found: Found) -> tuple[F
     for rounds in range(1, MOST_ROUNDS + 1):
         belief = _believe(votes, _chances(made, votes, found.state, careless), prior)
         careless, prior = belief.of_votes, belief.prior
-        move = _logit(belief.careful) - (x if x.size else 0.0)
-        error = float(np.abs(move).max())
-        if x.size and error < _TOLERANCE:
+        end = _logit(belief.careful)
+        error = float(np.abs(end - x).max()) if x.size else np.inf
+        if error < _TOLERANCE:
             return found, belief, rounds
-        x = _logit(expit(mixer.next(x, move, error))) if x.size else move
+        x = _logit(expit(mixer.next(x, end, error))) if x.size else end
         found = _refit(cells, made, votes, expit(x), found.state)
     raise DidNotConverge(
         f"the annotators' reliability did not settle in {MOST_ROUNDS} rounds (error {error:.1e})",

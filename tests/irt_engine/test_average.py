@@ -106,8 +106,8 @@ def test_a_mixture_that_leads_scales_astray_is_held_within_their_limits(
     first = made.problem.shaft + made.problem.slots * made.problem.width
     count, mixed = itertools.count(), Mixer.next
 
-    def astray(self: Mixer, x: FloatArray, move: FloatArray, error: float) -> FloatArray:
-        there = mixed(self, x, move, error)
+    def astray(self: Mixer, x: FloatArray, end: FloatArray, error: float) -> FloatArray:
+        there = mixed(self, x, end, error)
         if next(count) == 3:
             there[[first + index for index in made.effects.learnable]] += far
         return there
