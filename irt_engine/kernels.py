@@ -27,6 +27,7 @@ from .prompts import FARTHEST
 
 LANES = 256  # cells times points that are worked on together: what is known of them fits the nearer caches
 WIDE = 8  # lanes that the widest processors work on at a time: each point's cells fill whole ones, some lanes idle
+TOGETHER = 4  # coordinates of a point whose part in theta is added at a time
 MOST_OWN = 7  # of a slot's parameters: as many as the widest shape of thresholds has
 
 # Of a lane, which is a cell at a point:
@@ -117,19 +118,19 @@ def average_slots(
     sums: FloatArray,  # (J, 3)          out: log-likelihood, its derivative by log sd, sum of squares of that
 ) -> bool:
     """Expected log-likelihood of some slots' cells under q, its gradient and information. False: q has no root."""
-    E, P, Q, most = len(spread), phi.shape[1], len(points), 1
+    E, P, Q, most = len(spread), phi.shape[1], len(points) if averaged else 1, 1
     for j in range(slots[0], slots[1]):
         most = max(most, starts[j + 1] - starts[j])
     shape = _shape(located, spread)
-    lower, reach = np.zeros((P, P)), np.zeros((P + 1, most + WIDE))
+    use, votes = _deepened(points, averaged), counts.shape[1] == 3
+    lower, reach = np.zeros((P, P)), np.zeros((use.shape[1], most + WIDE))
     alpha, own = np.empty(Q), np.empty((P, Q))
     level, edge, odds = np.empty((E, Q)), np.empty((E, Q)), np.zeros((E + 1, Q))
     lanes = np.zeros(SIZE)
-    bits = lanes.view(np.int64)
+    bits, held = lanes.view(np.int64), np.empty((E, Q))
     by_cell, of_points = np.empty((P + 3, LANES)), np.empty((POINT_ROWS * E, Q))
-    held = np.empty((E, Q))
     work, told = np.empty((_WORK_ROWS, NODES)), np.empty(6)
-    use, votes = points if averaged else np.zeros((1, P + 1)), counts.shape[1] == 3
+    along, value, powers = np.ascontiguousarray(use.T), np.empty((P, Q)), np.empty((1 + spread.shape[1], Q))
     for j in range(slots[0], slots[1]):
         first, cells = starts[j], starts[j + 1] - starts[j]
         here = j - slots[0]
@@ -141,8 +142,8 @@ def average_slots(
         else:
             lower[:] = 0.0
             reach[:, :cells] = 0.0
-        _place_points(phi[j], lower, use, located, spread, alpha, own, level, edge, odds)
-        share = 1.0 / len(use)
+        _place_points(phi[j], lower, along, located, spread, lanes, bits, value, powers, alpha, own, level, edge, odds)
+        share = 1.0 / Q
         sums[j], of_points[:] = 0.0, 0.0
         for offset in range(0, cells, LANES):
             m = min(LANES, cells - offset)
@@ -150,8 +151,8 @@ def average_slots(
             block = (first + offset, m, wide)
             by_cell[:, :wide] = 0.0
             together = LANES // wide
-            for q in range(0, len(use), together):
-                count = min(together, len(use) - q)
+            for q in range(0, Q, together):
+                count = min(together, Q - q)
                 n = wide * count
                 _place_lanes(block, offset, (q, count), theta, weight, reach, use, alpha, lanes)
                 exp_low(n, lanes, bits)
@@ -176,8 +177,20 @@ def average_slots(
                     gather_edge(c, q, count, wide, shape, level, lanes, of_points)
                 _sum_cells(part, alpha, own, lanes, by_cell)
             sums[j, 1:] += _write_cells(block, share, by_cell, again, weight, d_theta, i_theta, cross)
-        _fold(len(use), shape, own, level, of_points, held, d_phi[j], i_phi[j])
+        _fold(Q, shape, own, level, of_points, held, d_phi[j], i_phi[j])
     return True
+
+
+@compiled
+def _deepened(points: FloatArray, averaged: bool) -> FloatArray:
+    """(Q, deep) the points with coordinates that are 0 behind theirs, as many as are gone through together; the mean
+    alone if nothing is averaged."""
+    deep = TOGETHER * ((points.shape[1] - 1) // TOGETHER + 1)
+    if not averaged:
+        return np.zeros((1, deep))
+    use = np.zeros((len(points), deep))
+    use[:, : points.shape[1]] = points
+    return use
 
 
 @compiled
@@ -313,39 +326,59 @@ def spread_of_slot(covariance: FloatArray, lower: FloatArray) -> bool:
 def _place_points(
     phi: FloatArray,  # (P,) mean
     lower: FloatArray,
-    points: FloatArray,
+    along: FloatArray,  # (deep, Q) points, a row for each coordinate
     located: bool,
     spread: FloatArray,
+    lanes: FloatArray,
+    bits: IntArray,
+    value: FloatArray,  # (P, Q) to work in
+    powers: FloatArray,  # (1 + G, Q) to work in
     alpha: FloatArray,  # (Q,)          out
     own: FloatArray,  # (P, Q)          out: dx_c / dphi_p = own_p shape_cp; 0 for the slope
     level: FloatArray,  # (E, Q)        out: alpha b_c
     edge: FloatArray,  # (E, Q)         out: exp(level)
     odds: FloatArray,  # (E + 1, Q)     out: 1 / (e^gap - 1) of the gap below an edge; 0 outside
 ) -> None:
-    """One slot at all of its points."""
-    (E, G), P = spread.shape, len(phi)
+    """One slot at all of its points, which lie side by side."""
+    (E, G), (P, Q) = spread.shape, value.shape
     first = P - G
-    value = np.empty(P)
-    for q in range(len(points)):
-        for p in range(P):
-            value[p] = phi[p]
-            for r in range(p + 1):
-                value[p] += lower[p, r] * points[q, r]
-        slope = np.exp(min(max(value[0], -FARTHEST), FARTHEST))
-        alpha[q] = slope
-        own[0, q] = 0.0
-        if located:
-            own[1, q] = -slope
-        for p in range(first, P):
-            own[p, q] = -slope * np.exp(min(max(value[p], -FARTHEST), FARTHEST))
-        for c in range(E):
-            at = slope * value[1] if located else 0.0
-            for g in range(G):
-                at -= own[first + g, q] * spread[c, g]
-            level[c, q] = min(max(at, -_FARTHEST_EDGE), _FARTHEST_EDGE)
-            edge[c, q] = np.exp(level[c, q])
-            if c > 0:
-                odds[c, q] = 1.0 / np.expm1(min(max(level[c, q] - level[c - 1, q], _SMALLEST_GAP), 700.0))
+    for p in range(P):
+        for q in range(Q):
+            value[p, q] = phi[p]
+        for r in range(p + 1 if Q > 1 else 0):  # a single point is the mean
+            by = lower[p, r]
+            for q in range(Q):
+                value[p, q] += by * along[r, q]
+    for q in range(Q):
+        powers[0, q] = min(max(value[0, q], -FARTHEST), FARTHEST)
+    for g in range(G):
+        for q in range(Q):
+            powers[1 + g, q] = min(max(value[first + g, q], -FARTHEST), FARTHEST)
+    exp_all(powers.reshape(-1), lanes, bits)
+    for q in range(Q):
+        alpha[q], own[0, q] = powers[0, q], 0.0
+    for q in range(Q if located else 0):
+        own[1, q] = -alpha[q]
+    for g in range(G):
+        for q in range(Q):
+            own[first + g, q] = -alpha[q] * powers[1 + g, q]
+    for c in range(E):
+        for q in range(Q):
+            level[c, q] = alpha[q] * value[1, q] if located else 0.0
+        for g in range(G):
+            by = spread[c, g]
+            for q in range(Q):
+                level[c, q] -= by * own[first + g, q]
+        for q in range(Q):
+            level[c, q] = min(max(level[c, q], -_FARTHEST_EDGE), _FARTHEST_EDGE)
+            edge[c, q] = level[c, q]
+        for q in range(Q if c > 0 else 0):
+            odds[c, q] = min(max(level[c, q] - level[c - 1, q], _SMALLEST_GAP), 700.0)
+    exp_all(edge.reshape(-1), lanes, bits)
+    gaps = odds[1:E].reshape(-1)
+    exp_less_one_all(gaps, lanes, bits)
+    for q in range(len(gaps)):
+        gaps[q] = 1.0 / gaps[q]
 
 
 @compiled
@@ -355,8 +388,8 @@ def _place_lanes(
     part: tuple[int, int],
     theta: FloatArray,
     weight: FloatArray,
-    reach: FloatArray,
-    points: FloatArray,
+    reach: FloatArray,  # (deep, cells)
+    points: FloatArray,  # (Q, deep)
     alpha: FloatArray,
     lanes: FloatArray,
 ) -> None:
@@ -368,30 +401,64 @@ def _place_lanes(
             lanes[AT + lane + i], lanes[HEAVY + lane + i] = theta[first + i], weight[first + i]
         for i in range(m, wide):
             lanes[AT + lane + i], lanes[HEAVY + lane + i] = 0.0, 0.0
-        for c in range(points.shape[1]):
-            move = points[q + k, c]
+    for c in range(0, points.shape[1], TOGETHER):
+        r0, r1 = reach[c, offset : offset + wide], reach[c + 1, offset : offset + wide]
+        r2, r3 = reach[c + 2, offset : offset + wide], reach[c + 3, offset : offset + wide]
+        for k in range(count):
+            move, lane = points[q + k], k * wide
+            m0, m1, m2, m3 = move[c], move[c + 1], move[c + 2], move[c + 3]
             for i in range(wide):
-                lanes[AT + lane + i] += reach[c, offset + i] * move
+                lanes[AT + lane + i] += r0[i] * m0 + r1[i] * m1 + r2[i] * m2 + r3[i] * m3
+    for k in range(count):
+        lane = k * wide
         for i in range(wide):
             lanes[AT + lane + i] = min(max(alpha[q + k] * lanes[AT + lane + i], -_FARTHEST_EDGE), _FARTHEST_EDGE)
 
 
 @compiled
 def exp_low(n: int, lanes: FloatArray, bits: IntArray) -> None:
-    """exp(-alpha theta) of all lanes at a time, to the last digit or so; `bits` are those of the same `lanes`.
+    """exp(-alpha theta) of all lanes at a time, to the last digit or so; `bits` are those of the same `lanes`."""
+    _exp_parts(n, lanes, bits)
+    for i in range(n):
+        lanes[LOW + i] = lanes[POWER + i] * lanes[LOW + i] + lanes[POWER + i]
 
-    exp(x) = 2^k exp(r), r at most half a log 2: by its series. The library's is called lane by lane.
-    """
+
+@compiled
+def _exp_parts(n: int, lanes: FloatArray, bits: IntArray) -> None:
+    """Of exp(-alpha theta) = 2^k exp(r), r at most half a log 2: 2^k, and in place of the result exp(r) - 1, by its
+    series. The library's exp is called lane by lane."""
     for i in range(n):
         x = -lanes[AT + i]
         k = np.floor(x * _PER_LOG2 + 0.5)
         r = (x - k * _LOG2_HIGH) - k * _LOG2_LOW
         high = ((((_T[13] * r + _T[12]) * r + _T[11]) * r + _T[10]) * r + _T[9]) * r + _T[8]
         middle = (((high * r + _T[7]) * r + _T[6]) * r + _T[5]) * r + _T[4]
-        lanes[LOW + i] = (((middle * r + _T[3]) * r + _T[2]) * r + 1.0) * r + 1.0
+        lanes[LOW + i] = (((middle * r + _T[3]) * r + _T[2]) * r + 1.0) * r
         bits[POWER + i] = (np.int64(k) + 1023) << 52  # the number 2^k
-    for i in range(n):
-        lanes[LOW + i] *= lanes[POWER + i]
+
+
+@compiled
+def exp_all(values: FloatArray, lanes: FloatArray, bits: IntArray) -> None:
+    """exp of values (n,), in their place; none beyond 700."""
+    for a in range(0, len(values), LANES):
+        some = values[a : a + LANES]
+        for i in range(len(some)):
+            lanes[AT + i] = -some[i]
+        exp_low(len(some), lanes, bits)
+        for i in range(len(some)):
+            some[i] = lanes[LOW + i]
+
+
+@compiled
+def exp_less_one_all(values: FloatArray, lanes: FloatArray, bits: IntArray) -> None:
+    """exp - 1 of values (n,), in their place, to the last digit or so of the smallest too; none beyond 700."""
+    for a in range(0, len(values), LANES):
+        some = values[a : a + LANES]
+        for i in range(len(some)):
+            lanes[AT + i] = -some[i]
+        _exp_parts(len(some), lanes, bits)
+        for i in range(len(some)):
+            some[i] = lanes[POWER + i] * lanes[LOW + i] + (lanes[POWER + i] - 1.0)
 
 
 @compiled
