@@ -209,16 +209,15 @@ class Arrow:
         log gaps are part of z. With the shaft: of the columns that a slot's cells touch, others may be left at 0.
         """
         problem, info, count = self.problem, self.information, slots.stop - slots.start
-        lower = self.lower[slots]
-        inverse: FloatArray = np.matmul(lower.transpose(0, 2, 1), lower)
+        lower, own = self.lower[slots], np.empty((count, problem.width, problem.width))
         if self.half is not None:
-            B = -np.matmul(lower.transpose(0, 2, 1), self.half[slots])
-            gaps = np.arange(problem.prompts.first_gap, problem.prompts.size)
-            B[:, gaps, np.arange(problem.common.start, problem.common.stop)] += 1.0
-            along = (B.reshape(-1, problem.shaft) @ covariance).reshape(B.shape)
-            return along, np.matmul(along, B.transpose(0, 2, 1)) + inverse
+            along = np.empty((count, problem.width, problem.shaft))
+            _cover_whole(
+                lower, self.half[slots], covariance, problem.prompts.first_gap, problem.common.start, along, own
+            )
+            return along, own
         with_shaft = np.zeros((count, problem.width, problem.shaft))
-        own = np.empty((count, problem.width, problem.width))
+        inverse: FloatArray = np.matmul(lower.transpose(0, 2, 1), lower)
         _cover(
             slots.start, problem.starts, problem.col, problem.coef, problem.own, info.i_theta, info.cross, info.i_phi,
             problem.prompts.first_gap, inverse, covariance, with_shaft, own,
@@ -543,6 +542,35 @@ def _cover(
         for w in range(W):
             for t in range(T):
                 with_shaft[here, w, touched[t]] = along[w, t]
+
+
+@compiled
+def _cover_whole(
+    lower: FloatArray,  # (slots, W, W) L^-1
+    half: FloatArray,  # (slots, W, S) L^-1 C
+    covariance: FloatArray,  # (S, S) of the shaft
+    first_gap: int,
+    common: int,  # where the common log gaps begin
+    with_shaft: FloatArray,  # (slots, W, S)   out: B Sigma
+    own: FloatArray,  # (slots, W, W)          out: B Sigma B' + D^-1
+) -> None:
+    """As `_cover`, of slots whose blocks are whole. In one call, because threads wait for each other in between."""
+    (slots, W, S), B = half.shape, np.empty_like(half)
+    for j in range(slots):
+        np.dot(lower[j].T, half[j], B[j])
+        for w in range(W):
+            for s in range(S):
+                B[j, w, s] = -B[j, w, s]
+        for g in range(S - common):
+            B[j, first_gap + g, common + g] += 1.0
+    np.dot(B.reshape(-1, S), covariance, with_shaft.reshape(-1, S))
+    inverse = np.empty((W, W))
+    for j in range(slots):
+        np.dot(with_shaft[j], B[j].T, own[j])
+        np.dot(lower[j].T, lower[j], inverse)
+        for r in range(W):
+            for c in range(W):
+                own[j, r, c] += inverse[r, c]
 
 
 @compiled

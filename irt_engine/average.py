@@ -50,7 +50,7 @@ _WIDE = 0.3  # SD of replies' effects: narrower, they and the cells' change plac
 _CLOSE = 1e-3  # posterior SDs: a round that begins so near needs none
 SLOPES = 11  # nodes of the discrimination of a prompt that was met once: its SD may be 1, twice what is usual
 MOST_AVERAGED = 1_500  # different cells of such prompts; where nearly every vote is on a new one, they count as typical
-_SHARED_FROM = 20_000  # cells times points: fewer are asked before other threads are awake
+_SHARED_FROM = 4_000  # cells times points: fewer are asked before other threads are awake
 
 
 @dataclass(frozen=True, slots=True, eq=False)

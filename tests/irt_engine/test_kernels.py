@@ -7,12 +7,15 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.special import expit
 
 from irt_engine.arrow import Point, Problem
 from irt_engine.average import Cells, Told, sigma_points
 from irt_engine.curvature import _with_bends
+from irt_engine.kernels import LANES, SIZE, exp_all, exp_less_one_all
 from irt_engine.prompts import FREE, FREE_VOTE, MIRRORED, MIRRORED_VOTE, PromptModel
 from irt_engine.scales import Effects, Group
 
@@ -301,3 +304,13 @@ def test_the_information_of_a_prompt_met_once_is_the_expected_square_of_its_scor
     p = ways * np.exp(alone)
     assert p.sum() == pytest.approx(1.0, abs=1e-9)
     assert told.information.i_theta[0] == pytest.approx(p @ told.gradient.z[: len(counts)] ** 2, abs=1e-9)
+
+
+@given(st.lists(st.floats(-700.0, 700.0), min_size=1, max_size=2 * LANES + 1))
+def test_exponentials_taken_together_are_those_of_the_library(values: list[float]) -> None:
+    at, lanes = np.array(values), np.zeros(SIZE)
+    whole, less_one = at.copy(), at.copy()
+    exp_all(whole, lanes, lanes.view(np.int64))
+    exp_less_one_all(less_one, lanes, lanes.view(np.int64))
+    assert np.allclose(whole, np.exp(at), rtol=2e-15, atol=0.0)
+    assert np.allclose(less_one, np.expm1(at), rtol=1e-14, atol=0.0)
