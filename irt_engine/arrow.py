@@ -236,10 +236,8 @@ def own_variances(problem: Problem, covariance: FloatArray, with_shaft: FloatArr
 
     A total log gap is the slot's own deviation and the common one.
     """
-    first, common = problem.prompts.first_gap, np.arange(problem.common.start, problem.common.stop)
-    variance = np.diagonal(own, axis1=1, axis2=2).copy()
-    gaps = np.arange(first, problem.prompts.size)
-    variance[:, gaps] += np.diag(covariance)[common] - 2.0 * with_shaft[:, gaps, common]
+    variance = np.empty(own.shape[:2])
+    _own_variances(covariance, with_shaft, own, problem.prompts.first_gap, problem.common.start, variance)
     return variance
 
 
@@ -571,6 +569,18 @@ def _cover_whole(
         for r in range(W):
             for c in range(W):
                 own[j, r, c] += inverse[r, c]
+
+
+@compiled
+def _own_variances(
+    covariance: FloatArray, with_shaft: FloatArray, own: FloatArray, first_gap: int, common: int, variance: FloatArray
+) -> None:
+    for j in range(len(own)):
+        for w in range(own.shape[1]):
+            variance[j, w] = own[j, w, w]
+        for g in range(len(covariance) - common):
+            of_common = covariance[common + g, common + g]
+            variance[j, first_gap + g] += of_common - 2.0 * with_shaft[j, first_gap + g, common + g]
 
 
 @compiled

@@ -604,8 +604,10 @@ def _shaped(flat: FloatArray, like: State) -> State:
     """The state of a vector."""
     info = like.information
     parts = (like.point.z, like.point.phi, like.log_sd, info.i_theta, info.cross, info.i_phi)
-    pieces = np.split(flat, np.cumsum([part.size for part in parts])[:-1])
-    z, phi, log_sd, *own = (piece.reshape(part.shape) for piece, part in zip(pieces, parts, strict=True))
+    ends = itertools.accumulate(part.size for part in parts)
+    z, phi, log_sd, *own = (
+        flat[end - part.size : end].reshape(part.shape) for end, part in zip(ends, parts, strict=True)
+    )
     return State(Point(z, phi), Information(*own), log_sd)
 
 
