@@ -238,11 +238,12 @@ def test_a_refit_with_wide_effects_of_replies_takes_a_shorter_way_to_the_same_en
 
 @pytest.mark.parametrize("again", [0, 30])
 def test_a_board_of_single_votes_settles_while_its_scales_move_together(again: int) -> None:
-    """Few cells or none tell the SD of cells, and the other scores must not be taken to wait for it."""
-    truth = draw_truth(20, 60, seed=1, form="vote", pair_sd=0.2, cell_sd=0.6)
-    pairs = np.array([(a, b, j) for a, b in itertools.combinations(range(20), 2) for j in range(60)])
-    cells = np.random.default_rng(1).permutation(pairs)[:6000]
-    votes = np.where(np.arange(6000) < again, 2, 1)
+    """Few cells or none tell the SD of cells, and the other scores must not be taken to wait for it: that took 256 and
+    187 rounds."""
+    truth = draw_truth(16, 80, seed=1, form="vote", pair_sd=0.2, cell_sd=0.6)
+    pairs = np.array([(a, b, j) for a, b in itertools.combinations(range(16), 2) for j in range(80)])
+    cells = np.random.default_rng(1).permutation(pairs)[:4000]
+    votes = np.where(np.arange(4000) < again, 2, 1)
     found = fit(draw_votes(truth, cells, seed=2, votes=votes), form="vote")
     assert found.iterations < TOGETHER.rounds
     assert (found.scales.cell == pytest.approx(Priors().cell_sd, rel=1e-12)) == (again == 0)
