@@ -65,9 +65,7 @@ NODES = 9  # of the quadrature over the cell effect: known when this is compiled
 ADAPTIVE_FROM = 7  # votes in a cell: from here the cell effect's quadrature is centred on where its votes put it
 MOST_FEW = 3  # votes in a cell: up to here their chances are products, and outcomes are few enough to go through
 _FACTORIAL = np.array([1.0, 1.0, 2.0, 6.0])
-# Of a cell of several votes at each node: chances not worse and better, weight, node; powers of the chances
-OF_A, OF_TIE, OF_B = 4, 4 + (MOST_FEW + 1), 4 + 2 * (MOST_FEW + 1)
-_WORK_ROWS = 4 + 3 * (MOST_FEW + 1)
+_WORK_ROWS = 4  # of a cell of many votes at each node: chances not worse and better, weight, node
 _LEAST_CHANCE = 1e-300  # its logarithm is finite
 
 Y0, Y1 = OWN, OWN + LANES  # odds against, without the cell effect
@@ -78,8 +76,26 @@ E0, E1 = OWN + 10 * LANES, OWN + 11 * LANES  # F' e / sd
 C0, C1 = OWN + 12 * LANES, OWN + 13 * LANES  # F''
 SCORE1, INFO1 = OWN + 14 * LANES, OWN + 15 * LANES  # of edge 1
 BY_SD = OWN + 16 * LANES  # score by log sd
-CHANCE = OWN + 17 * LANES  # of a single vote that was given
-LOG = OWN + 18 * LANES  # of the chance of others
+CHANCE = OWN + 17 * LANES  # of the votes that were given
+LOG = OWN + 18 * LANES  # of that of many votes, in its place
+
+# Of few votes in a cell, rows of lanes of such cells alone: so short that all of them fit the nearest cache
+FEW = 64
+FEW_Y0, FEW_Y1 = 0 * FEW, 1 * FEW  # as Y0, Y1
+FEW_A, FEW_T, FEW_B = 2 * FEW, 3 * FEW, 4 * FEW  # votes
+ODDS = 5 * FEW  # 1 / (e^gap - 1)
+CHANCE_A, CHANCE_T, CHANCE_B = 6 * FEW, 7 * FEW, 8 * FEW  # at a node, that of a tie but for the gap
+GIVEN = 9 * FEW  # p, that of the votes that were given, times the node's weight
+SUM, SUM0, SUM1 = 10 * FEW, 11 * FEW, 12 * FEW  # over the nodes: E p, E p F0, E p F1
+SUM00, SUM01, SUM11 = 13 * FEW, 14 * FEW, 15 * FEW  # E p F F; or what outcomes add up to
+MOVED = 16 * FEW  # E p e / sd d log p / dx
+# Over the nodes, of 4 votes' outcomes, E p: A's before ties before B's; of 3 votes behind them
+MOMENTS = 17 * FEW
+(
+    AAAA, AAAT, AAAB, AATT, AATB, AABB, ATTT, ATTB, ATBB, ABBB, TTTT, TTTB, TTBB, TBBB, BBBB,
+) = range(MOMENTS, MOMENTS + 15 * FEW, FEW)  # fmt: skip
+OF_THREE = MOMENTS + 15 * FEW
+FEW_SIZE = OF_THREE + 10 * FEW
 
 _PER_LOG2, _LOG2_HIGH, _LOG2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _T = tuple(1.0 / factorial(k) for k in range(14))  # of the series
@@ -129,7 +145,7 @@ def average_slots(
     lanes = np.zeros(SIZE)
     bits, held = lanes.view(np.int64), np.empty((E, Q))
     by_cell, of_points = np.empty((P + 3, LANES)), np.empty((POINT_ROWS * E, Q))
-    work, told = np.empty((_WORK_ROWS, NODES)), np.empty(6)
+    work, told, few = np.empty((_WORK_ROWS, NODES)), np.empty(6), np.zeros(FEW_SIZE)
     along, value, powers = np.ascontiguousarray(use.T), np.empty((P, Q)), np.empty((1 + spread.shape[1], Q))
     for j in range(slots[0], slots[1]):
         first, cells = starts[j], starts[j + 1] - starts[j]
@@ -161,7 +177,7 @@ def average_slots(
                 if votes:
                     ask_votes(
                         block, edge[:, q : q + count], odds[1, q : q + count], counts, effects, observed, work, told,
-                        lanes, by_cell[P + 2],
+                        few, lanes, by_cell[P + 2],
                     )  # fmt: skip
                     if logs:
                         sums[j, 0] += share * vote_log(n, lanes)
@@ -672,6 +688,7 @@ def ask_votes(
     observed: bool,  # information: observed, or expected
     work: FloatArray,  # (_WORK_ROWS, NODES) to work in
     told: FloatArray,  # (6,) to work in
+    few: FloatArray,  # (FEW_SIZE,) to work in
     lanes: FloatArray,
     by_sd: FloatArray,  # (cells,)   added to: the score by log sd
 ) -> None:
@@ -683,17 +700,22 @@ def ask_votes(
         lane = k * wide
         for i in range(wide):
             lanes[Y0 + lane + i], lanes[Y1 + lane + i] = to0 * lanes[LOW + lane + i], to1 * lanes[LOW + lane + i]
-    single = _place_votes(block, len(odds), counts, lanes)
-    if effects.shape[1] == NODES:
-        _sum_nodes(n, effects, lanes)
-    else:
+    singles, fews, rest = _place_votes(block, len(odds), counts, lanes)
+    if effects.shape[1] != NODES:
+        fews, rest = False, fews or rest
         _sum_pooled_nodes(wide, odds, effects, lanes)
-    _single_votes(wide, odds, effects[3, 0], observed, lanes)
-    if not single:
+        _single_votes(wide, odds, effects[3, 0], observed, lanes)
+    elif singles:
+        _sum_nodes(n, effects, lanes)
+        _single_votes(wide, odds, effects[3, 0], observed, lanes)
+    for votes in range(2, MOST_FEW + 1 if fews else 2):
+        _few_votes(votes, (m, wide), odds, effects, observed, few, lanes)
+    if rest:
         for k in range(len(odds)):
             for i in range(m):
                 lane = k * wide + i
-                if lanes[A + lane] + lanes[T + lane] + lanes[B + lane] != 1.0:
+                votes = lanes[A + lane] + lanes[T + lane] + lanes[B + lane]
+                if votes != 1.0 and not (fews and _is_few(votes)):
                     own = (edge[0, k], edge[1, k])
                     log = _shared_votes(
                         lanes[LOW + lane], own, odds[k], counts, first + i, effects, observed, work, told
@@ -724,13 +746,22 @@ def vote_log(n: int, lanes: FloatArray) -> float:
 
 
 @compiled
-def _place_votes(block: tuple[int, int, int], points: int, counts: FloatArray, lanes: FloatArray) -> bool:
-    """The cells' votes, a tie in idle lanes; whether each cell has a single one."""
+def _is_few(votes: float) -> bool:
+    return votes == 2.0 or votes == 3.0
+
+
+@compiled
+def _place_votes(
+    block: tuple[int, int, int], points: int, counts: FloatArray, lanes: FloatArray
+) -> tuple[bool, bool, bool]:
+    """The cells' votes, a tie in idle lanes, which tell nothing of their own; whether there are cells of one vote, of
+    few, and of other numbers."""
     first, m, wide = block
-    most, least = 1.0, 1.0
+    singles, fews = 0, 0
     for i in range(m):
         a, t, b = counts[first + i, 0], counts[first + i, 1], counts[first + i, 2]
-        most, least = max(most, a + t + b), min(least, a + t + b)
+        singles += a + t + b == 1.0
+        fews += _is_few(a + t + b)
         lanes[A + i], lanes[T + i], lanes[B + i] = a, t, b
     for i in range(m, wide):
         lanes[A + i], lanes[T + i], lanes[B + i] = 0.0, 1.0, 0.0
@@ -738,7 +769,9 @@ def _place_votes(block: tuple[int, int, int], points: int, counts: FloatArray, l
         lane = k * wide
         for i in range(wide):
             lanes[A + lane + i], lanes[T + lane + i], lanes[B + lane + i] = lanes[A + i], lanes[T + i], lanes[B + i]
-    return most == 1.0 and least == 1.0
+    for i in range(wide * points):
+        lanes[CHANCE + i], lanes[LOG + i], lanes[EARLIER + i] = 1.0, 0.0, 0.0
+    return singles > 0, fews > 0, singles + fews < m
 
 
 @compiled
@@ -814,7 +847,6 @@ def _single_votes(wide: int, odds: FloatArray, sd: float, observed: bool, lanes:
             lanes[INFO1 + lane + i] = d1 * d1 * (by_win + by_tie)
             lanes[OFF + lane + i] = -d0 * d1 * by_tie
             lanes[BY_SD + lane + i] = sd * (lanes[E0 + lane + i] * of0 + lanes[E1 + lane + i] * of1)
-            lanes[LOG + lane + i], lanes[EARLIER + lane + i] = 0.0, 0.0
             lanes[LOSE + lane + i], lanes[WIN + lane + i] = of0, of1
         if observed:
             for i in range(wide):
@@ -822,6 +854,195 @@ def _single_votes(wide: int, odds: FloatArray, sd: float, observed: bool, lanes:
                 lanes[INFO + lane + i] = score0 * score0 - lanes[C0 + lane + i] * lanes[LOSE + lane + i]
                 lanes[INFO1 + lane + i] = score1 * score1 - lanes[C1 + lane + i] * lanes[WIN + lane + i]
                 lanes[OFF + lane + i] = score0 * score1
+
+
+@compiled
+def _few_votes(
+    votes: int,
+    size: tuple[int, int],  # cells, lanes a point
+    odds: FloatArray,
+    effects: FloatArray,
+    observed: bool,
+    few: FloatArray,  # (FEW_SIZE,)
+    lanes: FloatArray,
+) -> None:
+    """So many votes in a cell, 2 or 3: such lanes are brought together, and told of where they were."""
+    (m, wide), count, where = size, 0, np.empty(FEW, np.int64)
+    for k in range(len(odds)):
+        for i in range(m):
+            lane = k * wide + i
+            if lanes[A + lane] + lanes[T + lane] + lanes[B + lane] != votes:
+                continue
+            few[FEW_Y0 + count], few[FEW_Y1 + count] = lanes[Y0 + lane], lanes[Y1 + lane]
+            few[FEW_A + count], few[FEW_T + count] = lanes[A + lane], lanes[T + lane]
+            few[FEW_B + count], few[ODDS + count] = lanes[B + lane], odds[k]
+            where[count] = lane
+            count += 1
+            if count == FEW:
+                _tell_few(votes, where, effects, observed, few, lanes)
+                count = 0
+    if count > 0:
+        _tell_few(votes, where[:count], effects, observed, few, lanes)
+
+
+@compiled
+def _tell_few(
+    votes: int, where: IntArray, effects: FloatArray, observed: bool, few: FloatArray, lanes: FloatArray
+) -> None:
+    """Score and information of some lanes. The expected one goes through all outcomes of so many votes."""
+    n, sd = len(where), effects[3, 0]
+    for i in range(n):
+        few[SUM + i], few[SUM0 + i], few[SUM1 + i], few[MOVED + i] = 0.0, 0.0, 0.0, 0.0
+        few[SUM00 + i], few[SUM01 + i], few[SUM11 + i] = 0.0, 0.0, 0.0
+    few[MOMENTS:OF_THREE] = 0.0
+    for q in range(NODES):
+        _few_at_node(n, effects[0, q], effects[1, q], effects[2, q], few)
+        if observed:
+            _add_squares(n, few)
+        else:
+            _add_moments(n, effects[1, q], few)
+    for i in range(n):
+        by = 1.0 / max(few[SUM + i], _LEAST_CHANCE)
+        few[SUM0 + i] *= by
+        few[SUM1 + i] *= by
+        few[MOVED + i] *= by * sd
+    if observed:
+        _few_observed(where, few, lanes)
+    else:
+        if votes == 2:
+            _lower_moments(n, few)
+        _few_expected(votes, where, few, lanes)
+    for i in range(n):
+        lane, a, t, b, tie = where[i], few[FEW_A + i], few[FEW_T + i], few[FEW_B + i], few[ODDS + i]
+        lanes[SCORE + lane] = t * (1.0 + tie) - (a + t) * few[SUM0 + i]
+        lanes[SCORE1 + lane] = b - t * tie - (b + t) * few[SUM1 + i]
+        lanes[BY_SD + lane] = few[MOVED + i]
+        lanes[CHANCE + lane] = max(few[SUM + i] / _power(1.0 + tie, t), _LEAST_CHANCE)
+
+
+@compiled
+def _power(value: float, times: float) -> float:
+    """Of 0 to 3 times, without a loop."""
+    square = value * value
+    return 1.0 if times == 0.0 else value if times == 1.0 else square if times == 2.0 else square * value
+
+
+@compiled
+def _few_at_node(n: int, node: float, weight: float, shift: float, few: FloatArray) -> None:
+    for i in range(n):
+        a, t, b = few[FEW_A + i], few[FEW_T + i], few[FEW_B + i]
+        x0, x1 = few[FEW_Y0 + i] * shift, few[FEW_Y1 + i] * shift  # odds against
+        both = 1.0 / ((1.0 + x0) * (1.0 + x1))
+        better, not_worse = both * (1.0 + x0), both * (1.0 + x1)
+        lost, tied = x0 * not_worse, not_worse * x1 * better
+        p = weight * _power(lost, a) * _power(tied, t) * _power(better, b)
+        few[CHANCE_A + i], few[CHANCE_T + i], few[CHANCE_B + i], few[GIVEN + i] = lost, tied, better, p
+        few[SUM + i] += p
+        few[SUM0 + i] += p * not_worse
+        few[SUM1 + i] += p * better
+        few[MOVED + i] += node * p * (t + b - (a + t) * not_worse - (b + t) * better)
+
+
+@compiled
+def _add_squares(n: int, few: FloatArray) -> None:
+    for i in range(n):
+        p, F0, F1 = few[GIVEN + i], 1.0 - few[CHANCE_A + i], few[CHANCE_B + i]
+        few[SUM00 + i] += p * F0 * F0
+        few[SUM01 + i] += p * F0 * F1
+        few[SUM11 + i] += p * F1 * F1
+
+
+@compiled
+def _add_moments(n: int, weight: float, few: FloatArray) -> None:
+    for i in range(n):
+        A, T, B = few[CHANCE_A + i], few[CHANCE_T + i], few[CHANCE_B + i]
+        AA, AT, AB, TT, TB, BB = (
+            weight * A * A,
+            weight * A * T,
+            weight * A * B,
+            weight * T * T,
+            weight * T * B,
+            weight * B * B,
+        )
+        few[AAAA + i] += AA * (A * A)
+        few[AAAT + i] += AA * (A * T)
+        few[AAAB + i] += AA * (A * B)
+        few[AATT + i] += AA * (T * T)
+        few[AATB + i] += AA * (T * B)
+        few[AABB + i] += AA * (B * B)
+        few[ATTT + i] += AT * (T * T)
+        few[ATTB + i] += AT * (T * B)
+        few[ATBB + i] += AT * (B * B)
+        few[ABBB + i] += AB * (B * B)
+        few[TTTT + i] += TT * (T * T)
+        few[TTTB + i] += TT * (T * B)
+        few[TTBB + i] += TT * (B * B)
+        few[TBBB + i] += TB * (B * B)
+        few[BBBB + i] += BB * (B * B)
+
+
+@compiled
+def _moment(order: int, a: int, b: int) -> int:
+    """Where that of so many votes is, 3 or 4, of which so many are A's and B's."""
+    rest = order - a
+    return (MOMENTS if order == 4 else OF_THREE) + (rest * (rest + 1) // 2 + b) * FEW
+
+
+@compiled
+def _lower_moments(n: int, few: FloatArray) -> None:
+    """Of 3 votes: one more is A's, a tie or B's."""
+    for a in range(4):
+        for b in range(4 - a):
+            at, of_a, of_t, of_b = _moment(3, a, b), _moment(4, a + 1, b), _moment(4, a, b), _moment(4, a, b + 1)
+            out, more_a, more_t, more_b = (
+                few[at : at + n],
+                few[of_a : of_a + n],
+                few[of_t : of_t + n],
+                few[of_b : of_b + n],
+            )
+            for i in range(n):
+                out[i] = more_a[i] + more_t[i] / (1.0 + few[ODDS + i]) + more_b[i]
+
+
+@compiled
+def _few_expected(votes: int, where: IntArray, few: FloatArray, lanes: FloatArray) -> None:
+    """Sum over the outcomes of dP dP' / P. A vote more is A's, a tie or B's: P and what it is by F0 and F1 follow."""
+    n = len(where)
+    for i in range(n):
+        few[SUM00 + i], few[SUM01 + i], few[SUM11 + i] = 0.0, 0.0, 0.0
+    for a in range(votes + 1):
+        for t in range(votes + 1 - a):
+            b = votes - a - t
+            ways = _FACTORIAL[votes] / (_FACTORIAL[a] * _FACTORIAL[t] * _FACTORIAL[b])
+            at_a, at_t, at_b = _moment(votes + 1, a + 1, b), _moment(votes + 1, a, b), _moment(votes + 1, a, b + 1)
+            more_a, more_t, more_b = few[at_a : at_a + n], few[at_t : at_t + n], few[at_b : at_b + n]
+            for i in range(n):
+                apart = 1.0 + few[ODDS + i]
+                by1 = more_b[i]
+                by0 = more_t[i] / apart + by1
+                P = more_a[i] + by0
+                d0 = t * apart * P - (a + t) * by0
+                d1 = (b + t - t * apart) * P - (b + t) * by1
+                share = ways / (max(P, _LEAST_CHANCE) * _power(apart, t))
+                few[SUM00 + i] += share * d0 * d0
+                few[SUM01 + i] += share * d0 * d1
+                few[SUM11 + i] += share * d1 * d1
+    for i in range(n):
+        lane = where[i]
+        lanes[INFO + lane], lanes[OFF + lane], lanes[INFO1 + lane] = few[SUM00 + i], few[SUM01 + i], few[SUM11 + i]
+
+
+@compiled
+def _few_observed(where: IntArray, few: FloatArray, lanes: FloatArray) -> None:
+    for i in range(len(where)):
+        lane, by = where[i], 1.0 / max(few[SUM + i], _LEAST_CHANCE)
+        low, high, t = few[FEW_A + i] + few[FEW_T + i], few[FEW_B + i] + few[FEW_T + i], few[FEW_T + i]
+        of0, of1 = few[SUM0 + i], few[SUM1 + i]
+        of00, of01, of11 = by * few[SUM00 + i], by * few[SUM01 + i], by * few[SUM11 + i]
+        meeting = t * few[ODDS + i] * (1.0 + few[ODDS + i])
+        lanes[INFO + lane] = low * (of0 - of00) + meeting - low * low * (of00 - of0 * of0)
+        lanes[INFO1 + lane] = high * (of1 - of11) + meeting - high * high * (of11 - of1 * of1)
+        lanes[OFF + lane] = -meeting - low * high * (of01 - of0 * of1)
 
 
 @compiled
@@ -838,23 +1059,18 @@ def _shared_votes(
 ) -> float:
     """The votes of one cell. Returns log P.
 
-    The expected information of up to 3 votes runs over all their outcomes; that of more is that of normal votes,
-    I - I 1 1' I / (1 / sd^2 + 1' I 1). The observed one is exact.
+    The expected information is that of normal votes, I - I 1 1' I / (1 / sd^2 + 1' I 1); the observed one is exact.
     """
     a, t, b = counts[cell, 0], counts[cell, 1], counts[cell, 2]
     n, sd = a + t + b, effects[3, 0]
     if effects.shape[1] > NODES:
         return _pooled_votes(np.log(low * edge[0]), np.log1p(1.0 / tie), (a, t, b), effects, observed, told)
-    few, many = n <= MOST_FEW and n == np.floor(n), n >= ADAPTIVE_FROM
+    many = n >= ADAPTIVE_FROM
     if many:
         _nodes_of_many(low, edge, a, t, b, effects, work)
     else:
         _nodes(low, edge, effects, work)
-    if few:
-        _multiply(work)
-        log_p = _share_outcome(int(a), int(t), int(b), work)
-    else:
-        log_p = _share_nodes(a, t, b, work)
+    log_p = _share_nodes(a, t, b, work)
     told[:] = 0.0
     for q in range(effects.shape[1]):
         F0, F1, share = work[0, q], work[1, q], work[2, q]
@@ -875,10 +1091,7 @@ def _shared_votes(
         return float(log_p - t * np.log1p(tie))
     if many:
         _nodes(low, edge, effects, work)
-    if few:
-        _expect_outcomes(tie, int(n), work, told)
-    else:
-        _expect_normal(tie, n, effects, work, told)
+    _expect_normal(tie, n, effects, work, told)
     return float(log_p - t * np.log1p(tie))
 
 
@@ -980,31 +1193,6 @@ def _nodes(low: float, edge: tuple[float, float], effects: FloatArray, work: Flo
 
 
 @compiled
-def _multiply(work: FloatArray) -> None:
-    """Powers 0 to MOST_FEW of the chances of A better (times the weight), a tie (but for the gap) and B better."""
-    for q in range(NODES):
-        F0, F1 = work[0, q], work[1, q]
-        work[OF_A, q], work[OF_TIE, q], work[OF_B, q] = work[2, q], 1.0, 1.0
-        for n in range(1, MOST_FEW + 1):
-            work[OF_A + n, q] = work[OF_A + n - 1, q] * (1.0 - F0)
-            work[OF_TIE + n, q] = work[OF_TIE + n - 1, q] * (F0 * (1.0 - F1))
-            work[OF_B + n, q] = work[OF_B + n - 1, q] * F1
-
-
-@compiled
-def _share_outcome(a: int, t: int, b: int, work: FloatArray) -> float:
-    """As `_share_nodes` for few votes: no product of three chances is too small for a number."""
-    total = 0.0
-    for q in range(NODES):
-        work[2, q] = work[OF_A + a, q] * work[OF_TIE + t, q] * work[OF_B + b, q]
-        total += work[2, q]
-    total = max(total, _LEAST_CHANCE)
-    for q in range(NODES):
-        work[2, q] /= total
-    return float(np.log(total))
-
-
-@compiled
 def _nodes_of_many(
     low: float, edge: tuple[float, float], a: float, t: float, b: float, effects: FloatArray, work: FloatArray
 ) -> None:
@@ -1046,27 +1234,6 @@ def _share_nodes(a: float, t: float, b: float, work: FloatArray) -> float:
     for q in range(work.shape[1]):
         work[2, q] /= total
     return float(most + np.log(total))
-
-
-@compiled
-def _expect_outcomes(tie: float, n: int, work: FloatArray, told: FloatArray) -> None:
-    """Sum over the outcomes of n votes of dP dP' / P; at most ten of them."""
-    for a in range(n + 1):
-        for t in range(n + 1 - a):
-            b = n - a - t
-            P, by0, by1 = 0.0, 0.0, 0.0
-            for q in range(NODES):
-                p = work[OF_A + a, q] * work[OF_TIE + t, q] * work[OF_B + b, q]
-                P += p
-                by0 += p * work[0, q]
-                by1 += p * work[1, q]
-            # -a F0 + t (1 - F0 + tie) and b (1 - F1) - t (F1 + tie), summed
-            d0, d1 = t * (1.0 + tie) * P - (a + t) * by0, (b - t * tie) * P - (b + t) * by1
-            if P > _LEAST_CHANCE:
-                ways = _FACTORIAL[n] / (_FACTORIAL[a] * _FACTORIAL[t] * _FACTORIAL[b] * P * (1.0 + tie) ** t)
-                told[2] += ways * d0 * d0
-                told[3] += ways * d1 * d1
-                told[4] += ways * d0 * d1
 
 
 @compiled
