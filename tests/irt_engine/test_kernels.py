@@ -15,7 +15,7 @@ from scipy.special import expit
 from irt_engine.arrow import Point, Problem
 from irt_engine.average import Cells, Told, sigma_points
 from irt_engine.curvature import _with_bends
-from irt_engine.kernels import LANES, SIZE, exp_all, exp_less_one_all
+from irt_engine.kernels import FEW, LANES, SIZE, exp_all, exp_less_one_all
 from irt_engine.prompts import FREE, FREE_VOTE, MIRRORED, MIRRORED_VOTE, PromptModel
 from irt_engine.scales import Effects, Group
 
@@ -160,17 +160,21 @@ def test_the_observed_information_of_votes_is_the_fall_of_their_gradient(prompts
 
 
 @VOTE
-def test_single_votes_beside_others_are_told_as_they_are_alone(prompts: PromptModel) -> None:
-    """Single votes go through a block side by side, the rest one by one."""
-    counts = np.array([[1, 0, 0], [2, 0, 1], [0, 1, 0], [0, 0, 1], [1, 1, 1], [0, 0, 1], [4, 3, 2]], float)
+@pytest.mark.parametrize("observed", [False, True])
+def test_cells_of_one_vote_few_and_many_are_told_as_they_are_alone(prompts: PromptModel, observed: bool) -> None:
+    """Cells of one vote, of two and of three go through a block side by side, so many at a time; others one by one."""
+    kinds = [[1, 0, 0], [2, 0, 1], [0, 1, 0], [0, 0, 2], [0, 0, 1], [1, 1, 1], [1, 1, 0], [4, 3, 2]]
+    counts = np.array(kinds * (FEW // 2 + 5), float)
     at = somewhere(prompts, 1)
     cells = vague_cells(problem_of(prompts, counts, np.array([0, len(counts)])), SD)
     point = Point(np.r_[np.full(len(counts), at[0, 0]), np.zeros(prompts.gaps)], at[:, 1:])
-    mixed = cells.ask(point, cells.effects.start(), None)
-    for cell in range(len(counts)):
-        alone = asked(prompts, counts[cell : cell + 1], at)
-        assert mixed.gradient.z[cell] == pytest.approx(alone.gradient.z[0], rel=1e-12)
-        assert mixed.information.i_theta[cell] == pytest.approx(alone.information.i_theta[0], rel=1e-12)
+    mixed = cells.ask(point, cells.effects.start(), None, observed=observed)
+    for first in range(len(kinds)):
+        alone = asked(prompts, counts[first : first + 1], at, observed=observed)
+        same = slice(first, None, len(kinds))
+        assert np.allclose(mixed.gradient.z[: len(counts)][same], alone.gradient.z[0], rtol=1e-12)
+        assert np.allclose(mixed.information.i_theta[same], alone.information.i_theta[0], rtol=1e-12)
+        assert np.allclose(mixed.information.cross[same], alone.information.cross[0], rtol=1e-11)
 
 
 @VOTE
