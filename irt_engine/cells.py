@@ -207,6 +207,9 @@ def _merged(
 
     A prompt's own cells are in order as they come, and no two of them are equal.
     """
+    if shared < 0:
+        weight = np.ones(len(slot))
+        return Cells(comparison, slot, counts, side, weight, slots, shared, prompt_slot, total=len(slot))
     own, other = np.flatnonzero(slot != shared), np.flatnonzero(slot == shared)
     columns = [comparison[other], *counts[other].T, side[other]]
     order = np.lexsort(columns[::-1])

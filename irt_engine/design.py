@@ -16,7 +16,7 @@ from .cells import Cells, Comparisons, cells_of, compare
 from .parts import parts_of
 from .priors import Priors
 from .prompts import prompt_model
-from .replies import MOST_WORK, Replies, replies_of
+from .replies import MOST_WORK, most_replies, replies_of
 from .responses import ResponseTable
 from .scales import LOOSE, MOST_SLOPES, TIGHT, Effects, Group
 
@@ -110,8 +110,9 @@ def design_of(
         parts=parts,
     )
     if board and priors.reply_sd > 0:
-        replies = _affordable(replies_of(cells, comparisons, len(table.chatbots)), prompts.size, shaft.size)
-        problem = replace(problem, replies=replies)
+        most = most_replies(cells, comparisons, len(table.chatbots))
+        if most and _affordable(cells.slots, prompts.size + most, shaft.size):
+            problem = replace(problem, replies=replies_of(cells, comparisons, len(table.chatbots)))
     effects = _effects(shaft, problem, cells, priors, form)
     return Design(table, model, form, comparisons, cells, problem, effects, K, pair, side, tiers)
 
@@ -142,11 +143,9 @@ def _effects(shaft: _Shaft, problem: Problem, cells: Cells, priors: Priors, form
     )
 
 
-def _affordable(replies: Replies, parameters: int, shaft: int) -> Replies | None:
-    """None where eliminating the slots would take too long, or there is nothing to eliminate."""
-    width = parameters + replies.most
-    work = len(replies.chatbot) * width * (width + shaft) ** 2
-    return replies if replies.most and work <= MOST_WORK else None
+def _affordable(slots: int, width: int, shaft: int) -> bool:
+    """Whether slots with so many parameters are eliminated soon enough."""
+    return slots * width * (width + shaft) ** 2 <= MOST_WORK
 
 
 class _Shaft:

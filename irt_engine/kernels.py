@@ -138,7 +138,7 @@ def average_slots(
     for j in range(slots[0], slots[1]):
         most = max(most, starts[j + 1] - starts[j])
     shape = _shape(located, spread)
-    use, votes = _deepened(points, averaged), counts.shape[1] == 3
+    use, votes, kinds = _deepened(points, averaged), counts.shape[1] == 3, (False, False, False)
     lower, reach = np.zeros((P, P)), np.zeros((use.shape[1], most + WIDE))
     alpha, own = np.empty(Q), np.empty((P, Q))
     level, edge, odds = np.empty((E, Q)), np.empty((E, Q)), np.zeros((E + 1, Q))
@@ -166,7 +166,9 @@ def average_slots(
             wide = WIDE * ((m - 1) // WIDE + 1)
             block = (first + offset, m, wide)
             by_cell[:, :wide] = 0.0
-            together = LANES // wide
+            together = min(LANES // wide, Q)
+            if votes:
+                kinds = _place_votes(block, together, counts, lanes)
             for q in range(0, Q, together):
                 count = min(together, Q - q)
                 n = wide * count
@@ -176,8 +178,8 @@ def average_slots(
                 part = (q, count, wide)
                 if votes:
                     ask_votes(
-                        block, edge[:, q : q + count], odds[1, q : q + count], counts, effects, observed, work, told,
-                        few, lanes, by_cell[P + 2],
+                        block, kinds, edge[:, q : q + count], odds[1, q : q + count], counts, effects, observed, work,
+                        told, few, lanes, by_cell[P + 2],
                     )  # fmt: skip
                     if logs:
                         sums[j, 0] += share * vote_log(n, lanes)
@@ -681,6 +683,7 @@ def net_log(n: int, edge: FloatArray, odds: FloatArray, lanes: FloatArray) -> fl
 @compiled
 def ask_votes(
     block: tuple[int, int, int],  # (first cell, cells, lanes a point)
+    kinds: tuple[bool, bool, bool],  # of cells there are, as `_place_votes` tells
     edge: FloatArray,  # (2, points) exp(level)
     odds: FloatArray,  # (points,) 1 / (e^gap - 1)
     counts: FloatArray,  # (cells, 3) votes: A better, tie, B better
@@ -700,7 +703,8 @@ def ask_votes(
         lane = k * wide
         for i in range(wide):
             lanes[Y0 + lane + i], lanes[Y1 + lane + i] = to0 * lanes[LOW + lane + i], to1 * lanes[LOW + lane + i]
-    singles, fews, rest = _place_votes(block, len(odds), counts, lanes)
+            lanes[EARLIER + lane + i] = 0.0
+    singles, fews, rest = kinds
     if effects.shape[1] != NODES:
         fews, rest = False, fews or rest
         _sum_pooled_nodes(wide, odds, effects, lanes)
@@ -754,8 +758,8 @@ def _is_few(votes: float) -> bool:
 def _place_votes(
     block: tuple[int, int, int], points: int, counts: FloatArray, lanes: FloatArray
 ) -> tuple[bool, bool, bool]:
-    """The cells' votes, a tie in idle lanes, which tell nothing of their own; whether there are cells of one vote, of
-    few, and of other numbers."""
+    """The cells' votes at so many points, the same whichever these are; a tie in idle lanes, which tell nothing of their
+    own. Returns whether there are cells of one vote, of few, and of other numbers."""
     first, m, wide = block
     singles, fews = 0, 0
     for i in range(m):
@@ -770,7 +774,7 @@ def _place_votes(
         for i in range(wide):
             lanes[A + lane + i], lanes[T + lane + i], lanes[B + lane + i] = lanes[A + i], lanes[T + i], lanes[B + i]
     for i in range(wide * points):
-        lanes[CHANCE + i], lanes[LOG + i], lanes[EARLIER + i] = 1.0, 0.0, 0.0
+        lanes[CHANCE + i], lanes[LOG + i] = 1.0, 0.0
     return singles > 0, fews > 0, singles + fews < m
 
 

@@ -14,7 +14,7 @@ from irt_engine.cells import cells_of, compare
 from irt_engine.design import Design, design
 from irt_engine.fit import Form, _find
 from irt_engine.learning import learning_variances
-from irt_engine.replies import replies_of
+from irt_engine.replies import most_replies, replies_of
 from irt_engine.simulate import Truth, all_cells, draw_truth, draw_votes, some_cells
 from tests.irt_engine.cast import rebuilt, rows, small_board
 
@@ -58,6 +58,19 @@ def test_every_reply_that_was_met_on_a_prompt_has_a_column() -> None:
     assert not replies.there[cells.shared].any()
     met = [len(set(row[row >= 0].tolist())) for row in replies.chatbot]
     assert met == replies.there.sum(axis=1).tolist()
+
+
+@pytest.mark.parametrize("table", [with_a_lonely_prompt(), small_board(share=0.5), drawn(0.8, 3)[1]])
+def test_how_many_replies_a_prompt_has_at_most_is_known_without_them(table: ResponseTable) -> None:
+    comparisons, index = compare(table)
+    cells, M = cells_of(table, index, votes=True), len(table.chatbots)
+    assert most_replies(cells, comparisons, M) == replies_of(cells, comparisons, M).most > 0
+
+
+def test_prompts_that_were_all_met_once_have_no_replies_of_their_own() -> None:
+    table = ResponseTable.from_votes(["a", "b"], ["b", "c"], ["p", "q"], [1, 0])
+    comparisons, index = compare(table)
+    assert most_replies(cells_of(table, index, votes=True), comparisons, 3) == 0
 
 
 def test_a_reply_is_judged_again_by_another_vote_in_whatever_cell() -> None:
@@ -295,7 +308,9 @@ def test_swapping_every_pair_changes_nothing() -> None:
 
 def test_a_board_that_would_take_too_long_is_fitted_without(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("irt_engine.design.MOST_WORK", 1000)
-    assert fit(small_board(), form="vote").scales.reply is None
+    with monkeypatch.context() as made:  # nor are they gone through one by one
+        made.setattr("irt_engine.design.replies_of", None)
+        assert fit(small_board(), form="vote").scales.reply is None
     monkeypatch.undo()
     assert fit(small_board(), form="vote").scales.reply is not None
 
