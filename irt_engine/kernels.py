@@ -137,7 +137,7 @@ def average_slots(
     E, P, Q, most = len(spread), phi.shape[1], len(points) if averaged else 1, 1
     for j in range(slots[0], slots[1]):
         most = max(most, starts[j + 1] - starts[j])
-    shape = _shape(located, spread)
+    shape, share = _shape(located, spread), 1.0 / Q
     use, votes, kinds = _deepened(points, averaged), counts.shape[1] == 3, (False, False, False)
     lower, reach = np.zeros((P, P)), np.zeros((use.shape[1], most + WIDE))
     alpha, own = np.empty(Q), np.empty((P, Q))
@@ -148,8 +148,7 @@ def average_slots(
     work, told, few = np.empty((_WORK_ROWS, NODES)), np.empty(6), np.zeros(FEW_SIZE)
     along, value, powers = np.ascontiguousarray(use.T), np.empty((P, Q)), np.empty((1 + spread.shape[1], Q))
     for j in range(slots[0], slots[1]):
-        first, cells = starts[j], starts[j + 1] - starts[j]
-        here = j - slots[0]
+        first, cells, here = starts[j], starts[j + 1] - starts[j], j - slots[0]
         if averaged:
             if not _reach_slot(
                 first, cells, col, coef, covariance, pulled[here], of_phi[here], own_replies, lower, reach
@@ -159,7 +158,6 @@ def average_slots(
             lower[:] = 0.0
             reach[:, :cells] = 0.0
         _place_points(phi[j], lower, along, located, spread, lanes, bits, value, powers, alpha, own, level, edge, odds)
-        share = 1.0 / Q
         sums[j], of_points[:] = 0.0, 0.0
         for offset in range(0, cells, LANES):
             m = min(LANES, cells - offset)
@@ -758,8 +756,8 @@ def _is_few(votes: float) -> bool:
 def _place_votes(
     block: tuple[int, int, int], points: int, counts: FloatArray, lanes: FloatArray
 ) -> tuple[bool, bool, bool]:
-    """The cells' votes at so many points, the same whichever these are; a tie in idle lanes, which tell nothing of their
-    own. Returns whether there are cells of one vote, of few, and of other numbers."""
+    """The cells' votes at so many points, whichever these are; a tie in idle lanes, which tell nothing of their own.
+    Returns whether there are cells of one vote, of few, and of other numbers."""
     first, m, wide = block
     singles, fews = 0, 0
     for i in range(m):

@@ -63,8 +63,8 @@ def test_every_reply_that_was_met_on_a_prompt_has_a_column() -> None:
 @pytest.mark.parametrize("table", [with_a_lonely_prompt(), small_board(share=0.5), drawn(0.8, 3)[1]])
 def test_how_many_replies_a_prompt_has_at_most_is_known_without_them(table: ResponseTable) -> None:
     comparisons, index = compare(table)
-    cells, M = cells_of(table, index, votes=True), len(table.chatbots)
-    assert most_replies(cells, comparisons, M) == replies_of(cells, comparisons, M).most > 0
+    of = cells_of(table, index, votes=True), comparisons, len(table.chatbots)
+    assert most_replies(*of) == replies_of(*of).most > 0
 
 
 def test_prompts_that_were_all_met_once_have_no_replies_of_their_own() -> None:
