@@ -395,9 +395,11 @@ class Way:
 
 
 QUICK = Way(rounds=40, curved=True, mixed_below=3.0, share=1.0, farthest=0.2, reach=4.0)  # shorter, some never settle
-TOGETHER = Way(rounds=120, curved=True, mixed_below=0.1, share=1.0, farthest=0.2, reach=10.0)  # with effects of replies
+TOGETHER = Way(  # with effects of replies
+    rounds=120, curved=True, mixed_below=0.1, share=1.0, farthest=0.2, reach=10.0, bent_below=0.03
+)
 NEARBY = replace(TOGETHER, mixed_below=0.3, bent_below=3.0)  # from an earlier fit, with wide effects of replies
-PATIENT = replace(TOGETHER, mixed_below=0.02)  # farther out, a straight line leads from one side to the other
+PATIENT = replace(TOGETHER, mixed_below=0.02, bent_below=0.0)  # farther out, a straight line leads from one side to the other
 CAREFUL = Way(rounds=150, curved=False, mixed_below=0.1, share=0.7, farthest=0.7)  # few or contradictory votes
 
 
