@@ -16,7 +16,7 @@ KILLS ?= 100
 MINUTES ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test check openapi messages bench bench-engine bench-full bench-console bench-forecast bench-load chaos lint-docker screenshots format lock clean
+.PHONY: help demo serve test test-embedded test-production check openapi messages bench bench-engine bench-full bench-console bench-forecast bench-load chaos lint-docker screenshots format lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -27,8 +27,14 @@ demo: $(VENV)/.web-and-worker ## See Touchstone at work: a campaign that judges 
 serve: $(VENV)/.web-and-worker ## Serve the embedded form on this machine (PORT=8000)
 	@$(PY) manage.py serve --port $(PORT)
 
-test: $(VENV)/.dev ## Run the whole suite (what needs PostgreSQL, Redis or Chromium runs where they are found)
+test: ## Run the whole suite (what needs PostgreSQL, Redis or Chromium runs where they are found)
+	@$(MAKE) --no-print-directory test-embedded
+	@$(MAKE) --no-print-directory test-production
+
+test-embedded: $(VENV)/.dev ## Every test, the site's on SQLite
 	$(PY) -m pytest $(TOGETHER)
+
+test-production: $(VENV)/.dev ## The site's tests once more, on PostgreSQL and Redis
 	TEST_FORM=production $(PY) -m pytest $(TOGETHER) tests/evalsite
 
 check: $(VENV)/.dev ## Format, lint, types, fences, migrations: what CI looks at beside the tests
