@@ -307,6 +307,13 @@ def judgments_given(*, campaign: Campaign, annotator: Annotator) -> int:
     return Judgment.objects.filter(batch__campaign=campaign, annotator=annotator, superseded_by__isnull=True).count()
 
 
+def quota_taken(*, campaign: int, annotator: int | None) -> int:
+    """What an annotator has judged and holds open, each assignment once: one that is answered meanwhile, too."""
+    judged = Exists(Judgment.objects.filter(assignment=OuterRef("pk")))
+    held = Q(state__in=[Assignment.State.ISSUED, Assignment.State.ANSWERED])
+    return Assignment.objects.filter(held | judged, campaign=campaign, annotator=annotator).count()
+
+
 @dataclass(frozen=True, slots=True)
 class Progress:
     """What an annotator has done in a campaign. `pay`: what it earned by currency, each assignment once."""

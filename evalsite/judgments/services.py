@@ -36,6 +36,7 @@ from evalsite.judgments.selectors import (
     budget_left,
     judgments_given,
     queue_is_low,
+    quota_taken,
 )
 from evalsite.judgments.statements import Asked, assignments_open, claim_terms, enrolment_lock, judgment_add
 
@@ -179,9 +180,9 @@ def judgment_record(
 ) -> Recorded:
     """Record an annotator's choices, aspect key -> "A", "B", "tie" or "both_bad", exactly once.
 
-    A late answer (its lease has ended) is kept, and counts if nobody has taken its place. `supersedes` names the
-    judgment that this one takes back, while its block is open. Closing a full batch asks for a refit in the same
-    transaction, so no closed batch is ever forgotten.
+    A late answer (its lease has ended) is kept within the quota, and counts if nobody has taken its place. `supersedes`
+    names the judgment that this one takes back, while its block is open. Closing a full batch asks for a refit in the
+    same transaction, so no closed batch is ever forgotten.
     """
     now = timezone.now()
     comment = checked_text(comment, longest=2000, field="comment")
@@ -196,6 +197,8 @@ def judgment_record(
             _check_undo(assignment, now)
         if assignment.state == Assignment.State.RETURNED:
             raise Conflict(gettext("You gave this one back."), hint=gettext("Ask for the next one."), code="returned")
+        if replaced is None and assignment.state == Assignment.State.EXPIRED:
+            _check_quota(assignment)
         said = _Said(choices, client_ms, comment, _checked_reasons(assignment, reasons))
         judgment = _write(assignment, asked, said, now, supersedes=replaced)
         if judgment.batch.is_full:
@@ -210,6 +213,26 @@ def _replaced(assignment: Assignment, judgment_id: uuid.UUID) -> Judgment:
             gettext("This assignment has no such judgment."), hint=gettext("Name the one you gave."), field="supersedes"
         )
     return replaced
+
+
+def _check_quota(assignment: Assignment) -> None:
+    """A late answer must leave the quota to what was claimed since: who lets leases end is paid for no more by it.
+
+    What has expired holds no part of the quota at a claim. Who lost the network goes on, although their page does not
+    show what they held then; and who claimed nothing since may still answer all of it.
+    """
+    quota = assignment.campaign.quota
+    if quota is None:
+        return
+    campaign, annotator = assignment.campaign_id, assignment.annotator_id
+    # Locked and then counted: a claim, or another late answer, may be committing just now.
+    Enrolment.objects.select_for_update(no_key=True).filter(campaign=campaign, annotator=annotator).first()
+    if quota_taken(campaign=campaign, annotator=annotator) >= quota:
+        raise Conflict(
+            gettext("This answer came after its time, and your judgments for this campaign are given or open already."),
+            hint=gettext("Ask for the next one."),
+            code="quota",
+        )
 
 
 def _check_undo(assignment: Assignment, now: datetime) -> None:

@@ -75,6 +75,8 @@ def judge_answer(request: HttpRequest, key: str) -> HttpResponse:
             supersedes=_uuid(request.POST["supersedes"]) if request.POST.get("supersedes") else None,
         )
     except Conflict as refused:
+        if refused.code == "quota":
+            return _next(request, campaign, key, enrolment, Happened(notice=refused.message))
         if refused.code != "block_closed":
             raise
         stands = _("This round is closed, so your earlier answer stands.")

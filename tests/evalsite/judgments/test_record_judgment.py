@@ -3,6 +3,7 @@
 import threading
 import time
 import uuid
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -21,7 +22,7 @@ from evalsite.judgments.services import (
     batches_close_aged,
     judgment_record,
 )
-from tests.evalsite.cast import CampaignMaker, judge
+from tests.evalsite.cast import OPEN, CampaignMaker, judge
 
 
 @pytest.fixture
@@ -123,6 +124,13 @@ def test_a_batch_from_before_the_clock_was_set_back_closes(campaign: Campaign, b
     assert Batch.objects.get().state == Batch.State.CLOSED
 
 
+def let_expire(block: list[Assignment]) -> list[Assignment]:
+    held = Assignment.objects.filter(pk__in=[one.pk for one in block])
+    held.update(lease_until=timezone.now() - timedelta(seconds=1))
+    assignments_expire()
+    return list(held)
+
+
 class TestLate:
     """An answer after the end of its lease is kept, and counts if nobody has taken its place."""
 
@@ -158,6 +166,30 @@ class TestLate:
         expired.refresh_from_db()
         assert judgment.late
         assert expired.state == Assignment.State.EXPIRED
+
+    def test_within_the_quota_it_is_taken_and_beyond_it_refused(self, make_campaign: CampaignMaker) -> None:
+        campaign = make_campaign(slug="quota", design=replace(OPEN, quota=3))
+        bob = annotator_enrol(campaign=campaign)
+        lost, again, kept = (let_expire(assignment_claim(campaign=campaign, annotator=bob)) for _ in range(3))
+        assert [len(lost), len(again), len(kept)] == [3, 3, 3], "who lost the network goes on"
+        assert record(bob, kept[0]).late
+        open_now = assignment_claim(campaign=campaign, annotator=bob)
+        assert len(open_now) == 2
+        for one in [*lost, *again, *kept[1:]]:
+            with pytest.raises(Conflict) as refused:
+                record(bob, one)
+            assert refused.value.code == "quota"
+        for one in open_now:
+            assert not record(bob, one).late
+        assert record(bob, kept[0]).late, "sent again it is what was recorded"
+        assert Judgment.objects.filter(annotator=bob).count() == campaign.quota
+        assert assignment_claim(campaign=campaign, annotator=bob) == []
+
+    def test_who_claimed_nothing_since_answers_the_whole_block(self, make_campaign: CampaignMaker) -> None:
+        campaign = make_campaign(slug="quota", design=replace(OPEN, quota=3))
+        bob = annotator_enrol(campaign=campaign)
+        for one in let_expire(assignment_claim(campaign=campaign, annotator=bob)):
+            assert record(bob, one).late
 
     def test_an_expired_assignment_is_not_offered_to_the_same_annotator_again(
         self, campaign: Campaign, bob: Annotator, expired: Assignment
