@@ -26,7 +26,7 @@ from django.apps import apps
 from django.contrib.auth.models import Permission
 from django.contrib.contenttypes.models import ContentType
 from django.core.management.color import no_style
-from django.db import connection, models, transaction
+from django.db import DataError, connection, models, transaction
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
@@ -196,9 +196,31 @@ def _read_table(archive: zipfile.ZipFile, model: type[models.Model]) -> int:
         rows = (zip(names, json.loads(line), strict=True) for line in lines)
         made = (model(**{name: _value(fields[name], value) for name, value in row}) for row in rows)
         while chunk := list(itertools.islice(made, CHUNK)):
-            model._base_manager.bulk_create(chunk, batch_size=CHUNK)
+            _add(model, chunk, count)
             count += len(chunk)
     return count
+
+
+def _add(model: type[models.Model], chunk: list[models.Model], count: int) -> None:
+    """Store rows that come after `count` others. Raises InvalidInput for the first that this database cannot hold."""
+    try:
+        with transaction.atomic():
+            model._base_manager.bulk_create(chunk, batch_size=CHUNK)
+    except DataError as error:
+        number = next((at for at, row in enumerate(chunk, count + 1) if not _fits(row)), count + 1)
+        raise InvalidInput(
+            f"This database cannot hold row {number:,} of {model._meta.db_table} ({str(error).strip()}).",
+            hint="Shorten it where the backup was made and take another one, or restore into SQLite.",
+        ) from error
+
+
+def _fits(row: models.Model) -> bool:
+    try:
+        with transaction.atomic():
+            type(row)._base_manager.bulk_create([row])
+    except DataError:
+        return False
+    return True
 
 
 def _value(field: models.Field[Any, Any], value: Any) -> Any:

@@ -205,6 +205,25 @@ def test_a_file_that_lost_a_row_is_refused_and_nothing_is_restored(transactional
     assert User.objects.get().username == "alice"
 
 
+@pytest.mark.skipif(not PRODUCTION, reason="SQLite holds a text of any length")
+def test_a_row_that_the_database_cannot_hold_is_named_by_its_table_and_number(
+    transactional_db: None, tmp_path: Path
+) -> None:
+    path = tmp_path / "backup"
+    for name in ("alice", "bob", "dora"):
+        user_create(username=name, password=None)
+    backup_write(path)
+    Membership.objects.all().delete()
+    Organisation.objects.all().delete()
+    User.objects.all().delete()
+    names, *rows = contents(path)["accounts_user.jsonl"]
+    rows[1][names.index("username")] = "x" * 400
+    with pytest.raises(InvalidInput, match="cannot hold row 2 of accounts_user") as refused:
+        backup_read(rewritten(path, "accounts_user.jsonl", "".join(json.dumps(one) + "\n" for one in [names, *rows])))
+    assert refused.value.hint
+    assert not User.objects.exists()
+
+
 def test_the_backup_of_another_version_says_so(empty: Path) -> None:
     with zipfile.ZipFile(empty) as archive:
         manifest = json.loads(archive.read(MANIFEST))
