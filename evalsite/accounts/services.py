@@ -17,9 +17,10 @@ from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotFound
 from evalsite.core.idempotency import answers_rename
 from evalsite.core.models import IdempotencyKey
+from evalsite.core.rowfiles import unstorable
 from evalsite.core.tokens import token_hash, token_make
 
-LONGEST_TOKEN_DAYS = 366
+LONGEST_TOKEN_DAYS, LONGEST_TOKEN_NAME = 366, 100
 
 
 def user_create(
@@ -114,6 +115,12 @@ def api_token_issue(*, user: User, name: str, scopes: Collection[str], days: int
         raise InvalidInput(
             _("A token lasts from 1 to %(longest_token_days)s days.") % {"longest_token_days": LONGEST_TOKEN_DAYS},
             field="days",
+        )
+    if not name.strip() or len(name) > LONGEST_TOKEN_NAME or unstorable(name):
+        raise InvalidInput(
+            _("A token's name has 1 to %(longest)s characters that can be kept.") % {"longest": LONGEST_TOKEN_NAME},
+            hint=_("Say shortly what it is for."),
+            field="name",
         )
     secret = token_make("tsp")
     with write_transaction():

@@ -16,6 +16,8 @@ from evalsite.campaigns.selectors import reception_of
 from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotFound
+from evalsite.core.numbers import whole
+from evalsite.core.rowfiles import unstorable
 from evalsite.core.tokens import keyed_hashes, token_hash, token_make
 from evalsite.judgments.models import (
     Annotator,
@@ -30,7 +32,7 @@ from evalsite.judgments.qualification import qualification_get
 from evalsite.judgments.selectors import is_excluded, judgments_given
 from evalsite.judgments.services import enrolment_make
 
-LONGEST_INVITATION_DAYS = 366
+LONGEST_INVITATION_DAYS, LONGEST_INVITATION_NAME, MOST_INVITED = 366, 100, 1_000_000
 PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"  # what MTurk sends while a HIT is only looked at
 MTURK_HOSTS = ("https://www.mturk.com", "https://workersandbox.mturk.com")
 PROLIFIC_RETURN = "https://app.prolific.com/submissions/complete?cc="
@@ -52,6 +54,19 @@ def invitation_issue(
             gettext("An invitation lasts from 1 to %(longest_invitation_days)s days.")
             % {"longest_invitation_days": LONGEST_INVITATION_DAYS},
             field="days",
+        )
+    if not name.strip() or len(name) > LONGEST_INVITATION_NAME or unstorable(name):
+        raise InvalidInput(
+            gettext("An invitation's name has 1 to %(longest)s characters that can be kept.")
+            % {"longest": LONGEST_INVITATION_NAME},
+            hint=gettext("Say shortly whom it is for."),
+            field="name",
+        )
+    if at_most is not None and not 1 <= at_most <= MOST_INVITED:
+        raise InvalidInput(
+            gettext("An invitation admits from 1 to %(most)s annotators.") % {"most": whole(MOST_INVITED)},
+            hint=gettext("Leave the number out for any number."),
+            field="at_most",
         )
     secret = token_make("tsi")
     until = timezone.now() + timedelta(days=days)

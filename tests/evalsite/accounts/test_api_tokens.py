@@ -29,6 +29,17 @@ def test_no_token_lasts_for_ever(alice: User, days: int) -> None:
         api_token_issue(user=alice, name="notebook", scopes=["campaigns:read"], days=days)
 
 
+@pytest.mark.parametrize("name", ["", " ", "x" * 101, "x" * 400, "a\0b"])
+def test_a_name_that_a_database_would_not_hold_is_refused(alice: User, name: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        api_token_issue(user=alice, name=name, scopes=["campaigns:read"], days=1)
+    assert refused.value.field == "name"
+    with pytest.raises(CommandError, match="1 to 100 characters"):
+        call_command("api_token", "alice", name=name)
+    assert not ApiToken.objects.exists()
+    api_token_issue(user=alice, name="x" * 100, scopes=["campaigns:read"], days=1)
+
+
 def test_a_name_is_free_again_after_its_token_was_revoked(alice: User) -> None:
     api_token_issue(user=alice, name="notebook", scopes=["campaigns:read"], days=1)
     with pytest.raises(Conflict):

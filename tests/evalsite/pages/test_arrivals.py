@@ -132,6 +132,24 @@ class TestInvitations:
         assert len(pages) == 1
         assert "This invitation is not valid" in pages.pop()
 
+    @pytest.mark.parametrize(
+        ("wrong", "field"),
+        [
+            *(({"name": name}, "name") for name in ("", " ", "x" * 101, "x" * 400, "a\0b")),
+            *(({"name": "x", "at_most": most}, "at_most") for most in (-1, 0, 2**31, 10**30)),
+        ],
+    )
+    def test_one_that_a_database_would_not_hold_is_refused(
+        self, private: Campaign, wrong: dict[str, Any], field: str
+    ) -> None:
+        with pytest.raises(InvalidInput) as refused:
+            invitation_issue(campaign=private, **wrong)
+        assert refused.value.field == field
+        with pytest.raises(CommandError, match="An invitation"):
+            call_command("invite", "trial", **wrong)
+        assert not Invitation.objects.exists()
+        invitation_issue(campaign=private, name="x" * 100, at_most=1_000_000)
+
     def test_revoking_it_ends_what_it_admitted(self, private: Campaign, stranger: Client) -> None:
         out = StringIO()
         call_command("invite", "trial", "--name", "x", stdout=out)
