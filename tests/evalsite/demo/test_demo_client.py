@@ -1,20 +1,26 @@
 """The client of the simulated annotators, against a small real HTTP server that keeps the API's contract."""
 
 import json
+import signal
 import threading
+import time
 import uuid
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import StringIO
 from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from evalsite.demo.annotators import Kind, SimulatedAnnotator, panel
 from evalsite.demo.bots import BOTS
 from evalsite.demo.client import Drive, Event, Habits, Patience, run_annotator, run_panel
+from evalsite.demo.management.commands import simulate_annotators
 from evalsite.demo.truth import Truth, load_prompts
+from tests.processes import free_port
 
 PROMPTS = load_prompts()
 TRUTH = Truth.of(PROMPTS)
@@ -311,3 +317,83 @@ def test_texts_of_unknown_origin_are_counted_as_guesses(stage: Stage) -> None:
 
 def test_the_waits_grow_up_to_a_bound() -> None:
     assert list(Patience(first_s=1, factor=2, most_s=5, attempts=5).waits()) == [1, 2, 4, 5]
+
+
+@pytest.fixture
+def own_signals() -> Iterator[None]:
+    """The command takes SIGINT and SIGTERM for itself; here they are given back."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *(("--count", value) for value in ("0", "-3", "x", "100000")),
+        *(("--speed", value) for value in ("0", "-1", "nan", "inf", "1e-300", "x")),
+        *(("--wait", value) for value in ("-1", "nan", "x")),
+        *(("--url", value) for value in ("nonsense", "ftp://x", "http://", "http://[", "http://x:99999999", "")),
+    ],
+)
+def test_the_command_refuses_what_nobody_could_judge_by(wrong: tuple[str, str]) -> None:
+    with pytest.raises(CommandError, match=f"argument {wrong[0]}"):
+        call_command("simulate_annotators", f"{wrong[0]}={wrong[1]}")
+
+
+@pytest.mark.parametrize("wrong", ["--speed=0", "--annotators=-3"])
+def test_they_are_refused_before_a_demonstration_begins(wrong: str) -> None:
+    with pytest.raises(CommandError, match=f"argument {wrong.partition('=')[0]}"):
+        call_command("demo", wrong)
+
+
+@pytest.fixture
+def told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulate_annotators, "QUIET_S", 0.0)
+
+
+@pytest.mark.usefixtures("own_signals", "told_at_once")
+def test_the_command_waits_for_a_site_for_a_while_and_says_so() -> None:
+    url, said = f"http://127.0.0.1:{free_port()}", StringIO()
+    with pytest.raises(CommandError, match=f"{url} does not answer"):
+        call_command("simulate_annotators", f"--url={url}", "--wait=0.3", stderr=said)
+    assert said.getvalue() == f"{url} does not answer yet; it is waited for, 0.3 s at most.\n"
+
+
+@pytest.mark.usefixtures("own_signals", "told_at_once")
+def test_a_site_that_comes_while_it_is_waited_for_is_judged_at() -> None:
+    campaign, said, out = Campaign(places=4), StringIO(), StringIO()
+    port = free_port()
+
+    def serve_later() -> None:
+        while "does not answer yet" not in said.getvalue():
+            time.sleep(0.01)
+        server = ThreadingHTTPServer(("127.0.0.1", port), type("BoundHandler", (Handler,), {"campaign": campaign}))
+        server.daemon_threads = True
+        with server:
+            threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+            ended.wait()
+            server.shutdown()
+
+    ended = threading.Event()
+    thread = threading.Thread(target=serve_later, daemon=True)
+    thread.start()
+    where = (f"--url=http://127.0.0.1:{port}", "--campaign=demo", "--count=2", "--speed=1000")
+    call_command("simulate_annotators", *where, stdout=out, stderr=said)
+    ended.set()
+    thread.join()
+    assert out.getvalue().startswith("Simulated annotators gave ")
+    assert len(campaign.closed) == campaign.places
+
+
+def test_the_command_fails_where_every_annotator_is_refused_and_not_where_one_is(
+    stage: Stage, own_signals: None
+) -> None:
+    where = (f"--url={stage.drive.base_url}", "--campaign=demo", "--count=2", "--speed=1000")
+    stage.campaign.faults = [("/annotators", "404")]
+    call_command("simulate_annotators", *where, stdout=StringIO(), stderr=StringIO())
+    stage.campaign.faults = [("/annotators", "404")] * 2
+    with pytest.raises(CommandError, match="Every annotator gave up: HTTP 404: Not now") as refused:
+        call_command("simulate_annotators", *where, stdout=StringIO(), stderr=StringIO())
+    assert "--campaign" in str(refused.value)

@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from evalsite.core.management.commands.serve import check_host, check_port, in_address, serving_children
 from evalsite.core.supervisor import Child, supervise
+from evalsite.demo.management.commands.simulate_annotators import nobody_or_how_many, speed
 from evalsite.demo.services import SLUG, administrator_ensure, demonstration_load
 
 ADDRESSES = """
@@ -32,9 +33,11 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--host", default="127.0.0.1")
         parser.add_argument("--port", type=int, default=8000)
-        parser.add_argument("--annotators", type=int, default=12, help="simulated ones; 0 leaves the judging to you")
+        parser.add_argument(
+            "--annotators", type=nobody_or_how_many, default=12, help="simulated ones; 0 leaves the judging to you"
+        )
         parser.add_argument("--fresh", action="store_true", help="forget the earlier demonstration and begin again")
-        parser.add_argument("--speed", type=float, default=1.0, help="1: each judges about once a second")
+        parser.add_argument("--speed", type=speed, default=1.0, help="1: each judges about once a second")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if settings.PRODUCTION:

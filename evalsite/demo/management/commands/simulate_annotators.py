@@ -2,17 +2,27 @@
 
 import signal
 import threading
+import time
+from argparse import ArgumentTypeError
 from collections import Counter
 from types import FrameType
 from typing import Any
+from urllib.parse import urlsplit
 
-from django.core.management.base import BaseCommand, CommandParser
+import httpx2
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from evalsite.core.supervisor import follow_parent
 from evalsite.demo.annotators import panel
 from evalsite.demo.client import PEOPLE, Drive, Event, Summary, run_panel
 from evalsite.demo.services import SEED, SLUG
 from evalsite.demo.truth import Truth, load_prompts
+
+GAVE_UP = "gave up"
+MOST_ANNOTATORS = 1000
+SLOWEST, FASTEST = 0.001, 1000.0
+LONGEST_WAIT_S = 86_400.0
+QUIET_S = 3.0  # a site that is starting is waited for without a word
 
 
 class Command(BaseCommand):
@@ -21,11 +31,14 @@ class Command(BaseCommand):
     requires_migrations_checks = False
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--url", default="http://127.0.0.1:8000", help="where the service answers")
+        parser.add_argument("--url", type=address, default="http://127.0.0.1:8000", help="where the service answers")
         parser.add_argument("--campaign", default=SLUG, help="slug or public id")
-        parser.add_argument("--count", type=int, default=12, help="annotators")
+        parser.add_argument("--count", type=how_many, default=12, help="annotators")
         parser.add_argument("--seed", type=int, default=SEED)
-        parser.add_argument("--speed", type=float, default=1.0, help="2 judges twice as fast (mean pause 1 s / speed)")
+        parser.add_argument("--speed", type=speed, default=1.0, help="2 judges twice as fast (mean pause 1 s / speed)")
+        parser.add_argument(
+            "--wait", type=seconds, default=90.0, help="seconds for which a site that is not there yet is waited for"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         stop = threading.Event()
@@ -43,15 +56,78 @@ class Command(BaseCommand):
             seed=options["seed"],
             habits=PEOPLE,
         )
+        self._wait_for(drive.base_url, options["wait"], stop)
         members = panel(options["count"], options["seed"], Truth.of(load_prompts()))
         summary = run_panel(members, drive, stop=stop, report=self._report)
         self._tell(summary)
+        gave_up = Counter(tally.ended for tally in summary.tallies if tally.ended.startswith(GAVE_UP))
+        if gave_up.total() == len(members):
+            ((ended, _),) = gave_up.most_common(1)
+            raise CommandError(f"Every annotator {ended}. Is it the right --url, and the right --campaign?")
+
+    def _wait_for(self, url: str, within_s: float, stop: threading.Event) -> None:
+        """Until the site gives any answer: who starts it together with its annotators need not wait for it first."""
+        begun, told = time.monotonic(), False
+        with httpx2.Client(base_url=url, timeout=5.0, trust_env=False) as http:
+            while not stop.is_set():
+                try:
+                    http.get("/livez")
+                    return
+                except httpx2.TransportError as error:
+                    trouble = str(error) or type(error).__name__
+                waited = time.monotonic() - begun
+                if waited >= within_s:
+                    raise CommandError(f"{url} does not answer ({trouble}). Start the site, or give its --url.")
+                if waited >= QUIET_S and not told:
+                    self.stderr.write(f"{url} does not answer yet; it is waited for, {within_s:g} s at most.")
+                    told = True
+                stop.wait(0.25)
 
     def _report(self, event: Event) -> None:
-        if event.what == "ended" and event.detail.startswith("gave up"):
+        if event.what == "ended" and event.detail.startswith(GAVE_UP):
             self.stderr.write(f"{event.annotator} {event.detail}")
 
     def _tell(self, summary: Summary) -> None:
         kinds = Counter(tally.kind for tally in summary.tallies)
         panel_text = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
         self.stdout.write(f"Simulated annotators gave {summary.judgments:,} judgments ({panel_text}).")
+
+
+def address(text: str) -> str:
+    try:
+        parts = urlsplit(text)
+        whole = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:  # a port that is none, a bracket that is not closed
+        whole = False
+    if not whole:
+        raise ArgumentTypeError(f"{text!r} is not an address such as http://127.0.0.1:8000")
+    return text
+
+
+def how_many(text: str) -> int:
+    count = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+    if not 1 <= count <= MOST_ANNOTATORS:
+        raise ArgumentTypeError(f"{text!r} is not a number from 1 to {MOST_ANNOTATORS:,}")
+    return count
+
+
+def nobody_or_how_many(text: str) -> int:
+    return 0 if text == "0" else how_many(text)
+
+
+def speed(text: str) -> float:
+    return _between(text, SLOWEST, FASTEST)
+
+
+def seconds(text: str) -> float:
+    return _between(text, 0.0, LONGEST_WAIT_S)
+
+
+def _between(text: str, low: float, high: float) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = low - 1.0
+    if not low <= value <= high:  # nor is NaN
+        raise ArgumentTypeError(f"{text!r} is not a number from {low:g} to {high:g}")
+    return value
