@@ -182,7 +182,7 @@ def judgment_record(
 
     A late answer (its lease has ended) is kept within the quota, and counts if nobody has taken its place. `supersedes`
     names the judgment that this one takes back, while its block is open. Closing a full batch asks for a refit in the
-    same transaction, so no closed batch is ever forgotten.
+    same transaction, so no closed batch is ever forgotten. A comment is kept where the campaign asks for comments.
     """
     now = timezone.now()
     comment = checked_text(comment, longest=2000, field="comment")
@@ -199,7 +199,7 @@ def judgment_record(
             raise Conflict(gettext("You gave this one back."), hint=gettext("Ask for the next one."), code="returned")
         if replaced is None and assignment.state == Assignment.State.EXPIRED:
             _check_quota(assignment)
-        said = _Said(choices, client_ms, comment, _checked_reasons(assignment, reasons))
+        said = _Said(choices, client_ms, _comment_asked(assignment, comment), _checked_reasons(assignment, reasons))
         judgment = _write(assignment, asked, said, now, supersedes=replaced)
         if judgment.batch.is_full:
             _close(judgment.batch)
@@ -256,6 +256,11 @@ class _Said:
     client_ms: int | None
     comment: str
     reasons: Sequence[str]
+
+
+def _comment_asked(assignment: Assignment, comment: str) -> str:
+    """The comment, or "" where the campaign asks for none: it keeps no words of people that it has no use for."""
+    return comment if comment and reception_of(assignment.campaign).comments else ""
 
 
 def _checked_reasons(assignment: Assignment, reasons: Sequence[str]) -> list[str]:

@@ -12,7 +12,6 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.selectors import reception_of
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.throttle import admit, client_address
 from evalsite.judgments.arrivals import MTURK_HOSTS, consent_check, ending_get
@@ -69,7 +68,7 @@ def judge_answer(request: HttpRequest, key: str) -> HttpResponse:
             annotator=annotator,
             assignment_id=assignment,
             choices=_choices(request, campaign),
-            comment=request.POST.get("comment", "") if reception_of(campaign).comments else "",
+            comment=request.POST.get("comment", ""),
             reasons=request.POST.getlist("reason"),
             client_ms=_whole(request.POST.get("client_ms", "")),
             supersedes=_uuid(request.POST["supersedes"]) if request.POST.get("supersedes") else None,

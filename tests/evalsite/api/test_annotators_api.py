@@ -8,7 +8,8 @@ import pytest
 from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign
-from evalsite.judgments.models import AnnotatorToken, Judgment, Skip
+from evalsite.campaigns.reception import reception_set
+from evalsite.judgments.models import AnnotatorToken, Comment, Judgment, Skip
 from tests.evalsite.api.client import CLAIMS, Api, answer, error_of, judgment_url
 from tests.evalsite.cast import CampaignMaker
 
@@ -95,6 +96,14 @@ def test_the_assignment_of_another_annotator_is_not_found(assignment: Any, campa
     assert (of_other.status_code, of_nobody.status_code) == (404, 404)
     assert of_other.json() == of_nobody.json()
     assert not Judgment.objects.exists()
+
+
+def test_a_comment_is_kept_only_where_the_campaign_asks_for_comments(campaign: Campaign, api: Api, block: Any) -> None:
+    assert api.post(judgment_url(block[0]), answer(comment="unasked")).status_code == 201
+    assert not Comment.objects.exists()
+    reception_set(campaign=campaign, comments=True)
+    assert api.post(judgment_url(block[1]), answer(comment="asked")).status_code == 201
+    assert Comment.objects.get().text == "asked"
 
 
 @pytest.mark.parametrize(

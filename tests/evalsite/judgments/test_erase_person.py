@@ -67,6 +67,7 @@ def standing(*names: str) -> set[tuple[str, str]]:
 
 def comment_on(visitor: Visitor, annotator: Annotator, words: str) -> None:
     shown = uuid.UUID(visitor.assignment)
+    reception_set(campaign=Assignment.objects.get(public_id=shown).campaign, comments=True)
     judgment_record(annotator=annotator, assignment_id=shown, choices={"overall": "A"}, comment=words)
 
 

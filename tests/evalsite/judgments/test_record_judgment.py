@@ -11,6 +11,7 @@ from django.db import connection
 from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.reception import reception_set
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotFound
 from evalsite.core.models import Job
@@ -90,7 +91,8 @@ def test_an_answer_to_what_was_given_back_is_refused(bob: Annotator, assignment:
         record(bob, assignment)
 
 
-def test_a_comment_is_kept_apart_from_the_judgment(bob: Annotator, assignment: Assignment) -> None:
+def test_a_comment_is_kept_apart_from_the_judgment(campaign: Campaign, bob: Annotator, assignment: Assignment) -> None:
+    reception_set(campaign=campaign, comments=True)
     judgment_record(
         annotator=bob, assignment_id=assignment.public_id, choices={"overall": "A"}, comment="B repeats itself"
     )

@@ -84,6 +84,7 @@ def test_nobody_leaves_for_another(visitor: Visitor, campaign: Campaign) -> None
 
 
 def test_erasing_removes_what_leads_to_the_person_and_no_judgment(visitor: Visitor, campaign: Campaign) -> None:
+    reception_set(campaign=campaign, comments=True)
     annotator = Annotator.objects.get()
     shown = uuid.UUID(visitor.assignment)
     judgment_record(annotator=annotator, assignment_id=shown, choices={"overall": "A"}, comment="I am Bob.")
