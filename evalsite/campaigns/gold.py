@@ -44,9 +44,18 @@ class NewGold:
 
 
 def gold_add(*, campaign: Campaign, items: Sequence[NewGold], by: User | None = None) -> list[GoldItem]:
-    """Add gold items, all or nothing; while the campaign collects, too. Raises InvalidInput, with the item's key."""
+    """Add gold items, all or nothing; while the campaign collects, too.
+
+    Raises InvalidInput, with the item's key, and Conflict once the campaign has stopped.
+    """
     with write_transaction():
         locked: Campaign = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        if locked.state == Campaign.State.STOPPED:
+            raise Conflict(
+                gettext("The campaign has stopped: nobody is shown further gold."),
+                hint=gettext("Extend the campaign first, if it should go on."),
+                code="stopped",
+            )
         book = GoldBook.of(locked)
         twice = [key for key, times in Counter(new.key for new in items).items() if times > 1]
         if twice:

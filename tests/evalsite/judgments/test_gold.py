@@ -14,9 +14,17 @@ from evalsite.adaptive.tables import fit_input
 from evalsite.api import presenters
 from evalsite.campaigns.drafts import draft_ask, draft_prompt_set
 from evalsite.campaigns.gold import NewGold, gold_add, gold_withdraw, key_like
+from evalsite.campaigns.limits import Limits
 from evalsite.campaigns.models import Campaign, GoldItem
 from evalsite.campaigns.selectors import gold_in_use
-from evalsite.campaigns.services import NewAspect, campaign_start, entrant_withdraw, prompt_retire
+from evalsite.campaigns.services import (
+    NewAspect,
+    campaign_extend,
+    campaign_start,
+    campaign_stop,
+    entrant_withdraw,
+    prompt_retire,
+)
 from evalsite.chatbots.models import Reply
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.judgments.leases import assignment_skip, assignments_return
@@ -246,6 +254,18 @@ def test_a_withdrawn_item_a_withdrawn_chatbots_and_a_retired_prompts_are_not_sho
     assert not Assignment.objects.filter(purpose="gold").exists()
     with pytest.raises(Conflict):
         gold_withdraw(campaign=campaign, item=text, reason="again")
+
+
+def test_a_campaign_that_has_stopped_takes_no_further_gold_until_it_goes_on(checked: Campaign) -> None:
+    more = [replace(one, key=f"more {one.key}") for one in of_texts(2)]
+    campaign_stop(campaign=checked, reason="enough")
+    with pytest.raises(Conflict) as refused:
+        gold_add(campaign=checked, items=more)
+    assert (refused.value.code, refused.value.status) == ("stopped", 409)
+    assert refused.value.hint
+    assert GoldItem.objects.count() == 8
+    campaign_extend(campaign=checked, limits=Limits(budget=500))
+    assert len(gold_add(campaign=checked, items=more)) == 2
 
 
 def test_a_share_without_gold_does_not_start(make_campaign: CampaignMaker) -> None:
