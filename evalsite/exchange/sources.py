@@ -114,7 +114,10 @@ def open_source(path: Path, *, progress: Progress | None = None) -> Iterator[Sou
     except ValueError as error:  # a NUL in the name
         raise FormatError(f"cannot be read ({error})", code="unreadable") from error
     with file:
-        source = Source(file, progress)
+        try:
+            source = Source(file, progress)
+        except OSError as error:  # of the very first bytes: later ones are read through _Metered
+            raise FormatError(f"cannot be read ({error.strerror or error})", code="unreadable") from error
         _refuse_foreign(source.head())
         yield source
 

@@ -228,6 +228,12 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         assert refusal(path).code == "unreadable"
 
 
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="a file whose first read fails is Linux's")
+def test_a_file_whose_first_bytes_cannot_be_read_is_refused() -> None:
+    error = refusal(Path("/proc/self/mem"))
+    assert (error.code, error.row) == ("unreadable", None)
+
+
 def test_more_votes_than_memory_is_meant_for_are_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evalsite.exchange.votefile.MAX_VOTES", 3)
     assert len(read_votes(write(NATIVE + "x,y,p,a,1\n" * 3))) == 3
