@@ -141,7 +141,9 @@ def forecast(state: CampaignState, terms: Terms, *, seed: int = 0) -> Forecast:
     found = course(outset, terms.goal.shortfall, policy, most=begun + most, batch=terms.batch, seed=seed)
     taken = found.reached_at() - begun
     last = terms.goal.measure(found.estimate, found.covariance)
-    return summary(np.ceil(taken / terms.batch - 1e-9) * terms.batch, np.isfinite(taken), last, most, terms)
+    # A batch of which the campaign takes next to nothing is one batch all the same.
+    batches = np.where(taken > 0.0, np.maximum(1.0, np.ceil(taken / terms.batch - 1e-9)), 0.0)
+    return summary(batches * terms.batch, np.isfinite(taken), last, most, terms)
 
 
 def summary(stopped: FloatArray, reached: BoolArray, last: FloatArray, most: int, terms: Terms) -> Forecast:

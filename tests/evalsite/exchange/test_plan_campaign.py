@@ -52,6 +52,13 @@ def test_programs_get_everything() -> None:
     assert forecast["cost"]["middle"] == 2 * forecast["judgments"]["middle"]
 
 
+def test_a_batch_larger_than_any_campaign_is_all_of_it() -> None:
+    design = ("--chatbots", "4", "--prompts", "20", "--target-se", ".5", "--batch")
+    found = document(*design, "99999999999999999999999")
+    assert found["forecasts"][0]["forecast"]["judgments"] == {"low": 120, "middle": 120, "high": 120}
+    assert found["forecasts"] == document(*design, "1000")["forecasts"]
+
+
 def test_where_several_judge_a_share_of_the_items_there_is_more_to_ask() -> None:
     design = ("--chatbots", "4", "--prompts", "40", "--target-se", ".4", "--overlap", ".25", "--overlap-votes", "3")
     assert document(*design)["forecasts"][0]["forecast"]["most"] == 360
