@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from evalsite.core.errors import InvalidInput
@@ -50,8 +50,13 @@ def quoted(value: str) -> str:
     return repr(value if len(value) <= _SHOWN else value[:_SHOWN] + "...")
 
 
-def listed(values: Iterable[str], *, most: int = 10) -> str:
+def escaped(value: str) -> str:
+    """The same with every character escaped that is not ASCII: of two that look the same, how they differ."""
+    return ascii(value if len(value) <= _SHOWN else value[:_SHOWN] + "...")
+
+
+def listed(values: Iterable[str], *, most: int = 10, show: Callable[[str], str] = quoted) -> str:
     """`'a', 'b' and 3 more`: names for a message, never an endless line."""
-    names = [quoted(value) for value in values]
+    names = [show(value) for value in values]
     shown = ", ".join(names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"

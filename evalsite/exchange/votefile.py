@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from sys import intern
 from typing import NamedTuple
+from unicodedata import category, normalize
 
-from evalsite.exchange.errors import FormatError, VoteFileError, listed, quoted
+from evalsite.exchange.errors import FormatError, VoteFileError, escaped, listed, quoted
 from evalsite.exchange.layouts import (
     Layout,
     layout_of,
@@ -157,6 +158,7 @@ class _Reading:
         self._criteria: dict[str, None] = {}
         self._rows = 0
         self._kept = 0
+        self._left_out = 0
 
     def votes(self) -> Iterator[Vote]:
         layout: Layout | None = None
@@ -182,9 +184,11 @@ class _Reading:
         return layout
 
     def _is_wanted(self, values: Mapping[str, str]) -> bool:
-        if any(word in values.get(column, "").split(";") for column, word in self._without):
+        if not all(values.get(column, "").strip() in wanted for column, wanted in self._wanted.items()):
             return False
-        return all(values.get(column, "").strip() in wanted for column, wanted in self._wanted.items())
+        without = any(word in map(str.strip, values.get(column, "").split(";")) for column, word in self._without)
+        self._left_out += without
+        return not without
 
     def _criterion_is_one(self, values: Mapping[str, str]) -> bool:
         """False from the second value on: the rest of the file is read only to name them all."""
@@ -209,6 +213,15 @@ class _Reading:
                 hint=f"They are different questions; choose one, as with --where {CRITERION}={first}.",
             )
         if not self._kept:
+            if self._left_out:
+                asked = " that --where asks for" if self._wanted else ""
+                rows = f"the only row{asked} has" if self._left_out == 1 else f"all {self._left_out:,} rows{asked} have"
+                noted = " or ".join(f"{word} in {column}" for column, word in self._without)
+                raise FormatError(
+                    f"no row is left: {rows} {noted}",
+                    code="nothing_left",
+                    hint="Give a file that has other rows too.",
+                )
             asked = " ".join(f"--where {column}={value}" for column, values in self._wanted.items() for value in values)
             raise FormatError(f"no row is left by {asked}", code="nothing_left", hint="Compare the values in the file.")
 
@@ -304,9 +317,17 @@ class _Repeats:
 
 
 def _look_alikes(names: Iterable[str]) -> Iterator[str]:
-    """Names that only differ in case or spacing are probably one chatbot, but that is not ours to decide."""
+    """Names that look the same are probably one chatbot, but that is not ours to decide."""
     alike: dict[str, set[str]] = {}
     for name in names:
-        alike.setdefault("".join(name.casefold().split()), set()).add(name)
+        alike.setdefault(_looks(name), set()).add(name)
     for group in sorted(sorted(group) for group in alike.values() if len(group) > 1):
-        yield f"The names {listed(group)} are almost equal; they are ranked as different chatbots."
+        told_apart = len({normalize("NFC", name) for name in group}) == len(group)
+        names = listed(group, show=quoted if told_apart else escaped)
+        yield f"The names {names} are almost equal; they are ranked as different chatbots."
+
+
+def _looks(name: str) -> str:
+    """The name without what is hardly seen of it: case, spacing, its form of Unicode, and signs of no width."""
+    plain = normalize("NFKC", normalize("NFKC", name).casefold())
+    return "".join(sign for sign in plain if not sign.isspace() and category(sign) != "Cf")

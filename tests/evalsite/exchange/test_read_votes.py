@@ -128,6 +128,22 @@ def test_names_that_differ_only_in_case_or_blanks_are_kept_apart_with_a_warning(
     assert votes.warnings == ("The names 'GPT 4', 'gpt4' are almost equal; they are ranked as different chatbots.",)
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "shown"),
+    [
+        ("caf\u00e9", "cafe\u0301", r"'cafe\u0301', 'caf\xe9'"),
+        ("bot", "b\u200bot", r"'bot', 'b\u200bot'"),
+        ("bot\u2060", "bot", r"'bot', 'bot\u2060'"),
+        ("\uff27\uff30\uff34", "gpt", "'gpt', '\uff27\uff30\uff34'"),
+    ],
+)
+def test_names_that_look_the_same_are_kept_apart_with_a_warning(write: Write, one: str, other: str, shown: str) -> None:
+    votes = read_votes(write(NATIVE + f"{one},y,p,,1\n{other},y,p,,1\n"))
+    assert votes.system_a == (one, other)
+    (warning,) = votes.warnings
+    assert warning == f"The names {shown} are almost equal; they are ranked as different chatbots."
+
+
 @pytest.mark.parametrize("name", ["vote_id", "judgment_id"])
 def test_the_files_own_vote_id_is_kept_and_must_be_single(write: Write, name: str) -> None:
     head = f"model_a,model_b,winner,{name}\n"

@@ -54,10 +54,22 @@ def test_equal_seeds_give_equal_replays(write: Write) -> None:
 
 
 def test_rows_of_equal_outputs_are_left_out(write: Write) -> None:
-    found = replayed(write(votes_csv("r2;same_output")), "--budget", 10)
-    assert "nobody" not in found["reference"]["chatbots"]
+    for note in ("r2;same_output", "r2; same_output", " same_output ;r2"):
+        found = replayed(write(votes_csv(note)), "--budget", 10)
+        assert "nobody" not in found["reference"]["chatbots"]
     found = replayed(write(votes_csv("r2;same_output_not")), "--budget", 10)
     assert "nobody" in found["reference"]["chatbots"]
+
+
+def test_a_file_of_nothing_but_equal_outputs_is_refused_by_that_name(write: Write) -> None:
+    head, *rows = votes_csv("same_output").splitlines()
+    path = write("\n".join([head, *(row.replace(",r1", ",same_output") for row in rows)]))
+    with pytest.raises(CommandError, match=f"no row is left: all {len(rows)} rows have same_output in note"):
+        replayed(path)
+    with pytest.raises(CommandError, match="the only row that --where asks for has same_output in note"):
+        replayed(path, "--where", "category=others")
+    with pytest.raises(CommandError, match="no row is left by --where category=none"):
+        replayed(path, "--where", "category=none")
 
 
 def test_a_simulation_is_compared_with_the_known_truth() -> None:
