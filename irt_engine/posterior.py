@@ -7,11 +7,14 @@ fit's other effects; or, of boards of campaigns, in marginal logits (`Posterior.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import math
+import struct
 import zipfile
 import zlib
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
@@ -55,8 +58,12 @@ _FLOATS = (
 )
 _INTS = ("group", "chatbot_judgments", "tier")
 _WARM = "warm_"
-# What numpy, zipfile and json raise on bytes that are damaged or were never an archive (RuntimeError: "encrypted").
-_UNREADABLE = (ValueError, KeyError, OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
+# What numpy, zipfile and json raise on bytes that are damaged or were never an archive (RuntimeError: "encrypted"), and
+# what a posterior raises that is made of other things than it has.
+_UNREADABLE = (
+    *(ArithmeticError, AttributeError, EOFError, EngineError, LookupError, MemoryError, OSError, RuntimeError),
+    *(SyntaxError, TypeError, ValueError, struct.error, zipfile.BadZipFile, zlib.error),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,6 +320,7 @@ class Posterior:
         words["comparisons"] = [(c.a, c.b, c.by, c.judgments) for c in self.comparisons]
         words["scales"] = asdict(self.scales)
         words["format"] = _FORMAT
+        words["digest"] = _digest(words, arrays)
         head = np.frombuffer(json.dumps(words, sort_keys=True).encode(), np.uint8)
         buffer = io.BytesIO()
         np.savez_compressed(buffer, head=head, **arrays)
@@ -320,23 +328,71 @@ class Posterior:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """The posterior that `to_bytes` wrote. Raises InvalidResponses on anything else."""
+        """The posterior that `to_bytes` wrote, now or earlier. Raises InvalidResponses on anything else."""
         try:
             with np.load(io.BytesIO(data), allow_pickle=False) as archive:
                 words = json.loads(archive["head"].tobytes())
-                there = [name for name in _FLOATS + _INTS if name not in _SINCE or name in archive]
-                arrays: dict[str, Any] = {name: archive[name] for name in there}
-                if _WARM + "z" in archive:
-                    kept = [part.name for part in fields(Warm) if _WARM + part.name in archive]
-                    arrays["warm"] = Warm(**{name: archive[_WARM + name] for name in kept})
+                arrays: dict[str, Any] = {name: archive[name] for name in archive.files if name != "head"}
+            digest = words.pop("digest", None)  # earlier bytes have none, and may lack arrays
+            whole = digest in (None, _digest(words, arrays)) and words.pop("format") == _FORMAT
+            words["comparisons"] = tuple(Comparison(*row) for row in words["comparisons"])
+            words["scales"] = Scales(**words["scales"])
+            words["chatbots"], words["prompts"] = tuple(words["chatbots"]), tuple(words["prompts"])
+            warm = {name.removeprefix(_WARM): arrays.pop(name) for name in list(arrays) if name.startswith(_WARM)}
+            there = [name for name in _FLOATS + _INTS if name not in _SINCE or name in arrays]
+            found = cls(**words, **{name: arrays[name] for name in there}, warm=Warm(**warm) if warm else None)
+            whole = whole and _fits_together(found)
         except _UNREADABLE as error:
             raise _not_a_posterior() from error
-        if not isinstance(words, dict) or words.pop("format", None) != _FORMAT:
+        if not whole:
             raise _not_a_posterior()
-        words["comparisons"] = tuple(Comparison(*row) for row in words["comparisons"])
-        words["scales"] = Scales(**words["scales"])
-        words["chatbots"], words["prompts"] = tuple(words["chatbots"]), tuple(words["prompts"])
-        return cls(**words, **arrays)
+        return found
+
+
+def _digest(words: Mapping[str, Any], arrays: Mapping[str, Any]) -> str:
+    """Of all that a posterior's bytes say: what was renamed, cut or changed has another one."""
+    found = hashlib.sha256(json.dumps(words, sort_keys=True).encode())
+    for name in sorted(arrays):
+        array = np.asarray(arrays[name])
+        found.update(f"{name} {array.dtype.str} {array.shape} ".encode())
+        found.update(array.tobytes())
+    return found.hexdigest()
+
+
+def _fits_together(posterior: Posterior) -> bool:
+    """Whether all arrays have the shapes that `Posterior` and `Warm` promise; those that may be empty, or none."""
+    M, C, J = len(posterior.chatbots), len(posterior.comparisons), len(posterior.prompts)
+    E, T = 6 if posterior.form == "net" else 2, int(posterior.tier.max(initial=-1)) + 1
+    shapes: dict[str, tuple[int, ...]] = {
+        **dict.fromkeys(("ability", "group", "chatbot_judgments"), (M,)),
+        **dict.fromkeys(("theta", "theta_se"), (C,)),
+        **dict.fromkeys(("discrimination", "discrimination_se"), (J,)),
+        "covariance": (M, M),
+        "thresholds": (J, E),
+    }
+    or_empty: dict[str, tuple[int, ...]] = {
+        **dict.fromkeys(("tier_discrimination", "tier_discrimination_se"), (J, T, T)),
+        **dict.fromkeys(("reply", "reply_se"), (J, M)),
+        "theta_covariance": (C, C),
+        "thresholds_se": (J, E),
+        "tier": (M,),
+    }
+    fitting = all(getattr(posterior, name).shape == shape for name, shape in shapes.items())
+    fitting &= all(
+        getattr(posterior, name).shape == shape for name, shape in or_empty.items() if getattr(posterior, name).size
+    )
+    warm = posterior.warm
+    if warm is None or not fitting:
+        return fitting
+    P, n = warm.phi.shape[-1], len(warm.i_theta)
+    return (
+        (warm.z.ndim, warm.log_sd.ndim) == (1, 1)
+        and (warm.own.shape, warm.phi.shape, warm.flip.shape) == ((J,), (J, P), (C,))
+        and warm.i_phi.shape in ((J, P, P), (0, P, P))
+        and (warm.i_theta.shape, warm.cross.shape) == ((n,), (n, P))
+        and (warm.comparison.shape, warm.prompt.shape) == ((n,), (n,))
+        and (warm.reply.size == 0 or len(warm.reply) == J)
+    )
 
 
 def _not_a_posterior() -> InvalidResponses:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import json
+from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
@@ -11,8 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from irt_engine import Comparison, EngineError, InvalidResponses, NotIdentified, Posterior
+from irt_engine import Comparison, EngineError, InvalidResponses, NotIdentified, Posterior, fit
 from irt_engine.posterior import Scales
+from tests.irt_engine.cast import small_board
 from tests.irt_engine.posteriors import made_up, random_board
 
 BOARD = random_board(5, 3)
@@ -92,6 +96,69 @@ def test_a_damaged_byte_is_refused_or_does_no_harm(place: int, value: int) -> No
     except InvalidResponses:
         return
     assert after.to_bytes() == WHOLE
+
+
+FITTED = fit(small_board(), form="vote").to_bytes()
+
+
+@pytest.mark.parametrize("name", ["reply", "reply_se", "thresholds_se", "tier", "warm_z", "warm_reply", "head"])
+@pytest.mark.parametrize("flip", [1, 32, 255])
+def test_an_array_whose_name_is_damaged_is_not_taken_for_one_that_was_never_there(name: str, flip: int) -> None:
+    """Each byte of each of its two places in the archive."""
+    whole, found = f"{name}.npy".encode(), 0
+    for place in range(len(FITTED)):
+        if FITTED[place : place + len(whole)] != whole or FITTED[place - 1 : place] in (b"_",):
+            continue
+        for at in range(place, place + len(whole)):
+            found += 1
+            with pytest.raises(InvalidResponses, match="not a posterior"):
+                Posterior.from_bytes(FITTED[:at] + bytes([FITTED[at] ^ flip]) + FITTED[at + 1 :])
+    assert found == 2 * len(whole)
+
+
+def rewritten(data: bytes, words: Mapping[str, Any], change: Mapping[str, Any], without: tuple[str, ...] = ()) -> bytes:
+    """Bytes as earlier releases wrote them, without a digest, and with other words or arrays."""
+    with np.load(io.BytesIO(data)) as archive:
+        arrays = {name: archive[name] for name in archive.files if name not in without}
+    head = json.loads(arrays.pop("head").tobytes()) | words
+    head.pop("digest", None)
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, head=np.frombuffer(json.dumps(head).encode(), np.uint8), **(arrays | change))
+    return buffer.getvalue()
+
+
+def test_bytes_of_earlier_releases_are_read() -> None:
+    now = Posterior.from_bytes(FITTED)
+    assert Posterior.from_bytes(rewritten(FITTED, {}, {})).to_bytes() == FITTED
+    since = ("thresholds_se", "tier", "tier_discrimination", "tier_discrimination_se", "reply", "reply_se")
+    oldest = Posterior.from_bytes(rewritten(FITTED, {}, {}, (*since, "warm_reply")))
+    assert np.array_equal(oldest.ability, now.ability)
+    assert oldest.reply.size == oldest.thresholds_se.size == 0
+    assert oldest.warm is not None
+
+
+@pytest.mark.parametrize(
+    ("words", "change"),
+    [
+        ({}, {"ability": np.zeros(2)}),
+        ({}, {"covariance": np.eye(3)}),
+        ({}, {"thresholds": np.zeros((2, 6))}),
+        ({}, {"reply": np.zeros((1, 1))}),
+        ({}, {"theta": np.full(1, np.nan)}),
+        ({}, {"warm_own": np.zeros(1)}),
+        ({}, {"warm_other": np.zeros(1)}),
+        ({"chatbots": ["one"]}, {}),
+        ({"chatbots": None}, {}),
+        ({"comparisons": [["a", "b"]]}, {}),
+        ({"scales": {"unknown": 1.0}}, {}),
+        ({"another": 1}, {}),
+        ({"form": "net"}, {}),
+        ({"format": 2}, {}),
+    ],
+)
+def test_parts_that_do_not_belong_together_are_refused(words: dict[str, Any], change: dict[str, Any]) -> None:
+    with pytest.raises(InvalidResponses, match="not a posterior"):
+        Posterior.from_bytes(rewritten(FITTED, words, change))
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
