@@ -38,7 +38,7 @@ from .arrays import BoolArray, FloatArray, IntArray, frozen
 from .errors import EngineError
 from .posterior import Posterior
 from .priors import DEFAULT_PRIORS
-from .ranks import standardised
+from .ranks import above, standardised
 
 MOST_LOOKS = 200  # beyond so many a plan saves hardly a vote
 # SD of x, by how much two chatbots differ if they do. A smaller one tells close pairs apart sooner and others later.
@@ -96,7 +96,7 @@ def told_apart(
     up = pairs.mean > 0
     better[pairs.b[apart & up], pairs.a[apart & up]] = True
     better[pairs.a[apart & ~up], pairs.b[apart & ~up]] = True
-    bounds = _bounds(posterior.ability, posterior.group, better)
+    bounds = _bounds(posterior, better)
     classes = _classes(posterior.ability, posterior.group, better)
     return ToldApart(alpha, pairs.a, pairs.b, log_p, apart, better, bounds, classes)
 
@@ -214,11 +214,12 @@ def _log_mixture(score: FloatArray, information: FloatArray, rho: float) -> Floa
     return log_e
 
 
-def _bounds(ability: FloatArray, group: IntArray, better: BoolArray) -> IntArray:
+def _bounds(posterior: Posterior, better: BoolArray) -> IntArray:
     """(M, 3) rank by ability, best and worst possible."""
-    same = group[:, None] == group[None, :]
-    above = same & (ability[None, :] > ability[:, None])
-    return np.stack([1 + above.sum(axis=1), 1 + better.sum(axis=0), same.sum(axis=1) - better.sum(axis=1)], axis=1)
+    group = posterior.group
+    size = (group[:, None] == group[None, :]).sum(axis=1)
+    rank = 1 + above(posterior.ability, posterior.covariance, group).sum(axis=1)
+    return np.stack([rank, 1 + better.sum(axis=0), size - better.sum(axis=1)], axis=1)
 
 
 def _classes(ability: FloatArray, group: IntArray, better: BoolArray) -> IntArray:

@@ -29,6 +29,7 @@ from .marginal import in_marginal_logits
 from .ranks import (
     Differences,
     Simultaneous,
+    above,
     classes_of,
     differences_of,
     pair_variances,
@@ -229,7 +230,7 @@ class Posterior:
         return simultaneous_of(self.ability, self.covariance, self.group, level)
 
     def rank_bounds(self, level: float = 0.95, *, simultaneous: bool = False) -> IntArray:
-        """(M, 3) rank, best possible, worst possible, within the group; 1 is best.
+        """(M, 3) rank, best possible, worst possible, within the group; 1 is best, and equals share a rank.
 
         Best possible = 1 + how many are significantly better; worst = size - how many are significantly worse. Pair by
         pair at `level`, or (`simultaneous`) so that the bounds of all chatbots of a group hold together with that
@@ -237,8 +238,7 @@ class Posterior:
         """
         better = self.simultaneous(level).clearly_better if simultaneous else self._clearly_better(level)
         same = self.group[:, None] == self.group[None, :]
-        above = same & (self.ability[None, :] > self.ability[:, None])
-        rank = 1 + above.sum(axis=1)
+        rank = 1 + above(self.ability, self.covariance, self.group).sum(axis=1)
         lower = 1 + (better & same).sum(axis=0)
         upper = same.sum(axis=1) - (better & same).sum(axis=1)
         return np.stack([rank, lower, upper], axis=1)

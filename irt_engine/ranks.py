@@ -25,6 +25,7 @@ _WORK = 1 << 30  # draws x pairs that a quantile may cost, except that it has th
 _CHUNK = 1 << 20  # numbers in a chunk of draws
 _RANK_DRAWS = 1 << 14
 _ROUNDING = 1e-12  # a variance below this share of the largest is 0 but for rounding
+SAME = 1e-9  # SEs of their difference: abilities no further apart are equal, as fits promise no more digits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,6 +106,15 @@ def differences_of(ability: FloatArray, covariance: FloatArray, group: IntArray)
     a, b = a[inside], b[inside]
     mean, se = ability[b] - ability[a], np.sqrt(pair_variances(covariance, a, b))
     return Differences(a, b, mean, se, ndtr(standardised(mean, se)))
+
+
+def above(ability: FloatArray, covariance: FloatArray, group: IntArray) -> BoolArray:
+    """(M, M): column stands above row in the same group, by more than rounding; equals have no order."""
+    everyone = np.arange(len(ability))
+    se = np.sqrt(pair_variances(covariance, everyone[:, None], everyone[None, :]))
+    same = group[:, None] == group[None, :]
+    higher: BoolArray = same & (ability[None, :] - ability[:, None] > SAME * se)
+    return higher
 
 
 def simultaneous_of(ability: FloatArray, covariance: FloatArray, group: IntArray, level: float) -> Simultaneous:

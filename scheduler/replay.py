@@ -17,6 +17,7 @@ from scipy.special import ndtri
 from irt_engine import Posterior, ResponseTable
 from irt_engine.arrays import BoolArray, FloatArray, IntArray
 from irt_engine.graph import centred
+from irt_engine.ranks import SAME
 from irt_engine.simulate import Truth, all_cells, draw_votes
 
 from .errors import InvalidRequest
@@ -77,7 +78,7 @@ def reference_of(posterior: Posterior) -> Reference:
         )
     ability, covariance = scaled(posterior)
     z = _standardised(ability, covariance)
-    return Reference(posterior.chatbots, ability, np.abs(z) > _Z, np.sign(z), posterior.judgments)
+    return Reference(posterior.chatbots, ability, np.abs(z) > _Z, _sign(z), posterior.judgments)
 
 
 def reference_of_truth(truth: Truth) -> Reference:
@@ -255,17 +256,23 @@ def point_of(posterior: Posterior, reference: Reference) -> Point:
     z = _standardised(ability, covariance)
     clear = reference.separated & (np.abs(z) > _Z) & (posterior.group[low] == posterior.group[high])
     separated = max(int(reference.separated.sum()), 1)
-    right = np.sign(z) == reference.sign
+    right = _sign(z) == reference.sign
     away = np.abs(ability - reference.ability)
     return Point(
         votes=posterior.judgments,
-        tau=float(np.mean(np.sign(ability[high] - ability[low]) * reference.sign)),
+        tau=float(np.mean(_sign(z) * reference.sign)),
         rmse=float(np.sqrt(np.mean(away**2))),
         decided=float((clear & right).sum() / separated),
         wrong=float((clear & ~right).sum() / separated),
         mean_se=float(se.mean()),
         coverage=float(np.mean(away <= _Z * se)),
     )
+
+
+def _sign(z: FloatArray) -> FloatArray:
+    """(P,) of differences over their SEs: 0 where two chatbots differ by rounding alone."""
+    sign: FloatArray = np.where(np.abs(z) > SAME, np.sign(z), 0.0)
+    return sign
 
 
 def _standardised(ability: FloatArray, covariance: FloatArray) -> FloatArray:

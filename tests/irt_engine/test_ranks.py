@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import tracemalloc
+from itertools import combinations
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from scipy.stats import studentized_range
 
-from irt_engine import EngineError, Posterior
+from irt_engine import EngineError, Posterior, ResponseTable, fit
+from irt_engine.looks import told_apart
 from irt_engine.ranks import normal_draws
 from tests.irt_engine.posteriors import boards, exchangeable, made_up, random_board
 
@@ -183,6 +185,20 @@ def test_a_level_outside_0_and_1_is_refused(level: float) -> None:
         with pytest.raises(EngineError) as caught:
             ask(level)
         assert caught.value.code == "bad_level"
+
+
+def test_equals_share_a_rank_however_they_are_rounded() -> None:
+    rows = [(a, b, f"p{prompt}", 0) for a, b in combinations(("eliza", "echo", "parry"), 2) for prompt in range(4)]
+    table = ResponseTable.from_votes(*(list(column) for column in zip(*rows, strict=True)))
+    for form in ("net", "vote"):
+        board = fit(table, form=form)
+        assert board.rank_bounds().tolist() == [[1, 1, 3]] * 3
+        assert told_apart(board, looks=None).bounds.tolist() == [[1, 1, 3]] * 3
+    near = made_up([1.0, 1.0 + 1e-12, -2.0, 1.0 + 1e-6], 0.01 * np.eye(4))
+    assert near.rank_bounds()[:, 0].tolist() == [2, 2, 4, 1]
+    assert told_apart(near, looks=None).bounds[:, 0].tolist() == [2, 2, 4, 1]
+    certain = made_up([0.0, 1e-12, 0.0], np.zeros((3, 3)))
+    assert certain.rank_bounds()[:, 0].tolist() == [2, 1, 2]
 
 
 def test_model_pair_has_no_ranks_and_no_pairs_of_chatbots() -> None:

@@ -18,6 +18,7 @@ from scheduler.replay import (
     rows_of,
     simulated,
 )
+from tests.irt_engine.posteriors import made_up
 
 TRUTH = draw_truth(4, 6, seed=1, form="vote")
 TABLE = simulated(TRUTH, seed=2)
@@ -52,6 +53,14 @@ def test_what_is_separated_the_wrong_way_is_counted_as_wrong() -> None:
     assert point.decided == 0.0
     assert point.wrong == 1.0
     assert point.tau == -1.0
+
+
+def test_equals_have_no_order_to_agree_with() -> None:
+    equals = reference_of(made_up([0.0, 1e-13, -1e-13], 0.01 * np.eye(3)))
+    assert equals.sign.tolist() == [0.0, 0.0, 0.0]
+    ordered = made_up([0.0, 1.0, 2.0], 0.01 * np.eye(3))
+    assert point_of(ordered, equals).tau == 0.0
+    assert point_of(made_up([0.0, 1e-13, 2.0], 0.01 * np.eye(3)), reference_of(ordered)).tau == pytest.approx(2 / 3)
 
 
 def test_abilities_are_compared_on_one_scale() -> None:
