@@ -5,6 +5,7 @@ What a campaign wants to know are the `aims`; here are the limits to which it ma
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -130,10 +131,15 @@ class Futility:
             "judgments_left": float(reach.judgments),
             "prompts": float(len(state.prompts) - len(state.retired)),
         }
-        words = f"with the {reach.judgments} judgments that are left {outlook.words}"
+        words = f"with the {reach.judgments} judgments that are left {outlook.words}: {_at_most(outlook.chance)}"
         if futile:
             return Decision(self.stops, f"what is wanted is out of reach: {words}", evidence)
-        return Decision(False, f"{words}: a chance of {outlook.chance:.0%} at most", evidence)
+        return Decision(False, words, evidence)
+
+
+def _at_most(chance: float) -> str:
+    """In whole percent, never less than it is: what is unlikely is not called impossible."""
+    return f"a chance of {math.ceil(round(100.0 * chance, 6))}% at most"
 
 
 # One of every kind, at settings such as campaigns use. Who lists a rule here has it pass the contract test.

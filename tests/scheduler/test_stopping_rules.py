@@ -271,6 +271,21 @@ class TestFutility:
         assert 0.05 < found.evidence["reachable_se"] < POSTERIOR.se.max()
         assert found.evidence["judgments_left"] == 40.0
 
+    def test_the_chance_is_said_whether_it_is_futile_or_not(self) -> None:
+        equals = dataclasses.replace(board(0.0, 0.0, 5.0, se=0.4), votes_per_item=1000)
+        futile = Futility(RankingResolved(looks=12), budget=105).decide(equals)
+        assert futile.evidence["chance"] == 0.01
+        assert futile.reason == (
+            "what is wanted is out of reach: with the 5 judgments that are left the least clear of the neighbours "
+            "would be told apart: a chance of 1% at most"
+        )
+        for target in np.linspace(0.5, 0.95, 10):
+            found = Futility(TargetSE(target * float(POSTERIOR.se.max())), budget=50).decide(midway())
+            said = float(found.reason.split("a chance of ")[1].removesuffix("% at most"))
+            assert -1e-6 < said - 100.0 * found.evidence["chance"] < 1.0
+        assert Futility(SampleSize(200), budget=100).decide(midway()).reason.endswith(": a chance of 0% at most")
+        assert Futility(SampleSize(70), budget=100).decide(midway()).reason.endswith(": a chance of 100% at most")
+
     def test_it_may_tell_without_stopping(self) -> None:
         told, stops = (Futility(TargetSE(0.01), stops=stops).decide(midway()) for stops in (False, True))
         assert not told.stop

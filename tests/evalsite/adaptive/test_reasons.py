@@ -85,12 +85,14 @@ def test_numbers_are_german_and_a_person_s_own_words_stay(english: str, said: st
 def test_a_reason_within_a_reason_is_said_too() -> None:
     english = (
         "what is wanted is out of reach: with the 1200 judgments that are left the largest SE would be 0.120, "
-        "the target is 0.07"
+        "the target is 0.07: a chance of 1% at most"
     )
     assert german(english) == (
         "das Gewünschte ist nicht zu erreichen: mit den noch möglichen 1.200 Urteilen gilt: "
-        "der größte SE läge bei 0,120, das Ziel ist 0,07"
+        "der größte SE läge bei 0,120, das Ziel ist 0,07: mit einer Wahrscheinlichkeit von höchstens 1 %"
     )
+    earlier = english.removesuffix(": a chance of 1% at most")
+    assert german(earlier).endswith("das Ziel ist 0,07")
 
 
 def test_no_sentence_is_hidden_by_a_wider_one_before_it() -> None:
