@@ -175,7 +175,7 @@ class SampleSize:
     """So many judgments are in: on the board, or on every pair. The size comes from a power calculation beforehand.
 
     A test whose size was fixed before the first vote is made once, here. Evidence: sample_size; judged (of the pair
-    that has the fewest); progress; judgments_to_go. Raises InvalidRequest on a size below 1.
+    that has the fewest); progress; judgments_to_go (of all pairs). Raises InvalidRequest on a size below 1.
     """
 
     judgments: int
@@ -213,9 +213,10 @@ class SampleSize:
         return DEFAULT_DESIGN.target
 
     def decide(self, state: CampaignState) -> Decision:
-        why, judged = obstacle(state), self._judged(state)
+        why, each = obstacle(state), self._each(state)
+        judged = int(each.min())
         progress = min(1.0, judged / self.judgments)
-        togo = max(self.judgments - judged, 0) * (1 if self.of == "board" else math.comb(len(state.chatbots), 2))
+        togo = np.maximum(self.judgments - each, 0).sum()
         evidence = {
             "sample_size": float(self.judgments),
             "judged": float(judged),
@@ -235,11 +236,12 @@ class SampleSize:
         words = f"{most:.0f} of {self.judgments} judgments would be in"
         return Outlook(1.0 if most >= self.judgments else 0.0, words, {"reachable_judgments": most})
 
-    def _judged(self, state: CampaignState) -> int:
+    def _each(self, state: CampaignState) -> IntArray:
+        """The judgments of the board (1,), or of every pair (N,), of which there is one at least."""
         if self.of == "board":
-            return state.judgments
+            return np.array([state.judgments])
         pool = Pool(state)
-        return int(np.bincount(pool.pairs_of(state.judged), minlength=max(len(pool.low), 1)).min())
+        return np.bincount(pool.pairs_of(state.judged), minlength=max(len(pool.low), 1))
 
 
 @dataclass(frozen=True, slots=True)

@@ -212,6 +212,14 @@ class TestSampleSize:
         assert SampleSize(fewest, of="pair").decide(midway()).stop
         assert not SampleSize(fewest + 1, of="pair").decide(midway()).stop
 
+    def test_what_is_to_go_is_what_each_pair_lacks(self) -> None:
+        of_pair = np.unique(CELLS[:, 0] * 5 + CELLS[:, 1], return_counts=True)[1]
+        assert of_pair.min() < of_pair.max()
+        for size in (int(of_pair.min()), int(of_pair.max()), 50):
+            found = SampleSize(size, of="pair").decide(midway())
+            assert found.evidence["judgments_to_go"] == np.maximum(size - of_pair, 0).sum()
+        assert SampleSize(50, of="pair").decide(fresh()).evidence["judgments_to_go"] == 500.0
+
     def test_the_size_is_that_of_a_power_calculation(self) -> None:
         assert SampleSize.for_share(0.1) == SampleSize(196, of="pair") == SampleSize(binomial_size(0.1), of="pair")
         found = SampleSize.for_gap(CampaignDesign(3, 40), 2.0, seed=1)
