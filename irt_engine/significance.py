@@ -132,6 +132,8 @@ def mcnemar(
         return Significance(name, 0.0, 1.0, n, effect, df)
     if not exact and discordant < _DISCORDANT:
         _doubt(name, f"fewer than {_DISCORDANT} discordant turns", "method='exact'")
+    if corrected and not exact and counts[0] == counts[1]:  # a correction takes no difference below 0
+        return Significance(name, 0.0, 1.0, n, effect, df)
     from statsmodels.stats.contingency_tables import mcnemar as test
 
     found = test([[counts[2], counts[0]], [counts[1], counts[3]]], exact=exact, correction=corrected)

@@ -65,6 +65,12 @@ def test_mcnemar_has_the_p_of_the_interactive_evaluations() -> None:
 def test_a_correction_for_continuity_is_on_demand() -> None:
     found = mcnemar(150, 86, method="chi_square", corrected=True)
     assert found.statistic == pytest.approx(63**2 / 236)
+    assert mcnemar(118, 119, method="chi_square", corrected=True).statistic == 0.0
+
+
+def test_a_correction_makes_no_difference_of_equal_counts() -> None:
+    found = mcnemar(20, 20, neither=5, method="chi_square", corrected=True)
+    assert (found.statistic, found.p, found.df, found.n, found.effect) == (0.0, 1.0, 1, 45, 0.0)
 
 
 def test_cochrans_q_has_cochrans_own_number() -> None:
