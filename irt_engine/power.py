@@ -55,7 +55,8 @@ def binomial_size(
     """
     _check_shares(difference, null)
     za, zb = _quantiles(alpha, power, quantiles)
-    at_null, at_truth = null * (1.0 - null), (null + difference) * (1.0 - null - difference)
+    share = null + difference
+    at_null, at_truth = null * (1.0 - null), share * (1.0 - share)  # of a share of 1, 1 - null - d may be below 0
     if check_method(method, "normal", "exact") == "normal":
         return _up((za + zb) ** 2 * at_null / difference**2)
     guess = ((za * math.sqrt(at_null) + max(zb, 0.0) * math.sqrt(at_truth)) / difference) ** 2

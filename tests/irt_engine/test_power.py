@@ -137,6 +137,12 @@ def test_from_the_exact_size_on_the_power_is_kept() -> None:
     assert mcnemar_power(m, 0.2, discordance=0.5, method="exact") >= 0.8
 
 
+@pytest.mark.parametrize(("d", "null"), [(0.2, 0.8), (0.4, 0.6), (-0.2, 0.2)])
+def test_what_always_or_never_happens_has_an_exact_size(d: float, null: float) -> None:
+    n = binomial_size(d, null=null, method="exact")
+    assert binomial_power(n - 1, d, null=null, method="exact") < 0.8 <= binomial_power(n, d, null=null, method="exact")
+
+
 def test_the_normal_binomial_reaches_its_power() -> None:
     n = binomial_size(0.1)
     wins = np.arange(n + 1)
