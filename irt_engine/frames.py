@@ -44,13 +44,14 @@ def columns_of(frame: Frame, label: str | None) -> dict[str, Any]:
                 code="missing_column",
                 hint=f"the frame has {', '.join(map(str, there)) or 'no columns'}; rename what holds it to {name}",
             )
-    columns: dict[str, Any] = {name: _listed(frame[name]) for name in REQUIRED}
-    columns |= {name: _listed(frame[name]) if name in there else None for name in OPTIONAL}
-    of_label = None if label is None else ["" if x is None else str(x) for x in _listed(frame[label])]
+    columns: dict[str, Any] = {name: listed(frame[name]) for name in REQUIRED}
+    columns |= {name: listed(frame[name]) if name in there else None for name in OPTIONAL}
+    of_label = None if label is None else ["" if x is None else str(x) for x in listed(frame[label])]
     return columns | {"label": of_label}
 
 
-def _listed(column: Any) -> list[Any]:
+def listed(column: Any) -> list[Any]:
+    """The values of a column, None where they are unknown."""
     values = list(column.tolist() if hasattr(column, "tolist") else column)
     if set(map(type, values)) <= _ALWAYS_KNOWN:
         return values

@@ -11,7 +11,7 @@ import numpy as np
 
 from .arrays import IntArray, frozen
 from .errors import InvalidResponses
-from .frames import REQUIRED, Frame, columns_of, is_frame
+from .frames import REQUIRED, Frame, columns_of, is_frame, listed
 
 _OUTCOMES = (-1, 0, 1)
 
@@ -81,16 +81,16 @@ class ResponseTable:
         a_first: Any = None,
         label: Any = None,
     ) -> Self:
-        """A table from a data frame, or from columns of equal length (n,); None means unknown.
+        """A table from a data frame, or from columns of equal length (n,).
 
         A frame is a pandas DataFrame or any mapping of columns: system_a, system_b, prompt_id, outcome (-1 A better,
         0 tie, 1 B better), and where it has them annotator_id and a_first (1 A was shown first, 0 B was); None, NaN
-        and NA there mean unknown. `label` then names the column that keeps repeated experiments on a pair apart, such
-        as "category"; other columns are not looked at.
+        and NA in these two mean unknown. `label` then names the column that keeps repeated experiments on a pair
+        apart, such as "category"; other columns are not looked at. Of columns it is such a column, of text.
 
         Names are sorted before they are numbered, so the order of the rows never matters to a fit.
-        Raises InvalidResponses on a missing column (missing_column), columns of unequal length, empty names and
-        whatever the table itself refuses.
+        Raises InvalidResponses on a missing column (missing_column), columns of unequal length, empty names, labels
+        that are no text, and whatever the table itself refuses.
         """
         if is_frame(system_a):
             _only_frame(system_b, prompt_id, outcome, annotator_id, a_first)
@@ -113,7 +113,7 @@ class ResponseTable:
         _check_lengths(system_a, system_b, prompt_id, outcome, annotator_id, a_first, label)
         chatbots = tuple(sorted(_names(system_a, "system_a") | _names(system_b, "system_b")))
         prompts = tuple(sorted(_names(prompt_id, "prompt_id")))
-        labels = () if label is None else tuple(sorted(set(label)))
+        labels = () if label is None else tuple(sorted(_labels(label)))
         return cls(
             chatbots=chatbots,
             prompts=prompts,
@@ -245,14 +245,60 @@ def _numbers(column: Sequence[Any], number: dict[Any, int]) -> IntArray:
     return np.fromiter(map(number.__getitem__, column), np.int64, len(column))
 
 
-def _annotators(ids: Sequence[str | None] | None, n: int) -> IntArray:
-    if ids is None:
+def _labels(column: Sequence[object]) -> set[str]:
+    """The distinct labels of a column; other than names they may be empty."""
+    with suppress(TypeError):
+        distinct = set(column)
+        if all(isinstance(value, str) for value in distinct):
+            return cast("set[str]", distinct)
+    row, value = next((i, x) for i, x in enumerate(column, start=1) if not isinstance(x, str))
+    raise InvalidResponses(
+        f"row {row}: label is {value!r}, not text",
+        code="missing_label",
+        hint='turn numbers into text first, and what is unknown into ""',
+    )
+
+
+def _annotators(column: Sequence[object] | None, n: int) -> IntArray:
+    if column is None:
         return np.full(n, -1, np.int64)
-    known = sorted({x for x in ids if x is not None}, key=lambda x: (str(x), type(x).__name__))
+    ids = listed(column)
+    try:
+        distinct = {x for x in ids if x is not None}
+    except TypeError:
+        row, value = next((i, x) for i, x in enumerate(ids, start=1) if not _hashable(x))
+        raise InvalidResponses(
+            f"row {row}: annotator_id is {value!r}, which names nobody",
+            code="bad_annotator",
+            hint="give text or a number, None where it is unknown",
+        ) from None
+    known = sorted(distinct, key=lambda x: (str(x), type(x).__name__))
     return _numbers(ids, _places(known) | {None: -1})
 
 
-def _first_shown(values: Sequence[int | bool | None] | None, n: int) -> IntArray:
-    if values is None:
+def _hashable(value: object) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _first_shown(column: Sequence[object] | None, n: int) -> IntArray:
+    """(n,) 1 and 0 as they are given, be it as True and False or as 1.0 and 0.0; -1 for unknown."""
+    if column is None:
         return np.full(n, -1, np.int64)
-    return _int_column([-1 if x is None else int(x) for x in values], "a_first")
+    values = listed(column)
+    bad = next((row for row, x in enumerate(values) if x is not None and not _is_shown(x)), None)
+    if bad is not None:
+        raise InvalidResponses(
+            f"row {bad + 1}: a_first is {values[bad]!r}, neither 1 nor 0",
+            code="out_of_range",
+            hint="1 where A was shown first, 0 where B was, None where it is unknown",
+        )
+    return frozen([-1 if x is None else int(x) for x in values], np.int64)
+
+
+def _is_shown(value: object) -> bool:
+    """-1 is what a table has for unknown."""
+    return isinstance(value, int | float | np.bool_ | np.integer | np.floating) and value in (-1, 0, 1)

@@ -104,6 +104,39 @@ def test_it_refuses_columns_of_unequal_length() -> None:
     assert refused(annotator_id=["w1"]) == "length"
 
 
+@pytest.mark.parametrize("unknown", [None, float("nan"), np.float64("nan"), pd.NA])
+def test_nan_in_a_column_is_unknown_as_in_a_frame(unknown: object) -> None:
+    table = ResponseTable.from_votes(**GOOD, annotator_id=["w1", unknown], a_first=[unknown, True])
+    assert table.annotator.tolist() == [0, -1]
+    assert table.a_first.tolist() == [-1, 1]
+
+
+@pytest.mark.parametrize("first", [[1, 0], [True, False], [1.0, 0.0], np.array([1, 0]), np.array([True, False])])
+def test_who_was_shown_first_is_told_by_truth_or_number(first: Any) -> None:
+    assert ResponseTable.from_votes(**GOOD, a_first=first).a_first.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("first", [0.7, -0.3, "x", "True", "1", float("inf"), 2, -2, 10**30, [1], b"1"])
+def test_anything_else_is_no_word_on_who_was_shown_first(first: object) -> None:
+    assert refused(a_first=[None, first]) == "out_of_range"
+    with pytest.raises(InvalidResponses, match="row 2: a_first is"):
+        ResponseTable.from_votes(GOOD | {"a_first": [None, first]})
+
+
+@pytest.mark.parametrize("label", [None, 3, float("nan"), ["x"], {}])
+def test_a_label_is_text(label: object) -> None:
+    assert refused(label=["x", label]) == "missing_label"
+    with pytest.raises(InvalidResponses, match="row 2: label is"):
+        ResponseTable.from_votes(**GOOD, label=["x", label])
+
+
+@pytest.mark.parametrize("annotator", [["w1"], {}, {"w1"}])
+def test_an_annotator_is_something_that_can_be_told_from_others(annotator: object) -> None:
+    assert refused(annotator_id=[None, annotator]) == "bad_annotator"
+    with pytest.raises(InvalidResponses, match="row 2: annotator_id is"):
+        ResponseTable.from_votes(GOOD | {"annotator_id": [None, annotator]})
+
+
 @pytest.mark.parametrize("name", ["", None, 3, float("nan"), ["echo"]])
 def test_it_refuses_what_is_not_a_name(name: object) -> None:
     assert refused(system_a=[name, "echo"]) == "missing_name"
