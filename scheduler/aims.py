@@ -19,7 +19,7 @@ from irt_engine.looks import log_p_apart, log_p_equal
 from irt_engine.ranks import pair_variances
 
 from .differences import difference_se
-from .errors import InvalidRequest
+from .errors import InvalidRequest, is_count
 from .pairs import DEFAULT_DESIGN
 from .pool import Pool
 from .reach import Outlook, Reach, least_chance
@@ -108,7 +108,7 @@ class RankingResolved:
 
     probability: 1 - alpha of `looks.told_apart`; looks as there: how many there may be, None for any number.
     Evidence: undecided pairs; progress, the share of those asked about that are told apart; log_p of the least clear.
-    Raises InvalidRequest unless 0 < probability < 1, looks >= 1 and top >= 1.
+    Raises InvalidRequest unless 0 < probability < 1, and looks and top are whole numbers of at least 1.
     """
 
     probability: float = 0.95
@@ -175,7 +175,8 @@ class SampleSize:
     """So many judgments are in: on the board, or on every pair. The size comes from a power calculation beforehand.
 
     A test whose size was fixed before the first vote is made once, here. Evidence: sample_size; judged (of the pair
-    that has the fewest); progress; judgments_to_go (of all pairs). Raises InvalidRequest on a size below 1.
+    that has the fewest); progress; judgments_to_go (of all pairs). Raises InvalidRequest on a size that
+    is no whole number of at least 1.
     """
 
     judgments: int
@@ -328,5 +329,5 @@ def _check_probability(value: float) -> None:
 
 
 def _check_count(value: int | None, name: str) -> None:
-    if value is not None and not value >= 1:
+    if value is not None and not is_count(value, least=1):
         raise InvalidRequest(f"{name} {value}", code="bad_count", hint="give a whole number of at least 1")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from numbers import Real
+
 
 class SchedulerError(Exception):
     """Base of all errors that the scheduler raises on purpose: a code for programs, a hint for people."""
@@ -22,3 +25,9 @@ class InvalidState(SchedulerError):
 
 class InvalidRequest(SchedulerError):
     """An unknown policy, a negative count, a target that is no number."""
+
+
+def is_count(value: object, *, least: int = 0) -> bool:
+    """Whether this is a whole number of at least `least`; 3.0 is one, True, 2.5 and NaN are none."""
+    number = float(value) if not isinstance(value, bool) and isinstance(value, Real) else math.nan
+    return number.is_integer() and number >= least

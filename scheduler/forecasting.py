@@ -17,7 +17,7 @@ from irt_engine.arrays import BoolArray, FloatArray
 from irt_engine.priors import Priors
 
 from .allocation import Adaptive, Even, LeastCertain
-from .errors import InvalidRequest
+from .errors import InvalidRequest, is_count
 from .estimator import CAMPAIGN_PRIORS
 from .goals import Goal
 from .outset import open_votes, outset_of
@@ -60,11 +60,11 @@ class Terms:
     priors: Priors = CAMPAIGN_PRIORS
 
     def __post_init__(self) -> None:
-        if (self.budget is not None and self.budget < 0) or self.batch < 1:
+        if not ((self.budget is None or is_count(self.budget)) and is_count(self.batch, least=1)):
             raise InvalidRequest(
                 f"budget {self.budget}, batch {self.batch}",
                 code="bad_budget",
-                hint="the budget is 0 or more judgments, a batch at least 1",
+                hint="the budget is a whole number of 0 or more judgments, a batch of at least 1",
             )
         if self.price is not None and not (math.isfinite(self.price) and self.price >= 0.0):
             raise InvalidRequest(f"price {self.price}", code="bad_price", hint="give 0 or more for a judgment")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from irt_engine.arrays import BoolArray, IntArray
 
-from .errors import InvalidRequest
+from .errors import InvalidRequest, is_count
 
 _Hashes = NDArray[np.uint64]
 _TWO64 = 2.0**64
@@ -35,7 +35,8 @@ class Overlap:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.share) and 0.0 <= self.share <= 1.0) or self.votes < 2 or self.seed < 0:
+        counts = is_count(self.votes, least=2) and is_count(self.seed)
+        if not (math.isfinite(self.share) and 0.0 <= self.share <= 1.0 and counts):
             raise InvalidRequest(
                 f"overlap of a share {self.share}, {self.votes} votes, seed {self.seed}",
                 code="bad_overlap",

@@ -13,7 +13,7 @@ from irt_engine.fit import MOST_TIERS
 from .belief import Belief
 from .draws import even, shortlisted
 from .entrants import Welcome
-from .errors import InvalidRequest
+from .errors import InvalidRequest, is_count
 from .exposure import Balance
 from .pool import Pool
 from .retirement import Retirement
@@ -55,7 +55,7 @@ class Design:
 
     def __post_init__(self) -> None:
         shares = math.isfinite(self.floor + self.cap) and 0.0 <= self.floor <= 1.0 and 0.0 < self.cap <= 1.0
-        if not shares or self.best < 1:
+        if not shares or not is_count(self.best, least=1):
             raise InvalidRequest(
                 f"floor {self.floor}, cap {self.cap}, best {self.best}",
                 code="bad_design",

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from .draws import Chooser, Draw
-from .errors import InvalidRequest
+from .errors import InvalidRequest, is_count
 from .pairs import DEFAULT_DESIGN, Design
 from .policies import POLICIES, Make
 from .pool import Pool
@@ -30,14 +30,17 @@ def plan(
     Equal arguments give equal plans. Asks count on each other: every one is expected to be answered before the next
     is chosen. `design` is for the policy `adaptive`: what is worth learning, and its safeguards. `policies` are for who
     tries one that campaigns do not have.
-    Raises InvalidRequest on an unknown policy, a negative count, or a target that the state's chatbots do not have.
+    Raises InvalidRequest on an unknown policy, a count that is no whole number of at least 0, or a target that the
+    state's chatbots do not have.
     """
     if policy not in policies:
         raise InvalidRequest(
             f"unknown policy {policy!r}", code="unknown_policy", hint=f"use one of {', '.join(sorted(policies))}"
         )
-    if count < 0 or seed < 0:
-        raise InvalidRequest(f"count {count}, seed {seed}", code="bad_count", hint="give 0 or more of both")
+    if not (is_count(count) and is_count(seed)):
+        raise InvalidRequest(
+            f"count {count}, seed {seed}", code="bad_count", hint="give whole numbers of 0 or more for both"
+        )
     empty = _why_empty(state, count)
     if empty:
         return Plan((), policy, seed, empty)

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from irt_engine.arrays import IntArray, frozen
 from irt_engine.posterior import Posterior
 
-from .errors import InvalidState
+from .errors import InvalidState, is_count
 from .overlap import Overlap
 
 
@@ -58,6 +59,7 @@ class CampaignState:
     now: datetime | None = None
 
     def __post_init__(self) -> None:
+        self._check_names()
         for name in ("judged", "pending", "closed"):
             object.__setattr__(self, name, self._items(name))
         object.__setattr__(self, "retired", self._retired())
@@ -75,12 +77,24 @@ class CampaignState:
         """Votes that an item can get at the most."""
         return max(self.votes_per_item, self.overlap.votes) if self.overlap.share > 0.0 else self.votes_per_item
 
+    def _check_names(self) -> None:
+        for kind in ("chatbots", "prompts"):
+            names = getattr(self, kind)
+            if len(set(names)) < len(names):
+                raise InvalidState(f"a name occurs twice in {kind}", code="repeated_name", hint="names are unique")
+
     def _check_votes(self) -> None:
-        if self.votes_per_item < 1 or self.judgments < 0:
+        if not (is_count(self.votes_per_item, least=1) and is_count(self.judgments)):
             raise InvalidState(
                 f"votes_per_item {self.votes_per_item}, judgments {self.judgments}",
                 code="bad_count",
-                hint="votes_per_item is at least 1, judgments at least 0",
+                hint="votes_per_item is a whole number of at least 1, judgments of at least 0",
+            )
+        if self.votes_per_pair is not None and not is_count(self.votes_per_pair):
+            raise InvalidState(
+                f"votes_per_pair {self.votes_per_pair}",
+                code="bad_count",
+                hint="give a whole number, or None for no cap",
             )
         if self.votes_per_pair is not None and self.votes_per_pair < self.most_votes:
             raise InvalidState(
@@ -105,7 +119,7 @@ class CampaignState:
             )
 
     def _retired(self) -> IntArray:
-        found = np.unique(np.asarray(self.retired, dtype=np.int64).ravel())
+        found = np.unique(_whole(self.retired, "retired", code="bad_prompt").ravel())
         if len(found) and not 0 <= found[0] <= found[-1] < len(self.prompts):
             raise InvalidState(
                 f"retired {found.tolist()} of {len(self.prompts)} prompts",
@@ -115,7 +129,10 @@ class CampaignState:
         return frozen(found, np.int64)
 
     def _items(self, name: str) -> IntArray:
-        raw = np.asarray(getattr(self, name), dtype=np.int64).reshape(-1, 3)
+        raw = _whole(getattr(self, name), name, code="bad_item")
+        if raw.size and raw.shape[-1] != 3:
+            raise InvalidState(f"{name} is not (n, 3)", code="bad_item", hint="give rows of chatbot, chatbot, prompt")
+        raw = raw.reshape(-1, 3)
         pair = np.sort(raw[:, :2], axis=1)
         items = np.column_stack([pair, raw[:, 2]])
         limit = np.array([len(self.chatbots), len(self.chatbots), len(self.prompts)])
@@ -129,6 +146,19 @@ class CampaignState:
             )
         array: IntArray = frozen(items, np.int64)
         return array
+
+
+def _whole(values: ArrayLike, name: str, *, code: str) -> IntArray:
+    """Indices as an array of integers; whole numbers that came as floats pass."""
+    try:
+        raw = np.asarray(values)
+    except ValueError:  # rows of unequal length
+        raw = np.empty(1, object)
+    if raw.dtype.kind not in "iuf" or not ((raw == np.floor(raw)) & (np.abs(raw) < 2.0**53)).all():
+        raise InvalidState(
+            f"{name} holds something that is no whole number", code=code, hint="give indices into the state's names"
+        )
+    return raw.astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)

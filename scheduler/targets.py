@@ -17,7 +17,7 @@ from scipy.special import ndtr
 from irt_engine.arrays import FloatArray, frozen
 from irt_engine.ranks import pair_variances, quantile, standardised
 
-from .errors import InvalidRequest
+from .errors import InvalidRequest, is_count
 from .standing import Over, check_over, neighbours
 
 # How the largest SE stands out among the weights: simulated campaigns that end when it is small enough take about as
@@ -128,7 +128,7 @@ class TopK:
     level: float = 0.95
 
     def __post_init__(self) -> None:
-        if self.k < 1 or not 0.0 < self.level < 1.0:
+        if not is_count(self.k, least=1) or not 0.0 < self.level < 1.0:
             raise InvalidRequest(
                 f"the best {self.k} at level {self.level}", code="bad_target", hint="k is at least 1, the level below 1"
             )

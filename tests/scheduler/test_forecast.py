@@ -188,6 +188,10 @@ def test_a_campaign_that_cannot_compare_anything_is_refused(state: CampaignState
     [
         ({"budget": -1}, "bad_budget"),
         ({"batch": 0}, "bad_budget"),
+        ({"batch": 2.5}, "bad_budget"),
+        ({"batch": float("nan")}, "bad_budget"),
+        ({"budget": float("nan")}, "bad_budget"),
+        ({"budget": 99.5}, "bad_budget"),
         ({"price": -0.1}, "bad_price"),
         ({"price": float("nan")}, "bad_price"),
         ({"per_day": 0.0}, "bad_pace"),

@@ -325,6 +325,10 @@ def test_bad_requests_and_states_are_refused() -> None:
         plan(fresh(), policy="best", count=1, seed=0)
     with pytest.raises(InvalidRequest):
         plan(fresh(), policy="random", count=-1, seed=0)
+    for count in (float("nan"), 2.5, float("inf"), True):
+        with pytest.raises(InvalidRequest, match="whole numbers"):
+            plan(fresh(), policy="random", count=count, seed=0)  # type: ignore[arg-type]
+    assert len(plan(fresh(), policy="random", count=np.int64(3), seed=0).asks) == 3  # type: ignore[arg-type]
     for bad in ([[0, 0, 0]], [[0, 9, 0]], [[0, 1, 8]], [[-1, 1, 0]]):
         with pytest.raises(InvalidState, match="row 1"):
             fresh(judged=np.array(bad))
@@ -404,10 +408,44 @@ def test_asap_asks_a_spanning_tree_and_then_the_next() -> None:
         assert groups_of(5, pairs[:, 0], pairs[:, 1]).max() == 1
 
 
-@pytest.mark.parametrize("change", [{"floor": -0.1}, {"floor": 2.0}, {"cap": 0.0}, {"cap": float("nan")}, {"best": 0}])
+@pytest.mark.parametrize(
+    "change", [{"floor": -0.1}, {"floor": 2.0}, {"cap": 0.0}, {"cap": float("nan")}, {"best": 0}, {"best": 1.5}]
+)
 def test_a_design_that_contradicts_itself_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(InvalidRequest):
         Design(**change)
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"judged": [[0, 1, 2.5]]}, "bad_item"),
+        ({"judged": [[0, 1, float("nan")]]}, "bad_item"),
+        ({"pending": [[0, 1, float("inf")]]}, "bad_item"),
+        ({"judged": [[0, 1, 2], [0, 1]]}, "bad_item"),
+        ({"judged": [[0, 1, None]]}, "bad_item"),
+        ({"judged": [[0, 1, "p"]]}, "bad_item"),
+        ({"closed": [[0, 1]]}, "bad_item"),
+        ({"judged": np.zeros((2, 6))}, "bad_item"),
+        ({"retired": [0.5]}, "bad_prompt"),
+        ({"retired": [float("nan")]}, "bad_prompt"),
+        ({"chatbots": ("echo", "eliza", "echo")}, "repeated_name"),
+        ({"prompts": ("p", "q", "p")}, "repeated_name"),
+        ({"votes_per_item": float("nan")}, "bad_count"),
+        ({"votes_per_item": 1.5}, "bad_count"),
+        ({"judgments": float("nan")}, "bad_count"),
+        ({"votes_per_pair": float("nan")}, "bad_count"),
+    ],
+)
+def test_a_state_of_something_else_than_names_and_whole_numbers_is_refused(change: dict[str, Any], code: str) -> None:
+    with pytest.raises(InvalidState) as refused:
+        fresh(**change)
+    assert (refused.value.code, bool(refused.value.hint)) == (code, True)
+
+
+def test_whole_numbers_that_came_as_floats_are_indices() -> None:
+    assert fresh(judged=[[1.0, 0.0, 2.0]]).judged.tolist() == [[0, 1, 2]]
+    assert fresh(judged=[], retired=()).judged.shape == (0, 3)
 
 
 def test_a_pair_cap_below_an_items_votes_is_refused() -> None:

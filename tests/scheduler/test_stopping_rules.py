@@ -375,6 +375,7 @@ def test_where_two_rules_have_a_number_of_one_name_the_first_one_stands() -> Non
     [
         (TargetSE, {"value": 0.0}), (TargetSE, {"value": 0.1, "over": "some"}),
         (RankingResolved, {"probability": 1.0}), (RankingResolved, {"looks": 0}), (RankingResolved, {"top": 0}),
+        (RankingResolved, {"top": 1.5}), (RankingResolved, {"looks": 2.5}), (SampleSize, {"judgments": 2.5}),
         (SampleSize, {"judgments": 0}), (SampleSize, {"judgments": 5, "of": "prompt"}),
         (Equivalence, {"margin": -0.1}), (Equivalence, {"margin": float("nan")}),
         (Equivalence, {"margin": 0.1, "over": "none"}), (Equivalence, {"margin": 0.1, "probability": 0.0}),
