@@ -20,7 +20,7 @@ from scipy.special import expit
 
 from .arrays import FloatArray, IntArray, frozen
 from .grm import category_probabilities, item_information
-from .predict import slopes_of_tiers, theta_of_pairs, tiers_of_pairs
+from .predict import pairs_of_board, slopes_of_tiers, theta_of_pairs, tiers_of_pairs
 
 if TYPE_CHECKING:
     from .posterior import Posterior
@@ -137,7 +137,9 @@ def pair_information(posterior: Posterior, a: IntArray, b: IntArray) -> FloatArr
 
     theta has the pair's own effect in it, as `predict.theta_of_pairs` has it; a judgment is a cell's first. a, b
     index a board's chatbots; where discriminations differ by tier, the prompts' are those of the pair's two tiers.
+    Raises InvalidResponses (indices, a chatbot with itself), NotIdentified (model pair).
     """
+    a, b = pairs_of_board(posterior, a, b)
     mean, variance = theta_of_pairs(posterior, a, b)
     se, tiers = np.sqrt(variance), tiers_of_pairs(posterior, a, b)
     expected = np.zeros((len(mean), len(posterior.prompts)))

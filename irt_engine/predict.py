@@ -120,20 +120,27 @@ def _pooled_comparisons(posterior: Posterior) -> tuple[IntArray, FloatArray, Flo
     return codes, mean, variance
 
 
-def _columns(
-    posterior: Posterior, a: IntArray, b: IntArray, prompt: IntArray, a_first: IntArray | None
-) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+def pairs_of_board(posterior: Posterior, a: IntArray, b: IntArray) -> tuple[IntArray, IntArray]:
+    """a, b (n,) as indices of two different chatbots each. Raises NotIdentified (model pair), InvalidResponses."""
     if posterior.model != "board":
         raise NotIdentified(
             f"model {posterior.model!r} has no abilities of chatbots",
             code="no_board",
             hint="ask for its comparisons: comparison_vote_probabilities",
         )
-    a, b, prompt, first = _lengths(a, b, prompt, _unknown(a) if a_first is None else a_first)
+    a, b = _lengths(a, b)
     for name, column in (("a", a), ("b", b)):
         _inside(name, column, 0, len(posterior.chatbots))
-    _check_prompt(posterior, prompt, first)
     _refuse(a == b, "a chatbot is compared with itself", "self_comparison", "name two different chatbots")
+    return a, b
+
+
+def _columns(
+    posterior: Posterior, a: IntArray, b: IntArray, prompt: IntArray, a_first: IntArray | None
+) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    a, b = pairs_of_board(posterior, a, b)
+    a, b, prompt, first = _lengths(a, b, prompt, _unknown(a) if a_first is None else a_first)
+    _check_prompt(posterior, prompt, first)
     apart = posterior.group[a] != posterior.group[b]
     if apart.any():
         row = int(np.argmax(apart))

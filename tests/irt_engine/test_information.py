@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 
+from irt_engine import InvalidResponses, NotIdentified
 from irt_engine.grm import category_probabilities, item_information
 from irt_engine.information import (
     InformationTable,
@@ -140,6 +141,27 @@ def test_a_pairs_information_is_that_under_its_posterior() -> None:
         cell_sd=0.8,
     )
     assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "code"),
+    [
+        ([0], [-1], "out_of_range"),
+        ([2], [0], "out_of_range"),
+        ([0, 1], [1, 1], "self_comparison"),
+        ([0, 1], [1], "length"),
+        ([0.0], [1.0], "not_whole"),
+    ],
+)
+def test_a_pair_that_is_none_is_refused_with_a_code(a: list[int], b: list[int], code: str) -> None:
+    with pytest.raises(InvalidResponses) as caught:
+        pair_information(made_up([-0.5, 0.5], 0.04 * np.eye(2)), np.array(a), np.array(b))
+    assert caught.value.code == code
+
+
+def test_model_pair_has_no_chatbots_to_pair() -> None:
+    with pytest.raises(NotIdentified):
+        pair_information(made_up([], np.empty((0, 0)), model="pair"), np.array([0]), np.array([1]))
 
 
 @pytest.mark.parametrize("known", [True, False])
