@@ -71,8 +71,8 @@ def simulate(
     """The forecast of `campaigns` simulated campaigns; `progress(done, campaigns)` is called after each.
 
     `votes` are those that are in, by which the state's posterior was fitted. Equal arguments give equal answers.
-    Raises InvalidRequest: what `forecast` refuses, fewer than one campaign, a posterior without its votes; EngineError
-    where a fit has no answer.
+    Raises InvalidRequest: what `forecast` refuses, fewer than one campaign, a posterior without its votes or with those
+    of others; EngineError where a fit has no answer.
     """
     if campaigns < 1 or seed < 0:
         raise InvalidRequest(
@@ -101,6 +101,16 @@ def run(state: CampaignState, terms: Terms, *, votes: ResponseTable | None = Non
             code="no_votes",
             hint="give the votes behind the state",
         )
+    if votes is not None and not (
+        set(votes.chatbots) <= set(state.chatbots) and set(votes.prompts) <= set(state.prompts)
+    ):
+        raise InvalidRequest(
+            "the votes are on chatbots or prompts that the state does not have",
+            code="other_votes",
+            hint="give the votes behind the state",
+        )
+    if most_of(state, terms) == 0:
+        return _finished(state, terms, 0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EngineWarning)
         loop = _loop(state, terms, votes, seed)
@@ -110,13 +120,19 @@ def run(state: CampaignState, terms: Terms, *, votes: ResponseTable | None = Non
 def _to_the_stop(loop: Loop, state: CampaignState, terms: Terms) -> Finished:
     begun, most = len(loop.used), most_of(state, terms)
     rule = rule_of(terms.goal)
-    while not (met := rule.decide(loop.state()).stop) and len(loop.used) < begun + most:
+    while not rule.decide(loop.state()).stop and len(loop.used) < begun + most:
         if not loop.collect(min(terms.batch, begun + most - len(loop.used))):
             break
         loop.refit()
-    known = outset_of(loop.state(), terms.priors)
+    return _finished(loop.state(), terms, len(loop.used) - begun)
+
+
+def _finished(state: CampaignState, terms: Terms, judgments: int) -> Finished:
+    """A campaign that has come to this state by so many judgments, and asks no more."""
+    known = outset_of(state, terms.priors)
     ability, covariance = centred(known.mean, known.covariance, np.ones(len(known.mean), np.int64))
-    return Finished(len(loop.used) - begun, met, float(terms.goal.measure(ability[None], covariance[None])[0]))
+    measure = float(terms.goal.measure(ability[None], covariance[None])[0])
+    return Finished(judgments, rule_of(terms.goal).decide(state).stop, measure)
 
 
 def rule_of(goal: Goal) -> StoppingRule:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from irt_engine.simulate import draw_truth, draw_votes
+from irt_engine.simulate import all_cells, draw_truth, draw_votes
 from scheduler import CampaignState, InvalidRequest, TargetSE
 from scheduler.estimator import CAMPAIGN_PRIORS, estimate
 from scheduler.forecasting import Terms, forecast, unjudged
@@ -73,6 +73,37 @@ def test_a_campaign_that_has_begun_goes_on_from_its_own_votes() -> None:
     missed = run(state, Terms(AllAbilities(0.01), batch=25), votes=votes, seed=1)
     assert (missed.judgments, missed.reached) == (40, False)
     assert missed.measure < state.posterior.se.max()
+
+
+def test_a_campaign_without_anything_left_to_ask_ends_where_it_stands() -> None:
+    terms = Terms(AllAbilities(0.01), batch=10)
+    for state in (
+        replace(SMALL, retired=np.arange(40)),
+        replace(SMALL, closed=all_cells(4, 40)),
+    ):
+        found, quick = simulate(state, terms, campaigns=2), forecast(state, terms)
+        assert (found.judgments, found.reached, found.most) == (quick.judgments, quick.reached, quick.most)
+        assert found.judgments.high == 0.0
+    votes = draw_votes(draw_truth(5, 8, seed=1, form="vote"), CELLS, seed=3)
+    over = CampaignState(
+        votes.chatbots, votes.prompts, estimate(votes), judged=CELLS, judgments=len(CELLS), retired=np.arange(8)
+    )
+    assert over.posterior is not None
+    reached = run(over, Terms(AllAbilities(float(over.posterior.se.max()) * 1.001)), votes=votes, seed=1)
+    missed = run(over, terms, votes=votes, seed=1)
+    assert (reached.judgments, reached.reached) == (0, True)
+    assert (missed.judgments, missed.reached) == (0, False)
+    assert missed.measure == reached.measure == pytest.approx(over.posterior.se.max())
+
+
+@pytest.mark.parametrize("names", ["chatbots", "prompts"])
+def test_votes_on_others_are_refused(names: str) -> None:
+    votes = draw_votes(draw_truth(5, 8, seed=1, form="vote"), CELLS, seed=3)
+    state = CampaignState(votes.chatbots, votes.prompts, estimate(votes), judged=CELLS, judgments=len(CELLS))
+    others = replace(votes, **{names: tuple(f"other {name}" for name in getattr(votes, names))})
+    with pytest.raises(InvalidRequest) as refused:
+        run(state, TERMS, votes=others, seed=1)
+    assert (refused.value.code, bool(refused.value.hint)) == ("other_votes", True)
 
 
 def test_votes_that_are_missing_or_no_campaigns_are_refused() -> None:
