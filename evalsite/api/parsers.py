@@ -12,7 +12,7 @@ from typing import IO, Any
 from django.conf import settings
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
-from rest_framework.request import Request
+from rest_framework.request import Request, is_form_media_type
 
 from evalsite.core.errors import InvalidInput, TooLarge, TouchstoneError
 from evalsite.core.rowfiles import MOST_BYTES
@@ -59,7 +59,10 @@ class StrictJSONParser(BaseParser):
 
 
 class FileParser(BaseParser):
-    """The bytes of a file of rows. Which types it may have, `file_sent` asks before it is read."""
+    """The bytes of a file of rows. Which types it may have, `file_sent` asks before it is read.
+
+    Of somebody with a session the framework looks for a CSRF token first, and would look into the bytes of a form.
+    """
 
     media_type = "*/*"
 
@@ -69,12 +72,21 @@ class FileParser(BaseParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> Any:
+        if is_form_media_type(media_type or ""):
+            raise WrongContentType((parser_context or {})["view"].types)
         return _bounded(stream, MOST_BYTES)
 
 
 class WrongContentType(TouchstoneError):
     code = "unsupported_media_type"
     status = 415
+
+    def __init__(self, types: tuple[str, ...]) -> None:
+        super().__init__(
+            "A file of this content type is not read here.",
+            hint=f"Send Content-Type: {', '.join(types[:-1])} or {types[-1]}, encoded as UTF-8.",
+            field="Content-Type",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +116,7 @@ def file_sent(request: Request, types: tuple[str, ...]) -> SentFile:
     asked = request._request
     charset = (asked.content_params or {}).get("charset", "").lower()
     if asked.content_type not in types or charset not in CHARSETS:
-        raise WrongContentType(
-            "A file of this content type is not read here.",
-            hint=f"Send Content-Type: {', '.join(types[:-1])} or {types[-1]}, encoded as UTF-8.",
-            field="Content-Type",
-        )
+        raise WrongContentType(types)
     length = request.META.get("CONTENT_LENGTH") or ""
     if not re.fullmatch("[0-9]{1,15}", length):
         raise InvalidInput(

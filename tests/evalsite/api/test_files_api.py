@@ -526,6 +526,17 @@ class TestHostileFiles:
         )
         assert error["hint"] == f"Send Content-Type: {types}, encoded as UTF-8."
 
+    @pytest.mark.parametrize("media", ["application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
+    def test_a_form_of_somebody_with_a_session_is_refused_as_well(self, alice: User, media: str) -> None:
+        """Of them a CSRF token is looked for in a form, before anything else."""
+        browser = Api()
+        browser.client.force_login(alice)
+        browser.client.cookies["csrftoken"] = "a" * 32
+        for address, read in ((prompts_to(), TEXT), (replies_to(), CSV)):
+            answer = browser.raw(address, b"First?", media)
+            assert (answer.status_code, error_of(answer)["code"]) == (415, "unsupported_media_type")
+            assert read in error_of(answer)["hint"]
+
     @pytest.mark.parametrize("media", ["text/csv; charset=utf-8", "Text/CSV", "text/csv; header=present"])
     def test_a_content_type_may_be_written_in_any_way(self, sender: Api, media: str) -> None:
         assert sender.raw(prompts_to(), PROMPTS.encode(), media).status_code == 201
