@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.views import defaults
+from django.template import loader
 from django.views.decorators.csrf import csrf_exempt
 from rest_framework import exceptions
 from rest_framework.response import Response
@@ -86,19 +86,25 @@ def _first_problem(detail: Any, path: str = "") -> tuple[str, str]:
 
 
 # Before a view is found, or after it broke, the API answers in its own shape and the pages as pages ---------
+# The framework's own handlers look for a CSRF token in the form that was sent: where that form is what cannot be read,
+# they break as well. These pages hold no form and need no token.
+
+
+def _page(request: HttpRequest, status: int) -> HttpResponse:
+    return HttpResponse(loader.render_to_string(f"{status}.html", request=request), status=status)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """A host that is not ours, a request that cannot be read."""
     if not request.path_info.startswith(ROOT):
-        return defaults.bad_request(request, exception)
+        return _page(request, 400)
     return JsonResponse(shape("bad_request", "The request cannot be read.", hint="Check its headers."), status=400)
 
 
 @csrf_exempt  # it changes nothing, and a program without cookies is to be told 404 and not 403
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     if not request.path_info.startswith(ROOT) and exception is not None:
-        return defaults.page_not_found(request, exception)
+        return _page(request, 404)
     return JsonResponse(shape("not_found", "There is nothing at this address."), status=404)
 
 
@@ -108,7 +114,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
     if away is not None:
         return _unavailable(request, away)
     if not request.path_info.startswith(ROOT):
-        return defaults.server_error(request)
+        return HttpResponse(loader.render_to_string("500.html"), status=500)
     problem = shape("server_error", "This is our fault.", hint="What was confirmed before is safe. Try again later.")
     return JsonResponse(problem, status=500)
 

@@ -94,3 +94,42 @@ def test_a_fault_of_ours_says_so_and_tells_no_detail(monkeypatch: pytest.MonkeyP
 def test_pages_keep_their_error_pages() -> None:
     assert "<html" in Client().get("/nothing/").content.decode()
     assert "<html" in Client().get("/", headers={"Host": "elsewhere.example"}).content.decode()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("cookie", [True, False])
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("application/x-www-form-urlencoded; charset=iso-8859-1", b"a=b"),
+        ("application/x-www-form-urlencoded", b"&".join(b"a=b" for _ in range(1500))),
+        ("multipart/form-data", b"a=b"),
+        (
+            "multipart/form-data; boundary=x",
+            b'--x\r\nContent-Disposition: form-data; name="a"\r\n\r\nb\r\n' * 1500 + b"--x--",
+        ),
+    ],
+)
+@pytest.mark.parametrize("path", ["/", "/nope/", "/livez", "/account/login/", "/api/v1/nothing"])
+def test_a_form_that_cannot_be_read_is_no_fault_of_ours(path: str, kind: str, body: bytes, *, cookie: bool) -> None:
+    client = Client(raise_request_exception=False, enforce_csrf_checks=True)
+    if cookie:
+        client.cookies["csrftoken"] = "a" * 32
+    response = client.post(path, body, kind)
+    assert response.status_code in {400, 403, 404, 405}
+    assert response.content, "and it says so"
+    assert path != "/nope/" or response.status_code == 404
+
+
+@pytest.mark.django_db
+def test_a_page_of_ours_that_broke_says_so_even_where_the_form_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr("django.middleware.csrf.CsrfViewMiddleware.process_view", fail)
+    client = Client(raise_request_exception=False)
+    client.cookies["csrftoken"] = "a" * 32
+    response = client.post("/", b"a=b", "application/x-www-form-urlencoded; charset=iso-8859-1")
+    assert response.status_code == 500
+    assert "This is our fault" in response.content.decode()
+    assert "secret" not in response.content.decode()
