@@ -10,6 +10,7 @@ from evalsite.adaptive.acts import Given, act_perform
 from evalsite.api import presenters, shapes
 from evalsite.api.idempotency import answered
 from evalsite.api.openapi import ACTING, acting, operation
+from evalsite.api.parsers import json_sent
 from evalsite.api.results import ResultsView, person
 from evalsite.api.serializers import ActSerializer, LimitsSerializer
 from evalsite.campaigns.drafts import draft_change
@@ -29,7 +30,7 @@ class ActView(ResultsView):
         user = person(request)
         if user is None:
             raise NotAllowed("Acts need to know who you are.", hint="Send a token with campaigns:write.")
-        shape = ActSerializer(data=request.data)
+        shape = ActSerializer(data=json_sent(request))
         shape.is_valid(raise_exception=True)
         given = Given(**shape.validated_data)
 
@@ -51,7 +52,7 @@ class LimitsView(ResultsView):
         if user is None:
             raise NotAllowed("This needs to know who you are.", hint="Send a token with campaigns:write.")
         campaign, _ = campaign_for(key=key, user=user, act=Act.SET_UP)
-        shape = LimitsSerializer(data=request.data)
+        shape = LimitsSerializer(data=json_sent(request))
         shape.is_valid(raise_exception=True)
         draft_change(campaign=campaign, changes=asdict(Limits(**shape.validated_data)), by=user)
         return Response(presenters.campaign(campaign))

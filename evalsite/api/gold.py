@@ -10,6 +10,7 @@ from evalsite.accounts.models import ApiToken
 from evalsite.api.idempotency import answered
 from evalsite.api.openapi import ACTING, IDEMPOTENCY_KEY, operation, reading
 from evalsite.api.paging import PageSerializer, page_of
+from evalsite.api.parsers import json_sent
 from evalsite.api.results import ResultsView, person
 from evalsite.api.serializers import StrictCharField, StrictSerializer
 from evalsite.api.shapes import Page, Shape
@@ -109,7 +110,7 @@ class GoldView(ResultsView):
         if user is None:
             raise NotAllowed("Acts need to know who you are.", hint="Send a token with campaigns:write.")
         campaign, _ = campaign_for(key=key, user=user, act=Act.GOLD)
-        shape = GoldSerializer(data=request.data)
+        shape = GoldSerializer(data=json_sent(request))
         shape.is_valid(raise_exception=True)
         items = [gold_from(dict(one), one["id"]) for one in shape.validated_data["items"]]
 

@@ -58,6 +58,21 @@ class StrictJSONParser(BaseParser):
         return value
 
 
+def json_sent(request: Request) -> Any:
+    """The body, parsed. Raises InvalidInput for one in chunks: of those the framework reads nothing."""
+    if "Transfer-Encoding" in request.headers and not request.META.get("CONTENT_LENGTH"):
+        raise _no_length("body")
+    return request.data
+
+
+def _no_length(what: str) -> InvalidInput:
+    return InvalidInput(
+        f"The request does not tell how long the {what} is.",
+        hint="Send Content-Length, and not the body in chunks.",
+        field="Content-Length",
+    )
+
+
 class FileParser(BaseParser):
     """The bytes of a file of rows. Which types it may have, `file_sent` asks before it is read.
 
@@ -119,9 +134,5 @@ def file_sent(request: Request, types: tuple[str, ...]) -> SentFile:
         raise WrongContentType(types)
     length = request.META.get("CONTENT_LENGTH") or ""
     if not re.fullmatch("[0-9]{1,15}", length):
-        raise InvalidInput(
-            "The request does not tell how long the file is.",
-            hint="Send Content-Length, and not the body in chunks.",
-            field="Content-Length",
-        )
+        raise _no_length("file")
     return SentFile(f"file.{ENDINGS[asked.content_type]}", int(length), request)

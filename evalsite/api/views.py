@@ -17,6 +17,7 @@ from evalsite.api import presenters, shapes
 from evalsite.api.authentication import Caller
 from evalsite.api.idempotency import answered
 from evalsite.api.openapi import ENROLLING, JUDGING, judging, operation
+from evalsite.api.parsers import json_sent
 from evalsite.api.serializers import (
     ClaimSerializer,
     EnrolSerializer,
@@ -43,7 +44,7 @@ from evalsite.judgments.statements import campaign_joined
 
 
 def _checked(serializer: type[StrictSerializer], request: Request) -> dict[str, Any]:
-    return dict(_shape(serializer).run_validation(request.data))
+    return dict(_shape(serializer).run_validation(json_sent(request)))
 
 
 @cache

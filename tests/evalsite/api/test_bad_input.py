@@ -128,6 +128,20 @@ def _unreadable(body: bytes) -> bool:
     return not isinstance(value, dict)
 
 
+@pytest.mark.parametrize("method", ["POST", "PUT"])
+def test_a_body_in_chunks_is_not_taken_for_none(campaign: Campaign, api: Api, alice: User, method: str) -> None:
+    """A WSGI server hands on nothing of it, and a claim of one would be a claim of a whole block."""
+    alices = Api(api_token_issue(user=alice, name="t", scopes=ApiToken.Scope.values, days=1))
+    paths = {"acts/pause": alices, "gold": alices, "claims": api} if method == "POST" else {"limits": alices}
+    before = everything()
+    for path, by in paths.items():
+        headers = {**by.headers, "Content-Type": "application/json", "Transfer-Encoding": "chunked"}
+        response = by.client.generic(method, f"/api/v1/campaigns/trial/{path}", headers=headers)
+        assert (response.status_code, error_of(response)["field"]) == (400, "Content-Length")
+        assert error_of(response)["hint"] == "Send Content-Length, and not the body in chunks."
+    assert everything() == before
+
+
 def test_an_answer_to_a_campaign_that_stopped_before_it_was_issued(
     refuses: Any, api: Api, block: Any, campaign: Campaign, alice: User
 ) -> None:
