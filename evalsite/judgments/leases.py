@@ -45,6 +45,11 @@ def _no_such() -> NotFound:
     return NotFound(_("You have no such assignment."), hint=_("Ask for the next one."), field="assignment")
 
 
+def given_back() -> Conflict:
+    """What was skipped or returned takes no answer and no other ending."""
+    return Conflict(_("You gave this one back."), hint=_("Ask for the next one."), code="returned")
+
+
 def _lock_place(place_id: int) -> None:
     Place.objects.select_for_update(no_key=True).get(pk=place_id)
 
@@ -103,7 +108,8 @@ def _check_held(assignment: Assignment, now: datetime) -> None:
 def assignment_skip(*, annotator: Annotator, assignment_id: uuid.UUID, reason: str, note: str = "") -> None:
     """Give an assignment back with a reason; its place is queued for somebody else.
 
-    An item that two annotators gave back is not asked again.
+    An item that two annotators gave back is not asked again. A skip sent again changes nothing. Raises Conflict for
+    what was returned or answered, or has run out.
     """
     if reason not in Skip.Reason.values:
         raise InvalidInput(
@@ -115,7 +121,9 @@ def assignment_skip(*, annotator: Annotator, assignment_id: uuid.UUID, reason: s
     with write_transaction():
         assignment = assignment_lock(annotator, assignment_id)
         if assignment.state == Assignment.State.RETURNED:
-            return
+            if Skip.objects.filter(assignment=assignment).exists():
+                return
+            raise given_back()
         if assignment.state != Assignment.State.ISSUED:
             raise Conflict(_("This one cannot be skipped any more."), hint=_("Ask for the next one."))
         skip = Skip.objects.create(assignment=assignment, reason=reason)

@@ -18,7 +18,7 @@ from evalsite.core.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from evalsite.core.tokens import token_hash, token_make
 from evalsite.judgments.blocks import block_issue
 from evalsite.judgments.hours import time_worked
-from evalsite.judgments.leases import assignment_lock_asked, checked_text
+from evalsite.judgments.leases import assignment_lock_asked, checked_text, given_back
 from evalsite.judgments.models import (
     Annotator,
     AnnotatorToken,
@@ -196,7 +196,7 @@ def judgment_record(
         if replaced is not None:
             _check_undo(assignment, now)
         if assignment.state == Assignment.State.RETURNED:
-            raise Conflict(gettext("You gave this one back."), hint=gettext("Ask for the next one."), code="returned")
+            raise given_back()
         if replaced is None and assignment.state == Assignment.State.EXPIRED:
             _check_quota(assignment)
         said = _Said(choices, client_ms, _comment_asked(assignment, comment), _checked_reasons(assignment, reasons))

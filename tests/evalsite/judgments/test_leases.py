@@ -146,6 +146,19 @@ def test_leaving_says_nothing_about_the_items(
     assert items_given_back(campaign, times=1) == set()
 
 
+def test_what_was_returned_is_not_skipped_as_well_and_a_skip_sent_again_is_one(
+    campaign: Campaign, bob: Annotator, block: list[Assignment]
+) -> None:
+    for _ in range(2):
+        assignment_skip(annotator=bob, assignment_id=block[0].public_id, reason="broken")
+    assignments_return(campaign=campaign, annotator=bob)
+    assignment_skip(annotator=bob, assignment_id=block[0].public_id, reason="broken")
+    with pytest.raises(Conflict) as refused:
+        assignment_skip(annotator=bob, assignment_id=block[1].public_id, reason="broken")
+    assert refused.value.code == "returned"
+    assert Skip.objects.count() == 1
+
+
 def test_two_skips_close_an_item(campaign: Campaign, bob: Annotator, dora: Annotator, block: list[Assignment]) -> None:
     item = block[0].item
     assignment_skip(annotator=bob, assignment_id=block[0].public_id, reason="broken")
