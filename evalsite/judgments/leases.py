@@ -46,7 +46,7 @@ def _no_such() -> NotFound:
 
 
 def given_back() -> Conflict:
-    """What was skipped or returned takes no answer and no other ending."""
+    """What was skipped or returned takes no answer, no other ending and no lease."""
     return Conflict(_("You gave this one back."), hint=_("Ask for the next one."), code="returned")
 
 
@@ -96,6 +96,8 @@ def lease_renew(*, annotator: Annotator, assignment_id: uuid.UUID) -> datetime:
 def _check_held(assignment: Assignment, now: datetime) -> None:
     if assignment.state == Assignment.State.ANSWERED:
         raise Conflict(_("You have answered this one."), hint=_("Ask for the next one."), code="answered")
+    if assignment.state == Assignment.State.RETURNED:
+        raise given_back()
     ended = assignment.lease_until is None or assignment.lease_until < now
     if assignment.state != Assignment.State.ISSUED or ended:
         raise Conflict(

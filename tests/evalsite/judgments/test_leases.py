@@ -74,6 +74,17 @@ def test_a_lease_that_has_ended_is_not_renewed(
     assert refused.value.code == "ended"
 
 
+def test_what_was_given_back_has_no_lease_to_renew_and_nobody_is_told_of_late_answers(
+    campaign: Campaign, bob: Annotator, block: list[Assignment]
+) -> None:
+    assignment_skip(annotator=bob, assignment_id=block[0].public_id, reason="broken")
+    assignments_return(campaign=campaign, annotator=bob)
+    for given_back in block[:2]:
+        with pytest.raises(Conflict) as refused:
+            lease_renew(annotator=bob, assignment_id=given_back.public_id)
+        assert (refused.value.code, refused.value.hint) == ("returned", "Ask for the next one.")
+
+
 def test_nobody_holds_a_block_for_ever(
     clock: time_machine.Traveller, campaign: Campaign, bob: Annotator, block: list[Assignment]
 ) -> None:
