@@ -88,7 +88,7 @@ class GoldView(ResultsView):
     query = PageSerializer
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        self.scope = ApiToken.Scope.JUDGMENTS if request.method == "GET" else ApiToken.Scope.ACTS
+        self.scope = ApiToken.Scope.JUDGMENTS if request.method in ("GET", "HEAD") else ApiToken.Scope.ACTS
         super().initial(request, *args, **kwargs)
 
     @reading("gold", "Its gold items, for who may add some", Golds, query=PageSerializer)

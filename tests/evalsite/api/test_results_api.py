@@ -66,6 +66,14 @@ def text_of(response: Any) -> str:
     return b"".join(response.streaming_content).decode()
 
 
+@pytest.mark.parametrize("path", [*PUBLIC, *MEMBERS_ONLY, f"{TRIAL}/gold"])
+def test_the_scopes_that_open_a_get_open_its_head(campaign: Campaign, alice: User, path: str) -> None:
+    for scope in ApiToken.Scope.values:
+        by = token_of(alice, scope)
+        head = by.client.head(path, headers=by.headers)
+        assert (scope, head.status_code) == (scope, by.get(path).status_code)
+
+
 @pytest.mark.parametrize("path", PUBLIC)
 def test_what_is_public_is_read_without_a_token(judged: Campaign, path: str) -> None:
     assert Api().get(path).status_code == 200
