@@ -286,12 +286,12 @@ if PRODUCTION and env.flag("TOUCHSTONE_HTTPS", default=True):
 
 PROXIES = env.whole("TOUCHSTONE_PROXIES", default=0)  # trusted proxies before this site
 ENROLMENTS_PER_HOUR = env.whole("TOUCHSTONE_ENROLMENTS_PER_HOUR", default=300)  # from one address
-ANSWERS_PER_MINUTE = env.whole("TOUCHSTONE_ANSWERS_PER_MINUTE", default=600)  # by one annotator; as many claims
+ANSWERS_PER_MINUTE = env.whole("TOUCHSTONE_ANSWERS_PER_MINUTE", default=600)  # by one annotator, and of each other act
 SIGN_UPS_PER_HOUR = env.whole("TOUCHSTONE_SIGN_UPS_PER_HOUR", default=60)  # from one address
 LOG_INS_PER_5_MINUTES = env.whole(
     "TOUCHSTONE_LOG_INS_PER_5_MINUTES", default=10
 )  # tries at one account from one address
-READS_PER_MINUTE = env.whole("TOUCHSTONE_READS_PER_MINUTE", default=600)  # lists, by one person or address
+READS_PER_MINUTE = env.whole("TOUCHSTONE_READS_PER_MINUTE", default=600)  # by one person, annotator or address
 FILES_PER_HOUR = env.whole("TOUCHSTONE_FILES_PER_HOUR", default=60)  # whole files of judgments, by one person
 CAMPAIGNS_PER_HOUR = env.whole("TOUCHSTONE_CAMPAIGNS_PER_HOUR", default=20)  # begun by one person
 UPLOADS_PER_HOUR = env.whole("TOUCHSTONE_UPLOADS_PER_HOUR", default=120)  # files sent, looked at and taken in, by one

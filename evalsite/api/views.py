@@ -78,8 +78,7 @@ class ClaimView(APIView):
 
     @judging("claim", "The open block, or a new one", shapes.Block, body=ClaimSerializer)
     def post(self, request: Request, key: str) -> Response:
-        annotator = _caller(request)
-        admit(what="claim", who=str(annotator.public_id), at_most=settings.ANSWERS_PER_MINUTE, per_s=60)
+        annotator = _admitted(request, "claim", settings.ANSWERS_PER_MINUTE)
         given = _checked(ClaimSerializer, request)
         campaign = _joined(key, annotator)
 
@@ -97,6 +96,13 @@ def _answered(request: Request, act: Callable[[], Outcome]) -> Response:
 def _caller(request: Request) -> Annotator:
     """The annotator whose token this is (authentication and permission have made sure of one)."""
     return cast("Caller", request.user).annotator
+
+
+def _admitted(request: Request, what: str, per_minute: int) -> Annotator:
+    """The caller, one knock more. Raises TooMany."""
+    annotator = _caller(request)
+    admit(what=what, who=str(annotator.public_id), at_most=per_minute, per_s=60)
+    return annotator
 
 
 def _joined(key: str, annotator: Annotator) -> Campaign:
@@ -118,8 +124,7 @@ class JudgmentView(APIView):
         body=JudgmentSerializer,
     )
     def post(self, request: Request, assignment: uuid.UUID) -> Response:
-        annotator = _caller(request)
-        admit(what="answer", who=str(annotator.public_id), at_most=settings.ANSWERS_PER_MINUTE, per_s=60)
+        annotator = _admitted(request, "answer", settings.ANSWERS_PER_MINUTE)
         given = _checked(JudgmentSerializer, request)
         choices = given.pop("answers")
 
@@ -135,10 +140,11 @@ class SkipView(APIView):
 
     @judging("skip", "Give an assignment back, with a reason", shapes.Skipped, body=SkipSerializer)
     def post(self, request: Request, assignment: uuid.UUID) -> Response:
+        annotator = _admitted(request, "skip", settings.ANSWERS_PER_MINUTE)
         given = _checked(SkipSerializer, request)
 
         def skip() -> Outcome:
-            assignment_skip(annotator=_caller(request), assignment_id=assignment, **given)
+            assignment_skip(annotator=annotator, assignment_id=assignment, **given)
             return Outcome(200, {"skipped": str(assignment)})
 
         return _answered(request, skip)
@@ -149,10 +155,11 @@ class RenewalView(APIView):
 
     @judging("renew", "Hold the block for another lease", shapes.Renewed, body=NothingSerializer)
     def post(self, request: Request, assignment: uuid.UUID) -> Response:
+        annotator = _admitted(request, "renewal", settings.ANSWERS_PER_MINUTE)
         _checked(NothingSerializer, request)
 
         def renew() -> Outcome:
-            until = lease_renew(annotator=_caller(request), assignment_id=assignment)
+            until = lease_renew(annotator=annotator, assignment_id=assignment)
             return Outcome(200, {"lease_until": until.isoformat()})
 
         return _answered(request, renew)
@@ -163,8 +170,8 @@ class ReturnView(APIView):
 
     @judging("give_back", "Give back all that is open", shapes.Returned, body=NothingSerializer)
     def post(self, request: Request, key: str) -> Response:
+        annotator = _admitted(request, "return", settings.ANSWERS_PER_MINUTE)
         _checked(NothingSerializer, request)
-        annotator = _caller(request)
         campaign = _joined(key, annotator)
 
         def give_back() -> Outcome:
@@ -178,5 +185,5 @@ class ProgressView(APIView):
 
     @operation("progress", "What was done, and earned", {200: shapes.Progress}, JUDGING)
     def get(self, request: Request, key: str) -> Response:
-        annotator = _caller(request)
+        annotator = _admitted(request, "read", settings.READS_PER_MINUTE)
         return Response(presenters.progress(progress_get(campaign=_joined(key, annotator), annotator=annotator)))

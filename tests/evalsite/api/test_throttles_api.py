@@ -4,13 +4,16 @@ import ipaddress
 import threading
 import uuid
 from collections import Counter
+from typing import Any
 
 import pytest
 import time_machine
 from django.db import connection
 from django.test import override_settings
+from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign
+from evalsite.judgments.models import Assignment
 from tests.evalsite.api.client import CLAIMS, Api, error_of
 
 
@@ -51,3 +54,17 @@ def test_who_comes_too_often_is_told_when_to_come_again(campaign: Campaign, addr
     assert (first.status_code < 300, second.status_code) == (True, 429)
     assert error_of(second)["code"] == "too_many"
     assert 0 < int(second["Retry-After"]) <= 3600
+
+
+@pytest.mark.parametrize("what", ["skip", "renewal", "returns", "progress"])
+def test_an_annotator_who_skips_renews_returns_or_looks_too_often_is_told_so(api: Api, block: Any, what: str) -> None:
+    two = [f"/api/v1/assignments/{one['id']}/{what}" for one in block[:2]]
+    paths = two if what in {"skip", "renewal"} else [f"/api/v1/campaigns/trial/{what}"] * 2
+    body = {"reason": "broken"} if what == "skip" else None
+    setting = "READS_PER_MINUTE" if what == "progress" else "ANSWERS_PER_MINUTE"
+    with override_settings(**{setting: 1}), time_machine.travel(timezone.now(), tick=False):
+        first, second = (api.get(path) if what == "progress" else api.post(path, body) for path in paths)
+    assert (first.status_code, second.status_code) == (200, 429)
+    assert error_of(second)["code"] == "too_many"
+    assert 0 < int(second["Retry-After"]) <= 60
+    assert Assignment.objects.filter(state="returned").count() == {"skip": 1, "returns": len(block)}.get(what, 0)
