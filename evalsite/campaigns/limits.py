@@ -4,7 +4,7 @@ The scheduler's rules are made of them in the worker (`adaptive.designs.rules_of
 aim first, then the budget, the deadline, and whether anything is left to ask.
 """
 
-import math
+import sys
 from dataclasses import dataclass, fields
 from datetime import datetime
 
@@ -14,6 +14,11 @@ from evalsite.campaigns.models import Campaign, StoppingSpec
 from evalsite.core.errors import InvalidInput
 
 ALPHA, POWER = 0.05, 0.8  # as sample sizes are usually given
+
+
+def is_aim(value: float) -> bool:
+    """Whether a standard error, or a difference, of this size may be aimed at; NaN may not, nor what is no float."""
+    return 0.0 < value <= sys.float_info.max
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +38,7 @@ class Limits:
     def __post_init__(self) -> None:
         for name in ("target_se", "min_difference"):
             value = getattr(self, name)
-            if value is not None and not (math.isfinite(value) and value > 0.0):
+            if value is not None and not is_aim(value):
                 raise InvalidInput(
                     _("%(name)s %(value)s cannot be reached.") % {"name": name, "value": f"{value:g}"},
                     hint=_("Give a positive number."),

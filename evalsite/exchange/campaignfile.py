@@ -17,7 +17,7 @@ import yaml
 from evalsite.accounts.models import Organisation, User
 from evalsite.campaigns.gold import MOST_SHARE, GoldBook, NewGold, gold_add
 from evalsite.campaigns.goldfile import gold_from
-from evalsite.campaigns.limits import LIMITS, Limits, limits_of
+from evalsite.campaigns.limits import LIMITS, Limits, is_aim, limits_of
 from evalsite.campaigns.models import Campaign, PlanSpec, Reception
 from evalsite.campaigns.plans import PlanOptions, policy_check
 from evalsite.campaigns.reception import LONGEST_REASON, MOST_REASONS, NewQualificationItem
@@ -92,6 +92,11 @@ def number(low: float, high: float) -> Check:
     return check
 
 
+def aim(value: Any) -> str:
+    fits = isinstance(value, int | float) and not isinstance(value, bool) and is_aim(value)
+    return "" if fits else "must be a positive number"
+
+
 def one_of(choices: Sequence[str]) -> Check:
     return lambda value: "" if value in choices else f"must be one of: {', '.join(choices)}"
 
@@ -140,8 +145,8 @@ CAMPAIGN: Mapping[str, Check] = {
     "per_day": or_nothing(whole(1)),
 }
 STOPPING: Mapping[str, Check] = {
-    "target_se": or_nothing(number(0.001, 100)),
-    "min_difference": or_nothing(number(0.001, 100)),
+    "target_se": or_nothing(aim),
+    "min_difference": or_nothing(aim),
     "alpha": number(0, 1),
     "power": number(0, 1),
     "budget": or_nothing(whole(1)),

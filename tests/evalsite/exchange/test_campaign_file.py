@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from evalsite.accounts.models import Organisation, User
 from evalsite.campaigns.drafts import draft_prompt_set
 from evalsite.campaigns.limits import Limits, limits_of
-from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.models import Campaign, StoppingSpec
 from evalsite.campaigns.plans import PlanOptions
 from evalsite.campaigns.reception import qualification_of
 from evalsite.campaigns.services import Design, NewAspect, entrant_withdraw, plan_options
@@ -107,6 +107,8 @@ def test_what_is_written_comes_back_the_same(make_campaign: CampaignMaker, elsew
         ("batch_size: 50", "name: again", 7, "campaign.name"),
         ("target_se: 0.2", "target_se: -1", 9, "stopping.target_se"),
         ("target_se: 0.2", "target_se: .nan", 9, "stopping.target_se"),
+        ("target_se: 0.2", "target_se: .inf", 9, "stopping.target_se"),
+        ("target_se: 0.2", f"target_se: 1{'0' * 400}", 9, "stopping.target_se"),
         ("target_se: 0.2", "min_difference: 0", 9, "stopping.min_difference"),
         ("target_se: 0.2", "target_se: 0.2\n  min_difference: 0.5", 10, "stopping.min_difference"),
         ("target_se: 0.2", "min_difference: 0.5\n  power: 0.01", 10, "stopping.power"),
@@ -160,6 +162,20 @@ def test_each_limit_comes_back_as_it_was(organisation: Organisation, elsewhere: 
     again = campaign_take(organisation=elsewhere, given=campaign_read(written))
     assert limits_of(again.stopping) == limits_of(campaign.stopping)
     assert campaign_write(again) == written
+
+
+@pytest.mark.parametrize("name", ["target_se", "min_difference"])
+@pytest.mark.parametrize("value", [0.0001, 1e-9, 250.0, 1e300])
+def test_an_aim_that_a_campaign_may_have_stands_in_a_file_too(
+    organisation: Organisation, name: str, value: float
+) -> None:
+    campaign = campaign_take(organisation=organisation, given=campaign_read(GOOD))
+    limits = Limits(**{name: value})  # as a program may set them: whatever is positive
+    StoppingSpec.objects.filter(campaign=campaign).update(
+        target_se=limits.target_se, min_difference=limits.min_difference
+    )
+    campaign.refresh_from_db()
+    assert campaign_read(campaign_write(campaign)).stopping == limits
 
 
 @pytest.mark.parametrize("name", ["Bert", "Bert 2"])
