@@ -21,7 +21,7 @@ HINTS = {
     "not_authenticated": "Send the header Authorization: Bearer <token>.",
     "authentication_failed": "Ask for a new token: POST /api/v1/annotators, or manage.py api_token.",
     "parse_error": "Send one JSON object, encoded as UTF-8.",
-    "unsupported_media_type": "Send Content-Type: application/json.",
+    "unsupported_media_type": "Send Content-Type: application/json, encoded as UTF-8.",
     "method_not_allowed": "docs/openapi.yaml lists what each address offers.",
     "not_acceptable": "Send Accept: application/json, or no such header.",
     # What a service says without a hint of its own: its message says what was wrong, and this where to look.

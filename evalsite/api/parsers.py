@@ -5,12 +5,14 @@ A file of rows is a body by itself: its bytes are read as they are, and core.row
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import IO, Any
 
 from django.conf import settings
-from rest_framework.exceptions import ParseError
+from django.http import HttpRequest
+from rest_framework.exceptions import ParseError, UnsupportedMediaType
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request, is_form_media_type
 
@@ -33,8 +35,21 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; of a name that stands there twice, one value would be lost."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        counted = Counter(name for name, _ in pairs)
+        raise ValueError(f"{counted.most_common(1)[0][0][:60]!r} stands twice in one object")
+    return found
+
+
+def _charset(request: HttpRequest) -> str:
+    return (request.content_params or {}).get("charset", "").lower()
+
+
 class StrictJSONParser(BaseParser):
-    """RFC 8259 and no more. Every way in which a body can be malformed is a 400 that says so."""
+    """RFC 8259 and no more. Every way in which a body can be malformed is a 400 that says so, and a charset a 415."""
 
     media_type = "application/json"
 
@@ -44,9 +59,11 @@ class StrictJSONParser(BaseParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> Any:
+        if _charset((parser_context or {})["request"]._request) not in CHARSETS:
+            raise UnsupportedMediaType(media_type or "", "JSON in this charset is not read here.")
         try:
             text = _bounded(stream, settings.DATA_UPLOAD_MAX_MEMORY_SIZE).decode("utf-8")
-            value = json.loads(text, parse_constant=_refuse_constant)
+            value = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_each_once)
             # A lone surrogate is legal JSON that no database can store; its encoding fails here, where it can be said.
             json.dumps(value, ensure_ascii=False).encode("utf-8")
         except RecursionError:
@@ -129,8 +146,7 @@ def file_sent(request: Request, types: tuple[str, ...]) -> SentFile:
     comes in chunks a WSGI server hands on nothing, and it would look like an empty file.
     """
     asked = request._request
-    charset = (asked.content_params or {}).get("charset", "").lower()
-    if asked.content_type not in types or charset not in CHARSETS:
+    if asked.content_type not in types or _charset(asked) not in CHARSETS:
         raise WrongContentType(types)
     length = request.META.get("CONTENT_LENGTH") or ""
     if not re.fullmatch("[0-9]{1,15}", length):

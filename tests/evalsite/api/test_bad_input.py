@@ -93,6 +93,30 @@ def test_a_wrong_content_type(refuses: Any, block: Any, kind: str) -> None:
     refuses(415, "unsupported_media_type", judgment_url(block[0]), answer(), kind=kind)
 
 
+@pytest.mark.parametrize("charset", ["iso-8859-1", "utf-16", '"utf-16"', '"nonsense"'])
+def test_json_in_another_charset(refuses: Any, block: Any, charset: str) -> None:
+    kind = f"application/json; charset={charset}"
+    refuses(415, "unsupported_media_type", judgment_url(block[0]), answer(), kind=kind)
+
+
+@pytest.mark.parametrize("charset", ["utf-8", "UTF-8", '"utf-8"', "us-ascii"])
+def test_json_that_says_that_it_is_utf_8_is_read(api: Api, block: Any, charset: str) -> None:
+    body = json.dumps(answer()).encode()
+    assert api.raw(judgment_url(block[0]), body, f"application/json; charset={charset}").status_code == 201
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"answers": [{"aspect": "overall", "choice": "A"}], "answers": [{"aspect": "overall", "choice": "B"}]}',
+        b'{"answers": [{"aspect": "overall", "choice": "A", "choice": "B"}]}',
+        b'{"answers": [{"aspect": "overall", "choice": "A", "ch\\u006fice": "A"}]}',
+    ],
+)
+def test_a_name_that_stands_twice_in_an_object(refuses: Any, block: Any, body: bytes) -> None:
+    assert "stands twice in one object" in refuses(400, "parse_error", judgment_url(block[0]), body)["message"]
+
+
 MALFORMED = {
     "cut off": b'{"answers": [',
     "no object": b"[]",
