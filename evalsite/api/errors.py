@@ -20,6 +20,7 @@ from evalsite.core.rowfiles import RowsRefused
 HINTS = {
     "not_authenticated": "Send the header Authorization: Bearer <token>.",
     "authentication_failed": "Ask for a new token: POST /api/v1/annotators, or manage.py api_token.",
+    "permission_denied": "Send the value of the cookie csrftoken as header X-CSRFToken, or a token and no session.",
     "parse_error": "Send one JSON object, encoded as UTF-8.",
     "unsupported_media_type": "Send Content-Type: application/json, encoded as UTF-8.",
     "method_not_allowed": "docs/openapi.yaml lists what each address offers.",

@@ -48,7 +48,10 @@ class ResultsView(APIView):
             )
 
     def asked(self, request: Request) -> dict[str, Any]:
-        """The query, checked: what is not known here is refused and not passed over."""
+        """The query, checked: what is not known here, or said twice, is refused and not passed over."""
+        for name, values in request.query_params.lists():
+            if len(values) > 1:
+                raise InvalidInput("This parameter is given twice.", hint="Give it once.", field=name)
         query = self.query(data=request.query_params)
         query.is_valid(raise_exception=True)
         return dict(query.validated_data)

@@ -316,15 +316,16 @@ def _answers(asked: Asked, choices: Mapping[str, str]) -> list[Answer]:
             hint=gettext("Answer each of: %(aspects)s.") % {"aspects": ", ".join(aspects)},
             field="answers",
         )
-    return [_answer(aspect, choices[key], asked.candidates) for key, aspect in aspects.items()]
+    return [_answer(aspect, choices, asked.candidates) for aspect in aspects.values()]
 
 
-def _answer(aspect: Aspect, choice: str, candidates: Mapping[str, int]) -> Answer:
+def _answer(aspect: Aspect, choices: Mapping[str, str], candidates: Mapping[str, int]) -> Answer:
+    choice = choices[aspect.key]
     if choice not in aspect.choices:
         raise InvalidInput(
             gettext("%(choice)s is not a verdict for %(key)s.") % {"choice": repr(choice), "key": repr(aspect.key)},
             hint=gettext("Use one of: %(choices)s.") % {"choices": ", ".join(aspect.choices)},
-            field="choice",
+            field=f"answers.{list(choices).index(aspect.key)}.choice",
         )
     if choice in candidates:
         return Answer(aspect=aspect, candidate_id=candidates[choice], value=Answer.Value.CHOSEN)

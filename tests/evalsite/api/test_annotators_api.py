@@ -114,7 +114,7 @@ def test_a_comment_is_kept_only_where_the_campaign_asks_for_comments(campaign: C
         ({"answers": "A"}, "answers"),
         ({"answers": [{"aspect": "overall"}]}, "answers.0.choice"),
         ({"answers": [{"aspect": "overall", "choice": 1}]}, "answers.0.choice"),
-        ({"answers": [{"aspect": "overall", "choice": "C"}]}, "choice"),
+        ({"answers": [{"aspect": "overall", "choice": "C"}]}, "answers.0.choice"),
         ({"answers": [{"aspect": "humour", "choice": "A"}]}, "answers"),
         ({"answers": [{"aspect": "overall", "choice": "A"}] * 2}, "answers"),
         ({**answer(), "client_ms": "900"}, "client_ms"),

@@ -80,7 +80,7 @@ def test_a_lease_that_was_given_back(refuses: Any, api: Api, block: Any) -> None
 
 @pytest.mark.parametrize("choice", ["C", "a", "", "model_a", "\u0000", "A "])
 def test_an_unknown_verdict(refuses: Any, block: Any, choice: str) -> None:
-    assert refuses(400, "invalid", judgment_url(block[0]), answer(choice))["field"]
+    assert refuses(400, "invalid", judgment_url(block[0]), answer(choice))["field"] == "answers.0.choice"
 
 
 def test_a_body_that_is_too_large(refuses: Any, block: Any) -> None:

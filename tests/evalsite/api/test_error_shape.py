@@ -6,6 +6,7 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
+from evalsite.accounts.models import User
 from evalsite.api import results
 from evalsite.campaigns.models import Campaign
 from tests.evalsite.api.client import CLAIMS, Api, error_of
@@ -88,6 +89,17 @@ def test_a_fault_of_ours_says_so_and_tells_no_detail(monkeypatch: pytest.MonkeyP
     response = Client(raise_request_exception=False).get(BOARD)
     assert (response.status_code, error_of(response)["code"]) == (500, "server_error")
     assert "secret" not in response.content.decode()
+
+
+def test_a_session_without_its_csrf_token_is_told_what_to_send(campaign: Campaign, alice: User) -> None:
+    browser = Api()
+    browser.client.force_login(alice)
+    response = browser.post("/api/v1/campaigns/trial/acts/pause")
+    assert (response.status_code, error_of(response)["code"]) == (403, "permission_denied")
+    assert "X-CSRFToken" in error_of(response)["hint"]
+    browser.client.cookies["csrftoken"] = "a" * 32
+    browser.headers = {"X-CSRFToken": "a" * 32}
+    assert browser.post("/api/v1/campaigns/trial/acts/pause").status_code == 200
 
 
 @pytest.mark.django_db

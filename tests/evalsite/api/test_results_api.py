@@ -206,6 +206,22 @@ def test_a_filter_that_cannot_be_is_a_bad_request(judged: Campaign, member: Api,
         assert (response.status_code, error_of(response)["field"]) == (400, query.split("=")[0])
 
 
+@pytest.mark.parametrize(
+    ("path", "query"),
+    [
+        ("judgments", "counted=true&counted=any"),
+        ("judgments.csv", "counted=true&counted=true"),
+        ("judgments", "limit=1&limit=2"),
+        ("chatbots", "limit=1&limit=2"),
+        ("gold", "limit=1&limit="),
+    ],
+)
+def test_what_is_asked_twice_is_a_bad_request(judged: Campaign, member: Api, path: str, query: str) -> None:
+    response = member.get(f"{TRIAL}/{path}?{query}")
+    error = error_of(response)
+    assert (response.status_code, error["field"], error["hint"]) == (400, query.split("=")[0], "Give it once.")
+
+
 def test_filters_choose_and_by_default_only_what_counts_is_there(judged: Campaign, bob: Annotator, member: Api) -> None:
     def chosen(query: str = "") -> list[dict[str, Any]]:
         return list(walk(member, f"{TRIAL}/judgments?{query}", 500))
