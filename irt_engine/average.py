@@ -399,7 +399,8 @@ TOGETHER = Way(  # with effects of replies
     rounds=120, curved=True, mixed_below=0.1, share=1.0, farthest=0.2, reach=10.0, bent_below=0.03
 )
 NEARBY = replace(TOGETHER, mixed_below=0.3, bent_below=3.0)  # from an earlier fit, with wide effects of replies
-PATIENT = replace(TOGETHER, mixed_below=0.02, bent_below=0.0)  # farther out, a straight line leads from one side to the other
+# Farther out than this one's, a straight line leads from one side to the other.
+PATIENT = replace(TOGETHER, mixed_below=0.02, bent_below=0.0)
 CAREFUL = Way(rounds=150, curved=False, mixed_below=0.1, share=0.7, farthest=0.7)  # few or contradictory votes
 
 

@@ -105,7 +105,7 @@ def test_it_refuses_columns_of_unequal_length() -> None:
 
 
 @pytest.mark.parametrize("unknown", [None, float("nan"), np.float64("nan"), pd.NA])
-def test_nan_in_a_column_is_unknown_as_in_a_frame(unknown: object) -> None:
+def test_nan_in_a_column_is_unknown_as_in_a_frame(unknown: Any) -> None:
     table = ResponseTable.from_votes(**GOOD, annotator_id=["w1", unknown], a_first=[unknown, True])
     assert table.annotator.tolist() == [0, -1]
     assert table.a_first.tolist() == [-1, 1]
@@ -124,7 +124,7 @@ def test_anything_else_is_no_word_on_who_was_shown_first(first: object) -> None:
 
 
 @pytest.mark.parametrize("label", [None, 3, float("nan"), ["x"], {}])
-def test_a_label_is_text(label: object) -> None:
+def test_a_label_is_text(label: Any) -> None:
     assert refused(label=["x", label]) == "missing_label"
     with pytest.raises(InvalidResponses, match="row 2: label is"):
         ResponseTable.from_votes(**GOOD, label=["x", label])

@@ -120,10 +120,10 @@ def rewritten(data: bytes, words: Mapping[str, Any], change: Mapping[str, Any], 
     """Bytes as earlier releases wrote them, without a digest, and with other words or arrays."""
     with np.load(io.BytesIO(data)) as archive:
         arrays = {name: archive[name] for name in archive.files if name not in without}
-    head = json.loads(arrays.pop("head").tobytes()) | words
+    head = {**json.loads(arrays.pop("head").tobytes()), **words}
     head.pop("digest", None)
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, head=np.frombuffer(json.dumps(head).encode(), np.uint8), **(arrays | change))
+    np.savez_compressed(buffer, head=np.frombuffer(json.dumps(head).encode(), np.uint8), **({**arrays, **change}))
     return buffer.getvalue()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -100,7 +101,8 @@ def test_a_campaign_without_anything_left_to_ask_ends_where_it_stands() -> None:
 def test_votes_on_others_are_refused(names: str) -> None:
     votes = draw_votes(draw_truth(5, 8, seed=1, form="vote"), CELLS, seed=3)
     state = CampaignState(votes.chatbots, votes.prompts, estimate(votes), judged=CELLS, judgments=len(CELLS))
-    others = replace(votes, **{names: tuple(f"other {name}" for name in getattr(votes, names))})
+    changed: dict[str, Any] = {names: tuple(f"other {name}" for name in getattr(votes, names))}
+    others = replace(votes, **changed)
     with pytest.raises(InvalidRequest) as refused:
         run(state, TERMS, votes=others, seed=1)
     assert (refused.value.code, bool(refused.value.hint)) == ("other_votes", True)

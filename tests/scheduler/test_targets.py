@@ -154,7 +154,7 @@ def test_both_targets_count_by_what_is_left_of_them() -> None:
         lambda: Precision(np.array([1.0, -1.0])),
         lambda: Precision(np.array([[np.nan, 0.0]])),
         lambda: TopK(0),
-        lambda: TopK(1.5),
+        lambda: TopK(1.5),  # type: ignore[arg-type]
         lambda: TopK(1, level=1.0),
         lambda: Ranking(level=0.0),
         lambda: LargestSE("some"),  # type: ignore[arg-type]

@@ -1,5 +1,6 @@
 """A campaign as one YAML file: it comes back as it was, and a broken file names line and key."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -170,7 +171,7 @@ def test_an_aim_that_a_campaign_may_have_stands_in_a_file_too(
     organisation: Organisation, name: str, value: float
 ) -> None:
     campaign = campaign_take(organisation=organisation, given=campaign_read(GOOD))
-    limits = Limits(**{name: value})  # as a program may set them: whatever is positive
+    limits = replace(Limits(), **{name: value})  # as a program may set them: whatever is positive
     StoppingSpec.objects.filter(campaign=campaign).update(
         target_se=limits.target_se, min_difference=limits.min_difference
     )
