@@ -1,8 +1,8 @@
 """A campaign as one YAML file: it comes back as it was, and a broken file names line and key."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -171,7 +171,8 @@ def test_an_aim_that_a_campaign_may_have_stands_in_a_file_too(
     organisation: Organisation, name: str, value: float
 ) -> None:
     campaign = campaign_take(organisation=organisation, given=campaign_read(GOOD))
-    limits = replace(Limits(), **{name: value})  # as a program may set them: whatever is positive
+    given: dict[str, Any] = {name: value}
+    limits = Limits(**given)  # as a program may set them: whatever is positive
     StoppingSpec.objects.filter(campaign=campaign).update(
         target_se=limits.target_se, min_difference=limits.min_difference
     )
