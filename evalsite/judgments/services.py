@@ -229,7 +229,7 @@ def _check_quota(assignment: Assignment) -> None:
     Enrolment.objects.select_for_update(no_key=True).filter(campaign=campaign, annotator=annotator).first()
     if quota_taken(campaign=campaign, annotator=annotator) >= quota:
         raise Conflict(
-            gettext("This answer came after its time, and all that this campaign asks of you is answered or open."),
+            gettext("This answer came after its time and is not taken: all that is asked of you is answered or open."),
             hint=gettext("Ask for the next one."),
             code="quota",
         )
