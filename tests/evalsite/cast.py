@@ -5,7 +5,7 @@ from collections.abc import Callable
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import Design
 from evalsite.core import jobs
-from evalsite.judgments.models import Annotator
+from evalsite.judgments.models import Annotator, Assignment
 from evalsite.judgments.services import assignment_claim, judgment_record
 
 OPEN = Design(
@@ -36,3 +36,16 @@ def judge(campaign: Campaign, annotator: Annotator, choice: str = "A", *, blocks
             judgment_record(annotator=annotator, assignment_id=assignment.public_id, choices={"overall": choice})
             given += 1
     return given
+
+
+def by_number(assignment: Assignment) -> str:
+    """The chatbot that joined first is the better one."""
+    first, second = assignment.candidates.all()
+    return "A" if (first.entrant_id or 0) < (second.entrant_id or 0) else "B"
+
+
+def judge_as(campaign: Campaign, annotator: Annotator, choose: Callable[[Assignment], str]) -> None:
+    for assignment in assignment_claim(campaign=campaign, annotator=annotator):
+        judgment_record(
+            annotator=annotator, assignment_id=assignment.public_id, choices={"overall": choose(assignment)}
+        )

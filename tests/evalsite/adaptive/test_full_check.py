@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
+import numpy as np
 import pytest
 from django.test import Client
 from django.utils import timezone
@@ -18,7 +19,7 @@ from evalsite.core.errors import Conflict
 from evalsite.core.models import Job
 from evalsite.judgments.models import Annotator
 from evalsite.pages.console.check import _answer, figure_of
-from tests.evalsite.cast import judge, run_jobs
+from tests.evalsite.cast import by_number, judge_as, run_jobs
 from tests.evalsite.pages.test_pages import words
 
 
@@ -28,8 +29,8 @@ def ask(campaign: Campaign, by: User) -> None:
 
 @pytest.fixture
 def judged(campaign: Campaign, bob: Annotator, dora: Annotator) -> Campaign:
-    judge(campaign, bob, "A", blocks=2)
-    judge(campaign, dora, "B", blocks=2)
+    for annotator in (bob, dora, bob, dora):
+        judge_as(campaign, annotator, by_number)
     run_jobs()
     return campaign
 
@@ -38,7 +39,7 @@ def test_from_the_question_to_the_answer_past_a_worker_that_dies(
     owner: Client, judged: Campaign, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One long fit serves the whole way: compiling the model is what takes its time."""
-    for name, value in (("DRAWS", 100), ("TUNE", 200), ("CHAINS", 2)):
+    for name, value in (("DRAWS", 400), ("TUNE", 300), ("CHAINS", 2)):
         monkeypatch.setattr(f"evalsite.adaptive.checking.{name}", value)
     assert "No check yet" in words(owner.get("/console/trial/check/"))
     assert "takes some minutes" in words(owner.get("/console/trial/act/full_check/"))
@@ -64,8 +65,10 @@ def test_from_the_question_to_the_answer_past_a_worker_that_dies(
     assert {row["name"]: tuple(row["everyday"]) for row in result["rows"]} == {
         name: (pytest.approx(ability, abs=1e-4), pytest.approx(se, abs=1e-4)) for name, (ability, se) in by_name.items()
     }
-    assert result["agreement"]["mean"] < 0.6, "both fits are of the same votes and model"
-    assert result["diagnostics"]["draws"] == 100
+    turned = [-row["everyday"][0] - row["full"][0] for row in result["rows"]]
+    far = np.sqrt(np.mean([(by / row["full"][1]) ** 2 for by, row in zip(turned, result["rows"], strict=True)]))
+    assert result["agreement"]["mean"] < far / 2, "both fits are of the same votes, and not of their mirror image"
+    assert result["diagnostics"]["draws"] == 400
 
     page = owner.get("/console/trial/check/")
     for said in ("r-hat", "Effective draws", "Divergences", "Distance of the means", "SEs, everyday over full"):

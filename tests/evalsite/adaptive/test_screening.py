@@ -1,6 +1,5 @@
 """Screening: who judges at random is proposed for exclusion or excluded, by facts that another fact takes back."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 
@@ -22,10 +21,10 @@ from evalsite.core.models import AuditEntry, Job
 from evalsite.judgments.exclusions import annotator_exclude, annotator_readmit
 from evalsite.judgments.models import Annotator, Assignment, Exclusion, Judgment
 from evalsite.judgments.selectors import IN_GOOD_STANDING, item_counts, progress_get, standings
-from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
+from evalsite.judgments.services import annotator_enrol, assignment_claim
 from irt_engine import Posterior
 from scheduler.estimator import estimate
-from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
+from tests.evalsite.cast import OPEN, CampaignMaker, by_number, judge, judge_as, run_jobs
 
 SHARED = replace(
     OPEN,
@@ -37,21 +36,8 @@ SHARED = replace(
 )
 
 
-def by_number(assignment: Assignment) -> str:
-    """The chatbot that joined first is the better one."""
-    first, second = assignment.candidates.all()
-    return "A" if (first.entrant_id or 0) < (second.entrant_id or 0) else "B"
-
-
 def against(assignment: Assignment) -> str:
     return {"A": "B", "B": "A"}[by_number(assignment)]
-
-
-def judge_as(campaign: Campaign, annotator: Annotator, choose: Callable[[Assignment], str]) -> None:
-    for assignment in assignment_claim(campaign=campaign, annotator=annotator):
-        judgment_record(
-            annotator=annotator, assignment_id=assignment.public_id, choices={"overall": choose(assignment)}
-        )
 
 
 def close(campaign: Campaign) -> None:
