@@ -10,6 +10,8 @@ LOAD ?=
 PORT ?= 8000
 SCREENSHOTS ?= var/screenshots
 FRESH ?=
+# What is left out of a run: `--ignore=...` for pytest
+BUT ?=
 # As many processes as processors, each file in one of them, in the order that tests/conftest.py gives.
 TOGETHER ?= -n auto --dist loadfile --no-loadscope-reorder
 KILLS ?= 100
@@ -31,8 +33,8 @@ test: ## Run the whole suite (what needs PostgreSQL, Redis or Chromium runs wher
 	@$(MAKE) --no-print-directory test-embedded
 	@$(MAKE) --no-print-directory test-production
 
-test-embedded: $(VENV)/.dev ## Every test, the site's on SQLite
-	$(PY) -m pytest $(TOGETHER)
+test-embedded: $(VENV)/.dev ## Every test, the site's on SQLite (BUT="--ignore=tests/faults" leaves some out)
+	$(PY) -m pytest $(TOGETHER) $(BUT)
 
 test-production: $(VENV)/.dev ## The site's tests once more, on PostgreSQL and Redis
 	TEST_FORM=production $(PY) -m pytest $(TOGETHER) tests/evalsite
