@@ -35,6 +35,7 @@ from evalsite.judgments.leases import assignment_skip, assignments_return, lease
 from evalsite.judgments.models import Annotator
 from evalsite.judgments.selectors import progress_get
 from evalsite.judgments.services import (
+    UnknownVerdict,
     annotator_enrol,
     assignment_claim,
     judgment_record,
@@ -129,7 +130,11 @@ class JudgmentView(APIView):
         choices = given.pop("answers")
 
         def record() -> Outcome:
-            recorded = judgment_record(annotator=annotator, assignment_id=assignment, choices=choices, **given)
+            try:
+                recorded = judgment_record(annotator=annotator, assignment_id=assignment, choices=choices, **given)
+            except UnknownVerdict as error:
+                error.field = f"answers.{list(choices).index(error.aspect)}.choice"
+                raise
             return Outcome(201 if recorded.created else 200, presenters.judgment(recorded.judgment))
 
         return _answered(request, record)

@@ -44,6 +44,18 @@ TOKEN_LIFE = timedelta(days=90)
 LONGEST_CLIENT_MS = 24 * 3600 * 1000
 
 
+class UnknownVerdict(InvalidInput):
+    """A choice that its aspect does not offer. `aspect`: its key; a door knows where it took that choice from."""
+
+    def __init__(self, aspect: Aspect, choice: str) -> None:
+        super().__init__(
+            gettext("%(choice)s is not a verdict for %(key)s.") % {"choice": repr(choice), "key": repr(aspect.key)},
+            hint=gettext("Use one of: %(choices)s.") % {"choices": ", ".join(aspect.choices)},
+            field="answers",
+        )
+        self.aspect = aspect.key
+
+
 # Who judges ---------------------------------------------------------------------------------------------
 
 
@@ -316,17 +328,12 @@ def _answers(asked: Asked, choices: Mapping[str, str]) -> list[Answer]:
             hint=gettext("Answer each of: %(aspects)s.") % {"aspects": ", ".join(aspects)},
             field="answers",
         )
-    return [_answer(aspect, choices, asked.candidates) for aspect in aspects.values()]
+    return [_answer(aspect, choices[key], asked.candidates) for key, aspect in aspects.items()]
 
 
-def _answer(aspect: Aspect, choices: Mapping[str, str], candidates: Mapping[str, int]) -> Answer:
-    choice = choices[aspect.key]
+def _answer(aspect: Aspect, choice: str, candidates: Mapping[str, int]) -> Answer:
     if choice not in aspect.choices:
-        raise InvalidInput(
-            gettext("%(choice)s is not a verdict for %(key)s.") % {"choice": repr(choice), "key": repr(aspect.key)},
-            hint=gettext("Use one of: %(choices)s.") % {"choices": ", ".join(aspect.choices)},
-            field=f"answers.{list(choices).index(aspect.key)}.choice",
-        )
+        raise UnknownVerdict(aspect, choice)
     if choice in candidates:
         return Answer(aspect=aspect, candidate_id=candidates[choice], value=Answer.Value.CHOSEN)
     return Answer(aspect=aspect, candidate=None, value=choice)

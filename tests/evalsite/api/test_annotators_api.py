@@ -1,6 +1,7 @@
 """The annotators' API over HTTP: enrol, claim, answer, skip; and every bad input with its documented answer."""
 
 import uuid
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -9,9 +10,10 @@ from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.reception import reception_set
+from evalsite.campaigns.services import NewAspect
 from evalsite.judgments.models import AnnotatorToken, Comment, Judgment, Skip
 from tests.evalsite.api.client import CLAIMS, Api, answer, error_of, judgment_url
-from tests.evalsite.cast import CampaignMaker
+from tests.evalsite.cast import OPEN, CampaignMaker
 
 
 def test_a_claim_shows_what_is_judged_and_never_who_wrote_it(api: Api, campaign: Campaign) -> None:
@@ -153,3 +155,12 @@ def test_a_malformed_body_is_a_bad_request_and_not_a_fault_of_ours(api: Api, bod
     response = api.raw(CLAIMS, body)
     assert response.status_code == 400
     error_of(response)
+
+
+def test_an_unknown_verdict_is_named_by_its_place_in_the_request(make_campaign: CampaignMaker) -> None:
+    aspects = (NewAspect("overall", "Which is better?"), NewAspect("clear", "Which is clearer?"))
+    make_campaign(design=replace(OPEN, aspects=aspects))
+    api = Api(Api().post("/api/v1/annotators", {"campaign": "trial"}).json()["token"])
+    given = [{"aspect": "clear", "choice": "A"}, {"aspect": "overall", "choice": "C"}]
+    response = api.post(judgment_url(api.post(CLAIMS).json()["assignments"][0]), {"answers": given})
+    assert (response.status_code, error_of(response)["field"]) == (400, "answers.1.choice")

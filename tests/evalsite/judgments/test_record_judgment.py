@@ -18,6 +18,7 @@ from evalsite.core.models import Job
 from evalsite.judgments.leases import assignment_skip, assignments_expire
 from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Candidate, Comment, Judgment
 from evalsite.judgments.services import (
+    UnknownVerdict,
     annotator_enrol,
     assignment_claim,
     batches_close_aged,
@@ -83,6 +84,14 @@ def test_an_unknown_verdict_or_aspect_is_refused_and_nothing_is_written(
     assert not Batch.objects.exists()
     assignment.refresh_from_db()
     assert assignment.state == Assignment.State.ISSUED
+
+
+def test_an_unknown_verdict_names_its_aspect_and_no_place_in_anybodys_request(
+    bob: Annotator, assignment: Assignment
+) -> None:
+    with pytest.raises(UnknownVerdict) as refused:
+        judgment_record(annotator=bob, assignment_id=assignment.public_id, choices={"overall": "C"})
+    assert (refused.value.aspect, refused.value.field) == ("overall", "answers")
 
 
 def test_an_answer_to_what_was_given_back_is_refused(bob: Annotator, assignment: Assignment) -> None:
