@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from evalsite.core.terminal import shown
 from evalsite.exchange.planning import CampaignPlan, ForecastRow
 from evalsite.exchange.ranking import ChatbotRow, PairRow, Ranking
 from evalsite.exchange.replaying import Replay
@@ -228,6 +229,7 @@ def _count(number: int, thing: str) -> str:
 
 
 def _short(name: str) -> str:
+    name = shown(name)
     return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 3] + "..."
 
 

@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from evalsite.core.errors import TouchstoneError
 from evalsite.core.rowfiles import Fated, RowsRefused
+from evalsite.core.terminal import shown
 
 TakenT = TypeVar("TakenT")
 
@@ -25,9 +26,9 @@ class TakingCommand(BaseCommand):
             self.tell_refused(error.rows)
             raise CommandError(f"{error.message} {error.hint} (--partly)") from error
         except TouchstoneError as error:
-            raise CommandError(f"{error.message} {error.hint}".strip()) from error
+            raise CommandError(shown(f"{error.message} {error.hint}".strip())) from error
 
     def tell_refused(self, rows: Iterable[Fated]) -> None:
         for row in rows:
             if row.fate == "refused":
-                self.stderr.write(f"line {row.line}: {row.key}: {row.problem}")
+                self.stderr.write(shown(f"line {row.line}: {row.key}: {row.problem}"))

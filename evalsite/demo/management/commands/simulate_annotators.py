@@ -13,6 +13,7 @@ import httpx2
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from evalsite.core.supervisor import follow_parent
+from evalsite.core.terminal import shown
 from evalsite.demo.annotators import panel
 from evalsite.demo.client import PEOPLE, Drive, Event, Summary, run_panel
 from evalsite.demo.services import SEED, SLUG
@@ -85,7 +86,7 @@ class Command(BaseCommand):
 
     def _report(self, event: Event) -> None:
         if event.what == "ended" and event.detail.startswith(GAVE_UP):
-            self.stderr.write(f"{event.annotator} {event.detail}")
+            self.stderr.write(shown(f"{event.annotator} {event.detail}"))
 
     def _tell(self, summary: Summary) -> None:
         kinds = Counter(tally.kind for tally in summary.tallies)

@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from evalsite.accounts.models import Organisation
 from evalsite.campaigns.models import Campaign
 from evalsite.core.errors import TouchstoneError
+from evalsite.core.terminal import shown
 from evalsite.exchange.campaignfile import (
     CampaignFile,
     CampaignFileError,
@@ -50,7 +51,7 @@ class Command(BaseCommand):
         try:
             campaign = campaign_take(organisation=organisation, given=given)
         except TouchstoneError as error:
-            raise CommandError(f"{error.message} {error.hint}".strip(), returncode=_BAD_INPUT) from error
+            raise CommandError(shown(f"{error.message} {error.hint}".strip()), returncode=_BAD_INPUT) from error
         self.stdout.write(f"{campaign.slug}: a draft of {len(given.prompts)} prompts, {len(given.chatbots)} chatbots")
 
     def _validate(self, options: dict[str, Any]) -> None:
@@ -65,5 +66,5 @@ class Command(BaseCommand):
         except UnicodeDecodeError as error:
             raise CommandError(f"{path} is not UTF-8.", returncode=_BAD_INPUT) from error
         except CampaignFileError as error:
-            lines = "\n".join(str(problem) for problem in error.problems)
+            lines = "\n".join(shown(str(problem)) for problem in error.problems)
             raise CommandError(f"{path}:\n{lines}", returncode=_BAD_INPUT) from error

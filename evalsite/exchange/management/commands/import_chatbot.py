@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from evalsite.chatbots.files import chatbot_import
+from evalsite.core.terminal import shown
 from evalsite.exchange.management.taking import TakingCommand
 from evalsite.prompts.models import PromptSet
 
@@ -40,5 +41,5 @@ class Command(TakingCommand):
         )
         self.tell_refused(report.rows)
         if report.missing:
-            self.stderr.write(f"without a reply: {', '.join(report.missing)}")
+            self.stderr.write(f"without a reply: {', '.join(map(shown, report.missing))}")
         self.stdout.write(f"{report.count('add')} replies to {report.prompts} prompts")

@@ -15,6 +15,7 @@ from evalsite.campaigns.services import refit_key
 from evalsite.core import jobs
 from evalsite.core.errors import TouchstoneError
 from evalsite.core.tasks import owner
+from evalsite.core.terminal import shown
 from evalsite.exchange.importing import Imported, votes_import
 from evalsite.exchange.management.commands.rank import condition
 from evalsite.exchange.progress import Bar
@@ -55,7 +56,7 @@ class Command(BaseCommand):
                 )
         except TouchstoneError as error:
             message = str(error) if not error.hint or error.hint in str(error) else f"{error.message} {error.hint}"
-            raise CommandError(message, returncode=_BAD_INPUT) from error
+            raise CommandError(shown(message), returncode=_BAD_INPUT) from error
         self._fit(imported)
         self._tell(imported)
 
@@ -67,7 +68,7 @@ class Command(BaseCommand):
 
     def _tell(self, imported: Imported) -> None:
         for warning in (*imported.warnings, *_parts(imported)):
-            self.stderr.write(f"Warning: {warning}", self.style.WARNING)
+            self.stderr.write(f"Warning: {shown(warning)}", self.style.WARNING)
         what = "Imported" if imported.created else "Already there, unchanged:"
         self.stdout.write(f"{what} {imported.votes:,} votes.")
         self.stdout.write(f"Leaderboard: /boards/{imported.board.public_id}/")

@@ -10,6 +10,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from evalsite.core.terminal import shown
 from evalsite.exchange.errors import VoteFileError
 from evalsite.exchange.presenters import as_csv, as_json
 from evalsite.exchange.progress import Bar
@@ -58,12 +59,12 @@ class Command(BaseCommand):
         try:
             ranking = self._rank(options)
             for warning in ranking.warnings:
-                self.stderr.write(f"Warning: {warning}", self.style.WARNING)
+                self.stderr.write(f"Warning: {shown(warning)}", self.style.WARNING)
             self._show(ranking, options)
         except DidNotConverge as error:  # not the file's fault
-            raise CommandError(str(error), returncode=1) from error
+            raise CommandError(shown(str(error)), returncode=1) from error
         except (VoteFileError, EngineError) as error:
-            raise CommandError(str(error), returncode=_BAD_INPUT) from error
+            raise CommandError(shown(str(error)), returncode=_BAD_INPUT) from error
         except KeyboardInterrupt:
             self.stderr.write("Interrupted.")
             raise SystemExit(_INTERRUPTED) from None

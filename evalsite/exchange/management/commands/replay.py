@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from evalsite.core.terminal import shown
 from evalsite.exchange.errors import VoteFileError
 from evalsite.exchange.management.commands.rank import condition
 from evalsite.exchange.presenters import replay_as_json
@@ -66,14 +67,14 @@ class Command(BaseCommand):
         try:
             found = self._replay(options)
         except DidNotConverge as error:  # not the file's fault
-            raise CommandError(str(error), returncode=1) from error
+            raise CommandError(shown(str(error)), returncode=1) from error
         except (VoteFileError, EngineError, SchedulerError) as error:
-            raise CommandError(str(error), returncode=_BAD_INPUT) from error
+            raise CommandError(shown(str(error)), returncode=_BAD_INPUT) from error
         except KeyboardInterrupt:
             self.stderr.write("Interrupted.")
             raise SystemExit(_INTERRUPTED) from None
         for warning in found.warnings:
-            self.stderr.write(f"Warning: {warning}", self.style.WARNING)
+            self.stderr.write(f"Warning: {shown(warning)}", self.style.WARNING)
         self.stdout.write(replay_as_json(found) if options["json"] else replay_as_table(found))
 
     def _replay(self, options: dict[str, Any]) -> Replay:

@@ -7,6 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from evalsite.adaptive.models import Board
 from evalsite.core.errors import TouchstoneError
+from evalsite.core.terminal import shown
 from evalsite.exchange.errors import VoteFileError
 from evalsite.exchange.verifying import board_verify
 from irt_engine import EngineError
@@ -28,11 +29,11 @@ class Command(BaseCommand):
         try:
             verified = board_verify(board=found, path=file)
         except TouchstoneError as error:
-            raise CommandError(f"{error.message} {error.hint}", returncode=_BAD_INPUT) from error
+            raise CommandError(shown(f"{error.message} {error.hint}"), returncode=_BAD_INPUT) from error
         except (VoteFileError, EngineError) as error:
-            raise CommandError(str(error), returncode=_BAD_INPUT) from error
+            raise CommandError(shown(str(error)), returncode=_BAD_INPUT) from error
         what = f"Snapshot {verified.snapshot} of {verified.judgments:,} judgments"
         if not verified.same:
-            named = f" other ranks: {', '.join(verified.others)};" if verified.others else ""
+            named = f" other ranks: {', '.join(map(shown, verified.others))};" if verified.others else ""
             raise CommandError(f"{what} is not what the file says:{named} numbers differ by up to {verified.apart:g}.")
         self.stdout.write(f"{what} is what the file says: no number differs by more than {verified.apart:.1g}.")
