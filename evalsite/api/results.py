@@ -13,12 +13,12 @@ from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from evalsite.accounts.models import ApiToken, User
 from evalsite.adaptive.selectors import Filter, board_get, board_state_get, boards_listed, snapshot_get, snapshots_of
 from evalsite.api import files, presenters, shapes
 from evalsite.api.authentication import PersonTokenAuthentication
+from evalsite.api.doors import Door
 from evalsite.api.openapi import READING, TEXT, operation, reading
 from evalsite.api.paging import PageSerializer, page_of
 from evalsite.api.serializers import StrictCharField, StrictSerializer, WantedSerializer
@@ -31,7 +31,7 @@ from evalsite.core.throttle import admit, client_address
 from evalsite.judgments.listing import Listed, Wanted, entrant_names, judgments_page
 
 
-class ResultsView(APIView):
+class ResultsView(Door):
     """A door for readers. A token opens what its scopes name; without one, what is public."""
 
     authentication_classes = (PersonTokenAuthentication, SessionAuthentication)

@@ -11,10 +11,10 @@ from django.views.decorators.cache import never_cache
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from evalsite.api import presenters, shapes
 from evalsite.api.authentication import Caller
+from evalsite.api.doors import Door
 from evalsite.api.idempotency import answered
 from evalsite.api.openapi import ENROLLING, JUDGING, judging, operation
 from evalsite.api.parsers import json_sent
@@ -55,7 +55,7 @@ def _shape(serializer: type[StrictSerializer]) -> StrictSerializer:
 
 
 @method_decorator(never_cache, name="dispatch")
-class EnrolView(APIView):
+class EnrolView(Door):
     """Become an annotator of an open campaign; the token is shown once."""
 
     authentication_classes = ()
@@ -74,7 +74,7 @@ class EnrolView(APIView):
         return Response(body, status=201)
 
 
-class ClaimView(APIView):
+class ClaimView(Door):
     """The annotator's open block, or a new one."""
 
     @judging("claim", "The open block, or a new one", shapes.Block, body=ClaimSerializer)
@@ -114,7 +114,7 @@ def _joined(key: str, annotator: Annotator) -> Campaign:
     return campaign
 
 
-class JudgmentView(APIView):
+class JudgmentView(Door):
     """Answer an assignment, or take an answer back by naming it. Sent again: 200 with what was recorded."""
 
     @judging(
@@ -140,7 +140,7 @@ class JudgmentView(APIView):
         return _answered(request, record)
 
 
-class SkipView(APIView):
+class SkipView(Door):
     """Give an assignment back, with a reason."""
 
     @judging("skip", "Give an assignment back, with a reason", shapes.Skipped, body=SkipSerializer)
@@ -155,7 +155,7 @@ class SkipView(APIView):
         return _answered(request, skip)
 
 
-class RenewalView(APIView):
+class RenewalView(Door):
     """Hold the open assignments of this one's block for another lease."""
 
     @judging("renew", "Hold the block for another lease", shapes.Renewed, body=NothingSerializer)
@@ -170,7 +170,7 @@ class RenewalView(APIView):
         return _answered(request, renew)
 
 
-class ReturnView(APIView):
+class ReturnView(Door):
     """Give back all that is open, as when the annotator leaves."""
 
     @judging("give_back", "Give back all that is open", shapes.Returned, body=NothingSerializer)
@@ -185,7 +185,7 @@ class ReturnView(APIView):
         return _answered(request, give_back)
 
 
-class ProgressView(APIView):
+class ProgressView(Door):
     """What the annotator has done in a campaign, and earned."""
 
     @operation("progress", "What was done, and earned", {200: shapes.Progress}, JUDGING)

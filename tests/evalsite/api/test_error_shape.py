@@ -69,6 +69,15 @@ def test_a_method_that_is_not_offered_is_refused(api: Api, campaign: Campaign) -
         assert (response.status_code, error_of(response)["code"]) == (405, "method_not_allowed")
 
 
+@pytest.mark.parametrize(("path", "methods"), [(BOARD, {"GET", "HEAD"}), (CLAIMS, {"POST"})])
+def test_what_is_allowed_is_what_is_answered(api: Api, campaign: Campaign, path: str, methods: set[str]) -> None:
+    headers = api.headers if path == CLAIMS else {}
+    assert set(api.client.delete(path, headers=headers)["Allow"].split(", ")) == methods
+    for method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"):
+        refused = api.client.generic(method, path, "{}", "application/json", headers=headers).status_code == 405
+        assert refused == (method not in methods)
+
+
 @pytest.mark.django_db
 def test_what_only_json_answers_is_not_asked_for_html() -> None:
     response = Client().get(BOARD, headers={"Accept": "text/html"})
