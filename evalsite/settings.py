@@ -325,6 +325,7 @@ SPECTACULAR_SETTINGS = {
     "ENFORCE_NON_BLANK_FIELDS": True,
     "ENABLE_DJANGO_DEPLOY_CHECK": False,  # make check asks for every warning
     "POSTPROCESSING_HOOKS": ["evalsite.api.openapi.sharpen"],
+    "PATH_CONVERTER_OVERRIDES": {"id": {"type": "string", "format": "uuid"}, "key": {"type": "string"}},
 }
 
 # Logs ---------------------------------------------------------------------------------------------------

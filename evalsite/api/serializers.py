@@ -10,6 +10,13 @@ from rest_framework import serializers
 from evalsite.campaigns.limits import ALPHA, POWER
 from evalsite.judgments.models import Annotator
 
+ID = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"  # as we write it, and in capitals
+
+
+def as_key(text: str) -> str:
+    """A slug as it was given, an id as we write it: by no other spelling is it known below."""
+    return text.lower() if re.fullmatch(ID, text) else text
+
 
 class StrictSerializer(serializers.Serializer[Any]):
     """Refuses fields that it does not know: a misspelt one must not be silently without effect."""
@@ -28,6 +35,13 @@ class StrictCharField(serializers.CharField):
         if not isinstance(data, str):
             raise serializers.ValidationError("This must be a string.")
         return super().to_internal_value(data)
+
+
+class KeyField(StrictCharField):
+    """A slug or an id."""
+
+    def to_internal_value(self, data: Any) -> str:
+        return as_key(super().to_internal_value(data))
 
 
 class StrictIntegerField(serializers.IntegerField):
@@ -64,7 +78,7 @@ class StrictUUIDField(serializers.UUIDField):
     """An id as we write it; the framework's own field would also take numbers and other notations."""
 
     def to_internal_value(self, data: Any) -> uuid.UUID:
-        if not isinstance(data, str) or not re.fullmatch("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", data):
+        if not isinstance(data, str) or not re.fullmatch(ID, data):
             raise serializers.ValidationError("This must be an id, as this API gives them.")
         return uuid.UUID(data)
 
@@ -84,7 +98,7 @@ class NothingSerializer(StrictSerializer):
 
 
 class EnrolSerializer(StrictSerializer):
-    campaign = StrictCharField(max_length=80)
+    campaign = KeyField(max_length=80)
     kind = serializers.ChoiceField(choices=["human", "simulated", "model"], default=Annotator.Kind.HUMAN)
 
 

@@ -1,9 +1,13 @@
 """Addresses of the API, version 1."""
 
+import uuid
+
 from django.urls import path, re_path, register_converter
+from django.urls.converters import SlugConverter
 
 from evalsite.adaptive.acts import PERFORMED
 from evalsite.api import acts, errors, gold, intake, results, views
+from evalsite.api.serializers import ID, as_key
 
 
 class ActConverter:
@@ -18,30 +22,51 @@ class ActConverter:
         return value
 
 
+class IdConverter:
+    """An id, in capitals as well: nothing here is kept by its address, and so two of them do no harm."""
+
+    regex = ID
+
+    def to_python(self, value: str) -> uuid.UUID:
+        return uuid.UUID(value)
+
+    def to_url(self, value: uuid.UUID) -> str:
+        return str(value)
+
+
+class KeyConverter(SlugConverter):
+    """A slug or an id, as the rooms below know it."""
+
+    def to_python(self, value: str) -> str:
+        return as_key(value)
+
+
 register_converter(ActConverter, "act")
+register_converter(IdConverter, "id")
+register_converter(KeyConverter, "key")
 
 urlpatterns = [
     path("annotators", views.EnrolView.as_view(), name="api_enrol"),
-    path("campaigns/<slug:key>/claims", views.ClaimView.as_view(), name="api_claim"),
-    path("campaigns/<slug:key>/returns", views.ReturnView.as_view(), name="api_return"),
-    path("campaigns/<slug:key>/progress", views.ProgressView.as_view(), name="api_progress"),
-    path("assignments/<uuid:assignment>/judgment", views.JudgmentView.as_view(), name="api_judgment"),
-    path("assignments/<uuid:assignment>/skip", views.SkipView.as_view(), name="api_skip"),
-    path("assignments/<uuid:assignment>/renewal", views.RenewalView.as_view(), name="api_renewal"),
+    path("campaigns/<key:key>/claims", views.ClaimView.as_view(), name="api_claim"),
+    path("campaigns/<key:key>/returns", views.ReturnView.as_view(), name="api_return"),
+    path("campaigns/<key:key>/progress", views.ProgressView.as_view(), name="api_progress"),
+    path("assignments/<id:assignment>/judgment", views.JudgmentView.as_view(), name="api_judgment"),
+    path("assignments/<id:assignment>/skip", views.SkipView.as_view(), name="api_skip"),
+    path("assignments/<id:assignment>/renewal", views.RenewalView.as_view(), name="api_renewal"),
     path("campaigns", results.CampaignsView.as_view(), name="api_campaigns"),
-    path("campaigns/<slug:key>", results.CampaignView.as_view(), name="api_campaign"),
-    path("campaigns/<slug:key>/chatbots", results.ChatbotsView.as_view(), name="api_chatbots"),
-    path("campaigns/<slug:key>/prompts", results.PromptsView.as_view(), name="api_prompts"),
-    path("campaigns/<slug:key>/gold", gold.GoldView.as_view(), name="api_gold"),
-    path("campaigns/<slug:key>/judgments", results.JudgmentsView.as_view(), name="api_judgments"),
-    path("campaigns/<slug:key>/judgments.csv", results.CsvView.as_view(), name="api_csv"),
-    path("campaigns/<slug:key>/judgments.jsonl", results.JsonLinesView.as_view(), name="api_jsonl"),
-    path("campaigns/<slug:key>/acts/<act:act>", acts.ActView.as_view(), name="api_act"),
-    path("campaigns/<slug:key>/limits", acts.LimitsView.as_view(), name="api_limits"),
+    path("campaigns/<key:key>", results.CampaignView.as_view(), name="api_campaign"),
+    path("campaigns/<key:key>/chatbots", results.ChatbotsView.as_view(), name="api_chatbots"),
+    path("campaigns/<key:key>/prompts", results.PromptsView.as_view(), name="api_prompts"),
+    path("campaigns/<key:key>/gold", gold.GoldView.as_view(), name="api_gold"),
+    path("campaigns/<key:key>/judgments", results.JudgmentsView.as_view(), name="api_judgments"),
+    path("campaigns/<key:key>/judgments.csv", results.CsvView.as_view(), name="api_csv"),
+    path("campaigns/<key:key>/judgments.jsonl", results.JsonLinesView.as_view(), name="api_jsonl"),
+    path("campaigns/<key:key>/acts/<act:act>", acts.ActView.as_view(), name="api_act"),
+    path("campaigns/<key:key>/limits", acts.LimitsView.as_view(), name="api_limits"),
     path("boards", results.BoardsView.as_view(), name="api_boards"),
-    path("boards/<slug:key>/snapshots", results.SnapshotsView.as_view(), name="api_snapshots"),
-    path("boards/<slug:key>/snapshots/<int:number>", results.SnapshotView.as_view(), name="api_snapshot"),
-    path("boards/<slug:key>", results.BoardView.as_view(), name="api_board"),
+    path("boards/<key:key>/snapshots", results.SnapshotsView.as_view(), name="api_snapshots"),
+    path("boards/<key:key>/snapshots/<int:number>", results.SnapshotView.as_view(), name="api_snapshot"),
+    path("boards/<key:key>", results.BoardView.as_view(), name="api_board"),
     path("organisations/<slug:organisation>/prompts", intake.PromptFileView.as_view(), name="api_send_prompts"),
     path("organisations/<slug:organisation>/chatbots", intake.ReplyFileView.as_view(), name="api_send_replies"),
     re_path(r"^.*$", errors.not_found),
