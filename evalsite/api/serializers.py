@@ -8,6 +8,7 @@ from typing import Any
 from rest_framework import serializers
 
 from evalsite.campaigns.limits import ALPHA, POWER
+from evalsite.core.errors import InvalidInput
 from evalsite.judgments.models import Annotator
 
 ID = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"  # as we write it, and in capitals
@@ -92,6 +93,16 @@ class MomentField(serializers.DateTimeField):
             raise serializers.ValidationError("This must be a year from 1970 to 9000.")
         return moment
 
+    def enforce_timezone(self, value: datetime) -> datetime:
+        """Refuse a time without its offset; the framework's own field would take it for one of the server's zone."""
+        if value.utcoffset() is None:
+            raise InvalidInput(
+                "This time has no offset from UTC.",
+                hint="Write it as 2026-11-24T12:00:00Z or 2026-11-24T13:00:00+01:00 (in an address, + is %2B).",
+                field=self.field_name or "",
+            )
+        return super().enforce_timezone(value)
+
 
 class NothingSerializer(StrictSerializer):
     """An empty object."""
@@ -139,8 +150,8 @@ class WantedSerializer(StrictSerializer):
     chatbot = StrictUUIDField(required=False, help_text="on either side")
     annotator = StrictUUIDField(required=False)
     late = serializers.ChoiceField(choices=["true", "false"], required=False)
-    since = MomentField(required=False, help_text="recorded then or later")
-    until = MomentField(required=False, help_text="recorded before")
+    since = MomentField(required=False, help_text="recorded then or later, as 2026-11-24T12:00:00Z")
+    until = MomentField(required=False, help_text="recorded before that time, as 2026-11-24T12:00:00Z")
 
 
 class ActSerializer(StrictSerializer):
@@ -163,7 +174,7 @@ class ActSerializer(StrictSerializer):
     power = StrictFloatField(required=False, help_text="extend, of a difference: larger than now")
     alpha = StrictFloatField(required=False, help_text="extend, of a difference: smaller than now")
     budget = StrictIntegerField(min_value=1, max_value=2**31 - 1, required=False, help_text="extend: more than now")
-    deadline = MomentField(required=False, help_text="extend: later than now")
+    deadline = MomentField(required=False, help_text="extend: later than now, as 2026-11-24T12:00:00Z")
 
 
 class LimitsSerializer(StrictSerializer):
@@ -174,4 +185,4 @@ class LimitsSerializer(StrictSerializer):
     alpha = StrictFloatField(default=ALPHA, help_text="two-sided level of that test")
     power = StrictFloatField(default=POWER, help_text="with which it finds the difference")
     budget = StrictIntegerField(min_value=1, max_value=2**31 - 1, required=False, allow_null=True)
-    deadline = MomentField(required=False, allow_null=True)
+    deadline = MomentField(required=False, allow_null=True, help_text="as 2026-11-24T12:00:00Z")

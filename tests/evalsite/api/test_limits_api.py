@@ -42,6 +42,7 @@ def test_limits_are_set_read_and_logged(draft: Campaign, alice: User) -> None:
         ({"power": 0.01}, "power"),
         ({"budget": 0}, "budget"),
         ({"deadline": "tomorrow"}, "deadline"),
+        ({"deadline": "2090-05-04T20:00:00"}, "deadline"),
         ({"targetse": 0.2}, "targetse"),
     ],
 )

@@ -206,6 +206,21 @@ def test_a_filter_that_cannot_be_is_a_bad_request(judged: Campaign, member: Api,
         assert (response.status_code, error_of(response)["field"]) == (400, query.split("=")[0])
 
 
+@pytest.mark.parametrize("name", ["since", "until"])
+@pytest.mark.parametrize("moment", ["2026-11-24T12:00:00", "2026-11-24 12:00", "2026-11-24T12:00:00.5"])
+def test_a_time_without_its_offset_is_a_bad_request(judged: Campaign, member: Api, name: str, moment: str) -> None:
+    for form in ("", ".csv", ".jsonl"):
+        response = member.get(f"{TRIAL}/judgments{form}?{name}={moment}")
+        error = error_of(response)
+        assert (response.status_code, error["code"], error["field"]) == (400, "invalid", name)
+        assert "2026-11-24T12:00:00Z" in error["hint"]
+
+
+@pytest.mark.parametrize("offset", ["Z", "%2B01:00", "-05", "-0530"])
+def test_a_time_with_its_offset_is_taken(judged: Campaign, member: Api, offset: str) -> None:
+    assert member.get(f"{TRIAL}/judgments?since=2026-11-24T12:00:00{offset}").status_code == 200
+
+
 @pytest.mark.parametrize(
     ("path", "query"),
     [
