@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.utils import timezone
-from rest_framework.authentication import BaseAuthentication, get_authorization_header
-from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.authentication import BaseAuthentication, SessionAuthentication, get_authorization_header
+from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
 from evalsite.accounts.models import ApiToken, User
@@ -59,3 +59,14 @@ class PersonTokenAuthentication(BearerAuthentication):
         tokens = ApiToken.objects.select_related("user").filter(revoked_at=None, user__is_active=True)
         token = tokens.filter(sha256=sha256, expires_at__gt=timezone.now()).first()
         return (token.user, token) if token else None
+
+
+class BrowserAuthentication(SessionAuthentication):
+    """A person in a browser, by their session; what changes anything needs the token that our own pages have."""
+
+    def enforce_csrf(self, request: Request) -> None:
+        """The same, in our words: the framework tells which of its checks failed, and not what to do."""
+        try:
+            super().enforce_csrf(request)
+        except PermissionDenied:
+            raise PermissionDenied("The request has a session, and no sign that a page of this site sent it.") from None

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from drf_spectacular.authentication import SessionScheme
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
@@ -105,6 +106,10 @@ class PersonBearer(_Bearer):  # type: ignore[no-untyped-call]
     target_class = "evalsite.api.authentication.PersonTokenAuthentication"
     name = "person"
     description = "A person's token with scopes, from manage.py api_token."
+
+
+class BrowserSession(SessionScheme):  # type: ignore[no-untyped-call]
+    target_class = "evalsite.api.authentication.BrowserAuthentication"
 
 
 def sharpen(result: dict[str, Any], **_: Any) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from django.conf import settings
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from rest_framework import serializers as s
-from rest_framework.authentication import SessionAuthentication
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
@@ -17,7 +16,7 @@ from rest_framework.response import Response
 from evalsite.accounts.models import ApiToken, User
 from evalsite.adaptive.selectors import Filter, board_get, board_state_get, boards_listed, snapshot_get, snapshots_of
 from evalsite.api import files, presenters, shapes
-from evalsite.api.authentication import PersonTokenAuthentication
+from evalsite.api.authentication import BrowserAuthentication, PersonTokenAuthentication
 from evalsite.api.doors import Door
 from evalsite.api.openapi import READING, TEXT, operation, reading
 from evalsite.api.paging import PageSerializer, page_of
@@ -34,7 +33,7 @@ from evalsite.judgments.listing import Listed, Wanted, entrant_names, judgments_
 class ResultsView(Door):
     """A door for readers. A token opens what its scopes name; without one, what is public."""
 
-    authentication_classes = (PersonTokenAuthentication, SessionAuthentication)
+    authentication_classes = (PersonTokenAuthentication, BrowserAuthentication)
     permission_classes = (AllowAny,)
     scope = ApiToken.Scope.CAMPAIGNS
     query: type[StrictSerializer] = StrictSerializer

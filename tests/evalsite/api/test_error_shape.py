@@ -106,6 +106,7 @@ def test_a_session_without_its_csrf_token_is_told_what_to_send(campaign: Campaig
     response = browser.post("/api/v1/campaigns/trial/acts/pause")
     assert (response.status_code, error_of(response)["code"]) == (403, "permission_denied")
     assert "X-CSRFToken" in error_of(response)["hint"]
+    assert error_of(response)["message"] == "The request has a session, and no sign that a page of this site sent it."
     browser.client.cookies["csrftoken"] = "a" * 32
     browser.headers = {"X-CSRFToken": "a" * 32}
     assert browser.post("/api/v1/campaigns/trial/acts/pause").status_code == 200

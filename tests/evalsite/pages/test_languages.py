@@ -100,6 +100,16 @@ def test_a_refusal_is_german_on_a_page_and_english_to_a_program(german_viewer: C
     assert said.json()["error"]["hint"] == "Your role here is viewer. Ask its owner."
 
 
+@pytest.mark.parametrize("how", [{}, {"Origin": "https://elsewhere.example"}, {"HX-Request": "true"}])
+def test_a_form_without_its_token_is_refused_by_our_own_page(campaign: Campaign, how: dict[str, str]) -> None:
+    for language, said in (("de", "Dieses Formular ist abgelaufen"), ("en", "This form has expired")):
+        strict = Client(enforce_csrf_checks=True, headers={"Accept-Language": language})
+        answer = strict.post("/judge/trial/begin/", headers=how)
+        assert answer.status_code == 403
+        assert said in answer.content.decode()
+        assert "CSRF" not in answer.content.decode()
+
+
 @pytest.mark.parametrize(
     ("address", "status", "said", "hint"),
     [
