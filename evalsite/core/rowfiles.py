@@ -27,7 +27,8 @@ CSV_PROBLEMS = (  # what Python says of a file, in its own words
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # what a spreadsheet would compute
+# What a spreadsheet would compute; East Asian ones also by the signs of full width.
+FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\t", "\r", "\n")
 
 
 def defused(value: Any) -> Any:

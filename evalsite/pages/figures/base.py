@@ -13,10 +13,10 @@ from evalsite.adaptive.events import Event, events_of, newest_event
 from evalsite.adaptive.record import Pair
 from evalsite.adaptive.rows import BoardRow
 from evalsite.adaptive.selectors import BoardRecord, BoardState, Moment, history, record_get
+from evalsite.core.rowfiles import defused
 from evalsite.pages.ranking import stamp
 
 ROWS_SHOWN = 200
-FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 Cell = str | int | float | None
 
@@ -95,9 +95,5 @@ def as_csv(table: Table) -> str:
     file = io.StringIO()
     writer = csv.writer(file)
     writer.writerow(table.columns)
-    writer.writerows([[_harmless(cell) for cell in row] for row in table.rows])
+    writer.writerows([[defused(cell) for cell in row] for row in table.rows])
     return file.getvalue()
-
-
-def _harmless(cell: Cell) -> Cell:
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA_SIGNS) else cell

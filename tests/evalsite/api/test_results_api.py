@@ -335,13 +335,14 @@ def test_a_file_is_read_in_chunks_and_misses_nothing_between_them(
     assert text_of(member.get(f"{TRIAL}/judgments.csv")) == whole
 
 
-def test_a_spreadsheet_computes_no_name(judged: Campaign, member: Api) -> None:
+@pytest.mark.parametrize("sign", ["=", "\uff1d"])
+def test_a_spreadsheet_computes_no_name(judged: Campaign, member: Api, sign: str) -> None:
     shown = Candidate.objects.filter(assignment__judgments__isnull=False).values("entrant__version__chatbot")
-    Chatbot.objects.filter(pk=shown[0]["entrant__version__chatbot"]).update(name='=HYPERLINK("x")')
+    Chatbot.objects.filter(pk=shown[0]["entrant__version__chatbot"]).update(name=f'{sign}HYPERLINK("x")')
     names = {row["model_a"] for row in csv.DictReader(io.StringIO(text_of(member.get(f"{TRIAL}/judgments.csv"))))}
-    assert '\'=HYPERLINK("x")' in names
+    assert f'\'{sign}HYPERLINK("x")' in names
     raw = text_of(member.get(f"{TRIAL}/judgments.jsonl"))
-    assert '"=HYPERLINK(\\"x\\")"' in raw
+    assert f'"{sign}HYPERLINK(\\"x\\")"' in raw
 
 
 def test_two_chatbots_of_one_name_have_two_names_in_lists(judged: Campaign, member: Api) -> None:

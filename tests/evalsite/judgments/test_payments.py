@@ -166,7 +166,9 @@ def test_a_platform_is_called_as_people_know_it(paid: Campaign, bob: Annotator) 
     assert (row["platform"], row["platform_id"]) == ("prolific", "W7")
 
 
-@pytest.mark.parametrize("hostile", ["=HYPERLINK(1)", "+1", "-1", "@SUM(A1)", "\tx"])
+@pytest.mark.parametrize(
+    "hostile", ["=HYPERLINK(1)", "+1", "-1", "@SUM(A1)", "\tx", "\uff1d1", "\uff0b1", "\uff0d1", "\uff20A1"]
+)
 def test_what_a_spreadsheet_would_compute_is_defused(paid: Campaign, bob: Annotator, hostile: str) -> None:
     source = identity_source(paid, hostile)
     AnnotatorIdentity.objects.create(annotator=bob, source=source, external_id=hostile)

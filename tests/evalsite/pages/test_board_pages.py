@@ -315,6 +315,7 @@ class TestSharing:
     ) -> None:
         Chatbot.objects.filter(name="trial bot 1").update(name=HOSTILE)
         Chatbot.objects.filter(name="trial bot 2").update(name='=HYPERLINK("http://a","b")')
+        Chatbot.objects.filter(name="trial bot 3").update(name="\uff1dSUM(A1)")
         judge(judged, bob, blocks=2)
         run_jobs()
         row = next(row for row in Snapshot.objects.latest().rows if row["name"] == HOSTILE)
@@ -327,7 +328,7 @@ class TestSharing:
         for slug in FIGURES:
             text = stranger.get(f"/boards/trial/charts/{slug}.csv").content.decode()
             cells = [cell for line in csv.reader(io.StringIO(text)) for cell in line]
-            assert not [cell for cell in cells if cell.startswith(("=", "@"))]
+            assert not [cell for cell in cells if cell.startswith(("=", "@", "\uff1d"))]
             json.loads(stranger.get(f"/boards/trial/charts/{slug}.json").content)
 
     def test_a_shared_link_has_a_preview(self, judged: Campaign, stranger: Client) -> None:
