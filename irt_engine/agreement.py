@@ -20,10 +20,11 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri
 from scipy.stats import false_discovery_control
 
-from .arrays import BoolArray, FloatArray, IntArray
+from .arrays import BoolArray, FloatArray, IntArray, is_number, numbers
 from .cells import compare
 from .errors import InvalidResponses
 from .responses import ResponseTable
+from .significance import check_count
 
 Level = Literal["nominal", "ordinal", "interval"]
 Decision = Literal["keep", "not enough yet", "exclude"]
@@ -201,7 +202,7 @@ def krippendorff_alpha(counts: ArrayLike, level: Level = "nominal", *, mirrored:
     Krippendorff's alpha-reliability. Raises InvalidResponses for what are no counts and for an unknown level.
     """
     counts = _checked_counts(counts)
-    if level not in ("nominal", "ordinal", "interval"):
+    if str(level) not in ("nominal", "ordinal", "interval"):
         raise InvalidResponses(f"level {level!r} is unknown", code="bad_level", hint="nominal, ordinal or interval")
     n = counts.sum(axis=1)
     N, total = len(n), float(n.sum())
@@ -229,7 +230,7 @@ def vote_agreement(table: ResponseTable) -> VoteAgreement:
 
 def _checked_counts(counts: ArrayLike) -> FloatArray:
     """(N', k) rows with two or more ratings."""
-    array = np.asarray(counts, np.float64)
+    array = numbers(counts, "counts")
     good = array.ndim == 2 and array.shape[1] >= 1 and bool(((array >= 0) & (array == np.floor(array))).all())
     if not good or not np.isfinite(array).all():
         raise InvalidResponses(
@@ -309,10 +310,14 @@ def screen(
     Multiplicity: both statements hold for all annotators together, p-values adjusted by Benjamini and Hochberg
     to `alpha`: at most that share of the excluded is expected to be careful, and of the kept to be careless.
     Where the pool as a whole does not agree beyond chance, nobody can be judged by the others.
-    Raises InvalidResponses for an alpha outside (0, 1), and as `annotator_statistics`.
+    Raises InvalidResponses for an alpha outside (0, 1), a `least` that is no correlation, a `min_cells` that is no
+    count, and as `annotator_statistics`.
     """
-    if not 0.0 < alpha < 1.0:
+    if not is_number(alpha) or not 0.0 < alpha < 1.0:
         raise InvalidResponses(f"alpha {alpha} is no probability", code="bad_alpha", hint="for example 0.05")
+    if not is_number(least) or not -1.0 <= least <= 1.0:
+        raise InvalidResponses(f"least {least} is no correlation", code="bad_least", hint="for example 0.05")
+    min_cells = check_count(min_cells, "min_cells")
     shared = _shared(table)
     pool = _pool(shared)
     statistics = _statistics(table, shared, pool, _times(seconds, len(table)))
@@ -334,9 +339,12 @@ def screen(
 def without(table: ResponseTable, annotators: Sequence[int]) -> ResponseTable:
     """The table without any vote of these annotators, as the paper does with those it excludes.
 
-    Raises InvalidResponses when no vote is left.
+    Raises InvalidResponses when no vote is left, and for annotators that are not named by their numbers.
     """
-    rows = ~np.isin(table.annotator, np.asarray(annotators, np.int64)) | (table.annotator < 0)
+    named = numbers(annotators, "annotators")
+    if not (named == np.floor(named)).all():
+        raise InvalidResponses("an annotator is no whole number", code="not_whole", hint="give their numbers")
+    rows = ~np.isin(table.annotator, named) | (table.annotator < 0)
     columns = ("a", "b", "prompt", "outcome", "annotator", "a_first", "label")
     return replace(table, **{name: getattr(table, name)[rows] for name in columns})
 
@@ -541,9 +549,9 @@ def _times(seconds: Sequence[float | None] | None, n: int) -> FloatArray | None:
     """(n,) with NaN where a time is not known; None where none are given."""
     if seconds is None:
         return None
-    times = np.array([np.nan if value is None else value for value in seconds], np.float64)
-    given = np.array([value is not None for value in seconds], bool)
-    if len(times) != n or not (np.isfinite(times[given]) & (times[given] >= 0)).all():
+    times = numbers(seconds, "seconds")
+    given = np.array([value is not None for value in seconds], bool) if times.shape == (n,) else None
+    if given is None or not (np.isfinite(times[given]) & (times[given] >= 0)).all():
         raise InvalidResponses(
             "seconds are numbers >= 0 or None, one per vote", code="bad_seconds", hint="correct the times"
         )

@@ -14,7 +14,6 @@ Every test takes turns as independent: votes that share their replies are not, a
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 from scipy.stats import binomtest, chi2, chisquare
 
-from .arrays import BoolArray, FloatArray, IntArray, frozen
+from .arrays import BoolArray, FloatArray, IntArray, array_of, frozen, is_number, numbers
 from .errors import EngineWarning, InvalidResponses
 
 _EXPECTED = 5.0  # counts below which the chi-square approximation is doubted (Cochran 1954)
@@ -33,6 +32,8 @@ _DISCORDANT = 25  # discordant turns below which McNemar's chi-square is doubted
 _INFORMATIVE = 24  # informative entries below which Cochran's Q is doubted (Tate & Brown 1970)
 _DRAWS = 20_000
 _CHUNK = 2_000  # draws at a time, so that memory does not grow with their number
+MOST_COUNTED = 2**53  # up to here floating-point numbers are whole one by one
+MOST_SEED = 2**63 - 1
 MAX_CONTRASTS = 5_000  # a covariance of 5000 x 5000 numbers is 200 MB
 
 
@@ -178,7 +179,7 @@ def cochran_q(selections: ArrayLike) -> Significance:
 
 def holm(p: Sequence[float] | FloatArray) -> Adjusted:
     """Adjusted p values (k,) by Holm's step-down rule (1979), whatever the dependence. Raises InvalidResponses."""
-    raw = np.asarray(p, np.float64)
+    raw = numbers(p, "p")
     if raw.ndim != 1 or len(raw) == 0:
         raise InvalidResponses("p is not a list of p values", code="shape", hint="give one p value per test")
     if not ((raw >= 0.0) & (raw <= 1.0)).all():
@@ -207,7 +208,7 @@ def simultaneous(
     se = np.sqrt(np.diag(cov))
     z = np.abs(m) / se
     root = _root(cov / np.outer(se, se))
-    largest = np.sort(_largest(root, check_count(draws, "draws", least=100), seed))
+    largest = np.sort(_largest(root, check_count(draws, "draws", least=100), check_seed(seed)))
     k = len(m)
     bounds = ndtri(0.5 + 0.5 * np.array([level, level ** (1.0 / k)]))
     critical = float(np.clip(np.quantile(largest, level), *bounds))
@@ -239,7 +240,7 @@ def _largest(root: FloatArray, draws: int, seed: int) -> FloatArray:
 
 
 def _normal(mean: FloatArray, covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
-    m, cov = np.asarray(mean, np.float64), np.asarray(covariance, np.float64)
+    m, cov = numbers(mean, "mean"), numbers(covariance, "covariance")
     if m.ndim != 1 or len(m) == 0 or cov.shape != (len(m), len(m)):
         raise InvalidResponses("mean is not (k,) or covariance not (k, k)", code="shape", hint="give one mean per row")
     if len(m) > MAX_CONTRASTS:
@@ -259,7 +260,7 @@ def _normal(mean: FloatArray, covariance: FloatArray) -> tuple[FloatArray, Float
 
 def win_counts(counts: ArrayLike) -> IntArray:
     """(k,) validated wins of k >= 2 chatbots, at least one in all. Raises InvalidResponses."""
-    won = np.asarray(counts)
+    won = array_of(counts, "counts")
     if won.ndim != 1 or len(won) < 2:
         raise InvalidResponses("counts is not one number per chatbot", code="shape", hint="give two or more counts")
     checked = np.array([check_count(x, "counts") for x in won.tolist()], np.int64)
@@ -270,7 +271,7 @@ def win_counts(counts: ArrayLike) -> IntArray:
 
 def selection_rows(selections: ArrayLike) -> IntArray:
     """(n, k) validated matched selections, n >= 1 turns of k >= 2 chatbots. Raises InvalidResponses."""
-    x = np.asarray(selections)
+    x = array_of(selections, "selections")
     if x.ndim != 2 or x.shape[1] < 2:
         raise InvalidResponses(
             "selections is not a table of turns by chatbots", code="shape", hint="give rows of two or more 0s and 1s"
@@ -286,20 +287,30 @@ def selection_rows(selections: ArrayLike) -> IntArray:
 
 def check_count(value: object, name: str, *, least: int = 0) -> int:
     """`value` as a whole number >= least; 3.0 passes, True and 3.5 do not. Raises InvalidResponses."""
-    known = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    number = float(value) if known else math.nan  # type: ignore[arg-type]
-    if not number.is_integer():
-        raise InvalidResponses(f"{name} is {value!r}, not a count", code="bad_count", hint="give a whole number")
+    if not is_number(value) or not -MOST_COUNTED <= value <= MOST_COUNTED or not float(value).is_integer():
+        raise InvalidResponses(
+            f"{name} is {value!r}, not a count", code="bad_count", hint="give a whole number, of at most 2^53"
+        )
+    number = int(value)
     if number < least:
         raise InvalidResponses(
             f"{name} is {value!r}, below {least}", code="bad_count", hint=f"give a whole number of at least {least}"
         )
-    return int(number)
+    return number
+
+
+def check_seed(seed: object) -> int:
+    """A whole number from 0 to 2^63 - 1: the same one gives the same draws. Raises InvalidResponses."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed <= MOST_SEED:
+        raise InvalidResponses(
+            f"seed {seed!r} is not a seed", code="bad_seed", hint="give a whole number from 0 to 2^63 - 1"
+        )
+    return int(seed)
 
 
 def check_probability(value: float, name: str) -> float:
     """A number strictly between 0 and 1. Raises InvalidResponses."""
-    if not 0.0 < value < 1.0:
+    if not is_number(value) or not 0.0 < value < 1.0:
         raise InvalidResponses(
             f"{name} {value} is outside (0, 1)", code="bad_probability", hint="give for example 0.05"
         )
@@ -308,7 +319,7 @@ def check_probability(value: float, name: str) -> float:
 
 def check_method(method: str, *known: str) -> str:
     """One of the known methods. Raises InvalidResponses."""
-    if method not in known:
+    if str(method) not in known:
         raise InvalidResponses(f"unknown method {method!r}", code="unknown_method", hint=f"use one of {known}")
     return method
 

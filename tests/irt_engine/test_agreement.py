@@ -7,6 +7,7 @@ import gzip
 import itertools
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -160,8 +161,30 @@ def test_what_are_no_counts_is_refused(counts: list[list[float]]) -> None:
         with pytest.raises(InvalidResponses) as caught:
             coefficient(counts)
         assert caught.value.code == "bad_counts"
-    with pytest.raises(InvalidResponses, match="level"):
-        krippendorff_alpha([[1, 1]], "ratio")  # type: ignore[arg-type]
+    for level in ("ratio", np.array([1, 2])):
+        with pytest.raises(InvalidResponses, match="level"):
+            krippendorff_alpha([[1, 1]], level)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("counts", "code"),
+    [
+        ([["a", "b"]], "not_a_number"),
+        ([["1", "2"]], "not_a_number"),
+        ("text", "not_a_number"),
+        ({}, "not_a_number"),
+        ([[1j, 2]], "not_a_number"),
+        ([[10**400, 1]], "not_a_number"),
+        ([[1, 2], [3]], "shape"),
+        (None, "bad_counts"),
+    ],
+)
+def test_what_are_no_numbers_is_refused(counts: Any, code: str) -> None:
+    for coefficient in (fleiss_kappa, krippendorff_alpha):
+        with pytest.raises(InvalidResponses) as caught:
+            coefficient(counts)
+        assert caught.value.code == code
+        assert caught.value.hint
 
 
 def test_an_annotator_counts_once_per_cell() -> None:
@@ -226,6 +249,25 @@ def test_times_that_are_none_are_refused(seconds: list[float]) -> None:
     with pytest.raises(InvalidResponses) as caught:
         screen(table, seconds=seconds)
     assert caught.value.code == "bad_seconds"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "code"),
+    [
+        (["a", "b"], "not_a_number"),
+        (["1", None], "not_a_number"),
+        ([10**400, 1.0], "not_a_number"),
+        ([[1.0, 2.0], [3.0]], "shape"),
+        ([[1.0, 2.0], [3.0, 4.0]], "bad_seconds"),
+        (3.0, "bad_seconds"),
+    ],
+)
+def test_times_that_are_no_numbers_are_refused(seconds: Any, code: str) -> None:
+    table = ResponseTable.from_votes(["x", "x"], ["y", "y"], ["p", "q"], [1, 0], annotator_id=["w", "w"])
+    for ask in (annotator_statistics, screen):
+        with pytest.raises(InvalidResponses) as caught:
+            ask(table, seconds=seconds)
+        assert caught.value.code == code
 
 
 def test_careless_and_adversarial_annotators_are_excluded_and_careful_ones_kept() -> None:
@@ -320,11 +362,35 @@ def test_the_votes_of_the_excluded_can_be_left_out() -> None:
     assert caught.value.code == "no_votes"
 
 
-@pytest.mark.parametrize("alpha", [0.0, 1.0, float("nan")])
-def test_a_level_that_is_no_probability_is_refused(alpha: float) -> None:
+@pytest.mark.parametrize(
+    ("annotators", "code"),
+    [
+        (["w"], "not_a_number"),
+        ([[0], [1, 2]], "shape"),
+        ([0.5], "not_whole"),
+        ([None], "not_whole"),
+        ({0}, "not_a_number"),
+    ],
+)
+def test_annotators_who_are_not_named_by_their_numbers_are_refused(annotators: Any, code: str) -> None:
+    with pytest.raises(InvalidResponses) as caught:
+        without(small_board(), annotators)
+    assert caught.value.code == code
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0, float("nan"), "a", None, [0.1], np.array([0.1, 0.2])])
+def test_a_level_that_is_no_probability_is_refused(alpha: Any) -> None:
     with pytest.raises(InvalidResponses) as caught:
         screen(small_board(), alpha=alpha)
     assert caught.value.code == "bad_alpha"
+
+
+@pytest.mark.parametrize("bad", ["a", None, [1, 2], float("nan"), float("inf")])
+def test_bounds_of_the_screening_that_are_no_numbers_are_refused(bad: Any) -> None:
+    for bound, code in (("least", "bad_least"), ("min_cells", "bad_count")):
+        with pytest.raises(InvalidResponses) as caught:
+            screen(small_board(), **{bound: bad})
+        assert caught.value.code == code
 
 
 def close(one: Screening, other: Screening) -> bool:

@@ -25,6 +25,8 @@ from irt_engine.significance import (
     simultaneous,
 )
 
+NO_SEEDS: list[object] = [-1, 1.5, True, None, "a", [1, 2], float("nan"), 2**63]
+
 # Cochran (1950), Biometrika 37, table of four media on 69 specimens: how many specimens grew on which media.
 MEDIA = np.repeat(
     np.array([[1, 1, 1, 1], [1, 1, 0, 1], [0, 1, 1, 1], [0, 1, 0, 1], [0, 0, 0, 0]]), [4, 2, 3, 1, 59], axis=0
@@ -236,6 +238,27 @@ def test_a_rough_approximation_says_so(test: Callable[[], Significance], better:
         (lambda: simultaneous(np.zeros(2), np.array([[1.0, 0.5], [0.2, 1.0]])), "bad_covariance"),
         (lambda: simultaneous(np.zeros(2), np.array([[1.0, 5.0], [5.0, 1.0]])), "bad_covariance"),
         (lambda: simultaneous(np.zeros(2), np.eye(2), level=95.0), "bad_probability"),
+        (lambda: binomial(10**400, 3), "bad_count"),
+        (lambda: binomial(1, 1e300), "bad_count"),  # type: ignore[arg-type]
+        (lambda: binomial(1, 3, null="half"), "bad_probability"),  # type: ignore[arg-type]
+        (lambda: binomial(1, 3, null=np.array([0.4, 0.6])), "bad_probability"),  # type: ignore[arg-type]
+        (lambda: binomial(1, 3, method=np.array([1, 2])), "unknown_method"),  # type: ignore[arg-type]
+        (lambda: chi_square([[1, 2], [3]]), "shape"),
+        (lambda: chi_square(["a", "b"]), "bad_count"),
+        (lambda: chi_square([2**63, 2**63]), "bad_count"),
+        (lambda: cochran_q([[1, 0], [1]]), "shape"),
+        (lambda: cochran_q([["a", "b"]]), "bad_selection"),
+        (lambda: holm(["a", "b"]), "not_a_number"),  # type: ignore[list-item]
+        (lambda: holm(["0.1", "0.2"]), "not_a_number"),  # type: ignore[list-item]
+        (lambda: holm(["0.1", None]), "not_a_number"),  # type: ignore[list-item]
+        (lambda: holm([0.1, None]), "bad_probability"),  # type: ignore[list-item]
+        (lambda: holm([[0.1, 0.2], [0.3]]), "shape"),  # type: ignore[list-item]
+        (lambda: holm([10**400]), "not_a_number"),
+        (lambda: holm([0.1, 0.2]).rejected("a"), "bad_probability"),  # type: ignore[arg-type]
+        (lambda: simultaneous(["a", "b"], np.eye(2)), "not_a_number"),  # type: ignore[arg-type]
+        (lambda: simultaneous(np.zeros(2), [[1.0, 0.0], [1.0]]), "shape"),  # type: ignore[arg-type]
+        (lambda: simultaneous(np.zeros(2), np.eye(2), draws="many"), "bad_count"),  # type: ignore[arg-type]
+        *((lambda seed=seed: simultaneous(np.zeros(2), np.eye(2), seed=seed), "bad_seed") for seed in NO_SEEDS),
     ],
 )
 def test_bad_input_is_refused_with_a_hint(test: Callable[[], object], code: str) -> None:
