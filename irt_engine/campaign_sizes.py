@@ -20,7 +20,7 @@ from .errors import DidNotConverge, EngineWarning, InvalidResponses, NotIdentifi
 from .fit import fit
 from .posterior import Posterior
 from .priors import DEFAULT_PRIORS, Priors
-from .significance import check_count, check_probability
+from .significance import check_count, check_probability, check_seed
 from .simulate import Truth, draw_truth, draw_votes
 
 _ROUNDING = 1e-9  # a size that is whole but for floating point is not rounded up
@@ -292,7 +292,7 @@ class _Simulation:
 
     def __init__(self, design: CampaignDesign, goal: Goal, seed: int, most: int, progress: Progress | None) -> None:
         self.design, self.goal = design, goal
-        self.rng = np.random.default_rng(seed)
+        self.rng = np.random.default_rng(check_seed(seed))
         self.done, self.most = 0, most
         self.progress = progress
 

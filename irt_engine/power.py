@@ -26,7 +26,7 @@ from scipy.stats import binom, chi2, ncx2
 
 from .arrays import FloatArray
 from .errors import InvalidResponses, NotIdentified
-from .significance import check_count, check_method, check_probability, selection_rows, win_counts
+from .significance import check_count, check_method, check_probability, check_seed, selection_rows, win_counts
 
 Quantiles = Literal["rounded", "exact"]
 
@@ -325,7 +325,7 @@ def _tilted(matched: _Matched, target: FloatArray, difference: float) -> _Matche
 def _simulated_q(matched: _Matched, n: int, alpha: float, draws: int, seed: int) -> float:
     """Share of `draws` samples of n turns in which Cochran's Q rejects."""
     k = matched.k
-    counts = np.random.default_rng(seed).multinomial(n, matched.weight, size=draws)
+    counts = np.random.default_rng(check_seed(seed)).multinomial(n, matched.weight, size=draws)
     totals, contrast = counts @ matched.rows, counts @ matched.contrast
     spread = k * (k - 1) * ((totals - totals.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
     return float(np.mean((contrast > 0.0) & (spread >= chi2.isf(alpha, k - 1) * contrast)))

@@ -376,6 +376,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: cochran_size(0.9, [[1, 0], [1, 0], [0, 1], [1, 1], [1, 1], [1, 1]]), "bad_difference"),
     (lambda: cochran_size(0.1, PILOT, method="guess"), "unknown_method"),  # type: ignore[arg-type]
     (lambda: cochran_power(10, 0.1, PILOT, alpha=2.0, method="simulated"), "bad_probability"),
+    (lambda: cochran_power(10, 0.1, PILOT, method="simulated", seed=-1), "bad_seed"),
     (lambda: CampaignDesign(1, 10), "bad_count"),
     (lambda: CampaignDesign(3, 0), "bad_count"),
     (lambda: PreciseOrder(0.0), "bad_difference"),
@@ -384,7 +385,9 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: campaign_size(SMALL, PreciseOrder(3.0)), "bad_difference"),
     (lambda: campaign_size(SMALL, GapFound(1.0), power=1.0), "bad_probability"),
     (lambda: campaign_size(SMALL, GapFound(1.0), replicates=2), "bad_count"),
+    (lambda: campaign_size(SMALL, GapFound(1.0), seed=-1), "bad_seed"),
     (lambda: campaign_power(SMALL, GapFound(1.0), 10_000), "too_large"),
+    (lambda: campaign_power(SMALL, GapFound(1.0), 10, seed=-1), "bad_seed"),
     (lambda: CampaignDesign(3, 3, priors=Priors(ability_sd=0.0)), "bad_prior"),
 ]
 
