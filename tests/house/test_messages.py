@@ -40,11 +40,12 @@ class TestACatalogue:
         assert messages.missing(messages.catalogue(language)) == []
 
     def test_fills_the_same_gaps_as_the_original(self, language: str) -> None:
+        catalogue = messages.catalogue(language)
         wrong = [
             f"{message.id}: {error}"
-            for message in messages.catalogue(language)
+            for message in catalogue
             if "%(" in str(message.id)  # Babel takes the percent sign of "95 % interval" for a gap
-            for error in message.check(messages.catalogue(language))
+            for error in message.check(catalogue)
         ]
         assert wrong == []
 
