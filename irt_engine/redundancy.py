@@ -7,9 +7,12 @@ section 4.2). Two things make r large without any redundancy, and neither may gr
 - ability: where one chatbot is better, every prompt says so. So what is tested is what is left of x_cj after the
   comparison's mean tells of it is taken out, e_cj = x_cj - beta_j m_c - gamma_j m_c^3 (as Yen's Q3 tests local
   dependence, Yen 1984; with a curve per prompt, because prompts differ in discrimination).
-- chance: J prompts make J (J - 1) / 2 pairs. So sum_c e_cj e_ck must be larger than random signs of its terms make it
-  (one-sided; terms of different comparisons are independent, votes inside a comparison are not: they share its
-  replies), with Benjamini and Hochberg's (1995) bound on the share of false pairs among all pairs with the overlap.
+- chance: J prompts make J (J - 1) / 2 pairs. So sum_c e_cj e_ck must be larger than independent prompts make it
+  (one-sided), with Benjamini and Hochberg's (1995) bound on the share of false pairs among all pairs with the overlap.
+  Votes inside a comparison share its replies, and comparisons with a chatbot in common share that one's: a few replies
+  that happen to be alike on two prompts show in many terms. So the variance of the sum is that of random signs,
+  sum_c e_cj^2 e_ck^2, and rho_j rho_k for every two comparisons with a chatbot in common, where rho_j is the mean of
+  e_cj e_dj over such c and d, both toward the common chatbot, 0 at least.
 
 Correlations are about 0, not about the prompt's mean: which chatbot of a pair is called A is arbitrary, and a
 correlation about 0 is Pearson's over both orientations of every comparison.
@@ -27,7 +30,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import ndtr
 
 from .arrays import BoolArray, FloatArray, IntArray
-from .cells import compare
+from .cells import Comparisons, compare
 from .errors import InvalidResponses
 from .responses import ResponseTable
 
@@ -81,7 +84,8 @@ def redundant_prompts(
 
     At most a share `alpha` of the pairs is expected to be false. The test cannot find anything in few comparisons: with
     n of them z is at most sqrt(n), so 200 prompts need at least 21 comparisons and 5,000 prompts 34; pairs that are
-    alike but not the same need several times as many.
+    alike but not the same need several times as many. Where verdicts follow the replies, n is rather the number of
+    chatbots.
     O(C J^2) for C comparisons, or the sum of squares of prompts per comparison where few cells were seen.
     Raises InvalidResponses for a threshold outside (-1, 1), an alpha outside (0, 1) or an overlap below 2.
     """
@@ -129,14 +133,14 @@ def _check_group(group: Sequence[str], number: dict[str, int], seen: set[str]) -
             raise InvalidResponses(f"{name!r} is in two groups", code="two_groups", hint="join the two groups")
 
 
-def _ratings(table: ResponseTable) -> tuple[IntArray, IntArray, FloatArray, int]:
-    """Seen cells in canonical order: comparison, prompt, mean vote low -> high, (n,) each; number of comparisons."""
+def _ratings(table: ResponseTable) -> tuple[IntArray, IntArray, FloatArray, Comparisons]:
+    """Seen cells in canonical order: comparison, prompt, mean vote low -> high, (n,) each; and the comparisons."""
     comparisons, comparison = compare(table)
     J = len(table.prompts)
     code, index = np.unique(comparison * J + table.prompt, return_inverse=True)
     vote = np.where(table.a < table.b, table.outcome, -table.outcome)
     x = np.bincount(index, weights=vote) / np.bincount(index)
-    return code // J, code % J, x, len(comparisons.low)
+    return code // J, code % J, x, comparisons
 
 
 def _without_ability(c: IntArray, j: IntArray, x: FloatArray) -> FloatArray:
@@ -161,17 +165,23 @@ def _minus_fit(j: IntArray, y: FloatArray, g: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Matrices:
-    """(C, J) each, sparse or dense: 1 where seen, x, x^2, e, e^2."""
+    """(C, J) each, sparse or dense: 1 where seen, x, x^2, e, e^2; (M, J) `common` and `common_share`.
+
+    common: rho_j times how many ordered pairs of comparisons chatbot m has on the prompt; common_share: in shares of
+    all its pairs of comparisons.
+    """
 
     seen: Any
     x: Any
     xx: Any
     e: Any
     ee: Any
+    common: FloatArray
+    common_share: FloatArray
 
 
-def _matrices(c: IntArray, j: IntArray, x: FloatArray, shape: tuple[int, int]) -> _Matrices:
-    e = _without_ability(c, j, x)
+def _matrices(c: IntArray, j: IntArray, x: FloatArray, comparisons: Comparisons, J: int) -> _Matrices:
+    e, shape = _without_ability(c, j, x), (len(comparisons.low), J)
     cells = shape[0] * shape[1]
     dense = len(c) > _DENSE * cells and cells <= _DENSE_CELLS
 
@@ -179,25 +189,40 @@ def _matrices(c: IntArray, j: IntArray, x: FloatArray, shape: tuple[int, int]) -
         full = sparse.csr_array((values, (c, j)), shape=shape)
         return full.toarray() if dense else full
 
-    return _Matrices(matrix(np.ones_like(x)), matrix(x), matrix(x * x), matrix(e), matrix(e * e))
+    common = _common(c, j, e, comparisons, J)
+    return _Matrices(matrix(np.ones_like(x)), matrix(x), matrix(x * x), matrix(e), matrix(e * e), *common)
+
+
+def _common(c: IntArray, j: IntArray, e: FloatArray, comparisons: Comparisons, J: int) -> tuple[FloatArray, FloatArray]:
+    """`common` and `common_share` of `_Matrices`."""
+    M = 1 + int(comparisons.high.max())
+    at = np.concatenate([comparisons.low[c] * J + j, comparisons.high[c] * J + j])
+    toward, square = np.concatenate([-e, e]), np.concatenate([e * e, e * e])
+    n, total, squares = (np.bincount(at, v, M * J).reshape(M, J) for v in (np.ones_like(toward), toward, square))
+    pairs = n * (n - 1.0)
+    rho = np.maximum((total**2 - squares).sum(axis=0), 0.0) / np.maximum(pairs.sum(axis=0), 1.0)
+    met = np.bincount(np.concatenate([comparisons.low, comparisons.high]), minlength=M)
+    return rho * pairs, rho * pairs / np.maximum(met * (met - 1.0), 1.0)[:, None]
 
 
 def _near_pairs(table: ResponseTable, min_overlap: int, alpha: float) -> tuple[_Pairs, int]:
     """The pairs with the overlap whose own p is <= alpha (no others can pass), and how many had the overlap."""
-    c, j, x, C = _ratings(table)
+    c, j, x, comparisons = _ratings(table)
     J = len(table.prompts)
-    data = _matrices(c, j, x, (C, J))
+    data = _matrices(c, j, x, comparisons, J)
     blocks = [_block(data, slice(at, min(at + _BLOCK, J)), min_overlap, alpha) for at in range(0, J, _BLOCK)]
     joined = (np.concatenate([getattr(pairs, field.name) for pairs, _ in blocks]) for field in fields(_Pairs))
     return _Pairs(*joined), sum(tested for _, tested in blocks)
 
 
 def _block(data: _Matrices, here: slice, min_overlap: int, alpha: float) -> tuple[_Pairs, int]:
-    """The same for the pairs whose first prompt is in `here`. p is the normal tail of sum e e' / sqrt(sum e^2 e'^2),
-    which bounds that of random signs up to a small factor (Pinelis 1994)."""
+    """The same for the pairs whose first prompt is in `here`. p is the normal tail of sum e e' over the root of its
+    variance; of random signs alone it is bounded by that up to a small factor (Pinelis 1994). How many comparisons of a
+    chatbot two prompts both have is taken as if chance had chosen each one's."""
     n = _products(data.seen, data.seen, here)
     row, column = np.nonzero(np.triu(n >= min_overlap, 1))  # the block's diagonal is the prompts themselves
-    z = _products(data.e, data.e, here)[row, column] / _root(_products(data.ee, data.ee, here)[row, column])
+    variance = _products(data.ee, data.ee, here) + _products(data.common, data.common_share, here)
+    z = _products(data.e, data.e, here)[row, column] / _root(variance[row, column])
     tested, p = len(row), ndtr(-z)
     row, column, p = row[p <= alpha], column[p <= alpha], p[p <= alpha]
     square = _products(data.xx, data.seen, here)[row, column] * _products(data.seen, data.xx, here)[row, column]

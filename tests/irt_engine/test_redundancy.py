@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from irt_engine import InvalidResponses, ResponseTable
 from irt_engine.cells import compare
 from irt_engine.redundancy import merge_prompts, redundant_prompts
+from irt_engine.simulate import all_cells, draw_truth, draw_votes
 
 from .cast import rebuilt, rows, small_board
 
@@ -56,6 +57,13 @@ def test_neither_chance_nor_ability_groups_prompts(chatbots: int, prompts: int, 
     happens with probability .92 at the bound itself."""
     tables = [all_against_all(chatbots, prompts, seed=seed, ability=ability) for seed in range(20)]
     assert sum(redundant_prompts(table, threshold=-0.9).pairs != () for table in tables) <= 2
+
+
+def test_replies_that_many_comparisons_share_group_nothing_by_chance() -> None:
+    """Twenty replies to a prompt make 190 comparisons, which are not 190 independent facts."""
+    truths = [draw_truth(20, 40, seed=seed, reply_sd=1.2) for seed in range(10)]
+    tables = [draw_votes(truth, all_cells(20, 40), seed=seed, votes=3) for seed, truth in enumerate(truths)]
+    assert sum(redundant_prompts(table).pairs != () for table in tables) <= 2
 
 
 def test_ability_alone_makes_the_papers_correlation_large() -> None:
