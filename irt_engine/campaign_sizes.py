@@ -23,6 +23,7 @@ from .priors import DEFAULT_PRIORS, Priors
 from .significance import check_count, check_probability, check_seed
 from .simulate import Truth, draw_truth, draw_votes
 
+_LEAST = 1e-9  # SE or gap: below it no number of judgments is a number
 _ROUNDING = 1e-9  # a size that is whole but for floating point is not rounded up
 
 
@@ -86,8 +87,8 @@ class PreciseOrder:
     se: float
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.se) and self.se > 0.0):
-            raise InvalidResponses(f"se {self.se} is not positive", code="bad_difference", hint="give for example 0.2")
+        if not _LEAST <= self.se < math.inf:
+            raise InvalidResponses(f"se {self.se} is out of reach", code="bad_difference", hint="give for example 0.2")
 
     @property
     def bar(self) -> float:
@@ -137,7 +138,7 @@ class GapFound:
 
     def __post_init__(self) -> None:
         check_probability(self.alpha, "alpha")
-        if not (math.isfinite(self.gap) and self.gap != 0.0):
+        if not _LEAST <= abs(self.gap) < math.inf:
             raise InvalidResponses(f"gap {self.gap} is nothing to find", code="bad_difference", hint="give a gap > 0")
 
     @property

@@ -31,6 +31,7 @@ from .significance import check_count, check_method, check_probability, check_se
 Quantiles = Literal["rounded", "exact"]
 
 MAX_EXACT = 5_000  # turns: beyond it exact and normal sizes agree to 2 % and the exact walk takes seconds
+LEAST_DIFFERENCE = 1e-9  # of shares: more than 10^17 turns
 _ROUNDING = 1e-9  # 7.84 * 0.25 / 0.1^2 is 196, whatever the floating point says
 _SAME = 1e-7  # probabilities within this factor are ties (as R's binom.test has it)
 
@@ -159,6 +160,10 @@ def _smallest_lasting(power_at: Callable[[int], float], power: float, guess: flo
             f"about {guess:.0f} turns are too many for the exact search", code="too_large", hint="use method='normal'"
         )
     while power_at(n) < power:
+        if n > MAX_EXACT:  # rounding may keep the sum below a power so near to 1
+            raise InvalidResponses(
+                f"{n} turns do not reach a power of {power}", code="too_large", hint="ask for less power"
+            )
         n *= 2
     while n > 1 and power_at(n - 1) >= power:
         n -= 1
@@ -348,11 +353,11 @@ def _check_levels(alpha: float, power: float) -> None:
 
 
 def _check_difference(difference: float) -> None:
-    if not 0.0 < abs(difference) < 1.0:
+    if not LEAST_DIFFERENCE <= abs(difference) < 1.0:
         raise InvalidResponses(
             f"a difference of {difference} cannot be found",
             code="bad_difference",
-            hint="give the smallest difference of shares that matters, for example 0.1",
+            hint=f"give the smallest difference of shares that matters, for example 0.1; at least {LEAST_DIFFERENCE:g}",
         )
 
 
@@ -389,4 +394,6 @@ def _quantile(upper_tail: float, quantiles: Quantiles) -> float:
 
 
 def _up(size: float) -> int:
+    if not math.isfinite(size):
+        raise InvalidResponses("no number of turns is enough", code="too_large", hint="give a larger alpha")
     return max(1, math.ceil(size * (1.0 - _ROUNDING)))

@@ -356,6 +356,10 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: binomial_size(0.1, method="guess"), "unknown_method"),  # type: ignore[arg-type]
     (lambda: binomial_size(0.1, quantiles="guess"), "unknown_method"),  # type: ignore[arg-type]
     (lambda: binomial_size(0.001, method="exact"), "too_large"),
+    (lambda: binomial_size(1e-160), "bad_difference"),
+    (lambda: binomial_size(0.1, alpha=5e-324), "too_large"),
+    (lambda: mcnemar_size(1e-200), "bad_difference"),
+    (lambda: mcnemar_size(0.3, power=1.0 - 1e-14, method="exact"), "too_large"),
     (lambda: binomial_power(0, 0.1), "bad_count"),
     (lambda: mcnemar_size(0.0), "bad_difference"),
     (lambda: mcnemar_size(0.2, discordance=0.1), "bad_discordance"),
@@ -366,6 +370,7 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: chi_square_size(0.1, [9, -1]), "bad_count"),
     (lambda: chi_square_size(0.1, [9, 9, 9]), "no_difference"),
     (lambda: chi_square_size(0.0, [9, 8]), "bad_difference"),
+    (lambda: chi_square_size(1e-160, [9, 8]), "bad_difference"),
     (lambda: chi_square_size(0.9, [50, 49, 10]), "bad_difference"),
     (lambda: chi_square_size(0.1, [9, 8], power=0.01), "bad_power"),
     (lambda: chi_square_power(0, 0.1, [9, 8]), "bad_count"),
@@ -373,6 +378,8 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: cochran_size(0.1, [[1, 0], [0, 1]]), "no_difference"),
     (lambda: cochran_size(0.1, [[1, 1], [0, 0]]), "no_difference"),
     (lambda: cochran_size(0.1, [[1, 3]]), "bad_selection"),
+    (lambda: cochran_size(0.1, PILOT, method="simulated", seed=-1), "bad_seed"),
+    (lambda: cochran_power(10, 0.1, PILOT, method="simulated", seed=-1), "bad_seed"),
     (lambda: cochran_size(0.9, [[1, 0], [1, 0], [0, 1], [1, 1], [1, 1], [1, 1]]), "bad_difference"),
     (lambda: cochran_size(0.1, PILOT, method="guess"), "unknown_method"),  # type: ignore[arg-type]
     (lambda: cochran_power(10, 0.1, PILOT, alpha=2.0, method="simulated"), "bad_probability"),
@@ -380,7 +387,9 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: CampaignDesign(1, 10), "bad_count"),
     (lambda: CampaignDesign(3, 0), "bad_count"),
     (lambda: PreciseOrder(0.0), "bad_difference"),
+    (lambda: PreciseOrder(1e-300), "bad_difference"),
     (lambda: GapFound(0.0), "bad_difference"),
+    (lambda: GapFound(1e-300), "bad_difference"),
     (lambda: GapFound(0.1, alpha=1.0), "bad_probability"),
     (lambda: campaign_size(SMALL, PreciseOrder(3.0)), "bad_difference"),
     (lambda: campaign_size(SMALL, GapFound(1.0), power=1.0), "bad_probability"),
