@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import expit
 
-from .arrays import FloatArray, IntArray
+from .arrays import FloatArray, IntArray, array_of
 from .errors import InvalidResponses
 from .grm import EDGES
 from .marginal import unit_of
@@ -130,8 +130,10 @@ def draw_truth(
     to each prompt, and `annotators` whose log reliabilities have SD `reliability_sd`. `tiers` above 1 cuts a board's
     abilities into that many bands of equal size, 0 the strongest, and each prompt's log discrimination has an effect
     N(0, tier_sd^2) in each. `form` vote gives thresholds (J, 2), net (J, 6). Raises InvalidResponses on an SD that is
-    negative or not finite.
+    negative or not finite, and on an unknown model or form.
     """
+    _check_known("model", model, "board", "pair")
+    _check_known("form", form, "net", "vote")
     _check_sds(pair_sd=pair_sd, side_sd=side_sd, cell_sd=cell_sd, reliability_sd=reliability_sd, tier_sd=tier_sd)
     _check_sds(reply_sd=reply_sd)
     rng = np.random.default_rng(seed)
@@ -163,6 +165,13 @@ def draw_truth(
         tier_effect=tier_sd * rng.standard_normal((prompts, tiers)) if tiers > 1 else None,
         reply=reply_sd * rng.standard_normal((chatbots, prompts)) if reply_sd else None,
     )
+
+
+def _check_known(what: str, word: str, *known: str) -> None:
+    if word not in known:
+        raise InvalidResponses(
+            f"unknown {what} {word!r}", code=f"unknown_{what}", hint=f"use {' or '.join(map(repr, known))}"
+        )
 
 
 def _check_sds(**sds: float) -> None:
@@ -217,9 +226,12 @@ def draw_votes(
     (a, b, prompt) share whichever way round they are. Thresholds of six edges are cut to the two of a vote.
     The order shown is drawn for every vote (`order` cell: once for all votes of a row of `cells`; only then is a mean
     over a cell's orders what was shown) when the truth has a side effect, and is unknown otherwise.
-    Raises InvalidResponses where truth and form do not fit together, or a cell has no votes.
+    Raises InvalidResponses where truth and form do not fit together, a cell is none of the truth's or has no votes, or
+    form or order is unknown.
     """
     _check_form(truth, form)
+    _check_known("order", order, "vote", "cell")
+    _check_cells(truth, cells)
     rng = np.random.default_rng(seed)
     repeats = _repeats(cells, 1 if form == "net" else votes)
     repeated = np.repeat(cells, repeats, axis=0)
@@ -251,7 +263,8 @@ def with_careless(table: ResponseTable, careless: FloatArray, *, seed: int) -> R
     With probability careless[k] a vote of annotator k is not what the table says but drawn from the table's shares of
     ties and of decisive verdicts, either side alike. Raises InvalidResponses unless all of careless (K,) are in 0..1.
     """
-    if not (careless.size and (careless >= 0.0).all() and (careless <= 1.0).all()):
+    careless = array_of(careless, np.float64)
+    if not (careless.ndim == 1 and careless.size and (careless >= 0.0).all() and (careless <= 1.0).all()):
         raise InvalidResponses("shares of careless votes are outside 0..1", code="bad_share", hint="give 0 to 1")
     rng = np.random.default_rng(seed)
     annotator = rng.integers(0, len(careless), len(table))
@@ -262,8 +275,7 @@ def with_careless(table: ResponseTable, careless: FloatArray, *, seed: int) -> R
 
 
 def _check_form(truth: Truth, form: str) -> None:
-    if form not in ("net", "vote"):
-        raise InvalidResponses(f"unknown form {form!r}", code="unknown_form", hint="use 'net' or 'vote'")
+    _check_known("form", form, "net", "vote")
     if form == "vote":
         return
     if truth.thresholds.shape[1] != EDGES:
@@ -280,12 +292,29 @@ def _check_form(truth: Truth, form: str) -> None:
         )
 
 
+def _check_cells(truth: Truth, cells: IntArray) -> None:
+    if cells.ndim != 2 or cells.shape[1] != 3 or cells.dtype.kind not in "iu":
+        raise InvalidResponses("cells are not (n, 3) whole numbers", code="shape", hint="see all_cells")
+    M, J = len(truth.ability), len(truth.discrimination)
+    for name, column, count in zip(("a", "b", "prompt"), cells.T, (M, M, J), strict=True):
+        outside = (column < 0) | (column >= count)
+        if outside.any():
+            row = int(np.argmax(outside))
+            raise InvalidResponses(
+                f"row {row + 1}: {name} is {column[row]}, outside 0..{count - 1}",
+                code="out_of_range",
+                hint="give indices of the truth's own chatbots and prompts",
+            )
+
+
 def _repeats(cells: IntArray, votes: int | IntArray) -> IntArray:
     """(n,) votes on every row of `cells`."""
-    repeats = np.broadcast_to(np.asarray(votes), len(cells))
-    if repeats.dtype.kind not in "iu" or (repeats < 1).any():
-        raise InvalidResponses("a cell has no votes", code="bad_votes", hint="give whole numbers from 1")
-    return repeats.astype(np.int64)
+    repeats = array_of(votes)
+    if repeats.shape not in ((), (len(cells),)) or repeats.dtype.kind not in "iu" or (repeats < 1).any():
+        raise InvalidResponses(
+            "a cell has no votes", code="bad_votes", hint="give a whole number from 1, or one for each cell"
+        )
+    return np.broadcast_to(repeats, len(cells)).astype(np.int64)
 
 
 def _first_shown(truth: Truth, repeats: IntArray, order: str, rng: np.random.Generator) -> IntArray:

@@ -130,5 +130,23 @@ def test_it_refuses_what_no_model_here_could_have_drawn() -> None:
         draw_votes(TRUTH, cells, seed=1, votes=0)
     with pytest.raises(InvalidResponses, match="unknown form"):
         draw_votes(TRUTH, cells, seed=1, form="rank")  # type: ignore[arg-type]
+    with pytest.raises(InvalidResponses, match="unknown order"):
+        draw_votes(TRUTH, cells, seed=1, order="page")  # type: ignore[arg-type]
+    with pytest.raises(InvalidResponses, match="no votes"):
+        draw_votes(TRUTH, cells, seed=1, votes=np.array([1, 2]))
     with pytest.raises(InvalidResponses, match="pair_sd"):
         draw_truth(2, 1, seed=1, pair_sd=-0.1)
+    with pytest.raises(InvalidResponses, match="unknown model"):
+        draw_truth(2, 1, seed=1, model="boards")  # type: ignore[arg-type]
+    with pytest.raises(InvalidResponses, match="unknown form"):
+        draw_truth(2, 1, seed=1, form="votes")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("cell", "code"),
+    [((0, 99, 0), "out_of_range"), ((-1, 1, 0), "out_of_range"), ((0, 1, 99), "out_of_range"), ((0, 1), "shape")],
+)
+def test_it_refuses_a_cell_that_the_truth_does_not_have(cell: tuple[int, ...], code: str) -> None:
+    with pytest.raises(InvalidResponses) as caught:
+        draw_votes(TRUTH, np.array([cell]), seed=1)
+    assert caught.value.code == code
