@@ -16,14 +16,6 @@ SingleArray = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
 
 
-def array_of(values: object, dtype: type[Any] | None = None) -> NDArray[Any]:
-    """`values` as an array; a lone NaN, whose shape fits nothing, where they make none (unequal rows, or text)."""
-    try:
-        return np.asarray(values, dtype)
-    except (OverflowError, TypeError, ValueError):
-        return np.array(np.nan)
-
-
 def frozen(values: ArrayLike, dtype: type[Any]) -> NDArray[Any]:
     """A read-only copy of `values`: frozen dataclasses that hold writable arrays are not frozen."""
     array = np.array(values, dtype=dtype)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from .arrays import FloatArray, IntArray
+from .arrays import FloatArray, IntArray, array_of
 from .cells import Comparisons
 from .errors import DidNotConverge, EngineWarning, InvalidResponses
 from .graph import centred, groups_of
@@ -109,7 +109,7 @@ def tiers_of(table: ResponseTable, model: str, tiers: Sequence[int] | IntArray |
     """The tiers (M,) of a board's chatbots, None where they say nothing. Raises InvalidResponses (bad_tiers)."""
     if tiers is None:
         return None
-    labels = np.asarray(tiers)
+    labels = array_of(tiers, "tiers")
     whole = labels.shape == (len(table.chatbots),) and labels.dtype.kind in "iu"
     if model != "board" or not whole or labels.min() < 0 or labels.max() >= MOST_TIERS:
         raise InvalidResponses(

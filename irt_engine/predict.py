@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import comb, expit
 
-from .arrays import FloatArray, IntArray
+from .arrays import FloatArray, IntArray, array_of
 from .cells import net_rating
 from .errors import InvalidResponses, NotIdentified
 from .grm import CATEGORIES
@@ -157,7 +157,7 @@ def _unknown(like: IntArray) -> IntArray:
 
 
 def _lengths(*columns: IntArray) -> tuple[IntArray, ...]:
-    arrays = tuple(np.atleast_1d(np.asarray(column)) for column in columns)
+    arrays = tuple(np.atleast_1d(array_of(column, "an index")) for column in columns)
     if len({array.shape for array in arrays}) != 1 or arrays[0].ndim != 1:
         raise InvalidResponses("the columns differ in length", code="length", hint="give one index per vote")
     if any(array.dtype.kind not in "iu" and array.size for array in arrays):

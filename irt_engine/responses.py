@@ -147,7 +147,7 @@ def _int_column(values: object, name: str) -> IntArray:
     """A frozen integer column; floats pass only where they are whole numbers (NaN is refused)."""
     try:
         raw = np.asarray(values, dtype=np.float64) if not _is_int(values) else np.asarray(values)
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise InvalidResponses(
             f"column {name} holds something that is not a number",
             code="not_a_number",
@@ -159,7 +159,7 @@ def _int_column(values: object, name: str) -> IntArray:
     if not whole.all():
         row = int(np.argmin(whole))
         raise InvalidResponses(
-            f"row {row + 1}: {name} is {raw[row]!r}, not a whole number", code="not_whole", hint="correct the row"
+            f"row {row + 1}: {name} is {raw[row]}, not a whole number", code="not_whole", hint="correct the row"
         )
     return frozen(raw, np.int64)
 

@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import expit
 
-from .arrays import FloatArray, IntArray, array_of
+from .arrays import FloatArray, IntArray, array_of, numbers
 from .errors import InvalidResponses
 from .grm import EDGES
 from .marginal import unit_of
@@ -263,7 +263,7 @@ def with_careless(table: ResponseTable, careless: FloatArray, *, seed: int) -> R
     With probability careless[k] a vote of annotator k is not what the table says but drawn from the table's shares of
     ties and of decisive verdicts, either side alike. Raises InvalidResponses unless all of careless (K,) are in 0..1.
     """
-    careless = array_of(careless, np.float64)
+    careless = numbers(careless, "careless")
     if not (careless.ndim == 1 and careless.size and (careless >= 0.0).all() and (careless <= 1.0).all()):
         raise InvalidResponses("shares of careless votes are outside 0..1", code="bad_share", hint="give 0 to 1")
     rng = np.random.default_rng(seed)
@@ -309,7 +309,7 @@ def _check_cells(truth: Truth, cells: IntArray) -> None:
 
 def _repeats(cells: IntArray, votes: int | IntArray) -> IntArray:
     """(n,) votes on every row of `cells`."""
-    repeats = array_of(votes)
+    repeats = array_of(votes, "votes")
     if repeats.shape not in ((), (len(cells),)) or repeats.dtype.kind not in "iu" or (repeats < 1).any():
         raise InvalidResponses(
             "a cell has no votes", code="bad_votes", hint="give a whole number from 1, or one for each cell"

@@ -243,8 +243,8 @@ def test_habits_are_described() -> None:
     assert annotator_statistics(table, seconds=[None] * 5)[0].median_seconds is None
 
 
-@pytest.mark.parametrize("seconds", [[1.0], [1.0, -1.0], [1.0, float("nan")], [float("inf"), 1.0]])
-def test_times_that_are_none_are_refused(seconds: list[float]) -> None:
+@pytest.mark.parametrize("seconds", [[1.0], [1.0, -1.0], [1.0, float("nan")], [float("inf"), 1.0], [[1.0], [2.0]]])
+def test_times_that_are_none_are_refused(seconds: list[Any]) -> None:
     table = ResponseTable.from_votes(["x", "x"], ["y", "y"], ["p", "q"], [1, 0], annotator_id=["w", "w"])
     with pytest.raises(InvalidResponses) as caught:
         screen(table, seconds=seconds)

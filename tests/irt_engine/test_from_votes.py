@@ -95,6 +95,10 @@ def test_it_refuses_a_word_as_outcome() -> None:
     assert refused(outcome=["tie", "0"]) == "not_a_number"
 
 
+def test_it_refuses_a_number_that_no_column_holds() -> None:
+    assert refused(outcome=[10**400, 0]) == "not_a_number"
+
+
 def test_it_refuses_no_votes() -> None:
     assert refused(system_a=[], system_b=[], prompt_id=[], outcome=[]) == "no_votes"
 

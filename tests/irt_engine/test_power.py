@@ -383,7 +383,6 @@ BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: cochran_size(0.9, [[1, 0], [1, 0], [0, 1], [1, 1], [1, 1], [1, 1]]), "bad_difference"),
     (lambda: cochran_size(0.1, PILOT, method="guess"), "unknown_method"),  # type: ignore[arg-type]
     (lambda: cochran_power(10, 0.1, PILOT, alpha=2.0, method="simulated"), "bad_probability"),
-    (lambda: cochran_power(10, 0.1, PILOT, method="simulated", seed=-1), "bad_seed"),
     (lambda: CampaignDesign(1, 10), "bad_count"),
     (lambda: CampaignDesign(3, 0), "bad_count"),
     (lambda: PreciseOrder(0.0), "bad_difference"),

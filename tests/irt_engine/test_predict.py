@@ -193,6 +193,12 @@ def test_bad_indices_are_refused_with_a_code(a: list[Any], b: list[Any], prompt:
     assert caught.value.hint
 
 
+def test_indices_that_make_no_array_are_refused() -> None:
+    with pytest.raises(EngineError) as caught:
+        three().vote_probabilities([[0], 1], np.array([1]), np.array([0]))  # type: ignore[arg-type]
+    assert caught.value.code == "shape"
+
+
 def test_chatbots_of_separate_groups_are_refused() -> None:
     apart = made_up([0.0, 0.0], np.eye(2), group=[1, 2])
     with pytest.raises(EngineError) as caught:

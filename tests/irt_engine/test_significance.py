@@ -220,10 +220,13 @@ def test_a_rough_approximation_says_so(test: Callable[[], Significance], better:
         (lambda: mcnemar(1, 2.5), "bad_count"),  # type: ignore[arg-type]
         (lambda: mcnemar(1, float("nan")), "bad_count"),  # type: ignore[arg-type]
         (lambda: mcnemar(0, 0), "no_votes"),
+        (lambda: binomial(10**400, 5), "bad_count"),
         (lambda: chi_square([5]), "shape"),
         (lambda: chi_square([[5, 5]]), "shape"),
         (lambda: chi_square([0, 0]), "no_votes"),
         (lambda: chi_square([5, -5]), "bad_count"),
+        (lambda: chi_square([5, [5]]), "shape"),  # type: ignore[arg-type]
+        (lambda: cochran_q([[1, 0], [1]]), "shape"),
         (lambda: cochran_q([]), "shape"),
         (lambda: cochran_q(np.empty((0, 3))), "no_votes"),
         (lambda: cochran_q([[1, 2]]), "bad_selection"),
@@ -246,7 +249,6 @@ def test_a_rough_approximation_says_so(test: Callable[[], Significance], better:
         (lambda: chi_square([[1, 2], [3]]), "shape"),
         (lambda: chi_square(["a", "b"]), "bad_count"),
         (lambda: chi_square([2**63, 2**63]), "bad_count"),
-        (lambda: cochran_q([[1, 0], [1]]), "shape"),
         (lambda: cochran_q([["a", "b"]]), "bad_selection"),
         (lambda: holm(["a", "b"]), "not_a_number"),  # type: ignore[list-item]
         (lambda: holm(["0.1", "0.2"]), "not_a_number"),  # type: ignore[list-item]

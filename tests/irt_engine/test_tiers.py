@@ -176,7 +176,7 @@ def test_predictions_and_information_use_the_discrimination_of_the_pair_s_tiers(
     assert np.allclose(own, found.vote_probabilities(pairs[:, 0], pairs[:, 1], prompt))
 
 
-@pytest.mark.parametrize("tiers", [[0, 1], [0, 1, 2, 3, -1], [0.5] * 5, [0, 1, 2, 3, 10]])
+@pytest.mark.parametrize("tiers", [[0, 1], [0, 1, 2, 3, -1], [0.5] * 5, [0, 1, 2, 3, 10], [[0], 1, 2, 3, 4]])
 def test_tiers_that_do_not_fit_the_chatbots_are_refused(tiers: list) -> None:
     with pytest.raises(InvalidResponses, match="tiers") as caught:
         fit(small_board(), tiers=tiers)
