@@ -72,5 +72,13 @@ def test_a_board_without_judgments_has_nothing_to_compare(campaign: Campaign, tm
         call_command("verify_board", "trial", str(tmp_path / "empty.jsonl"))
 
 
+def test_what_is_wrong_with_the_file_is_told_in_whole_sentences(campaign: Campaign, export: Path) -> None:
+    export.write_text("")
+    for path, words in ((export, "is empty. A file of votes has"), (export.parent / "none.jsonl", r"directory\).$")):
+        with pytest.raises(CommandError, match=words) as refused:
+            call_command("verify_board", "trial", str(path))
+        assert refused.value.returncode == 2
+
+
 def write(path: Path, rows: list[dict[str, Any]]) -> None:
     path.write_text("\n".join(json.dumps(row) for row in rows))

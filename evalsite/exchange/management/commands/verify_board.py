@@ -28,10 +28,10 @@ class Command(BaseCommand):
             raise CommandError(f"There is no board {board!r}.", returncode=_BAD_INPUT)
         try:
             verified = board_verify(board=found, path=file)
-        except TouchstoneError as error:
-            raise CommandError(shown(f"{error.message} {error.hint}"), returncode=_BAD_INPUT) from error
-        except (VoteFileError, EngineError) as error:
+        except (VoteFileError, EngineError) as error:  # a file's is a TouchstoneError, too, and says where
             raise CommandError(shown(str(error)), returncode=_BAD_INPUT) from error
+        except TouchstoneError as error:
+            raise CommandError(shown(f"{error.message} {error.hint}".strip()), returncode=_BAD_INPUT) from error
         what = f"Snapshot {verified.snapshot} of {verified.judgments:,} judgments"
         if not verified.same:
             named = f" other ranks: {', '.join(map(shown, verified.others))};" if verified.others else ""
