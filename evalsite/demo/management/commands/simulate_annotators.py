@@ -64,7 +64,7 @@ class Command(BaseCommand):
         gave_up = Counter(tally.ended for tally in summary.tallies if tally.ended.startswith(GAVE_UP))
         if gave_up.total() == len(members):
             ((ended, _),) = gave_up.most_common(1)
-            raise CommandError(f"Every annotator {ended}. Is it the right --url, and the right --campaign?")
+            raise CommandError(f"Every annotator {ended.rstrip('.')}. Is it the right --url, and the right --campaign?")
 
     def _wait_for(self, url: str, within_s: float, stop: threading.Event) -> None:
         """Until the site gives any answer: who starts it together with its annotators need not wait for it first."""
