@@ -311,6 +311,7 @@ REST_FRAMEWORK = {
     "DEFAULT_METADATA_CLASS": None,
     "UNAUTHENTICATED_USER": None,
     "UNICODE_JSON": True,
+    "URL_FORMAT_OVERRIDE": None,  # ?format= is a parameter that is not known here, and no 404 of an address that is
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
 }
 SPECTACULAR_SETTINGS = {

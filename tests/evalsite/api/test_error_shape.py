@@ -84,6 +84,14 @@ def test_what_only_json_answers_is_not_asked_for_html() -> None:
     assert (response.status_code, error_of(response)["code"]) == (406, "not_acceptable")
 
 
+@pytest.mark.django_db
+@pytest.mark.parametrize("form", ["json", "xml", "api", ""])
+def test_a_form_of_answer_is_no_parameter(form: str) -> None:
+    response = Client().get(f"/api/v1/boards?format={form}")
+    problem = error_of(response)
+    assert (response.status_code, problem["code"], problem["field"]) == (400, "invalid", "format")
+
+
 def test_a_host_that_is_not_ours_is_refused_in_the_same_shape() -> None:
     response = Client().get(BOARD, headers={"Host": "elsewhere.example"})
     assert (response.status_code, error_of(response)["code"]) == (400, "bad_request")
