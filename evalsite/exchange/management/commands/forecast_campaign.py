@@ -6,7 +6,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from evalsite.adaptive.designs import RESOLVED, aim_of, goal_of
 from evalsite.adaptive.forecasts import campaign_forecast
+from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Campaign
 from scheduler import Forecast, Range, SchedulerError
 
@@ -29,18 +31,25 @@ class Command(BaseCommand):
             forecast = campaign_forecast(found, per_day=per_day)
         except SchedulerError as error:
             raise CommandError(str(error), returncode=_BAD_INPUT) from error
-        self.stdout.write(json.dumps(asdict(forecast)) if options["json"] else _told(forecast, found.currency))
+        self.stdout.write(json.dumps(asdict(forecast)) if options["json"] else _told(forecast, found))
 
 
-def _told(forecast: Forecast, currency: str) -> str:
+def _told(forecast: Forecast, campaign: Campaign) -> str:
+    limits = limits_of(campaign.stopping)
+    aim, measured = aim_of(limits), goal_of(limits).unit
     lines = [f"Judgments  {_ranged(forecast.judgments, ',.0f')} of {forecast.most:,} that may still be asked"]
     if forecast.cost is not None:
-        lines.append(f"Cost       {_ranged(forecast.cost, ',.2f')} {currency}")
+        lines.append(f"Cost       {_ranged(forecast.cost, ',.2f')} {campaign.currency}")
     if forecast.days is not None:
         lines.append(f"Days       {_ranged(forecast.days, ',.1f')}")
-    lines.append(f"The goal is reached in {forecast.reached:.0%} of such campaigns.")
+    if aim is None:  # it goes on beyond what is forecast, up to its budget, its deadline or its last prompt
+        lines.append(f"The campaign has no aim. This is until {RESOLVED:.0%} of the pairs are told apart,")
+        lines.append(f"which is reached in {forecast.reached:.0%} of such campaigns.")
+    else:
+        lines.append(f"The goal, {measured} of at most {aim.value:.3g},")
+        lines.append(f"is reached in {forecast.reached:.0%} of such campaigns.")
     if forecast.reachable is not None:
-        lines.append(f"Where it is not, what it measures ends at {_ranged(forecast.reachable, '.3g')}.")
+        lines.append(f"Where it is not, {measured} ends at {_ranged(forecast.reachable, '.3g')}.")
     return "\n".join(lines)
 
 
