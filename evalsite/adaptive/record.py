@@ -27,7 +27,7 @@ class Pair:
 
     first, second: indices into the snapshot's rows. won, tied, lost: votes, as `first` saw them. mean, se: of the
     ability of `first` minus that of `second`, in logits; mean -+ margin is its 95 % interval. p_above: the
-    probability that `first` is the better one.
+    probability that `first` is the better one. known: ties that nobody judged (`ties`).
     """
 
     first: int
@@ -39,10 +39,16 @@ class Pair:
     se: float
     margin: float
     p_above: float
+    known: int = 0
 
     @property
     def judgments(self) -> int:
         return self.won + self.tied + self.lost
+
+    @property
+    def win_rate(self) -> float | None:
+        """Wins of `first` and half of the ties, known ones too, as a share of them and the votes."""
+        return _win_rate(self.won, self.tied, self.judgments, self.known)
 
     def turned(self) -> Pair:
         """The same pair as `second` saw it."""
@@ -56,25 +62,33 @@ class Pair:
             self.se,
             self.margin,
             1.0 - self.p_above,
+            self.known,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """Votes of one chatbot: those that it won, and ties."""
+    """Votes of one chatbot: those that it won, and ties. known: ties that nobody judged (`ties`)."""
 
     won: int
     tied: int
     judgments: int
+    known: int = 0
 
     @property
     def win_rate(self) -> float | None:
-        """Wins and half of the ties, as a share of the votes."""
-        return (self.won + 0.5 * self.tied) / self.judgments if self.judgments else None
+        """Wins and half of the ties, known ones too, as a share of them and the votes."""
+        return _win_rate(self.won, self.tied, self.judgments, self.known)
 
 
-def points(votes: Sequence[CountedVote]) -> dict[int, Points]:
-    """Version id -> what its votes were."""
+def _win_rate(won: int, tied: int, judgments: int, known: int) -> float | None:
+    count = judgments + known
+    return (won + 0.5 * (tied + known)) / count if count else None
+
+
+def points(votes: Sequence[CountedVote], known: Mapping[int, int] | None = None) -> dict[int, Points]:
+    """Version id -> what its votes were; `known`: version id -> its known ties."""
+    known = known or {}
     won: Counter[int] = Counter()
     tied: Counter[int] = Counter()
     judgments: Counter[int] = Counter()
@@ -83,24 +97,31 @@ def points(votes: Sequence[CountedVote]) -> dict[int, Points]:
             judgments[version] += count
             won[version] += count if outcome == sign else 0
             tied[version] += count if outcome == 0 else 0
-    return {version: Points(won[version], tied[version], judgments[version]) for version in judgments}
+    return {
+        version: Points(won[version], tied[version], judgments[version], known.get(version, 0)) for version in judgments
+    }
 
 
-def pairs(posterior: Posterior, votes: Sequence[CountedVote], order: Sequence[int]) -> list[Pair]:
-    """Every pair with votes, and every two neighbours in `order` (version ids as the rows have them) of one group."""
+def pairs(
+    posterior: Posterior, votes: Sequence[CountedVote], order: Sequence[int], known: Mapping[tuple[int, int], int]
+) -> list[Pair]:
+    """Every pair with votes or `known` ties, and every two neighbours in `order` (version ids as the rows have them) of
+    one group. known: as `known_ties` has it."""
     place = {version: index for index, version in enumerate(order)}
+    ties = {tuple(sorted((place[a], place[b]))): count for (a, b), count in known.items()}
     row = [place[int(name)] for name in posterior.chatbots]
     counts = _counts(votes, place)
     apart = posterior.differences()
     found = []
     for a, b, mean, se, p in zip(apart.a, apart.b, apart.mean, apart.se, apart.p_better, strict=True):
         low, high = sorted((row[a], row[b]))
-        if (low, high) not in counts and high - low > 1:
+        if (low, high) not in counts and (low, high) not in ties and high - low > 1:
             continue
         if row[b] != low:  # the posterior speaks of b above a
             mean, p = -mean, 1.0 - p
-        numbers = (round(float(value), DIGITS) for value in (mean, se, MARGIN * se, p))
-        found.append(Pair(low, high, *counts.get((low, high), (0, 0, 0)), *numbers))
+        mean, se, margin, p = (round(float(value), DIGITS) for value in (mean, se, MARGIN * se, p))
+        won, tied, lost = counts.get((low, high), (0, 0, 0))
+        found.append(Pair(low, high, won, tied, lost, mean, se, margin, p, ties.get((low, high), 0)))
     return sorted(found, key=lambda pair: (pair.first, pair.second))
 
 

@@ -25,6 +25,7 @@ from evalsite.adaptive.screening import Change, changes_make, changes_wanted
 from evalsite.adaptive.services import board_default, findings_request, pilot_summary_request, slices_request
 from evalsite.adaptive.supply import Supply
 from evalsite.adaptive.tables import ENGINE, FitInput, Planner, fit_input, input_mark, votes_to_screen
+from evalsite.adaptive.ties import by_version, known_ties
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import campaign_stop, pilot_end, refit_request
 from evalsite.core.db import write_transaction
@@ -211,7 +212,7 @@ def fitted_of(board: Board, given: FitInput, mark: str, began: datetime, progres
     same = board.snapshots.filter(input_sha256=given.sha256).first()
     if same is not None:
         posterior = Posterior.from_bytes(bytes(same.posterior))
-        shown = None if _has_record(board, same) else _shown(posterior, given)
+        shown = None if _has_record(board, same) else _shown(board, posterior, given)
         return Fitted(posterior, given, 0.0, same, shown, mark)
     # Only this engine's own posteriors are read: another version's bytes may mean something else.
     last = board.snapshots.filter(engine=ENGINE).order_by("-number").first()
@@ -224,7 +225,7 @@ def fitted_of(board: Board, given: FitInput, mark: str, began: datetime, progres
             Refit.objects.create(board=board, outcome=Refit.Outcome.FAILED, message=str(error), started_at=began)
         raise
     seconds = time.perf_counter() - clock
-    return Fitted(posterior, given, seconds, None, _shown(posterior, given), mark)
+    return Fitted(posterior, given, seconds, None, _shown(board, posterior, given), mark)
 
 
 def _unchanged(board: Board, mark: str) -> Snapshot | None:
@@ -239,9 +240,10 @@ def _has_record(board: Board, snapshot: Snapshot) -> bool:
     return Record.objects.filter(board=board, snapshot=snapshot).exists()
 
 
-def _shown(posterior: Posterior, given: FitInput) -> Shown:
-    rows = board_rows(posterior, points(given.votes))
-    return Shown(list(rows.values()), pairs(posterior, given.votes, list(rows)), posterior.to_bytes())
+def _shown(board: Board, posterior: Posterior, given: FitInput) -> Shown:
+    known = known_ties(board, [int(name) for name in posterior.chatbots])
+    rows = board_rows(posterior, points(given.votes, by_version(known)))
+    return Shown(list(rows.values()), pairs(posterior, given.votes, list(rows), known), posterior.to_bytes())
 
 
 def publish(board: Board, fitted: Fitted, began: datetime, *, seen: str | None = None) -> Refit:

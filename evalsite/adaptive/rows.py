@@ -19,7 +19,8 @@ class BoardRow(TypedDict):
 
     rank_lower, rank_upper and rank_class rest on who is told apart however often a board is looked at
     (docs/decisions/0006). rank_class counts from 1 in the group. win_rate is of the votes as they were given, whoever
-    the opponents were. tier: 1 for the stronger half, 2 for the weaker one; None where parts have scales of their own.
+    the opponents were, and of the known ties (`ties`), of which there are known_ties. tier: 1 for the stronger half, 2
+    for the weaker one; None where parts have scales of their own.
     Snapshots never change: those made before a field was added are without it.
     """
 
@@ -41,6 +42,7 @@ class BoardRow(TypedDict):
     version_label: NotRequired[str]
     rank_class: NotRequired[int]
     win_rate: NotRequired[float | None]
+    known_ties: NotRequired[int]
     tier: NotRequired[int | None]
 
 
@@ -115,5 +117,6 @@ def _row(version: Version, standing: _Standing, points: Points) -> BoardRow:
         version_label=version.label,
         rank_class=standing.rank_class,
         win_rate=points.win_rate,
+        known_ties=points.known,
         tier=standing.tier,
     )

@@ -199,6 +199,21 @@ class BoardRow(Shape):
     judgments = s.IntegerField()
     group = s.IntegerField(help_text="chatbots of two groups were never compared, not even through others")
     preliminary = s.BooleanField()
+    # Snapshots never change: those made before one of these was added are without it.
+    version = s.UUIDField(required=False)
+    version_label = s.CharField(required=False)
+    rank_class = s.IntegerField(
+        required=False, help_text="from 1 in the group: chatbots that the strongest of them is not told apart from"
+    )
+    win_rate = s.FloatField(
+        required=False, allow_null=True, help_text="wins and half of the ties, of the judgments and the known ties"
+    )
+    known_ties = s.IntegerField(
+        required=False, help_text="prompts to which another chatbot gave the same reply; nobody is asked about them"
+    )
+    tier = s.IntegerField(
+        required=False, allow_null=True, help_text="1 for the stronger half; null where parts have scales of their own"
+    )
 
 
 class Snapshot(Shape):

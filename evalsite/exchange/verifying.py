@@ -54,8 +54,9 @@ def board_verify(*, board: Board, path: Path) -> Verified:
             f"{path} has {len(votes):,} judgments, snapshot {snapshot.number} has {snapshot.judgments:,}.",
             hint="Export again when the board is up to date.",
         )
-    again = _rows(campaign, votes, snapshot.seed)
     kept: dict[str, BoardRow] = {row["version"]: row for row in snapshot.rows}
+    known = {version: row.get("known_ties", 0) for version, row in kept.items()}  # no judgments: in no export
+    again = _rows(campaign, votes, snapshot.seed, known)
     if kept.keys() != again.keys():
         raise Conflict(f"{path} is of other chatbots than the board.", hint="Export this campaign's judgments.")
     pairs = [(kept[version], again[version]) for version in kept]
@@ -67,8 +68,9 @@ def board_verify(*, board: Board, path: Path) -> Verified:
     )
 
 
-def _rows(campaign: Campaign, votes: Votes, seed: int) -> dict[str, BoardRow]:
-    """Version's public id -> its row, as a fit of the file has it that knows nothing of earlier ones."""
+def _rows(campaign: Campaign, votes: Votes, seed: int, known: Mapping[str, int]) -> dict[str, BoardRow]:
+    """Version's public id -> its row, as a fit of the file has it that knows nothing of earlier ones; `known`: its
+    known ties."""
     versions = _versions(campaign)
     unknown = sorted({*votes.system_a, *votes.system_b} - versions.keys())
     if unknown:
@@ -83,7 +85,9 @@ def _rows(campaign: Campaign, votes: Votes, seed: int) -> dict[str, BoardRow]:
         a_first=votes.a_first,
     )
     cast = [CountedVote(a, b, 0, None, y, True) for a, b, y in zip(first, second, votes.outcome, strict=True)]
-    return {row["version"]: row for row in board_rows(estimate(table, seed=seed), points(cast)).values()}
+    ids = campaign.entrants.values_list("version_id", "version__public_id")
+    ties = {version: known.get(str(public_id), 0) for version, public_id in ids}
+    return {row["version"]: row for row in board_rows(estimate(table, seed=seed), points(cast, ties)).values()}
 
 
 def _versions(campaign: Campaign) -> Mapping[str, int]:

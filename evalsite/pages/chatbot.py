@@ -38,6 +38,7 @@ class Opponent:
     tied: int
     lost: int
     judgments: int
+    known: int
     bar: tuple[float, float]
     difference: str
     interval: str
@@ -58,6 +59,7 @@ class Standing:
     se: str
     judgments: int
     win_rate: str
+    known_ties: int
     preliminary: bool
     status: str
     withdrawn: str | None
@@ -208,6 +210,7 @@ def _standing(
         se=fixed(row["se"]),
         judgments=row["judgments"],
         win_rate=share(row.get("win_rate")),
+        known_ties=row.get("known_ties", 0),
         preliminary=row["preliminary"],
         status=status_of(row, rows, standing.withdrawn).word,
         withdrawn=standing.withdrawn.get(row.get("version", "")),
@@ -230,6 +233,7 @@ def _opponent(pair: Pair, other: BoardRow, links: Links, axis: Axis) -> Opponent
         tied=pair.tied,
         lost=pair.lost,
         judgments=pair.judgments,
+        known=pair.known,
         bar=bar,
         difference=signed(pair.mean),
         interval=interval_text(lower, upper),

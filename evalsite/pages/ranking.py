@@ -146,7 +146,7 @@ def _matches(row: BoardRow, search: str) -> bool:
 
 
 def _columns(cut: Cut, links: Links, *, tiers: bool) -> list[Column]:
-    wins = _("Wins and half of the ties, among its judgments. It depends on whom it met; the ability allows for that")
+    wins = _("Wins and half of the ties, known ones too. It depends on whom it met; the ability allows for that")
     drawn = _("Bar: where the ability plausibly lies. Dot: the best estimate. Line at 0: the average chatbot")
     status = _("Preliminary: too few judgments to rely on it. Retired: a later version takes part in its place")
     heads = [

@@ -72,21 +72,17 @@ def counts(given: Material) -> Figure:
 
 
 def _pair_table(given: Material, compared: Sequence[Pair]) -> Table:
-    columns = ["higher", "lower", "judgments", "won", "tied", "lost", "win_fraction"]
+    columns = ["higher", "lower", "judgments", "won", "tied", "lost", "win_fraction", "known_ties"]
     rows: list[list[Cell]] = [
-        [*given.names(pair), pair.judgments, pair.won, pair.tied, pair.lost, _fraction(pair)] for pair in compared
+        [*given.names(pair), pair.judgments, pair.won, pair.tied, pair.lost, pair.win_rate, pair.known]
+        for pair in compared
     ]
     return Table(columns, rows)
 
 
-def _fraction(pair: Pair) -> float:
-    """The share of the first one: wins and half of the ties."""
-    return (pair.won + 0.5 * pair.tied) / pair.judgments
-
-
 def _win_cell(given: Material, pair: Pair) -> MatrixCell:
     first, second = given.names(pair)
-    fraction = _fraction(pair)
+    fraction = pair.win_rate or 0.0
     words = _("%(first)s against %(second)s: %(won)s won, %(tied)s tied, %(lost)s lost") % {
         "first": first,
         "second": second,
@@ -94,6 +90,8 @@ def _win_cell(given: Material, pair: Pair) -> MatrixCell:
         "tied": pair.tied,
         "lost": pair.lost,
     }
+    if pair.known:
+        words += ngettext(", %(count)s known tie", ", %(count)s known ties", pair.known) % {"count": pair.known}
     level = 0 if fraction <= 0.5 else min(4, 1 + int((fraction - 0.5) * 8))
     return MatrixCell(str(round(100 * fraction)), level, words)
 
