@@ -5,6 +5,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from evalsite.adaptive.reasons import reason_said
+from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Campaign, Pilot
 from evalsite.judgments.selectors import judgments_spent
 from evalsite.pages.console.words import duration, ranged
@@ -46,7 +47,10 @@ def _facts(campaign: Campaign, summary: dict[str, Any]) -> list[tuple[str, str]]
         facts.append((_("Still to be spent"), f"{money} {campaign.currency}"))
     if forecast["days"] is not None:
         facts.append((_("Time to come"), ranged(forecast["days"], duration)))
-    return [*facts, (_("Reaches the target"), f"{fixed(100 * forecast['reached'], 0)} %")]
+    limits = limits_of(campaign.stopping)
+    has_aim = limits.target_se is not None or limits.min_difference is not None
+    goal = _("Reaches the target") if has_aim else _("Tells 80 % of the pairs apart")
+    return [*facts, (goal, f"{fixed(100 * forecast['reached'], 0)} %")]
 
 
 def _agreement(summary: dict[str, Any]) -> str:

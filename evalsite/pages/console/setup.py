@@ -350,6 +350,7 @@ def forecast_context(campaign: Campaign, inquiry: Inquiry) -> dict[str, Any]:
         "rows": rows,
         "saves": round(100 * result["saves"]) if result else None,
         "advice": result.get("advice", []),
+        "aimless": inquiry.args.get("target_se") is None and inquiry.args.get("min_difference") is None,
     }
 
 

@@ -336,7 +336,20 @@ def test_the_forecast_is_worked_out_by_the_worker_and_asked_once(owner: Client, 
     assert "Without choosing what to ask" in text
     assert re.search(r"\d+ \(\d+ – \d+\)", text)
     assert Inquiry.objects.count() == 1
+    assert "Reaches the target" in text
+    assert "No aim is set" not in text
     assert "must end somewhere" in words(owner.post(forecast, {"target_se": "", "budget": ""}))
+
+
+def test_a_forecast_without_an_aim_says_how_far_it_looks(owner: Client, draft: Campaign) -> None:
+    limits = {"target_se": "", "budget": "200"}
+    fill(owner, draft, chatbots=3, prompts=40)
+    owner.post(f"/console/{draft.public_id}/forecast/", limits)
+    run_jobs()
+    text = words(owner.post(f"/console/{draft.public_id}/forecast/", limits))
+    assert "No aim is set" in text
+    assert "Tells 80 % of the pairs apart" in text
+    assert "Reaches the target" not in text
 
 
 def test_the_limits_are_saved_and_reviewed_in_the_order_in_which_they_are_asked(owner: Client, draft: Campaign) -> None:
