@@ -12,6 +12,7 @@ from irt_engine.information import variance_fall
 from .draws import FLOOR, SHORTLIST
 from .pairs import DEFAULT_DESIGN, Design
 from .recursion import Cohort
+from .sums import on_classes
 
 _SHARPNESS = 8.0  # of a pair's share in its value: about what a draw among the best five comes to in the long run
 _TINY = 1e-12
@@ -53,13 +54,13 @@ class Adaptive:
         target = self.design.target
         W = np.stack([target.weight(s, C) for s, C in zip(cohort.estimate, cohort.covariance, strict=True)])
         projected = _across(cohort, cohort.covariance @ W @ cohort.covariance)
-        typical, before = _typical(cohort), 1.0 + cohort.known * cohort.pair_variance
+        typical, before = cohort.typical, 1.0 + cohort.known * cohort.pair_variance
         about = typical / (before * (before + typical * cohort.pair_variance))
         return variance_fall(about, np.maximum(projected, 0.0), _across(cohort, cohort.covariance))
 
     def _capped(self, cohort: Cohort, count: float) -> FloatArray:
         """(D, N) pairs that have had their share of all votes."""
-        votes = cohort.votes.sum(axis=-1)
+        votes = cohort.given
         most = max(self.design.cap, 4.0 / votes.shape[1]) * (votes.sum(axis=1, keepdims=True) + count)
         over: FloatArray = votes + 1.0 > np.maximum(most, 1.0)
         return over
@@ -76,14 +77,8 @@ class LeastCertain:
     def votes(self, cohort: Cohort, count: float) -> FloatArray:
         if cohort.blind:
             return Even().votes(cohort, count)
-        value = np.log1p(_typical(cohort) * _across(cohort, cohort.covariance))
+        value = np.log1p(cohort.typical * _across(cohort, cohort.covariance))
         return _spread(cohort, value, count, FLOOR, SHORTLIST)
-
-
-def _typical(cohort: Cohort) -> FloatArray:
-    """(D, N) information of a vote on the average prompt."""
-    mean: FloatArray = cohort.told.theta.mean(axis=-1)
-    return mean
 
 
 def _across(cohort: Cohort, Q: FloatArray) -> FloatArray:
@@ -95,8 +90,7 @@ def _across(cohort: Cohort, Q: FloatArray) -> FloatArray:
 
 def _spread(cohort: Cohort, value: FloatArray, count: float, floor: float, shortlist: int) -> FloatArray:
     """(D, N, K): a share `floor` at random over open items, the others by value, on the best prompts first."""
-    left = cohort.room - cohort.votes
-    of_pair = left.sum(axis=-1)
+    of_pair = np.maximum(cohort.places - cohort.given, 0.0)  # sums of classes, which rounding may take below
     value = np.where(of_pair < 1.0, 0.0, value)
     best = np.maximum(value.max(axis=1, keepdims=True), _TINY)
     weight = (value / best) ** _SHARPNESS + _TINY * of_pair
@@ -105,7 +99,7 @@ def _spread(cohort: Cohort, value: FloatArray, count: float, floor: float, short
     given = np.minimum(wanted, of_pair)
     spare = of_pair - given
     given += spare * (wanted - given).sum(axis=1, keepdims=True) / np.maximum(spare.sum(axis=1, keepdims=True), _TINY)
-    return _on_prompts(cohort, left, given, (1.0 - floor) * cohort.reliability)
+    return _on_prompts(cohort, given, (1.0 - floor) * cohort.reliability)
 
 
 def _shared(share: FloatArray, shortlist: int) -> FloatArray:
@@ -123,17 +117,9 @@ def _shared(share: FloatArray, shortlist: int) -> FloatArray:
     return share
 
 
-def _on_prompts(cohort: Cohort, left: FloatArray, votes: FloatArray, picked: float) -> FloatArray:
+def _on_prompts(cohort: Cohort, votes: FloatArray, picked: float) -> FloatArray:
     """Votes (D, N) on classes: a share `picked` on the most informative open prompts, the others on any open one.
 
     The best prompts are picked only as well as they are known.
     """
-    total = np.maximum(left.sum(axis=-1, keepdims=True), _TINY)
-    spread: FloatArray = left * ((1.0 - picked) * votes[..., None] / total)
-    room, rest = left - spread, picked * votes
-    order = np.argsort(-cohort.told.theta, axis=-1)
-    room = np.take_along_axis(room, order, -1)
-    before = np.cumsum(room, axis=-1) - room
-    more = np.clip(rest[..., None] - before, 0.0, room)
-    np.put_along_axis(spread, order, np.take_along_axis(spread, order, -1) + more, -1)
-    return spread
+    return on_classes(votes, picked, cohort.theta, cohort.votes, cohort.room)

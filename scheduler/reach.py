@@ -159,7 +159,7 @@ def _centred(covariance: FloatArray) -> FloatArray:
 
 def _best_first_votes(cohort: Cohort, more: FloatArray) -> FloatArray:
     """(1, N, K) so many judgments of each pair (N,), on the classes of prompts that tell most about it first."""
-    order = np.argsort(-cohort.told.theta, axis=-1, kind="stable")
+    order = np.argsort(-cohort.theta, axis=-1, kind="stable")
     room = np.take_along_axis(cohort.room - cohort.votes, order, axis=-1)
     taken = np.clip(more[None, :, None] - (np.cumsum(room, axis=-1) - room), 0.0, room)
     votes = np.zeros_like(room)

@@ -28,13 +28,16 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.special import expit, ndtri
 
 from irt_engine.arrays import FloatArray
 from irt_engine.information import normal_nodes
 from irt_engine.scales import LOOSE, TIGHT
+from irt_engine.threads import one_blas_thread
 
 from .outset import CLASSES, MOST_KNOWN, Outset
+from .sums import at_ends, evened, looks, of_board, on_grid
 
 _GROWTH = 1.25  # of the judgments, from step to step
 _NORMAL = ndtri((np.arange(CLASSES) + 0.5) / CLASSES)
@@ -104,6 +107,11 @@ def course(outset: Outset, shortfall: Shortfall, policy: Allocation, *, most: in
 
     A campaign without a fit is fitted for the first time after `batch` judgments.
     """
+    with one_blas_thread():  # many small inversions: threads would mostly wait for each other
+        return _course(outset, shortfall, policy, most, batch, seed)
+
+
+def _course(outset: Outset, shortfall: Shortfall, policy: Allocation, most: int, batch: int, seed: int) -> Course:
     cohort = Cohort(outset, draws_for(len(outset.judged)), seed, policy.picks)
     each = outset.overlap.judgments_each
     n = round(outset.judged.sum() * each)
@@ -142,18 +150,24 @@ class Told(NamedTuple):
     alone: FloatArray  # as theta, of a vote that is the only one on its prompt: averaged over its discrimination
 
 
+_SLOPE, _SLOPE_WIDTH, _WIDTH = (Told._fields.index(name) for name in ("slope", "slope_width", "width"))
+
+
 class Cohort:
     """D campaigns of one design, side by side, fitted after `advance`.
 
-    estimate (D, M), covariance (D, M, M): of abilities minus their mean. votes, room (D, N, K): so far, and the most.
-    told: I of the next vote at the estimates. known (D, N): information on each pair's theta in sum.
+    estimate (D, M), covariance (D, M, M): of abilities minus their mean. votes, room (D, N, K): so far, and the most;
+    places (D, N): of a pair, the most in all classes.
+    theta (D, N, K): information of the next vote on its pair's theta, at the estimates; typical (D, N): its mean over
+    the classes. known (D, N): on each pair's theta in sum.
     Not `lucky`: estimates of scales, and which votes fall to whom, are as they are expected.
     """
 
     def __init__(self, outset: Outset, draws: int, seed: int, picks: float = 0.0, *, lucky: bool = True) -> None:
         M, N = len(outset.mean), len(outset.judged)
         self.outset, self.draws, self.picks = outset, draws, picks
-        self.low, self.high = (x.astype(np.int64) for x in np.triu_indices(M, 1))
+        self._ends = np.stack(np.triu_indices(M, 1)).astype(np.int64)
+        self.low, self.high = self._ends
         self.size = outset.prompts / CLASSES
         rng = np.random.default_rng(seed)
         scale = 1.0 if lucky else 0.0
@@ -163,6 +177,7 @@ class Cohort:
         self.covariance = np.repeat(_centred(outset.covariance)[None], draws, axis=0)
         self.votes = np.repeat(outset.judged[None], draws, axis=0)
         self.room = np.repeat(outset.room[None], draws, axis=0)
+        self.places = of_classes(self.room)
         self.reliability = outset.reliability
         self._prior_variance = _diagonal(self.covariance)
         self._look()
@@ -177,6 +192,11 @@ class Cohort:
     def blind(self) -> bool:
         """Whether there has been no fit yet, so that no policy knows what is best."""
         return not self.outset.fitted and self.reliability == 0.0
+
+    @property
+    def given(self) -> FloatArray:
+        """(D, N) votes so far."""
+        return of_classes(self.votes)
 
     @property
     def pair_variance(self) -> FloatArray:
@@ -213,12 +233,17 @@ class Cohort:
         tables = _vote_tables(alpha, self.outset.half_width, self.outset.cell_sd, unknown)
         further = _further_votes(tables.theta, alpha, self.outset)
         tables = Told(*(further * table for table in tables))
+        self._tables = np.ascontiguousarray(np.stack(tables, axis=1))
         theta = self.estimate[:, self.high] - self.estimate[:, self.low]
-        place = np.clip((theta - _GRID[0]) / (_GRID[1] - _GRID[0]), 0.0, len(_GRID) - 1.001)
-        left = place.astype(np.int64)
-        part = (place - left)[..., None]
-        self.told = Told(*(table[left] + part * (table[left + 1] - table[left]) for table in tables))
-        self.known: FloatArray = (self.votes * self.told.theta).sum(axis=-1)
+        self._place = np.clip((theta - _GRID[0]) / (_GRID[1] - _GRID[0]), 0.0, len(_GRID) - 1.001)
+        self.theta, self.known, self.typical, self._relative, self._steady = looks(
+            self.votes, self._place, tables.theta, _PLACES
+        )
+
+    @property
+    def told(self) -> Told:
+        """I of the next vote at the estimates, every entry of it."""
+        return Told(*(_looked_up(self._tables[:, entry], self._place) for entry in range(len(Told._fields))))
 
     def _fit_scales(self) -> None:
         """What the fit makes of tau and of the prompts' spread."""
@@ -262,33 +287,17 @@ class Cohort:
 
         Prompts, common width and the pairs' effects are eliminated.
         """
-        M, told, size = len(self.outset.mean), self.told, self.size / self._crowding()
-        f = self.votes / size
+        M, size = len(self.outset.mean), self.size / self._crowding()
         alone = math.exp(-float(self.votes[0].sum()) / self.outset.prompts)
-        theta, width = (
-            self._whitened(f, told.theta_slope, told.theta_width),
-            self._whitened(f, told.slope_width, told.width),
-        )
-        of_vote = told.theta + alone * (told.alone - told.theta)
-        spend = self.votes * np.maximum(1.0 - f, 0.0) * (1.0 - alone)
-        of_theta, cross, of_width = (
-            (self.votes * own - spend * (x[0] * y[0] + x[1] * y[1])).sum(axis=-1)
-            for own, x, y in ((of_vote, theta, theta), (told.theta_width, theta, width), (told.width, width, width))
-        )
-        fortune = self._fortune() if lucky else np.ones_like(of_theta)
-        of_theta = of_theta * fortune
-        ceiling = 1.0 / (1.0 + of_theta * self.pair_variance)
-        part = ceiling * np.sqrt(fortune)  # of what crosses with other parameters: so the whole stays positive definite
-        S = np.empty((self.draws, M + 1, M + 1))
-        S[:, :M, :M] = self._laplacian(of_theta * ceiling)
-        S[:, :M, M] = S[:, M, :M] = self._ends(cross * part)
-        S[:, M, M] = of_width.sum(axis=1) + self.outset.common_width_sd**-2
-        for x, z in zip(theta, width, strict=True):
-            common = np.empty((self.draws, M + 1, CLASSES))
-            common[:, :M] = np.swapaxes(self._ends(np.swapaxes(f * x * part[..., None], 1, 2)), 1, 2)
-            common[:, M] = (f * z).sum(axis=1)
-            S -= size * (1.0 - alone) * (common @ np.swapaxes(common, 1, 2))
-        return np.asarray(np.linalg.inv(S)[:, :M, :M], np.float64)
+        fortune = self._fortune() if lucky else np.ones_like(self._place)
+        S, common = np.zeros((self.draws, M + 1, M + 1)), np.zeros((self.draws, 2, M + 1, CLASSES))
+        S[:] = np.diag([*np.full(M, self.outset.ability_sd**-2), self.outset.common_width_sd**-2])
+        of_board(
+            self.votes, self._place, self._tables, self._ends, self._roots(size), size, alone, fortune,
+            self.pair_variance, S, common,
+        )  # fmt: skip
+        S -= size * (1.0 - alone) * (common @ np.swapaxes(common, 2, 3)).sum(axis=1)
+        return _inverse(S)[:, :M, :M]
 
     def met_again(self) -> FloatArray:
         """(D, M, M) what votes do not tell of a chatbot because they are on replies that others are on too.
@@ -296,14 +305,11 @@ class Cohort:
         Each vote counts as one on two new replies, whose worth is part of its noise. But n votes of a chatbot see only
         J (1 - e^(-n / J)) of its replies, and average their worth over no more than these.
         """
-        votes, J = self.votes.sum(axis=-1), float(self.outset.prompts)
-        of_each = np.zeros((len(self.outset.mean), self.draws))
-        for ends in (self.low, self.high):
-            np.add.at(of_each, ends, votes.T)
-        n = np.maximum(of_each.T, 1.0)
+        J, M = float(self.outset.prompts), len(self.outset.mean)
+        n = np.maximum(at_ends(self.given, self._ends, M), 1.0)
         replies = -J * np.expm1(-n / J)
         more = self.outset.reply_sd**2 * np.maximum(1.0 / replies - 1.0 / n, 0.0)
-        return more[..., None] * np.eye(n.shape[1])
+        return more[..., None] * np.eye(M)
 
     def _crowding(self) -> float:
         """How many times the votes of an average prompt those have on which the votes lie."""
@@ -312,36 +318,21 @@ class Cohort:
         share = float(self.votes[0].sum() / max(self.room[0].sum(), 1.0))
         return 1.0 + _CROWDING * self.picks * (1.0 - share) ** 3
 
-    def _blocks(self, f: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Entries of a prompt's block A of the precision, each (D, 1, K): slope, slope and width, width."""
+    def _blocks(self, size: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Entries of a prompt's block A of the precision, each (D, K): slope, slope and width, width."""
+        votes = on_grid(self.votes, self._place, len(_GRID)) / size
         slope, both, width = (
-            (f * x).sum(axis=1, keepdims=True) for x in (self.told.slope, self.told.slope_width, self.told.width)
+            np.einsum("dgk,gk->dk", votes, self._tables[:, entry]) for entry in (_SLOPE, _SLOPE_WIDTH, _WIDTH)
         )
-        return slope + self._slope_sd[..., None] ** -2, both, width + self.outset.log_width_sd**-2
+        return slope + self._slope_sd**-2, both, width + self.outset.log_width_sd**-2
 
-    def _whitened(self, f: FloatArray, slope: FloatArray, width: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """L^-1 c for A = L L', so that c A^-1 c' is a sum of squares."""
-        a, b, d = self._blocks(f)
-        first = slope / np.sqrt(a)
-        return first, (width - b / a * slope) / np.sqrt(d - b * b / a)
+    def _roots(self, size: float) -> FloatArray:
+        """(3, D, K) of A = [[a, b], [b, d]] = L L': 1 / root of a, b / a, 1 / root of d - b^2 / a, which make L^-1 c.
 
-    def _laplacian(self, weights: FloatArray) -> FloatArray:
-        """The abilities' prior precision + sum_p w_p x_p x_p', (D, M, M) of weights (D, N)."""
-        M = len(self.outset.mean)
-        S = np.zeros((self.draws, M, M))
-        S[:, self.low, self.high] = -weights
-        S += np.swapaxes(S, 1, 2)
-        S[:, np.arange(M), np.arange(M)] = self.outset.ability_sd**-2 - S.sum(axis=2)
-        return S
-
-    def _ends(self, values: FloatArray) -> FloatArray:
-        """sum_p v_p x_p, (..., M) of values (..., N)."""
-        M, N = len(self.outset.mean), len(self.low)
-        across = np.zeros((N, M))
-        across[np.arange(N), self.high] = 1.0
-        across[np.arange(N), self.low] = -1.0
-        ends: FloatArray = values @ across
-        return ends
+        So c A^-1 c' is a sum of squares.
+        """
+        a, b, d = self._blocks(size)
+        return np.stack([1.0 / np.sqrt(a), b / a, 1.0 / np.sqrt(d - b * b / a)])
 
     def _fortune(self) -> FloatArray:
         """(D, N) information that falls to a pair, over what is expected: lognormal, of mean 1.
@@ -350,14 +341,10 @@ class Cohort:
         over the classes, which a pair averages over its votes, and a campaign over its prompts. What has been judged
         already has had its chance.
         """
-        each = self.told.theta
-        mean = np.maximum(each.mean(axis=-1), _TINY)
-        relative = each.var(axis=-1) / mean**2
-        steady = relative - ((each @ _PLACES) / (CLASSES * mean)) ** 2
-        votes, room = self.votes.sum(axis=-1), np.maximum(self.room.sum(axis=-1), _TINY)
+        votes, room = self.given, np.maximum(self.places, _TINY)
         fresh = 1.0 - float(self.outset.judged.sum()) / max(float(self.votes[0].sum()), 1.0)
-        of_pair = np.log1p((1.0 + relative) * np.maximum(1.0 - votes / room, 0.0) / np.maximum(votes, 0.3))
-        of_all = np.log1p(np.maximum(steady, 0.0).mean(axis=1, keepdims=True) / self.outset.prompts)
+        of_pair = np.log1p((1.0 + self._relative) * np.maximum(1.0 - votes / room, 0.0) / np.maximum(votes, 0.3))
+        of_all = np.log1p(np.maximum(self._steady, 0.0).mean(axis=1, keepdims=True) / self.outset.prompts)
         of_pair, of_all = fresh * of_pair, fresh * of_all
         fortune: FloatArray = np.exp(
             np.sqrt(of_pair) * self._luck.pairs + np.sqrt(of_all) * self._luck.prompts - 0.5 * (of_pair + of_all)
@@ -366,13 +353,13 @@ class Cohort:
 
     def _sort_prompts(self) -> None:
         """Prompts change classes as more is known of them, and take their votes along."""
-        slope, both, width = self._blocks(self.votes / self.size)
+        slope, both, width = self._blocks(self.size)
         left = width / (slope * width - both**2)
         reliability = min(max(1.0 - float(left.mean()) / self.outset.log_slope_sd**2, self.reliability), MOST_KNOWN)
         stay = math.sqrt(self.reliability / reliability) if reliability > 0.0 else 1.0
-        self.votes, self.room = (
-            stay * x + (1.0 - stay) * x.mean(axis=-1, keepdims=True) for x in (self.votes, self.room)
-        )
+        if stay < 1.0:
+            evened(self.votes, stay)
+            evened(self.room, stay)
         self.reliability = reliability
 
     def _estimate(self) -> None:
@@ -446,6 +433,31 @@ def _further_votes(theta: FloatArray, alpha: FloatArray, outset: Outset) -> Floa
     after = np.arange(1, overlap.votes)[:, None, None]
     told: FloatArray = 1.0 + overlap.share * (1.0 / (1.0 + after * shared) ** 2).sum(axis=0)
     return told
+
+
+def of_classes(values: FloatArray) -> FloatArray:
+    """(D, N) sums over the classes of (D, N, K); a product, since numpy is slow at adding up few numbers at a time."""
+    total: FloatArray = values @ np.ones(values.shape[-1])
+    return total
+
+
+def _looked_up(table: FloatArray, place: FloatArray) -> FloatArray:
+    """(D, N, K) of a table (G, K) over the grid, at places (D, N) between its points."""
+    left = place.astype(np.int64)
+    part = (place - left)[..., None]
+    found: FloatArray = table[left] + part * (table[left + 1] - table[left])
+    return found
+
+
+def _inverse(S: FloatArray) -> FloatArray:
+    """Of positive definite matrices (D, n, n): by their roots, two thirds of the time that any others take."""
+    lower = np.empty_like(S)
+    for one, found in zip(S, lower, strict=True):
+        found[:] = np.tril(dpotri(dpotrf(one, lower=1)[0], lower=1)[0])
+    n = np.arange(S.shape[1])
+    whole = lower + np.swapaxes(lower, 1, 2)
+    whole[:, n, n] = lower[:, n, n]
+    return whole
 
 
 def _centred(covariance: FloatArray) -> FloatArray:

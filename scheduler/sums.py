@@ -1,0 +1,211 @@
+"""What `recursion` adds up over all pairs of many campaigns, compiled: one pass where arrays would take a hundred.
+
+Notation as there: D campaigns, N pairs of M chatbots, K classes of prompts. What a vote tells is a table (G, 7, K) over
+a grid of theta, its seven entries in the order of `recursion.Told`; a pair lies at place (D, N) of the grid, counted in
+its steps, and between two points what a vote tells is on the straight line.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from irt_engine.arrays import FloatArray, IntArray
+from irt_engine.compiled import compiled
+
+ENTRIES = 7
+_TINY = 1e-12
+_K = 5  # `outset.CLASSES`: known when this is compiled, so that loops over classes are unrolled
+_EACH = 1.0 / _K  # what is divided by in loops is turned over before: a division takes as long as ten products
+_THETA, _THETA_SLOPE, _THETA_WIDTH, _SLOPE, _SLOPE_WIDTH, _WIDTH, _ALONE = range(ENTRIES)
+
+
+@compiled
+def looks(
+    votes: FloatArray,  # (D, N, K)
+    place: FloatArray,  # (D, N)
+    table: FloatArray,  # (G, K) information on theta
+    steps: FloatArray,  # (K,) where the classes lie among prompts, of mean square 1
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+    """theta (D, N, K) that the next vote of each pair tells; and (D, N) each: what all so far have told, theta's mean
+    over the classes, its relative variance over them, and what is left of that when its trend is taken out."""
+    D, N, _ = votes.shape
+    theta, known, typical = np.empty((D, N, _K)), np.zeros((D, N)), np.zeros((D, N))
+    relative, steady = np.zeros((D, N)), np.empty((D, N))
+    for d in range(D):
+        for p in range(N):
+            left = int(place[d, p])
+            part, trend = place[d, p] - left, 0.0
+            for k in range(_K):
+                theta[d, p, k] = table[left, k] + part * (table[left + 1, k] - table[left, k])
+                known[d, p] += votes[d, p, k] * theta[d, p, k]
+                typical[d, p] += _EACH * theta[d, p, k]
+                trend += _EACH * theta[d, p, k] * steps[k]
+            to_mean = 1.0 / max(typical[d, p], _TINY)
+            for k in range(_K):
+                relative[d, p] += _EACH * (to_mean * (theta[d, p, k] - typical[d, p])) ** 2
+            steady[d, p] = relative[d, p] - (to_mean * trend) ** 2
+    return theta, known, typical, relative, steady
+
+
+@compiled
+def at_ends(values: FloatArray, ends: IntArray, chatbots: int) -> FloatArray:
+    """(D, M) sums of values (D, N) over the pairs of each chatbot."""
+    total = np.zeros((len(values), chatbots))
+    for d in range(len(values)):
+        for p in range(values.shape[1]):
+            total[d, ends[0, p]] += values[d, p]
+            total[d, ends[1, p]] += values[d, p]
+    return total
+
+
+@compiled
+def on_classes(
+    wanted: FloatArray,  # (D, N) votes
+    picked: float,  # share of them that is picked
+    theta: FloatArray,  # (D, N, K)
+    votes: FloatArray,  # (D, N, K)
+    room: FloatArray,  # (D, N, K)
+) -> FloatArray:
+    """(D, N, K): what is picked on the classes whose theta is largest, what is not on any, as far as there is room."""
+    D, N, _ = theta.shape
+    given, order = np.empty((D, N, _K)), np.empty(_K, np.int64)
+    for d in range(D):
+        for p in range(N):
+            left = 0.0
+            for k in range(_K):
+                left += room[d, p, k] - votes[d, p, k]
+            share = (1.0 - picked) * wanted[d, p] / max(left, _TINY)
+            rest = picked * wanted[d, p]
+            _order(theta[d, p], order)
+            for i in range(_K):
+                k = order[i]
+                open_ = room[d, p, k] - votes[d, p, k]
+                spread = share * open_
+                given[d, p, k] = spread + min(max(rest, 0.0), open_ - spread)
+                rest -= open_ - spread
+    return given
+
+
+@compiled
+def evened(values: FloatArray, stay: float) -> None:
+    """A share of values (D, N, K) stays in its class, the rest goes to all alike; in place."""
+    D, N, _ = values.shape
+    for d in range(D):
+        for p in range(N):
+            mean = 0.0
+            for k in range(_K):
+                mean += _EACH * values[d, p, k]
+            for k in range(_K):
+                values[d, p, k] = stay * values[d, p, k] + (1.0 - stay) * mean
+
+
+@compiled
+def _order(values: FloatArray, order: IntArray) -> None:
+    """order (K,) of few values, the largest first; equal ones stay as they are."""
+    for k in range(_K):
+        i = k
+        while i > 0 and values[order[i - 1]] < values[k]:
+            order[i] = order[i - 1]
+            i -= 1
+        order[i] = k
+
+
+@compiled
+def on_grid(votes: FloatArray, place: FloatArray, points: int) -> FloatArray:
+    """(D, G, K) votes (D, N, K) at the points of the grid between which their pairs lie, in shares: so that these times
+    a table is what all votes tell."""
+    D, N, _ = votes.shape
+    total = np.zeros((D, points, _K))
+    for d in range(D):
+        for p in range(N):
+            left = int(place[d, p])
+            part = place[d, p] - left
+            for k in range(_K):
+                total[d, left, k] += (1.0 - part) * votes[d, p, k]
+                total[d, left + 1, k] += part * votes[d, p, k]
+    return total
+
+
+@compiled
+def of_board(
+    votes: FloatArray,  # (D, N, K)
+    place: FloatArray,  # (D, N)
+    tables: FloatArray,  # (G, 7, K)
+    ends: IntArray,  # (2, N) the lower and the higher of each pair
+    roots: FloatArray,  # (3, D, K) of a prompt's block A: 1 / root of a, b / a, 1 / root of d - b^2 / a
+    size: float,  # prompts in a class
+    alone: float,  # share of votes that are the only ones on their prompt
+    fortune: FloatArray,  # (D, N) of a pair's information
+    pair_variance: FloatArray,  # (D, 1)
+    S: FloatArray,  # (D, M + 1, M + 1)      out: what the votes add to the precision, prompts not yet in common
+    common: FloatArray,  # (D, 2, M + 1, K)  out: sum f x L^-1 c, for A = L L'
+) -> None:
+    """The precision of abilities and of the common width, the pairs' effects eliminated, added up pair by pair."""
+    D, N, _ = votes.shape
+    last = S.shape[1] - 1
+    told, met, sums = np.empty((ENTRIES, _K)), np.empty((4, _K)), np.empty(3)
+    for d in range(D):
+        for p in range(N):
+            a, b = ends[0, p], ends[1, p]
+            _look_up(place[d, p], tables, told)
+            _of_pair(votes[d, p], told, roots[:, d], 1.0 / size, alone, met, sums)
+            about = sums[0] * fortune[d, p]
+            ceiling = 1.0 / (1.0 + about * pair_variance[d, 0])
+            part = ceiling * np.sqrt(fortune[d, p])  # of what crosses: so the whole stays positive definite
+            _join(S[d], a, b, about * ceiling)
+            S[d, b, last] += sums[1] * part
+            S[d, a, last] -= sums[1] * part
+            S[d, last, last] += sums[2]
+            for i in range(2):
+                for k in range(_K):
+                    common[d, i, b, k] += part * met[i, k]
+                    common[d, i, a, k] -= part * met[i, k]
+                    common[d, i, last, k] += met[2 + i, k]
+        for m in range(last):
+            S[d, last, m] = S[d, m, last]
+
+
+@compiled
+def _look_up(place: float, tables: FloatArray, told: FloatArray) -> None:
+    """told (7, K): what a vote tells at this place."""
+    left = int(place)
+    part = place - left
+    for entry in range(ENTRIES):
+        for k in range(_K):
+            low = tables[left, entry, k]
+            told[entry, k] = low + part * (tables[left + 1, entry, k] - low)
+
+
+@compiled
+def _of_pair(
+    votes: FloatArray,  # (K,)
+    told: FloatArray,  # (7, K)
+    roots: FloatArray,  # (3, K)
+    of_class: float,  # 1 / prompts in a class
+    alone: float,
+    met: FloatArray,  # (4, K)  out: f L^-1 c, two rows for c = I[theta, phi] and two for c = I[z, phi]
+    sums: FloatArray,  # (3,)   out: information on theta, on theta and z, and on z, less what its prompts take away
+) -> None:
+    """What the votes of one pair add."""
+    sums[:] = 0.0
+    for k in range(_K):
+        f = votes[k] * of_class
+        spend = votes[k] * max(1.0 - f, 0.0) * (1.0 - alone)
+        x = told[_THETA_SLOPE, k] * roots[0, k]
+        y = (told[_THETA_WIDTH, k] - roots[1, k] * told[_THETA_SLOPE, k]) * roots[2, k]
+        u = told[_SLOPE_WIDTH, k] * roots[0, k]
+        w = (told[_WIDTH, k] - roots[1, k] * told[_SLOPE_WIDTH, k]) * roots[2, k]
+        theta = told[_THETA, k] + alone * (told[_ALONE, k] - told[_THETA, k])
+        sums[0] += votes[k] * theta - spend * (x * x + y * y)
+        sums[1] += votes[k] * told[_THETA_WIDTH, k] - spend * (x * u + y * w)
+        sums[2] += votes[k] * told[_WIDTH, k] - spend * (u * u + w * w)
+        met[0, k], met[1, k], met[2, k], met[3, k] = f * x, f * y, f * u, f * w
+
+
+@compiled
+def _join(S: FloatArray, a: int, b: int, weight: float) -> None:
+    """S (M, M) += weight x x', x = e_b - e_a."""
+    S[a, a] += weight
+    S[b, b] += weight
+    S[a, b] -= weight
+    S[b, a] -= weight
