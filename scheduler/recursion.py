@@ -40,6 +40,9 @@ from .outset import CLASSES, MOST_KNOWN, Outset
 from .sums import at_ends, evened, looks, of_board, on_grid
 
 _GROWTH = 1.25  # of the judgments, from step to step
+# Where nothing is picked a step leads to the same place by whatever steps before, and on boards of many pairs, whose
+# steps take long, there are fewer.
+_GROWTH_UNPICKED, _MANY_PAIRS = 2.0, 10_000
 _NORMAL = ndtri((np.arange(CLASSES) + 0.5) / CLASSES)
 _PLACES = _NORMAL / np.sqrt(np.mean(_NORMAL**2))  # of the classes among prompts whose log discriminations have SD 1
 _GRID = np.linspace(-9.0, 9.0, 145)  # of theta
@@ -105,7 +108,8 @@ def draws_for(pairs: int) -> int:
 def course(outset: Outset, shortfall: Shortfall, policy: Allocation, *, most: int, batch: int, seed: int) -> Course:
     """From where the campaign stands until every draw has met the goal once, or `most` judgments are in.
 
-    A campaign without a fit is fitted for the first time after `batch` judgments.
+    A campaign without a fit is fitted for the first time after `batch` judgments. On boards of more than 141 chatbots
+    policies that pick nothing take longer steps: within 4 % of what short ones find, of the judgments to a goal.
     """
     with one_blas_thread():  # many small inversions: threads would mostly wait for each other
         return _course(outset, shortfall, policy, most, batch, seed)
@@ -114,12 +118,13 @@ def course(outset: Outset, shortfall: Shortfall, policy: Allocation, *, most: in
 def _course(outset: Outset, shortfall: Shortfall, policy: Allocation, most: int, batch: int, seed: int) -> Course:
     cohort = Cohort(outset, draws_for(len(outset.judged)), seed, policy.picks)
     each = outset.overlap.judgments_each
+    growth = _GROWTH if policy.picks > 0.0 or len(outset.judged) <= _MANY_PAIRS else _GROWTH_UNPICKED
     n = round(outset.judged.sum() * each)
     at, found = [n], [shortfall(cohort.estimate, cohort.covariance)]
     met = found[0] <= 1.0
     while n < most and not met.all():
         first = not outset.fitted and n < batch
-        ahead = min(batch if first else max(math.ceil(n * _GROWTH), n + len(outset.mean)), most)
+        ahead = min(batch if first else max(math.ceil(n * growth), n + len(outset.mean)), most)
         cohort.advance(policy.votes(cohort, (ahead - n) / each))
         n = ahead
         at.append(n)

@@ -226,6 +226,19 @@ def test_a_course_never_becomes_less_precise_on_the_whole_and_ends_at_what_may_b
     assert (np.diff(np.median(found.shortfall, axis=1)) < 0.0).all()
 
 
+def test_a_board_of_many_pairs_takes_fewer_steps_where_nothing_is_picked_and_comes_to_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def at_random() -> Course:
+        return course(outset(8, 200), AllAbilities(0.3).shortfall, Even(), most=5600, batch=20, seed=0)
+
+    small = at_random()
+    monkeypatch.setattr("scheduler.recursion._MANY_PAIRS", 27)
+    large = at_random()
+    assert len(large.judgments) < 0.6 * len(small.judgments)
+    assert np.median(large.reached_at()) == pytest.approx(np.median(small.reached_at()), rel=0.04)
+
+
 @pytest.mark.parametrize("policy", [Even(), Adaptive(), LeastCertain()], ids=lambda p: type(p).__name__)
 @given(
     chatbots=st.integers(2, 7),
