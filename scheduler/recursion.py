@@ -115,6 +115,14 @@ def course(outset: Outset, shortfall: Shortfall, policy: Allocation, *, most: in
         return _course(outset, shortfall, policy, most, batch, seed)
 
 
+def shortfall_at_the_end(outset: Outset, shortfall: Shortfall, *, seed: int) -> FloatArray:
+    """(D,) of the same campaigns when all that may be asked is judged: then it is all one what was asked first."""
+    with one_blas_thread():
+        cohort = Cohort(outset, draws_for(len(outset.judged)), seed)
+        cohort.advance(cohort.room - cohort.votes)
+        return shortfall(cohort.estimate, cohort.covariance)
+
+
 def _course(outset: Outset, shortfall: Shortfall, policy: Allocation, most: int, batch: int, seed: int) -> Course:
     cohort = Cohort(outset, draws_for(len(outset.judged)), seed, policy.picks)
     each = outset.overlap.judgments_each

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from scheduler.forecasting import Forecast, Range, Terms, forecast, unjudged
+from scheduler.forecasting import Forecast, Range, Terms, attainable, forecast, unjudged
 from scheduler.goals import AllAbilities, Goal, Neighbours, Separated
 from scheduler.overlap import Overlap
 from scheduler.simulated import simulate
@@ -34,6 +35,14 @@ class Campaign:
     def forecast(self, terms: Terms, seed: int) -> Forecast:
         """Raises SchedulerError."""
         return forecast(self.state, terms, seed=seed)
+
+    def attainable(self, terms: Terms, seed: int) -> float:
+        """The share of campaigns that reach their goal without a budget. Raises SchedulerError."""
+        return attainable(self.state, terms, seed=seed)
+
+    def times(self, times: int) -> Campaign:
+        """The same one on so many times as many prompts."""
+        return replace(self, prompts=self.prompts * times)
 
     @property
     def state(self) -> CampaignState:
@@ -112,17 +121,15 @@ def _advice(campaign: Campaign, terms: Terms, found: Forecast, seed: int) -> Ite
         "The goal is out of reach" if found.reached == 0.0 else f"{1.0 - found.reached:.0%} of campaigns miss the goal"
     )
     yield f"{missed}: after all {found.most:,} judgments {terms.goal.unit} is {_in_words(found.reachable)}."
-    if terms.budget is not None:
+    if terms.budget is not None and campaign.attainable(terms, seed) >= _SURE:
         open_ended = campaign.forecast(replace(terms, budget=None), seed)
-        if open_ended.reached >= _SURE:
-            yield f"It takes a budget of {open_ended.judgments.high:,.0f} judgments to be nearly sure."
-            return
-    for times in _MORE:
-        more = replace(campaign, prompts=campaign.prompts * times)
-        if more.forecast(replace(terms, budget=None), seed).reached >= _SURE:
-            free = "" if terms.budget is None else " and no budget"
-            yield f"With {more.prompts:,} prompts{free} it is nearly sure."
-            return
+        yield f"It takes a budget of {open_ended.judgments.high:,.0f} judgments to be nearly sure."
+        return
+    enough = bisect_left(_MORE, True, key=lambda times: campaign.times(times).attainable(terms, seed) >= _SURE)
+    if enough < len(_MORE):
+        free = "" if terms.budget is None else " and no budget"
+        yield f"With {campaign.times(_MORE[enough]).prompts:,} prompts{free} it is nearly sure."
+        return
     yield "More prompts do not help enough: ask for less."
 
 

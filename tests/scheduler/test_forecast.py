@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from scheduler import CampaignState, InvalidRequest
 from scheduler.estimator import CAMPAIGN_PRIORS
-from scheduler.forecasting import QUICK, Forecast, Terms, _range, forecast, most_of, unjudged
+from scheduler.forecasting import QUICK, Forecast, Terms, _range, attainable, forecast, most_of, unjudged
 from scheduler.goals import AllAbilities, Goal, Neighbours, Separated
 from scheduler.outset import item_numbers
 from scheduler.overlap import Overlap
@@ -65,6 +65,19 @@ def test_a_goal_that_the_prompts_can_never_reach_says_where_the_campaigns_end() 
     more = of(0.02, prompts=40)
     assert more.reachable is not None
     assert more.reachable.middle < found.reachable.middle
+
+
+@pytest.mark.parametrize("goal", GOALS, ids=lambda goal: type(goal).__name__)
+@pytest.mark.parametrize(("chatbots", "prompts"), [(3, 8), (5, 25), (12, 8)])
+def test_what_is_attainable_is_what_campaigns_reach_without_a_budget(
+    goal: Goal, chatbots: int, prompts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exactly so on small boards. On large ones who meets it on the way only is left out: about so."""
+    state, terms = unjudged(chatbots, prompts), Terms(goal, batch=20)
+    reached = forecast(state, terms).reached
+    assert attainable(state, replace(terms, budget=1)) == reached
+    monkeypatch.setattr("scheduler.forecasting._MANY_PAIRS", 0)
+    assert attainable(state, replace(terms, budget=1)) == pytest.approx(reached, abs=0.05)
 
 
 def test_more_votes_of_every_item_reach_further() -> None:

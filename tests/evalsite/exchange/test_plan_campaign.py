@@ -10,6 +10,10 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from scheduler.forecasting import Terms, forecast, unjudged
+from scheduler.goals import AllAbilities
+from scheduler.recursion import Cohort
+
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "plan.md"
 
 
@@ -73,6 +77,33 @@ def test_a_target_out_of_reach_is_said_so_with_what_is_reachable_and_what_helps(
     hopeless = planned("--chatbots", "5", "--prompts", "20", "--target-se", ".001")
     assert "The goal is out of reach: after all 200 judgments" in hopeless
     assert "More prompts do not help enough: ask for less." in hopeless
+
+
+@pytest.fixture
+def fits(monkeypatch: pytest.MonkeyPatch) -> list[Cohort]:
+    """Grows by one with every step of a forecast that is fitted."""
+    done: list[Cohort] = []
+    fit = Cohort._fit
+
+    def counted(cohort: Cohort) -> None:
+        done.append(cohort)
+        fit(cohort)
+
+    monkeypatch.setattr(Cohort, "_fit", counted)
+    return done
+
+
+@pytest.mark.parametrize("target", [0.25, 0.001])
+def test_advice_takes_less_work_than_the_forecasts_do_on_boards_of_many_pairs(
+    fits: list[Cohort], target: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It asks what everything would tell, and follows no campaign there."""
+    monkeypatch.setattr("scheduler.forecasting._MANY_PAIRS", 100)
+    for policy in ("adaptive", "random"):
+        forecast(unjudged(20, 5), Terms(AllAbilities(target), policy=policy))
+    forecasts = len(fits)
+    planned("--chatbots", "20", "--prompts", "5", "--target-se", str(target))
+    assert forecasts < len(fits) - forecasts <= 1.5 * forecasts
 
 
 def test_a_budget_that_is_too_small_is_said_so() -> None:
