@@ -120,6 +120,6 @@ def _shared(share: FloatArray, shortlist: int) -> FloatArray:
 def _on_prompts(cohort: Cohort, votes: FloatArray, picked: float) -> FloatArray:
     """Votes (D, N) on classes: a share `picked` on the most informative open prompts, the others on any open one.
 
-    The best prompts are picked only as well as they are known.
+    The best prompts are picked only as well as they are known, and none again before a pair's others had their turn.
     """
-    return on_classes(votes, picked, cohort.theta, cohort.votes, cohort.room)
+    return on_classes(votes, picked, cohort.theta, cohort.votes, cohort.room, cohort.size)

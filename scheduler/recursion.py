@@ -325,10 +325,14 @@ class Cohort:
         return more[..., None] * np.eye(M)
 
     def _crowding(self) -> float:
-        """How many times the votes of an average prompt those have on which the votes lie."""
+        """How many times the votes of an average prompt those have on which the votes lie.
+
+        Once every item has one vote, all prompts have about as many, however many more votes there may be.
+        """
         if self.blind:
             return 1.0
-        share = float(self.votes[0].sum() / max(self.room[0].sum(), 1.0))
+        items = float(np.minimum(self.room[0], self.size).sum())
+        share = min(float(self.votes[0].sum()) / max(items, 1.0), 1.0)
         return 1.0 + _CROWDING * self.picks * (1.0 - share) ** 3
 
     def _blocks(self, size: float) -> tuple[FloatArray, FloatArray, FloatArray]:

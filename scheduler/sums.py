@@ -14,6 +14,7 @@ from irt_engine.compiled import compiled
 
 ENTRIES = 7
 _TINY = 1e-12
+_ROUNDING = 1e-9
 _K = 5  # `outset.CLASSES`: known when this is compiled, so that loops over classes are unrolled
 _EACH = 1.0 / _K  # what is divided by in loops is turned over before: a division takes as long as ten products
 _THETA, _THETA_SLOPE, _THETA_WIDTH, _SLOPE, _SLOPE_WIDTH, _WIDTH, _ALONE = range(ENTRIES)
@@ -65,24 +66,36 @@ def on_classes(
     theta: FloatArray,  # (D, N, K)
     votes: FloatArray,  # (D, N, K)
     room: FloatArray,  # (D, N, K)
+    size: float,  # prompts in a class
 ) -> FloatArray:
-    """(D, N, K): what is picked on the classes whose theta is largest, what is not on any, as far as there is room."""
+    """(D, N, K): what is picked on the classes whose theta is largest, what is not on any, as far as there is room.
+
+    Where items get several votes, those of a pair get them in turn: none the next before all have this one.
+    """
     D, N, _ = theta.shape
-    given, order = np.empty((D, N, _K)), np.empty(_K, np.int64)
+    given, order, open_ = np.empty((D, N, _K)), np.empty(_K, np.int64), np.empty(_K)
     for d in range(D):
         for p in range(N):
-            left = 0.0
+            left, items, before = 0.0, 0.0, 0.0
             for k in range(_K):
-                left += room[d, p, k] - votes[d, p, k]
+                open_[k] = room[d, p, k] - votes[d, p, k]
+                left += open_[k]
+                items += min(room[d, p, k], size)
+                before += votes[d, p, k]
             share = (1.0 - picked) * wanted[d, p] / max(left, _TINY)
-            rest = picked * wanted[d, p]
+            for k in range(_K):
+                given[d, p, k] = share * open_[k]
+                open_[k] -= given[d, p, k]
             _order(theta[d, p], order)
-            for i in range(_K):
-                k = order[i]
-                open_ = room[d, p, k] - votes[d, p, k]
-                spread = share * open_
-                given[d, p, k] = spread + min(max(rest, 0.0), open_ - spread)
-                rest -= open_ - spread
+            turns = np.ceil((before + wanted[d, p]) / max(items, _TINY) - _ROUNDING)
+            rest = picked * wanted[d, p]
+            for most in (turns * size, np.inf):
+                for i in range(_K):
+                    k = order[i]
+                    more = min(max(rest, 0.0), max(min(open_[k], most - votes[d, p, k] - given[d, p, k]), 0.0))
+                    given[d, p, k] += more
+                    open_[k] -= more
+                    rest -= more
     return given
 
 

@@ -89,6 +89,19 @@ def test_more_votes_of_every_item_reach_further() -> None:
     assert thrice.reachable.middle < once.reachable.middle
 
 
+def test_choosing_does_not_cost_judgments_where_items_are_judged_many_times() -> None:
+    """Choosing picks no prompt again before the pair's others had their turn. Of 40 simulated campaigns of each, half
+    ended within 87 judgments that were chosen, and 104 at random."""
+    chosen, spread = (
+        forecast(unjudged(6, 3, votes_per_item=100), Terms(AllAbilities(0.6), budget=600, policy=policy, batch=20))
+        for policy in ("adaptive", "random")
+    )
+    assert chosen.judgments.middle < spread.judgments.middle
+    assert chosen.judgments.middle == pytest.approx(87, rel=0.2)
+    assert spread.judgments.middle == pytest.approx(104, rel=0.2)
+    assert chosen.reached >= spread.reached
+
+
 def several(share: float, votes: int, chatbots: int = 5, prompts: int = 60) -> CampaignState:
     return replace(unjudged(chatbots, prompts), overlap=Overlap(share, votes))
 

@@ -60,11 +60,19 @@ def plainly(theta: FloatArray, room: FloatArray, votes: float) -> FloatArray:
 def test_votes_that_are_picked_go_where_they_tell_most_and_the_others_anywhere(picked: float) -> None:
     theta, left = _looked_up(TABLES.theta, PLACE), ROOM - VOTES
     wanted = 0.7 * left.sum(axis=-1)
-    given = sums.on_classes(wanted, picked, theta, VOTES, ROOM)
+    given = sums.on_classes(wanted, picked, theta, VOTES, ROOM, 10.0)
     for place in np.ndindex(*wanted.shape):
         spread = left[place] * (1.0 - picked) * wanted[place] / left[place].sum()
         best = plainly(theta[place], left[place] - spread, picked * wanted[place])
         assert given[place] == pytest.approx(spread + best)
+
+
+def test_no_item_is_picked_again_before_all_of_its_pair_are_as_far() -> None:
+    """Two prompts a class, each to be judged up to five times: 14 more votes of a pair that has one of each item."""
+    votes, room = np.full((1, 1, CLASSES), 2.0), np.full((1, 1, CLASSES), 10.0)
+    theta = np.arange(5.0)[None, None]
+    given = sums.on_classes(np.array([[14.0]]), 1.0, theta, votes, room, 2.0)
+    assert given[0, 0] == pytest.approx([0.0, 2.0, 4.0, 4.0, 4.0])  # three of each at the most: the third turn
 
 
 def test_what_does_not_stay_is_spread_over_the_classes() -> None:
