@@ -92,7 +92,7 @@ def fit_reliability(
     """As `fit` in form vote, each annotator's carelessness learned with it; deterministic, whatever the rows' order.
 
     Votes without an annotator (-1) count as careful. The posterior is a plain one in everything else, and no warm start
-    of a plain fit (`warm` is None). Takes about ten times as long as `fit`.
+    of a plain fit (`warm` is None). Takes about six times as long as `fit`.
     Raises InvalidResponses (no_annotators, and what `fit` raises), DidNotConverge.
     """
     from .average import Cells, solve
