@@ -1,7 +1,7 @@
 """forecast: how many judgments a campaign will take from here, what they cost, and how many days they last.
 
-It is made from the expected information of judgments (`recursion`), in well under a second for most designs and two or
-three for 200 chatbots, and says in what range four of five such campaigns end. `simulated` answers the same by running
+It is made from the expected information of judgments (`recursion`), in well under a second for most designs and two to
+four for 200 chatbots, and says in what range four of five such campaigns end. `simulated` answers the same by running
 whole campaigns.
 """
 

@@ -23,7 +23,7 @@ _INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it
 _MOST_CHATBOTS, _MOST_PROMPTS = 200, 1_000_000
 _MOST_SIMULATED = 200_000  # items of a simulated campaign: all their votes are drawn beforehand
 _EPILOG = """\
-Forecasts are made from expected information in about a second (200 chatbots: five); --simulate runs whole campaigns
+Forecasts are made from expected information in about a second (200 chatbots: seven); --simulate runs whole campaigns
 besides, which takes seconds to minutes each. Ranges hold four of five campaigns.
 """
 
