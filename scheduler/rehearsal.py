@@ -1,6 +1,6 @@
 """rehearse: an imaginary campaign, played once in a process so that no real one waits for what it needs compiled.
 
-Compiling takes about 20 seconds, once per machine: the machine code is kept (`irt_engine.compiled`). Where it is kept
+Compiling takes about 40 seconds, once per machine: the machine code is kept (`irt_engine.compiled`). Where it is kept
 already a rehearsal takes half a second of a process.
 """
 
@@ -9,6 +9,8 @@ from __future__ import annotations
 from irt_engine.simulate import all_cells, draw_truth, draw_votes
 
 from .at_random import at_random
+from .forecasting import Terms, forecast
+from .goals import AllAbilities
 from .pairs import DEFAULT_DESIGN
 from .replay import Loop
 
@@ -16,7 +18,8 @@ CHATBOTS, PROMPTS, BATCH = 6, 40, 80  # the smallest board that is fitted as the
 
 
 def rehearse() -> None:
-    """Two batches of votes planned and fitted, the second from the first one's posterior, as a campaign's refits are.
+    """Two batches of votes planned and fitted, the second from the first one's posterior, as a campaign's refits are;
+    and a forecast of the rest.
 
     Replies differ (SD .7): where they do not, a refit takes a shorter way.
     """
@@ -26,6 +29,7 @@ def rehearse() -> None:
         loop.collect(BATCH)
         loop.refit()
     at_random(loop.state())
+    forecast(loop.state(), Terms(AllAbilities(0.05)))
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ import sys
 import warnings
 from irt_engine.simulate import all_cells, draw_truth, draw_votes
 from scheduler.at_random import at_random
+from scheduler.forecasting import QUICK, Terms, forecast
+from scheduler.goals import Separated
 from scheduler.pairs import DEFAULT_DESIGN
 from scheduler.rehearsal import rehearse
 from scheduler.replay import Loop
@@ -34,6 +36,8 @@ for chatbots, prompts, batch, reply_sd in ((12, 60, 150, 1.0), (5, 250, 240, 0.0
         loop.collect(batch)
         loop.refit()
     at_random(loop.state())
+    for policy in QUICK:
+        forecast(loop.state(), Terms(Separated(0.5), policy=policy))
 print(len(ready), sorted(name for _, name, _ in compiled() - ready))
 """
 
