@@ -1,6 +1,6 @@
 """rehearse: an imaginary campaign, played once in a process so that no real one waits for what it needs compiled.
 
-Compiling takes about 40 seconds, once per machine: the machine code is kept (`irt_engine.compiled`). Where it is kept
+Compiling takes about 35 seconds, once per machine: the machine code is kept (`irt_engine.compiled`). Where it is kept
 already a rehearsal takes half a second of a process.
 """
 
