@@ -1,11 +1,13 @@
 """Two chatbots that reply with the same text: nobody is asked, and everybody is told."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from django.test import Client
 
-from evalsite.accounts.models import Organisation
+from evalsite.accounts.models import ApiToken, Organisation, User
+from evalsite.accounts.services import api_token_issue
 from evalsite.adaptive.models import Board, Snapshot
 from evalsite.adaptive.selectors import record_get
 from evalsite.adaptive.services import board_default, campaign_open
@@ -14,9 +16,11 @@ from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import campaign_create, entrant_add
 from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
+from evalsite.exchange.verifying import board_verify
 from evalsite.judgments.models import Annotator, Assignment
 from evalsite.judgments.services import annotator_enrol
 from evalsite.prompts.services import NewPrompt, prompt_set_create
+from tests.evalsite.api.client import Api
 from tests.evalsite.cast import OPEN, by_number, judge_as, run_jobs
 from tests.evalsite.pages.test_pages import words
 
@@ -100,3 +104,10 @@ def test_pages_and_the_api_tell_how_many(judged: Campaign, stranger: Client) -> 
     assert (row["name"], row["known_ties"]) == ("Anna", 4)
     figures = stranger.get("/boards/alike/charts/wins.csv").content.decode()
     assert figures.splitlines()[0].endswith("win_fraction,known_ties")
+
+
+def test_a_board_with_them_is_verified_from_its_export(judged: Campaign, alice: User, tmp_path: Path) -> None:
+    api = Api(api_token_issue(user=alice, name="t", scopes=ApiToken.Scope.values, days=1))
+    file = tmp_path / "judgments.jsonl"
+    file.write_bytes(api.get("/api/v1/campaigns/alike/judgments.jsonl").getvalue())
+    assert board_verify(board=board_default(campaign=judged), path=file).same
