@@ -467,10 +467,16 @@ def _looked_up(table: FloatArray, place: FloatArray) -> FloatArray:
 
 
 def _inverse(S: FloatArray) -> FloatArray:
-    """Of positive definite matrices (D, n, n): by their roots, two thirds of the time that any others take."""
+    """Of positive definite matrices (D, n, n): by their roots, two thirds of the time that any others take.
+
+    Raises LinAlgError where one is not: what LAPACK leaves then is no inverse of anything.
+    """
     lower = np.empty_like(S)
     for one, found in zip(S, lower, strict=True):
-        found[:] = np.tril(dpotri(dpotrf(one, lower=1)[0], lower=1)[0])
+        root, failed = dpotrf(one, lower=1)
+        if failed:
+            raise np.linalg.LinAlgError("a precision is not positive definite")
+        found[:] = np.tril(dpotri(root, lower=1)[0])
     n = np.arange(S.shape[1])
     whole = lower + np.swapaxes(lower, 1, 2)
     whole[:, n, n] = lower[:, n, n]

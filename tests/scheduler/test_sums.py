@@ -86,3 +86,8 @@ def test_inverses_are_inverses(size: int) -> None:
     root = RNG.standard_normal((4, size, size + 2))
     matrices = root @ np.swapaxes(root, 1, 2)
     assert _inverse(matrices) == pytest.approx(np.linalg.inv(matrices))
+
+
+def test_what_is_not_positive_definite_is_no_silent_inverse() -> None:
+    with pytest.raises(np.linalg.LinAlgError, match="not positive"):
+        _inverse(np.stack([np.eye(3), -np.eye(3)]))
