@@ -26,7 +26,7 @@ from .pairs import DEFAULT_DESIGN, Design
 from .recursion import Allocation, course, shortfall_at_the_end
 from .state import CampaignState
 
-_MANY_PAIRS = 1_000  # more than 45 chatbots
+_MOST_FOLLOWED = 1_000  # pairs, of 45 chatbots: of larger boards only the end is looked at (`attainable`)
 _TAIL = 0.1  # of a range's probability on either side
 # The policies whose course can be forecast, and how they spread votes.
 QUICK: Mapping[str, Callable[[Design], Allocation]] = MappingProxyType(
@@ -155,7 +155,7 @@ def attainable(state: CampaignState, terms: Terms, *, seed: int = 0) -> float:
     judged, at a fifth of the work. Who meets it on the way and would not at the end is left out there: none, one or two
     of 16 campaigns where it was compared (46 and 100 chatbots), so that it errs toward less. Raises as `forecast` does.
     """
-    if math.comb(len(state.chatbots), 2) <= _MANY_PAIRS:
+    if math.comb(len(state.chatbots), 2) <= _MOST_FOLLOWED:
         return forecast(state, replace(terms, budget=None), seed=seed).reached
     outset = outset_of(state, terms.priors)
     return float(np.mean(shortfall_at_the_end(outset, terms.goal.shortfall, seed=seed) <= 1.0))

@@ -76,7 +76,7 @@ def test_what_is_attainable_is_what_campaigns_reach_without_a_budget(
     state, terms = unjudged(chatbots, prompts), Terms(goal, batch=20)
     reached = forecast(state, terms).reached
     assert attainable(state, replace(terms, budget=1)) == reached
-    monkeypatch.setattr("scheduler.forecasting._MANY_PAIRS", 0)
+    monkeypatch.setattr("scheduler.forecasting._MOST_FOLLOWED", 0)
     assert attainable(state, replace(terms, budget=1)) == pytest.approx(reached, abs=0.05)
 
 

@@ -98,7 +98,7 @@ def test_advice_takes_less_work_than_the_forecasts_do_on_boards_of_many_pairs(
     fits: list[Cohort], target: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It asks what everything would tell, and follows no campaign there."""
-    monkeypatch.setattr("scheduler.forecasting._MANY_PAIRS", 100)
+    monkeypatch.setattr("scheduler.forecasting._MOST_FOLLOWED", 100)
     for policy in ("adaptive", "random"):
         forecast(unjudged(20, 5), Terms(AllAbilities(target), policy=policy))
     forecasts = len(fits)
