@@ -211,7 +211,8 @@ def test_the_board_is_there_before_the_plan_is_made_with_the_last_course_at_rand
     monkeypatch.setattr(planning, "plan", plans)
     judge(campaign, bob, blocks=2)
     run_jobs()
-    assert seen == [(2, 1, first)]
+    by_the_new_board = [one for one in seen if one[0] == 2]  # a slow fit is planned before, too, by the first one
+    assert by_the_new_board == [(2, 1, first)]
     assert Decision.objects.count() == 2
     assert course() != first
 
