@@ -98,8 +98,7 @@ def part_taken(chatbot: Chatbot) -> list[Entrant]:
 
 def completeness_of_chatbot(versions: Sequence[Version]) -> list[Completeness]:
     """By version and set, where there is at least one reply; two queries."""
-    shown = Q(sample=1, corrected_by__isnull=True, text__isnull=False, prompt__corrected_by__isnull=True)
-    replies = Reply.objects.filter(shown, version__in=versions)
+    replies = Reply.objects.shown().filter(version__in=versions, prompt__corrected_by__isnull=True)
     counted = replies.order_by().values_list("version", "prompt__prompt_set").annotate(count=Count("pk"))
     found = list(counted)
     in_force = Count("prompts", filter=Q(prompts__corrected_by__isnull=True))
@@ -120,7 +119,7 @@ def completeness_of_set(prompt_set: PromptSet) -> list[Completeness]:
 def prompts_shown(prompt_set: PromptSet, lacked_by: Version | None = None) -> QuerySet[Prompt]:
     """The prompts in force, with `replies_count`; `lacked_by`: only those to which this version has no reply."""
     prompts = prompt_set.prompts.filter(corrected_by__isnull=True).order_by("pk")
-    shown = Reply.objects.filter(prompt=OuterRef("pk"), sample=1, corrected_by__isnull=True, text__isnull=False)
+    shown = Reply.objects.shown().filter(prompt=OuterRef("pk"))
     if lacked_by is not None:
         prompts = prompts.filter(~Exists(shown.filter(version=lacked_by)))
     return prompts.annotate(replies_count=_number(shown, "prompt", "version"))

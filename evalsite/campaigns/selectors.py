@@ -199,7 +199,7 @@ def prompts_lacking(campaign: Campaign, versions: Sequence[Version], at_most: in
     """The first prompts, by their keys, to which one of these has no reply, each with who has one; a single query."""
     if not versions:
         return []
-    shown = Reply.objects.filter(prompt=OuterRef("pk"), sample=1, corrected_by__isnull=True, text__isnull=False)
+    shown = Reply.objects.shown().filter(prompt=OuterRef("pk"))
     has = {f"has_{one.pk}": Exists(shown.filter(version=one)) for one in versions}
     lacks = Q(pk__in=[])
     for name in has:

@@ -1,3 +1,5 @@
+from typing import Self
+
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -51,6 +53,12 @@ class Version(PublicModel):
         return f"{self.chatbot} {self.label}"
 
 
+class ReplyQuerySet(models.QuerySet["Reply"]):
+    def shown(self) -> Self:
+        """Those that annotators are shown: the first of each version to a prompt, in force, with a text."""
+        return self.filter(sample=1, corrected_by__isnull=True, text__isnull=False)
+
+
 class Reply(PublicModel):
     """What a version answered to a prompt, sample by sample. Immutable; a correction is a new revision.
 
@@ -74,6 +82,8 @@ class Reply(PublicModel):
     sha256 = models.CharField(max_length=64, null=True, blank=True)
     origin = models.CharField(max_length=10, choices=Origin)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects = ReplyQuerySet.as_manager()
 
     class Meta:
         verbose_name_plural = "replies"

@@ -126,14 +126,8 @@ class Example:
 
 def examples_of(version: int, counts: Mapping[int, Votes], links: Links) -> list[Example]:
     """A few of its replies that were judged: one that won most, one that lost most, and the one judged most often."""
-    shown = Reply.objects.filter(
-        version=version,
-        prompt__in=counts,
-        sample=1,
-        corrected_by__isnull=True,
-        prompt__corrected_by__isnull=True,
-        text__isnull=False,
-    ).exclude(prompt__turns=None)
+    replies = Reply.objects.shown().filter(version=version, prompt__in=counts, prompt__corrected_by__isnull=True)
+    shown = replies.exclude(prompt__turns=None)
     prompts = sorted(shown.values_list("prompt", flat=True))
     picked: list[int] = []
     for order in (_lead, _lag, sum):
