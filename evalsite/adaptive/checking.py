@@ -55,7 +55,8 @@ def _result(check: FullCheck, given: FitInput, lease: Lease) -> tuple[dict[str, 
                 progress=told,
             )
         full = replace(full, posterior=full.posterior.marginal())  # as campaigns' boards are
-        return result_of(everyday, full, names_of(check.snapshot), time.perf_counter() - clock), ""
+        result = result_of(everyday, full, names_of(check.snapshot), time.perf_counter() - clock)
+        return {**result, "judgments": len(given.votes)}, ""  # known ties are none
     except EngineError as error:
         return None, f"The full fit was not made: {error}"
 

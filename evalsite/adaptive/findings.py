@@ -17,7 +17,7 @@ from evalsite.adaptive.record import DIFFERENCES, DIGITS, MARGIN, points
 from evalsite.adaptive.rows import BoardRow, board_rows
 from evalsite.adaptive.screening import LEAST_CELLS
 from evalsite.adaptive.services import board_default
-from evalsite.adaptive.tables import ENGINE, FitInput, fit_input
+from evalsite.adaptive.tables import ENGINE, FitInput, fit_input, input_named, versions_of
 from evalsite.campaigns.models import Campaign
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict
@@ -203,14 +203,22 @@ def board_without(campaign: Campaign, annotator_id: str) -> Mapping[str, Any]:
     board = board_default(campaign=campaign)
     gone = Annotator.objects.get(public_id=annotator_id)
     given = fit_input(board)
-    votes = [vote for vote in given.votes if vote.annotator != gone.pk]
-    if not votes:
+    left = without(given, gone.pk)
+    if not left.votes:
         raise Conflict(_("Without this annotator no judgment is left."), hint=_("There would be no board."))
-    now, then = _rows(given), _rows(replace(given, votes=votes))
+    now, then = _rows(given), _rows(left)
     return {
-        "judgments": [len(given.votes), len(votes)],
+        "judgments": [len(given.votes), len(left.votes)],
         "rows": [_changed(row, then.get(version)) for version, row in now.items()],
     }
+
+
+def without(given: FitInput, annotator: int) -> FitInput:
+    """What would be left for the fit; known ties only of those whom others have judged."""
+    votes = [vote for vote in given.votes if vote.annotator != annotator]
+    left = versions_of(votes)
+    ties = [tie for tie in given.ties if {tie.first_version, tie.second_version} <= left]
+    return input_named(votes, ties, given.seed)
 
 
 def _rows(given: FitInput) -> dict[int, BoardRow]:

@@ -135,12 +135,14 @@ def _counts(votes: Sequence[CountedVote], place: Mapping[int, int]) -> dict[tupl
     return {(low, high): (counts[low, high, -1], counts[low, high, 0], counts[low, high, 1]) for low, high, _ in counts}
 
 
-def fit_facts(posterior: Posterior) -> dict[str, Any]:
-    """What the fit learned beside the abilities, as the methodology page tells it."""
+def fit_facts(posterior: Posterior, known: int = 0) -> dict[str, Any]:
+    """What the fit learned beside the abilities, as the methodology page tells it. known: of its votes, those that are
+    known ties (`ties`); ties are those of people."""
     return {
         "prompts": len(posterior.prompts),
         "cells": posterior.cells,
-        "ties": posterior.ties,
+        "ties": None if posterior.ties is None else posterior.ties - known,
+        "known_ties": known,
         "side": posterior.side,
         "side_se": posterior.side_se,
         "scales": asdict(posterior.scales),

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import astuple, dataclass
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 from django.utils import timezone
@@ -50,6 +51,7 @@ class Shown:
 
     rows: list[BoardRow]
     pairs: list[Pair]
+    fit: dict[str, Any]
     posterior: bytes
 
 
@@ -243,7 +245,8 @@ def _has_record(board: Board, snapshot: Snapshot) -> bool:
 def _shown(board: Board, posterior: Posterior, given: FitInput) -> Shown:
     known = known_ties(board, [int(name) for name in posterior.chatbots])
     rows = board_rows(posterior, points(given.votes, by_version(known)))
-    return Shown(list(rows.values()), pairs(posterior, given.votes, list(rows), known), posterior.to_bytes())
+    told = pairs(posterior, given.votes, list(rows), known)
+    return Shown(list(rows.values()), told, fit_facts(posterior, len(given.ties)), posterior.to_bytes())
 
 
 def publish(board: Board, fitted: Fitted, began: datetime, *, seen: str | None = None) -> Refit:
@@ -259,7 +262,7 @@ def publish(board: Board, fitted: Fitted, began: datetime, *, seen: str | None =
         kept = {
             "snapshot": snapshot,
             "pairs": [astuple(pair) for pair in fitted.shown.pairs],
-            "fit": fit_facts(fitted.posterior) | course,
+            "fit": fitted.shown.fit | course,
         }
         Record.objects.update_or_create(board=board, defaults=kept)
     return refit

@@ -61,7 +61,6 @@ class _Standing(NamedTuple):
     ability: float
     se: float
     interval: list[float]
-    judgments: int
     group: int
     tier: int | None
 
@@ -79,7 +78,6 @@ def _standings(posterior: Posterior) -> list[_Standing]:
         posterior.ability,
         posterior.se,
         posterior.interval(),
-        posterior.chatbot_judgments,
         posterior.group,
     )
     return [
@@ -110,9 +108,9 @@ def _row(version: Version, standing: _Standing, points: Points) -> BoardRow:
         se=standing.se,
         lower=lower,
         upper=upper,
-        judgments=standing.judgments,
+        judgments=points.judgments,
         group=standing.group,
-        preliminary=standing.judgments < PRELIMINARY_BELOW,
+        preliminary=points.judgments < PRELIMINARY_BELOW,
         version=str(version.public_id),
         version_label=version.label,
         rank_class=standing.rank_class,

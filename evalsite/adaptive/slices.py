@@ -90,9 +90,12 @@ class _Votes:
 
     def of(self, piece: Slice) -> FitInput:
         if piece.by == Slice.By.ASPECT:
-            return input_of(votes_counted(self.campaigns, self._aspect(piece.value)), self._seed)
-        keep = self._category(piece.value) if piece.by == Slice.By.CATEGORY else self._kind(piece.value)
-        return input_of([vote for vote in self._all if keep(vote)], self._seed)
+            return input_of(votes_counted(self.campaigns, self._aspect(piece.value)), self.campaigns)
+        if piece.by == Slice.By.CATEGORY:
+            keep = self._category(piece.value)
+            return input_of([vote for vote in self._all if keep(vote)], self.campaigns, piece.value)
+        keep = self._kind(piece.value)
+        return input_of([vote for vote in self._all if keep(vote)], self.campaigns)
 
     @cached_property
     def campaigns(self) -> list[Campaign]:
@@ -101,10 +104,6 @@ class _Votes:
     @cached_property
     def _all(self) -> list[CountedVote]:
         return votes_counted(self.campaigns, self.board.aspect)
-
-    @property
-    def _seed(self) -> int:
-        return self.campaigns[0].seed
 
     def _aspect(self, key: str) -> Aspect:
         return aspect_of(self.board, key)

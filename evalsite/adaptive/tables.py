@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from evalsite.adaptive.designs import design_of, overlap_of
 from evalsite.adaptive.models import Board, Findings
+from evalsite.adaptive.ties import fitted_mark, ties_fitted
 from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Campaign, Entrant, GoldWithdrawal
 from evalsite.campaigns.services import plan_options
@@ -40,11 +41,12 @@ MODEL = "board, vote"  # what `scheduler.estimator` fits
 
 @dataclass(frozen=True, slots=True)
 class FitInput:
-    """What a fit sees, and the hash that names it."""
+    """What a fit sees, and the hash that names it. ties: known ones that belong in it, which nobody judged (`ties`)."""
 
     votes: Sequence[CountedVote]
     sha256: str
     seed: int
+    ties: Sequence[CountedVote] = ()
 
     @property
     def annotators(self) -> int:
@@ -52,13 +54,14 @@ class FitInput:
 
     def table(self) -> ResponseTable:
         """The votes as the engine takes them. The first candidate of an assignment was shown first, if known."""
+        seen = [*self.votes, *self.ties]
         return ResponseTable.from_votes(
-            [str(vote.first_version) for vote in self.votes],
-            [str(vote.second_version) for vote in self.votes],
-            [str(vote.prompt) for vote in self.votes],
-            [vote.outcome for vote in self.votes],
-            annotator_id=[None if vote.annotator is None else str(vote.annotator) for vote in self.votes],
-            a_first=[1 if vote.order_known else None for vote in self.votes],
+            [str(vote.first_version) for vote in seen],
+            [str(vote.second_version) for vote in seen],
+            [str(vote.prompt) for vote in seen],
+            [vote.outcome for vote in seen],
+            annotator_id=[None if vote.annotator is None else str(vote.annotator) for vote in seen],
+            a_first=[1 if vote.order_known else None for vote in seen],
         )
 
 
@@ -79,24 +82,41 @@ def input_mark(board: Board) -> str:
     if own and own.gold_mark is not None:
         withdrawn = GoldWithdrawal.objects.filter(item__campaign=own).count()
         screening += f",{own.gold_mark},{withdrawn}"
-    return hashlib.sha256(f"{words};{screening};{counted_mark(campaigns)}".encode()).hexdigest()
+    marks = (screening, counted_mark(campaigns), fitted_mark(campaigns))
+    return hashlib.sha256(f"{words};{';'.join(marks)}".encode()).hexdigest()
 
 
 def fit_input(board: Board) -> FitInput:
     """The counted votes of a board. The same votes, options and engine have the same hash, whatever their order."""
     campaigns = list(board.campaigns.order_by("pk"))
     votes = votes_counted(campaigns, board.aspect, category=board.category)
-    return input_of(votes, campaigns[0].seed if campaigns else 0)
+    return input_of(votes, campaigns, board.category)
 
 
-def input_of(votes: Sequence[CountedVote], seed: int) -> FitInput:
-    """The votes with the hash that names them."""
-    lines = sorted(
+def input_of(votes: Sequence[CountedVote], campaigns: Sequence[Campaign], category: str = "") -> FitInput:
+    """These votes of the campaigns, in one category if not in all, with the known ties that belong to them."""
+    seed = campaigns[0].seed if campaigns else 0
+    return input_named(votes, ties_fitted(campaigns, versions_of(votes), category), seed)
+
+
+def input_named(votes: Sequence[CountedVote], ties: Sequence[CountedVote], seed: int) -> FitInput:
+    """The votes and ties with the hash that names them."""
+    digest = hashlib.sha256(f"{ENGINE};{MODEL};{seed}\n".encode())
+    digest.update("\n".join(_lines(votes)).encode())
+    if ties:
+        digest.update(b"\nknown\n" + "\n".join(_lines(ties)).encode())
+    return FitInput(votes, digest.hexdigest(), seed, ties)
+
+
+def versions_of(votes: Sequence[CountedVote]) -> set[int]:
+    """Whom these votes are about."""
+    return {version for vote in votes for version in (vote.first_version, vote.second_version)}
+
+
+def _lines(votes: Sequence[CountedVote]) -> list[str]:
+    return sorted(
         f"{v.first_version},{v.second_version},{v.prompt},{v.annotator},{v.outcome},{int(v.order_known)}" for v in votes
     )
-    digest = hashlib.sha256(f"{ENGINE};{MODEL};{seed}\n".encode())
-    digest.update("\n".join(lines).encode())
-    return FitInput(votes, digest.hexdigest(), seed)
 
 
 class Planner:
@@ -121,12 +141,9 @@ class Planner:
 
     def _hashes(self) -> dict[tuple[int, int], str | None]:
         """(version, prompt) -> the hash of the reply in force that can be shown."""
-        rows = Reply.objects.filter(
+        rows = Reply.objects.shown().filter(
             version__in=[entrant.version_id for entrant in self.entrants],
             prompt__prompt_set=self.campaign.prompt_set_id,
-            sample=1,
-            text__isnull=False,
-            corrected_by__isnull=True,
         )
         return {
             (version, prompt): sha256 for version, prompt, sha256 in rows.values_list("version", "prompt", "sha256")

@@ -7,8 +7,10 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from evalsite.adaptive.ties import Tie, ties_of
+from evalsite.campaigns.models import Campaign
 from evalsite.core.rowfiles import defused
-from evalsite.judgments.listing import Listed
+from evalsite.judgments.listing import Listed, entrant_names
 
 CHUNK = 1000
 WINNERS = {"A": "model_a", "B": "model_b", "tie": "tie", "both_bad": "both_bad"}
@@ -45,6 +47,24 @@ COLUMNS = (
     *("model_a", "model_b", "winner", "prompt_id", "category", "judge", "tstamp", "a_first", "aspect", "judge_kind"),
     *("client_ms", "late", "counted", "recorded_at", "purpose", "policy", "probability", "judgment_id", "supersedes"),
 )
+
+
+def tie_of(tie: Tie, names: Mapping[int, str], prompts: Mapping[int, tuple[str, str]]) -> dict[str, Any]:
+    """A known tie, as `rank` reads it and `replay` leaves it out. By keys: names, prompts' ids and categories."""
+    number, first, second = tie
+    prompt_id, category = prompts[number]
+    about = {"prompt_id": prompt_id, "category": category, "note": "same_output"}
+    return {"model_a": names[first], "model_b": names[second], "winner": "tie", **about}
+
+
+def ties_as_jsonl(campaign: Campaign) -> Iterator[str]:
+    """The campaign's known ties, a line each."""
+    of_entrant = entrant_names(campaign)
+    names = {version: of_entrant[entrant] for entrant, version in campaign.entrants.values_list("pk", "version_id")}
+    rows = campaign.prompt_set.prompts.values_list("pk", "key", "category")
+    prompts = {number: (key, category) for number, key, category in rows}
+    for tie in ties_of(campaign):
+        yield json.dumps(tie_of(tie, names, prompts), ensure_ascii=False) + "\n"
 
 
 def pages(page: Page) -> Iterator[list[Listed]]:

@@ -68,6 +68,7 @@ def campaign(row: Campaign) -> dict[str, Any]:
         "stop_reason": row.stop_reason,
         "visibility": row.visibility,
         "policy": row.policy,
+        "fits_known_ties": row.fits_known_ties,
         "limits": _limits(row),
         "started_at": _moment(row.started_at),
         "stopped_at": _moment(row.stopped_at),

@@ -1,7 +1,7 @@
 """What a campaign is and what it found, for readers: public things for everybody, the rest for members."""
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
 from django.conf import settings
@@ -132,7 +132,7 @@ class FileView(ResultsView):
     """All judgments that are asked for, in one stream."""
 
     scope = ApiToken.Scope.JUDGMENTS
-    query = WantedSerializer
+    query: type[StrictSerializer] = WantedSerializer
     content_negotiation_class = AnyAccept
     media_type = ""
     ending = ""
@@ -140,8 +140,10 @@ class FileView(ResultsView):
     def written(self, request: Request, key: str, write: files.Write) -> HttpResponseBase:
         campaign = campaign_of_member(key=key, user=person(request))
         read = _reader(campaign, person(request), self.asked(request))
+        return self.sent(request, campaign, write(lambda after: read(after, files.CHUNK), entrant_names(campaign)))
+
+    def sent(self, request: Request, campaign: Campaign, rows: Iterator[str]) -> HttpResponseBase:
         admit(what="file", who=_who(request), at_most=settings.FILES_PER_HOUR, per_s=3600)
-        rows = write(lambda after: read(after, files.CHUNK), entrant_names(campaign))
         response = StreamingHttpResponse(rows, content_type=f"{self.media_type}; charset=utf-8")
         response["Content-Disposition"] = f'attachment; filename="{campaign.slug}.{self.ending}"'
         return response
@@ -161,6 +163,19 @@ class JsonLinesView(FileView):
     @reading("judgments_jsonl", "A file of them", TEXT, query=WantedSerializer, content_type="application/jsonl")
     def get(self, request: Request, key: str) -> HttpResponseBase:
         return self.written(request, key, files.as_jsonl)
+
+
+class KnownTiesView(FileView):
+    """What nobody is asked, because both replies are the same text."""
+
+    query = StrictSerializer
+    media_type, ending = "application/jsonl", "known_ties.jsonl"
+
+    @reading("known_ties", "Its known ties, for members", TEXT, content_type="application/jsonl")
+    def get(self, request: Request, key: str) -> HttpResponseBase:
+        campaign = campaign_of_member(key=key, user=person(request))
+        self.asked(request)
+        return self.sent(request, campaign, files.ties_as_jsonl(campaign))
 
 
 def _reader(

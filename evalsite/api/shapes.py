@@ -127,6 +127,7 @@ class Campaign(Shape):
     stop_reason = s.CharField(allow_blank=True)
     visibility = s.CharField(help_text="private, link or public")
     policy = s.CharField()
+    fits_known_ties = s.BooleanField(help_text="whether abilities learn of the same text twice as of a tie")
     limits = Limits()
     started_at = s.DateTimeField(allow_null=True)
     stopped_at = s.DateTimeField(allow_null=True)

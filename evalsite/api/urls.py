@@ -61,6 +61,7 @@ urlpatterns = [
     path("campaigns/<key:key>/judgments", results.JudgmentsView.as_view(), name="api_judgments"),
     path("campaigns/<key:key>/judgments.csv", results.CsvView.as_view(), name="api_csv"),
     path("campaigns/<key:key>/judgments.jsonl", results.JsonLinesView.as_view(), name="api_jsonl"),
+    path("campaigns/<key:key>/known_ties.jsonl", results.KnownTiesView.as_view(), name="api_known_ties"),
     path("campaigns/<key:key>/acts/<act:act>", acts.ActView.as_view(), name="api_act"),
     path("campaigns/<key:key>/limits", acts.LimitsView.as_view(), name="api_limits"),
     path("boards", results.BoardsView.as_view(), name="api_boards"),

@@ -53,6 +53,7 @@ OWN_FIELDS = frozenset(
         "gold_share",
         "gold_mark",
         "screening",
+        "fits_known_ties",
     }
 )
 LEARNT_FIELDS = frozenset({"target", "top", "newcomer"})

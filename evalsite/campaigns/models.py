@@ -117,6 +117,9 @@ class Campaign(PublicModel):
     shows_replies = models.BooleanField(
         default=False, help_text="and some replies to them, as examples beside the chatbots that gave them"
     )
+    fits_known_ties = models.BooleanField(
+        default=False, help_text="where two replies are the same text, the fit takes it for a tie that somebody judged"
+    )
     standing = models.BooleanField(
         default=False, help_text="never ends: after a stop it waits, and opens again when an entrant joins"
     )

@@ -57,6 +57,7 @@ class Design:
     admission: Campaign.Admission = Campaign.Admission.MEMBERS
     shows_prompts: bool = False
     shows_replies: bool = False
+    fits_known_ties: bool = False
     standing: bool = False
     policy: str = "adaptive"
     seed: int = 0
@@ -152,6 +153,7 @@ def campaign_create(
             admission=design.admission,
             shows_prompts=design.shows_prompts,
             shows_replies=design.shows_replies,
+            fits_known_ties=design.fits_known_ties,
             standing=design.standing,
             policy=design.policy,
             seed=design.seed,

@@ -137,6 +137,7 @@ CAMPAIGN: Mapping[str, Check] = {
     "admission": one_of(Campaign.Admission.values),
     "shows_prompts": yes_no,
     "shows_replies": yes_no,
+    "fits_known_ties": yes_no,
     "standing": yes_no,
     "policy": text(30),
     "seed": whole(0),

@@ -10,6 +10,7 @@ from evalsite.adaptive.models import Board
 from evalsite.adaptive.record import points
 from evalsite.adaptive.rows import BoardRow, board_rows
 from evalsite.adaptive.selectors import snapshot_current
+from evalsite.adaptive.ties import ties_fitted
 from evalsite.campaigns.models import Campaign
 from evalsite.core.errors import Conflict
 from evalsite.exchange.votefile import Votes, read_votes
@@ -42,7 +43,8 @@ class Verified:
 def board_verify(*, board: Board, path: Path) -> Verified:
     """Fit the exported judgments of a campaign from scratch, and compare with the newest snapshot of its own board.
 
-    `path` is what the API gives as `judgments.jsonl` (or .csv): those that count. Raises VoteFileError, EngineError;
+    `path` is what the API gives as `judgments.jsonl` (or .csv): those that count. Known ties that the campaign wants in
+    its fit are nobody's judgments, and are read off the replies. Raises VoteFileError, EngineError;
     Conflict for a board without a snapshot of one campaign, a file of other chatbots or of another number of judgments.
     """
     campaign, snapshot = board.default_of, snapshot_current(board)
@@ -76,18 +78,26 @@ def _rows(campaign: Campaign, votes: Votes, seed: int, known: Mapping[str, int])
     if unknown:
         raise Conflict(f"{votes.path} names {unknown[0]!r}, which is not in the campaign.", hint="Export it again.")
     first, second = ([versions[name] for name in names] for names in (votes.system_a, votes.system_b))
+    ties = _ties(campaign, {*first, *second})
     table = ResponseTable.from_votes(
-        [str(version) for version in first],
-        [str(version) for version in second],
-        votes.prompt_key,
-        votes.outcome,
-        annotator_id=votes.annotator_id,
-        a_first=votes.a_first,
+        [*map(str, first), *(str(tie.first_version) for tie, _ in ties)],
+        [*map(str, second), *(str(tie.second_version) for tie, _ in ties)],
+        [*votes.prompt_key, *(prompt for _, prompt in ties)],
+        [*votes.outcome, *(tie.outcome for tie, _ in ties)],
+        annotator_id=[*votes.annotator_id, *(None for _ in ties)],
+        a_first=[*votes.a_first, *(None for _ in ties)],
     )
     cast = [CountedVote(a, b, 0, None, y, True) for a, b, y in zip(first, second, votes.outcome, strict=True)]
     ids = campaign.entrants.values_list("version_id", "version__public_id")
-    ties = {version: known.get(str(public_id), 0) for version, public_id in ids}
-    return {row["version"]: row for row in board_rows(estimate(table, seed=seed), points(cast, ties)).values()}
+    counts = {version: known.get(str(public_id), 0) for version, public_id in ids}
+    return {row["version"]: row for row in board_rows(estimate(table, seed=seed), points(cast, counts)).values()}
+
+
+def _ties(campaign: Campaign, versions: set[int]) -> list[tuple[CountedVote, str]]:
+    """The known ties in the campaign's fit, each with its prompt as exports call it."""
+    found = ties_fitted([campaign], versions)
+    keys = dict(campaign.prompt_set.prompts.filter(pk__in={tie.prompt for tie in found}).values_list("pk", "key"))
+    return [(tie, keys[tie.prompt]) for tie in found]
 
 
 def _versions(campaign: Campaign) -> Mapping[str, int]:

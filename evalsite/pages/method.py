@@ -33,6 +33,7 @@ def method_context(standing: BoardState) -> dict[str, Any]:
         "account": account,
         "skips": [(str(label), skips[value]) for value, label in Skip.Reason.choices if value in skips],
         "fit": _fit(fit, snapshot.judgments) if snapshot and fit else None,
+        "ties_fitted": fit.get("known_ties", 0) if fit else 0,
         "known_ties": sum(row.get("known_ties", 0) for row in snapshot.rows) // 2 if snapshot else 0,
     }
 

@@ -155,6 +155,15 @@ class QualityForm(forms.Form):
         widget=forms.RadioSelect,
     )
 
+    fits_known_ties = forms.BooleanField(
+        label=_("Where two chatbots reply with the same text, their abilities learn of it as of a tie"),
+        help_text=_(
+            "Nobody is asked either way, and both get half a win. In abilities, such ties draw chatbots together that"
+            " often say the same, and make ties look more usual than annotators find them."
+        ),
+        required=False,
+    )
+
     def clean_gold_share(self) -> float:
         return self.cleaned_data["gold_share"] or 0.0
 

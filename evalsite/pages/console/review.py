@@ -131,6 +131,11 @@ def review_context(campaign: Campaign) -> dict[str, Any]:
         ("quality", _("Gold"), f"{plain(100 * campaign.gold_share)} %"),
         ("quality", _("Comparisons judged by several"), _overlap(plan)),
         ("quality", _("Careless annotators"), str(SCREENINGS[Campaign.Screening(campaign.screening)][0])),
+        (
+            "quality",
+            _("Known ties"),
+            _("in shares of wins and abilities") if campaign.fits_known_ties else _("in shares of wins"),
+        ),
         ("stopping", _("Worth learning"), _learnt(campaign, plan)),
         *[("stopping", line.name, line.text) for line in limit_lines(limits)[:-1]],
     ]

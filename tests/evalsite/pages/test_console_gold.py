@@ -90,6 +90,19 @@ def test_the_share_is_set_in_percent_beside_the_other_marks_of_quality(owner: Cl
     assert (draft.gold_share, draft.gold_mark) == (0.0, None)
 
 
+def test_known_ties_are_let_into_the_fit_there_too_and_the_review_says_so(owner: Client, draft: Campaign) -> None:
+    url, review = "/console/trial/setup/quality/", "/console/trial/setup/review/"
+    given = {"votes_per_item": 1, "block_size": 5, "lease_s": 600, "batch_size": 20}
+    assert "Known ties in shares of wins" in words(owner.get(review))
+    owner.post(url, {**given, "fits_known_ties": "on"})
+    draft.refresh_from_db()
+    assert draft.fits_known_ties
+    assert "Known ties in shares of wins and abilities" in words(owner.get(review))
+    owner.post(url, given)
+    draft.refresh_from_db()
+    assert not draft.fits_known_ties
+
+
 def test_who_fails_an_item_is_seen_and_a_wrong_one_can_be_withdrawn(owner: Client, draft: Campaign) -> None:
     item, _ = gold_add(
         campaign=draft, items=[NewGold(f"g{n}", ("A",), prompt="p1", texts=("Good", f"Bad {n}")) for n in range(2)]
