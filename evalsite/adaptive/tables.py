@@ -30,7 +30,6 @@ from evalsite.judgments.selectors import (
     items_given_back,
     votes_counted,
 )
-from evalsite.prompts.models import Prompt
 from irt_engine import Posterior, ResponseTable
 from scheduler import Ask, CampaignState
 from scheduler.overlap import Lots
@@ -218,16 +217,25 @@ class Planner:
     def _closed(self) -> np.ndarray:
         """Items that are not asked: a reply is missing, both are the same text (a known tie), or given back twice."""
         given_back = items_given_back(self.campaign, times=RETURNS_THAT_CLOSE)
-        rows = [tuple(row) for row in self._items(dict.fromkeys(given_back, 1))]
-        for prompt_index, prompt in enumerate(self.prompts):
-            hashes = [self._hash(entrant, prompt) for entrant in self.entrants]
-            for a, b in _pairs(range(len(hashes))):
-                if hashes[a] is None or hashes[b] is None or hashes[a] == hashes[b]:
-                    rows.append((a, b, prompt_index))
-        return _triples(rows)
+        found = [self._items(dict.fromkeys(given_back, 1))]
+        low, high = np.triu_indices(len(self.entrants), 1)
+        for index, texts in enumerate(self._texts()):
+            a, b = texts[low], texts[high]
+            shut = np.flatnonzero((a == b) | (a < 0) | (b < 0))
+            found.append(np.column_stack([low[shut], high[shut], np.full(len(shut), index)]))
+        return np.concatenate(found)
 
-    def _hash(self, entrant: Entrant, prompt: Prompt) -> str | None:
-        return self.hashes.get((entrant.version_id, prompt.pk))
+    def _texts(self) -> np.ndarray:
+        """(prompts, entrants) a number of each reply's text, the same for equal texts; -1 where there is none."""
+        numbers: dict[str | None, int] = {None: -1}
+        rows = [
+            [
+                numbers.setdefault(self.hashes.get((entrant.version_id, prompt.pk)), len(numbers))
+                for entrant in self.entrants
+            ]
+            for prompt in self.prompts
+        ]
+        return np.array(rows, np.int64).reshape(len(self.prompts), len(self.entrants))
 
 
 def _pairs(of: Sequence[int]) -> Iterator[tuple[int, int]]:
