@@ -21,13 +21,14 @@ from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import campaign_create, entrant_add
 from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import chatbot_create, replies_add, text_sha256, version_create
+from evalsite.exchange.ranking import table_of
 from evalsite.exchange.verifying import board_verify
 from evalsite.exchange.votefile import read_votes
 from evalsite.judgments.models import Annotator, Assignment
 from evalsite.judgments.selectors import CountedVote, votes_counted
 from evalsite.judgments.services import annotator_enrol
 from evalsite.prompts.services import NewPrompt, prompt_set_create
-from irt_engine import Posterior, ResponseTable
+from irt_engine import Posterior
 from scheduler.estimator import estimate
 from tests.evalsite.api.client import Api
 from tests.evalsite.cast import OPEN, by_number, judge_as, run_jobs
@@ -154,16 +155,17 @@ def test_a_board_with_them_is_verified_from_its_export(judged: Campaign, alice: 
 def test_a_campaign_that_wants_them_in_its_fit_has_them_there_and_counts_no_judgment_more(
     judged: Campaign, fitted: Campaign
 ) -> None:
-    without, within = (board_default(campaign=one).snapshots.latest() for one in (judged, fitted))
-    assert (without.judgments, within.judgments) == (7, 7)
-    assert (without.annotators, within.annotators) == (1, 1)
+    alone, within = (board_default(campaign=one).snapshots.latest() for one in (judged, fitted))
+    assert (alone.judgments, within.judgments) == (7, 7)
+    assert (alone.annotators, within.annotators) == (1, 1)
     one, other = rows_of(judged), rows_of(fitted)
     for name in one:
         for same in ("judgments", "known_ties", "win_rate"):
             assert one[name][same] == other[name][same]
     gap, drawn = (rows["Anna"]["ability"] - rows["Bert"]["ability"] for rows in (one, other))
     assert 0 < drawn < 0.6 * gap, "three ties draw two together"
-    assert Posterior.from_bytes(bytes(within.posterior)).judgments == 7 + 5
+    votes = [Posterior.from_bytes(bytes(one.posterior)).judgments for one in (alone, within)]
+    assert votes == [7, 7 + 5]
 
 
 def test_its_input_is_another_whenever_replies_are(fitted: Campaign) -> None:
@@ -228,16 +230,7 @@ def test_a_board_that_fits_them_is_verified_and_had_again_from_two_files(
     assert board_verify(board=board, path=file).same
     both = tmp_path / "both.jsonl"
     both.write_bytes(judgments + ties)
-    read = read_votes(both)
-    table = ResponseTable.from_votes(
-        read.system_a,
-        read.system_b,
-        read.prompt_key,
-        read.outcome,
-        annotator_id=read.annotator_id,
-        a_first=read.a_first,
-    )
-    again = estimate(table, seed=fitted.seed)
+    again = estimate(table_of(read_votes(both)), seed=fitted.seed)
     rows = {row["name"]: row for row in board.snapshots.latest().rows}
     for name, ability, se in zip(again.chatbots, again.ability, again.se, strict=True):
         assert (rows[name]["ability"], rows[name]["se"]) == pytest.approx((ability, se), abs=1e-9)
