@@ -196,6 +196,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 CELERY_BEAT_SCHEDULE = {"sweep": {"task": "evalsite.core.tasks.sweep", "schedule": 2.0, "options": {"expires": 2}}}
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "celerybeat-schedule")
 
+WORKER_NICE = env.whole("TOUCHSTONE_WORKER_NICE", default=19)  # how far `serve`'s worker gives way to its pages
 JOB_LEASE_S = env.whole("TOUCHSTONE_JOB_LEASE_S", default=60)  # a silent worker's job is then somebody else's
 
 # People and passwords -----------------------------------------------------------------------------------

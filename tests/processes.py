@@ -17,6 +17,7 @@ import redis
 
 ROOT = Path(__file__).resolve().parents[1]
 Start = Callable[..., subprocess.Popen[str]]
+MODEST = {"TOUCHSTONE_WORKER_NICE": "10"}  # beside other tests, who gives way to all of them hardly gets on
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Begun in the background by a shell: what is started here would ignore Ctrl-C too, by which it is to end.
@@ -60,10 +61,11 @@ def start_manage(
     return subprocess.Popen(
         [sys.executable, "manage.py", *arguments],
         cwd=ROOT,
-        env={**clean, "TOUCHSTONE_DATA_DIR": str(data), "PYTHONUNBUFFERED": "1", **environment},
+        env={**clean, "TOUCHSTONE_DATA_DIR": str(data), "PYTHONUNBUFFERED": "1", **MODEST, **environment},
         stdout=output,
         stderr=subprocess.STDOUT,
         text=True,
+        start_new_session=True,  # as in a terminal of its own: other work shares no session with it
     )
 
 

@@ -51,10 +51,10 @@ class _Kept:
     def start(self) -> None:
         environment = {**os.environ, WATCH_PARENT: str(os.getpid()), **self.child.environment}
         command = [sys.executable, str(MANAGE), *self.child.arguments]
-        # A session of its own: Ctrl-C in the terminal reaches the supervisor alone, which ends the children in order.
-        # Where Linux shares processors among sessions first (autogroup), a niced worker yields nothing to the pages by
-        # that; in one session with all else it may get too little on a busy machine.
-        self.process = subprocess.Popen(command, env=environment, start_new_session=True)  # noqa: S603
+        # A process group of its own: Ctrl-C in the terminal reaches the supervisor alone, which ends the children in
+        # order. No session of its own: Linux may share processors among sessions first (autogroup), and what a worker
+        # that is niced gives way to would then be itself alone, and never the pages.
+        self.process = subprocess.Popen(command, env=environment, process_group=0)  # noqa: S603
         self.started = time.monotonic()
 
     def look(self) -> None:

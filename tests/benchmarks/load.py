@@ -5,8 +5,9 @@
 *Saturation*: 16 connections claim blocks of ten and answer without a pause. Judgments a second stand beside inserts a
 second through a bare Django REST view, on the same server and database in the same run; the block's claim is part of
 the judgments' time. *Offered load*: 200 annotators answer when their time has come (a mean pause of 4 s, an open loop,
-about 50 answers a second); times count from when an answer was due. With the workers stopped, with as many niced
-loops beside that touch nothing (what a machine's own share of a tail is), and with refits one after another, in turns.
+about 50 answers a second); times count from when an answer was due. With the workers stopped and with refits one after
+another, in turns, while somebody asks for the board ten times a second. A phase's p99 is the median of its turns': one
+stall of a shared machine's disk is no refit's, and a refit's are in every turn.
 *Delay*: from a batch's closing to the first public board that has it; under that load, where most batches close while
 a refit of earlier ones runs, and one batch at a time.
 
@@ -20,12 +21,11 @@ from __future__ import annotations
 import argparse
 import math
 import os
-import subprocess
+import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -52,6 +52,7 @@ class Plan:
     pause_s: float = 4.0
     chatbots: int = 20
     prompts: int = 600
+    turns: int = 6
     batches_alone: int = 5
 
 
@@ -164,45 +165,37 @@ def _offered(site, plan: Plan, found: Found) -> None:  # type: ignore[no-untyped
     _troubles(
         found, offered(site.port, judges, seconds=min(2 * plan.pause_s, plan.seconds), pause_s=plan.pause_s)
     )  # until everybody has a block in hand
-    alone, with_loops, with_refits = Measured(), Measured(), Measured()
+    alone: list[Measured] = []
+    with_refits: list[Measured] = []
     delays: list[float] = []
-    for _ in range(2):
-        with site.without_workers():
-            _join(alone, offered(site.port, judges, seconds=plan.seconds / 2, pause_s=plan.pause_s))
-            with _idle_loops():
-                _join(with_loops, offered(site.port, judges, seconds=plan.seconds / 2, pause_s=plan.pause_s))
+    for _ in range(plan.turns):
+        with site.without_workers(), Watch(site.port, SLUG):
+            alone.append(offered(site.port, judges, seconds=plan.seconds / 2, pause_s=plan.pause_s))
         began = time.time()
         with Watch(site.port, SLUG) as watch:
-            _join(with_refits, offered(site.port, judges, seconds=plan.seconds, pause_s=plan.pause_s))
+            with_refits.append(offered(site.port, judges, seconds=plan.seconds / 2, pause_s=plan.pause_s))
             closings = site.closings_some(began)
             site.wait_until_idle()
             time.sleep(0.5)
         delays += watch.delays(closings)
         found.fits += len(site.fits_since(began))
-    found.p99_alone, found.p99 = alone.quantile(0.99, *REQUESTS), with_refits.quantile(0.99, *REQUESTS)
+    found.p99_alone, found.p99 = _p99(alone), _p99(with_refits)
     found.delay = median(delays)
-    _troubles(found, alone, with_loops, with_refits)
-    phases = {"workers stopped": alone, "loops beside": with_loops, "refits going on": with_refits}
-    for name, one in phases.items():
+    _troubles(found, *alone, *with_refits)
+    for name, turns in (("workers stopped", alone), ("refits going on", with_refits)):
+        together = _joined(turns)  # type: ignore[no-untyped-call]
+        each = ", ".join(f"{_p99([one]):.0f}" for one in turns)
         say(
-            f"  {found.form}, offered load, {name}: {one.rate('answer'):.0f} answers/s; p50 "
-            f"{one.quantile(0.5, *REQUESTS):.0f}, p95 {one.quantile(0.95, *REQUESTS):.0f}, "
-            f"p99 {one.quantile(0.99, *REQUESTS):.0f} ms"
+            f"  {found.form}, offered load, {name}: {together.rate('answer'):.0f} answers/s; p50 "
+            f"{together.quantile(0.5, *REQUESTS):.0f}, p95 {together.quantile(0.95, *REQUESTS):.0f}, "
+            f"p99 {_p99(turns):.0f} ms ({each}; of all together {_p99([together]):.0f})"
         )
     say(f"  {found.form}: {found.fits} refits meanwhile, {len(delays)} batches watched, load {os.getloadavg()[0]:.1f}")
 
 
-@contextmanager
-def _idle_loops() -> Iterator[None]:
-    """Niced processes that use all processors and touch nothing: what a tail has of that is no fit's."""
-    loop = ["nice", "-n", "10", sys.executable, "-c", "while True: pass"]
-    started = [subprocess.Popen(loop) for _ in range(os.cpu_count() or 1)]
-    try:
-        yield
-    finally:
-        for one in started:
-            one.kill()
-            one.wait()
+def _p99(turns) -> float:  # type: ignore[no-untyped-def]
+    """Milliseconds: the median of what 99 of 100 requests took in each turn."""
+    return float(statistics.median(one.quantile(0.99, *REQUESTS) for one in turns))
 
 
 def _one_at_a_time(site, plan: Plan, found: Found) -> None:  # type: ignore[no-untyped-def]
@@ -225,11 +218,17 @@ def _one_at_a_time(site, plan: Plan, found: Found) -> None:  # type: ignore[no-u
     say(f"  {found.form}, one batch at a time: {', '.join(f'{one:.1f}' for one in delays)} s")
 
 
-def _join(one, other) -> None:  # type: ignore[no-untyped-def]
-    for kind, seconds in other.seconds.items():
-        one.seconds.setdefault(kind, []).extend(seconds)
-    one.other.update(other.other)
-    one.lasted_s += other.lasted_s
+def _joined(turns):  # type: ignore[no-untyped-def]
+    """All turns of a phase as one."""
+    from .load_traffic import Measured
+
+    together = Measured()
+    for one in turns:
+        for kind, seconds in one.seconds.items():
+            together.seconds.setdefault(kind, []).extend(seconds)
+        together.other.update(one.other)
+        together.lasted_s += one.lasted_s
+    return together
 
 
 def _troubles(found: Found, *measured) -> None:  # type: ignore[no-untyped-def]

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from django.conf import settings
 from django.core.management import call_command
 from django.core.management.color import no_style
 from django.db import connection, models, transaction
@@ -40,7 +41,13 @@ from tests.processes import ROOT, children_of, processor_s, wait_for
 
 CHUNK = 5_000
 WEB_PROCESSES, WORKERS = 2, 1  # for what takes minutes docker/compose.yml has another worker, idle here
-ENVIRONMENT = {**SETTINGS, "DJANGO_SETTINGS_MODULE": "tests.benchmarks.load_settings", "TOUCHSTONE_JOB_LEASE_S": "60"}
+NICE = str(settings.WORKER_NICE)
+ENVIRONMENT = {
+    **SETTINGS,
+    "DJANGO_SETTINGS_MODULE": "tests.benchmarks.load_settings",
+    "TOUCHSTONE_JOB_LEASE_S": "60",
+    "TOUCHSTONE_WORKER_NICE": NICE,
+}
 DESIGN = Design(
     visibility=Campaign.Visibility.PUBLIC,
     admission=Campaign.Admission.OPEN,
@@ -203,7 +210,7 @@ class LoadedProduction(LoadedSite, Production):
             "worker": (*celery, "worker", "--concurrency", str(WORKERS), "--loglevel", "WARNING"),
             "beat": (*celery, "beat", "--schedule", str(self.folder / "beat")),
         }
-        nice = ("nice", "-n", "10") if name == "worker" else ()
+        nice = ("nice", "-n", NICE) if name == "worker" else ()
         with (self.folder / f"{name}.log").open("ab") as log:
             self.started[name] = subprocess.Popen(
                 [*nice, sys.executable, "-m", *command[name]],

@@ -12,7 +12,15 @@ from tests.benchmarks import load
 from tests.benchmarks.load_traffic import Measured, Watch
 
 TOY = load.Plan(
-    seconds=3.0, sizes=(60,), connections=2, annotators=4, pause_s=0.5, chatbots=6, prompts=200, batches_alone=1
+    seconds=3.0,
+    sizes=(60,),
+    connections=2,
+    annotators=4,
+    pause_s=0.5,
+    chatbots=6,
+    prompts=200,
+    turns=2,
+    batches_alone=1,
 )
 PRODUCTION = pytest.param("production", marks=[pytest.mark.postgresql_server, pytest.mark.redis_server])
 

@@ -67,6 +67,8 @@ def test_ctrl_c_ends_every_process_and_the_next_start_goes_on(manage: Start) -> 
     wait_for(lambda: board(url)["judgments"] >= 10, within_s=120, what="ten judgments")
     children = children_of(process.pid)
     assert len(children) >= 3, "web, worker and annotators"
+    nice = sorted(os.getpriority(os.PRIO_PROCESS, pid) for pid in children)
+    assert nice[-1] > nice[-2] == nice[0], "the worker gives way to all others"
     status, output = end(process)
     assert status == 0, output
     assert not [pid for pid in children if alive(pid)]

@@ -65,6 +65,19 @@ def test_a_child_that_is_killed_starts_again(script: Path, monkeypatch: pytest.M
     assert not [pid for pid in running.starts("web") if Path(f"/proc/{pid}").exists()]
 
 
+def test_children_are_spared_ctrl_c_and_share_the_processors_as_one(
+    script: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running = Supervised(
+        monkeypatch, script.parent, Child("web", ("sleep", "web")), Child("worker", ("sleep", "worker"))
+    )
+    pids = [*running.wait("web", 1), *running.wait("worker", 1)]
+    groups, sessions = {os.getpgid(pid) for pid in pids}, {os.getsid(pid) for pid in pids}
+    running.end()
+    assert groups == set(pids), "a terminal's Ctrl-C goes to a whole process group"
+    assert sessions == {os.getsid(0)}, "Linux may share processors among sessions before it looks at who is niced"
+
+
 def test_a_service_that_ends_without_error_starts_again_too(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     running = Supervised(monkeypatch, script.parent, Child("worker", ("exit", "worker", "0")))
     assert len(running.wait("worker", 2)) >= 2

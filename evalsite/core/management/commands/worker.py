@@ -6,6 +6,7 @@ import threading
 from types import FrameType
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand
 
 from evalsite.core.supervisor import follow_parent
@@ -23,6 +24,6 @@ class Command(BaseCommand):
 
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, ask)
-        os.nice(10)  # a fit must never slow down a page
+        os.nice(settings.WORKER_NICE)  # a fit must never slow down a page
         follow_parent()
         work_until(stop)
