@@ -240,6 +240,20 @@ def test_a_board_of_many_pairs_takes_fewer_steps_where_nothing_is_picked_and_com
 
 
 @pytest.mark.parametrize("policy", [Even(), Adaptive(), LeastCertain()], ids=lambda p: type(p).__name__)
+def test_steps_are_so_short_that_shorter_ones_find_the_same(
+    policy: Allocation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def judgments() -> float:
+        found = course(outset(30, 300), AllAbilities(0.3).shortfall, policy, most=20_000, batch=50, seed=0)
+        return float(np.median(found.reached_at()))
+
+    usual = judgments()
+    for name in ("_GROWTH_PICKED", "_GROWTH_UNPICKED"):
+        monkeypatch.setattr(f"scheduler.recursion.{name}", (1.03, 1.03))
+    assert usual == pytest.approx(judgments(), rel=0.03)
+
+
+@pytest.mark.parametrize("policy", [Even(), Adaptive(), LeastCertain()], ids=lambda p: type(p).__name__)
 @given(
     chatbots=st.integers(2, 7),
     prompts=st.integers(1, 30),
