@@ -251,7 +251,8 @@ class Cohort:
         tables = Told(*(further * table for table in tables))
         self._tables = np.ascontiguousarray(np.stack(tables, axis=1))
         theta = self.estimate[:, self.high] - self.estimate[:, self.low]
-        self._place = np.clip((theta - _GRID[0]) / (_GRID[1] - _GRID[0]), 0.0, len(_GRID) - 1.001)
+        place = np.clip((theta - _GRID[0]) / (_GRID[1] - _GRID[0]), 0.0, len(_GRID) - 1.001)
+        self._place = np.ascontiguousarray(place)  # columns picked by index lie the other way: kernels know one layout
         self.theta, self.known, self.typical, self._relative, self._steady = looks(
             self.votes, self._place, tables.theta, _PLACES
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from irt_engine import EngineWarning
 from irt_engine.arrays import FloatArray
 from irt_engine.information import vote_information
 from irt_engine.simulate import draw_truth, draw_votes, some_cells
+from scheduler import recursion, sums
 from scheduler.allocation import Adaptive, Even, LeastCertain
 from scheduler.estimator import CAMPAIGN_PRIORS, estimate
 from scheduler.forecasting import unjudged
@@ -237,6 +239,35 @@ def test_a_board_of_many_pairs_takes_fewer_steps_where_nothing_is_picked_and_com
     large = at_random()
     assert len(large.judgments) < 0.75 * len(small.judgments)
     assert np.median(large.reached_at()) == pytest.approx(np.median(small.reached_at()), rel=0.04)
+
+
+@pytest.mark.parametrize("lucky", [True, False])
+@pytest.mark.parametrize("draws", [1, 3])
+def test_what_is_compiled_is_called_with_arrays_of_one_layout(
+    draws: int, lucky: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or else it would be compiled once more for each layout."""
+    seen: set[tuple[str, bool]] = set()
+
+    def noted(kernel: Callable[..., Any]) -> Callable[..., Any]:
+        def called(*values: Any) -> Any:
+            seen.update((name, x.flags.c_contiguous) for x in values if isinstance(x, np.ndarray))
+            return kernel(*values)
+
+        name = kernel.__name__
+        return called
+
+    for name in ("looks", "at_ends", "evened", "of_board", "on_grid"):
+        monkeypatch.setattr(f"scheduler.recursion.{name}", noted(getattr(recursion, name)))
+    monkeypatch.setattr("scheduler.allocation.on_classes", noted(sums.on_classes))
+    for begun in (outset(), outset(reliability=0.5, fitted=True)):
+        cohort = Cohort(begun, draws, 0, lucky=lucky)
+        for _ in range(2):
+            cohort.advance(LeastCertain().votes(cohort, 5.0))
+            cohort.suppose(Even().votes(cohort, 5.0))
+        cohort._expected(lucky=lucky)
+    assert len(seen) == 6
+    assert all(straight for _, straight in seen)
 
 
 @pytest.mark.parametrize("policy", [Even(), Adaptive(), LeastCertain()], ids=lambda p: type(p).__name__)
