@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import reprlib
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from datetime import datetime
 from numbers import Real
 from typing import Any, TypeGuard
 
@@ -17,8 +21,18 @@ BoolArray = NDArray[np.bool_]
 
 
 def frozen(values: ArrayLike, dtype: type[Any]) -> NDArray[Any]:
-    """A read-only copy of `values`: frozen dataclasses that hold writable arrays are not frozen."""
-    array = np.array(values, dtype=dtype)
+    """A read-only copy of `values`: frozen dataclasses that hold writable arrays are not frozen.
+
+    Raises InvalidResponses where it cannot be made of what is given.
+    """
+    try:
+        array = np.array(values, dtype=dtype)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise InvalidResponses(
+            f"an array cannot be made of what is given: {error}",
+            code="not_a_number",
+            hint="give numbers, as many in each row",
+        ) from error
     array.setflags(write=False)
     return array
 
@@ -48,3 +62,30 @@ def numbers(values: object, name: str) -> FloatArray:
 def is_number(value: object) -> TypeGuard[float]:
     """Whether this is one real number; True is none, and text never is."""
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+_NUMBERS, _NAMES, _TIME = {"float", "int"}, "tuple[str, ...]", "datetime"
+
+
+def check_fields(value: Any, error: Callable[..., Exception] = InvalidResponses) -> None:
+    """Raise `error` unless the fields of a dataclass that are declared as numbers, names or times are what they are
+    declared as; arrays are not looked at.
+
+    What a `__post_init__` begins with, so that all that follows has numbers to compare and names to count.
+    """
+    for field in fields(value):
+        kinds, found = str(field.type).split(" | "), getattr(value, field.name)
+        if found is None and "None" in kinds:
+            continue
+        what = f"{field.name} of {type(value).__name__} is {reprlib.repr(found)}"
+        if _NUMBERS & set(kinds) and not is_number(found):
+            raise error(what, code="not_a_number", hint="give a number for it")
+        if _NAMES in kinds and not is_names(found):
+            raise error(what, code="not_names", hint="give a tuple of names, each of them text")
+        if _TIME in kinds and not isinstance(found, datetime):
+            raise error(what, code="not_a_time", hint="give a datetime with its time zone")
+
+
+def is_names(values: object) -> bool:
+    """Whether these are names, one after the other: one text alone is none."""
+    return isinstance(values, Sequence) and not isinstance(values, str) and all(isinstance(x, str) for x in values)

@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 from scipy.special import ndtri
 
-from .arrays import BoolArray, FloatArray, IntArray
+from .arrays import BoolArray, FloatArray, IntArray, check_fields
 from .errors import DidNotConverge, EngineWarning, InvalidResponses, NotIdentified
 from .fit import fit
 from .posterior import Posterior
@@ -42,6 +42,7 @@ class CampaignDesign:
     priors: Priors = DEFAULT_PRIORS
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_count(self.chatbots, "chatbots", least=2)
         check_count(self.prompts, "prompts", least=1)
         check_count(self.votes_per_cell, "votes_per_cell", least=1)
@@ -87,6 +88,7 @@ class PreciseOrder:
     se: float
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if not _LEAST <= self.se < math.inf:
             raise InvalidResponses(f"se {self.se} is out of reach", code="bad_difference", hint="give for example 0.2")
 
@@ -137,6 +139,7 @@ class GapFound:
     alpha: float = 0.05
 
     def __post_init__(self) -> None:
+        check_fields(self)
         check_probability(self.alpha, "alpha")
         if not _LEAST <= abs(self.gap) < math.inf:
             raise InvalidResponses(f"gap {self.gap} is nothing to find", code="bad_difference", hint="give a gap > 0")

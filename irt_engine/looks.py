@@ -34,7 +34,7 @@ from functools import cache
 import numpy as np
 from scipy.special import log_ndtr, ndtr
 
-from .arrays import BoolArray, FloatArray, IntArray, frozen
+from .arrays import BoolArray, FloatArray, IntArray, check_fields, frozen
 from .errors import EngineError
 from .posterior import Posterior
 from .priors import DEFAULT_PRIORS
@@ -67,6 +67,7 @@ class ToldApart:
     classes: IntArray
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, np.ndarray):

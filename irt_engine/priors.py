@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 
+from .arrays import check_fields
 from .errors import InvalidResponses
 from .marginal import unit_of
 
@@ -62,6 +63,7 @@ class Priors:
         return unit_of(self.fresh)
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for field in fields(self):
             value = getattr(self, field.name)
             if field.name == "learn":

@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from .arrays import BoolArray, FloatArray, IntArray, frozen
+from .arrays import BoolArray, FloatArray, IntArray, check_fields, frozen
 from .errors import EngineError
 
 _SEED = 20250101  # of the scrambling: any fixed number
@@ -42,6 +42,7 @@ class Differences:
     p_better: FloatArray
 
     def __post_init__(self) -> None:
+        check_fields(self)
         _freeze(self)
 
 
@@ -66,6 +67,7 @@ class Simultaneous:
     clearly_better: BoolArray
 
     def __post_init__(self) -> None:
+        check_fields(self)
         _freeze(self)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Self, cast, overload
 
 import numpy as np
 
-from .arrays import IntArray, frozen
+from .arrays import IntArray, check_fields, frozen
 from .errors import InvalidResponses
 from .frames import REQUIRED, Frame, columns_of, is_frame, listed
 
@@ -43,6 +43,7 @@ class ResponseTable:
     label: IntArray
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for field in fields(self)[3:]:
             object.__setattr__(self, field.name, _int_column(getattr(self, field.name), field.name))
         _check_sizes(self)

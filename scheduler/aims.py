@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from scipy.special import ndtr
 
-from irt_engine.arrays import BoolArray, FloatArray, IntArray
+from irt_engine.arrays import BoolArray, FloatArray, IntArray, check_fields
 from irt_engine.campaign_sizes import CampaignDesign, GapFound, campaign_size
 from irt_engine.looks import log_p_apart, log_p_equal
 from irt_engine.ranks import pair_variances
@@ -50,6 +50,7 @@ class TargetSE:
     order: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
+        check_fields(self, InvalidRequest)
         _check_positive(self.value, "target SE")
         check_over(self.over)
 
@@ -117,6 +118,7 @@ class RankingResolved:
     order: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
+        check_fields(self, InvalidRequest)
         _check_probability(self.probability)
         _check_count(self.looks, "looks")
         _check_count(self.top, "top")
@@ -184,6 +186,7 @@ class SampleSize:
     order: ClassVar[int] = 3
 
     def __post_init__(self) -> None:
+        check_fields(self, InvalidRequest)
         _check_count(self.judgments, "sample size")
         if self.of not in ("board", "pair"):
             raise InvalidRequest(f"sample size of {self.of!r}", code="bad_rule", hint="use 'board' or 'pair'")
@@ -261,6 +264,7 @@ class Equivalence:
     order: ClassVar[int] = 4
 
     def __post_init__(self) -> None:
+        check_fields(self, InvalidRequest)
         _check_positive(self.margin, "margin")
         _check_probability(self.probability)
         _check_count(self.looks, "looks")

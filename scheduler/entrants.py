@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from irt_engine.arrays import BoolArray, FloatArray, IntArray
+from irt_engine.arrays import BoolArray, FloatArray, IntArray, check_fields
 
 from .belief import Belief
 from .draws import PairPolicy, PromptPolicy, even
@@ -33,6 +33,7 @@ class Welcome:
     near: int = 3
 
     def __post_init__(self) -> None:
+        check_fields(self, InvalidRequest)
         if self.anchor < 0 or self.neighbours < 0 or self.near < 1:
             raise InvalidRequest(
                 f"{self.anchor} votes against an anchor, {self.neighbours} against {self.near} neighbours",

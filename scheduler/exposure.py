@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from irt_engine.arrays import BoolArray, FloatArray, IntArray
+from irt_engine.arrays import BoolArray, FloatArray, IntArray, check_fields, is_number
 
 from .draws import PromptPolicy
 from .errors import InvalidRequest
@@ -34,8 +34,15 @@ class Balance:
     shares: tuple[tuple[str, float], ...] | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self, InvalidRequest)
         if self.shares is None:
             return
+        if not _are_shares(self.shares):
+            raise InvalidRequest(
+                "shares of categories are no pairs of a name and a number",
+                code="bad_shares",
+                hint='give for example (("coding", 0.5), ("writing", 0.5))',
+            )
         named, shares = [name for name, _ in self.shares], [share for _, share in self.shares]
         total = math.fsum(shares)
         if len(set(named)) < len(named) or not all(share >= 0.0 for share in shares) or abs(total - 1.0) > 1e-6:
@@ -44,6 +51,14 @@ class Balance:
                 code="bad_shares",
                 hint="name each category once, with a share from 0 to 1, and let the shares sum to 1",
             )
+
+
+def _are_shares(values: object) -> bool:
+    pairs = values if isinstance(values, tuple | list) else (None,)
+    return all(
+        isinstance(one, tuple | list) and len(one) == 2 and isinstance(one[0], str) and is_number(one[1])
+        for one in pairs
+    )
 
 
 class SteeredPrompts:

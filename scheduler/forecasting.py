@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from irt_engine.arrays import BoolArray, FloatArray
+from irt_engine.arrays import BoolArray, FloatArray, check_fields
 from irt_engine.priors import Priors
 
 from .allocation import Adaptive, Even, LeastCertain
@@ -62,6 +62,7 @@ class Terms:
     priors: Priors = CAMPAIGN_PRIORS
 
     def __post_init__(self) -> None:
+        check_fields(self, InvalidRequest)
         if not ((self.budget is None or is_count(self.budget)) and is_count(self.batch, least=1)):
             raise InvalidRequest(
                 f"budget {self.budget}, batch {self.batch}",

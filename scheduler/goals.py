@@ -11,7 +11,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from irt_engine.arrays import FloatArray, IntArray
+from irt_engine.arrays import FloatArray, IntArray, check_fields
 from irt_engine.ranks import quantile
 
 from .errors import InvalidRequest
@@ -52,6 +52,7 @@ class AllAbilities:
         return LargestSE()
 
     def __post_init__(self) -> None:
+        check_fields(self, InvalidRequest)
         _check_se(self.se)
 
     def measure(self, ability: FloatArray, covariance: FloatArray) -> FloatArray:
@@ -74,6 +75,7 @@ class Neighbours:
         return LargestSE("neighbours")
 
     def __post_init__(self) -> None:
+        check_fields(self, InvalidRequest)
         _check_se(self.se)
 
     def measure(self, ability: FloatArray, covariance: FloatArray) -> FloatArray:
@@ -102,6 +104,7 @@ class Separated:
         return DEFAULT_DESIGN.target
 
     def __post_init__(self) -> None:
+        check_fields(self, InvalidRequest)
         if not (0.0 < self.share <= 1.0 and 0.0 < self.level < 1.0):
             raise InvalidRequest(
                 f"{self.share} of the pairs at level {self.level}",

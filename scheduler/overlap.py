@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from irt_engine.arrays import BoolArray, IntArray
+from irt_engine.arrays import BoolArray, IntArray, check_fields
 
 from .errors import InvalidRequest, is_count
 
@@ -35,6 +35,7 @@ class Overlap:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        check_fields(self, InvalidRequest)
         counts = is_count(self.votes, least=2) and is_count(self.seed)
         if not (math.isfinite(self.share) and 0.0 <= self.share <= 1.0 and counts):
             raise InvalidRequest(

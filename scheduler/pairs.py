@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from irt_engine.arrays import BoolArray, FloatArray
+from irt_engine.arrays import BoolArray, FloatArray, check_fields
 from irt_engine.fit import MOST_TIERS
 
 from .belief import Belief
@@ -54,6 +54,7 @@ class Design:
     tiers: int = 1
 
     def __post_init__(self) -> None:
+        check_fields(self, InvalidRequest)
         shares = math.isfinite(self.floor + self.cap) and 0.0 <= self.floor <= 1.0 and 0.0 < self.cap <= 1.0
         if not shares or not is_count(self.best, least=1):
             raise InvalidRequest(

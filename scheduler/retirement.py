@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtri
 
-from irt_engine.arrays import IntArray
+from irt_engine.arrays import IntArray, check_fields
 from irt_engine.posterior import Posterior
 
 from .entrants import Welcome, newcomers
@@ -37,6 +37,7 @@ class Retirement:
     level: float = 0.95
 
     def __post_init__(self) -> None:
+        check_fields(self, InvalidRequest)
         shares = math.isfinite(self.share) and 0.0 < self.share < 1.0 and 0.5 <= self.level < 1.0
         if not shares or self.votes < 1:
             raise InvalidRequest(

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from irt_engine.arrays import IntArray, frozen
+from irt_engine.arrays import IntArray, check_fields, frozen, is_names
 from irt_engine.posterior import Posterior
 
 from .errors import InvalidState, is_count
@@ -59,6 +60,7 @@ class CampaignState:
     now: datetime | None = None
 
     def __post_init__(self) -> None:
+        self._check_types()
         self._check_names()
         for name in ("judged", "pending", "closed"):
             object.__setattr__(self, name, self._items(name))
@@ -76,6 +78,18 @@ class CampaignState:
     def most_votes(self) -> int:
         """Votes that an item can get at the most."""
         return max(self.votes_per_item, self.overlap.votes) if self.overlap.share > 0.0 else self.votes_per_item
+
+    def _check_types(self) -> None:
+        check_fields(self, InvalidState)
+        kinds: dict[str, Any] = {"posterior": Posterior | None, "overlap": Overlap, "redundant": tuple | list}
+        for name, kind in kinds.items():
+            found: Any = getattr(self, name)
+            if not isinstance(found, kind) or (name == "redundant" and not all(is_names(group) for group in found)):
+                raise InvalidState(
+                    f"{name} is of another type: {type(found).__name__}",
+                    code="bad_type",
+                    hint="posterior is a fit's or None, overlap an Overlap, redundant a tuple of tuples of names",
+                )
 
     def _check_names(self) -> None:
         for kind in ("chatbots", "prompts"):

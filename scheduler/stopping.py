@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import ClassVar, Protocol
 
+from irt_engine.arrays import check_fields
+
 from .aims import Equivalence, RankingResolved, SampleSize, TargetSE
 from .errors import InvalidRequest, InvalidState
 from .pool import Pool
@@ -38,6 +40,7 @@ class Budget:
     order: ClassVar[int] = 5
 
     def __post_init__(self) -> None:
+        check_fields(self, InvalidRequest)
         if not self.judgments >= 0:
             raise InvalidRequest(f"budget {self.judgments}", code="bad_budget", hint="give 0 or more judgments")
 
@@ -60,6 +63,7 @@ class Deadline:
     order: ClassVar[int] = 6
 
     def __post_init__(self) -> None:
+        check_fields(self, InvalidRequest)
         if self.at.utcoffset() is None:
             raise InvalidRequest(f"deadline {self.at} has no time zone", code="bad_deadline", hint="give it one")
 
@@ -109,6 +113,7 @@ class Futility:
     order: ClassVar[int] = 8
 
     def __post_init__(self) -> None:
+        check_fields(self, InvalidRequest)
         if self.budget is not None and not self.budget >= 0:
             raise InvalidRequest(f"budget {self.budget}", code="bad_budget", hint="give 0 or more judgments")
         if not 0.0 < self.chance < 1.0:

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from scipy.special import ndtr
 
-from irt_engine.arrays import FloatArray, frozen
+from irt_engine.arrays import FloatArray, check_fields, frozen
 from irt_engine.ranks import pair_variances, quantile, standardised
 
 from .errors import InvalidRequest, is_count
@@ -44,9 +44,13 @@ class Precision:
     contrasts: FloatArray | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self, InvalidRequest)
         if self.contrasts is None:
             return
-        rows = np.asarray(self.contrasts, np.float64)
+        try:
+            rows = np.asarray(self.contrasts, np.float64)
+        except (TypeError, ValueError):  # text, or rows of unequal length
+            rows = np.empty(0)
         if rows.ndim != 2 or not np.isfinite(rows).all() or np.abs(rows.sum(axis=1)).max(initial=0.0) > 1e-9:
             raise InvalidRequest(
                 "contrasts are not rows that sum to 0", code="bad_contrasts", hint="give for example [[-1, 1, 0]]"
@@ -77,6 +81,7 @@ class LargestSE:
     over: Over = "all"
 
     def __post_init__(self) -> None:
+        check_fields(self, InvalidRequest)
         check_over(self.over)
 
     def weight(self, mean: FloatArray, covariance: FloatArray) -> FloatArray:
@@ -110,6 +115,7 @@ class Ranking:
     level: float = 0.95
 
     def __post_init__(self) -> None:
+        check_fields(self, InvalidRequest)
         if not 0.0 < self.level < 1.0:
             raise InvalidRequest(f"level {self.level}", code="bad_target", hint="give for example 0.95")
 
@@ -128,6 +134,7 @@ class TopK:
     level: float = 0.95
 
     def __post_init__(self) -> None:
+        check_fields(self, InvalidRequest)
         if not is_count(self.k, least=1) or not 0.0 < self.level < 1.0:
             raise InvalidRequest(
                 f"the best {self.k} at level {self.level}", code="bad_target", hint="k is at least 1, the level below 1"
@@ -180,6 +187,7 @@ class Both:
     share: float = 0.5
 
     def __post_init__(self) -> None:
+        check_fields(self, InvalidRequest)
         if not (math.isfinite(self.share) and 0.0 <= self.share <= 1.0):
             raise InvalidRequest(f"share {self.share}", code="bad_target", hint="give a share from 0 to 1")
 

@@ -1,0 +1,85 @@
+"""Whatever of a wrong type a public value is made of, the error is the house's own, and says what to give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pytest
+
+from irt_engine import EngineError, Priors, ResponseTable
+from scheduler import CampaignState
+from scheduler.aims import TargetSE
+from scheduler.errors import SchedulerError
+from scheduler.exposure import Balance
+from scheduler.forecasting import Terms
+from scheduler.goals import AllAbilities, Neighbours, Separated
+from scheduler.overlap import Overlap
+from scheduler.pairs import Design
+from scheduler.retirement import Retirement
+from scheduler.stopping import Deadline
+from scheduler.targets import Precision
+from tests.scheduler.cast import POSTERIOR
+
+WRONG: tuple[object, ...] = (None, "x", object(), [None], 3.5, [["a"], [1, 2]])
+VOTES = {name: [0] for name in ("a", "prompt", "outcome", "a_first", "label")} | {"b": [1], "annotator": [-1]}
+VALUES: list[tuple[Callable[..., object], dict[str, Any]]] = [
+    (CampaignState, {"chatbots": ("a", "b"), "prompts": ("p",), "now": datetime(2026, 1, 1, tzinfo=UTC)}),
+    (ResponseTable, {"chatbots": ("a", "b"), "prompts": ("p",), "labels": (), **VOTES}),
+    (type(POSTERIOR), {field.name: getattr(POSTERIOR, field.name) for field in fields(POSTERIOR) if field.init}),
+    (Terms, {"goal": AllAbilities(0.3)}),
+    (AllAbilities, {"se": 0.3}),
+    (Neighbours, {"se": 0.3}),
+    (Separated, {"share": 0.5}),
+    (TargetSE, {"value": 0.3}),
+    (Deadline, {"at": datetime(2026, 1, 1, tzinfo=UTC)}),
+    (Precision, {}),
+    (Priors, {}),
+    (Overlap, {}),
+    (Design, {}),
+    (Balance, {}),
+    (Retirement, {}),
+]
+
+
+@pytest.mark.parametrize(("made", "given"), VALUES, ids=lambda value: getattr(value, "__name__", ""))
+def test_a_field_of_a_wrong_type_is_refused_with_a_code_and_a_hint_or_taken(
+    made: Callable[..., object], given: dict[str, Any]
+) -> None:
+    made(**given)
+    names = [field.name for field in fields(made) if field.init]  # type: ignore[arg-type]
+    for name in names:
+        for wrong in WRONG:
+            try:
+                made(**(given | {name: wrong}))
+            except (SchedulerError, EngineError) as refused:
+                assert refused.code  # noqa: PT017 - what is refused depends on the field
+                assert refused.hint  # noqa: PT017
+
+
+@pytest.mark.parametrize(
+    ("make", "code"),
+    [
+        (lambda: CampaignState(None, ("p",)), "not_names"),  # type: ignore[arg-type]
+        (lambda: CampaignState("ab", ("p",)), "not_names"),  # type: ignore[arg-type]
+        (lambda: CampaignState(("a", "b"), ("p",), posterior="x"), "bad_type"),  # type: ignore[arg-type]
+        (lambda: CampaignState(("a", "b"), ("p",), now="today"), "not_a_time"),  # type: ignore[arg-type]
+        (lambda: AllAbilities("0.3"), "not_a_number"),  # type: ignore[arg-type]
+        (lambda: Terms(AllAbilities(0.3), price="1"), "not_a_number"),  # type: ignore[arg-type]
+        (lambda: Priors(pair_sd=None), "not_a_number"),  # type: ignore[arg-type]
+        (lambda: Precision("x"), "bad_contrasts"),  # type: ignore[arg-type]
+        (lambda: Balance((("a",),)), "bad_shares"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_certainly_of_a_wrong_type_is_refused(make: Callable[[], object], code: str) -> None:
+    with pytest.raises((SchedulerError, EngineError)) as refused:
+        make()
+    assert getattr(refused.value, "code", None) == code
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    assert AllAbilities(np.float32(0.5)).se == 0.5  # type: ignore[arg-type]
+    assert Overlap(np.float64(0.5), np.int64(3)).votes == 3  # type: ignore[arg-type]
