@@ -115,7 +115,7 @@ def _joined(key: str, annotator: Annotator) -> Campaign:
 
 
 class JudgmentView(Door):
-    """Answer an assignment, or take an answer back by naming it. Sent again: 200 with what was recorded."""
+    """Answer an assignment, or take an answer back by naming it. The same sent again: 200 with what stands; another: 409."""
 
     @judging(
         "answer",

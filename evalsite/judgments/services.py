@@ -193,8 +193,10 @@ def judgment_record(
     """Record an annotator's choices, aspect key -> "A", "B", "tie" or "both_bad", exactly once.
 
     A late answer (its lease has ended) is kept within the quota, and counts if nobody has taken its place. `supersedes`
-    names the judgment that this one takes back, while its block is open. Closing a full batch asks for a refit in the
-    same transaction, so no closed batch is ever forgotten. A comment is kept where the campaign asks for comments.
+    names the judgment that this one takes back, while it stands and its block is open. Sent again, the same choices
+    give what was recorded; others are a Conflict, since nobody would learn that they were dropped. Closing a full batch
+    asks for a refit in the same transaction, so no closed batch is ever forgotten. A comment is kept where the campaign
+    asks for comments.
     """
     now = timezone.now()
     comment = checked_text(comment, longest=2000, field="comment")
@@ -202,9 +204,10 @@ def judgment_record(
         assignment, asked = assignment_lock_asked(annotator, assignment_id)
         replaced = _replaced(assignment, supersedes) if supersedes else None
         unanswered = replaced is None and assignment.state == Assignment.State.ISSUED
-        earlier = None if unanswered else assignment.judgments.filter(supersedes=replaced).first()
-        if earlier is not None:
-            return Recorded(earlier, created=False)
+        standing = None if unanswered else assignment.judgments.filter(superseded_by=None).first()
+        if standing is not None and standing != replaced:
+            _check_same(standing, _answers(asked, choices), replaced)
+            return Recorded(standing, created=False)
         if replaced is not None:
             _check_undo(assignment, now)
         if assignment.state == Assignment.State.RETURNED:
@@ -225,6 +228,31 @@ def _replaced(assignment: Assignment, judgment_id: uuid.UUID) -> Judgment:
             gettext("This assignment has no such judgment."), hint=gettext("Name the one you gave."), field="supersedes"
         )
     return replaced
+
+
+def _check_same(standing: Judgment, answers: Sequence[Answer], replaced: Judgment | None) -> None:
+    """What is sent again must be what stands: the same choices, taking back what that one took back, if anything."""
+    if replaced is not None and standing.supersedes_id != replaced.pk:
+        raise _superseded()
+    stored = set(standing.answers.values_list("aspect", "candidate", "value"))
+    if stored == {(answer.aspect_id, answer.candidate_id, answer.value) for answer in answers}:
+        return
+    if replaced is not None:
+        raise _superseded()
+    raise Conflict(
+        gettext("You have answered this one otherwise, and that answer stands."),
+        hint=gettext("To change it, take it back: name its judgment as supersedes."),
+        code="answered",
+    )
+
+
+def _superseded() -> Conflict:
+    return Conflict(
+        gettext("This answer was taken back already; a newer one stands."),
+        hint=gettext("To change that one, name its judgment as supersedes."),
+        field="supersedes",
+        code="superseded",
+    )
 
 
 def _check_quota(assignment: Assignment) -> None:

@@ -74,15 +74,24 @@ def judge_answer(request: HttpRequest, key: str) -> HttpResponse:
             supersedes=_uuid(request.POST["supersedes"]) if request.POST.get("supersedes") else None,
         )
     except Conflict as refused:
-        if refused.code == "quota":
-            return _next(request, campaign, key, enrolment, Happened(notice=refused.message))
-        if refused.code != "block_closed":
+        notice = _refusal(refused)
+        if not notice:
             raise
-        stands = _("This round is closed, so your earlier answer stands.")
-        return _next(request, campaign, key, enrolment, Happened(notice=stands))
+        return _next(request, campaign, key, enrolment, Happened(notice=notice))
     late = _("That answer came after its time. It is kept and paid, and counts if nobody has taken its place.")
     happened = Happened(answered=str(assignment), notice=late if recorded.judgment.late else "")
     return _next(request, campaign, key, enrolment, happened)
+
+
+def _refusal(refused: Conflict) -> str:
+    """What is said above the next stage; "" where there is nothing to go on with. It speaks of no API."""
+    said = {
+        "quota": refused.message,
+        "block_closed": _("This round is closed, so your earlier answer stands."),
+        "answered": _("You had answered this one already, so your earlier answer stands."),
+        "superseded": _("You had changed this answer already, so your latest answer stands."),
+    }
+    return said.get(refused.code, "")
 
 
 @require_POST
@@ -129,11 +138,16 @@ def judge_submit(request: HttpRequest, key: str) -> HttpResponse:
 
 
 def _next(request: HttpRequest, campaign: Campaign, key: str, enrolment: Enrolment, happened: Happened) -> HttpResponse:
-    """The next stage: swapped in by htmx, or a fresh page for a browser without scripts."""
-    if not getattr(request, "htmx", False):
+    """The next stage: swapped in by htmx, or a fresh page for a browser without scripts.
+
+    What is to be told would be lost on the way to a fresh page: then the page is the answer.
+    """
+    scripted = getattr(request, "htmx", False)
+    if not scripted and not happened.notice:
         return redirect(reverse("judge", args=[key]) + ("?asked=1" if happened.claimed else ""))
     campaign.refresh_from_db()
-    return render(request, "_judge_stage.html", stage_context(campaign, key, enrolment, happened=happened))
+    context = stage_context(campaign, key, enrolment, happened=happened)
+    return render(request, "_judge_stage.html" if scripted else "judge.html", context)
 
 
 def _choices(request: HttpRequest, campaign: Campaign) -> dict[str, str]:

@@ -37,6 +37,21 @@ def test_an_answer_is_created_once_and_repeated_with_200(api: Api, assignment: A
     assert Judgment.objects.count() == 1
 
 
+def test_another_answer_is_a_conflict_unless_it_takes_back_what_stands(api: Api, assignment: Any) -> None:
+    first = api.post(judgment_url(assignment), answer("A")).json()["judgment"]
+    other = api.post(judgment_url(assignment), answer("B"))
+    assert (other.status_code, error_of(other)["code"]) == (409, "answered")
+    assert error_of(other)["hint"]
+    assert Judgment.objects.count() == 1
+    second = api.post(judgment_url(assignment), answer("B", supersedes=first))
+    same = api.post(judgment_url(assignment), answer("B", supersedes=first))
+    assert (second.status_code, same.status_code) == (201, 200)
+    assert same.json() == second.json()
+    stale = api.post(judgment_url(assignment), answer("tie", supersedes=first))
+    assert (stale.status_code, error_of(stale)["code"], error_of(stale)["field"]) == (409, "superseded", "supersedes")
+    assert Judgment.objects.count() == 2
+
+
 def test_a_skip_gives_the_assignment_back(api: Api, assignment: Any) -> None:
     response = api.post(
         f"/api/v1/assignments/{assignment['id']}/skip", {"reason": "broken", "note": "B ends in mid-sentence"}

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.reception import reception_set
+from evalsite.campaigns.services import NewAspect
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotFound
 from evalsite.core.models import Job
@@ -55,10 +56,36 @@ def test_each_verdict_is_stored_as_what_it_says(
 
 def test_sending_it_again_returns_the_first_and_stores_nothing(bob: Annotator, assignment: Assignment) -> None:
     first = judgment_record(annotator=bob, assignment_id=assignment.public_id, choices={"overall": "A"})
-    again = judgment_record(annotator=bob, assignment_id=assignment.public_id, choices={"overall": "B"})
+    again = judgment_record(annotator=bob, assignment_id=assignment.public_id, choices={"overall": "A"})
     assert (first.created, again.created) == (True, False)
     assert again.judgment == first.judgment
     assert Judgment.objects.count() == Answer.objects.count() == 1
+
+
+@pytest.mark.parametrize("other", ["B", "tie", "both_bad"])
+def test_another_answer_to_what_is_answered_is_refused_and_not_dropped_silently(
+    bob: Annotator, assignment: Assignment, other: str
+) -> None:
+    record(bob, assignment, "A")
+    with pytest.raises(Conflict) as refused:
+        record(bob, assignment, other)
+    assert (refused.value.code, refused.value.status) == ("answered", 409)
+    assert "supersedes" in refused.value.hint
+    assert Answer.objects.get().candidate is not None, "A stands"
+
+
+def test_what_is_sent_again_is_compared_on_every_aspect(make_campaign: CampaignMaker) -> None:
+    aspects = (NewAspect("overall", "Which is better?"), NewAspect("clear", "Which is clearer?"))
+    campaign = make_campaign(design=replace(OPEN, aspects=aspects))
+    bob = annotator_enrol(campaign=campaign)
+    held = assignment_claim(campaign=campaign, annotator=bob)[0].public_id
+    judgment_record(annotator=bob, assignment_id=held, choices={"overall": "A", "clear": "tie"})
+    same = judgment_record(annotator=bob, assignment_id=held, choices={"clear": "tie", "overall": "A"})
+    assert not same.created
+    with pytest.raises(Conflict, match="answered this one otherwise"):
+        judgment_record(annotator=bob, assignment_id=held, choices={"overall": "A", "clear": "B"})
+    with pytest.raises(InvalidInput):
+        judgment_record(annotator=bob, assignment_id=held, choices={"overall": "A"})
 
 
 def test_it_refuses_an_assignment_of_someone_else_as_if_it_were_not_there(

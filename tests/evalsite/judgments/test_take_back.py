@@ -55,11 +55,37 @@ def test_both_facts_are_kept_and_the_second_counts(campaign: Campaign, bob: Anno
 def test_sent_again_it_is_the_same_fact(bob: Annotator, block: list[Assignment]) -> None:
     first = record(bob, block[0], "A").judgment
     second = record(bob, block[0], "B", first)
-    again = record(bob, block[0], "tie", first)
+    again = record(bob, block[0], "B", first)
     assert (again.judgment, again.created) == (second.judgment, False)
+    plain = record(bob, block[0], "B")
+    assert (plain.judgment, plain.created) == (second.judgment, False), "it is what stands"
     third = record(bob, block[0], "tie", second.judgment)
     assert third.judgment.supersedes == second.judgment
     assert Judgment.objects.count() == 3
+
+
+def test_what_was_taken_back_is_not_taken_back_to_something_else(bob: Annotator, block: list[Assignment]) -> None:
+    first = record(bob, block[0], "A").judgment
+    second = record(bob, block[0], "B", first).judgment
+    with pytest.raises(Conflict) as stale:
+        record(bob, block[0], "tie", first)
+    assert (stale.value.code, stale.value.field, bool(stale.value.hint)) == ("superseded", "supersedes", True)
+    record(bob, block[0], "tie", second)
+    with pytest.raises(Conflict) as older:
+        record(bob, block[0], "B", first)
+    assert older.value.code == "superseded", "B was said once, and stands no more"
+    assert Judgment.objects.count() == 3
+
+
+def test_the_first_answer_sent_again_after_it_was_taken_back_is_refused(
+    bob: Annotator, block: list[Assignment]
+) -> None:
+    first = record(bob, block[0], "A").judgment
+    record(bob, block[0], "B", first)
+    with pytest.raises(Conflict) as refused:
+        record(bob, block[0], "A")
+    assert refused.value.code == "answered"
+    assert Judgment.objects.count() == 2
 
 
 def test_until_a_fit_sees_the_second_the_first_still_counts(

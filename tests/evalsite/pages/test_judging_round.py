@@ -85,6 +85,19 @@ def test_an_answer_of_a_closed_round_stands_and_that_is_said(visitor: Visitor) -
     assert Judgment.objects.count() == 3
 
 
+def test_another_answer_from_a_second_window_is_not_taken_and_that_is_said(visitor: Visitor) -> None:
+    second_window = {"assignment": visitor.assignment}
+    visitor.answer("A")
+    visitor.post("answer", {**second_window, "choice": "B"})
+    assert "your earlier answer stands" in visitor.page.words
+    assert "2 of 3" in visitor.page.words
+    first = {**second_window, "supersedes": str(Judgment.objects.get().public_id)}
+    visitor.post("answer", {**first, "choice": "tie"})
+    visitor.post("answer", {**first, "choice": "B"})
+    assert "your latest answer stands" in visitor.page.words
+    assert Judgment.objects.count() == 2
+
+
 def test_a_skipped_item_is_listed_as_skipped(visitor: Visitor) -> None:
     visitor.post("skip", {"assignment": visitor.assignment, "reason": "broken"})
     visitor.answer("A")
@@ -122,6 +135,15 @@ def test_without_scripts_it_goes_the_same_way(campaign: Campaign, stranger: Clie
         form = {"assignment": page.assignment, "choice": "A"}
         page = Page(stranger.post("/judge/trial/answer/", form, follow=True))
     assert "3 of 3 judged" in page.words
+
+
+def test_without_scripts_it_is_said_too_that_another_answer_is_not_taken(campaign: Campaign, stranger: Client) -> None:
+    page = Page(stranger.post("/judge/trial/begin/", follow=True))
+    held = page.assignment
+    stranger.post("/judge/trial/answer/", {"assignment": held, "choice": "A"}, follow=True)
+    page = Page(stranger.post("/judge/trial/answer/", {"assignment": held, "choice": "B"}, follow=True))
+    assert "your earlier answer stands" in page.words
+    assert page.assignment != held
 
 
 def test_a_block_is_looked_up_with_few_queries(
