@@ -25,7 +25,7 @@ REFUSALS = {
     429: "too often; Retry-After says when",
     503: "the database does not answer; Retry-After says when to send the same again",
 }
-ENROLLING = (400, 403, 404, 406, 413, 415, 429, 503)
+ENROLLING = (400, 403, 404, 406, 409, 413, 415, 429, 503)
 JUDGING = (400, 401, 404, 406, 409, 413, 415, 429, 503)
 ACTING = (400, 401, 403, 404, 406, 409, 413, 415, 429, 503)
 READING = (400, 401, 403, 404, 406, 429, 503)
@@ -64,6 +64,11 @@ def operation(
         parameters=[*parameters, *([query] if query else [])],
         responses={**answered, **empty, **refused},
     )
+
+
+def enrolling(name: str, summary: str, shape: Any, **more: Any) -> Callable[[ViewT], ViewT]:
+    """A POST of somebody who is nobody yet."""
+    return operation(name, summary, {201: shape}, ENROLLING, parameters=(IDEMPOTENCY_KEY,), **more)
 
 
 def judging(name: str, summary: str, *answers: Any, **more: Any) -> Callable[[ViewT], ViewT]:

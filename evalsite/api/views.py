@@ -15,8 +15,8 @@ from rest_framework.response import Response
 from evalsite.api import presenters, shapes
 from evalsite.api.authentication import Caller
 from evalsite.api.doors import Door
-from evalsite.api.idempotency import answered
-from evalsite.api.openapi import ENROLLING, JUDGING, judging, operation
+from evalsite.api.idempotency import HEADER, answered
+from evalsite.api.openapi import JUDGING, enrolling, judging, operation
 from evalsite.api.parsers import json_sent
 from evalsite.api.serializers import (
     ClaimSerializer,
@@ -28,9 +28,10 @@ from evalsite.api.serializers import (
 )
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.selectors import campaign_get
-from evalsite.core.errors import NotFound
+from evalsite.core.errors import Conflict, NotFound
 from evalsite.core.idempotency import Outcome
 from evalsite.core.throttle import admit, client_address
+from evalsite.core.tokens import keyed_hashes
 from evalsite.judgments.leases import assignment_skip, assignments_return, lease_renew
 from evalsite.judgments.models import Annotator
 from evalsite.judgments.selectors import progress_get
@@ -39,6 +40,7 @@ from evalsite.judgments.services import (
     annotator_enrol,
     assignment_claim,
     judgment_record,
+    token_again,
     token_issue,
 )
 from evalsite.judgments.statements import campaign_joined
@@ -61,17 +63,39 @@ class EnrolView(Door):
     authentication_classes = ()
     permission_classes = (AllowAny,)
 
-    @operation(
-        "enrol", "Become an annotator of an open campaign", {201: shapes.Enrolled}, ENROLLING, body=EnrolSerializer
-    )
+    @enrolling("enrol", "Become an annotator of an open campaign", shapes.Enrolled, body=EnrolSerializer)
     def post(self, request: Request) -> Response:
         address = client_address(request._request)
         admit(what="enrol", who=address, at_most=settings.ENROLMENTS_PER_HOUR, per_s=3600)
         given = _checked(EnrolSerializer, request)
         campaign = campaign_get(key=given["campaign"], user=None)
-        annotator = annotator_enrol(campaign=campaign, kind=Annotator.Kind(given["kind"]))
-        body = {"annotator": str(annotator.public_id), "token": token_issue(annotator=annotator)}
-        return Response(body, status=201)
+        key, issued = request.headers.get(HEADER, ""), []
+
+        def enrol() -> Outcome:
+            annotator = annotator_enrol(campaign=campaign, kind=Annotator.Kind(given["kind"]))
+            issued.append(token_issue(annotator=annotator, again=key))
+            # Kept for a retry, and so without the token.
+            return Outcome(201, {"annotator": str(annotator.public_id)})
+
+        response = answered(request, _nobody(address), enrol)
+        token = issued[0] if issued else token_again(annotator_id=response.data["annotator"], again=key)
+        if not token:
+            raise Conflict(
+                "The token that this request was given is no longer in force.",
+                hint="Join with a new Idempotency-Key.",
+                field=HEADER,
+                code="token_ended",
+            )
+        response.data["token"] = token
+        return response
+
+
+def _nobody(address: str) -> str:
+    """Who sends a key before being anybody: their address, so that nobody elsewhere is given their token.
+
+    It is kept as a hash that nobody can undo by trying all addresses.
+    """
+    return f"address:{keyed_hashes(address, purpose='enrol')[0]}"
 
 
 class ClaimView(Door):
@@ -115,7 +139,7 @@ def _joined(key: str, annotator: Annotator) -> Campaign:
 
 
 class JudgmentView(Door):
-    """Answer an assignment, or take an answer back by naming it. The same sent again: 200 with what stands; another: 409."""
+    """Answer an assignment, or take an answer back by naming it. Sent again: 200 with what stands; another one: 409."""
 
     @judging(
         "answer",

@@ -15,7 +15,7 @@ from evalsite.campaigns.selectors import reception_of
 from evalsite.campaigns.services import plan_request, refit_request
 from evalsite.core.db import CLOCK_SET_BACK, write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed, NotFound
-from evalsite.core.tokens import token_hash, token_make
+from evalsite.core.tokens import keyed_hashes, token_hash, token_make
 from evalsite.judgments.blocks import block_issue
 from evalsite.judgments.hours import time_worked
 from evalsite.judgments.leases import assignment_lock_asked, checked_text, given_back
@@ -67,12 +67,20 @@ def annotator_enrol(
     kind: Annotator.Kind = Annotator.Kind.HUMAN,
     **how: Any,
 ) -> Annotator:
-    """Admit an annotator to a campaign. Raises NotAllowed. `how`: fields of the enrolment.
+    """Admit an annotator to a campaign. `how`: fields of the enrolment.
 
-    A person with an account is one annotator everywhere; the pseudonym that their browser had before logging in
+    Raises NotAllowed; Conflict where the campaign has stopped, since whoever joins then is never asked anything. A
+    person with an account is one annotator everywhere; the pseudonym that their browser had before logging in
     becomes theirs. Without an account, a new pseudonym if none is given.
     """
     earlier = Enrolment.objects.filter(campaign=campaign, annotator=annotator).first()
+    if earlier is None and campaign.state == Campaign.State.STOPPED:
+        raise Conflict(
+            gettext("This campaign has stopped: it takes no new annotators."),
+            hint=gettext("Join another one."),
+            field="campaign",
+            code="stopped",
+        )
     if earlier is None or not earlier.invited:
         _check_admission(campaign, user)
     return enrolment_make(campaign=campaign, annotator=annotator, user=user, kind=kind, **how).annotator
@@ -118,14 +126,29 @@ def _check_admission(campaign: Campaign, user: User | None) -> None:
         )
 
 
-def token_issue(*, annotator: Annotator) -> str:
-    """A key for an annotator's program; shown this once, kept as a hash."""
-    secret = token_make("ts")
+def token_issue(*, annotator: Annotator, again: str = "") -> str:
+    """A key for an annotator's program; shown this once, kept as a hash.
+
+    `again`: an Idempotency-Key, under which `token_again` shows it once more to who lost the answer.
+    """
+    secret = _tokens_again(annotator.public_id, again)[0] if again else token_make("ts")
     with write_transaction():
         AnnotatorToken.objects.create(
             annotator=annotator, sha256=token_hash(secret), expires_at=timezone.now() + TOKEN_LIFE
         )
     return secret
+
+
+def token_again(*, annotator_id: uuid.UUID, again: str) -> str:
+    """The key that was issued under `again`; "" where it is no longer in force."""
+    hashes = {token_hash(secret): secret for secret in _tokens_again(annotator_id, again)}
+    kept = AnnotatorToken.objects.filter(sha256__in=hashes, expires_at__gt=timezone.now()).first()
+    return hashes[kept.sha256] if kept else ""
+
+
+def _tokens_again(annotator_id: uuid.UUID, again: str) -> list[str]:
+    """A token that is stored nowhere, not even for a retry: of what was sent and of SECRET_KEY it is made anew."""
+    return [f"ts_{one}" for one in keyed_hashes(f"{annotator_id} {again}", purpose="annotator token")]
 
 
 # Claiming -----------------------------------------------------------------------------------------------

@@ -38,6 +38,8 @@ def judge_begin(request: HttpRequest, key: str) -> HttpResponse:
     """Take part, or go on: whoever has nothing open is given the next block."""
     campaign, enrolment = at_campaign(request, key)
     if enrolment is None:
+        if campaign.state == Campaign.State.STOPPED:
+            return redirect("judge", key=key)  # a page from before the stop; what stands there now says so
         enrolment = _enrol(request, campaign)
     if not ending_get(enrolment).state:
         assignment_claim(campaign=campaign, annotator=enrolment.annotator)

@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.reception import reception_set
-from evalsite.campaigns.services import NewAspect
-from evalsite.judgments.models import AnnotatorToken, Comment, Judgment, Skip
+from evalsite.campaigns.services import NewAspect, campaign_stop
+from evalsite.judgments.models import Annotator, AnnotatorToken, Comment, Judgment, Skip
 from tests.evalsite.api.client import CLAIMS, Api, answer, error_of, judgment_url
 from tests.evalsite.cast import OPEN, CampaignMaker
 
@@ -99,6 +99,18 @@ def test_a_campaign_for_members_admits_no_stranger(campaign: Campaign) -> None:
     response = Api().post("/api/v1/annotators", {"campaign": campaign.slug})
     assert response.status_code == 403
     assert error_of(response)["code"] == "not_allowed"
+
+
+def test_a_campaign_that_has_stopped_takes_no_new_annotators(campaign: Campaign) -> None:
+    campaign_stop(campaign=campaign, reason="enough")
+    response = Api().post("/api/v1/annotators", {"campaign": campaign.slug})
+    assert (response.status_code, error_of(response)["code"], error_of(response)["field"]) == (
+        409,
+        "stopped",
+        "campaign",
+    )
+    assert error_of(response)["hint"]
+    assert not Annotator.objects.exists()
 
 
 def test_claiming_in_a_campaign_that_was_not_joined_is_not_found(api: Api, make_campaign: CampaignMaker) -> None:

@@ -12,7 +12,8 @@ from django.utils import timezone
 from evalsite.campaigns.models import Campaign
 from evalsite.core.idempotency import keys_forget
 from evalsite.core.models import IdempotencyKey
-from evalsite.judgments.models import Judgment
+from evalsite.judgments.models import Annotator, AnnotatorToken, Judgment
+from evalsite.judgments.services import token_again, token_issue
 from tests.evalsite.api.client import CLAIMS, Api, answer, error_of, judgment_url
 from tests.evalsite.cast import CampaignMaker
 
@@ -60,6 +61,59 @@ def test_two_annotators_may_choose_the_same_key(api: Api, campaign: Campaign, ke
     other = Api(Api().post("/api/v1/annotators", {"campaign": campaign.slug}).json()["token"])
     blocks = [one.post(CLAIMS, key=key).json()["assignments"] for one in (api, other)]
     assert blocks[0][0]["id"] != blocks[1][0]["id"]
+
+
+ENROL = "/api/v1/annotators"
+
+
+def test_joining_sent_again_makes_one_annotator_with_one_token_that_is_stored_nowhere(
+    campaign: Campaign, key: str
+) -> None:
+    first, again = (Api().post(ENROL, {"campaign": campaign.slug}, key=key) for _ in range(2))
+    assert (first.status_code, again.status_code, again["Idempotent-Replayed"]) == (201, 201, "true")
+    assert first.json() == again.json()
+    assert Annotator.objects.count() == AnnotatorToken.objects.count() == 1
+    token = again.json()["token"]
+    assert Api(token).post(CLAIMS).status_code == 200
+    assert token not in str([list(AnnotatorToken.objects.values()), list(IdempotencyKey.objects.values())])
+
+
+def test_joining_under_another_key_or_from_another_address_is_another_annotator(campaign: Campaign, key: str) -> None:
+    senders = [(Api(), key), (Api(), str(uuid.uuid4())), (Api(address="192.0.2.7"), key)]
+    joined = [one.post(ENROL, {"campaign": campaign.slug}, key=chosen).json() for one, chosen in senders]
+    assert len({one["annotator"] for one in joined}) == len({one["token"] for one in joined}) == 3
+    assert "192.0.2.7" not in str(list(IdempotencyKey.objects.values()))
+
+
+def test_joining_otherwise_under_the_same_key_is_refused(campaign: Campaign, key: str) -> None:
+    Api().post(ENROL, {"campaign": campaign.slug}, key=key)
+    response = Api().post(ENROL, {"campaign": campaign.slug, "kind": "model"}, key=key)
+    assert (response.status_code, error_of(response)["code"]) == (409, "idempotency_key_reused")
+    assert Annotator.objects.count() == 1
+
+
+def test_a_key_that_is_used_again_after_a_day_makes_another_annotator(campaign: Campaign, key: str) -> None:
+    first = Api().post(ENROL, {"campaign": campaign.slug}, key=key).json()
+    IdempotencyKey.objects.all().delete()
+    later = Api().post(ENROL, {"campaign": campaign.slug}, key=key)
+    assert later.status_code == 201
+    assert {*first.values()}.isdisjoint(later.json().values())
+
+
+def test_the_token_is_found_again_after_the_sites_secret_has_changed(
+    campaign: Campaign, key: str, bob: Annotator, settings: Any
+) -> None:
+    token = token_issue(annotator=bob, again=key)
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "another " * 10, [settings.SECRET_KEY]
+    assert token_again(annotator_id=bob.public_id, again=key) == token
+
+
+def test_a_token_that_has_ended_is_not_given_again(campaign: Campaign, key: str) -> None:
+    Api().post(ENROL, {"campaign": campaign.slug}, key=key)
+    AnnotatorToken.objects.all().delete()
+    response = Api().post(ENROL, {"campaign": campaign.slug}, key=key)
+    assert (response.status_code, error_of(response)["code"]) == (409, "token_ended")
+    assert error_of(response)["hint"]
 
 
 def test_a_request_that_was_refused_leaves_its_key_free(api: Api, assignment: Any, key: str) -> None:

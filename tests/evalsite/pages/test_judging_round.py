@@ -8,6 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.services import campaign_stop
 from evalsite.judgments.leases import assignments_expire
 from evalsite.judgments.models import Annotator, Assignment, Judgment
 from evalsite.judgments.rounds import block_newest, pace_s
@@ -144,6 +145,15 @@ def test_without_scripts_it_is_said_too_that_another_answer_is_not_taken(campaig
     page = Page(stranger.post("/judge/trial/answer/", {"assignment": held, "choice": "B"}, follow=True))
     assert "your earlier answer stands" in page.words
     assert page.assignment != held
+
+
+def test_who_begins_on_a_page_from_before_the_stop_is_told_and_not_enrolled(
+    campaign: Campaign, stranger: Client
+) -> None:
+    campaign_stop(campaign=campaign, reason="enough")
+    page = Page(stranger.post("/judge/trial/begin/", follow=True))
+    assert "not collecting judgments now" in page.words
+    assert not Annotator.objects.exists()
 
 
 def test_a_block_is_looked_up_with_few_queries(
