@@ -149,12 +149,28 @@ def assignments_return(*, campaign: Campaign, annotator: Annotator) -> int:
 
 def assignments_expire() -> None:
     """End the leases that ran out, or were given before the clock was set back, and queue their places again."""
-    now = timezone.now()
-    overdue = Q(lease_until__lt=now) | Q(issued_at__gt=now + CLOCK_SET_BACK)
+    overdue = _overdue()
     issued = Assignment.objects.filter(overdue, state=Assignment.State.ISSUED)
     for number, place in issued.order_by("lease_until").values_list("pk", "place_id")[:500]:
         with write_transaction():
             _end_if_issued(number, place, Assignment.State.EXPIRED, overdue=overdue)
+
+
+def assignments_expire_of(*, campaign: Campaign, annotator: Annotator) -> None:
+    """The same for one annotator, who claims before the sweep has come: what has run out is not theirs any more.
+
+    Before the claim's own locks, in the order of the places: a late answer locks its place, and then the enrolment.
+    """
+    overdue = _overdue()
+    held = Assignment.objects.filter(campaign=campaign, annotator=annotator, state=Assignment.State.ISSUED)
+    for number, place in held.filter(overdue).order_by("place_id").values_list("pk", "place_id"):
+        with write_transaction():
+            _end_if_issued(number, place, Assignment.State.EXPIRED, overdue=overdue)
+
+
+def _overdue() -> Q:
+    now = timezone.now()
+    return Q(lease_until__lt=now) | Q(issued_at__gt=now + CLOCK_SET_BACK)
 
 
 def _end_if_issued(number: int, place: int, state: Assignment.State, *, overdue: Q | None = None) -> bool:

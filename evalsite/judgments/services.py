@@ -18,7 +18,7 @@ from evalsite.core.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from evalsite.core.tokens import keyed_hashes, token_hash, token_make
 from evalsite.judgments.blocks import block_issue
 from evalsite.judgments.hours import time_worked
-from evalsite.judgments.leases import assignment_lock_asked, checked_text, given_back
+from evalsite.judgments.leases import assignment_lock_asked, assignments_expire_of, checked_text, given_back
 from evalsite.judgments.models import (
     Annotator,
     AnnotatorToken,
@@ -157,9 +157,11 @@ def _tokens_again(annotator_id: uuid.UUID, again: str) -> list[str]:
 def assignment_claim(*, campaign: Campaign, annotator: Annotator, count: int | None = None) -> list[Assignment]:
     """The annotator's block: what was issued and is still open, or else the best of the queue.
 
-    One transaction; no two annotators get the same assignment, and nobody gets an item twice. Asking again while
-    a block is open gives the same block. Empty when there is nothing for this annotator now.
+    No two annotators get the same assignment, and nobody gets an item twice. Asking again while a block is open gives
+    the same block; one whose lease has ended is open no more, although no sweep has come yet. Empty when there is
+    nothing for this annotator now.
     """
+    assignments_expire_of(campaign=campaign, annotator=annotator)
     with write_transaction():
         enrolment = enrolment_lock(campaign.pk, annotator.pk)
         if enrolment is None:

@@ -53,6 +53,45 @@ def test_a_renewed_block_is_held_for_another_lease(
     assert open_of(bob) == []
 
 
+@pytest.mark.parametrize("late_s", [0.1, 1.5])
+def test_a_claim_right_after_a_lease_ended_gives_another_block_before_any_sweep(
+    clock: time_machine.Traveller, campaign: Campaign, bob: Annotator, block: list[Assignment], late_s: float
+) -> None:
+    clock.shift(timedelta(seconds=campaign.lease_s + late_s))
+    fresh = assignment_claim(campaign=campaign, annotator=bob)
+    assert fresh
+    assert all(one.lease_until is not None and one.lease_until > timezone.now() for one in fresh)
+    assert {one.item for one in fresh}.isdisjoint(one.item for one in block), "nobody gets an item twice"
+    assert set(open_of(bob)) == set(fresh)
+    ended = Assignment.objects.filter(pk__in=[one.pk for one in block])
+    assert {one.state for one in ended} == {Assignment.State.EXPIRED}
+    waiting = Assignment.objects.filter(item__in=[one.item for one in block], state=Assignment.State.QUEUED)
+    assert waiting.count() == len(block), "their places wait for somebody else"
+
+
+def test_until_its_lease_ends_a_claim_gives_the_same_block(
+    clock: time_machine.Traveller, campaign: Campaign, bob: Annotator, block: list[Assignment]
+) -> None:
+    clock.shift(timedelta(seconds=campaign.lease_s - 1))
+    assert assignment_claim(campaign=campaign, annotator=bob) == block
+
+
+def test_a_block_from_before_the_clock_was_set_back_is_not_given_again(
+    clock: time_machine.Traveller, campaign: Campaign, bob: Annotator, block: list[Assignment]
+) -> None:
+    clock.shift(timedelta(hours=-2))
+    assert set(assignment_claim(campaign=campaign, annotator=bob)).isdisjoint(block)
+
+
+def test_after_a_stop_nothing_is_given_whose_lease_has_ended(
+    clock: time_machine.Traveller, campaign: Campaign, bob: Annotator, block: list[Assignment]
+) -> None:
+    campaign_stop(campaign=campaign, reason="enough")
+    assert assignment_claim(campaign=campaign, annotator=bob) == block
+    clock.shift(timedelta(seconds=campaign.lease_s + 1))
+    assert assignment_claim(campaign=campaign, annotator=bob) == []
+
+
 def test_renewing_does_not_bring_back_what_is_answered(
     campaign: Campaign, bob: Annotator, block: list[Assignment]
 ) -> None:
