@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import Membership, Organisation, User
 from evalsite.campaigns.library import prompt_sets_owned
-from evalsite.campaigns.limits import LIMITS, limits_of
+from evalsite.campaigns.limits import LIMITS, limits_check
 from evalsite.campaigns.models import Campaign, CampaignRole, Entrant, StoppingSpec
 from evalsite.campaigns.permissions import MAKERS
 from evalsite.campaigns.plans import PlanOptions
@@ -126,7 +126,7 @@ def draft_change(*, campaign: Campaign, changes: Mapping[str, Any], by: User | N
                 if name not in PLAN_FIELDS:
                     setattr(row, name, value)
         if after:
-            limits_of(spec)
+            limits_check(spec)
             if CHECKED_BY & set(after):
                 plan.check_votes(draft.votes_per_item)
                 screening_check(draft, plan)

@@ -4,7 +4,6 @@ The scheduler's rules are made of them in the worker (`adaptive.designs.rules_of
 aim first, then the budget, the deadline, and whether anything is left to ask.
 """
 
-import sys
 from dataclasses import dataclass, fields
 from datetime import datetime
 
@@ -16,9 +15,14 @@ from evalsite.core.errors import InvalidInput
 ALPHA, POWER = 0.05, 0.8  # as sample sizes are usually given
 
 
+# In logits. No set of prompts gives a smaller standard error, and a larger one is met before the first judgment.
+LEAST_AIM, MOST_AIM = 0.001, 1000.0
+AIMS = ("target_se", "min_difference")
+
+
 def is_aim(value: float) -> bool:
-    """Whether a standard error, or a difference, of this size may be aimed at; NaN may not, nor what is no float."""
-    return 0.0 < value <= sys.float_info.max
+    """Whether a standard error, or a difference, of this size may be aimed at; NaN may not. All doors ask here."""
+    return LEAST_AIM <= value <= MOST_AIM
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +40,13 @@ class Limits:
     deadline: datetime | None = None
 
     def __post_init__(self) -> None:
-        for name in ("target_se", "min_difference"):
+        for name in AIMS:
             value = getattr(self, name)
             if value is not None and not is_aim(value):
                 raise InvalidInput(
-                    _("%(name)s %(value)s cannot be reached.") % {"name": name, "value": f"{value:g}"},
-                    hint=_("Give a positive number."),
+                    _("%(name)s %(value)s is nothing to aim at.") % {"name": name, "value": f"{value:g}"},
+                    hint=_("Give a number from %(least)s to %(most)s.")
+                    % {"least": f"{LEAST_AIM:g}", "most": f"{MOST_AIM:g}"},
                     field=name,
                 )
         if self.target_se is not None and self.min_difference is not None:
@@ -84,8 +89,20 @@ LIMITS = tuple(limit.name for limit in fields(Limits))
 
 
 def limits_of(spec: StoppingSpec) -> Limits:
-    """The row as checked values."""
-    return Limits(**{name: getattr(spec, name) for name in LIMITS})
+    """The row as checked values.
+
+    An aim from before aims had bounds is read as the nearest that may be asked for: no campaign can tell the two apart.
+    """
+    values = {name: getattr(spec, name) for name in LIMITS}
+    for name in AIMS:
+        if values[name] is not None:
+            values[name] = min(max(values[name], LEAST_AIM), MOST_AIM)
+    return Limits(**values)
+
+
+def limits_check(spec: StoppingSpec) -> None:
+    """Raise InvalidInput where a row that is about to be saved says what no limits can."""
+    Limits(**{name: getattr(spec, name) for name in LIMITS})
 
 
 def deadline_check(campaign: Campaign, now: datetime) -> None:

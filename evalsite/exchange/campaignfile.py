@@ -17,7 +17,7 @@ import yaml
 from evalsite.accounts.models import Organisation, User
 from evalsite.campaigns.gold import MOST_SHARE, GoldBook, NewGold, gold_add
 from evalsite.campaigns.goldfile import gold_from
-from evalsite.campaigns.limits import LIMITS, Limits, is_aim, limits_of
+from evalsite.campaigns.limits import LEAST_AIM, LIMITS, MOST_AIM, Limits, is_aim, limits_of
 from evalsite.campaigns.models import Campaign, PlanSpec, Reception
 from evalsite.campaigns.plans import PlanOptions, policy_check
 from evalsite.campaigns.reception import LONGEST_REASON, MOST_REASONS, NewQualificationItem
@@ -104,7 +104,7 @@ def number(low: float, high: float) -> Check:
 
 def aim(value: Any) -> str:
     fits = isinstance(value, int | float) and not isinstance(value, bool) and is_aim(value)
-    return "" if fits else "must be a positive number"
+    return "" if fits else f"must be a number from {LEAST_AIM:g} to {MOST_AIM:g}"
 
 
 def one_of(choices: Sequence[str]) -> Check:

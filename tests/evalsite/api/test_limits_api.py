@@ -39,6 +39,8 @@ def test_limits_are_set_read_and_logged(draft: Campaign, alice: User) -> None:
         ({"target_se": 0.2, "min_difference": 0.4}, "min_difference"),
         ({"target_se": "0.2"}, "target_se"),
         ({"target_se": 10**400}, "target_se"),
+        ({"target_se": 1e-320}, "target_se"),
+        ({"min_difference": 0.0001}, "min_difference"),
         ({"power": 0.01}, "power"),
         ({"budget": 0}, "budget"),
         ({"deadline": "tomorrow"}, "deadline"),

@@ -13,7 +13,8 @@ from evalsite.accounts.models import User
 from evalsite.adaptive.designs import rules_of
 from evalsite.adaptive.models import Decision
 from evalsite.adaptive.services import campaign_open
-from evalsite.campaigns.limits import Limits
+from evalsite.campaigns.drafts import draft_change
+from evalsite.campaigns.limits import Limits, limits_of
 from evalsite.campaigns.models import Campaign, StoppingSpec
 from evalsite.core import jobs
 from evalsite.core.errors import InvalidInput
@@ -31,7 +32,12 @@ LATER = timezone.now() + timedelta(days=3)
     [
         ({"target_se": 0.0}, "target_se"),
         ({"target_se": float("nan")}, "target_se"),
+        ({"target_se": float("inf")}, "target_se"),
+        ({"target_se": 1e-320}, "target_se"),
+        ({"target_se": 0.0009}, "target_se"),
+        ({"target_se": 1001.0}, "target_se"),
         ({"min_difference": -0.1}, "min_difference"),
+        ({"min_difference": 1e-320}, "min_difference"),
         ({"target_se": 0.2, "min_difference": 0.4}, "min_difference"),
         ({"alpha": 0.0}, "alpha"),
         ({"alpha": 0.5, "power": 0.4}, "power"),
@@ -46,6 +52,22 @@ def test_limits_that_cannot_be_are_refused_by_name(given: dict[str, Any], field:
         Limits(**given)
     assert refused.value.field == field
     assert refused.value.hint
+
+
+@pytest.mark.parametrize(("stored", "read"), [(1e-320, 0.001), (0.2, 0.2), (1e300, 1000.0)])
+def test_an_aim_from_before_aims_had_bounds_is_read_as_the_nearest_one(
+    make_campaign: CampaignMaker, stored: float, read: float
+) -> None:
+    campaign = make_campaign(start=False)
+    StoppingSpec.objects.update(target_se=stored)
+    campaign.stopping.refresh_from_db()
+    assert limits_of(campaign.stopping).target_se == read
+
+
+def test_a_draft_is_not_given_an_aim_out_of_bounds(make_campaign: CampaignMaker) -> None:
+    campaign = make_campaign(start=False)
+    with pytest.raises(InvalidInput, match="nothing to aim at"):
+        draft_change(campaign=campaign, changes={"target_se": 1e-320})
 
 
 @pytest.mark.parametrize("wrong", [{"target_se": 0.2, "min_difference": 0.4}, {"alpha": 0.9}, {"power": 1.0}])

@@ -148,7 +148,8 @@ def test_the_program_of_the_guide_runs(capsys: pytest.CaptureFixture[str]) -> No
     [
         ("--chatbots 1", "add a chatbot"),
         ("--prompts 0", "add prompts"),
-        ("--target-se 0", "positive number"),
+        ("--target-se 0", "give a number from 0.001 to 1000"),
+        ("--target-se 1e-320", "nothing to aim at"),
         ("--target-se nan", "not finite"),
         ("--target-se small", "not a number"),
         ("--separated 2 --target-se", "not allowed|expected one argument"),

@@ -142,6 +142,8 @@ def test_reply_files_show_how_complete_they_are_and_take_the_names_given(owner: 
         ("stopping", {"target_se": "", "budget": ""}, "it must end somewhere"),
         ("stopping", {"target_se": "0.2", "min_difference": "0.4"}, "A campaign has one aim"),
         ("stopping", {"min_difference": "0.4", "power": "0.2"}, "greater than or equal to 0.5"),
+        ("stopping", {"target_se": "1e-320"}, "greater than or equal to 0.01"),
+        ("stopping", {"target_se": "nan"}, "Enter a number"),
         ("stopping", {"deadline": "2020-01-01T10:00"}, "This moment has passed"),
     ],
 )

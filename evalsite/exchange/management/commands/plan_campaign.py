@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from evalsite.campaigns.limits import LEAST_AIM, MOST_AIM, is_aim
 from evalsite.exchange.management.commands.replay import natural, positive
 from evalsite.exchange.planning import Campaign, CampaignPlan, plan_campaign
 from evalsite.exchange.presenters import plan_as_json
@@ -37,7 +38,7 @@ class Command(BaseCommand):
         parser.add_argument("--chatbots", type=natural, required=True, metavar="M")
         parser.add_argument("--prompts", type=natural, required=True, metavar="J")
         goal = parser.add_mutually_exclusive_group(required=True)
-        goal.add_argument("--target-se", type=number, metavar="SE", help="the standard error to reach, in logits")
+        goal.add_argument("--target-se", type=aim, metavar="SE", help="the standard error to reach, in logits")
         goal.add_argument(
             "--separated", type=number, metavar="SHARE", help="instead: this share of all pairs told apart (95 %%)"
         )
@@ -94,6 +95,14 @@ def number(text: str) -> float:
         raise ArgumentTypeError(f"{text!r} is not a number") from None
     if not math.isfinite(value):
         raise ArgumentTypeError(f"{text!r} is not finite")
+    return value
+
+
+def aim(text: str) -> float:
+    """A standard error that a campaign may be set up with."""
+    value = number(text)
+    if not is_aim(value):
+        raise ArgumentTypeError(f"{text} is nothing to aim at: give a number from {LEAST_AIM:g} to {MOST_AIM:g}")
     return value
 
 
