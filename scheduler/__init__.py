@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .aims import Equivalence, RankingResolved, SampleSize, TargetSE
     from .entrants import Welcome
-    from .errors import InvalidRequest, InvalidState, SchedulerError
+    from .errors import InvalidRequest, InvalidState, NotSolvable, SchedulerError
     from .exposure import Balance
     from .forecasting import Forecast, Range, Terms, forecast, unjudged
     from .goals import AllAbilities, Goal, Neighbours, Separated
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "aims": "Equivalence RankingResolved SampleSize TargetSE",
     "entrants": "Welcome",
-    "errors": "InvalidRequest InvalidState SchedulerError",
+    "errors": "InvalidRequest InvalidState NotSolvable SchedulerError",
     "exposure": "Balance",
     "forecasting": "Forecast Range Terms forecast unjudged",
     "goals": "AllAbilities Goal Neighbours Separated",
@@ -65,6 +65,7 @@ __all__ = [
     "LargestSE",
     "Neighbours",
     "NewEntrant",
+    "NotSolvable",
     "NothingLeft",
     "Overlap",
     "Plan",

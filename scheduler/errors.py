@@ -27,6 +27,10 @@ class InvalidRequest(SchedulerError):
     """An unknown policy, a negative count, a target that is no number."""
 
 
+class NotSolvable(SchedulerError):
+    """A forecast whose matrices are beyond what floats can tell: nobody's mistake, and no number to show."""
+
+
 def is_count(value: object, *, least: int = 0) -> bool:
     """Whether this is a whole number of at least `least`; 3.0 is one, True, 2.5 and NaN are none."""
     number = float(value) if not isinstance(value, bool) and isinstance(value, Real) else math.nan

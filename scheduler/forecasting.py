@@ -8,7 +8,8 @@ whole campaigns.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -18,7 +19,7 @@ from irt_engine.arrays import BoolArray, FloatArray, check_fields
 from irt_engine.priors import Priors
 
 from .allocation import Adaptive, Even, LeastCertain
-from .errors import InvalidRequest, is_count
+from .errors import InvalidRequest, NotSolvable, is_count
 from .estimator import CAMPAIGN_PRIORS
 from .goals import Goal
 from .outset import open_votes, outset_of
@@ -123,12 +124,26 @@ def unjudged(chatbots: int, prompts: int, *, votes_per_item: int = 1) -> Campaig
     )
 
 
+@contextmanager
+def _solvable() -> Iterator[None]:
+    """Whoever asks for a forecast is told in a sentence, as of all else that none can be made of."""
+    try:
+        yield
+    except np.linalg.LinAlgError as error:
+        raise NotSolvable(
+            "the numbers of this campaign are too large or too far apart to be worked out",
+            code="not_solvable",
+            hint="ask for fewer votes of an item, or set a budget",
+        ) from error
+
+
+@_solvable()
 def forecast(state: CampaignState, terms: Terms, *, seed: int = 0) -> Forecast:
     """From a state before the first judgment (`unjudged`) or at any time after it. Equal arguments, equal answers.
 
     The range is over campaigns: abilities, chance in what is voted on, and what the fits make of it. Judgments that
     are on their way count as to come. Where the policy has no recursion of its own, use `simulated.simulate`.
-    Raises InvalidRequest: one chatbot, no prompts, a policy without a recursion, a seed below 0.
+    Raises InvalidRequest: one chatbot, no prompts, a policy without a recursion, a seed below 0. NotSolvable.
     """
     if terms.policy not in QUICK:
         raise InvalidRequest(
@@ -149,6 +164,7 @@ def forecast(state: CampaignState, terms: Terms, *, seed: int = 0) -> Forecast:
     return summary(batches * terms.batch, np.isfinite(taken), last, most, terms)
 
 
+@_solvable()
 def attainable(state: CampaignState, terms: Terms, *, seed: int = 0) -> float:
     """The share of campaigns that reach the goal if nothing but what is open ends them: `reached` without a budget.
 

@@ -77,6 +77,10 @@ SENTENCES = (
     gettext_noop("No forecast: %(rest)s"),
     gettext_noop("a comparison needs two chatbots (add a chatbot)"),
     gettext_noop("there are no prompts to judge (add prompts, or bring some back)"),
+    gettext_noop(
+        "the numbers of this campaign are too large or too far apart to be worked out "
+        "(ask for fewer votes of an item, or set a budget)"
+    ),
     gettext_noop("policy %(policy)s has no quick forecast (simulate it, or use one of %(policies)s)"),
     gettext_noop("The goal is out of reach: after all %(judgments)s judgments %(rest)s."),
     gettext_noop("%(share)s%% of campaigns miss the goal: after all %(judgments)s judgments %(rest)s."),

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler import CampaignState, InvalidRequest
+from scheduler import CampaignState, InvalidRequest, NotSolvable
 from scheduler.estimator import CAMPAIGN_PRIORS
 from scheduler.forecasting import QUICK, Forecast, Terms, _range, attainable, forecast, most_of, unjudged
 from scheduler.goals import AllAbilities, Goal, Neighbours, Separated
@@ -272,3 +272,10 @@ def test_campaigns_that_stop_at_the_same_batch_lie_half_on_either_side() -> None
     assert found.high - fine.high == pytest.approx(20.0, abs=6.0)
     held = float(np.mean((found.low <= batched) & (batched <= found.high)))
     assert 0.7 < held < 0.9 < float(np.mean((batched >= 80.0) & (batched <= 320.0)))
+
+
+@pytest.mark.parametrize("ask", [forecast, attainable])
+def test_what_floats_cannot_tell_is_an_error_with_a_hint_and_not_one_of_the_algebra(ask: Any) -> None:
+    with pytest.raises(NotSolvable, match="too large or too far apart") as refused:
+        ask(unjudged(2, 3, votes_per_item=10**18), Terms(AllAbilities(0.15)))
+    assert (refused.value.code, bool(refused.value.hint)) == ("not_solvable", True)

@@ -11,7 +11,7 @@ from evalsite.adaptive.reasons import SENTENCES, reason_said
 from evalsite.exchange.planning import Campaign, plan_campaign
 from irt_engine import ResponseTable
 from irt_engine.agreement import screen
-from scheduler import CampaignState, InvalidRequest, StoppingRule
+from scheduler import CampaignState, SchedulerError, StoppingRule
 from scheduler.forecasting import Terms
 from scheduler.goals import AllAbilities, Goal, Neighbours, Separated
 from tests.scheduler.test_stopping_rules import EVERY_RULE, STATES
@@ -139,8 +139,9 @@ def test_what_no_forecast_can_be_made_of_is_known() -> None:
         (Campaign(1, 5), Terms(AllAbilities(0.2))),
         (Campaign(3, 0), Terms(AllAbilities(0.2))),
         (Campaign(3, 5), Terms(AllAbilities(0.2), policy="thompson")),
+        (Campaign(2, 3, votes_per_item=10**18), Terms(AllAbilities(0.2))),
     ]:
-        with pytest.raises(InvalidRequest) as raised:
+        with pytest.raises(SchedulerError) as raised:
             plan_campaign(campaign, terms)
         assert german(f"No forecast: {raised.value}").startswith("Keine Prognose: ")
         assert not ENGLISH & set(german(str(raised.value)).split())

@@ -1,6 +1,7 @@
 """A campaign is set up in the console, from nothing to its launch; every step is saved and can be come back to."""
 
 import re
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -15,7 +16,9 @@ from evalsite.campaigns.models import Campaign, Reception, Rubric
 from evalsite.campaigns.plans import PlanOptions
 from evalsite.campaigns.services import RESERVED_SLUGS, NewAspect, campaign_create, plan_set, role_give, rubric_create
 from evalsite.core.errors import Conflict, NotAllowed
+from evalsite.core.inquiries import inquiry_ask
 from evalsite.core.models import AuditEntry, Inquiry, Upload
+from evalsite.exchange.forecasting import FORECAST, idea_of
 from evalsite.judgments.models import Assignment
 from evalsite.pages.console import urls
 from evalsite.prompts.services import NewPrompt, prompt_set_create
@@ -365,6 +368,20 @@ def test_the_limits_are_saved_and_reviewed_in_the_order_in_which_they_are_asked(
     order = ["Neighbours that differ by 0.4 are told apart with power 0.9", "500 judgments", "4 May 2090, 18:00 UTC"]
     assert [review.index(line) for line in order] == sorted(review.index(line) for line in order)
     assert "2090-05-04T18:00" in owner.get(url(draft, "stopping")).content.decode(), "it stands in the form again"
+
+
+def test_a_forecast_that_cannot_be_worked_out_is_a_sentence_to_the_owner(
+    owner: Client, draft: Campaign, caplog: pytest.LogCaptureFixture
+) -> None:
+    fill(owner, draft, chatbots=3, prompts=3)
+    draft.refresh_from_db()
+    beyond = replace(idea_of(draft, Limits(target_se=0.3)), votes_per_item=10**18)
+    inquiry = inquiry_ask(kind=FORECAST, args=asdict(beyond))
+    run_jobs()
+    inquiry.refresh_from_db()
+    assert inquiry.trouble.startswith("No forecast: the numbers of this campaign are too large")
+    assert "set a budget" in inquiry.trouble
+    assert not caplog.records, "nothing of it is for the log"
 
 
 def forecasts(owner: Client, draft: Campaign, **limits: str) -> list[tuple[float, float]]:
