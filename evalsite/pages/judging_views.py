@@ -79,7 +79,8 @@ def judge_answer(request: HttpRequest, key: str) -> HttpResponse:
         notice = _refusal(refused)
         if not notice:
             raise
-        return _next(request, campaign, key, enrolment, Happened(notice=notice))
+        stands = str(assignment) if refused.code in ("answered", "superseded") else ""  # told, not what was pressed
+        return _next(request, campaign, key, enrolment, Happened(answered=stands, notice=notice))
     late = _("That answer came after its time. It is kept and paid, and counts if nobody has taken its place.")
     happened = Happened(answered=str(assignment), notice=late if recorded.judgment.late else "")
     return _next(request, campaign, key, enrolment, happened)

@@ -26,7 +26,7 @@ from evalsite.exchange.verifying import board_verify
 from evalsite.exchange.votefile import read_votes
 from evalsite.judgments.models import Annotator, Assignment
 from evalsite.judgments.selectors import CountedVote, votes_counted
-from evalsite.judgments.services import annotator_enrol
+from evalsite.judgments.services import annotator_enrol, enrolment_make
 from evalsite.prompts.services import NewPrompt, prompt_set_create
 from irt_engine import Posterior
 from scheduler.estimator import estimate
@@ -207,7 +207,7 @@ def test_boards_of_a_category_have_those_of_its_prompts_in_their_fit(fitted: Cam
 
 
 def test_leaving_an_annotator_out_leaves_out_the_ties_of_whom_nobody_else_judged(fitted: Campaign) -> None:
-    eve = annotator_enrol(campaign=fitted)
+    eve = enrolment_make(campaign=fitted, annotator=None, user=None).annotator
     anna, bert, cleo = fitted.entrants.order_by("pk").values_list("version_id", flat=True)
     given = fit_input(board_default(campaign=fitted))
     of_eve = [vote._replace(annotator=eve.pk) if anna in vote[:2] else vote for vote in given.votes]
