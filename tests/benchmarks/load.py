@@ -31,6 +31,7 @@ from pathlib import Path
 
 from tests import environment  # before Django reads its settings
 
+from .load_traffic import Measured, Watch, enrol, median, offered, saturate, saturate_bare
 from .report import Check, conclude, say, table
 
 LEAST_RATIO = 0.5
@@ -93,7 +94,6 @@ class Found:
 def measure(form: str, plan: Plan, folder: Path) -> Found:
     """Make a site, load it step by step, and end it."""
     from .load_sites import SITES, SLUG  # models: only once Django is set up
-    from .load_traffic import enrol
 
     found, site = Found(form), SITES[form](folder)
     site.chatbots, site.prompts = plan.chatbots, plan.prompts
@@ -121,7 +121,6 @@ def measure(form: str, plan: Plan, folder: Path) -> Found:
 
 def _saturation(site, judges, plan: Plan, found: Found) -> None:  # type: ignore[no-untyped-def]
     """Bare, judgments, judgments, bare: what changes on the machine meanwhile meets both."""
-    from .load_traffic import saturate, saturate_bare
 
     stored = site.judgments()
     half = plan.seconds / 2
@@ -159,7 +158,6 @@ def _each_ms(seconds: float, count: int) -> float:
 
 def _offered(site, plan: Plan, found: Found) -> None:  # type: ignore[no-untyped-def]
     from .load_sites import SLUG
-    from .load_traffic import Measured, Watch, enrol, median, offered
 
     judges = enrol(site.port, SLUG, plan.annotators, block=5, seed=1_000)
     _troubles(
@@ -183,7 +181,7 @@ def _offered(site, plan: Plan, found: Found) -> None:  # type: ignore[no-untyped
     found.delay = median(delays)
     _troubles(found, *alone, *with_refits)
     for name, turns in (("workers stopped", alone), ("refits going on", with_refits)):
-        together = _joined(turns)  # type: ignore[no-untyped-call]
+        together = _joined(turns)
         each = ", ".join(f"{_p99([one]):.0f}" for one in turns)
         say(
             f"  {found.form}, offered load, {name}: {together.rate('answer'):.0f} answers/s; p50 "
@@ -193,15 +191,14 @@ def _offered(site, plan: Plan, found: Found) -> None:  # type: ignore[no-untyped
     say(f"  {found.form}: {found.fits} refits meanwhile, {len(delays)} batches watched, load {os.getloadavg()[0]:.1f}")
 
 
-def _p99(turns) -> float:  # type: ignore[no-untyped-def]
+def _p99(turns: Sequence[Measured]) -> float:
     """Milliseconds: the median of what 99 of 100 requests took in each turn."""
-    return float(statistics.median(one.quantile(0.99, *REQUESTS) for one in turns))
+    return statistics.median(one.quantile(0.99, *REQUESTS) for one in turns)
 
 
 def _one_at_a_time(site, plan: Plan, found: Found) -> None:  # type: ignore[no-untyped-def]
     """A batch that closes while nothing else goes on, by its age, some times."""
     from .load_sites import SLUG
-    from .load_traffic import Watch, enrol, median, saturate
 
     judges = enrol(site.port, SLUG, 1, block=5, seed=2_000)
     delays: list[float] = []
@@ -218,10 +215,8 @@ def _one_at_a_time(site, plan: Plan, found: Found) -> None:  # type: ignore[no-u
     say(f"  {found.form}, one batch at a time: {', '.join(f'{one:.1f}' for one in delays)} s")
 
 
-def _joined(turns):  # type: ignore[no-untyped-def]
+def _joined(turns: Sequence[Measured]) -> Measured:
     """All turns of a phase as one."""
-    from .load_traffic import Measured
-
     together = Measured()
     for one in turns:
         for kind, seconds in one.seconds.items():
@@ -231,7 +226,7 @@ def _joined(turns):  # type: ignore[no-untyped-def]
     return together
 
 
-def _troubles(found: Found, *measured) -> None:  # type: ignore[no-untyped-def]
+def _troubles(found: Found, *measured: Measured) -> None:
     for one in measured:
         for what, count in one.other.items():
             found.troubles[what] = found.troubles.get(what, 0) + count

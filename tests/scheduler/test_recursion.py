@@ -275,7 +275,7 @@ def test_steps_are_so_short_that_shorter_ones_find_the_same(
     policy: Allocation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def judgments() -> float:
-        found = course(outset(30, 300), AllAbilities(0.3).shortfall, policy, most=20_000, batch=50, seed=0)
+        found = course(outset(20, 200), AllAbilities(0.25).shortfall, policy, most=20_000, batch=50, seed=0)
         return float(np.median(found.reached_at()))
 
     usual = judgments()
