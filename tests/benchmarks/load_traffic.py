@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 TIMEOUT_S = 30
+EMPTY = "nothing to claim"
 EMPTY_PAUSE_S = 0.05  # before an annotator who was given nothing asks again
 
 
@@ -89,7 +90,7 @@ class Judge:
         measured.note("claim", time.perf_counter() - began)
         self.held = body["assignments"]
         if not self.held:
-            measured.trouble("nothing to claim")
+            measured.trouble(EMPTY)
 
     def answer(self, line: Line, measured: Measured, began: float | None = None) -> None:
         began = began or time.perf_counter()

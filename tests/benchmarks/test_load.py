@@ -9,7 +9,7 @@ import pytest
 from pytest_django.plugin import DjangoDbBlocker
 
 from tests.benchmarks import load
-from tests.benchmarks.load_traffic import Measured, Watch
+from tests.benchmarks.load_traffic import EMPTY, Measured, Watch
 
 TOY = load.Plan(
     seconds=3.0,
@@ -37,10 +37,10 @@ def test_a_whole_site_is_loaded_and_every_number_is_there(
     assert float(row["bare/s"]) > 0
     assert float(row["CPU ms/judgment"]) > 0
     numbers = (found.ratio, found.ratio_of_work, found.p99, found.p99_alone, found.delay, found.delay_alone)
-    assert all(math.isfinite(number) for number in numbers)
+    assert all(math.isfinite(number) for number in (*numbers, found.of_due))
     assert found.fits > 0, "refits went on meanwhile"
     assert not [what for what in found.troubles if what.endswith("500")], found.troubles
-    assert len(found.checks()) == 6
+    assert len(found.checks()) == 8
     assert "offered load" in capsys.readouterr().out
 
 
@@ -70,7 +70,22 @@ def test_what_cannot_run_here_is_skipped_visibly(
 
 
 def test_what_was_not_measured_fails_its_checks() -> None:
-    assert [check.passed for check in load.Found("embedded").checks()] == [False] * 6
+    assert [check.passed for check in load.Found("embedded").checks()] == [False] * 8
+
+
+def test_one_request_that_broke_fails_its_check_and_an_empty_queue_does_not() -> None:
+    def refused_or_broke(troubles: dict[str, int]) -> bool | None:
+        checks = load.Found("embedded", growth=[("60",)], troubles=troubles).checks()
+        return next(check.passed for check in checks if "broke" in check.name)
+
+    assert refused_or_broke({EMPTY: 9})
+    assert not refused_or_broke({EMPTY: 9, "answer 503": 1})
+
+
+def test_the_ratio_is_that_of_the_size_that_bears_least() -> None:
+    assert load._least(load._least(math.nan, 0.6), 0.4) == 0.4
+    assert load._least(0.4, 0.6) == 0.4
+    assert math.isnan(load._least(0.4, math.nan)), "what failed to be measured passes no check"
 
 
 def test_times_are_told_by_kind_and_together() -> None:
