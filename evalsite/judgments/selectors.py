@@ -265,8 +265,9 @@ def budget_left(campaign: Campaign) -> int | None:
 
 
 def _per_item(assignments: QuerySet[Assignment]) -> dict[str, int]:
-    rows = assignments.values_list("item").annotate(count=Count("pk", distinct=True))
-    return dict(rows)
+    """How many of these there are of each item. No assignment may be in it twice, by a join: counting distinct ones,
+    a database sorts all of them first, which takes three times as long."""
+    return dict(assignments.values_list("item").annotate(count=Count("pk")))
 
 
 @dataclass(frozen=True, slots=True)
