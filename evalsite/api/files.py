@@ -40,12 +40,14 @@ def row_of(row: Listed, names: Mapping[int | None, str]) -> dict[str, Any]:
         "probability": row.probability,
         "judgment_id": str(row.judgment),
         "supersedes": str(row.supersedes) if row.supersedes else None,
+        "over_quota": row.over_quota,
     }
 
 
 COLUMNS = (
     *("model_a", "model_b", "winner", "prompt_id", "category", "judge", "tstamp", "a_first", "aspect", "judge_kind"),
     *("client_ms", "late", "counted", "recorded_at", "purpose", "policy", "probability", "judgment_id", "supersedes"),
+    "over_quota",
 )
 
 

@@ -49,7 +49,14 @@ def block(rows: list[Assignment], of: Campaign) -> dict[str, Any]:
 def judgment(row: Judgment) -> dict[str, Any]:
     supersedes = _id(row.supersedes.public_id) if row.supersedes else None
     answered_at = _moment(row.answered_at)
-    return {"judgment": str(row.public_id), "supersedes": supersedes, "late": row.late, "answered_at": answered_at}
+    return {
+        "judgment": str(row.public_id),
+        "supersedes": supersedes,
+        "late": row.late,
+        "counts": row.counts,
+        "paid": row.is_paid,
+        "answered_at": answered_at,
+    }
 
 
 def progress(row: Progress) -> dict[str, Any]:
@@ -130,6 +137,7 @@ def listed(row: Listed, names: Mapping[int | None, str]) -> dict[str, Any]:
         "purpose": row.purpose,
         "policy": row.policy,
         "probability": row.probability,
+        "over_quota": row.over_quota,
     }
 
 

@@ -78,7 +78,11 @@ class Block(Shape):
 class Recorded(Shape):
     judgment = s.UUIDField()
     supersedes = s.UUIDField(allow_null=True)
-    late = s.BooleanField(help_text="came after its lease; counts if nobody had taken its place")
+    late = s.BooleanField(help_text="came after its lease")
+    counts = s.BooleanField(
+        help_text="fits see it; false for a late one whose place somebody had taken, or above the quota"
+    )
+    paid = s.BooleanField(help_text="earns what was agreed; false above the quota, and where nothing is paid")
     answered_at = s.DateTimeField(allow_null=True)
 
 
@@ -174,6 +178,7 @@ class Judgment(Shape):
     purpose = s.CharField(help_text="measure, overlap, gold or qualification")
     policy = s.CharField(allow_blank=True, help_text="that chose it")
     probability = s.FloatField(allow_null=True, help_text="with which it was drawn")
+    over_quota = s.BooleanField(help_text="a late one above its annotator's quota: does not count, is not paid")
 
 
 class BoardListed(Shape):

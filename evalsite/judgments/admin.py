@@ -48,8 +48,8 @@ class AnswerInline(admin.TabularInline):
 
 @admin.register(Judgment)
 class JudgmentAdmin(ReadOnlyAdmin):
-    list_display = ("public_id", "annotator", "batch", "late", "client_ms", "answered_at")
-    list_filter = ("late", "batch__campaign")
+    list_display = ("public_id", "annotator", "batch", "late", "over_quota", "client_ms", "answered_at")
+    list_filter = ("late", "over_quota", "batch__campaign")
     list_select_related = ("annotator", "batch__campaign")
     inlines = (AnswerInline,)
     show_full_result_count = False

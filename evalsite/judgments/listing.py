@@ -59,6 +59,7 @@ class Listed:
     purpose: str
     policy: str
     probability: float | None
+    over_quota: bool
 
 
 def judgments_page(
@@ -141,12 +142,13 @@ _FIELDS = (
     "judgment__assignment__purpose",
     "judgment__assignment__policy",
     "judgment__assignment__probability",
+    "judgment__over_quota",
 )
 
 
 def _listed(row: tuple, second: int | None, aspect: str, counted: Container[int]) -> Listed:  # type: ignore[type-arg]
     (judgment, supersedes, assignment, prompt, category, order_known, position, value, annotator, kind, late) = row[:11]
-    (client_ms, answered_at, recorded_at, purpose, policy, probability, number, first) = row[11:]
+    (client_ms, answered_at, recorded_at, purpose, policy, probability, over_quota, number, first) = row[11:]
     return Listed(
         judgment=judgment,
         supersedes=supersedes,
@@ -168,6 +170,7 @@ def _listed(row: tuple, second: int | None, aspect: str, counted: Container[int]
         purpose=purpose,
         policy=policy,
         probability=probability,
+        over_quota=over_quota,
     )
 
 

@@ -368,6 +368,9 @@ class Judgment(PublicModel):
         "self", null=True, blank=True, on_delete=models.PROTECT, related_name="superseded_by"
     )
     late = models.BooleanField(default=False, help_text="answered after its lease had ended")
+    over_quota = models.BooleanField(
+        default=False, help_text="late, when all that the quota takes was answered or open: fills no place, is not paid"
+    )
     client_ms = models.PositiveIntegerField(null=True, blank=True, help_text="from shown to decided, by the client")
     answered_at = models.DateTimeField(null=True, blank=True, help_text="null: an imported vote does not say")
     recorded_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -379,12 +382,28 @@ class Judgment(PublicModel):
                 condition=Q(supersedes__isnull=True),
                 name="judgment_first_once_per_assignment",
             ),
+            models.CheckConstraint(
+                condition=Q(over_quota=False) | Q(late=True), name="judgment_only_late_ones_are_over_quota"
+            ),
         ]
         # Heads of boards count from this index alone: 200,000 rows in 20 ms.
         indexes = [models.Index(fields=["batch", "annotator", "supersedes"], name="judgment_tally")]
 
     def __str__(self) -> str:
         return str(self.public_id)
+
+    @property
+    def counts(self) -> bool:
+        """Whether it has filled its place, once and for all: fits see it, unless it or its annotator is excluded.
+
+        True of gold, too: nothing tells an annotator which comparisons check them.
+        """
+        return self.assignment.state == Assignment.State.ANSWERED
+
+    @property
+    def is_paid(self) -> bool:
+        """Whether its assignment earns what was agreed at its issue; also once and for all."""
+        return self.assignment.pay_rate > 0 and not self.over_quota
 
 
 class Answer(models.Model):

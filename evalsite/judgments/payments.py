@@ -62,7 +62,8 @@ class Statement(_Balance):
     """One annotator's account in one currency. Counts are of the whole campaign, whatever the currency.
 
     judged: assignments with an answer, gold and late ones among them; counted: seen by fits; undone: answers taken
-    back; left_out: not counted because of an exclusion; due = earned + bonus - paid.
+    back; left_out: not counted because of an exclusion; over_quota: late ones that are not paid; due = earned + bonus -
+    paid.
     """
 
     annotator: Annotator
@@ -81,6 +82,7 @@ class Statement(_Balance):
     earned: Decimal
     bonus: Decimal
     paid: Decimal
+    over_quota: int
 
 
 def statements(campaign: Campaign, annotators: Sequence[Annotator], money: "Accounts | None" = None) -> list[Statement]:
@@ -105,6 +107,7 @@ class Work:
     gold: int = 0
     late: int = 0
     undone: int = 0
+    over_quota: int = 0
     countable: int = 0
 
 
@@ -167,6 +170,7 @@ class _Books:
             earned=earned,
             bonus=bonus,
             paid=paid,
+            over_quota=work.over_quota,
         )
 
 
@@ -179,12 +183,13 @@ def _work(campaign: Campaign, annotators: Sequence[Annotator]) -> dict[int, Work
         gold=Count("pk", filter=answered & gold),
         late=Count("pk", filter=answered & Q(late=True)),
         undone=Count("pk", filter=~answered),
+        over_quota=Count("pk", filter=answered & Q(over_quota=True)),
     )
     # By itself: within a count of all, PostgreSQL would look up for every row whether it was taken back.
     countable = dict(rows.filter(COUNTABLE).values_list("annotator").annotate(countable=Count("pk")))
     return {
-        number or 0: Work(judged, gold, late, undone, countable.get(number, 0))
-        for number, judged, gold, late, undone in counted
+        number or 0: Work(judged, gold, late, undone, over_quota, countable.get(number, 0))
+        for number, judged, gold, late, undone, over_quota in counted
     }
 
 
@@ -280,7 +285,7 @@ def _total(book: Book, currency: str) -> Decimal:
 
 COLUMNS = (
     *("annotator", "platform", "platform_id", "judged", "counted", "late", "undone", "gold", "left_out", "excluded"),
-    *("hours", "rate", "currency", "owed", "bonus", "paid", "due"),
+    *("hours", "rate", "currency", "owed", "bonus", "paid", "due", "over_quota"),
 )
 
 
@@ -302,7 +307,7 @@ def _cells(one: Statement) -> list[Any]:
     counts = [one.judged, one.counted, one.late, one.undone, one.gold, one.left_out, defused(out), one.hours]
     money = [f"{amount:.4f}" for amount in (one.earned, one.bonus, one.paid, one.due)]
     rates = " and ".join(f"{rate.amount.normalize():f} {PER[rate.per]}" for rate in one.rates)
-    return [*who, *counts, rates, one.currency, *money]
+    return [*who, *counts, rates, one.currency, *money, one.over_quota]
 
 
 def payment_export(*, campaign: Campaign, by: User) -> Iterator[str]:

@@ -30,7 +30,7 @@ RANKING_PURPOSES = [Assignment.Purpose.MEASURE, Assignment.Purpose.OVERLAP]
 # to a judgment that may be missing, PostgreSQL expects one such judgment where there are all, and loops over the rest.
 NOT_TAKEN_BACK = Q(~Exists(Judgment.objects.filter(supersedes=OuterRef("pk")).exclude(batch__state=Batch.State.OPEN)))
 # Of a judgment: that a fit sees it, unless it or its annotator is excluded. A late answer whose place was filled by
-# somebody else is kept but left out: its assignment is not ANSWERED.
+# somebody else, or above its annotator's quota, is kept but left out: its assignment is not ANSWERED.
 COUNTABLE = NOT_TAKEN_BACK & Q(
     batch__state=Batch.State.CLOSED,
     assignment__state=Assignment.State.ANSWERED,
@@ -305,12 +305,14 @@ def _tally(campaigns: list[Campaign], state: Batch.State) -> Tally:
 
 
 def judgments_given(*, campaign: Campaign, annotator: Annotator) -> int:
-    return Judgment.objects.filter(batch__campaign=campaign, annotator=annotator, superseded_by__isnull=True).count()
+    """What an annotator has judged of what is asked of them: late answers above the quota are beside it."""
+    given = Judgment.objects.filter(batch__campaign=campaign, annotator=annotator, over_quota=False)
+    return given.filter(superseded_by__isnull=True).count()
 
 
 def quota_taken(*, campaign: int, annotator: int | None) -> int:
     """What an annotator has judged and holds open, each assignment once: one that is answered meanwhile, too."""
-    judged = Exists(Judgment.objects.filter(assignment=OuterRef("pk")))
+    judged = Exists(Judgment.objects.filter(assignment=OuterRef("pk"), over_quota=False))
     held = Q(state__in=[Assignment.State.ISSUED, Assignment.State.ANSWERED])
     return Assignment.objects.filter(held | judged, campaign=campaign, annotator=annotator).count()
 
@@ -326,7 +328,8 @@ class Progress:
 
 
 def progress_get(*, campaign: Campaign, annotator: Annotator) -> Progress:
-    """An annotator's own count. A late answer is paid like any other, and one that was taken back no second time."""
+    """An annotator's own count. A late answer is paid like any other, above the quota none, and one that was taken back
+    no second time."""
     own = Assignment.objects.filter(campaign=campaign, annotator=annotator)
     return Progress(
         judgments=judgments_given(campaign=campaign, annotator=annotator),
@@ -348,7 +351,7 @@ def pay_of(assignments: QuerySet[Assignment]) -> dict[str, Decimal]:
 def earnings_of(assignments: QuerySet[Assignment]) -> dict[int | None, dict[str, Decimal]]:
     """What each annotator earned by those of them that were answered, by currency; hours to a hundredth of a cent."""
     # Nearly all are ANSWERED, which the index of accounts knows; of the others (answered late) judgments are looked up.
-    late = Exists(Judgment.objects.filter(assignment=OuterRef("pk")))
+    late = Exists(Judgment.objects.filter(assignment=OuterRef("pk"), over_quota=False))
     answered = assignments.filter(Q(state=Assignment.State.ANSWERED) | late, pay_rate__gt=0)
     groups = answered.order_by().values_list("annotator", "currency", "pay_rate", "pay_per")
     pay: dict[int | None, dict[str, Decimal]] = {}
@@ -400,7 +403,8 @@ class Accounting:
     """Every judgment of some campaigns, by what became of it; the parts add up to `recorded`.
 
     superseded: replaced by a later one of the same annotator. waiting: in a batch that is still open. checks: not for
-    ranking. late: its place had been filled by somebody else. excluded: by a decision, with its reason on record.
+    ranking. late: its place had been filled by somebody else, or it was above its annotator's quota.
+    excluded: by a decision, with its reason on record.
     """
 
     recorded: int

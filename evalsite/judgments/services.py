@@ -217,11 +217,11 @@ def judgment_record(
 ) -> Recorded:
     """Record an annotator's choices, aspect key -> "A", "B", "tie" or "both_bad", exactly once.
 
-    A late answer (its lease has ended) is kept within the quota, and counts if nobody has taken its place. `supersedes`
-    names the judgment that this one takes back, while it stands and its block is open. Sent again, the same choices
-    give what was recorded; others are a Conflict, since nobody would learn that they were dropped. Closing a full batch
-    asks for a refit in the same transaction, so no closed batch is ever forgotten. A comment is kept where the campaign
-    asks for comments.
+    A late answer (its lease has ended) is kept, and counts if nobody has taken its place; above the quota it neither
+    counts nor is paid. `supersedes` names the judgment that this one takes back, while it stands and its block is open.
+    Sent again, the same choices give what was recorded; others are a Conflict, since nobody would learn that they were
+    dropped. Closing a full batch asks for a refit in the same transaction, so no closed batch is ever forgotten. A
+    comment is kept where the campaign asks for comments.
     """
     now = timezone.now()
     comment = checked_text(comment, longest=2000, field="comment")
@@ -237,8 +237,6 @@ def judgment_record(
             _check_undo(assignment, now)
         if assignment.state == Assignment.State.RETURNED:
             raise given_back()
-        if replaced is None and assignment.state == Assignment.State.EXPIRED:
-            _check_quota(assignment)
         said = _Said(choices, client_ms, _comment_asked(assignment, comment), _checked_reasons(assignment, reasons))
         judgment = _write(assignment, asked, said, now, supersedes=replaced)
         if judgment.batch.is_full:
@@ -280,24 +278,20 @@ def _superseded() -> Conflict:
     )
 
 
-def _check_quota(assignment: Assignment) -> None:
-    """A late answer must leave the quota to what was claimed since: who lets leases end is paid for no more by it.
+def _is_over_quota(assignment: Assignment) -> bool:
+    """Whether a first answer to it is more than the campaign takes of one person: who lets leases end is paid for no
+    more by it, and one person's taste decides no more.
 
     What has expired holds no part of the quota at a claim. Who lost the network goes on, although their page does not
     show what they held then; and who claimed nothing since may still answer all of it.
     """
-    quota = assignment.campaign.quota
+    quota = assignment.campaign.quota if assignment.state == Assignment.State.EXPIRED else None
     if quota is None:
-        return
+        return False
     campaign, annotator = assignment.campaign_id, assignment.annotator_id
     # Locked and then counted: a claim, or another late answer, may be committing just now.
     Enrolment.objects.select_for_update(no_key=True).filter(campaign=campaign, annotator=annotator).first()
-    if quota_taken(campaign=campaign, annotator=annotator) >= quota:
-        raise Conflict(
-            gettext("This answer came after its time and is not taken: all that is asked of you is answered or open."),
-            hint=gettext("Ask for the next one."),
-            code="quota",
-        )
+    return quota_taken(campaign=campaign, annotator=annotator) >= quota
 
 
 def _check_undo(assignment: Assignment, now: datetime) -> None:
@@ -346,16 +340,19 @@ def _write(
 ) -> Judgment:
     """The judgment's rows, in the campaign's open batch. That is locked last: all answers of the campaign need it."""
     answers = _answers(asked, said.choices)
+    over_quota = supersedes.over_quota if supersedes else _is_over_quota(assignment)
+    lease_over = assignment.lease_until is not None and now > assignment.lease_until
     judgment = Judgment(
         assignment=assignment,
         annotator_id=assignment.annotator_id,
         supersedes=supersedes,
-        late=assignment.lease_until is not None and now > assignment.lease_until,
+        late=lease_over or assignment.state == Assignment.State.EXPIRED,
+        over_quota=over_quota,
         client_ms=_plausible_ms(said.client_ms),
         answered_at=now,
     )
-    fills = supersedes is None and _may_fill(assignment, now)
-    if supersedes is None:
+    fills = supersedes is None and not over_quota and _may_fill(assignment, now)
+    if supersedes is None and not over_quota:
         time_worked(assignment, now)
     _add_to_batch(judgment, answers, fills=fills)
     if fills:
@@ -417,9 +414,10 @@ def _may_fill(assignment: Assignment, now: datetime) -> bool:
 def _add_to_batch(judgment: Judgment, answers: Sequence[Answer], *, fills: bool) -> None:
     """Write a judgment into the campaign's open batch, which stays locked; the first that needs one opens it.
 
-    Gold is not counted: it tells a fit nothing, and must not change when there is one.
+    Gold is not counted, nor what is above a quota: it tells a fit nothing, and must not change when there is one.
     """
-    campaign, counted = judgment.assignment.campaign_id, int(judgment.assignment.purpose in RANKING_PURPOSES)
+    campaign, ranks = judgment.assignment.campaign_id, judgment.assignment.purpose in RANKING_PURPOSES
+    counted = int(ranks and not judgment.over_quota)
     while not judgment_add(judgment, answers, counted=counted, fills=fills):
         last = Batch.objects.filter(campaign=campaign).order_by("-number").values_list("number", flat=True).first()
         # Of two first judgments at once the second waits here, and then counts in the batch of the first.

@@ -75,8 +75,8 @@ _COUNT = (
     "size >= (SELECT batch_size FROM campaigns_campaign WHERE id = judgments_batch.campaign_id) AS is_full"
 )
 _JUDGE = (
-    "INSERT INTO judgments_judgment (public_id, assignment_id, annotator_id, supersedes_id, late, client_ms, "
-    "answered_at, recorded_at, batch_id)"
+    "INSERT INTO judgments_judgment (public_id, assignment_id, annotator_id, supersedes_id, late, over_quota, "
+    "client_ms, answered_at, recorded_at, batch_id)"
 )
 _ANSWER = "INSERT INTO judgments_answer (aspect_id, candidate_id, value, judgment_id)"
 _FILL = "UPDATE judgments_assignment SET state = 'answered', closed_at = %s WHERE id = %s"
@@ -93,7 +93,7 @@ def judgment_add(judgment: Judgment, answers: Sequence[Answer], *, counted: int,
     count = [counted, assignment.campaign_id]
     judge = [
         *(as_stored(judgment.public_id), assignment.pk, judgment.annotator_id, judgment.supersedes_id, judgment.late),
-        *(judgment.client_ms, as_stored(judgment.answered_at), as_stored(judgment.recorded_at)),
+        *(judgment.over_quota, judgment.client_ms, as_stored(judgment.answered_at), as_stored(judgment.recorded_at)),
     ]
     answer = [(one.aspect_id, one.candidate_id, one.value) for one in answers]
     fill = [as_stored(judgment.answered_at), assignment.pk]
@@ -115,7 +115,8 @@ def _judgment_add_at_once(
     found = read_beside(
         [Batch],
         f"WITH batch AS ({_count()}), judged AS ({_JUDGE} "  # noqa: S608  statements of ours
-        "SELECT %s::uuid, %s, %s, %s::bigint, %s::boolean, %s::integer, %s::timestamptz, %s::timestamptz, id "
+        "SELECT %s::uuid, %s, %s, %s::bigint, %s::boolean, %s::boolean, %s::integer, "
+        "%s::timestamptz, %s::timestamptz, id "
         f"FROM batch RETURNING id), answered AS ({_ANSWER} "
         f"SELECT given.*, judged.id FROM judged, (VALUES {given}) AS given){filled} "
         f"SELECT {columns(Batch, 'batch')}, batch.is_full, judged.id FROM batch, judged",

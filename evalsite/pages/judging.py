@@ -197,6 +197,7 @@ def _item(campaign: Campaign, annotator: Annotator, aspect: Aspect, block: Block
         "percent": round(100 * closed / size),
         "minutes": _minutes_left(campaign, annotator, len(block.open)),
         "lease_s": _seconds_left(current),
+        "quota": campaign.quota,
         "reasons": reception.reasons,
         "comments": reception.comments,
         "said_reasons": [one.text for one in current.given.reasons.all()] if current.given else [],

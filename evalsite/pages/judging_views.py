@@ -16,7 +16,7 @@ from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.throttle import admit, client_address
 from evalsite.judgments.arrivals import MTURK_HOSTS, consent_check, ending_get
 from evalsite.judgments.leases import assignment_skip
-from evalsite.judgments.models import Enrolment
+from evalsite.judgments.models import Enrolment, Judgment
 from evalsite.judgments.qualification import qualification_answer
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
 from evalsite.pages.judging import NOTHING, Happened, stage_context
@@ -81,15 +81,28 @@ def judge_answer(request: HttpRequest, key: str) -> HttpResponse:
             raise
         stands = str(assignment) if refused.code in ("answered", "superseded") else ""  # told, not what was pressed
         return _next(request, campaign, key, enrolment, Happened(answered=stands, notice=notice))
-    late = _("That answer came after its time. It is kept and paid, and counts if nobody has taken its place.")
-    happened = Happened(answered=str(assignment), notice=late if recorded.judgment.late else "")
+    happened = Happened(answered=str(assignment), notice=_lateness(recorded.judgment))
     return _next(request, campaign, key, enrolment, happened)
+
+
+def _lateness(given: Judgment) -> str:
+    """What became of a late answer; "" of one in time."""
+    if not given.late:
+        return ""
+    if given.over_quota:
+        said = _("It is kept, but not paid, and does not count: all that is asked of you is answered or open.")
+    elif given.counts:
+        kept = _("It is kept and paid, and counts: nobody had taken its place.")
+        said = kept if given.is_paid else _("It is kept, and counts: nobody had taken its place.")
+    else:
+        kept = _("It is kept and paid, but does not count: somebody else had taken its place.")
+        said = kept if given.is_paid else _("It is kept, but does not count: somebody else had taken its place.")
+    return _("That answer came after its time. %(kept)s") % {"kept": said}
 
 
 def _refusal(refused: Conflict) -> str:
     """What is said above the next stage; "" where there is nothing to go on with. It speaks of no API."""
     said = {
-        "quota": refused.message,
         "block_closed": _("This round is closed, so your earlier answer stands."),
         "answered": _("You had answered this one already, so your earlier answer stands."),
         "superseded": _("You had changed this answer already, so your latest answer stands."),

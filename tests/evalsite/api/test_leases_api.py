@@ -1,9 +1,11 @@
 """Over HTTP: hold a block longer, take an answer back, leave, and see what one has done."""
 
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign
 from evalsite.judgments.models import Assignment, Judgment
@@ -71,3 +73,21 @@ def test_a_campaign_that_was_not_joined_is_not_found(api: Api, path: str) -> Non
     other = path.replace("trial", "other")
     response = api.get(other) if path == PROGRESS else api.post(other)
     assert response.status_code == 404
+
+
+def test_a_late_answer_says_whether_it_counts_and_whether_it_is_paid(api: Api, block: Any) -> None:
+    Campaign.objects.update(quota=len(block))
+    Assignment.objects.filter(state="issued").update(pay_rate=1, lease_until=timezone.now() - timedelta(seconds=1))
+    api.post(CLAIMS)
+    above = api.post(judgment_url(block[0]), answer())
+    assert (above.status_code, told(above)) == (201, {"late": True, "counts": False, "paid": False})
+    api.post(RETURNS)
+    within = api.post(judgment_url(block[1]), answer())
+    assert (within.status_code, told(within)) == (201, {"late": True, "counts": True, "paid": True})
+    again = api.post(judgment_url(block[0]), answer())
+    assert (again.status_code, told(again)) == (200, told(above))
+    assert api.get(PROGRESS).json()["judgments"] == 1
+
+
+def told(response: Any) -> dict[str, bool]:
+    return {name: response.json()[name] for name in ("late", "counts", "paid")}

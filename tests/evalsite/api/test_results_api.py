@@ -283,7 +283,8 @@ def test_a_file_has_the_arenas_columns_first_and_every_vote_once(judged: Campaig
     lines = [json.loads(line) for line in text_of(member.get(f"{TRIAL}/judgments.jsonl")).splitlines()]
     assert [line["judgment_id"] for line in lines] == [row["judgment_id"] for row in rows]
     assert list(lines[0])[:3] == ["model_a", "model_b", "winner"]
-    assert set(lines[0]) == set(rows[0])
+    assert list(lines[0]) == list(rows[0])
+    assert {row["over_quota"] for row in rows} == {"False"}
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl"])

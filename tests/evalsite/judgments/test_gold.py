@@ -166,7 +166,9 @@ def test_the_judging_page_and_the_answers_receipt_say_nothing_of_gold(checked: C
             recorded = judgment_record(
                 annotator=annotator, assignment_id=current.public_id, choices={"overall": "tie"}
             ).judgment
-            assert set(presenters.judgment(recorded)) == {"judgment", "supersedes", "late", "answered_at"}
+            receipt = presenters.judgment(recorded)
+            assert set(receipt) == {"judgment", "supersedes", "late", "counts", "paid", "answered_at"}
+            assert (receipt["late"], receipt["counts"], receipt["paid"]) == (False, True, False)
             assert one.block
         run_jobs()
     assert gold_seen

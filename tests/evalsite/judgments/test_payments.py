@@ -96,6 +96,22 @@ def test_the_statements_the_totals_and_the_ledger_agree_to_the_last_digit(
     assert total.earned == 9 * Decimal("0.0111")
 
 
+def test_a_late_answer_above_the_quota_is_told_by_itself_and_not_owed(paid: Campaign, bob: Annotator) -> None:
+    lost = assignment_claim(campaign=paid, annotator=bob)
+    Assignment.objects.filter(state="issued").update(lease_until=timezone.now() - timedelta(seconds=1))
+    assignments_expire()
+    Campaign.objects.update(quota=7)
+    for one in lost:
+        judgment_record(annotator=bob, assignment_id=one.public_id, choices={"overall": "A"})
+    found = rows(paid)[str(bob.public_id)]
+    wanted = {"judged": "9", "late": "4", "over_quota": "2", "owed": "0.0777"}
+    assert {name: found[name] for name in wanted} == wanted
+    assert list(found)[-1] == "over_quota", "columns stay where programs have found them"
+    (statement,) = statements(paid, [bob])
+    assert (statement.over_quota, statement.earned) == (2, 7 * Decimal("0.0111"))
+    assert spent(paid) == {"USD": 10 * Decimal("0.0111")}
+
+
 def test_what_is_due_is_marked_once_under_a_reference_and_stands_in_the_log(paid: Campaign, alice: User) -> None:
     _, shown = accounts_shown(paid)
     assert due_in_all(shown.owed) == {"USD": 9 * Decimal("0.0111")}

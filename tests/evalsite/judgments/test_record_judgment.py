@@ -5,9 +5,10 @@ import time
 import uuid
 from dataclasses import replace
 from datetime import timedelta
+from decimal import Decimal
 
 import pytest
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign
@@ -18,6 +19,7 @@ from evalsite.core.errors import Conflict, InvalidInput, NotFound
 from evalsite.core.models import Job
 from evalsite.judgments.leases import assignment_skip, assignments_expire
 from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Candidate, Comment, Judgment
+from evalsite.judgments.selectors import judgments_spent, progress_get
 from evalsite.judgments.services import (
     UnknownVerdict,
     annotator_enrol,
@@ -162,6 +164,21 @@ def test_a_batch_from_before_the_clock_was_set_back_closes(campaign: Campaign, b
     assert Batch.objects.get().state == Batch.State.CLOSED
 
 
+def became(judgment: Judgment) -> tuple[str, str, str]:
+    return (
+        "late" if judgment.late else "in time",
+        "counts" if judgment.counts else "left out",
+        "paid" if judgment.is_paid else "unpaid",
+    )
+
+
+IN_TIME, LATE_AND_TAKEN, KEPT_ONLY = (
+    ("in time", "counts", "paid"),
+    ("late", "counts", "paid"),
+    ("late", "left out", "unpaid"),
+)
+
+
 def let_expire(block: list[Assignment]) -> list[Assignment]:
     held = Assignment.objects.filter(pk__in=[one.pk for one in block])
     held.update(lease_until=timezone.now() - timedelta(seconds=1))
@@ -200,28 +217,67 @@ class TestLate:
         Assignment.objects.filter(state=Assignment.State.QUEUED).exclude(place=expired.place).update(priority=9999)
         taken = assignment_claim(campaign=campaign, annotator=dora)
         assert expired.place_id in {one.place_id for one in taken}
-        judgment = record(bob, expired)
+        assert became(record(bob, expired)) == ("late", "left out", "unpaid")
         expired.refresh_from_db()
-        assert judgment.late
         assert expired.state == Assignment.State.EXPIRED
 
-    def test_within_the_quota_it_is_taken_and_beyond_it_refused(self, make_campaign: CampaignMaker) -> None:
+    def test_beyond_the_quota_it_is_kept_but_neither_counts_nor_is_paid(self, make_campaign: CampaignMaker) -> None:
         campaign = make_campaign(slug="quota", design=replace(OPEN, quota=3))
+        Campaign.objects.update(pay_rate="0.25")
+        campaign.refresh_from_db()
         bob = annotator_enrol(campaign=campaign)
         lost, again, kept = (let_expire(assignment_claim(campaign=campaign, annotator=bob)) for _ in range(3))
         assert [len(lost), len(again), len(kept)] == [3, 3, 3], "who lost the network goes on"
-        assert record(bob, kept[0]).late
+        assert became(record(bob, kept[0])) == LATE_AND_TAKEN
         open_now = assignment_claim(campaign=campaign, annotator=bob)
         assert len(open_now) == 2
-        for one in [*lost, *again, *kept[1:]]:
-            with pytest.raises(Conflict) as refused:
-                record(bob, one)
-            assert refused.value.code == "quota"
-        for one in open_now:
-            assert not record(bob, one).late
-        assert record(bob, kept[0]).late, "sent again it is what was recorded"
-        assert Judgment.objects.filter(annotator=bob).count() == campaign.quota
+        above = [*lost, *again, *kept[1:]]
+        assert {became(record(bob, one)) for one in above} == {KEPT_ONLY}
+        assert {became(record(bob, one)) for one in open_now} == {IN_TIME}
+        assert became(record(bob, kept[0])) == LATE_AND_TAKEN, "sent again it is what was recorded"
+        assert became(record(bob, lost[0])) == KEPT_ONLY, "although fewer are open now"
+        assert Judgment.objects.filter(annotator=bob).count() == 3 + len(above)
         assert assignment_claim(campaign=campaign, annotator=bob) == []
+        done = progress_get(campaign=campaign, annotator=bob)
+        assert (done.judgments, done.pay) == (3, {"USD": Decimal("0.75")})
+        assert judgments_spent(campaign) == Batch.objects.get().size == 3
+        refilled = Assignment.objects.filter(place__in=[one.place_id for one in above]).exclude(annotator=bob)
+        assert set(refilled.values_list("state", flat=True)) == {"queued"}, "its place is still somebody else's"
+
+    def test_beyond_the_quota_it_takes_nothing_of_the_quota(self, make_campaign: CampaignMaker) -> None:
+        campaign = make_campaign(slug="quota", design=replace(OPEN, quota=3))
+        bob = annotator_enrol(campaign=campaign)
+        lost = let_expire(assignment_claim(campaign=campaign, annotator=bob))
+        held = assignment_claim(campaign=campaign, annotator=bob)
+        assert became(record(bob, lost[0])) == ("late", "left out", "unpaid")
+        assignment_skip(annotator=bob, assignment_id=held[0].public_id, reason="cannot_judge")
+        assert became(record(bob, lost[1])) == ("late", "counts", "unpaid"), "one is open less"
+        for one in held[1:]:
+            assert record(bob, one)
+        assert progress_get(campaign=campaign, annotator=bob).judgments == 3
+        assert assignment_claim(campaign=campaign, annotator=bob) == []
+
+    def test_beyond_the_quota_its_time_is_not_paid_by_the_hour_either(self, make_campaign: CampaignMaker) -> None:
+        campaign = make_campaign(slug="quota", design=replace(OPEN, quota=3))
+        Campaign.objects.update(pay_rate="12", pay_per="hour")
+        campaign.refresh_from_db()
+        bob = annotator_enrol(campaign=campaign)
+        lost = let_expire(assignment_claim(campaign=campaign, annotator=bob))
+        assert len(assignment_claim(campaign=campaign, annotator=bob)) == 3
+        assert became(record(bob, lost[0])) == KEPT_ONLY
+        assert Assignment.objects.get(pk=lost[0].pk).worked_ms is None
+        assert progress_get(campaign=campaign, annotator=bob).pay == {}
+
+    def test_only_a_late_answer_can_be_beyond_the_quota(self, bob: Annotator, assignment: Assignment) -> None:
+        given = record(bob, assignment)
+        with pytest.raises(IntegrityError, match="only_late_ones"), transaction.atomic():
+            Judgment.objects.create(assignment=assignment, batch=given.batch, supersedes=given, over_quota=True)
+
+    def test_an_answer_to_what_was_taken_back_is_late_although_the_clock_was_set_back(
+        self, bob: Annotator, expired: Assignment
+    ) -> None:
+        Assignment.objects.filter(pk=expired.pk).update(lease_until=timezone.now() + timedelta(hours=1))
+        assert record(bob, expired).late
 
     def test_who_claimed_nothing_since_answers_the_whole_block(self, make_campaign: CampaignMaker) -> None:
         campaign = make_campaign(slug="quota", design=replace(OPEN, quota=3))

@@ -12,7 +12,7 @@ from evalsite.campaigns.services import campaign_stop
 from evalsite.judgments.leases import assignments_expire
 from evalsite.judgments.models import Annotator, Assignment, Judgment
 from evalsite.judgments.rounds import block_newest, pace_s
-from evalsite.judgments.services import assignment_claim, judgment_record
+from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
 from tests.evalsite.pages.reading import Page, Visitor
 
 
@@ -116,10 +116,50 @@ def test_when_the_lease_ended_it_says_what_became_of_the_answers(visitor: Visito
     assert "The time for this round is over" in visitor.page.words
     assert "2 comparisons that you had not answered" in visitor.page.words
     visitor.post("answer", {"assignment": kept, "choice": "B"})
-    assert "kept and paid, and counts if nobody has taken its place" in visitor.page.words
+    assert "It is kept, and counts: nobody had taken its place." in visitor.page.words
     assert Judgment.objects.filter(late=True).count() == 1
     visitor.go_on()
     assert visitor.page.assignment
+
+
+@pytest.mark.parametrize(
+    ("rate", "quota", "taken", "said"),
+    [
+        (1, None, False, "It is kept and paid, and counts: nobody had taken its place."),
+        (0, None, False, "It is kept, and counts: nobody had taken its place."),
+        (1, None, True, "It is kept and paid, but does not count: somebody else had taken its place."),
+        (0, None, True, "It is kept, but does not count: somebody else had taken its place."),
+        (1, 3, False, "It is kept, but not paid, and does not count: all that is asked of you is answered or open."),
+    ],
+)
+def test_a_late_answer_is_told_whether_it_counts_and_whether_it_is_paid(
+    campaign: Campaign, visitor: Visitor, rate: int, quota: int | None, taken: bool, said: str
+) -> None:
+    late = Assignment.objects.get(public_id=visitor.assignment)
+    Campaign.objects.update(quota=quota)
+    Assignment.objects.filter(state="issued").update(
+        lease_until=timezone.now() - timedelta(seconds=1), pay_rate=rate, currency="USD"
+    )
+    assignments_expire()
+    visitor.go_on()
+    if taken:
+        Assignment.objects.filter(state="queued").exclude(place=late.place).update(priority=9999)
+        block = assignment_claim(campaign=campaign, annotator=annotator_enrol(campaign=campaign))
+        assert late.place_id in {one.place_id for one in block}
+    visitor.post("answer", {"assignment": str(late.public_id), "choice": "B"})
+    assert f"That answer came after its time. {said}" in visitor.page.words
+    assert Judgment.objects.filter(late=True).count() == 1
+
+
+def test_who_may_be_paid_for_so_many_only_is_promised_nothing_of_a_late_answer(
+    campaign: Campaign, visitor: Visitor
+) -> None:
+    paid, open_question = "still kept and paid", "when it is sent you read whether it counts and is paid"
+    assert paid in visitor.page.html
+    Campaign.objects.update(quota=30)
+    visitor.reload()
+    assert open_question in visitor.page.html
+    assert paid not in visitor.page.html
 
 
 def test_who_asks_for_more_and_gets_nothing_waits(visitor: Visitor) -> None:
