@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign, CampaignRole
+from evalsite.campaigns.selectors import aspect_primary
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.models import AuditEntry
@@ -37,7 +38,7 @@ from evalsite.judgments.payments import (
     statements,
     totals,
 )
-from evalsite.judgments.selectors import earnings_of, pay_of
+from evalsite.judgments.selectors import earnings_of, pay_of, votes_counted
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
 from tests.evalsite.cast import CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.test_pages import words
@@ -94,6 +95,31 @@ def test_the_statements_the_totals_and_the_ledger_agree_to_the_last_digit(
         assert sum(Decimal(row[column]) for row in file) == wanted
     assert spent(paid) == {"USD": total.earned}
     assert total.earned == 9 * Decimal("0.0111")
+
+
+def test_a_late_answer_whose_place_somebody_else_has_filled_is_kept_and_paid_and_no_fit_sees_it(
+    campaign: Campaign, bob: Annotator, dora: Annotator
+) -> None:
+    Campaign.objects.update(pay_rate="0.0111")
+    campaign.refresh_from_db()
+    late = assignment_claim(campaign=campaign, annotator=bob)[0]
+    Assignment.objects.filter(state="issued").update(lease_until=timezone.now() - timedelta(seconds=1))
+    assignments_expire()
+    Assignment.objects.filter(state="queued").exclude(place=late.place).update(priority=9999)
+    block = assignment_claim(campaign=campaign, annotator=dora)
+    assert late.place_id in {one.place_id for one in block}
+    for one in block:
+        judgment_record(annotator=dora, assignment_id=one.public_id, choices={"overall": "A"})
+    given = judgment_record(annotator=bob, assignment_id=late.public_id, choices={"overall": "B"}).judgment
+    assert (given.late, given.counts, given.is_paid) == (True, False, True)
+    campaign.batches.update(state="closed", closed_at=timezone.now())
+    assert {vote.annotator for vote in votes_counted([campaign], aspect_primary(campaign))} == {dora.pk}
+    assert earnings_of(Assignment.objects.filter(campaign=campaign)) == {
+        bob.pk: {"USD": Decimal("0.0111")},
+        dora.pk: {"USD": 3 * Decimal("0.0111")},
+    }
+    wanted = {"judged": "1", "counted": "0", "late": "1", "over_quota": "0", "owed": "0.0111"}
+    assert {name: rows(campaign)[str(bob.public_id)][name] for name in wanted} == wanted
 
 
 def test_a_late_answer_above_the_quota_is_told_by_itself_and_not_owed(paid: Campaign, bob: Annotator) -> None:
