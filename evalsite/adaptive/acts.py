@@ -20,6 +20,7 @@ from evalsite.campaigns.permissions import Act, campaign_for
 from evalsite.chatbots.models import Version
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import InvalidInput, NotFound
+from evalsite.judgments.batches import batch_close_last
 from evalsite.judgments.exclusions import annotator_exclude, annotator_in, annotator_readmit
 from evalsite.judgments.queue import queue_close
 from evalsite.judgments.stewardship import annotator_hold, annotator_note
@@ -78,8 +79,9 @@ def _stop(campaign: Campaign, given: Given, by: User) -> None:
     with write_transaction():
         services.campaign_stop(campaign=campaign, reason=given.reason.strip() or STOPPED_BY_HAND, by=by)
         queue_close(campaign=campaign)
+        batch_close_last(campaign)
         stop_tell(campaign)
-    services.refit_request(campaign)  # the last batch is worked in, and the queue emptied
+    services.refit_request(campaign)  # what is closed is worked in, and the queue emptied
 
 
 def _exclude(campaign: Campaign, given: Given, by: User) -> None:

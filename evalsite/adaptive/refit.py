@@ -31,6 +31,7 @@ from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import campaign_stop, pilot_end, refit_request
 from evalsite.core.db import write_transaction
 from evalsite.core.jobs import Lease
+from evalsite.judgments.batches import batch_close_last
 from evalsite.judgments.models import Batch
 from evalsite.judgments.queue import QueueRest, QueueSeen, queue_close, queue_look, queue_withdraw
 from evalsite.judgments.selectors import judgments_spent
@@ -309,6 +310,7 @@ def _act(campaign: Campaign, verdict: Verdict, planned: Planned, snapshot: Snaps
         campaign_stop(campaign=now, reason=verdict.reason)
         stop_tell(now)
         queue_close(campaign=now)
+        batch_close_last(now)
         log.info("campaign %s stopped: %s", now.slug, verdict.reason)
         return None
     budget_tell(now)

@@ -12,6 +12,7 @@ from evalsite.campaigns.services import refit_request
 from evalsite.core.db import CLOCK_SET_BACK, write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotFound
 from evalsite.core.numbers import whole
+from evalsite.judgments.batches import batch_close_last
 from evalsite.judgments.models import Annotator, Assignment, Place, Skip, SkipNote
 from evalsite.judgments.queue import requeue
 from evalsite.judgments.selectors import RETURNS_THAT_CLOSE, items_given_back
@@ -188,6 +189,8 @@ def _end_unanswered(assignment: Assignment, state: Assignment.State) -> None:
     assignment.state, assignment.closed_at = state, timezone.now()
     assignment.save(update_fields=["state", "closed_at"])
     campaign = Campaign.objects.get(pk=assignment.campaign_id)
+    if campaign.state == Campaign.State.STOPPED:
+        batch_close_last(campaign)
     if not campaign.collecting or assignment.purpose == Assignment.Purpose.GOLD:
         return  # gold checks this one annotator: its place is nobody else's
     if assignment.item in items_given_back(campaign, times=RETURNS_THAT_CLOSE):

@@ -341,7 +341,10 @@ class Batch(models.Model):
     size = models.PositiveIntegerField(default=0, help_text="judgments for ranking that came in; gold fills no batch")
     opened_at = models.DateTimeField(default=timezone.now, editable=False)
     closed_at = models.DateTimeField(null=True, blank=True)
-    is_full: bool  # whether it has what its campaign wants of a batch: of one that statements.judgment_add gives
+    # Of one that statements.judgment_add gives: whether it has what its campaign wants of a batch, and whether that has
+    # stopped.
+    is_full: bool
+    is_after_stop: bool
 
     class Meta:
         verbose_name_plural = "batches"

@@ -12,10 +12,11 @@ from django.utils.translation import gettext
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Aspect, Campaign
 from evalsite.campaigns.selectors import reception_of
-from evalsite.campaigns.services import plan_request, refit_request
-from evalsite.core.db import CLOCK_SET_BACK, write_transaction
+from evalsite.campaigns.services import plan_request
+from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from evalsite.core.tokens import keyed_hashes, token_hash, token_make
+from evalsite.judgments.batches import batch_close_due
 from evalsite.judgments.blocks import block_issue
 from evalsite.judgments.hours import time_worked
 from evalsite.judgments.leases import assignment_lock_asked, assignments_expire_of, checked_text, given_back
@@ -220,8 +221,8 @@ def judgment_record(
     A late answer (its lease has ended) is kept, and counts if nobody has taken its place; above the quota it neither
     counts nor is paid. `supersedes` names the judgment that this one takes back, while it stands and its block is open.
     Sent again, the same choices give what was recorded; others are a Conflict, since nobody would learn that they were
-    dropped. Closing a full batch asks for a refit in the same transaction, so no closed batch is ever forgotten. A
-    comment is kept where the campaign asks for comments.
+    dropped. Closing a batch asks for a refit in the same transaction, so no closed batch is ever forgotten. A comment
+    is kept where the campaign asks for comments.
     """
     now = timezone.now()
     comment = checked_text(comment, longest=2000, field="comment")
@@ -239,8 +240,7 @@ def judgment_record(
             raise given_back()
         said = _Said(choices, client_ms, _comment_asked(assignment, comment), _checked_reasons(assignment, reasons))
         judgment = _write(assignment, asked, said, now, supersedes=replaced)
-        if judgment.batch.is_full:
-            _close(judgment.batch)
+        batch_close_due(judgment.batch, ends_issue=unanswered)
     return Recorded(judgment, created=True)
 
 
@@ -422,21 +422,3 @@ def _add_to_batch(judgment: Judgment, answers: Sequence[Answer], *, fills: bool)
         last = Batch.objects.filter(campaign=campaign).order_by("-number").values_list("number", flat=True).first()
         # Of two first judgments at once the second waits here, and then counts in the batch of the first.
         Batch.objects.bulk_create([Batch(campaign_id=campaign, number=(last or 0) + 1)], ignore_conflicts=True)
-
-
-def _close(batch: Batch) -> None:
-    batch.state, batch.closed_at = Batch.State.CLOSED, timezone.now()
-    batch.save(update_fields=["state", "closed_at"])
-    refit_request(batch.campaign)
-
-
-def batches_close_aged() -> None:
-    """Close batches that have been open for their campaign's age: a slow campaign still shows its newest state."""
-    now = timezone.now()
-    for batch in Batch.objects.filter(state=Batch.State.OPEN).select_related("campaign"):
-        if -CLOCK_SET_BACK < now - batch.opened_at < timedelta(seconds=batch.campaign.batch_age_s):
-            continue
-        with write_transaction():
-            still = Batch.objects.select_for_update().filter(pk=batch.pk, state=Batch.State.OPEN).first()
-            if still is not None:
-                _close(still)

@@ -72,7 +72,8 @@ def assignment_asked(annotator: int, public_id: uuid.UUID) -> tuple[Assignment, 
 _COUNT = (
     "UPDATE judgments_batch SET size = size + %s WHERE campaign_id = %s AND state = 'open' "
     "RETURNING {batch}, "
-    "size >= (SELECT batch_size FROM campaigns_campaign WHERE id = judgments_batch.campaign_id) AS is_full"
+    "size >= (SELECT batch_size FROM campaigns_campaign WHERE id = judgments_batch.campaign_id) AS is_full, "
+    "(SELECT state = 'stopped' FROM campaigns_campaign WHERE id = judgments_batch.campaign_id) AS is_after_stop"
 )
 _JUDGE = (
     "INSERT INTO judgments_judgment (public_id, assignment_id, annotator_id, supersedes_id, late, over_quota, "
@@ -86,8 +87,9 @@ def judgment_add(judgment: Judgment, answers: Sequence[Answer], *, counted: int,
     """Write a judgment with its answers into its campaign's open batch, which is locked and counts `counted` more.
 
     `fills`: its assignment is answered then. The judgment is given its key and its batch, of which `is_full` says
-    whether that fills it. False, and nothing is written, where no batch is open. Of two at once the second waits for
-    the batch, and counts on from the first: so that it waits shortly, PostgreSQL is asked all of it at once.
+    whether that fills it, and `is_after_stop` whether the campaign has stopped. False, and nothing is written, where
+    no batch is open. Of two at once the second waits for the batch, and counts on from the first: so that it waits
+    shortly, PostgreSQL is asked all of it at once.
     """
     assignment = judgment.assignment
     count = [counted, assignment.campaign_id]
@@ -119,12 +121,12 @@ def _judgment_add_at_once(
         "%s::timestamptz, %s::timestamptz, id "
         f"FROM batch RETURNING id), answered AS ({_ANSWER} "
         f"SELECT given.*, judged.id FROM judged, (VALUES {given}) AS given){filled} "
-        f"SELECT {columns(Batch, 'batch')}, batch.is_full, judged.id FROM batch, judged",
+        f"SELECT {columns(Batch, 'batch')}, batch.is_full, batch.is_after_stop, judged.id FROM batch, judged",
         [*count, *judge, *chain.from_iterable(answer), *(fill or [])],
     )
     if not found:
         return None, None
-    ((batch, batch.is_full, key),) = found
+    ((batch, batch.is_full, batch.is_after_stop, key),) = found
     return batch, key
 
 
@@ -134,7 +136,7 @@ def _judgment_add_one_by_one(
     found = read_beside([Batch], _count(), count)
     if not found:
         return None, None
-    ((batch, batch.is_full),) = found
+    ((batch, batch.is_full, batch.is_after_stop),) = found
     ((key,),) = rows(f"{_JUDGE} VALUES ({_places([*judge, batch])}) RETURNING id", [*judge, batch.pk])
     each(f"{_ANSWER} VALUES (%s, %s, %s, %s)", [(*one, key) for one in answer])
     each(_FILL, [fill] if fill else [])

@@ -1,7 +1,7 @@
 """What the worker does for the judgments room."""
 
 from evalsite.core import jobs
-from evalsite.judgments import leases, services
+from evalsite.judgments import batches, leases
 
-jobs.sweeps(services.batches_close_aged)
+jobs.sweeps(batches.batches_close_aged)
 jobs.sweeps(leases.assignments_expire)

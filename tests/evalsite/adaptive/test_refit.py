@@ -1,12 +1,15 @@
 """The loop: a closed batch becomes a snapshot, a decision and the next queue; a failure leaves the last good ones."""
 
 import itertools
+import threading
+import time
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 
 import numpy as np
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from evalsite.accounts.models import User
@@ -22,10 +25,11 @@ from evalsite.campaigns.permissions import Act
 from evalsite.campaigns.services import campaign_stop, entrant_add, entrant_withdraw, refit_request
 from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
+from evalsite.core.db import write_transaction
 from evalsite.core.jobs import sweep
 from evalsite.core.models import Job
 from evalsite.judgments.items import item_parts
-from evalsite.judgments.leases import assignments_expire
+from evalsite.judgments.leases import assignment_skip, assignments_expire, assignments_return
 from evalsite.judgments.models import Annotator, Assignment, Batch, Exclusion, Judgment
 from evalsite.judgments.selectors import progress_get
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
@@ -336,8 +340,6 @@ def test_what_is_issued_when_a_campaign_stops_may_be_answered_and_enters_one_las
     campaign_stop(campaign=campaign, reason="by its owner")
     for assignment in block:
         judgment_record(annotator=bob, assignment_id=assignment.public_id, choices={"overall": "A"})
-    close_batches()
-    refit_request(campaign)
     run_jobs()
     current = snapshot_current(board_of(campaign))
     assert current is not None
@@ -361,8 +363,6 @@ def test_the_board_says_what_was_under_way_when_its_rule_stopped_the_campaign(ma
     assert said == f"stopped: {campaign.stop_reason}"
     for assignment in block:
         judgment_record(annotator=dora, assignment_id=assignment.public_id, choices={"overall": "A"})
-    close_batches()
-    refit_request(campaign)
     run_jobs()
     known = Decision.objects.get(stop=True).snapshot.judgments
     after = Judgment.objects.count() - known
@@ -371,7 +371,186 @@ def test_the_board_says_what_was_under_way_when_its_rule_stopped_the_campaign(ma
     assert status(board_state_get(board_of(campaign)))["text"] == words
 
 
-def test_the_last_refit_after_a_stop_comes_by_itself_and_has_late_answers_too(
+class TestAfterAStop:
+    """What was issued is waited for, and the board gets all of it at once, by one last refit."""
+
+    @pytest.fixture
+    def stopped(self, campaign: Campaign, bob: Annotator, alice: User) -> list[Assignment]:
+        """Nine assignments, which are two batches nearly full, were issued when alice stopped the campaign."""
+        judge(campaign, bob, blocks=2)
+        run_jobs()
+        others = [annotator_enrol(campaign=campaign) for _ in range(3)]
+        block = [one for other in others for one in assignment_claim(campaign=campaign, annotator=other)]
+        act_perform(key=campaign.slug, act=Act.STOP, user=alice, given=Given())
+        run_jobs()
+        assert len(block) == 9
+        assert counts() == (1, 5), "of six judgments one waits in an open batch"
+        return block
+
+    def test_answers_gather_however_many_and_however_long_and_enter_one_last_refit(
+        self, campaign: Campaign, stopped: list[Assignment]
+    ) -> None:
+        refits = Refit.objects.count()
+        for one in stopped[:-1]:
+            say(one)
+            time_passes(campaign)
+        assert counts() == (1, 5)
+        assert Refit.objects.count() == refits
+        say(stopped[-1])
+        time_passes(campaign)
+        assert counts() == (2, 15), "all of them, at once"
+        assert (Refit.objects.count(), Batch.objects.filter(state="open").count()) == (refits + 1, 0)
+        time_passes(campaign)
+        assert Refit.objects.count() == refits + 1, "nothing is left to refit"
+        assert Judgment.objects.count() == 15
+
+    @pytest.mark.parametrize("end", ["its lease", "a skip", "a return"])
+    def test_the_last_refit_runs_when_the_last_of_them_ends_without_an_answer(
+        self, campaign: Campaign, stopped: list[Assignment], end: str
+    ) -> None:
+        *answered, last = stopped
+        for one in answered:
+            say(one)
+        time_passes(campaign)
+        assert counts() == (1, 5)
+        if end == "a skip":
+            assignment_skip(annotator=last.annotator, assignment_id=last.public_id, reason="broken")  # type: ignore[arg-type]
+        elif end == "a return":
+            assert assignments_return(campaign=campaign, annotator=last.annotator) == 1  # type: ignore[arg-type]
+        else:
+            leases_end()
+        run_jobs()
+        assert counts() == (2, 14), "although its batch is neither full nor old"
+        assert Refit.objects.filter(outcome=Refit.Outcome.PUBLISHED).count() == 2
+
+    def test_gold_that_is_still_open_is_waited_for_too(self, campaign: Campaign, stopped: list[Assignment]) -> None:
+        Assignment.objects.filter(pk=stopped[-1].pk).update(purpose=Assignment.Purpose.GOLD)
+        for one in stopped[:-1]:
+            say(one)
+        time_passes(campaign)
+        assert counts() == (1, 5)
+        say(stopped[-1])
+        time_passes(campaign)
+        assert counts() == (2, 14)
+
+    def test_a_late_answer_gathers_with_the_others_while_something_is_issued(
+        self, campaign: Campaign, stopped: list[Assignment]
+    ) -> None:
+        late, in_time, *rest = stopped
+        leases_end(late)
+        say(late)
+        time_passes(campaign)
+        assert counts() == (1, 5)
+        say(in_time)
+        leases_end(*rest)
+        run_jobs()
+        assert counts() == (2, 8)
+
+    def test_a_late_answer_after_the_last_refit_is_not_lost_but_a_batch_like_any_other(
+        self, campaign: Campaign, stopped: list[Assignment]
+    ) -> None:
+        leases_end()
+        run_jobs()
+        assert counts() == (2, 6)
+        for one in stopped[:2]:
+            assert say(one).late
+            run_jobs()
+        assert counts() == (2, 6), "one refit each would be a waste"
+        time_passes(campaign)
+        assert counts() == (3, 8)
+
+    def test_where_nothing_is_issued_the_stop_itself_brings_the_last_refit(
+        self, campaign: Campaign, bob: Annotator, alice: User
+    ) -> None:
+        judge(campaign, bob, blocks=2)
+        run_jobs()
+        act_perform(key=campaign.slug, act=Act.STOP, user=alice, given=Given())
+        run_jobs()
+        assert counts() == (2, 6)
+
+    def test_a_stop_by_its_rule_waits_for_what_is_issued_too(self, make_campaign: CampaignMaker) -> None:
+        campaign = make_campaign(design=replace(OPEN, target_se=1.5), chatbots=3, prompts=12)
+        bob, dora = annotator_enrol(campaign=campaign), annotator_enrol(campaign=campaign)
+        block = assignment_claim(campaign=campaign, annotator=dora)
+        judge_all(campaign, bob)
+        campaign.refresh_from_db()
+        assert campaign.state == Campaign.State.STOPPED
+        before = Snapshot.objects.count()
+        for one in block:
+            say(one)
+            time_passes(campaign)
+        assert counts() == (before + 1, Judgment.objects.count())
+
+
+def counts() -> tuple[int, int]:
+    """Snapshots, and the judgments in the newest one."""
+    return Snapshot.objects.count(), Snapshot.objects.latest().judgments
+
+
+def say(assignment: Assignment) -> Judgment:
+    assert assignment.annotator
+    given = judgment_record(
+        annotator=assignment.annotator, assignment_id=assignment.public_id, choices={"overall": "A"}
+    )
+    return given.judgment
+
+
+def time_passes(campaign: Campaign) -> None:
+    """As long as a batch may stay open, and the worker does what it finds then."""
+    Batch.objects.filter(state="open").update(opened_at=timezone.now() - timedelta(seconds=campaign.batch_age_s + 1))
+    sweep()
+    run_jobs()
+
+
+def leases_end(*assignments: Assignment) -> None:
+    """Of these, or of all that are issued."""
+    issued = Assignment.objects.filter(state=Assignment.State.ISSUED)
+    ended = issued.filter(pk__in=[one.pk for one in assignments]) if assignments else issued
+    ended.update(lease_until=timezone.now() - timedelta(seconds=1))
+    assignments_expire()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("ends", ["an answer", "a lease"])
+def test_the_last_two_that_end_at_once_after_a_stop_bring_one_refit(
+    make_campaign: CampaignMaker, alice: User, ends: str
+) -> None:
+    campaign = make_campaign(chatbots=4, prompts=8)
+    bob, dora = annotator_enrol(campaign=campaign), annotator_enrol(campaign=campaign)
+    judge(campaign, bob, blocks=1)
+    first, second = (assignment_claim(campaign=campaign, annotator=one, count=1)[0] for one in (bob, dora))
+    act_perform(key=campaign.slug, act=Act.STOP, user=alice, given=Given())
+    run_jobs()
+    assert not Snapshot.objects.exists()
+    written, failures = threading.Event(), []
+
+    def answers() -> None:
+        with write_transaction():
+            say(first)
+            written.set()
+            time.sleep(0.3)  # the other one looks while this is not committed
+        connection.close()
+
+    def follows() -> None:
+        written.wait(60)
+        try:
+            say(second) if ends == "an answer" else leases_end(second)
+        except Exception as error:  # noqa: BLE001  whatever it is, the test is to show it
+            failures.append(error)
+        connection.close()
+
+    threads = [threading.Thread(target=work) for work in (answers, follows)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert Job.objects.filter(kind="refit", state=Job.State.QUEUED).count() == 1
+    run_jobs()
+    assert counts() == (1, 5 if ends == "an answer" else 4)
+
+
+def test_what_is_answered_late_after_a_stop_is_paid_and_its_place_asked_of_nobody_else(
     make_campaign: CampaignMaker, alice: User
 ) -> None:
     campaign = make_campaign()
@@ -382,17 +561,10 @@ def test_the_last_refit_after_a_stop_comes_by_itself_and_has_late_answers_too(
     run_jobs()
     in_time, late, never = assignment_claim(campaign=campaign, annotator=bob)
     act_perform(key=campaign.slug, act=Act.STOP, user=alice, given=Given())
-    judgment_record(annotator=bob, assignment_id=in_time.public_id, choices={"overall": "A"})
-    Assignment.objects.filter(state=Assignment.State.ISSUED).update(lease_until=timezone.now() - timedelta(seconds=1))
-    assignments_expire()
-    given = judgment_record(annotator=bob, assignment_id=late.public_id, choices={"overall": "A"}).judgment
-    assert given.late
-    run_jobs()
-    Batch.objects.filter(state=Batch.State.OPEN).update(
-        opened_at=timezone.now() - timedelta(seconds=campaign.batch_age_s + 1)
-    )
-    sweep()
-    run_jobs()
+    say(in_time)
+    leases_end()
+    assert say(late).late
+    time_passes(campaign)
     current = snapshot_current(board_of(campaign))
     assert current is not None
     assert current.judgments == Judgment.objects.count() == 8

@@ -17,6 +17,7 @@ from evalsite.campaigns.services import NewAspect
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotFound
 from evalsite.core.models import Job
+from evalsite.judgments.batches import batches_close_aged
 from evalsite.judgments.leases import assignment_skip, assignments_expire
 from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Candidate, Comment, Judgment
 from evalsite.judgments.selectors import judgments_spent, progress_get
@@ -24,7 +25,6 @@ from evalsite.judgments.services import (
     UnknownVerdict,
     annotator_enrol,
     assignment_claim,
-    batches_close_aged,
     judgment_record,
 )
 from tests.evalsite.cast import OPEN, CampaignMaker, judge

@@ -9,10 +9,11 @@ from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign
 from evalsite.core.errors import Conflict, InvalidInput, NotFound
+from evalsite.judgments.batches import batches_close_aged
 from evalsite.judgments.leases import assignment_skip, assignments_expire
 from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Judgment
 from evalsite.judgments.selectors import item_counts, judgments_counted, progress_get
-from evalsite.judgments.services import Recorded, assignment_claim, batches_close_aged, judgment_record
+from evalsite.judgments.services import Recorded, assignment_claim, judgment_record
 from tests.evalsite.cast import judge
 
 
