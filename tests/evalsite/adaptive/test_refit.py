@@ -142,13 +142,6 @@ def test_the_fit_never_sees_gold_or_qualification(campaign: Campaign, bob: Annot
     assert fit_input(board_of(campaign)).votes == []
 
 
-def test_the_hash_of_the_input_does_not_depend_on_the_order_of_rows(campaign: Campaign, bob: Annotator) -> None:
-    judge(campaign, bob, blocks=2)
-    given = fit_input(board_of(campaign))
-    assert len(given.sha256) == 64
-    assert fit_input(board_of(campaign)).sha256 == given.sha256
-
-
 def test_a_failed_fit_leaves_the_last_board_and_the_queue(
     campaign: Campaign, bob: Annotator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
