@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from evalsite.adaptive import refit as refit_module
 from evalsite.adaptive import tables
 from evalsite.adaptive.models import Board, Decision, Record, Refit, Snapshot
 from evalsite.adaptive.tables import fit_input, input_named
@@ -14,6 +15,7 @@ from evalsite.campaigns.services import refit_request
 from evalsite.judgments.models import Annotator, Answer, Judgment
 from evalsite.judgments.selectors import CountedVote
 from irt_engine import Posterior
+from scheduler.estimator import estimate
 from tests.evalsite.cast import by_number, judge, judge_as, run_jobs
 
 SEED = 7
@@ -126,3 +128,48 @@ def test_the_campaigns_own_seed_and_its_known_ties_are_in_the_name(campaign: Cam
     assert fit_input(board).sha256 != before
     Campaign.objects.update(seed=campaign.seed)
     assert fit_input(board).sha256 == before
+
+
+class TestWarmStart:
+    """A refit begins where the last one of this engine ended: a large board would take a minute from nothing."""
+
+    @pytest.fixture
+    def starts(self, monkeypatch: pytest.MonkeyPatch) -> list[Posterior | None]:
+        """What each fit of the board began from; the fits themselves go on as always."""
+        seen: list[Posterior | None] = []
+
+        def fits(table: Any, start: Posterior | None = None, seed: int = 0, **options: Any) -> Posterior:
+            seen.append(start)
+            return estimate(table, start, seed, **options)
+
+        monkeypatch.setattr(refit_module, "estimate", fits)
+        return seen
+
+    def test_a_refit_begins_where_the_last_one_ended_and_comes_to_the_same(
+        self, campaign: Campaign, bob: Annotator, dora: Annotator, starts: list[Posterior | None]
+    ) -> None:
+        for _ in range(2):
+            judge_as(campaign, bob, by_number)
+            judge_as(campaign, dora, by_number)
+            run_jobs()
+        first, second = Snapshot.objects.order_by("number")
+        assert starts[0] is None
+        assert starts[1] is not None
+        assert starts[1].to_bytes() == bytes(first.posterior)
+        given = fit_input(board_of(campaign))
+        assert given.sha256 == second.input_sha256
+        cold = estimate(given.table(), None, given.seed)
+        warm = Posterior.from_bytes(bytes(second.posterior))
+        assert warm.ability == pytest.approx(cold.ability, rel=0, abs=1e-6)
+
+    def test_what_another_engine_has_left_is_no_beginning(
+        self, campaign: Campaign, bob: Annotator, starts: list[Posterior | None], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        judge(campaign, bob, blocks=2)
+        run_jobs()
+        monkeypatch.setattr(refit_module, "ENGINE", "another")
+        monkeypatch.setattr(tables, "ENGINE", "another")
+        judge(campaign, bob, blocks=2)
+        run_jobs()
+        assert starts == [None, None]
+        assert Snapshot.objects.count() == 2
