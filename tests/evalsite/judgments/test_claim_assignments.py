@@ -2,10 +2,14 @@
 
 import threading
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
+from functools import partial
 
 import pytest
 from django.db import connection, transaction
+from django.utils import timezone
 
 from evalsite.accounts.models import User
 from evalsite.adaptive.models import Snapshot
@@ -18,8 +22,9 @@ from evalsite.chatbots.services import chatbot_create, replies_add, version_crea
 from evalsite.core.errors import NotAllowed
 from evalsite.judgments.blocks import WINDOW
 from evalsite.judgments.items import item_parts
-from evalsite.judgments.leases import assignments_return
-from evalsite.judgments.models import Annotator, Assignment, Candidate, Enrolment
+from evalsite.judgments.leases import assignments_expire, assignments_return
+from evalsite.judgments.models import Annotator, Assignment, Candidate, Enrolment, Judgment
+from evalsite.judgments.selectors import quota_taken
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
 from scheduler import plan
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
@@ -282,6 +287,72 @@ def test_of_two_hundred_claims_forty_at_a_time_no_item_is_issued_more_often_than
     assert max(asked.values()) == campaign.votes_per_item
     per_annotator = Counter(Assignment.objects.filter(annotator__isnull=False).values_list("annotator", "item"))
     assert max(per_annotator.values()) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_annotator_who_claims_over_many_connections_at_once_is_never_issued_more_than_the_quota(
+    make_campaign: CampaignMaker,
+) -> None:
+    campaign = make_campaign(design=replace(OPEN, batch_size=100, quota=7), chatbots=4, prompts=20)
+    bob = annotator_enrol(campaign=campaign)
+    together = threading.Barrier(8)
+    failures: list[Exception] = []
+
+    def work() -> None:
+        together.wait()
+        try:
+            own = Campaign.objects.get(pk=campaign.pk)
+            while block := assignment_claim(campaign=own, annotator=bob):
+                answer(bob, block)  # the others answer the same ones: each is one judgment
+        except Exception as error:  # noqa: BLE001  whatever it is, the test is to show it
+            failures.append(error)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert Assignment.objects.filter(annotator=bob).count() == Judgment.objects.count() == 7
+    assert not Assignment.objects.filter(state=Assignment.State.ISSUED).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_claims_and_late_answers_at_once_together_keep_to_the_quota(make_campaign: CampaignMaker) -> None:
+    """What is paid and what is open are never more than it, whoever comes first; and no answer is lost."""
+    campaign = make_campaign(design=replace(OPEN, batch_size=100, quota=3), chatbots=4, prompts=20)
+    bob = annotator_enrol(campaign=campaign)
+    late = assignment_claim(campaign=campaign, annotator=bob)
+    Assignment.objects.filter(state="issued").update(lease_until=timezone.now() - timedelta(seconds=1))
+    assignments_expire()
+    together = threading.Barrier(2 * len(late))
+    failures: list[Exception] = []
+
+    def at_once(do: Callable[[], object]) -> None:
+        together.wait()
+        try:
+            do()
+        except Exception as error:  # noqa: BLE001  whatever it is, the test is to show it
+            failures.append(error)
+        finally:
+            connection.close()
+
+    def claim() -> object:
+        return assignment_claim(campaign=Campaign.objects.get(pk=campaign.pk), annotator=bob)
+
+    work: list[Callable[[], object]] = [*[partial(answer, bob, [one]) for one in late], *[claim] * len(late)]
+    threads = [threading.Thread(target=at_once, args=(one,)) for one in work]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert Judgment.objects.count() == len(late)
+    within = Judgment.objects.filter(over_quota=False).count()
+    held = Assignment.objects.filter(annotator=bob, state=Assignment.State.ISSUED).count()
+    assert within + held == quota_taken(campaign=campaign.pk, annotator=bob.pk) == 3
 
 
 def test_two_replies_of_the_same_words_are_never_shown_together(make_campaign: CampaignMaker) -> None:
