@@ -1,19 +1,26 @@
 """One fault from beginning to end: people judge, something is hurt, and all must be well again by itself."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
+import pytest
+
+from evalsite.adaptive.models import Refit
 from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.services import REFIT
 from evalsite.core.models import Job
 from evalsite.demo.services import SLUG
 from tests.faults.annotators import Ledger, judging
 from tests.faults.audit import problems, settled
 from tests.faults.sites import Site
+from tests.faults.whereabouts import stack
 from tests.processes import wait_for
 
 PATIENCE_S = 180  # for a very busy machine; what takes long here is told in the table
+KILLS_TRIED = 20  # until one meets a fit, which takes a tenth of a second
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +36,15 @@ class Outcome:
 
 
 OUTCOMES: list[Outcome] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A refit whose worker, the process `pid`, is in its fit. refits: how many the site had had by then."""
+
+    job: Job
+    pid: int
+    refits: int
 
 
 @dataclass
@@ -52,8 +68,9 @@ class Ordeal:
         wanted = self.ledger.recorded + count
         self.wait(lambda: self.ledger.recorded >= wanted, what=f"{count} more judgments")
 
-    def wait(self, condition: Callable[[], object], *, what: str, within_s: float = PATIENCE_S) -> None:
-        wait_for(condition, within_s=within_s, what=what, every_s=0.02)
+    def wait(self, condition: Callable[[], object], *, what: str, within_s: float = PATIENCE_S) -> Any:
+        """The first true value of the condition."""
+        return wait_for(condition, within_s=within_s, what=what, every_s=0.02)
 
 
 @contextmanager
@@ -97,19 +114,55 @@ def goes_on(site: Site) -> float:
     return time.monotonic() - began
 
 
-def a_running_job(under: Ordeal) -> Job:
-    """A refit that is under way now."""
-    with under.site.inside():
-        running = Job.objects.filter(state=Job.State.RUNNING)
-        found: Job = wait_for(running.first, within_s=PATIENCE_S, what="a running job", every_s=0.02)
-    return found
+def killed_in_its_fit(under: Ordeal, kill: Callable[[int], None]) -> Job:
+    """Kill a worker while it fits (`kill` is given its process); the refit that it was at, as it then stood.
+
+    A fit may end between its worker's word and the signal: such a kill does not count, and the next fit is awaited.
+    """
+    for _ in range(KILLS_TRIED):
+        fit: Fit = under.wait(lambda: a_fit(under.site), what="a worker in the middle of a fit")
+        kill(fit.pid)
+        if broken_off(under.site, fit):
+            under.times += 1
+            return fit.job
+    pytest.fail(f"none of {KILLS_TRIED} kills met a fit")
 
 
-def still_running(under: Ordeal, job: Job) -> bool:
-    """Whether its row still names the worker that was killed: it had not come to its end."""
+def a_fit(site: Site) -> Fit | None:
+    """A refit that is in its fit now, if there is one: its row says who is at it, and that one's own stack where."""
+    with site.inside():
+        job = Job.objects.filter(kind=REFIT, state=Job.State.RUNNING).first()
+        refits = Refit.objects.count()  # before the worker is asked: a later one may be its own
+    if job is None:
+        return None
+    fit = Fit(job, int(job.lease_owner.rpartition(":")[2]), refits)
+    return fit if is_fitting(stack(site.folder, fit.pid)) else None
+
+
+def is_fitting(frames: Sequence[str]) -> bool:
+    """Whether a worker with these functions on its stack computes a posterior for a refit: it neither plans
+    for those who wait meanwhile, nor compiles what it will compute with."""
+    within = ("adaptive/refit.py refit_campaign", "scheduler/estimator.py estimate", "irt_engine/fit.py fit")
+    beside = ("adaptive/supply.py", "numba/core")
+    there = all(any(frame.endswith(wanted) for frame in frames) for wanted in within)
+    return there and not any(other in frame for frame in frames for other in beside)
+
+
+def broken_off(site: Site, fit: Fit) -> bool:
+    """Whether its worker died before the fit ended: the row still names it, and nothing of the fit was published."""
+    with site.inside():
+        same = Job.objects.filter(pk=fit.job.pk, state=Job.State.RUNNING)
+        held = same.filter(lease_owner=fit.job.lease_owner, attempts=fit.job.attempts).exists()
+        return held and Refit.objects.count() == fit.refits
+
+
+def done_by_another(under: Ordeal, job: Job) -> str:
+    """Wait until a refit that broke off was taken up again and done; who did it."""
     with under.site.inside():
-        same = Job.objects.filter(pk=job.pk, state=Job.State.RUNNING)
-        return same.filter(lease_owner=job.lease_owner, attempts=job.attempts).exists()
+        again = Job.objects.filter(pk=job.pk, state=Job.State.DONE, attempts__gt=job.attempts)
+        done: Job = under.wait(again.first, what="the end of the refit that broke off")
+    assert done.lease_owner != job.lease_owner
+    return done.lease_owner
 
 
 def until_nobody_is_answered(under: Ordeal) -> None:

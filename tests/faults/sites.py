@@ -46,6 +46,7 @@ SETTINGS = {
     "TOUCHSTONE_READS_PER_MINUTE": "100000",
     "TOUCHSTONE_JOB_LEASE_S": "6",
     "OMP_NUM_THREADS": "1",
+    "DJANGO_SETTINGS_MODULE": "tests.faults.site_settings",
 }
 
 
@@ -53,6 +54,7 @@ class Site:
     """What both forms have: an address, a database, processes."""
 
     name: str
+    folder: Path
     database: dict[str, Any]
     environment: dict[str, str]
 
@@ -243,7 +245,6 @@ class Production(Site):
         self.database = dict(dj_database_url.parse(self.cluster.url))
         self.environment = {
             "PATH": os.environ["PATH"],
-            "DJANGO_SETTINGS_MODULE": "evalsite.settings",
             "DATABASE_URL": self.cluster.url,
             "REDIS_URL": self.broker.url,
             "SECRET_KEY": "faults-only-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEF",

@@ -6,7 +6,7 @@ import sqlite3
 import time
 
 from tests.faults.conftest import KILLS, Rounds
-from tests.faults.ordeal import a_running_job, ordeal, still_running, until_nobody_is_answered
+from tests.faults.ordeal import done_by_another, killed_in_its_fit, ordeal, until_nobody_is_answered
 from tests.faults.sites import Embedded
 from tests.faults.unruly import go_through_unruly
 
@@ -14,12 +14,8 @@ from tests.faults.unruly import go_through_unruly
 def test_the_worker_is_killed_in_the_middle_of_a_fit(embedded: Embedded, rounds: Rounds) -> None:
     with ordeal(embedded, "kill -9 of the worker in mid-fit") as under:
         for _ in rounds():
-            struck = False
-            while not struck:
-                job = a_running_job(under)
-                embedded.kill("worker")
-                struck = still_running(under, job)
-            under.times += 1
+            broken_off = killed_in_its_fit(under, lambda _pid: embedded.kill("worker"))
+            done_by_another(under, broken_off)
             under.more_judgments()
 
 

@@ -7,7 +7,7 @@ import pytest
 import redis
 
 from tests.faults.conftest import AWAY_S, Rounds
-from tests.faults.ordeal import a_running_job, goes_on, ordeal, still_running, until_nobody_is_answered
+from tests.faults.ordeal import done_by_another, goes_on, killed_in_its_fit, ordeal, until_nobody_is_answered
 from tests.faults.sites import Production
 from tests.faults.unruly import go_through_unruly
 
@@ -109,11 +109,7 @@ def test_requests_come_twice_late_and_their_answers_are_lost(production: Product
 def test_the_worker_is_killed_in_the_middle_of_a_fit(production: Production, rounds: Rounds) -> None:
     with ordeal(production, "kill -9 of the Celery worker in mid-fit") as under:
         for _ in rounds():
-            struck = False
-            while not struck:
-                job = a_running_job(under)
-                production.kill("worker")
-                struck = still_running(under, job)
-                production.start_one("worker")  # as whatever runs the containers would
-            under.times += 1
+            broken_off = killed_in_its_fit(under, lambda _pid: production.kill("worker"))
+            production.start_one("worker")  # as whatever runs the containers would
+            done_by_another(under, broken_off)
             under.more_judgments()
