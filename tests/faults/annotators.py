@@ -39,6 +39,11 @@ class Ledger:
                 assert event.receipt.judgment not in self.confirmed, "one judgment was confirmed for two answers"
                 self.confirmed[event.receipt.judgment] = event.receipt
 
+    def book(self) -> dict[str, Receipt]:
+        """What was confirmed until now."""
+        with self._lock:
+            return dict(self.confirmed)
+
     def told(self, status: int) -> int:
         """How often the server answered with this status."""
         with self._lock:

@@ -2,6 +2,7 @@
 
 import warnings
 from collections import Counter
+from collections.abc import Mapping
 
 import numpy as np
 from django.db.models import Count
@@ -11,6 +12,7 @@ from evalsite.adaptive.selectors import snapshot_current
 from evalsite.adaptive.tables import fit_input
 from evalsite.campaigns.models import Campaign
 from evalsite.core.models import Job
+from evalsite.demo.client import Receipt
 from evalsite.judgments.models import Answer, Assignment, Batch, Judgment
 from evalsite.judgments.selectors import judgments_counted
 from irt_engine import Posterior
@@ -44,6 +46,21 @@ def problems(campaign: Campaign, ledger: Ledger) -> list[str]:
 
 def lost_or_doubled(campaign: Campaign, ledger: Ledger) -> list[str]:
     """Every confirmed judgment is there exactly once and as it was given, and there is none that nobody gave."""
+    said = lost(campaign, ledger.book())
+    rows = Judgment.objects.filter(batch__campaign=campaign).values_list(
+        "public_id", "assignment__public_id", "supersedes__public_id"
+    )
+    possible = Counter((receipt.assignment, receipt.supersedes) for receipt in ledger.unsure)
+    unknown = Counter(
+        (str(assignment), str(before) if before else None)
+        for key, assignment, before in rows
+        if str(key) not in ledger.confirmed
+    )
+    return said + [f"nobody gave the judgment of {assignment}" for assignment, _ in unknown - possible]
+
+
+def lost(campaign: Campaign, confirmed: Mapping[str, Receipt]) -> list[str]:
+    """Which of these judgments are not there exactly once and as they were given. People may go on judging."""
     rows = Judgment.objects.filter(batch__campaign=campaign).select_related("assignment", "supersedes")
     there = {
         str(row.public_id): (str(row.assignment.public_id), str(row.supersedes.public_id) if row.supersedes else None)
@@ -54,17 +71,13 @@ def lost_or_doubled(campaign: Campaign, ledger: Ledger) -> list[str]:
         of_this = choices.setdefault(str(answer.judgment.public_id), {})
         of_this[answer.aspect.key] = answer.candidate.label if answer.candidate else answer.value
     said = []
-    for key, receipt in ledger.confirmed.items():
+    for key, receipt in confirmed.items():
         if key not in there:
             said.append(f"the confirmed judgment {key} is lost")
         elif there[key] != (receipt.assignment, receipt.supersedes) or choices[key] != receipt.choices:
             said.append(f"the judgment {key} is not what was confirmed")
     of = Counter(assignment for assignment, before in there.values() if before is None)
-    said += [f"the assignment {one} was judged {count} times" for one, count in of.items() if count > 1]
-    possible = Counter((receipt.assignment, receipt.supersedes) for receipt in ledger.unsure)
-    unknown = Counter(what for key, what in there.items() if key not in ledger.confirmed)
-    said += [f"nobody gave the judgment of {assignment}" for assignment, _ in unknown - possible]
-    return said
+    return said + [f"the assignment {one} was judged {count} times" for one, count in of.items() if count > 1]
 
 
 def stuck(campaign: Campaign) -> list[str]:

@@ -14,7 +14,7 @@ from evalsite.campaigns.services import REFIT
 from evalsite.core.models import Job
 from evalsite.demo.services import SLUG
 from tests.faults.annotators import Ledger, judging
-from tests.faults.audit import problems, settled
+from tests.faults.audit import lost, problems, settled
 from tests.faults.sites import Site
 from tests.faults.whereabouts import stack
 from tests.processes import wait_for
@@ -67,6 +67,12 @@ class Ordeal:
         """Wait until so many more were confirmed."""
         wanted = self.ledger.recorded + count
         self.wait(lambda: self.ledger.recorded >= wanted, what=f"{count} more judgments")
+
+    def nothing_is_lost(self) -> None:
+        """Whatever was confirmed until now is there exactly once and as it was given; the judging may go on."""
+        confirmed = self.ledger.book()
+        with self.site.inside():
+            assert lost(Campaign.objects.get(slug=SLUG), confirmed)[:5] == []
 
     def wait(self, condition: Callable[[], object], *, what: str, within_s: float = PATIENCE_S) -> Any:
         """The first true value of the condition."""

@@ -47,6 +47,7 @@ def test_the_whole_site_is_killed_at_random_moments(embedded: Embedded) -> None:
                 embedded.kill_all()
                 embedded.start()
                 under.times += 1
+                under.nothing_is_lost()  # after each; what needs rest is looked at after ten
         left -= at_once
 
 
