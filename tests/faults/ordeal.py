@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from django.db.models import Max
 
 from evalsite.adaptive.models import Refit
 from evalsite.campaigns.models import Campaign
@@ -20,7 +21,7 @@ from tests.faults.whereabouts import stack
 from tests.processes import wait_for
 
 PATIENCE_S = 180  # for a very busy machine; what takes long here is told in the table
-KILLS_TRIED = 20  # until one meets a fit, which takes a tenth of a second
+BLOWS = 20  # tried until one meets a fit, which takes a tenth of a second
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +41,11 @@ OUTCOMES: list[Outcome] = []
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A refit whose worker, the process `pid`, is in its fit. refits: how many the site had had by then."""
+    """A refit whose worker, the process `pid`, is in its fit. last: the last one that was published by then."""
 
     job: Job
     pid: int
-    refits: int
+    last: int
 
 
 @dataclass
@@ -120,29 +121,39 @@ def goes_on(site: Site) -> float:
     return time.monotonic() - began
 
 
-def killed_in_its_fit(under: Ordeal, kill: Callable[[int], None]) -> Job:
-    """Kill a worker while it fits (`kill` is given its process); the refit that it was at, as it then stood.
+def struck_in_its_fit(
+    under: Ordeal, strike: Callable[[int], None], mend: Callable[[int], None] = lambda _pid: None
+) -> Fit:
+    """Kill or halt a worker while it fits (`strike` is given its process); what it was at.
 
-    A fit may end between its worker's word and the signal: such a kill does not count, and the next fit is awaited.
+    A fit may end between its worker's word and the signal: such a blow does not count, what it did is mended, and the
+    next fit is awaited.
     """
-    for _ in range(KILLS_TRIED):
+    for _ in range(BLOWS):
         fit: Fit = under.wait(lambda: a_fit(under.site), what="a worker in the middle of a fit")
-        kill(fit.pid)
+        strike(fit.pid)
         if broken_off(under.site, fit):
             under.times += 1
-            return fit.job
-    pytest.fail(f"none of {KILLS_TRIED} kills met a fit")
+            return fit
+        mend(fit.pid)
+    pytest.fail(f"none of {BLOWS} blows met a fit")
 
 
 def a_fit(site: Site) -> Fit | None:
     """A refit that is in its fit now, if there is one: its row says who is at it, and that one's own stack where."""
     with site.inside():
         job = Job.objects.filter(kind=REFIT, state=Job.State.RUNNING).first()
-        refits = Refit.objects.count()  # before the worker is asked: a later one may be its own
+        last = last_refit()  # before the worker is asked: a later one may be its own
     if job is None:
         return None
-    fit = Fit(job, int(job.lease_owner.rpartition(":")[2]), refits)
+    fit = Fit(job, int(job.lease_owner.rpartition(":")[2]), last)
     return fit if is_fitting(stack(site.folder, fit.pid)) else None
+
+
+def last_refit() -> int:
+    """The number of the last one that was published, slices' own aside."""
+    last: int = Refit.objects.filter(board__slice_of=None).aggregate(last=Max("pk", default=0))["last"]
+    return last
 
 
 def is_fitting(frames: Sequence[str]) -> bool:
@@ -155,20 +166,20 @@ def is_fitting(frames: Sequence[str]) -> bool:
 
 
 def broken_off(site: Site, fit: Fit) -> bool:
-    """Whether its worker died before the fit ended: the row still names it, and nothing of the fit was published."""
+    """Whether its worker was struck before the fit ended: the row still names it, and nothing of it was published."""
     with site.inside():
         same = Job.objects.filter(pk=fit.job.pk, state=Job.State.RUNNING)
         held = same.filter(lease_owner=fit.job.lease_owner, attempts=fit.job.attempts).exists()
-        return held and Refit.objects.count() == fit.refits
+        return held and last_refit() == fit.last
 
 
-def done_by_another(under: Ordeal, job: Job) -> str:
-    """Wait until a refit that broke off was taken up again and done; who did it."""
+def done_by_another(under: Ordeal, broken_off: Fit) -> None:
+    """Wait until a refit that broke off was taken up again and done."""
+    job = broken_off.job
     with under.site.inside():
         again = Job.objects.filter(pk=job.pk, state=Job.State.DONE, attempts__gt=job.attempts)
-        done: Job = under.wait(again.first, what="the end of the refit that broke off")
+        done = under.wait(again.first, what="the end of the refit that broke off")
     assert done.lease_owner != job.lease_owner
-    return done.lease_owner
 
 
 def until_nobody_is_answered(under: Ordeal) -> None:

@@ -94,14 +94,14 @@ class Site:
         board: dict[str, Any] | None = answer.json() if answer.is_success else None
         return board
 
-    def ready(self) -> bool:
+    def ready(self, url: str = "") -> bool:
         try:
-            return self.http.get("/readyz").is_success
+            return self.http.get(f"{url or self.url}/readyz").is_success
         except httpx2.TransportError:
             return False
 
-    def wait_until_ready(self) -> None:
-        wait_for(self.ready, within_s=60, what="an answer of the web process")
+    def wait_until_ready(self, url: str = "") -> None:
+        wait_for(lambda: self.ready(url), within_s=60, what="an answer of the web process")
 
     def log(self) -> str:
         """What its processes said."""
@@ -255,6 +255,8 @@ class Production(Site):
             **SETTINGS,
         }
         self.started: dict[str, subprocess.Popen[bytes]] = {}
+        self.second_port = free_port()
+        self.second_url = f"http://127.0.0.1:{self.second_port}"
 
     def fill(self) -> None:
         super().fill()
@@ -266,34 +268,44 @@ class Production(Site):
             self.start_one(name)
 
     def start_one(self, name: str) -> None:
-        """One of the three commands of docs/operator.md."""
-        web = ("granian", "--interface", "wsgi", "--port", str(self.port), "--workers", "2", "--blocking-threads", "4")
+        """One of the three commands of docs/operator.md; "web 2" and "worker 2" are others of their kinds."""
+        kind, _, number = name.partition(" ")
+        port = str(self.second_port if number else self.port)
+        web = ("granian", "--interface", "wsgi", "--port", port, "--workers", "2", "--blocking-threads", "4")
         celery = ("celery", "-A", "evalsite")
         command: dict[str, tuple[str, ...]] = {
             "web": (*web, "evalsite.wsgi:application"),
-            "worker": (*celery, "worker", "--concurrency", "1", "--loglevel", "INFO"),
+            "worker": (*celery, "worker", "-n", f"worker{number}@%h", "--concurrency", "1", "--loglevel", "INFO"),
             "beat": (*celery, "beat", "--schedule", str(self.folder / "beat")),
         }
         with (self.folder / f"{name}.log").open("ab") as log:
             self.started[name] = subprocess.Popen(
-                [sys.executable, "-m", *command[name]], cwd=ROOT, env=self.environment, stdout=log, stderr=log
+                [sys.executable, "-m", *command[kind]], cwd=ROOT, env=self.environment, stdout=log, stderr=log
             )
 
     def kill(self, name: str) -> None:
         """kill -9 of one of them with its children."""
+        _kill(self.pids(name))
+        self.started[name].wait()
+
+    def pids(self, name: str) -> list[int]:
+        """One of them and its children."""
         process = self.started[name]
-        _kill([process.pid, *children_of(process.pid)])
-        process.wait()
+        return [process.pid, *children_of(process.pid)]
+
+    def end_these(self, *names: str) -> None:
+        """As whatever runs the containers would; killed if that takes long."""
+        for name in names:
+            self.started[name].terminate()
+        for name in names:
+            try:
+                self.started[name].wait(15)
+            except subprocess.TimeoutExpired:
+                self.kill(name)
+            del self.started[name]
 
     def end(self) -> None:
-        for process in self.started.values():
-            process.terminate()
-        for process in self.started.values():
-            try:
-                process.wait(15)
-            except subprocess.TimeoutExpired:
-                _kill([process.pid, *children_of(process.pid)])
-                process.wait()
+        self.end_these(*self.started)
         self.broker.end()
         self.cluster.end()
 

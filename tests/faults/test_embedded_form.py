@@ -6,7 +6,7 @@ import sqlite3
 import time
 
 from tests.faults.conftest import KILLS, Rounds
-from tests.faults.ordeal import done_by_another, killed_in_its_fit, ordeal, until_nobody_is_answered
+from tests.faults.ordeal import done_by_another, ordeal, struck_in_its_fit, until_nobody_is_answered
 from tests.faults.sites import Embedded
 from tests.faults.unruly import go_through_unruly
 
@@ -14,7 +14,7 @@ from tests.faults.unruly import go_through_unruly
 def test_the_worker_is_killed_in_the_middle_of_a_fit(embedded: Embedded, rounds: Rounds) -> None:
     with ordeal(embedded, "kill -9 of the worker in mid-fit") as under:
         for _ in rounds():
-            broken_off = killed_in_its_fit(under, lambda _pid: embedded.kill("worker"))
+            broken_off = struck_in_its_fit(under, lambda _pid: embedded.kill("worker"))
             done_by_another(under, broken_off)
             under.more_judgments()
 

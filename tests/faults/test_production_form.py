@@ -1,13 +1,24 @@
 """The production form, hurt: PostgreSQL and Redis of its own are killed, emptied and taken away."""
 
+import os
+import signal
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from itertools import pairwise
 
 import psycopg
 import pytest
 import redis
+from django.utils import timezone
 
+from evalsite.adaptive.models import Refit
+from evalsite.campaigns.services import REFIT
+from evalsite.core.models import Job
+from tests.faults.annotators import judging
 from tests.faults.conftest import AWAY_S, Rounds
-from tests.faults.ordeal import done_by_another, goes_on, killed_in_its_fit, ordeal, until_nobody_is_answered
+from tests.faults.ordeal import Ordeal, done_by_another, goes_on, ordeal, struck_in_its_fit, until_nobody_is_answered
 from tests.faults.sites import Production
 from tests.faults.unruly import go_through_unruly
 
@@ -109,7 +120,92 @@ def test_requests_come_twice_late_and_their_answers_are_lost(production: Product
 def test_the_worker_is_killed_in_the_middle_of_a_fit(production: Production, rounds: Rounds) -> None:
     with ordeal(production, "kill -9 of the Celery worker in mid-fit") as under:
         for _ in rounds():
-            broken_off = killed_in_its_fit(under, lambda _pid: production.kill("worker"))
+            broken_off = struck_in_its_fit(under, lambda _pid: production.kill("worker"))
             production.start_one("worker")  # as whatever runs the containers would
             done_by_another(under, broken_off)
             under.more_judgments()
+
+
+WORKERS = ("worker", "worker 2")
+
+
+def test_two_workers_do_everything_once_and_one_goes_on_where_the_other_breaks_off(
+    production: Production, rounds: Rounds
+) -> None:
+    """Two web servers, too. One worker is killed in mid-fit; then one is halted there, and comes back too late."""
+    fault = "kill -9, then a halt, of one of two workers in mid-fit"
+    with two_of_each(production), ordeal(production, fault) as under, judging(production.second_url, under.ledger):
+        for _ in rounds():
+            began = timezone.now()
+            under.wait(lambda: both_have_refitted(production, began), what="refits by both workers")  # noqa: B023
+            one_is_killed(production, under)
+            one_is_halted(production, under)
+            under.more_judgments()
+            assert overlaps(production, began) == []
+
+
+@contextmanager
+def two_of_each(site: Production) -> Iterator[None]:
+    others = ("web 2", "worker 2")
+    for name in others:
+        site.start_one(name)
+    try:
+        site.wait_until_ready(site.second_url)
+        yield
+    finally:
+        site.end_these(*others)
+
+
+def one_is_killed(site: Production, under: Ordeal) -> None:
+    """It stays away until the other one has done its refit, for which the dead one's lease must end."""
+    broken_off = struck_in_its_fit(
+        under, lambda pid: site.kill(worker_of(site, pid)), mend=lambda _pid: start_the_dead(site)
+    )
+    done_by_another(under, broken_off)
+    with site.inside():
+        anew = Refit.objects.filter(board__slice_of=None, pk__gt=broken_off.last).earliest("pk")
+    assert broken_off.job.lease_until is not None
+    assert anew.started_at >= broken_off.job.lease_until
+    start_the_dead(site)
+
+
+def one_is_halted(site: Production, under: Ordeal) -> None:
+    """As a machine that hangs: what it has fitted when it goes on again is no longer wanted, and dropped."""
+    broken_off = struck_in_its_fit(
+        under, lambda pid: os.kill(pid, signal.SIGSTOP), mend=lambda pid: os.kill(pid, signal.SIGCONT)
+    )
+    dropped = f"job {broken_off.job.pk} (refit): lease lost, result dropped"
+    try:
+        done_by_another(under, broken_off)
+        assert dropped not in site.log()
+    finally:
+        os.kill(broken_off.pid, signal.SIGCONT)
+    under.wait(lambda: dropped in site.log(), what="the word of the worker that came too late")
+
+
+def worker_of(site: Production, pid: int) -> str:
+    return next((name for name in WORKERS if pid in site.pids(name)), "")
+
+
+def start_the_dead(site: Production) -> None:
+    for name in WORKERS:
+        if site.started[name].poll() is not None:
+            site.start_one(name)
+
+
+def both_have_refitted(site: Production, since: datetime) -> bool:
+    with site.inside():
+        done = Job.objects.filter(kind=REFIT, state=Job.State.DONE, finished_at__gt=since)
+        owners = set(done.values_list("lease_owner", flat=True))
+    return {worker_of(site, int(owner.rpartition(":")[2])) for owner in owners} >= set(WORKERS)
+
+
+def overlaps(site: Production, since: datetime) -> list[str]:
+    """Refits of one board that began before an earlier one was over."""
+    with site.inside():
+        made = Refit.objects.filter(board__slice_of=None, started_at__gt=since).order_by("board", "pk")
+        return [
+            f"{second} began at {second.started_at}, {first} ended at {first.finished_at}"
+            for first, second in pairwise(made.select_related("board"))
+            if first.board == second.board and second.started_at < first.finished_at
+        ]
