@@ -50,6 +50,7 @@ def operation(
     query: type[StrictSerializer] | None = None,
     parameters: tuple[OpenApiParameter, ...] = (),
     content_type: str = JSON,
+    tag: str = "",
 ) -> Callable[[ViewT], ViewT]:
     """Describe a method of a view."""
     answered = {(status, content_type): shape for status, shape in answers.items() if shape is not None}
@@ -59,7 +60,7 @@ def operation(
         operation_id=name,
         summary=summary,
         description="",
-        tags=[_TAGS.get(refusals, "judge")],
+        tags=[tag or _TAGS.get(refusals, "judge")],
         request=body,
         parameters=[*parameters, *([query] if query else [])],
         responses={**answered, **empty, **refused},
@@ -71,10 +72,11 @@ def enrolling(name: str, summary: str, shape: Any, **more: Any) -> Callable[[Vie
     return operation(name, summary, {201: shape}, ENROLLING, parameters=(IDEMPOTENCY_KEY,), **more)
 
 
-def judging(name: str, summary: str, *answers: Any, **more: Any) -> Callable[[ViewT], ViewT]:
-    """A POST of an annotator: 200 (and 201) with the shape."""
+def judging(name: str, summary: str, *answers: Any, admits: bool = False, **more: Any) -> Callable[[ViewT], ViewT]:
+    """A POST of an annotator: 200 (and 201) with the shape. `admits`: a campaign may refuse them."""
     statuses = {200: answers[0]} if len(answers) == 1 else {200: answers[0], 201: answers[1]}
-    return operation(name, summary, statuses, JUDGING, parameters=(IDEMPOTENCY_KEY,), **more)
+    refusals = ACTING if admits else JUDGING
+    return operation(name, summary, statuses, refusals, parameters=(IDEMPOTENCY_KEY,), tag="judge", **more)
 
 
 def acting(name: str, summary: str, shape: Any, **more: Any) -> Callable[[ViewT], ViewT]:

@@ -16,6 +16,7 @@ from evalsite.core.rowfiles import Fated
 from evalsite.judgments.listing import Listed
 from evalsite.judgments.models import Assignment, Judgment
 from evalsite.judgments.selectors import Progress
+from evalsite.judgments.sharing import Work
 from evalsite.judgments.statements import Shown, shown_by
 from evalsite.prompts.files import PromptReport
 from evalsite.prompts.models import Prompt, PromptSet
@@ -44,6 +45,16 @@ def block(rows: list[Assignment], of: Campaign) -> dict[str, Any]:
         "assignments": [assignment(row, shown[row.pk], aspects) for row in rows],
         "campaign": {"state": of.state, "retry_after_s": POLL_S},
     }
+
+
+def work(found: Work) -> dict[str, Any]:
+    """A block as `block` has it, and whose it is."""
+    if found.campaign is None:
+        campaign = {"id": None, "slug": None, "state": found.state, "retry_after_s": POLL_S}
+        return {"assignments": [], "campaign": campaign}
+    shown = block([*found.block], found.campaign)
+    whose = {"id": str(found.campaign.public_id), "slug": found.campaign.slug}
+    return {**shown, "campaign": {**whose, **shown["campaign"]}}
 
 
 def judgment(row: Judgment) -> dict[str, Any]:

@@ -75,6 +75,21 @@ class Block(Shape):
     campaign = Waiting()
 
 
+class Whose(Waiting):
+    id = s.UUIDField(allow_null=True, help_text="null: no campaign has a block now; state is then that of all joined")
+    slug = s.CharField(allow_null=True)
+
+
+class Work(Shape):
+    assignments = Assignment(many=True)
+    campaign = Whose()
+
+
+class Joined(Shape):
+    annotator = s.UUIDField()
+    campaign = s.UUIDField()
+
+
 class Recorded(Shape):
     judgment = s.UUIDField()
     supersedes = s.UUIDField(allow_null=True)

@@ -47,6 +47,8 @@ register_converter(KeyConverter, "key")
 
 urlpatterns = [
     path("annotators", views.EnrolView.as_view(), name="api_enrol"),
+    path("claims", views.WorkView.as_view(), name="api_work"),
+    path("campaigns/<key:key>/enrolments", views.JoinView.as_view(), name="api_join"),
     path("campaigns/<key:key>/claims", views.ClaimView.as_view(), name="api_claim"),
     path("campaigns/<key:key>/returns", views.ReturnView.as_view(), name="api_return"),
     path("campaigns/<key:key>/progress", views.ProgressView.as_view(), name="api_progress"),

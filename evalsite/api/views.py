@@ -43,7 +43,10 @@ from evalsite.judgments.services import (
     token_again,
     token_issue,
 )
+from evalsite.judgments.sharing import work_claim
 from evalsite.judgments.statements import campaign_joined
+
+JOIN = "Join it first: POST /api/v1/campaigns/{campaign}/enrolments."
 
 
 def _checked(serializer: type[StrictSerializer], request: Request) -> dict[str, Any]:
@@ -65,8 +68,7 @@ class EnrolView(Door):
 
     @enrolling("enrol", "Become an annotator of an open campaign", shapes.Enrolled, body=EnrolSerializer)
     def post(self, request: Request) -> Response:
-        address = client_address(request._request)
-        admit(what="enrol", who=address, at_most=settings.ENROLMENTS_PER_HOUR, per_s=3600)
+        address = _admit_enrolment(request)
         given = _checked(EnrolSerializer, request)
         campaign = campaign_get(key=given["campaign"], user=None)
         key, issued = request.headers.get(HEADER, ""), []
@@ -90,6 +92,13 @@ class EnrolView(Door):
         return response
 
 
+def _admit_enrolment(request: Request) -> str:
+    """The address that somebody joins from, one knock more. Raises TooMany."""
+    address = client_address(request._request)
+    admit(what="enrol", who=address, at_most=settings.ENROLMENTS_PER_HOUR, per_s=3600)
+    return address
+
+
 def _nobody(address: str) -> str:
     """Who sends a key before being anybody: their address, so that nobody elsewhere is given their token.
 
@@ -98,10 +107,41 @@ def _nobody(address: str) -> str:
     return f"address:{keyed_hashes(address, purpose='enrol')[0]}"
 
 
+class JoinView(Door):
+    """Take part in one more campaign, as the annotator that one is. Joined already, it is the same once more."""
+
+    @judging("join", "Take part in one more campaign", shapes.Joined, body=NothingSerializer, admits=True)
+    def post(self, request: Request, key: str) -> Response:
+        annotator = _caller(request)
+        _admit_enrolment(request)
+        _checked(NothingSerializer, request)
+        campaign = campaign_get(key=key, user=annotator.user)
+
+        def join() -> Outcome:
+            annotator_enrol(campaign=campaign, annotator=annotator, user=annotator.user)
+            return Outcome(200, {"annotator": str(annotator.public_id), "campaign": str(campaign.public_id)})
+
+        return _answered(request, join)
+
+
+class WorkView(Door):
+    """The annotator's open block, or a new one of the campaign whose turn it is, of all that they have joined."""
+
+    @judging("work", "The open block, or one of the campaign whose turn it is", shapes.Work, body=ClaimSerializer)
+    def post(self, request: Request) -> Response:
+        annotator = _admitted(request, "claim", settings.ANSWERS_PER_MINUTE)
+        given = _checked(ClaimSerializer, request)
+
+        def claim() -> Outcome:
+            return Outcome(200, presenters.work(work_claim(annotator=annotator, count=given.get("count"))))
+
+        return _answered(request, claim)
+
+
 class ClaimView(Door):
     """The annotator's open block, or a new one."""
 
-    @judging("claim", "The open block, or a new one", shapes.Block, body=ClaimSerializer)
+    @judging("claim", "The open block, or a new one", shapes.Block, body=ClaimSerializer, admits=True)
     def post(self, request: Request, key: str) -> Response:
         annotator = _admitted(request, "claim", settings.ANSWERS_PER_MINUTE)
         given = _checked(ClaimSerializer, request)
@@ -134,7 +174,7 @@ def _joined(key: str, annotator: Annotator) -> Campaign:
     """The campaign at this address, found among those that the annotator has joined."""
     campaign = campaign_joined(annotator.pk, key)
     if campaign is None:
-        raise NotFound("You have not joined such a campaign.", hint="Join it first: POST /api/v1/annotators.")
+        raise NotFound("You have not joined such a campaign.", hint=JOIN)
     return campaign
 
 

@@ -165,5 +165,6 @@ def test_there_is_an_operation_for_everything() -> None:
         "assignments",
         "boards",
         "campaigns",
+        "claims",
         "organisations",
     }

@@ -1,12 +1,21 @@
 """Annotators in several campaigns: each campaign gets its share of their time, and none waits for another's work."""
 
+import threading
 from collections import Counter
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
+import time_machine
+from django.db import connection
+from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign
-from evalsite.judgments.models import Annotator, Assignment
+from evalsite.campaigns.services import refit_key
+from evalsite.core.db import write_transaction
+from evalsite.core.models import Job
+from evalsite.judgments.annotators import campaign_leave
+from evalsite.judgments.models import Annotator, Assignment, Enrolment
 from evalsite.judgments.services import annotator_enrol, judgment_record
 from evalsite.judgments.sharing import campaigns_fair, work_claim
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
@@ -32,11 +41,9 @@ def bob(short: Campaign, long: Campaign) -> Annotator:
 
 def answer_next(annotator: Annotator) -> str | None:
     work = work_claim(annotator=annotator)
-    if work is None:
-        return None
-    for assignment in work[1]:
+    for assignment in work.block:
         judgment_record(annotator=annotator, assignment_id=assignment.public_id, choices={"overall": "tie"})
-    return work[0].slug
+    return work.campaign.slug if work.campaign else None
 
 
 def test_campaigns_get_the_same_number_of_answers_however_long_their_blocks_are(bob: Annotator) -> None:
@@ -48,7 +55,14 @@ def test_campaigns_get_the_same_number_of_answers_however_long_their_blocks_are(
 def test_what_is_open_comes_first(bob: Annotator) -> None:
     first, again = work_claim(annotator=bob), work_claim(annotator=bob)
     assert first == again
-    assert first is not None
+    assert first.block
+
+
+def test_a_block_whose_lease_has_ended_is_open_no_more_and_its_campaign_waits_for_its_turn(bob: Annotator) -> None:
+    begun, (turn, _) = work_claim(annotator=bob).campaign, campaigns_fair(bob)
+    assert begun != turn
+    with time_machine.travel(timezone.now() + timedelta(seconds=turn.lease_s + 1), tick=False):
+        assert work_claim(annotator=bob).campaign == turn
 
 
 def test_a_campaign_without_work_is_passed_over(bob: Annotator, short: Campaign, long: Campaign) -> None:
@@ -61,6 +75,72 @@ def test_a_campaign_without_work_is_passed_over(bob: Annotator, short: Campaign,
 def test_a_campaign_that_became_private_is_passed_over(bob: Annotator) -> None:
     Campaign.objects.filter(slug="short").update(visibility="private")
     assert answer_next(bob) == "long"
+
+
+def test_a_campaign_that_was_left_has_no_turn_until_it_is_joined_again(bob: Annotator, short: Campaign) -> None:
+    campaign_leave(enrolment=Enrolment.objects.get(campaign=short, annotator=bob))
+    assert [answer_next(bob) for _ in range(2)] == ["long", "long"]
+    annotator_enrol(campaign=short, annotator=bob)
+    assert answer_next(bob) == "short"
+
+
+def test_a_door_that_opens_some_campaigns_only_is_given_no_other(
+    bob: Annotator, short: Campaign, long: Campaign
+) -> None:
+    assert work_claim(annotator=bob, among=[long.pk]).campaign == long
+    assert work_claim(annotator=bob, among=[short.pk]).campaign == short, "what is open there comes first here only"
+    assert not work_claim(annotator=bob, among=[]).block
+
+
+def test_without_a_block_it_tells_what_to_expect(bob: Annotator, short: Campaign, long: Campaign) -> None:
+    Assignment.objects.filter(state="queued").update(state="withdrawn")
+    said = [work_claim(annotator=bob).state]
+    for campaign, state in ((short, "paused"), (long, "stopped"), (short, "stopped")):
+        Campaign.objects.filter(pk=campaign.pk).update(state=state, stopped_at=timezone.now())
+        said.append(work_claim(annotator=bob).state)
+    assert said == ["running", "running", "paused", "stopped"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_campaign_that_is_passed_over_is_planned_all_the_same(
+    bob: Annotator, short: Campaign, long: Campaign
+) -> None:
+    run_jobs()
+    Assignment.objects.filter(campaign=short, state="queued").update(state="withdrawn")
+    assert work_claim(annotator=bob).campaign == long
+    waiting = Job.objects.filter(state=Job.State.QUEUED).values_list("key", flat=True)
+    assert refit_key(short) in waiting
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_passes_over_the_same_campaigns_in_other_orders_never_waits_for_the_other(
+    bob: Annotator, short: Campaign, long: Campaign
+) -> None:
+    """Under an Idempotency-Key, where all that a call tries is one transaction."""
+    erin = annotator_enrol(campaign=long, annotator=annotator_enrol(campaign=short))
+    judge(short, bob)
+    judge(long, erin)
+    Assignment.objects.filter(state="queued").update(state="withdrawn")
+    assert [campaigns_fair(one)[0] for one in (bob, erin)] == [long, short]
+    run_jobs()
+    together, failed = threading.Barrier(2), []
+
+    def claim(annotator: Annotator) -> None:
+        for _ in range(20):
+            together.wait()
+            try:
+                with write_transaction():
+                    assert not work_claim(annotator=annotator).block
+            except Exception as error:  # noqa: BLE001  told below, of whichever thread
+                failed.append(error)
+        connection.close()
+
+    threads = [threading.Thread(target=claim, args=[one]) for one in (bob, erin)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
 
 
 def test_who_was_there_long_before_is_not_owed_by_the_newcomer(
