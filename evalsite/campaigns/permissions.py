@@ -190,6 +190,9 @@ def as_markdown() -> str:
         "|---|---|---|---|---|---|---|",
         *(f"| {words} | {may} | {drafts} | – |" for words, may, drafts in in_organisation),
         "",
+        "Who judges is no matter of roles, but for one thing: where others than members see the board, nobody with an",
+        "account judges chatbots of an organisation that they are a member of. In a private campaign its members do.",
+        "",
         "The health page and `/admin/` are for staff.",
     ]
     return "\n".join([*head, *rows, *own, ""])

@@ -13,6 +13,7 @@ from evalsite.campaigns.models import Campaign, Entrant, GoldItem
 from evalsite.campaigns.selectors import gold_in_use
 from evalsite.judgments.items import item_parts
 from evalsite.judgments.models import Annotator, Assignment, Candidate, Enrolment, Place
+from evalsite.judgments.own import leaves_a_pair, own_entrants
 from evalsite.judgments.statements import assignments_issue, candidates_add, claimable, queued_lock, replies_shown
 from scheduler.blocks import Reader, Seat, Waiting, compose_block
 
@@ -68,7 +69,9 @@ def _seats_locked(
     Rows that others are claiming meanwhile are left to them, and the block is composed anew: a lock on all that it is
     composed from would show everybody else an empty queue.
     """
-    own = _own_entrants(campaign, annotator)
+    own = own_entrants(campaign, annotator.user_id)
+    if own and not leaves_a_pair(campaign, own):
+        return {}, []
     waiting: dict[int, str] = {}
     seats: Sequence[Seat] = ()
     taken: set[int] = set()
@@ -138,17 +141,6 @@ def _copies(campaign: Campaign) -> int:
     """How often an item may wait at once, of which an annotator takes one."""
     spec = campaign.plan
     return max(campaign.votes_per_item, spec.overlap_votes if spec.overlap_share > 0.0 else 1)
-
-
-def _own_entrants(campaign: Campaign, annotator: Annotator) -> set[int]:
-    """Entrants that this annotator may not judge: those of their organisations.
-
-    In a campaign of their own organisation members do judge its chatbots: that is what a private campaign is for.
-    """
-    if annotator.user_id is None:
-        return set()
-    own = Entrant.objects.filter(campaign=campaign, version__chatbot__organisation__members=annotator.user_id)
-    return set(own.exclude(version__chatbot__organisation=campaign.organisation_id).values_list("pk", flat=True))
 
 
 def _waiting(key: int, item: str) -> Waiting:

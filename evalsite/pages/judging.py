@@ -9,11 +9,13 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from evalsite.accounts.models import User
 from evalsite.adaptive.reasons import reason_said
 from evalsite.campaigns.models import Aspect, Campaign
 from evalsite.campaigns.selectors import aspect_primary, reception_of
 from evalsite.judgments.arrivals import Ending, ending_get
 from evalsite.judgments.models import Annotator, Enrolment, QualificationAnswer
+from evalsite.judgments.own import is_left_out
 from evalsite.judgments.qualification import Qualification, qualification_get
 from evalsite.judgments.rounds import Block, Item, block_newest, pace_s
 from evalsite.judgments.selectors import judgments_given, queue_is_empty
@@ -44,11 +46,20 @@ NOTHING = Happened()
 
 
 def stage_context(
-    campaign: Campaign, key: str, enrolment: Enrolment | None, *, revisit: str = "", happened: Happened = NOTHING
+    campaign: Campaign,
+    key: str,
+    enrolment: Enrolment | None,
+    *,
+    user: User | None = None,
+    revisit: str = "",
+    happened: Happened = NOTHING,
 ) -> dict[str, Any]:
-    """Everything that judge.html and its stage show. `revisit`: the answered assignment that is looked at again."""
+    """Everything that judge.html and its stage show. `revisit`: the answered assignment that is looked at again.
+
+    `user`: who is at the page, of whom there is no enrolment yet.
+    """
     if enrolment is None:
-        return welcome_context(campaign, key=key)
+        return welcome_context(campaign, key=key, user=user)
     aspect, url = aspect_primary(campaign), reverse("judge", args=[key])
     block = block_newest(campaign=campaign, annotator=enrolment.annotator)
     current = _current(block, revisit)
@@ -69,19 +80,29 @@ def stage_context(
 
 
 def welcome_context(
-    campaign: Campaign, *, key: str = "", action: str = "", fields: Mapping[str, str] | None = None
+    campaign: Campaign,
+    *,
+    key: str = "",
+    action: str = "",
+    fields: Mapping[str, str] | None = None,
+    user: User | None = None,
 ) -> dict[str, Any]:
-    """What somebody reads who has not begun. `action`: where they begin; `fields`: what a platform sent along."""
+    """What somebody reads who has not begun. `action`: where they begin; `fields`: what a platform sent along.
+
+    Who could be asked nothing, the chatbots being their own, reads the same and why so, and has no button.
+    """
     aspect, reception = aspect_primary(campaign), reception_of(campaign)
     closed = _("It is not collecting judgments now. The leaderboard shows what it has found.") if key else ""
     came = _("You came too late: this study takes nobody any more. Nothing was recorded; return the task.")
+    left_out = campaign.collecting and is_left_out(campaign, user)
     stage = _words("welcome") if campaign.collecting else _words("closed" if key else "late", closed or came)
+    stage = _left_out("welcome") if left_out else stage
     return {
         "key": key,
         "campaign": _campaign(campaign, key, aspect),
         "stage": stage,
         "reception": reception,
-        "action": action or (reverse("judge_begin", args=[key]) if key else ""),
+        "action": "" if left_out else action or (reverse("judge_begin", args=[key]) if key else ""),
         "fields": fields or {},
     }
 
@@ -127,6 +148,8 @@ def _stage(
         return _words("stopped", _("Thank you. It stopped because %(reason)s.") % {"reason": reason})
     if campaign.state == Campaign.State.PAUSED:
         return _words("paused")
+    if is_left_out(campaign, enrolment.annotator.user):
+        return _left_out("own")
     if not qualification.passed:
         return _words("qualification")
     return _words(_between_rounds(campaign, enrolment.annotator, block, happened))
@@ -172,6 +195,15 @@ def _trial(
 def _words(state: str, message: str = "") -> dict[str, str]:
     """The state, and what is to be said beyond the template's own words for it."""
     return {"state": state, "message": message, "hint": ""}
+
+
+def _left_out(state: str) -> dict[str, str]:
+    """Why there is nothing to judge for members of the organisation, and what they can do instead."""
+    why = _(
+        "Every comparison here has a chatbot of your organisation in it, and others see the board. So others judge."
+    )
+    hint = _("To try the judging yourself, set up a private campaign with the same chatbots: its members judge it.")
+    return {"state": state, "message": why, "hint": hint}
 
 
 def _item(campaign: Campaign, annotator: Annotator, aspect: Aspect, block: Block, current: Item) -> dict[str, Any]:

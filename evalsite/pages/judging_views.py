@@ -17,6 +17,7 @@ from evalsite.core.throttle import admit, client_address
 from evalsite.judgments.arrivals import MTURK_HOSTS, consent_check, ending_get
 from evalsite.judgments.leases import assignment_skip
 from evalsite.judgments.models import Enrolment, Judgment
+from evalsite.judgments.own import is_left_out
 from evalsite.judgments.qualification import qualification_answer
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
 from evalsite.pages.judging import NOTHING, Happened, stage_context
@@ -29,7 +30,8 @@ def judge(request: HttpRequest, key: str) -> HttpResponse:
     """The page, or for htmx its stage: the first open item, or the answered one that `item` names."""
     campaign, enrolment = at_campaign(request, key)
     happened = Happened(claimed="asked" in request.GET)
-    context = stage_context(campaign, key, enrolment, revisit=request.GET.get("item", ""), happened=happened)
+    revisit, user = request.GET.get("item", ""), user_of(request)
+    context = stage_context(campaign, key, enrolment, user=user, revisit=revisit, happened=happened)
     return render(request, "_judge_stage.html" if request.htmx else "judge.html", context)  # type: ignore[attr-defined]
 
 
@@ -38,8 +40,8 @@ def judge_begin(request: HttpRequest, key: str) -> HttpResponse:
     """Take part, or go on: whoever has nothing open is given the next block."""
     campaign, enrolment = at_campaign(request, key)
     if enrolment is None:
-        if campaign.state == Campaign.State.STOPPED:
-            return redirect("judge", key=key)  # a page from before the stop; what stands there now says so
+        if campaign.state == Campaign.State.STOPPED or is_left_out(campaign, user_of(request)):
+            return redirect("judge", key=key)  # an old page; what stands there now says so
         enrolment = _enrol(request, campaign)
     if not ending_get(enrolment).state:
         assignment_claim(campaign=campaign, annotator=enrolment.annotator)

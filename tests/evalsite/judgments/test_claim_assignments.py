@@ -12,10 +12,11 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from evalsite.accounts.models import User
+from evalsite.accounts.services import organisation_create
 from evalsite.adaptive.models import Snapshot
 from evalsite.adaptive.services import campaign_open
 from evalsite.adaptive.tables import Planner
-from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.models import Campaign, CampaignRole
 from evalsite.campaigns.services import Design, campaign_stop, entrant_add
 from evalsite.chatbots.models import Chatbot, Reply
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
@@ -172,6 +173,39 @@ def test_members_judge_the_chatbots_of_their_own_private_campaign(make_campaign:
     campaign = make_campaign(design=Design(batch_size=5, block_size=3))
     member = annotator_enrol(campaign=campaign, user=alice)
     assert len(assignment_claim(campaign=campaign, annotator=member)) == 3
+
+
+@pytest.mark.parametrize("visibility", ["public", "link"])
+def test_nobody_judges_their_own_chatbots_on_a_board_that_others_see_even_as_its_owner(
+    campaign: Campaign, alice: User, bob: Annotator, visibility: str
+) -> None:
+    Campaign.objects.update(visibility=visibility)
+    owner = annotator_enrol(campaign=campaign, user=alice)
+    assert assignment_claim(campaign=campaign, annotator=owner) == []
+    assert len(assignment_claim(campaign=campaign, annotator=bob)) == 3, "everybody else judges them"
+
+
+def test_the_owner_of_a_public_campaign_judges_chatbots_of_others_in_it(campaign: Campaign, alice: User) -> None:
+    others = campaign.entrants.order_by("pk")[:2]
+    chatbots = Chatbot.objects.filter(versions__entrants__in=[one.pk for one in others])
+    chatbots.update(organisation=organisation_create(name="Elsewhere"))
+    owner = annotator_enrol(campaign=campaign, user=alice)
+    block = assignment_claim(campaign=campaign, annotator=owner)
+    shown = {candidate.entrant_id for one in block for candidate in one.candidates.all()}
+    assert shown == {one.pk for one in others}
+
+
+def test_in_a_private_campaign_of_others_nobody_judges_their_own_chatbot(
+    make_campaign: CampaignMaker, charlie: User
+) -> None:
+    campaign = make_campaign(design=Design(batch_size=5, block_size=12))
+    CampaignRole.objects.create(campaign=campaign, user=charlie, role="viewer")
+    entrant = campaign.entrants.order_by("pk")[0]
+    Chatbot.objects.filter(pk=entrant.version.chatbot_id).update(organisation=charlie.personal_organisation)
+    guest = annotator_enrol(campaign=campaign, user=charlie)
+    block = assignment_claim(campaign=campaign, annotator=guest)
+    shown = {candidate.entrant_id for one in block for candidate in one.candidates.all()}
+    assert shown == set(campaign.entrants.values_list("pk", flat=True)) - {entrant.pk}
 
 
 def test_a_campaign_that_became_private_issues_nothing_new_to_strangers(campaign: Campaign, bob: Annotator) -> None:

@@ -1,0 +1,40 @@
+"""Nobody judges their own chatbots where others see the board: what that leaves for somebody with an account."""
+
+from django.db.models import Count, QuerySet
+
+from evalsite.accounts.models import Membership, User
+from evalsite.campaigns.models import Campaign, Entrant
+
+
+def own_entrants(campaign: Campaign, user: int | None) -> set[int]:
+    """Entrants that this person (their key) may not judge: those of the organisations that they are a member of.
+
+    In a private campaign its own organisation's members do judge its chatbots: nobody else sees the board, and often
+    there is nobody else to judge. Who has no account is a pseudonym, of whom nobody knows the organisations.
+    """
+    if user is None:
+        return set()
+    own = Entrant.objects.filter(campaign=campaign, version__chatbot__organisation__members=user)
+    if campaign.visibility == Campaign.Visibility.PRIVATE:
+        own = own.exclude(version__chatbot__organisation=campaign.organisation_id)
+    return set(own.values_list("pk", flat=True))
+
+
+def is_left_out(campaign: Campaign, user: User | None) -> bool:
+    """Whether this person can be asked nothing here: fewer than two of those that take part are not their own."""
+    own = own_entrants(campaign, user.pk) if user is not None else set()
+    return bool(own) and not leaves_a_pair(campaign, own)
+
+
+def leaves_a_pair(campaign: Campaign, own: set[int]) -> bool:
+    """Whether without these entrants there are two to compare."""
+    active = Entrant.objects.filter(campaign=campaign, state=Entrant.State.ACTIVE)
+    return active.exclude(pk__in=own).count() >= 2
+
+
+def campaigns_with_others(user: User) -> QuerySet[Entrant]:
+    """Keys of campaigns in which two or more of those that take part are of no organisation of this person's."""
+    theirs = Membership.objects.filter(user=user).values("organisation")
+    others = Entrant.objects.filter(state=Entrant.State.ACTIVE).exclude(version__chatbot__organisation__in=theirs)
+    pairs = others.order_by().values("campaign").annotate(count=Count("pk")).filter(count__gte=2)
+    return pairs.values("campaign")  # type: ignore[return-value]
