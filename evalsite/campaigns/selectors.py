@@ -40,10 +40,14 @@ def visible_by_key(key: str, user: User | None) -> Q:
     theirs either way, staff everything.
     """
     public_id = as_uuid(key)
-    allowed = open_to_anybody(by_link=public_id is not None) | Q(pk__in=Campaign.objects.of(user))
-    if user is not None and user.is_staff:
-        allowed |= Q(pk__isnull=False)
+    allowed = visible_to(user, by_link=public_id is not None)
     return allowed & (Q(public_id=public_id) if public_id else Q(slug=key))
+
+
+def visible_to(user: User | None, *, by_link: bool) -> Q:
+    """The condition of campaigns that this person sees, under a secret link or without one."""
+    allowed = open_to_anybody(by_link=by_link) | Q(pk__in=Campaign.objects.of(user))
+    return allowed | Q(pk__isnull=False) if user is not None and user.is_staff else allowed
 
 
 def open_to_anybody(*, by_link: bool) -> Q:

@@ -17,8 +17,13 @@ from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.selectors import campaigns_to_judge, reception_of
 from evalsite.core.errors import InvalidInput, NotFound
 from evalsite.judgments.annotators import Part, campaign_leave, part_get, round_minutes
+from evalsite.judgments.arrivals import ending_get
 from evalsite.judgments.erasure import person_erase
-from evalsite.pages.visitors import enrolments_of, user_of
+from evalsite.judgments.models import Enrolment
+from evalsite.judgments.own import campaigns_with_others, is_left_out
+from evalsite.judgments.qualification import qualification_get
+from evalsite.judgments.sharing import work_claim
+from evalsite.pages.visitors import enrolments_of, known_annotator, opened, user_of
 
 SHOWN = 30
 
@@ -26,20 +31,49 @@ SHOWN = 30
 @never_cache
 @require_safe
 def me(request: HttpRequest) -> HttpResponse:
-    parts = [part_get(enrolment) for enrolment in enrolments_of(request)]
-    joined = {part.enrolment.campaign_id for part in parts}
-    others = campaigns_to_judge().exclude(pk__in=joined).prefetch_related("rubric__aspects")[:SHOWN]
+    enrolments, user = enrolments_of(request), user_of(request)
+    parts, pages = [part_get(enrolment) for enrolment in enrolments], opened(request, enrolments)
+    others = campaigns_to_judge().exclude(pk__in=[one.campaign_id for one in enrolments])
+    if user is not None:
+        others = others.filter(pk__in=campaigns_with_others(user))
     context = {
-        "parts": [_part(part) for part in parts],
-        "open": [_open(campaign, campaign.slug) for campaign in others],
-        "account": user_of(request),
+        "parts": [_part(part, opens=part.enrolment.campaign_id in pages) for part in parts],
+        "several": sum(one.campaign.collecting for one in _shared(request, enrolments).values()) > 1,
+        "open": [_open(campaign, campaign.slug) for campaign in others.prefetch_related("rubric__aspects")[:SHOWN]],
+        "account": user,
         "languages": settings.LANGUAGES,
         "sent": any(part.enrolment.platform for part in parts),
     }
     return render(request, "me.html", context)
 
 
-def _part(part: Part) -> dict[str, object]:
+def _shared(request: HttpRequest, enrolments: list[Enrolment]) -> dict[int, Enrolment]:
+    """Campaign -> this visitor's part, of those among which their time is shared: that open, and may ask them.
+
+    A platform's study is judged by whom it sent, and from there.
+    """
+    pages, annotator = opened(request, enrolments), known_annotator(request)
+    mine = [one for one in enrolments if one.annotator == annotator and not one.platform and one.campaign_id in pages]
+    left_out = {one.campaign_id for one in mine if is_left_out(one.campaign, user_of(request))}
+    return {one.campaign_id: one for one in mine if one.campaign_id not in left_out and not ending_get(one).state}
+
+
+@require_POST
+def go_on(request: HttpRequest) -> HttpResponse:
+    """To the open block, or the next one of the campaign whose turn it is, of all that this visitor judges in."""
+    shared, annotator = _shared(request, enrolments_of(request)), known_annotator(request)
+    work = work_claim(annotator=annotator, among=shared.keys()) if annotator else None
+    if work is not None and work.campaign is not None:
+        return redirect("judge", key=work.campaign.public_id)
+    collecting = (one for one in shared.values() if one.campaign.collecting)
+    asked_first = next((one.campaign for one in collecting if not qualification_get(one).passed), None)
+    if asked_first is not None:
+        return redirect("judge", key=asked_first.public_id)
+    messages.info(request, _("Nothing waits to be judged by you at the moment. Look again in a few minutes."))
+    return redirect("me")
+
+
+def _part(part: Part, *, opens: bool) -> dict[str, object]:
     campaign = part.enrolment.campaign
     return {
         **_open(campaign, str(campaign.public_id)),
@@ -48,7 +82,7 @@ def _part(part: Part) -> dict[str, object]:
         "since": part.since,
         "paid": part.paid,
         "owed": part.owed,
-        "collecting": campaign.collecting,
+        "goes_on": opens and campaign.collecting,
     }
 
 

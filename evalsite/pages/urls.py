@@ -56,6 +56,7 @@ urlpatterns = [
     path("arrive/<uuid:campaign_id>/", arrival_views.arrive, name="arrive"),
     path("arrive/<uuid:campaign_id>/mturk/", arrival_views.mturk_frame, name="mturk_frame"),
     path("me/", me_views.me, name="me"),
+    path("me/go-on/", me_views.go_on, name="go_on"),
     path("me/language/", me_views.mail_language, name="mail_language"),
     path("me/leave/", me_views.leave, name="leave"),
     path("me/erase/", me_views.erase, name="erase"),

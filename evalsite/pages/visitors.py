@@ -6,7 +6,7 @@ from django.db.models import Q
 from django.http import HttpRequest
 
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.selectors import as_uuid, campaign_get
+from evalsite.campaigns.selectors import as_uuid, campaign_get, visible_to
 from evalsite.judgments.models import Annotator, Enrolment
 
 ANNOTATOR = "annotator"
@@ -57,6 +57,13 @@ def enrolments_of(request: HttpRequest, *, left: bool = False) -> list[Enrolment
     found = Enrolment.objects.filter(mine) if left else Enrolment.objects.filter(mine, left_at=None)
     rows = found.select_related("annotator__user", "invitation", "campaign__rubric", "campaign__organisation")
     return sorted(rows, key=lambda one: (not one.platform, one.annotator.user_id is None, -one.pk))
+
+
+def opened(request: HttpRequest, enrolments: list[Enrolment]) -> set[int]:
+    """Keys of the campaigns whose judging page opens for this visitor by its link, of those they take part in."""
+    invited = {one.campaign_id for one in enrolments if one.invited}
+    joined = Campaign.objects.filter(pk__in=[one.campaign_id for one in enrolments])
+    return invited | set(joined.filter(visible_to(user_of(request), by_link=True)).values_list("pk", flat=True))
 
 
 def at_campaign(request: HttpRequest, key: str) -> tuple[Campaign, Enrolment | None]:
