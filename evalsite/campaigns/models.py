@@ -385,6 +385,12 @@ class Reception(models.Model):
         PROLIFIC = "prolific", "Prolific"
         MTURK = "mturk", "Mechanical Turk"
 
+    class Erasure(models.TextChoices):
+        """What becomes of the judgments of somebody who asks to be erased."""
+
+        KEEP = "keep", _("They stay, given by nobody in particular")
+        REMOVE = "remove", _("They are removed with the person")
+
     campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, related_name="reception")
     platform = models.CharField(max_length=10, choices=Platform, default=Platform.NONE)
     code_complete = models.CharField(max_length=40, blank=True, default="")
@@ -393,6 +399,9 @@ class Reception(models.Model):
     instructions = models.TextField(blank=True, default="", help_text="Markdown; shown before the example")
     notice = models.TextField(blank=True, default="", help_text="Markdown; added to what is said about the data")
     consent_required = models.BooleanField(default=False, help_text="nobody begins without agreeing to the notice")
+    erasure = models.CharField(
+        max_length=6, choices=Erasure, default=Erasure.KEEP, help_text="promised to whoever begins from now on"
+    )
     pass_mark = models.PositiveIntegerField(default=0, help_text="qualification items to be answered right")
     reasons = models.JSONField(default=list, blank=True, help_text="words offered as reasons for a verdict")
     comments = models.BooleanField(default=False, help_text="a verdict may be explained in the annotator's words")
@@ -403,6 +412,7 @@ class Reception(models.Model):
             models.CheckConstraint(
                 condition=Q(platform__in=["none", "prolific", "mturk"]), name="reception_platform_known"
             ),
+            models.CheckConstraint(condition=Q(erasure__in=["keep", "remove"]), name="reception_erasure_known"),
         ]
 
     def __str__(self) -> str:

@@ -194,6 +194,7 @@ RECEPTION: Mapping[str, Check] = {
     "instructions": text(LONGEST_CELL, least=0),
     "notice": text(LONGEST_CELL, least=0),
     "consent_required": yes_no,
+    "erasure": one_of([str(erasure) for erasure in Reception.Erasure.values]),
     "pass_mark": whole(0),
     "comments": yes_no,
     "language": text(60, least=0),

@@ -1,4 +1,5 @@
-"""How a person is forgotten: what leads from the judgments to them is removed, and the judgments stay."""
+"""How a person is forgotten: what leads from the judgments to them is removed, and the judgments stay or go with them
+(removal.py), as was promised when they began."""
 
 import re
 from collections.abc import Iterable
@@ -24,14 +25,16 @@ from evalsite.judgments.models import (
     Payment,
     SkipNote,
 )
+from evalsite.judgments.removal import judgments_remove, parts_hold
 
 
 def person_erase(*, user: User | None, parts: Iterable[Enrolment]) -> None:
     """Forget somebody: the account, if they have one, and what leads to them from `parts`, left ones too.
 
-    The judgments stay, given by nobody in particular; the boards do not change. One transaction: all of it or, as
-    while an organisation has no other owner (Conflict), nothing. A part that a platform sent is erased alone, others
-    with all that their annotator has. Of a worker who may not begin again a keyed hash is kept (PastWorker).
+    The judgments stay, given by nobody in particular, and the boards do not change; where their removal was promised,
+    they go. One transaction: all of it or, as while an organisation has no other owner (Conflict), nothing. A part that
+    a platform sent is erased alone, others with all that their annotator has. Of a worker who may not begin again a
+    keyed hash is kept (PastWorker).
     """
     parts = list(parts)
     wholly = {part.annotator for part in parts if not part.platform}
@@ -40,12 +43,15 @@ def person_erase(*, user: User | None, parts: Iterable[Enrolment]) -> None:
     theirs = Enrolment.objects.filter(annotator__in=wholly).select_related("campaign", "annotator")
     every = {part.pk: part for part in [*parts, *theirs]}
     with write_transaction():
+        removing = parts_hold(every.values())
         for part in every.values():
             _part_erase(part, user)
         for annotator in wholly:
             _annotator_erase(annotator)
         if user is not None:
             user_erase(user=user)
+        for part in removing:
+            judgments_remove(part)
     for part in every.values():  # afterwards, place by place: many places locked at once could stop others
         assignments_return(campaign=part.campaign, annotator=part.annotator)
 

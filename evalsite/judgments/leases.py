@@ -132,7 +132,7 @@ def assignment_skip(*, annotator: Annotator, assignment_id: uuid.UUID, reason: s
         skip = Skip.objects.create(assignment=assignment, reason=reason)
         if note:
             SkipNote.objects.create(skip=skip, text=note)
-        _end_unanswered(assignment, Assignment.State.RETURNED)
+        end_unanswered(assignment, Assignment.State.RETURNED)
 
 
 def assignments_return(*, campaign: Campaign, annotator: Annotator) -> int:
@@ -181,11 +181,12 @@ def _end_if_issued(number: int, place: int, state: Assignment.State, *, overdue:
     assignment = (issued.filter(overdue) if overdue else issued).first()
     if assignment is None:
         return False
-    _end_unanswered(assignment, state)
+    end_unanswered(assignment, state)
     return True
 
 
-def _end_unanswered(assignment: Assignment, state: Assignment.State) -> None:
+def end_unanswered(assignment: Assignment, state: Assignment.State) -> None:
+    """End what is issued, locked, and queue its place for somebody else."""
     assignment.state, assignment.closed_at = state, timezone.now()
     assignment.save(update_fields=["state", "closed_at"])
     campaign = Campaign.objects.get(pk=assignment.campaign_id)

@@ -4,7 +4,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from evalsite.accounts.models import User
-from evalsite.campaigns.models import Aspect, Campaign, Entrant, GoldItem, QualificationItem
+from evalsite.campaigns.models import Aspect, Campaign, Entrant, GoldItem, QualificationItem, Reception
 from evalsite.chatbots.models import Reply
 from evalsite.core.db import PublicModel
 from evalsite.prompts.models import Prompt
@@ -89,13 +89,22 @@ class Enrolment(models.Model):
     )
     platform = models.CharField(max_length=10, blank=True, default="", help_text="that sent the annotator")
     consented_at = models.DateTimeField(null=True, blank=True)
+    erasure = models.CharField(
+        max_length=6,
+        choices=Reception.Erasure,
+        default=Reception.Erasure.KEEP,
+        help_text="what they were promised of their judgments, whatever the campaign says since",
+    )
     left_at = models.DateTimeField(null=True, blank=True)
     paused_at = models.DateTimeField(null=True, blank=True, help_text="by who runs the campaign: nothing new is issued")
     blocks_claimed = models.PositiveIntegerField(default=0)
     joined_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["campaign", "annotator"], name="enrolment_once")]
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "annotator"], name="enrolment_once"),
+            models.CheckConstraint(condition=Q(erasure__in=["keep", "remove"]), name="enrolment_erasure_known"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.annotator} in {self.campaign}"
@@ -178,7 +187,11 @@ class Place(models.Model):
 
 
 class Assignment(PublicModel):
-    """One issue of a place to one annotator, from the queue to its end."""
+    """One issue of a place to one annotator, from the queue to its end.
+
+    REMOVED: it was answered, and its judgment is gone with the person who gave it. What is left says what was earned;
+    `closed_at` is when it was answered, or null where that filled no place, so that no budget counts it now either.
+    """
 
     class State(models.TextChoices):
         QUEUED = "queued"
@@ -187,6 +200,7 @@ class Assignment(PublicModel):
         EXPIRED = "expired"
         RETURNED = "returned"
         WITHDRAWN = "withdrawn"
+        REMOVED = "removed"
 
     class Purpose(models.TextChoices):
         MEASURE = "measure", _("to rank the chatbots")
@@ -260,7 +274,7 @@ class Assignment(PublicModel):
             models.CheckConstraint(
                 condition=Q(state__in=["queued", "withdrawn"], annotator__isnull=True)
                 | Q(
-                    state__in=["issued", "answered", "expired", "returned"],
+                    state__in=["issued", "answered", "expired", "returned", "removed"],
                     annotator__isnull=False,
                     issued_at__isnull=False,
                     lease_until__isnull=False,
@@ -338,7 +352,7 @@ class Batch(models.Model):
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="batches")
     number = models.PositiveIntegerField()
     state = models.CharField(max_length=10, choices=State, default=State.OPEN)
-    size = models.PositiveIntegerField(default=0, help_text="judgments for ranking that came in; gold fills no batch")
+    size = models.PositiveIntegerField(default=0, help_text="judgments for ranking that it holds; gold fills no batch")
     opened_at = models.DateTimeField(default=timezone.now, editable=False)
     closed_at = models.DateTimeField(null=True, blank=True)
     # Of one that statements.judgment_add gives: whether it has what its campaign wants of a batch, and whether that has
@@ -362,7 +376,10 @@ class Batch(models.Model):
 
 
 class Judgment(PublicModel):
-    """What an annotator decided about an assignment. Append-only: an undo is a new judgment that supersedes."""
+    """What an annotator decided about an assignment. Append-only: an undo is a new judgment that supersedes.
+
+    Only an annotator's own erasure removes any (judgments.removal), where that was promised to them.
+    """
 
     assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="judgments")
     annotator = models.ForeignKey(Annotator, null=True, blank=True, on_delete=models.PROTECT, related_name="judgments")

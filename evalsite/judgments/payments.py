@@ -3,7 +3,7 @@
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
@@ -61,9 +61,9 @@ class _Balance:
 class Statement(_Balance):
     """One annotator's account in one currency. Counts are of the whole campaign, whatever the currency.
 
-    judged: assignments with an answer, gold and late ones among them; counted: seen by fits; undone: answers taken
-    back; left_out: not counted because of an exclusion; over_quota: late ones that are not paid; due = earned + bonus -
-    paid.
+    judged: assignments with an answer, gold, late and removed ones among them; counted: seen by fits; undone: answers
+    taken back; left_out: not counted because of an exclusion; over_quota: late ones that are not paid; due = earned +
+    bonus - paid.
     """
 
     annotator: Annotator
@@ -185,12 +185,18 @@ def _work(campaign: Campaign, annotators: Sequence[Annotator]) -> dict[int, Work
         undone=Count("pk", filter=~answered),
         over_quota=Count("pk", filter=answered & Q(over_quota=True)),
     )
+    removed = Assignment.objects.filter(campaign=campaign, annotator__in=annotators, state=Assignment.State.REMOVED)
+    gone = dict(removed.order_by().values_list("annotator").annotate(count=Count("pk")))
     # By itself: within a count of all, PostgreSQL would look up for every row whether it was taken back.
     countable = dict(rows.filter(COUNTABLE).values_list("annotator").annotate(countable=Count("pk")))
-    return {
+    here = {
         number or 0: Work(judged, gold, late, undone, over_quota, countable.get(number, 0))
         for number, judged, gold, late, undone, over_quota in counted
     }
+    for number, count in gone.items():
+        work = here.get(number or 0, Work())
+        here[number or 0] = replace(work, judged=work.judged + count)
+    return here
 
 
 def _rates(own: QuerySet[Assignment]) -> dict[tuple[int, str], tuple[Rate, ...]]:

@@ -123,15 +123,21 @@ def _outcome(chosen: int | None, first: int) -> int:
 
 
 def counted_mark(campaigns: Iterable[Campaign]) -> str:
-    """Changes whenever the counted votes of these campaigns may: with each batch that closes and each exclusion.
+    """Changes whenever the counted votes of these campaigns may: with each batch that closes, exclusion and removal.
 
     Whatever else happens to a judgment happens by another one, in an open batch. Read it before the votes: what comes
     in between is then seen again.
     """
     campaigns = list(campaigns)
-    closed = Batch.objects.filter(campaign__in=campaigns, state=Batch.State.CLOSED).count()
     facts = Exclusion.objects.filter(campaign__in=campaigns, proposed=False).count()
-    return f"{','.join(str(campaign.pk) for campaign in campaigns)}:{closed}:{facts}"
+    return f"{','.join(str(campaign.pk) for campaign in campaigns)}:{_closed_mark(campaigns)}:{facts}"
+
+
+def _closed_mark(campaigns: list[Campaign]) -> str:
+    """Changes whenever what closed batches hold does: as one closes, and as judgments are removed with their person."""
+    closed = Batch.objects.filter(campaign__in=campaigns, state=Batch.State.CLOSED).count()
+    removed = Assignment.objects.filter(campaign__in=campaigns, state=Assignment.State.REMOVED).count()
+    return f"{closed}-{removed}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,8 +250,9 @@ def items_given_back(campaign: Campaign, *, times: int) -> set[str]:
 
 def judgments_spent(campaign: Campaign) -> int:
     """What the budget has paid for since the campaign opened: answers for ranking, whatever became of them later."""
+    removed = Q(state=Assignment.State.REMOVED, closed_at__isnull=False)
     answered = Assignment.objects.filter(
-        campaign=campaign, state=Assignment.State.ANSWERED, purpose__in=RANKING_PURPOSES
+        Q(state=Assignment.State.ANSWERED) | removed, campaign=campaign, purpose__in=RANKING_PURPOSES
     )
     return answered.filter(closed_at__gte=campaign.opened_at).count() if campaign.opened_at else answered.count()
 
@@ -279,12 +286,11 @@ class Tally:
 def tally(campaigns: Iterable[Campaign]) -> Tally:
     """What has been collected, as heads count it: judgments in force, and who gave them.
 
-    Readers ask every other second and counting 100,000 rows takes 60 ms: closed batches, which never change, are
-    counted once, and the open ones each time.
+    Readers ask every other second and counting 100,000 rows takes 60 ms: closed batches, from which a person's erasure
+    alone takes anything, are counted once, and the open ones each time.
     """
     campaigns = list(campaigns)
-    batches = Batch.objects.filter(campaign__in=campaigns, state=Batch.State.CLOSED).count()
-    name = f"tally:{'-'.join(str(campaign.public_id) for campaign in campaigns)}:{batches}"
+    name = f"tally:{'-'.join(str(campaign.public_id) for campaign in campaigns)}:{_closed_mark(campaigns)}"
     closed: Tally | None = cache.get(name)
     if closed is None:
         closed = _tally(campaigns, Batch.State.CLOSED)
@@ -313,7 +319,7 @@ def judgments_given(*, campaign: Campaign, annotator: Annotator) -> int:
 def quota_taken(*, campaign: int, annotator: int | None) -> int:
     """What an annotator has judged and holds open, each assignment once: one that is answered meanwhile, too."""
     judged = Exists(Judgment.objects.filter(assignment=OuterRef("pk"), over_quota=False))
-    held = Q(state__in=[Assignment.State.ISSUED, Assignment.State.ANSWERED])
+    held = Q(state__in=[Assignment.State.ISSUED, Assignment.State.ANSWERED, Assignment.State.REMOVED])
     return Assignment.objects.filter(held | judged, campaign=campaign, annotator=annotator).count()
 
 
@@ -349,10 +355,14 @@ def pay_of(assignments: QuerySet[Assignment]) -> dict[str, Decimal]:
 
 
 def earnings_of(assignments: QuerySet[Assignment]) -> dict[int | None, dict[str, Decimal]]:
-    """What each annotator earned by those of them that were answered, by currency; hours to a hundredth of a cent."""
+    """What each annotator earned by those of them that were answered, by currency; hours to a hundredth of a cent.
+
+    What was removed with its person was earned all the same.
+    """
     # Nearly all are ANSWERED, which the index of accounts knows; of the others (answered late) judgments are looked up.
     late = Exists(Judgment.objects.filter(assignment=OuterRef("pk"), over_quota=False))
-    answered = assignments.filter(Q(state=Assignment.State.ANSWERED) | late, pay_rate__gt=0)
+    known = Q(state__in=[Assignment.State.ANSWERED, Assignment.State.REMOVED])
+    answered = assignments.filter(known | late, pay_rate__gt=0)
     groups = answered.order_by().values_list("annotator", "currency", "pay_rate", "pay_per")
     pay: dict[int | None, dict[str, Decimal]] = {}
     # Counted and multiplied here: SQLite adds decimals as floats, and some cents come out as 2.94999999999999.

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from evalsite.accounts.models import User
-from evalsite.campaigns.models import Aspect, Campaign
+from evalsite.campaigns.models import Aspect, Campaign, Reception
 from evalsite.campaigns.selectors import reception_of
 from evalsite.campaigns.services import plan_request
 from evalsite.core.db import write_transaction
@@ -95,7 +95,13 @@ def enrolment_make(
     kind: Annotator.Kind = Annotator.Kind.HUMAN,
     **how: Any,
 ) -> Enrolment:
-    """Enrol somebody whose admission has been checked. `how`: fields of the enrolment (an invitation, a platform)."""
+    """Enrol somebody whose admission has been checked. `how`: fields of the enrolment (an invitation, a platform).
+
+    What the campaign's notice says now of their judgments, should they ask to be erased, is promised to them. Who comes
+    again keeps a promise of their removal, whatever the notice says by then.
+    """
+    if reception_of(campaign).erasure == Reception.Erasure.REMOVE:
+        how["erasure"] = Reception.Erasure.REMOVE
     with write_transaction():
         annotator = _annotator_of(annotator, user, kind)
         enrolment, _ = Enrolment.objects.update_or_create(
@@ -236,7 +242,7 @@ def judgment_record(
             return Recorded(standing, created=False)
         if replaced is not None:
             _check_undo(assignment, now)
-        if assignment.state == Assignment.State.RETURNED:
+        if assignment.state in {Assignment.State.RETURNED, Assignment.State.REMOVED}:
             raise given_back()
         said = _Said(choices, client_ms, _comment_asked(assignment, comment), _checked_reasons(assignment, reasons))
         judgment = _write(assignment, asked, said, now, supersedes=replaced)
