@@ -135,8 +135,13 @@ def counted_mark(campaigns: Iterable[Campaign]) -> str:
 
 def _closed_mark(campaigns: list[Campaign]) -> str:
     """Changes whenever what closed batches hold does: as one closes, and as judgments are removed with their person."""
-    closed = Batch.objects.filter(campaign__in=campaigns, state=Batch.State.CLOSED).count()
-    removed = Assignment.objects.filter(campaign__in=campaigns, state=Assignment.State.REMOVED).count()
+    numbers = [campaign.pk for campaign in campaigns]
+    of = f"campaign_id IN ({', '.join(['%s'] * len(numbers)) or 'NULL'})"
+    ((closed, removed),) = rows(
+        f"SELECT (SELECT COUNT(*) FROM judgments_batch WHERE {of} AND state = 'closed'), "  # noqa: S608  names of ours
+        f"(SELECT COUNT(*) FROM judgments_assignment WHERE {of} AND state = 'removed')",
+        [*numbers, *numbers],
+    )
     return f"{closed}-{removed}"
 
 
