@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from evalsite.accounts.services import user_language_set
-from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.models import Campaign, Reception
 from evalsite.campaigns.selectors import campaigns_to_judge, reception_of
 from evalsite.core.errors import InvalidInput, NotFound
 from evalsite.judgments.annotators import Part, campaign_leave, part_get, round_minutes
@@ -43,6 +43,7 @@ def me(request: HttpRequest) -> HttpResponse:
         "account": user,
         "languages": settings.LANGUAGES,
         "sent": any(part.enrolment.platform for part in parts),
+        "removing": _removing(request),
     }
     return render(request, "me.html", context)
 
@@ -71,6 +72,12 @@ def go_on(request: HttpRequest) -> HttpResponse:
         return redirect("judge", key=asked_first.public_id)
     messages.info(request, _("Nothing waits to be judged by you at the moment. Look again in a few minutes."))
     return redirect("me")
+
+
+def _removing(request: HttpRequest) -> str:
+    """Names of the campaigns, left ones too, in which this visitor's judgments go with them."""
+    parts = enrolments_of(request, left=True)
+    return ", ".join(part.campaign.name for part in parts if part.erasure == Reception.Erasure.REMOVE)
 
 
 def _part(part: Part, *, opens: bool) -> dict[str, object]:

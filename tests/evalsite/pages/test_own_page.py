@@ -184,3 +184,15 @@ class TestAccounts:
     def test_after_logging_in_nobody_is_sent_to_another_site(self, alice: User, stranger: Client) -> None:
         form = {"username": "alice", "password": "correct horse battery", "next": "https://evil.example/"}
         assert stranger.post("/account/login/", form).headers["Location"] == "/me/"
+
+
+def test_who_asks_to_be_erased_reads_what_was_promised_when_they_began(campaign: Campaign, stranger: Client) -> None:
+    reception_set(campaign=campaign, erasure="remove")
+    assert "your answers are then removed with you" in Page(stranger.get("/judge/trial/")).words
+    stranger.post("/judge/trial/begin/")
+    reception_set(campaign=campaign, erasure="keep")
+    assert "your answers then stay, given by nobody in particular" in Page(Client().get("/judge/trial/")).words
+    assert "Only in Trial your judgments are removed with you" in Page(stranger.get("/me/")).words
+    other = Client()
+    other.post("/judge/trial/begin/")
+    assert "removed with you" not in Page(other.get("/me/")).words
