@@ -93,7 +93,7 @@ def _proposal_drop(part: Enrolment) -> None:
 def _end_answered(issued: QuerySet[Assignment]) -> int:
     """Those that were answered are REMOVED; how many. The budget goes on counting those that it has counted.
 
-    What was over the quota is none of them, since REMOVED says that it was earned: it ends with what was never answered.
+    What was over the quota is none of them, since REMOVED says that it was earned: it ends as if never answered.
     """
     late = Exists(Judgment.objects.filter(assignment=OuterRef("pk"), over_quota=False))
     unfilled = issued.filter(late, state=Assignment.State.EXPIRED)
