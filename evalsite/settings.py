@@ -194,6 +194,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "interval_max": 0.2,
 }
 CELERY_BEAT_SCHEDULE = {"sweep": {"task": "evalsite.core.tasks.sweep", "schedule": 2.0, "options": {"expires": 2}}}
+CELERY_BEAT_SCHEDULER = "evalsite.core.beat:SteadyScheduler"
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "celerybeat-schedule")
 
 WORKER_NICE = env.whole("TOUCHSTONE_WORKER_NICE", default=19)  # how far `serve`'s worker gives way to its pages

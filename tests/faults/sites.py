@@ -236,7 +236,7 @@ class Production(Site):
 
     name = "production"
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, environment: Mapping[str, str] | None = None) -> None:
         super().__init__()
         self.folder = folder
         self.cluster, self.broker = Cluster(), Broker(folder)
@@ -253,6 +253,7 @@ class Production(Site):
             "TOUCHSTONE_DATA_DIR": str(folder),
             "STATIC_ROOT": str(folder / "static"),
             **SETTINGS,
+            **(environment or {}),
         }
         self.started: dict[str, subprocess.Popen[bytes]] = {}
         self.second_port = free_port()

@@ -1,5 +1,7 @@
-"""The machine's clock is set forward and back while people judge (libfaketime; nothing inside is replaced)."""
+"""The machine's clock is set forward and back while people judge (libfaketime; nothing inside is replaced but `sleep`,
+which that breaks)."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,10 +10,11 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from tests.faults.conftest import Rounds, served
 from tests.faults.ordeal import goes_on, ordeal
-from tests.faults.sites import Embedded
+from tests.faults.sites import Embedded, Production, Site
 from tests.processes import libfaketime
 
 pytestmark = pytest.mark.faketime
+SEEN_AFTER_S = 1
 
 
 class Clock:
@@ -31,7 +34,7 @@ class Clock:
         return {
             "LD_PRELOAD": str(libfaketime()),
             "FAKETIME_TIMESTAMP_FILE": str(self.file),
-            "FAKETIME_CACHE_DURATION": "1",  # seconds: reading the file at every look would cost too much
+            "FAKETIME_CACHE_DURATION": str(SEEN_AFTER_S),  # reading the file at every look would cost too much
             "FAKETIME_DONT_FAKE_MONOTONIC": "1",  # as when a clock is set: what measures spans goes on
             "DONT_FAKE_MONOTONIC": "1",
             "NO_FAKE_STAT": "1",
@@ -44,15 +47,37 @@ def clock(tmp_path: Path) -> Clock:
 
 
 @pytest.fixture
-def site(clock: Clock, tmp_path: Path, django_db_blocker: DjangoDbBlocker) -> Iterator[Embedded]:
+def embedded(clock: Clock, tmp_path: Path, django_db_blocker: DjangoDbBlocker) -> Iterator[Embedded]:
     yield from served(Embedded(tmp_path / "data", clock.environment), django_db_blocker)
 
 
-def test_the_clock_is_set_forward_and_back(site: Embedded, clock: Clock, rounds: Rounds) -> None:
+@pytest.fixture
+def production(clock: Clock, tmp_path: Path, django_db_blocker: DjangoDbBlocker) -> Iterator[Production]:
+    """Its web, worker and beat have the clock; PostgreSQL and Redis are on another machine, whose clock is right."""
+    (tmp_path / "data").mkdir()
+    yield from served(Production(tmp_path / "data", clock.environment), django_db_blocker)
+
+
+def test_the_clock_of_the_embedded_form_is_set_forward_and_back(
+    embedded: Embedded, clock: Clock, rounds: Rounds
+) -> None:
+    go_through_times(embedded, clock, rounds)
+
+
+@pytest.mark.postgresql_server
+@pytest.mark.redis_server
+def test_the_clock_of_web_worker_and_beat_is_set_forward_and_back(
+    production: Production, clock: Clock, rounds: Rounds
+) -> None:
+    go_through_times(production, clock, rounds)
+
+
+def go_through_times(site: Site, clock: Clock, rounds: Rounds) -> None:
     with ordeal(site, "clock set forward and back by hours") as under:
         for _ in rounds():
             for hours in (2, -2):
                 clock.set(hours)
+                time.sleep(2 * SEEN_AFTER_S)
                 under.times += 1
                 under.more_judgments()
                 goes_on(site)
