@@ -234,7 +234,7 @@ def test_an_answer_after_the_lease_is_kept_and_the_rest_explained(browser: Brows
         place.run("end_leases")
         page.locator("button[value=A]").click()
         expect(page.locator("#stage-heading")).to_have_text("The time for this round is over")
-        expect(page.locator(".notice")).to_contain_text("kept and paid")
+        expect(page.locator(".notice")).to_contain_text("It is kept, and counts")
         page.keyboard.press("Enter")
         expect(page.locator("#stage-heading")).to_contain_text("1 of 5")
 
