@@ -17,7 +17,7 @@ from django.core.management import call_command
 from django.test import override_settings
 from hypothesis import HealthCheck, settings
 
-from tests.environment import CHROMIUM, CI, DATABASE_URL, PRODUCTION, REDIS_PREFIX, REDIS_URL
+from tests.environment import BENCH_PYTHON, CHROMIUM, CI, DATABASE_URL, PRODUCTION, REDIS_PREFIX, REDIS_URL
 from tests.processes import Start, end, forget_redis_keys, libfaketime, postgresql_bin, start_manage
 
 # What tests share asserts, too: without this a failure there says nothing of what it compared.
@@ -44,6 +44,7 @@ MISSING = {
     "browser": "" if CHROMIUM else "no Chromium on this machine",
     "redis_server": "" if shutil.which("redis-server") else "no redis-server to start here",
     "postgresql_server": "" if postgresql_bin() else "no initdb and pg_ctl of PostgreSQL here",
+    "arena_rank": "" if BENCH_PYTHON.exists() else "no arena-rank here (make .venv-bench/.bench)",
     "faketime": "" if libfaketime() else "no libfaketime here (Debian: faketime)",
 }
 

@@ -9,12 +9,14 @@ import os
 import shutil
 import tempfile
 import uuid
+from pathlib import Path
 
 CI = os.environ.get("CI", "").lower() in {"1", "true"}
 PRODUCTION = os.environ.get("TEST_FORM") == "production"
 DATABASE_URL = os.environ.get("TEST_DATABASE_URL", "postgres://postgres@127.0.0.1:5432/postgres")
 REDIS_URL = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/9")
 REDIS_PREFIX = f"touchstone-tests-{uuid.uuid4().hex[:8]}"  # throttles of an earlier run must not count in this one
+BENCH_PYTHON = Path(__file__).resolve().parents[1] / ".venv-bench" / "bin" / "python"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):

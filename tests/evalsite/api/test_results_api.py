@@ -24,6 +24,7 @@ from evalsite.campaigns.models import Campaign
 from evalsite.chatbots.models import Chatbot
 from evalsite.judgments.models import Annotator, Assignment, Candidate, Judgment
 from evalsite.judgments.services import assignment_claim, judgment_record
+from tests.environment import BENCH_PYTHON
 from tests.evalsite.api.client import Api, error_of
 from tests.evalsite.cast import CampaignMaker, judge, run_jobs
 
@@ -299,12 +300,10 @@ def test_a_file_ranks_as_the_board_does(
     assert {row["name"]: row["judgments"] for row in ranked} == {row["name"]: row["judgments"] for row in board}
 
 
+@pytest.mark.arena_rank
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
 def test_a_file_loads_in_arena_rank_unchanged(judged: Campaign, member: Api, tmp_path: Path, form: str) -> None:
     """Of its default arguments, in the benchmarks' environment: arena-rank pins a NumPy of its own."""
-    python = Path(__file__).resolve().parents[3] / ".venv-bench" / "bin" / "python"
-    if not python.exists():
-        pytest.skip("no .venv-bench with arena-rank here (make bench)")
     path = tmp_path / f"votes.{form}"
     path.write_text(text_of(member.get(f"{TRIAL}/judgments.{form}")))
     rows = [json.loads(line) for line in text_of(member.get(f"{TRIAL}/judgments.jsonl")).splitlines()]
@@ -319,7 +318,7 @@ def test_a_file_loads_in_arena_rank_unchanged(judged: Campaign, member: Api, tmp
         "print(json.dumps({'names': list(data.competitors), 'votes': float(data.counts.sum()),"
         " 'ratings': [float(one) for one in found['ratings']], 'strange': sorted(set(votes['winner']) - known)}))"
     )
-    ran = subprocess.run([python, "-c", code, path], capture_output=True, text=True, check=False)
+    ran = subprocess.run([BENCH_PYTHON, "-c", code, path], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     told = json.loads(ran.stdout.splitlines()[-1])
     assert told["votes"] == len(rows)
