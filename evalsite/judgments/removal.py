@@ -67,7 +67,8 @@ def judgments_remove(part: Enrolment) -> None:
     judgments = Judgment.objects.filter(annotator=annotator, batch__campaign=campaign)
     part.qualification_answers.all().delete()
     IdempotencyKey.objects.filter(principal=f"annotator:{annotator.public_id}").delete()
-    removed = _end_answered(issued)
+    removed = judgments.order_by().values("assignment").distinct().count()
+    _end_answered(issued)
     _batches_lessen(judgments)
     _rows_remove(judgments, issued.filter(state=Assignment.State.REMOVED))
     _end_open(issued)
@@ -90,21 +91,20 @@ def _proposal_drop(part: Enrolment) -> None:
         )
 
 
-def _end_answered(issued: QuerySet[Assignment]) -> int:
-    """Those that were answered are REMOVED; how many. The budget goes on counting those that it has counted.
+def _end_answered(issued: QuerySet[Assignment]) -> None:
+    """Those that were answered are REMOVED. The budget goes on counting those that it has counted.
 
     What was over the quota is none of them, since REMOVED says that it was earned: it ends as if never answered.
     """
     late = Exists(Judgment.objects.filter(assignment=OuterRef("pk"), over_quota=False))
     unfilled = issued.filter(late, state=Assignment.State.EXPIRED)
-    kept = issued.filter(state=Assignment.State.ANSWERED)
-    removed = unfilled.update(state=Assignment.State.REMOVED, closed_at=None)
-    return removed + kept.update(state=Assignment.State.REMOVED)
+    unfilled.update(state=Assignment.State.REMOVED, closed_at=None)
+    issued.filter(state=Assignment.State.ANSWERED).update(state=Assignment.State.REMOVED)
 
 
 def _batches_lessen(judgments: QuerySet[Judgment]) -> None:
-    """Batches hold so many fewer; one that is open is filled by others."""
-    ranking = judgments.filter(assignment__purpose__in=RANKING_PURPOSES)
+    """Batches hold so many fewer of what they count; one that is open is filled by others."""
+    ranking = judgments.filter(assignment__purpose__in=RANKING_PURPOSES, over_quota=False)
     for batch, count in list(ranking.order_by("batch").values_list("batch").annotate(count=Count("pk"))):
         Batch.objects.filter(pk=batch).update(size=F("size") - count)
 

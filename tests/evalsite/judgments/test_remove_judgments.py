@@ -273,6 +273,25 @@ def test_an_answer_that_had_come_too_late_to_count_is_paid_and_no_budget_counts_
     assert quota_taken(campaign=campaign.pk, annotator=bob.pk) == 1
 
 
+def test_what_was_above_their_quota_goes_too_and_was_not_earned(make_campaign: CampaignMaker) -> None:
+    campaign = make_campaign(slug="quota", design=replace(OPEN, quota=3))
+    reception_set(campaign=campaign, erasure="remove")
+    Campaign.objects.filter(pk=campaign.pk).update(pay_rate=Decimal("0.10"))
+    campaign.refresh_from_db()
+    eve = annotator_enrol(campaign=campaign)
+    lost = let_expire(assignment_claim(campaign=campaign, annotator=eve))
+    for one in assignment_claim(campaign=campaign, annotator=eve):
+        judgment_record(annotator=eve, assignment_id=one.public_id, choices={"overall": "A"})
+    above = judgment_record(annotator=eve, assignment_id=lost[0].public_id, choices={"overall": "A"}).judgment
+    assert above.over_quota
+    erase(eve)
+    assert not Judgment.objects.filter(annotator=eve).exists()
+    assert set(Batch.objects.filter(campaign=campaign).values_list("size", flat=True)) == {0}
+    (account,) = statements(campaign, [eve])
+    assert (account.judged, account.earned) == (3, Decimal("0.30"))
+    assert AuditEntry.objects.get(act="remove_judgments").after == {"removed": 4}
+
+
 def test_nothing_is_answered_any_more_what_was_open_or_had_expired(campaign: Campaign, bob: Annotator) -> None:
     (expired, *_) = let_expire(assignment_claim(campaign=campaign, annotator=bob))
     (issued, *_) = assignment_claim(campaign=campaign, annotator=bob)
