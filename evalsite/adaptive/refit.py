@@ -19,7 +19,7 @@ from django.utils import timezone
 from evalsite.adaptive.designs import rules_of
 from evalsite.adaptive.models import Board, Decision, Record, Refit, Snapshot
 from evalsite.adaptive.notices import budget_tell, reach_tell, stop_tell
-from evalsite.adaptive.planning import Planned, planned_of, queue_begin, queue_finish, queue_size
+from evalsite.adaptive.planning import Planned, planned_of, queue_begin, queue_finish, queue_size, reserve_fill
 from evalsite.adaptive.record import Pair, fit_facts, pairs, points
 from evalsite.adaptive.rows import BoardRow, board_rows
 from evalsite.adaptive.screening import Change, changes_make, changes_wanted
@@ -125,8 +125,10 @@ def _refit_own(board: Board, campaign: Campaign, fitted: Fitted | None, began: d
         changes_make(campaign, following.changes)
         if following.decided is not None:
             rest = _act(campaign, *following.decided, refit.snapshot if refit else None)
-    if following.decided is not None:
-        queue_finish(following.decided[1], rest, lease)
+    if following.decided is not None and rest is not None:
+        planned = following.decided[1]
+        queue_finish(planned, rest, lease)
+        reserve_fill(planned, refit.snapshot if refit else None, lease)
 
 
 def _following(board: Board, campaign: Campaign, fitted: Fitted | None, began: datetime) -> Following:

@@ -17,6 +17,7 @@ from evalsite.core.db import write_transaction
 from evalsite.core.jobs import Lease
 from evalsite.judgments.models import Assignment
 from evalsite.judgments.queue import queue_look
+from evalsite.judgments.reserve import reserve_size
 from evalsite.judgments.selectors import budget_left, judgments_spent
 from irt_engine import Posterior
 
@@ -114,8 +115,10 @@ def _planned(campaign: Campaign, standing: _Standing, count: int) -> Planned | N
 
 
 def _lasts(campaign: Campaign, seconds: float) -> bool:
-    """Whether the queue holds what is answered in so many seconds, or all that the budget has."""
+    """Whether the queue holds what is answered in so many seconds, or all that the budget has, with what waits behind
+    it."""
     waiting = Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED).count()
+    waiting += reserve_size(campaign)
     if waiting >= planning.answered_in(campaign, seconds):
         return True
     left = budget_left(campaign)

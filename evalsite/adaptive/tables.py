@@ -16,10 +16,10 @@ from evalsite.adaptive.models import Board, Findings
 from evalsite.adaptive.ties import fitted_mark, ties_fitted
 from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Campaign, Entrant, GoldWithdrawal
-from evalsite.campaigns.services import plan_options
+from evalsite.campaigns.services import design_mark, plan_options
 from evalsite.chatbots.models import Reply
+from evalsite.judgments.asks import PlannedAsk
 from evalsite.judgments.items import item_parts
-from evalsite.judgments.queue import PlannedAsk
 from evalsite.judgments.selectors import (
     RETURNS_THAT_CLOSE,
     CountedVote,
@@ -123,20 +123,18 @@ class Planner:
 
     def __init__(self, campaign: Campaign) -> None:
         self.campaign = campaign
+        self.mark = design_mark(campaign)  # first: what changes while the rest is read makes it outdated
         self.entrants = list(
             campaign.entrants.filter(state=Entrant.State.ACTIVE).select_related("version__chatbot").order_by("pk")
         )
-        self.retired = self._retired()
-        in_use = campaign.prompt_set.prompts.filter(corrected_by__isnull=True).exclude(pk__in=self.retired)
+        in_use = campaign.prompt_set.prompts.filter(corrected_by__isnull=True)
+        in_use = in_use.exclude(pk__in=campaign.retirements.values("prompt"))
         self.prompts = list(in_use.order_by("pk"))
         self.hashes = self._hashes()
         self.options = plan_options(campaign)
         self.limits = limits_of(campaign.stopping)
         self.design = design_of(self.options, self.limits, [entrant.pk for entrant in self.entrants])
         self.overlap = overlap_of(self.options, campaign.seed)
-
-    def _retired(self) -> set[int]:
-        return set(self.campaign.retirements.values_list("prompt_id", flat=True))
 
     def _hashes(self) -> dict[tuple[int, int], str | None]:
         """(version, prompt) -> the hash of the reply in force that can be shown."""
@@ -185,11 +183,7 @@ class Planner:
 
     def is_outdated(self, now: Campaign) -> bool:
         """Whether who takes part, what is retired, the plan or the limits have changed since this was read."""
-        active = Entrant.objects.filter(campaign=self.campaign, state=Entrant.State.ACTIVE)
-        entrants = set(active.values_list("pk", flat=True))
-        same = entrants == {entrant.pk for entrant in self.entrants} and self._retired() == self.retired
-        read = (self.options, self.limits, self.campaign.policy, self.campaign.votes_per_item)
-        return not same or (plan_options(now), limits_of(now.stopping), now.policy, now.votes_per_item) != read
+        return design_mark(now) != self.mark
 
     def asks(self, asks: Sequence[Ask]) -> list[PlannedAsk]:
         """The scheduler's indices as rows."""

@@ -1,5 +1,6 @@
 """Writes of the campaigns room."""
 
+import hashlib
 from collections import Counter
 from dataclasses import dataclass, field, fields
 from datetime import datetime
@@ -10,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import Membership, Organisation, User
-from evalsite.campaigns.limits import ALPHA, LIMITS, POWER, Limits, deadline_check
+from evalsite.campaigns.limits import ALPHA, LIMITS, POWER, Limits, deadline_check, limits_of
 from evalsite.campaigns.models import (
     Aspect,
     Campaign,
@@ -205,6 +206,15 @@ def plan_options(campaign: Campaign) -> PlanOptions:
     spec = PlanSpec.objects.get(campaign=campaign)
     columns = {option.name: getattr(spec, option.name) for option in fields(PlanOptions)}
     return PlanOptions(**{**columns, "newcomer": spec.newcomer_id})
+
+
+def design_mark(campaign: Campaign) -> str:
+    """A hash of what a plan is made by: who takes part, what is retired, the plan, the limits and the policy. A plan
+    that was made under another one is outdated."""
+    entrants = campaign.entrants.filter(state=Entrant.State.ACTIVE).order_by("pk").values_list("pk", flat=True)
+    retired = campaign.retirements.order_by("prompt").values_list("prompt", flat=True)
+    words = (list(entrants), list(retired), plan_options(campaign), limits_of(campaign.stopping))
+    return hashlib.sha256(repr((*words, campaign.policy, campaign.votes_per_item)).encode()).hexdigest()
 
 
 def plan_save(campaign: Campaign, options: PlanOptions) -> None:

@@ -186,6 +186,25 @@ class Place(models.Model):
         return self.item
 
 
+class Reserve(models.Model):
+    """A part of a plan that waits behind its queue, until somebody who claims finds that low. The oldest goes first.
+
+    asks: [[prompt, item, purpose, probability, votes], ...], the best first; votes: wanted of the item in all.
+    """
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="reserves")
+    design = models.CharField(max_length=64, help_text="the campaign's design mark, under which it was planned")
+    policy = models.CharField(max_length=30)
+    snapshot = models.UUIDField(null=True, help_text="public id of the snapshot that it was planned from")
+    plan_seed = models.PositiveBigIntegerField(help_text="of the plan that drew it")
+    first = models.PositiveIntegerField(help_text="the priority of its first ask")
+    size = models.PositiveIntegerField()
+    asks = models.JSONField()
+
+    def __str__(self) -> str:
+        return f"{self.size} asks in reserve"
+
+
 class Assignment(PublicModel):
     """One issue of a place to one annotator, from the queue to its end.
 

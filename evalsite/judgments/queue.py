@@ -1,66 +1,30 @@
 """The queue of a campaign: places that the plan wants filled, and the assignments that wait to be issued."""
 
-import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db import connection
 from django.utils import timezone
 
-from evalsite.campaigns.models import Campaign, Entrant
+from evalsite.campaigns.models import Campaign
 from evalsite.core.db import write_transaction
-from evalsite.judgments.items import item_of, item_parts
+from evalsite.judgments.asks import Origin, PlannedAsk
+from evalsite.judgments.items import item_parts
 from evalsite.judgments.models import Assignment
 from evalsite.judgments.queue_statements import (
-    places_add,
     queue_lock,
     queued_add,
     queued_all,
     queued_replan,
     queued_withdraw,
 )
+from evalsite.judgments.reserve import reserve_drop
 from evalsite.judgments.selectors import ItemCounts, budget_left, item_counts
-from evalsite.prompts.models import Prompt
 
 WITHDRAWN_AT_ONCE = 500
 PUT_AT_ONCE = 200  # rows of a plan: a thousand are written for a tenth of a second, for which everybody waits
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedAsk:
-    """One ask of a plan, in rows: this pair, on this prompt, drawn with this probability.
-
-    votes: wanted of the item in all. shared: the item is of the overlap, by which annotators are compared. item: its
-    name, made once, since everybody waits while a queue is written.
-    """
-
-    entrants: tuple[Entrant, Entrant]
-    prompt: Prompt
-    probability: float
-    votes: int = 1
-    shared: bool = False
-    item: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "item", item_of(self.prompt.pk, [entrant.pk for entrant in self.entrants]))
-
-    @property
-    def purpose(self) -> Assignment.Purpose:
-        return Assignment.Purpose.OVERLAP if self.shared else Assignment.Purpose.MEASURE
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """The plan that asks come from: its policy, the snapshot that it was made from (its public id), its seed.
-
-    With the probability of each draw given the earlier ones they tell how likely any queue was.
-    """
-
-    policy: str = ""
-    snapshot: uuid.UUID | None = None
-    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +90,7 @@ def queue_replace(
     with write_transaction():
         # Locked first: claims under way have committed, or wait for us, before anything is counted.
         queue_lock(campaign.pk)
+        reserve_drop(campaign)
         queued = queued_all(campaign.pk, lock=True)
         taken = [item for key, item in seen.waiting.items() if key not in queued]
         waiting: dict[str, list[int]] = {}
@@ -179,6 +144,7 @@ def queue_close(*, campaign: Campaign) -> None:
     On PostgreSQL a claim may be under way that still saw the campaign collect: it is waited for. Those that come later
     wait for this, and look at the campaign then, as on SQLite, where claims are one after another anyway.
     """
+    reserve_drop(campaign)
     if connection.features.has_select_for_update:
         queue_lock(campaign.pk)
         queued_withdraw(campaign.pk)
@@ -189,6 +155,7 @@ def queue_withdraw(*, campaign: Campaign) -> None:
 
     A part at a time, each in a transaction of its own: on SQLite everybody waits for the one who writes.
     """
+    reserve_drop(campaign)
     withdrawn = WITHDRAWN_AT_ONCE
     while withdrawn == WITHDRAWN_AT_ONCE:
         with write_transaction():
@@ -218,9 +185,5 @@ def _withdraw(keys: Sequence[int]) -> None:
 
 def _add(campaign: Campaign, asks: Sequence[tuple[int, PlannedAsk]], origin: Origin) -> None:
     """New places with a queued assignment each. What it shows, on which side, is decided when it is claimed."""
-    places = places_add(campaign.pk, [(ask.prompt.pk, ask.item) for _, ask in asks])
-    planned = [
-        (place, ask.item, priority, ask.purpose.value, ask.probability)
-        for place, (priority, ask) in zip(places, asks, strict=True)
-    ]
+    planned = [(ask.prompt.pk, ask.item, priority, ask.purpose.value, ask.probability) for priority, ask in asks]
     queued_add(campaign.pk, planned, policy=origin.policy, snapshot=origin.snapshot, plan_seed=origin.seed)

@@ -70,7 +70,7 @@ def queued_replan(
     )
 
 
-def places_add(campaign: int, asked: Sequence[tuple[int, str]]) -> list[int]:
+def _places_add(campaign: int, asked: Sequence[tuple[int, str]]) -> list[int]:
     """New places for (prompt, item); their keys, in the same order."""
     now = as_stored(timezone.now())
     keys: list[int] = []
@@ -94,7 +94,8 @@ def queued_add(
     snapshot: uuid.UUID | None,
     plan_seed: int,
 ) -> None:
-    """Queue new assignments: (place, item, priority, purpose, probability) of each."""
+    """Queue new assignments, each with a place of its own: (prompt, item, priority, purpose, probability)."""
+    places = _places_add(campaign, [(prompt, item) for prompt, item, *_ in planned])
     origin = (policy, as_stored(snapshot), plan_seed, as_stored(timezone.now()), campaign)
     columns = (
         "INSERT INTO judgments_assignment (policy, snapshot, plan_seed, queued_at, campaign_id, public_id, place_id, "
@@ -106,6 +107,6 @@ def queued_add(
         f"{columns} SELECT %s, %s::uuid, %s, %s, %s, given.*, {fixed} FROM {{given}}",  # noqa: S608  names of ours
         f"{columns} VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, {fixed})",
         origin,
-        [(as_stored(uuid.uuid4()), *one) for one in planned],
+        [(as_stored(uuid.uuid4()), place, *one) for place, (_, *one) in zip(places, planned, strict=True)],
         ("uuid", "bigint", "text", "integer", "text", "double precision"),
     )

@@ -1,7 +1,7 @@
 """Reads of the judgments room."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
@@ -243,6 +243,13 @@ def item_counts(campaign: Campaign, *, unseen_since: datetime | None = None) -> 
         judged=_per_item(ranking.filter(answered & first & seen)),
         pending=_per_item(ranking.filter(Q(state=Assignment.State.ISSUED) | (answered & first & unseen))),
     )
+
+
+def asked_often(campaign: Campaign, items: Sequence[str]) -> dict[str, int]:
+    """How often each of some items waits, is issued or was answered, to rank by; without those that never were."""
+    asked = [Assignment.State.QUEUED, Assignment.State.ISSUED, Assignment.State.ANSWERED]
+    ranking = Assignment.objects.filter(place__campaign=campaign, purpose__in=RANKING_PURPOSES, state__in=asked)
+    return _per_item(ranking.filter(place__item__in=items))  # the item by its place: that has an index
 
 
 def items_given_back(campaign: Campaign, *, times: int) -> set[str]:

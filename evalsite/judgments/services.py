@@ -32,6 +32,7 @@ from evalsite.judgments.models import (
     JudgmentReason,
 )
 from evalsite.judgments.qualification import qualification_get
+from evalsite.judgments.reserve import reserve_draw, reserve_waits
 from evalsite.judgments.selectors import (
     RANKING_PURPOSES,
     budget_left,
@@ -188,7 +189,10 @@ def assignment_claim(*, campaign: Campaign, annotator: Annotator, count: int | N
         wanted = _room(campaign, annotator, count or campaign.block_size)
         block = block_issue(campaign, annotator, enrolment, wanted)
         if queue_is_low(campaign):
-            plan_request(campaign)
+            if reserve_draw(campaign) and not block:
+                block = block_issue(campaign, annotator, enrolment, wanted)
+            if not reserve_waits(campaign):
+                plan_request(campaign)
     return block
 
 

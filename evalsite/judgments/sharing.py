@@ -13,6 +13,7 @@ from evalsite.campaigns.services import plan_request
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import NotAllowed
 from evalsite.judgments.models import Annotator, Assignment
+from evalsite.judgments.reserve import reserve_waits
 from evalsite.judgments.selectors import queue_is_low
 from evalsite.judgments.services import assignment_claim
 
@@ -76,7 +77,7 @@ def _block(campaign: Campaign, annotator: Annotator, count: int | None) -> list[
 
 
 def _plan_where_low(campaign: Campaign) -> None:
-    if campaign.collecting and queue_is_low(campaign):
+    if campaign.collecting and queue_is_low(campaign) and not reserve_waits(campaign):
         with write_transaction():
             plan_request(campaign)
 

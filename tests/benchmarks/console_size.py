@@ -301,7 +301,8 @@ def _chunk(
 
 def _queue(campaign: Any) -> None:
     """A thousand asks that wait."""
-    from evalsite.judgments.queue import Origin, PlannedAsk, queue_go_on, queue_replace
+    from evalsite.judgments.asks import Origin, PlannedAsk
+    from evalsite.judgments.queue import queue_go_on, queue_replace
 
     pairs = islice(combinations(campaign.entrants.order_by("pk"), 2), 1000)
     prompts = list(campaign.prompt_set.prompts.order_by("pk")[:1000])

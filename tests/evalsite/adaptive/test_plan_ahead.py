@@ -32,6 +32,7 @@ from scheduler import CampaignState, Plan, SchedulerError, plan
 from scheduler.estimator import estimate
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 
+pytestmark = pytest.mark.usefixtures("no_reserve")
 QUEUED = Assignment.objects.filter(state=Assignment.State.QUEUED)
 FAST = 9  # answers in a second
 REFIT_S = 5.0

@@ -31,6 +31,7 @@ QUEUED = Assignment.objects.filter(state=Assignment.State.QUEUED)
 ISSUED = Assignment.objects.filter(state=Assignment.State.ISSUED)
 
 
+@pytest.mark.usefixtures("no_reserve")
 def test_whoever_claims_and_does_not_answer_the_queue_is_planned_up_to_twice_what_is_issued(
     make_campaign: CampaignMaker,
 ) -> None:

@@ -4,28 +4,28 @@ import uuid
 
 from evalsite.campaigns.models import Campaign
 from evalsite.judgments.items import item_of
-from evalsite.judgments.models import Assignment, Place
-from evalsite.judgments.queue_statements import AT_ONCE, places_add, queued_add, queued_replan
+from evalsite.judgments.models import Assignment
+from evalsite.judgments.queue_statements import AT_ONCE, queued_add, queued_replan
 
 
 def test_a_long_queue_is_added_in_parts_and_every_place_has_its_own_item(campaign: Campaign) -> None:
     prompt = campaign.prompt_set.prompts.all()[0].pk
     items = [item_of(prompt, [n, n + 1]) for n in range(2 * AT_ONCE + 7)]
-    keys = places_add(campaign.pk, [(prompt, item) for item in items])
-    stored = Place.objects.in_bulk(keys)
-    assert [stored[key].item for key in keys] == items
+    asks = [(prompt, item, n, "measure", 1.0) for n, item in enumerate(items)]
+    queued_add(campaign.pk, asks, policy="random", snapshot=None, plan_seed=7)
+    added = Assignment.objects.filter(policy="random").order_by("priority").select_related("place")
+    assert [(one.item, one.place.item, one.place.prompt_id) for one in added] == [
+        (item, item, prompt) for item in items
+    ]
 
 
 def test_many_rows_are_queued_and_planned_anew_each_with_its_own_values(campaign: Campaign) -> None:
     prompt = campaign.prompt_set.prompts.all()[0].pk
     items = [item_of(prompt, [n, n + 1]) for n in range(1000, 1040)]
-    places = places_add(campaign.pk, [(prompt, item) for item in items])
-    planned = [
-        (place, item, n, "measure", (n + 1) / 50) for n, (place, item) in enumerate(zip(places, items, strict=True))
-    ]
+    planned = [(prompt, item, n, "measure", (n + 1) / 50) for n, item in enumerate(items)]
     queued_add(campaign.pk, planned, policy="random", snapshot=None, plan_seed=7)
-    added = Assignment.objects.filter(place__in=places).order_by("priority")
-    assert list(added.values_list("place", "item", "priority", "purpose", "probability")) == planned
+    added = Assignment.objects.filter(item__in=items).order_by("priority")
+    assert list(added.values_list("place__prompt", "item", "priority", "purpose", "probability")) == planned
     first = added[0]
     assert (first.campaign_id, first.policy, first.snapshot, first.plan_seed) == (campaign.pk, "random", None, 7)
     assert (first.state, first.source) == ("queued", "plan")

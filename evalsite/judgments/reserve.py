@@ -1,0 +1,79 @@
+"""What of a plan waits behind its queue: whoever claims and finds the queue low draws on it.
+
+A worker gives way to those who judge. Where many come at once a queue that was made for few would be empty long before
+the worker has had the processor for as long as a plan takes.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from django.db.models import Sum
+
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.services import design_mark
+from evalsite.judgments.asks import Origin, PlannedAsk
+from evalsite.judgments.models import Reserve
+from evalsite.judgments.queue_statements import queued_add
+from evalsite.judgments.selectors import asked_often
+
+DRAWN_AT_ONCE = 200  # asks, which are put into a queue in 20 ms
+
+
+def reserve_make(*, campaign: Campaign, asks: Sequence[PlannedAsk], origin: Origin, design: str, first: int) -> None:
+    """Keep asks behind the queue of the same plan, whose last priority comes before `first`. Part of the caller's
+    transaction, who has seen that `design` is the campaign's design mark."""
+    reserve_drop(campaign)
+    parts = [asks[begin : begin + DRAWN_AT_ONCE] for begin in range(0, len(asks), DRAWN_AT_ONCE)]
+    Reserve.objects.bulk_create(
+        Reserve(
+            campaign=campaign,
+            design=design,
+            policy=origin.policy,
+            snapshot=origin.snapshot,
+            plan_seed=origin.seed,
+            first=first + number * DRAWN_AT_ONCE,
+            size=len(part),
+            asks=[[ask.prompt.pk, ask.item, ask.purpose.value, ask.probability, ask.votes] for ask in part],
+        )
+        for number, part in enumerate(parts)
+    )
+
+
+def reserve_draw(campaign: Campaign) -> bool:
+    """Put the next part into the queue; whether there was one.
+
+    Part of a claim's transaction: it shares the queue, so that no plan is written meanwhile, and of two who draw at
+    once each takes a part of its own. Nothing is asked more often than wanted, whatever was issued since it was
+    planned; what was planned for another design is forgotten.
+    """
+    parts = Reserve.objects.filter(campaign=campaign).order_by("pk")
+    part = parts.select_for_update(skip_locked=True).first()
+    if part is None:
+        return False
+    if part.design != design_mark(campaign):
+        reserve_drop(campaign)
+        return False
+    part.delete()
+    often = Counter(asked_often(campaign, [item for _, item, *_ in part.asks]))
+    asks = []
+    for offset, (prompt, item, purpose, probability, votes) in enumerate(part.asks):
+        if often[item] < votes:
+            often[item] += 1
+            asks.append((prompt, item, part.first + offset, purpose, probability))
+    queued_add(campaign.pk, asks, policy=part.policy, snapshot=part.snapshot, plan_seed=part.plan_seed)
+    return bool(asks)
+
+
+def reserve_waits(campaign: Campaign) -> bool:
+    """Whether anything waits behind the queue."""
+    return Reserve.objects.filter(campaign=campaign).exists()
+
+
+def reserve_drop(campaign: Campaign) -> None:
+    """Forget it: it belongs to the plan of the queue, and goes with it."""
+    Reserve.objects.filter(campaign=campaign).delete()
+
+
+def reserve_size(campaign: Campaign) -> int:
+    """Asks that wait behind the queue."""
+    return Reserve.objects.filter(campaign=campaign).aggregate(asks=Sum("size"))["asks"] or 0

@@ -1,0 +1,214 @@
+"""A plan goes on behind its queue: who comes, alone or with two hundred others, need not wait for a worker."""
+
+import threading
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from django.db import connection
+
+from evalsite.adaptive import planning
+from evalsite.adaptive.models import Snapshot
+from evalsite.campaigns.models import Campaign, PlanSpec
+from evalsite.campaigns.services import (
+    campaign_stop,
+    design_mark,
+    entrant_withdraw,
+    prompt_retire,
+    refit_key,
+    refit_request,
+)
+from evalsite.core.db import write_transaction
+from evalsite.core.jobs import job_waits
+from evalsite.judgments import reserve
+from evalsite.judgments.items import item_parts
+from evalsite.judgments.models import Assignment, Place, Reserve
+from evalsite.judgments.queue import queue_close, queue_withdraw
+from evalsite.judgments.reserve import reserve_draw, reserve_size
+from evalsite.judgments.services import annotator_enrol, assignment_claim
+from evalsite.judgments.sharing import work_claim
+from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
+
+QUEUED = Assignment.objects.filter(state=Assignment.State.QUEUED)
+OPEN_OR_DONE = [Assignment.State.QUEUED, Assignment.State.ISSUED, Assignment.State.ANSWERED]
+PART = 7  # asks drawn at once, here
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reserve, "DRAWN_AT_ONCE", PART)
+    monkeypatch.setattr(planning, "BEHIND", 60)
+
+
+@pytest.fixture
+def stocked(make_campaign: CampaignMaker) -> Campaign:
+    """It has a board, a queue, and sixty asks behind it."""
+    campaign = make_campaign(design=OPEN, chatbots=5, prompts=20)
+    judge(campaign, annotator_enrol(campaign=campaign), blocks=2)
+    run_jobs()
+    return campaign
+
+
+def asks_of(campaign: Campaign) -> list[str]:
+    return [item for part in Reserve.objects.filter(campaign=campaign).order_by("pk") for _, item, *_ in part.asks]
+
+
+def drain(campaign: Campaign) -> None:
+    """The queue is as good as empty: whoever claims next finds it low."""
+    keys = list(QUEUED.filter(campaign=campaign).order_by("priority").values_list("pk", flat=True)[1:])
+    Assignment.objects.filter(pk__in=keys).update(state=Assignment.State.WITHDRAWN)
+
+
+def times_asked() -> Counter[str]:
+    return Counter(Assignment.objects.filter(state__in=OPEN_OR_DONE).values_list("item", flat=True))
+
+
+def test_a_plan_goes_on_behind_its_queue_with_other_items_from_the_same_snapshot(stocked: Campaign) -> None:
+    items = asks_of(stocked)
+    assert len(items) == len(set(items)) == reserve_size(stocked) == 60
+    assert not set(items) & set(QUEUED.all().values_list("item", flat=True))
+    assert set(Reserve.objects.values_list("snapshot", flat=True)) == {Snapshot.objects.get().public_id}
+    assert not set(Reserve.objects.values_list("plan_seed", flat=True)) & set(
+        QUEUED.values_list("plan_seed", flat=True)
+    )
+
+
+def test_two_hundred_who_come_at_once_are_given_a_block_each_though_no_worker_comes(
+    make_campaign: CampaignMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planning, "BEHIND", 2_000)
+    monkeypatch.setattr(reserve, "DRAWN_AT_ONCE", 200)
+    campaign = make_campaign(design=OPEN, chatbots=6, prompts=60)
+    assert QUEUED.all().count() < 200
+    blocks = [assignment_claim(campaign=campaign, annotator=annotator_enrol(campaign=campaign)) for _ in range(200)]
+    assert [len(block) for block in blocks] == [OPEN.block_size] * 200
+    assert max(times_asked().values()) == 1
+
+
+def test_what_is_drawn_comes_after_the_queue_and_says_where_it_comes_from(stocked: Campaign) -> None:
+    last = max(QUEUED.all().values_list("priority", flat=True))
+    first = Reserve.objects.order_by("pk").first()
+    assert first is not None
+    before = set(QUEUED.all().values_list("pk", flat=True))
+    assert reserve_draw(stocked)
+    drawn = list(QUEUED.exclude(pk__in=before).order_by("priority"))
+    assert [one.priority for one in drawn] == list(range(last + 1, last + 1 + PART))
+    assert [[one.place.prompt_id, one.item, one.purpose, one.probability, 1] for one in drawn] == first.asks
+    assert {(one.policy, one.snapshot, one.plan_seed) for one in drawn} == {
+        (first.policy, first.snapshot, first.plan_seed)
+    }
+
+
+def test_who_finds_the_queue_low_draws_and_asks_for_a_plan_only_with_the_last_part(stocked: Campaign) -> None:
+    while reserve_size(stocked) > PART:
+        drain(stocked)
+        before = reserve_size(stocked)
+        assert assignment_claim(campaign=stocked, annotator=annotator_enrol(campaign=stocked))
+        assert reserve_size(stocked) == before - PART
+        assert not job_waits(refit_key(stocked))
+    drain(stocked)
+    assert assignment_claim(campaign=stocked, annotator=annotator_enrol(campaign=stocked))
+    assert reserve_size(stocked) == 0
+    assert job_waits(refit_key(stocked))
+    run_jobs()
+    assert reserve_size(stocked) > PART, "and it is there again"
+    assert Snapshot.objects.count() == 1
+
+
+def test_who_finds_nothing_at_all_is_given_what_was_drawn(stocked: Campaign) -> None:
+    QUEUED.update(state=Assignment.State.WITHDRAWN)
+    assert len(assignment_claim(campaign=stocked, annotator=annotator_enrol(campaign=stocked))) == OPEN.block_size
+
+
+def test_who_asks_for_work_of_any_campaign_is_given_what_was_drawn(stocked: Campaign) -> None:
+    QUEUED.update(state=Assignment.State.WITHDRAWN)
+    assert len(work_claim(annotator=annotator_enrol(campaign=stocked)).block) == OPEN.block_size
+
+
+def test_nothing_is_drawn_that_was_asked_as_often_as_wanted_meanwhile(stocked: Campaign) -> None:
+    often, once = asks_of(stocked)[:2]
+    for item, state in ((often, Assignment.State.QUEUED), (once, Assignment.State.WITHDRAWN)):
+        place = Place.objects.create(campaign=stocked, prompt_id=item_parts(item)[0], item=item)
+        Assignment.objects.create(campaign=stocked, place=place, item=item, state=state)
+    assert reserve_draw(stocked)
+    assert (times_asked()[often], times_asked()[once]) == (1, 1), "what was withdrawn was not asked"
+
+
+@pytest.mark.parametrize("change", ["a chatbot left", "a prompt was retired", "the plan is another"])
+def test_what_was_planned_for_another_design_is_forgotten_and_a_plan_asked_for(stocked: Campaign, change: str) -> None:
+    if change == "a chatbot left":
+        entrant_withdraw(campaign=stocked, entrant=stocked.entrants.all()[0], reason="left")
+    elif change == "a prompt was retired":
+        prompt_retire(campaign=stocked, prompt=stocked.prompt_set.prompts.all()[0], reason="odd")
+    else:
+        Campaign.objects.filter(pk=stocked.pk).update(policy="random")
+    stocked = Campaign.objects.get(pk=stocked.pk)
+    drain(stocked)
+    assignment_claim(campaign=stocked, annotator=annotator_enrol(campaign=stocked))
+    assert reserve_size(stocked) == 0
+    assert job_waits(refit_key(stocked))
+    run_jobs()
+    assert {part.design for part in Reserve.objects.all()} == {design_mark(stocked)}
+
+
+def test_a_stop_leaves_nothing_to_draw(stocked: Campaign) -> None:
+    with write_transaction():
+        campaign_stop(campaign=stocked, reason="enough")
+        queue_close(campaign=stocked)
+    assert not reserve_draw(stocked)
+    assert reserve_size(stocked) == 0
+
+
+def test_who_withdraws_a_queue_withdraws_what_is_behind_it(stocked: Campaign) -> None:
+    queue_withdraw(campaign=stocked)
+    assert reserve_size(stocked) == 0
+
+
+def test_another_plan_has_a_reserve_of_its_own(stocked: Campaign) -> None:
+    before = set(Reserve.objects.values_list("plan_seed", flat=True))
+    judge(stocked, annotator_enrol(campaign=stocked), blocks=2)
+    run_jobs()
+    assert not before & set(Reserve.objects.values_list("plan_seed", flat=True))
+    assert reserve_size(stocked) == 60
+
+
+def test_nothing_is_planned_behind_a_queue_while_a_refit_is_due(
+    make_campaign: CampaignMaker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evalsite.core.jobs.job_is_due", lambda kind: kind == "refit")
+    campaign = make_campaign(design=OPEN, chatbots=5, prompts=20)
+    assert QUEUED.all().exists()
+    assert reserve_size(campaign) == 0
+
+
+def test_queue_and_reserve_hold_no_more_than_the_budget_has(make_campaign: CampaignMaker) -> None:
+    campaign = make_campaign(design=replace(OPEN, budget=40), chatbots=5, prompts=20)
+    assert QUEUED.all().count() + reserve_size(campaign) == 40
+    assert reserve_size(campaign) > 0
+
+
+def test_where_votes_of_a_pair_are_counted_nothing_is_kept_behind(stocked: Campaign) -> None:
+    PlanSpec.objects.filter(campaign=stocked).update(votes_per_pair=1_000)
+    refit_request(stocked)
+    run_jobs()
+    assert reserve_size(stocked) == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_who_draw_at_once_each_takes_a_part_of_its_own(stocked: Campaign) -> None:
+    parts, drawn = Reserve.objects.count(), threading.Barrier(2, timeout=20)
+
+    def draw() -> None:
+        with write_transaction():
+            assert reserve_draw(stocked)
+            if connection.vendor == "postgresql":
+                drawn.wait()  # the other one has drawn, too, before either has committed
+        connection.close()
+
+    threads = [threading.Thread(target=draw) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert Reserve.objects.count() == parts - 2
+    assert max(times_asked().values()) == 1
