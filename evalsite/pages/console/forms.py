@@ -151,6 +151,16 @@ class AnnotatorsForm(forms.Form):
         max_length=20_000,
         widget=forms.Textarea(attrs={"rows": 3}),
     )
+    erasure = forms.ChoiceField(
+        label=_("Judgments of somebody who asks to be erased"),
+        help_text=_(
+            "Annotators read it before they begin, and what was said to each is what is done: a change is for those "
+            "who begin later. Where judgments stay, the board does not change. Where they are removed, it is made anew "
+            "without them and may change; what they cost stays spent."
+        ),
+        choices=Reception.Erasure.choices,
+        required=False,
+    )
     consent_required = forms.BooleanField(
         label=_("Nobody begins without agreeing to what is said about the data"), required=False
     )
@@ -160,6 +170,10 @@ class AnnotatorsForm(forms.Form):
 
     def clean_platform(self) -> str:
         return self.cleaned_data["platform"] or Reception.Platform.NONE
+
+    def clean_erasure(self) -> str:
+        """What is promised is changed by who says so: what is not sent stays as it is."""
+        return self.cleaned_data["erasure"] or self.initial.get("erasure", Reception.Erasure.KEEP)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

@@ -57,12 +57,13 @@ def _plan_missing(campaign: Campaign) -> list[tuple[str, str]]:
 
 
 def _received(campaign: Campaign) -> list[tuple[str, str, str]]:
-    """Whence annotators come, and what they are asked first."""
+    """Whence annotators come, what they are promised and what they are asked first."""
     reception, items = reception_of(campaign), len(qualification_of(campaign))
     sent = reception.platform != Reception.Platform.NONE
     platform = [("annotators", _("Sent by"), reception.get_platform_display())] if sent else []
     mark = _("%(mark)s of %(n)s comparisons right") % {"mark": reception.pass_mark, "n": items}
-    return [*platform, *([("quality", _("To begin"), mark)] if items else [])]
+    promise = ("annotators", _("Judgments of who is erased"), reception.get_erasure_display())
+    return [*platform, promise, *([("quality", _("To begin"), mark)] if items else [])]
 
 
 def _learnt(campaign: Campaign, plan: PlanOptions) -> str:

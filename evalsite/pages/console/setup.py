@@ -57,7 +57,10 @@ FORMS: Mapping[str, type[Form]] = {
     "quality": QualityForm,
     "stopping": StoppingForm,
 }
-RECEPTION = ("platform", "code_complete", "code_screened_out", "code_failed", "instructions", "consent_required")
+RECEPTION = (
+    *("platform", "code_complete", "code_screened_out", "code_failed"),
+    *("instructions", "erasure", "consent_required"),
+)
 ROWS_SHOWN = 200
 LACKING_SHOWN, LACKING_OF = 100, 8  # prompts, and versions
 MISSING_SHOWN = 20

@@ -418,6 +418,7 @@ def _more_labels() -> dict[str, str]:
         "revoke_invitation": _("End an invitation"),
         "bonus": _("Give bonuses"),
         "export_payments": _("Download the payment file"),
+        "remove_judgments": _("Remove judgments with their annotator"),
     }
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from django.db import connection
 from django.db.models import Model
+from django.test import Client
 from django.utils import timezone
 
 from evalsite.accounts.models import ApiToken, User
@@ -56,6 +57,7 @@ from tests.evalsite.api.client import Api
 from tests.evalsite.cast import OPEN, CampaignMaker, by_number, judge, judge_as, run_jobs
 from tests.evalsite.judgments.test_gold import of_texts, opened
 from tests.evalsite.judgments.test_record_judgment import let_expire
+from tests.evalsite.pages.test_pages import words
 
 ANSWERS: tuple[type[Model], ...] = (Judgment, Answer, JudgmentReason, Comment, Candidate)
 
@@ -320,6 +322,13 @@ def test_the_log_tells_how_many_went_and_of_nobody(campaign: Campaign, bob: Anno
     entry = AuditEntry.objects.get(act="remove_judgments")
     assert (entry.subject, entry.after, entry.actor, entry.target) == (campaign.public_id, {"removed": 3}, None, "")
     assert Job.objects.filter(kind="refit").exists(), "the board is to be fitted without them"
+
+
+def test_the_console_shows_it_in_words(campaign: Campaign, bob: Annotator, owner: Client) -> None:
+    judge(campaign, bob)
+    erase(bob)
+    log = words(owner.get("/console/trial/log/"))
+    assert "the service Remove judgments with their annotator removed: – → 3" in log
 
 
 def test_who_judged_nothing_leaves_no_trace_in_the_log(campaign: Campaign, bob: Annotator) -> None:

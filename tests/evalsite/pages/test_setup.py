@@ -321,6 +321,27 @@ def test_who_sends_annotators_is_set_up_and_the_platforms_address_is_shown(owner
     assert AuditEntry.objects.filter(after__has_key="platform").count() == 1, "nothing changed the second time"
 
 
+def test_what_becomes_of_the_judgments_of_who_is_erased_is_chosen_and_shown(owner: Client, draft: Campaign) -> None:
+    given = {"visibility": "public", "admission": "open", "pay_rate": "0.10", "currency": "EUR"}
+    stays, goes = "They stay, given by nobody in particular", "They are removed with the person"
+    page = words(owner.get(url(draft, "annotators")))
+    assert stays in page
+    assert goes in page
+    assert f"Judgments of who is erased {stays}" in words(owner.get(url(draft, "review"))), "unless it is chosen"
+    refused = owner.post(url(draft, "annotators"), {**given, "erasure": "both"})
+    assert (refused.status_code, "valid choice" in words(refused)) == (400, True)
+    for _ in range(2):
+        assert owner.post(url(draft, "annotators"), {**given, "erasure": "remove"}).status_code == 302
+        assert Reception.objects.get(campaign=draft).erasure == "remove"
+        assert f"Judgments of who is erased {goes}" in words(owner.get(url(draft, "review")))
+    (entry,) = AuditEntry.objects.filter(after__has_key="erasure")
+    assert (entry.before["erasure"], entry.after["erasure"]) == ("keep", "remove")
+    assert owner.post(url(draft, "annotators"), given).status_code == 302
+    assert Reception.objects.get(campaign=draft).erasure == "remove", "who does not say it changes no promise"
+    assert owner.post(url(draft, "annotators"), {**given, "erasure": "keep"}).status_code == 302
+    assert Reception.objects.get(campaign=draft).erasure == "keep"
+
+
 def test_what_is_missing_is_named_and_launching_is_refused(owner: Client, draft: Campaign) -> None:
     text = words(owner.get(url(draft, "review")))
     assert "Something is missing." in text
