@@ -3,6 +3,7 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import QuerySet
@@ -10,6 +11,7 @@ from django.utils import timezone
 
 from evalsite.accounts.models import User
 from evalsite.accounts.services import user_erase
+from evalsite.campaigns.models import Campaign
 from evalsite.core.db import write_transaction
 from evalsite.judgments.arrivals import identity_source, past_worker_keep
 from evalsite.judgments.leases import assignments_return
@@ -22,13 +24,22 @@ from evalsite.judgments.models import (
     Bonus,
     Comment,
     Enrolment,
+    Judgment,
     Payment,
     SkipNote,
 )
 from evalsite.judgments.removal import judgments_remove, parts_hold
 
 
-def person_erase(*, user: User | None, parts: Iterable[Enrolment]) -> None:
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """What became of somebody's judgments: the campaigns from which they went, and whether any stay elsewhere."""
+
+    removed_from: tuple[Campaign, ...]
+    kept: bool
+
+
+def person_erase(*, user: User | None, parts: Iterable[Enrolment]) -> Erased:
     """Forget somebody: the account, if they have one, and what leads to them from `parts`, left ones too.
 
     The judgments stay, given by nobody in particular, and the boards do not change; where their removal was promised,
@@ -50,10 +61,15 @@ def person_erase(*, user: User | None, parts: Iterable[Enrolment]) -> None:
             _annotator_erase(annotator)
         if user is not None:
             user_erase(user=user)
-        for part in removing:
-            judgments_remove(part)
+        removed = dict.fromkeys(part.campaign for part in removing if judgments_remove(part))
+        erased = Erased(tuple(removed), kept=any(_judged(part) for part in every.values()))
     for part in every.values():  # afterwards, place by place: many places locked at once could stop others
         assignments_return(campaign=part.campaign, annotator=part.annotator)
+    return erased
+
+
+def _judged(part: Enrolment) -> bool:
+    return Judgment.objects.filter(annotator=part.annotator, batch__campaign=part.campaign).exists()
 
 
 def _part_erase(part: Enrolment, user: User | None) -> None:

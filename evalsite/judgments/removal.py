@@ -56,8 +56,8 @@ def _issued_hold(parts: Iterable[Enrolment]) -> None:
         list(rows.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
 
 
-def judgments_remove(part: Enrolment) -> None:
-    """Remove what this one answered in a campaign, and ask for the refit that does without it.
+def judgments_remove(part: Enrolment) -> int:
+    """Remove what this one answered in a campaign, and ask for the refit that does without it. How many answers went.
 
     Their items are free again: the next plan asks them of others where it wants them still. The log tells how many
     answers went, and not whose. Part of the transaction that erases, after `parts_hold`.
@@ -76,6 +76,7 @@ def judgments_remove(part: Enrolment) -> None:
     if removed:
         audit_record(act="remove_judgments", subject=campaign.public_id, after={"removed": removed})
         refit_request(campaign)
+    return removed
 
 
 def _proposal_drop(part: Enrolment) -> None:

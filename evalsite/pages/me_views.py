@@ -18,11 +18,12 @@ from evalsite.campaigns.selectors import campaigns_to_judge, reception_of
 from evalsite.core.errors import InvalidInput, NotFound
 from evalsite.judgments.annotators import Part, campaign_leave, part_get, round_minutes
 from evalsite.judgments.arrivals import ending_get
-from evalsite.judgments.erasure import person_erase
+from evalsite.judgments.erasure import Erased, person_erase
 from evalsite.judgments.models import Enrolment
 from evalsite.judgments.own import campaigns_with_others, is_left_out
 from evalsite.judgments.qualification import qualification_get
 from evalsite.judgments.sharing import work_claim
+from evalsite.pages.richtext import visible
 from evalsite.pages.visitors import enrolments_of, known_annotator, opened, user_of
 
 SHOWN = 30
@@ -138,10 +139,23 @@ def leave(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def erase(request: HttpRequest) -> HttpResponse:
-    """Remove the person; the judgments stay, given by nobody in particular."""
+    """Remove the person; the judgments stay, given by nobody in particular, or go too, as was promised."""
     if request.POST.get("sure") != "on":
         raise InvalidInput(_("Nothing was erased."), hint=_("Tick the box that says that you are sure."), field="sure")
-    person_erase(user=user_of(request), parts=enrolments_of(request, left=True))
+    erased = person_erase(user=user_of(request), parts=enrolments_of(request, left=True))
     logout(request)
-    messages.success(request, _("Erased. Nothing here leads from your judgments to you any more."))
+    messages.success(request, _erased_said(erased))
     return redirect("home")
+
+
+def _erased_said(erased: Erased) -> str:
+    """To somebody who has just been forgotten: what became of what they answered."""
+    if not erased.removed_from:
+        kept = _("Erased. Your judgments stay, given by nobody in particular: nothing here leads from them to you.")
+        return kept if erased.kept else _("Erased. You had judged nothing.")
+    if not erased.kept:
+        return _("Erased. Your judgments were removed with you.")
+    return _(
+        "Erased. Your judgments in %(names)s were removed with you; the others stay, given by nobody in particular: "
+        "nothing here leads from them to you."
+    ) % {"names": ", ".join(visible(campaign.name) for campaign in erased.removed_from)}

@@ -27,6 +27,7 @@ from evalsite.judgments.models import (
 )
 from evalsite.judgments.selectors import tally
 from evalsite.judgments.services import judgment_record
+from tests.evalsite.cast import CampaignMaker
 from tests.evalsite.pages.reading import Page, Visitor
 
 PASSWORD = "a long enough secret"
@@ -99,6 +100,44 @@ def test_erasing_removes_what_leads_to_the_person_and_no_judgment(visitor: Visit
         assert not kind.objects.exists(), kind
     assert tally([campaign]) == before
     assert "What you did" not in Page(visitor.client.get("/me/")).words
+
+
+class TestWhatTheyReadAfterwards:
+    """Who has asked to be erased is told what became of what they judged."""
+
+    STAY, WENT, NONE = "Your judgments stay", "Your judgments were removed with you.", "You had judged nothing"
+
+    def said(self, client: Client) -> str:
+        return Page(client.post("/me/erase/", {"sure": "on"}, follow=True)).words
+
+    def test_that_it_stays(self, visitor: Visitor) -> None:
+        words = self.said(visitor.client)
+        assert self.STAY in words
+        assert self.WENT not in words
+
+    def test_that_it_went(self, campaign: Campaign, stranger: Client) -> None:
+        reception_set(campaign=campaign, erasure="remove")
+        visitor = Visitor(stranger, "/judge/trial/")
+        visitor.begin()
+        visitor.answer("A")
+        reception_set(campaign=campaign, erasure="keep")
+        words = self.said(visitor.client)
+        assert self.WENT in words
+        assert self.STAY not in words
+
+    def test_where_it_went_and_that_the_rest_stays(self, visitor: Visitor, make_campaign: CampaignMaker) -> None:
+        reception_set(campaign=make_campaign(slug="other"), erasure="remove")
+        visitor.client.post("/judge/other/begin/")
+        elsewhere = Visitor(visitor.client, "/judge/other/")
+        elsewhere.reload()
+        elsewhere.answer("A")
+        assert "Your judgments in Other were removed with you; the others stay" in self.said(visitor.client)
+        assert Judgment.objects.get().batch.campaign.slug == "trial"
+
+    def test_that_there_was_nothing(self, campaign: Campaign, stranger: Client) -> None:
+        reception_set(campaign=campaign, erasure="remove")
+        Visitor(stranger, "/judge/trial/").begin()
+        assert self.NONE in self.said(stranger)
 
 
 class TestAccounts:
