@@ -388,7 +388,7 @@ class Reception(models.Model):
     class Erasure(models.TextChoices):
         """What becomes of the judgments of somebody who asks to be erased."""
 
-        KEEP = "keep", _("They stay, given by nobody in particular")
+        KEEP = "keep", _("They stay, without the person")
         REMOVE = "remove", _("They are removed with the person")
 
     campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, related_name="reception")

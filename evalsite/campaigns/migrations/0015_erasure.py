@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
             name="erasure",
             field=models.CharField(
                 choices=[
-                    ("keep", "They stay, given by nobody in particular"),
+                    ("keep", "They stay, without the person"),
                     ("remove", "They are removed with the person"),
                 ],
                 default="keep",

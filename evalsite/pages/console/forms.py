@@ -173,7 +173,7 @@ class AnnotatorsForm(forms.Form):
 
     def clean_erasure(self) -> str:
         """What is promised is changed by who says so: what is not sent stays as it is."""
-        return self.cleaned_data["erasure"] or self.initial.get("erasure", Reception.Erasure.KEEP)
+        return str(self.cleaned_data["erasure"] or self.initial.get("erasure", Reception.Erasure.KEEP))
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

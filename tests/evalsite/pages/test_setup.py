@@ -323,7 +323,7 @@ def test_who_sends_annotators_is_set_up_and_the_platforms_address_is_shown(owner
 
 def test_what_becomes_of_the_judgments_of_who_is_erased_is_chosen_and_shown(owner: Client, draft: Campaign) -> None:
     given = {"visibility": "public", "admission": "open", "pay_rate": "0.10", "currency": "EUR"}
-    stays, goes = "They stay, given by nobody in particular", "They are removed with the person"
+    stays, goes = "They stay, without the person", "They are removed with the person"
     page = words(owner.get(url(draft, "annotators")))
     assert stays in page
     assert goes in page
