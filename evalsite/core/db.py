@@ -273,7 +273,7 @@ def forbid_update(table: str, *, of: Sequence[str] = ()) -> RunPython:
     what an erased person can be named in is left out.
 
     SQLite forgets triggers when Django rebuilds a table, so a later migration that alters one of these tables
-    must end with this step again; tests/house checks that every one of them is there.
+    must end with this step again, and with `forbid_delete` (facts.py); a test checks that every one of them is there.
     """
 
     def forward(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:

@@ -397,7 +397,8 @@ class Batch(models.Model):
 class Judgment(PublicModel):
     """What an annotator decided about an assignment. Append-only: an undo is a new judgment that supersedes.
 
-    Only an annotator's own erasure removes any (judgments.removal), where that was promised to them.
+    Only an annotator's own erasure removes any (judgments.removal), where that was promised to them: the database
+    refuses every other (core.facts).
     """
 
     assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="judgments")

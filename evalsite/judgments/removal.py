@@ -14,6 +14,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from evalsite.campaigns.models import Reception
 from evalsite.campaigns.services import refit_request
 from evalsite.core.audit import audit_record
+from evalsite.core.facts import deletion_permitted
 from evalsite.core.models import IdempotencyKey
 from evalsite.judgments.exclusions import exclusion_propose
 from evalsite.judgments.leases import end_unanswered
@@ -111,15 +112,19 @@ def _batches_lessen(judgments: QuerySet[Judgment]) -> None:
 
 
 def _rows_remove(judgments: QuerySet[Judgment], assignments: QuerySet[Assignment]) -> None:
-    """All that says what was answered, whole chains of what was taken back; and what was shown."""
+    """All that says what was answered, whole chains of what was taken back; and what was shown.
+
+    By the database: the ORM would read each row, and refuse what is superseded.
+    """
     said: Sequence[QuerySet[Answer] | QuerySet[JudgmentReason] | QuerySet[Comment] | QuerySet[Exclusion]] = (
         Answer.objects.filter(judgment__in=judgments),
         JudgmentReason.objects.filter(judgment__in=judgments),
         Comment.objects.filter(judgment__in=judgments),
         Exclusion.objects.filter(judgment__in=judgments),
     )
-    for rows in (*said, judgments, Candidate.objects.filter(assignment__in=assignments)):
-        rows._raw_delete(connection.alias)  # by the database: the ORM would read each, and refuse what is superseded
+    with deletion_permitted():
+        for rows in (*said, judgments, Candidate.objects.filter(assignment__in=assignments)):
+            rows._raw_delete(connection.alias)
 
 
 def _end_open(issued: QuerySet[Assignment]) -> None:

@@ -1,16 +1,23 @@
-"""What is a fact cannot be changed, whoever asks: the database itself refuses."""
+"""What is a fact is neither changed nor deleted, whoever asks: the database itself refuses."""
 
+import threading
+import uuid
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.db import IntegrityError, connection, transaction
 from django.db.models import QuerySet
 
+from evalsite.adaptive.models import Decision, Snapshot
 from evalsite.campaigns.models import Campaign
 from evalsite.chatbots.models import Reply, Version
-from evalsite.judgments.models import Annotator, Answer, Judgment
+from evalsite.core.db import write_transaction
+from evalsite.core.facts import deletion_permitted
+from evalsite.judgments.models import Annotator, Answer, Candidate, Judgment
 from evalsite.prompts.models import Prompt
-from tests.evalsite.cast import judge
+from tests.evalsite.cast import judge, run_jobs
+from tests.processes import ROOT
 
 IMMUTABLE = {
     "core_auditentry",
@@ -34,15 +41,19 @@ IMMUTABLE = {
 }
 
 
+STAYING = IMMUTABLE - {"campaigns_aspect"}  # what a draft asks is written anew; what was answered holds its aspect
+
+
 @pytest.mark.django_db
-def test_every_immutable_table_has_its_trigger() -> None:
+@pytest.mark.parametrize(("kind", "tables"), [("UPDATE", IMMUTABLE), ("DELETE", STAYING)])
+def test_every_table_of_facts_has_its_triggers(kind: str, tables: set[str]) -> None:
     query = {
-        "sqlite": "SELECT tbl_name FROM sqlite_master WHERE type = 'trigger'",
-        "postgresql": "SELECT event_object_table FROM information_schema.triggers WHERE event_manipulation = 'UPDATE'",
+        "sqlite": "SELECT tbl_name FROM sqlite_master WHERE type = 'trigger' AND INSTR(sql, ' BEFORE ' || %s || ' ')",
+        "postgresql": "SELECT event_object_table FROM information_schema.triggers WHERE event_manipulation = %s",
     }[connection.vendor]
     with connection.cursor() as cursor:
-        cursor.execute(query)
-        assert {row[0] for row in cursor.fetchall()} == IMMUTABLE
+        cursor.execute(query, [kind])
+        assert {row[0] for row in cursor.fetchall()} == tables
 
 
 def test_a_judgment_and_what_it_rests_on_cannot_be_edited(campaign: Campaign, bob: Annotator) -> None:
@@ -58,3 +69,82 @@ def test_a_judgment_and_what_it_rests_on_cannot_be_edited(campaign: Campaign, bo
         assert rows.exists()
         with pytest.raises(IntegrityError, match="immutable"), transaction.atomic():
             rows.update(**change)
+
+
+def test_no_fact_is_deleted_whoever_asks(campaign: Campaign, bob: Annotator) -> None:
+    judge(campaign, bob, blocks=4)
+    run_jobs()
+    for kind in (Answer, Judgment, Candidate, Reply, Version, Prompt, Decision, Snapshot):
+        rows = kind._base_manager.all()
+        before = rows.count()
+        assert before, kind
+        with pytest.raises(IntegrityError, match="stay"), transaction.atomic():
+            rows._raw_delete(connection.alias)  # as SQL does: the ORM would name what leads there
+        assert rows.count() == before
+
+
+def test_a_permit_is_over_with_what_it_was_for(campaign: Campaign, bob: Annotator) -> None:
+    judge(campaign, bob)
+    with deletion_permitted():
+        Answer.objects.all()[0].delete()
+    with pytest.raises(IntegrityError, match="stay"), transaction.atomic():
+        Answer.objects.all().delete()
+    assert Answer.objects.count() == 2
+
+
+def test_what_breaks_off_brings_back_what_was_deleted_and_leaves_no_permit(campaign: Campaign, bob: Annotator) -> None:
+    judge(campaign, bob)
+    with pytest.raises(LookupError), deletion_permitted():
+        _delete_and_break_off()
+    with pytest.raises(IntegrityError, match="stay"), transaction.atomic():
+        Answer.objects.all().delete()
+    assert Answer.objects.count() == 3
+
+
+def _delete_and_break_off() -> None:
+    Answer.objects.all().delete()
+    raise LookupError
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_transaction_ends_with_a_permit() -> None:
+    """Written by hand and forgotten, it would be one for everybody from then on."""
+    row = [uuid.uuid4().hex, uuid.uuid4().hex]
+    with pytest.raises(IntegrityError), write_transaction(), connection.cursor() as cursor:
+        cursor.execute("INSERT INTO core_permit (id, never) VALUES (%s, %s)", row)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT COUNT(*) FROM core_permit")
+        assert cursor.fetchone() == (0,)
+
+
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="who writes has SQLite alone")
+@pytest.mark.django_db(transaction=True)
+def test_nobody_deletes_by_the_permit_of_another(campaign: Campaign, bob: Annotator) -> None:
+    judge(campaign, bob)
+    refused: list[Exception] = []
+
+    def elsewhere() -> None:
+        try:
+            Answer.objects.all().delete()
+        except IntegrityError as error:
+            refused.append(error)
+        connection.close()
+
+    with deletion_permitted():
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+    assert len(refused) == 1
+    assert Answer.objects.count() == 3
+
+
+def test_permits_are_given_to_erasures_and_to_who_empties_the_database() -> None:
+    users = {path.name for path in (ROOT / "evalsite").rglob("*.py") if "deletion_permitted()" in path.read_text()}
+    assert users == {"facts.py", "flush.py", "removal.py"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_whole_database_can_be_emptied(campaign: Campaign, bob: Annotator) -> None:
+    judge(campaign, bob)
+    call_command("flush", interactive=False, verbosity=0)
+    assert not Judgment.objects.exists()

@@ -18,6 +18,7 @@ from evalsite.campaigns.models import Campaign, CampaignRole
 from evalsite.campaigns.selectors import aspect_primary
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
+from evalsite.core.facts import deletion_permitted
 from evalsite.core.models import AuditEntry
 from evalsite.judgments.annotators import part_get, payment_record
 from evalsite.judgments.arrivals import identity_source
@@ -251,8 +252,9 @@ def with_time(assignment: Assignment, moment: datetime) -> None:
     """A judgment never changes: it is written anew with another time."""
     judgment = assignment.judgments.get()
     answers = list(judgment.answers.all())
-    judgment.answers.all().delete()
-    judgment.delete()
+    with deletion_permitted():
+        judgment.answers.all().delete()
+        judgment.delete()
     judgment.pk, judgment.answered_at = None, moment
     judgment.save(force_insert=True)
     for answer in answers:

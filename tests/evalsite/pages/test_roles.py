@@ -21,6 +21,7 @@ from evalsite.campaigns.gold import NewGold, gold_add
 from evalsite.campaigns.models import Campaign, CampaignRole
 from evalsite.campaigns.permissions import WORDS, Act, Role, as_markdown, role_of
 from evalsite.campaigns.services import entrant_withdraw
+from evalsite.core.facts import deletion_permitted
 from evalsite.core.models import AuditEntry
 from evalsite.judgments.models import Exclusion
 from evalsite.judgments.services import annotator_enrol
@@ -77,7 +78,8 @@ def given_for(campaign: Campaign, act: Act) -> dict[str, Any]:
     entrant = campaign.entrants.all()[0]
     if act == Act.ADD_ENTRANT:
         entrant_withdraw(campaign=campaign, entrant=entrant, reason="by mistake")
-        AuditEntry.objects.all().delete()
+        with deletion_permitted():
+            AuditEntry.objects.all().delete()
         return {"version": str(entrant.version.public_id)}
     if act == Act.WITHDRAW_ENTRANT:
         return {"entrant": str(entrant.public_id), "reason": "a reason"}
@@ -100,7 +102,8 @@ def stage(make_campaign: CampaignMaker, charlie: User) -> Callable[[Act], Stage]
             fitted(campaign)
         if act in OF_DRAFTS:
             rows(campaign).update(state="draft")
-        AuditEntry.objects.all().delete()
+        with deletion_permitted():
+            AuditEntry.objects.all().delete()
         return Stage(campaign, given)
 
     return make

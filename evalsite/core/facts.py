@@ -1,0 +1,73 @@
+"""Rows that nobody deletes: the database refuses it, but for who holds a permit until the transaction ends.
+
+A permit is a row of `core_permit`, which the triggers look for and nobody but its own transaction sees. It names
+another one that is never there, so no commit succeeds while one stands: it is taken back, or all that was done by it
+is undone. The table is no model, since Django's flush would empty it before the others, and backups would hold it.
+"""
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.apps.registry import Apps
+from django.db import connection
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations import RunPython
+
+from evalsite.core.db import write_transaction
+
+PERMITS = (
+    "CREATE TABLE core_permit (id char(32) PRIMARY KEY, "
+    "never char(32) NOT NULL REFERENCES core_permit (id) DEFERRABLE INITIALLY DEFERRED)"
+)
+FORBID_DELETE = {
+    "sqlite": (
+        (
+            "CREATE TRIGGER {table}_stays BEFORE DELETE ON {table} WHEN NOT EXISTS (SELECT 1 FROM core_permit) "
+            "BEGIN SELECT RAISE(ABORT, 'rows of {table} stay: nothing but an erasure deletes them'); END"
+        ),
+    ),
+    "postgresql": (
+        (
+            "CREATE OR REPLACE FUNCTION touchstone_refuse_delete() RETURNS trigger LANGUAGE plpgsql AS $$ "
+            "BEGIN IF EXISTS (SELECT 1 FROM core_permit) THEN RETURN OLD; END IF; "
+            "RAISE EXCEPTION 'rows of % stay: nothing but an erasure deletes them', TG_TABLE_NAME "
+            "USING ERRCODE = 'integrity_constraint_violation'; END $$"
+        ),
+        (
+            "CREATE TRIGGER {table}_stays BEFORE DELETE ON {table} "
+            "FOR EACH ROW EXECUTE FUNCTION touchstone_refuse_delete()"
+        ),
+    ),
+}
+ALLOW_DELETE = {
+    "sqlite": "DROP TRIGGER IF EXISTS {table}_stays",
+    "postgresql": "DROP TRIGGER IF EXISTS {table}_stays ON {table}",
+}
+
+
+def forbid_delete(table: str) -> RunPython:
+    """A migration step after which the database itself refuses to delete a row of `table` without a permit.
+
+    As with `forbid_update`, a later migration that alters one of these tables must end with this step again.
+    """
+
+    def forward(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:
+        backward(apps, schema_editor)
+        for statement in FORBID_DELETE[schema_editor.connection.vendor]:
+            schema_editor.execute(statement.format(table=table), params=None)
+
+    def backward(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:
+        schema_editor.execute(ALLOW_DELETE[schema_editor.connection.vendor].format(table=table))
+
+    return RunPython(forward, backward)
+
+
+@contextmanager
+def deletion_permitted() -> Iterator[None]:
+    """Facts may be deleted inside: by an erasure that was promised, and by who empties the whole database."""
+    permit, never = uuid.uuid4().hex, uuid.uuid4().hex
+    with write_transaction(), connection.cursor() as cursor:
+        cursor.execute("INSERT INTO core_permit (id, never) VALUES (%s, %s)", [permit, never])
+        yield
+        cursor.execute("DELETE FROM core_permit WHERE id = %s", [permit])
