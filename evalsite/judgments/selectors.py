@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from evalsite.campaigns.limits import judgments_allowed
 from evalsite.campaigns.models import Aspect, Campaign, Entrant
-from evalsite.core.db import rows
+from evalsite.core.db import as_stored, rows
 from evalsite.judgments.items import item_parts
 from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Candidate, Exclusion, Judgment, Skip
 from evalsite.judgments.statements import LAST_EXCLUSION
@@ -134,13 +134,16 @@ def counted_mark(campaigns: Iterable[Campaign]) -> str:
 
 
 def _closed_mark(campaigns: list[Campaign]) -> str:
-    """Changes whenever what closed batches hold does: as one closes, and as judgments are removed with their person."""
-    numbers = [campaign.pk for campaign in campaigns]
-    of = f"campaign_id IN ({', '.join(['%s'] * len(numbers)) or 'NULL'})"
+    """Changes whenever what closed batches hold does: as one closes, and as judgments are removed with their person.
+
+    Each removal stands in the log, also one of what was above a quota, which leaves no assignment as REMOVED.
+    """
+    numbers, subjects = [one.pk for one in campaigns], [as_stored(one.public_id) for one in campaigns]
+    these = f"IN ({', '.join(['%s'] * len(numbers)) or 'NULL'})"
     ((closed, removed),) = rows(
-        f"SELECT (SELECT COUNT(*) FROM judgments_batch WHERE {of} AND state = 'closed'), "  # noqa: S608  names of ours
-        f"(SELECT COUNT(*) FROM judgments_assignment WHERE {of} AND state = 'removed')",
-        [*numbers, *numbers],
+        f"SELECT (SELECT COUNT(*) FROM judgments_batch WHERE campaign_id {these} AND state = 'closed'), "  # noqa: S608  names of ours
+        f"(SELECT COUNT(*) FROM core_auditentry WHERE subject {these} AND act = 'remove_judgments')",
+        [*numbers, *subjects],
     )
     return f"{closed}-{removed}"
 

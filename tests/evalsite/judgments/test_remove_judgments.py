@@ -294,6 +294,21 @@ def test_what_was_above_their_quota_goes_too_and_was_not_earned(make_campaign: C
     assert AuditEntry.objects.get(act="remove_judgments").after == {"removed": 4}
 
 
+def test_heads_forget_also_who_had_only_answered_above_their_quota(make_campaign: CampaignMaker) -> None:
+    campaign = make_campaign(slug="quota", design=replace(OPEN, quota=3))
+    reception_set(campaign=campaign, erasure="remove")
+    eve = annotator_enrol(campaign=campaign)
+    lost = let_expire(assignment_claim(campaign=campaign, annotator=eve))
+    assert assignment_claim(campaign=campaign, annotator=eve), "and holds what fills the quota"
+    above = judgment_record(annotator=eve, assignment_id=lost[0].public_id, choices={"overall": "A"}).judgment
+    assert above.over_quota
+    Batch.objects.update(state="closed", closed_at=timezone.now())
+    assert (tally([campaign]).judgments, tally([campaign]).annotators) == (1, 1)
+    erase(eve)
+    assert not Assignment.objects.filter(state="removed").exists()
+    assert (tally([campaign]).judgments, tally([campaign]).annotators) == (0, 0)
+
+
 def test_nothing_is_answered_any_more_what_was_open_or_had_expired(campaign: Campaign, bob: Annotator) -> None:
     (expired, *_) = let_expire(assignment_claim(campaign=campaign, annotator=bob))
     (issued, *_) = assignment_claim(campaign=campaign, annotator=bob)
