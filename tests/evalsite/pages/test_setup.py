@@ -21,6 +21,7 @@ from evalsite.core.models import AuditEntry, Inquiry, Upload
 from evalsite.exchange.forecasting import FORECAST, idea_of
 from evalsite.judgments.models import Assignment
 from evalsite.pages.console import urls
+from evalsite.pages.console.setup import FORMS
 from evalsite.prompts.services import NewPrompt, prompt_set_create
 from tests.evalsite.cast import CampaignMaker, run_jobs
 from tests.evalsite.pages.test_pages import HOSTILE, words
@@ -62,6 +63,26 @@ def test_the_first_step_makes_a_private_draft_of_ones_own(owner: Client, draft: 
     assert draft.roles.get().user == alice
     owner.post("/console/new/", GOAL)
     assert set(Campaign.objects.values_list("slug", flat=True)) == {"spring-trial", "spring-trial-2"}
+
+
+@pytest.mark.parametrize("step", sorted(FORMS))
+def test_every_question_of_a_step_stands_on_its_page(owner: Client, draft: Campaign, step: str) -> None:
+    """What does not stand there is taken for a no when the step is saved."""
+    fill(owner, draft)
+    page = owner.get(url(draft, step)).content.decode()
+    asked = set(re.findall(r'<(?:input|select|textarea)[^>]* name="([^"]+)"', page))
+    assert set(FORMS[step].base_fields) <= asked
+
+
+def test_readers_may_be_shown_prompts_and_replies(owner: Client, draft: Campaign) -> None:
+    given = {"visibility": "public", "admission": "open", "pay_rate": "0", "currency": "EUR", "per_day": "500"}
+    sent = owner.post(url(draft, "annotators"), {**given, "shows_prompts": "on", "shows_replies": "on"})
+    assert sent.status_code == 302, words(sent)
+    draft.refresh_from_db()
+    assert (draft.shows_prompts, draft.shows_replies) == (True, True)
+    assert re.search(
+        r'<input[^>]* name="shows_replies"[^>]* checked', owner.get(url(draft, "annotators")).content.decode()
+    )
 
 
 def test_no_campaign_has_the_address_of_a_page_of_the_console(alice: User) -> None:
