@@ -4,8 +4,11 @@ from typing import Any
 
 import pytest
 
+from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign
 from tests.evalsite.api.client import CLAIMS, Api
+from tests.evalsite.api.operations import Tenant, tenant_make
+from tests.evalsite.cast import CampaignMaker
 
 
 @pytest.fixture
@@ -23,3 +26,9 @@ def block(api: Api) -> Any:
 @pytest.fixture
 def assignment(block: Any) -> Any:
     return block[0]
+
+
+@pytest.fixture
+def there(make_campaign: CampaignMaker, alice: User, charlie: User) -> Tenant:
+    """alice's campaigns, with one of everything; charlie has an account."""
+    return tenant_make(make_campaign, alice, "trial")

@@ -1,0 +1,252 @@
+"""What docs/openapi.yaml offers, and to each operation a right request: wrong ones are made from it by one change."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import yaml
+from django.apps import apps
+
+from evalsite.accounts.models import ApiToken, User
+from evalsite.accounts.services import api_token_issue
+from evalsite.adaptive.acts import Given, act_perform
+from evalsite.campaigns.gold import NewGold, gold_add
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.permissions import Act
+from evalsite.chatbots.models import Reply, Version
+from evalsite.chatbots.services import chatbot_create, replies_add, version_create
+from evalsite.judgments.models import Annotator, Judgment
+from evalsite.judgments.services import annotator_enrol, assignment_claim, token_issue
+from tests.evalsite.api.client import Api
+from tests.evalsite.cast import CampaignMaker, judge, run_jobs
+
+FILE = Path(__file__).resolve().parents[3] / "docs" / "openapi.yaml"
+DOCUMENT = yaml.safe_load(FILE.read_text())
+ACTING = "POST /api/v1/campaigns/{key}/acts/{act}"
+JSON, CSV = "application/json", "text/csv"
+State = Mapping[str, list[dict[str, Any]]]
+Json = dict[str, Any]
+
+
+def everything() -> State:
+    """Every row of every table of ours, as it is."""
+    ours = [model for model in apps.get_models() if model.__module__.startswith("evalsite.")]
+    return {model.__name__: list(model._base_manager.order_by("pk").values()) for model in ours}
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One of the file's, or one act of those that are done at one address."""
+
+    method: str
+    path: str
+    described: Mapping[str, Any]
+    act: str = ""
+
+    @property
+    def label(self) -> str:
+        return f"{self.method} {self.path}"
+
+    @property
+    def name(self) -> str:
+        return f"{self.method} {self.path.replace('{act}', self.act) if self.act else self.path}"
+
+    @property
+    def writes(self) -> bool:
+        return self.method != "GET"
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The content types of its body; JSON where the body is an empty object, of which the file says nothing."""
+        return tuple(self.described.get("requestBody", {}).get("content", {JSON: {}}))
+
+    @property
+    def of_rows(self) -> bool:
+        """Whether its body is a file of rows."""
+        return JSON not in self.kinds
+
+    def parameters(self, place: str) -> dict[str, Mapping[str, Any]]:
+        return {one["name"]: one["schema"] for one in self.described.get("parameters", []) if one["in"] == place}
+
+    @property
+    def body(self) -> Mapping[str, Any]:
+        """The schema of its body."""
+        if self.of_rows or "requestBody" not in self.described:
+            return {}
+        return resolved(self.described["requestBody"]["content"][JSON]["schema"])
+
+
+def resolved(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    if "$ref" not in schema:
+        return schema
+    found: Mapping[str, Any] = DOCUMENT["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    return found
+
+
+def _listed() -> Iterator[Operation]:
+    for path, operations in DOCUMENT["paths"].items():
+        for method, described in operations.items():
+            yield Operation(method.upper(), path, described)
+
+
+OPERATIONS = {one.label: one for one in _listed()}
+ACTS: tuple[str, ...] = tuple(OPERATIONS[ACTING].parameters("path")["act"]["enum"])
+WRITING = [one for one in OPERATIONS.values() if one.writes]
+EACH_ACT = [replace(OPERATIONS[ACTING], act=act) for act in ACTS]
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """Somebody's campaign under way, with one of everything that has an id, and a draft."""
+
+    owner: User
+    campaign: Campaign
+    draft: Campaign
+    judge: Annotator  # has judged, and holds nothing
+    holder: Annotator  # holds a block
+    held: str
+    judgment: str
+    gold: str
+    newcomer: Version  # with replies, in no campaign
+    tokens: Mapping[str, str]
+
+
+def tenant_make(make_campaign: CampaignMaker, owner: User, slug: str) -> Tenant:
+    """alice's, of a running campaign and a draft; who owns them can be changed afterwards."""
+    campaign, draft = make_campaign(slug=slug), make_campaign(slug=f"{slug}-draft", start=False)
+    judging, holder = annotator_enrol(campaign=campaign), annotator_enrol(campaign=campaign)
+    judge(campaign, judging, blocks=2)
+    run_jobs()
+    block = assignment_claim(campaign=campaign, annotator=holder)
+    item = NewGold(key="g1", prompt="p0", texts=("Right.", "Wrong."), right=("A",))
+    gold = gold_add(campaign=campaign, items=[item], by=owner)[0]
+    newcomer = version_create(chatbot=chatbot_create(organisation=campaign.organisation, name=f"{slug} newcomer"))
+    replies = dict.fromkeys(campaign.prompt_set.prompts.all(), "Well.")
+    replies_add(version=newcomer, replies=replies, origin=Reply.Origin.FILE)
+    judgment = Judgment.objects.filter(annotator=judging).latest("pk")
+    return Tenant(
+        owner=owner,
+        campaign=campaign,
+        draft=draft,
+        judge=judging,
+        holder=holder,
+        held=str(block[0].public_id),
+        judgment=str(judgment.public_id),
+        gold=str(gold.public_id),
+        newcomer=newcomer,
+        tokens={
+            "judge": token_issue(annotator=holder),
+            "person": api_token_issue(user=owner, name="all", scopes=ApiToken.Scope.values, days=1),
+        },
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request. body: an object, or the bytes of a file."""
+
+    operation: Operation
+    path: Mapping[str, Any]
+    token: str
+    query: Mapping[str, Any] = field(default_factory=dict)
+    body: Any = None
+    kind: str = JSON
+
+    def send(self) -> Any:
+        where = self.operation.path.format(**self.path)
+        query = f"?{urlencode(self.query)}" if self.query else ""
+        content = self.body if isinstance(self.body, bytes) else json.dumps(self.body or {}).encode()
+        data, kind = (content, self.kind) if self.operation.writes else (b"", "")
+        api = Api(self.token)
+        return api.client.generic(self.operation.method, where + query, data, kind, headers=api.headers)
+
+
+ANSWER = {"answers": [{"aspect": "overall", "choice": "A"}]}
+BODIES: Mapping[str, Callable[[Tenant], Json]] = {
+    "enrol": lambda there: {"campaign": there.campaign.slug, "kind": "simulated"},
+    "answer": lambda _: dict(ANSWER),
+    "skip": lambda _: {"reason": "broken"},
+    "work": lambda _: {"count": 2},
+    "claim": lambda _: {"count": 2},
+    "add_gold": lambda _: {
+        "items": [{"id": "g2", "right": ["A"], "prompt_id": "p1", "reply_a": "Yes.", "reply_b": "No."}]
+    },
+    "limits": lambda _: {"target_se": 0.2, "budget": 50, "deadline": "2090-05-04T20:00:00Z"},
+}
+ROWS: Mapping[str, bytes] = {
+    "send_prompts": b"prompt_id,text\np0,Why?\n",
+    "send_replies": b"prompt_id,reply\np0,Because.\n",
+}
+QUERIES: Mapping[str, Callable[[Tenant], Json]] = {
+    "send_prompts": lambda _: {"set": "Spring"},
+    "send_replies": lambda there: {"set": there.campaign.prompt_set.name, "name": "Anna"},
+}
+# Each act, with what it needs; before it, what must have been done.
+WITH: Mapping[str, Callable[[Tenant], Json]] = {
+    "add_entrant": lambda there: {"version": str(there.newcomer.public_id)},
+    "exclude": lambda there: {"annotator": str(there.judge.public_id), "reason": "tapped one key"},
+    "extend": lambda _: {"target_se": 0.04},
+    "full_check": lambda _: {},
+    "launch": lambda _: {},
+    "note": lambda there: {"annotator": str(there.judge.public_id), "reason": "asked for longer texts"},
+    "pause": lambda _: {},
+    "pause_annotator": lambda there: {"annotator": str(there.judge.public_id), "reason": "is away"},
+    "pilot": lambda _: {"judgments": 3},
+    "readmit": lambda there: {"annotator": str(there.judge.public_id), "reason": "was a fast reader"},
+    "refit": lambda _: {},
+    "resume": lambda _: {},
+    "resume_annotator": lambda there: {"annotator": str(there.judge.public_id), "reason": "is back"},
+    "retire_prompt": lambda there: {"prompt": str(prompt_of(there)), "reason": "has a wrong premise"},
+    "share": lambda _: {"username": "charlie", "role": "viewer"},
+    "stop": lambda _: {"reason": "the paper is due"},
+    "withdraw_entrant": lambda there: {"entrant": str(entrant_of(there)), "reason": "its maker asked for it"},
+    "withdraw_gold": lambda there: {"gold": there.gold, "reason": "can be seen otherwise"},
+}
+BEFORE = {"resume": "pause", "readmit": "exclude", "resume_annotator": "pause_annotator"}
+OF_DRAFTS = {"launch", "pilot", "limits"}
+
+
+def prompt_of(there: Tenant) -> Any:
+    return there.campaign.prompt_set.prompts.order_by("pk")[0].public_id
+
+
+def entrant_of(there: Tenant) -> Any:
+    return there.campaign.entrants.order_by("pk")[0].public_id
+
+
+def _nothing(_: Tenant) -> Json:
+    return {}
+
+
+def right(there: Tenant, operation: Operation) -> Sent:
+    """A request that is answered with 2xx, once what BEFORE names has been done (`done_before`)."""
+    name = operation.described["operationId"]
+    act = operation.act or ("note" if operation.label == ACTING else "")
+    of_draft = {act, name} & OF_DRAFTS
+    path = {
+        "key": (there.draft if of_draft else there.campaign).slug,
+        "assignment": there.held,
+        "number": 1,
+        "organisation": there.campaign.organisation.slug,
+        "act": act,
+    }
+    who = "judge" if "judge" in operation.described["tags"] else "person"
+    body = WITH[act](there) if act else BODIES.get(name, _nothing)(there)
+    return Sent(
+        operation=operation,
+        path={one: path[one] for one in operation.parameters("path")},
+        token="" if name == "enrol" else there.tokens[who],
+        query=QUERIES.get(name, _nothing)(there),
+        body=ROWS.get(name, body),
+        kind=CSV if operation.of_rows else JSON,
+    )
+
+
+def done_before(there: Tenant, operation: Operation) -> None:
+    """What must have been done, so that this can be."""
+    if operation.act in BEFORE:
+        first = Act(BEFORE[operation.act])
+        act_perform(key=there.campaign.slug, act=first, user=there.owner, given=Given(**WITH[first](there)))
