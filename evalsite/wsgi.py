@@ -2,15 +2,17 @@
 
 import os
 
-from django.core.wsgi import get_wsgi_application
+import django
 from django.urls import get_resolver
 
 from evalsite.core.heap import settle
+from evalsite.core.http import Handler
 from evalsite.core.supervisor import follow_parent
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalsite.settings")
 
-application = get_wsgi_application()
+django.setup(set_prefix=False)
+application = Handler()
 get_resolver().url_patterns  # noqa: B018  all views, which the first request would load
 settle()
 follow_parent(grandchild=True)

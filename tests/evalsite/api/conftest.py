@@ -1,8 +1,11 @@
 """An annotator's program, and what it was given to judge."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign
@@ -32,3 +35,14 @@ def assignment(block: Any) -> Any:
 def there(make_campaign: CampaignMaker, alice: User, charlie: User) -> Tenant:
     """alice's campaigns, with one of everything; charlie has an account."""
     return tenant_make(make_campaign, alice, "trial")
+
+
+@pytest.fixture
+def _one_connection() -> Iterator[None]:
+    """Requests share the test's connection and transaction, as those of Django's own test client do."""
+    ends = (request_started, request_finished)
+    for signal in ends:
+        signal.disconnect(close_old_connections)
+    yield
+    for signal in ends:
+        signal.connect(close_old_connections)

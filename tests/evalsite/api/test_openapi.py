@@ -4,22 +4,19 @@ Each operation gets a fixed number of requests from a fixed seed; half of them n
 """
 
 import random
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import pytest
 import schemathesis
-from django.core.signals import request_finished, request_started
-from django.core.wsgi import get_wsgi_application
-from django.db import close_old_connections
 from django.test import override_settings
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from schemathesis import Case, GenerationMode
 from schemathesis.checks import CHECKS, load_all_checks
 
+from evalsite.core.http import Handler
 from tests.evalsite.api.operations import ACTS, EACH_ACT, FILE, Operation, Tenant, done_before, right
 from tests.evalsite.api.operations import OPERATIONS as LISTED
 
@@ -35,7 +32,7 @@ NAMES = ("not_a_server_error", "status_code_conformance", "content_type_conforma
 
 @cache
 def handler() -> Any:
-    return get_wsgi_application()
+    return Handler()
 
 
 def application(environ: Any, start_response: Any) -> Any:
@@ -76,17 +73,6 @@ schema.app = application
 OPERATIONS = {found.ok().label: found.ok() for found in schema.get_all_operations()}  # type: ignore[union-attr]
 load_all_checks()
 CHECKED: list[Any] = [CHECKS.get_one(name) for name in NAMES]
-
-
-@pytest.fixture
-def _one_connection() -> Iterator[None]:
-    """Requests share the test's connection and transaction, as those of Django's own test client do."""
-    ends = (request_started, request_finished)
-    for signal in ends:
-        signal.disconnect(close_old_connections)
-    yield
-    for signal in ends:
-        signal.connect(close_old_connections)
 
 
 def aim(case: Case, there: Tenant, mode: GenerationMode, luck: random.Random) -> None:
