@@ -2,13 +2,10 @@
 
 import json
 import uuid
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-import yaml
-from django.apps import apps
 from django.conf import settings
 from django.utils import timezone
 
@@ -19,19 +16,11 @@ from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.permissions import Act
 from evalsite.judgments.models import Assignment, Judgment
 from tests.evalsite.api.client import CLAIMS, Api, answer, error_of, judgment_url
+from tests.evalsite.api.operations import DOCUMENT, everything
 from tests.evalsite.cast import CampaignMaker, run_jobs
 
-DOCUMENT = yaml.safe_load((Path(__file__).resolve().parents[3] / "docs" / "openapi.yaml").read_text())
 ANSWERING = "/api/v1/assignments/{assignment}/judgment"
 CLAIMING = "/api/v1/campaigns/{key}/claims"
-
-State = Mapping[str, list[dict[str, Any]]]
-
-
-def everything() -> State:
-    """Every row of every table of ours, as it is."""
-    ours = [model for model in apps.get_models() if model.__module__.startswith("evalsite.")]
-    return {model.__name__: list(model._base_manager.order_by("pk").values()) for model in ours}
 
 
 @pytest.fixture

@@ -1,0 +1,149 @@
+"""What no operation that takes a body may stumble over, tried at each that docs/openapi.yaml has.
+
+The documented refusal in the one shape, and nothing written. What is right but for one thing is refused for that.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from evalsite.core.rowfiles import MOST_BYTES
+from tests.evalsite.api.client import error_of
+from tests.evalsite.api.operations import (
+    JSON,
+    OPERATIONS,
+    WRITING,
+    Operation,
+    Sent,
+    Tenant,
+    everything,
+    resolved,
+    right,
+)
+
+JSONL = "application/jsonl"
+UNREADABLE = {
+    "cut off": b'{"a": [',
+    "no object": b"[]",
+    "no JSON": b"nonsense",
+    "nested deeply": b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "objects in objects": b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
+    "an integer beyond what Python reads": b'{"a": ' + b"9" * 50_000 + b"}",
+    "no number": b'{"a": NaN}',
+    "a lone surrogate": b'{"a": "\\ud800"}',
+    "a lone surrogate in a name": b'{"\\udfff": 1}',
+    "a name twice": b'{"a": 1, "a": 2}',
+    "no UTF-8": b'{"a": "\xff"}',
+    "a surrogate in UTF-8": b'{"a": "\xed\xa0\x80"}',
+    "UTF-16": '{"a": 1}'.encode("utf-16"),
+}
+UNKNOWN = {  # JSON that can be read, and names what no operation knows
+    "nested as deeply as can be read": b'{"a": ' + b"[" * 500 + b"]" * 500 + b"}",
+    "a huge integer": b'{"a": ' + b"9" * 4_000 + b"}",
+    "a huge exponent": b'{"a": 1e999999}',
+    "NUL in a text": b'{"a": "\\u0000"}',
+    "NUL in a name": b'{"a\\u0000b": 1}',
+}
+WRONG_TYPES = ["text/html", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "nonsense", ""]
+DEEP: Any = []
+for _ in range(500):
+    DEEP = [DEEP]
+VALUES: Mapping[str, Any] = {
+    "NUL": "a\0b",
+    "NUL alone": "\0",
+    "a huge integer": 10**4000,
+    "a huge negative integer": -(10**30),
+    "an integer beyond 64 bits": 2**64,
+    "a long text": "x" * 250_000,
+    "deeply nested": DEEP,
+    "an object": {"a": 1},
+    "true": True,
+}
+NUMBERS = {"a huge negative integer", "an integer beyond 64 bits"}  # they can be, where no whole number is asked for
+
+
+@pytest.fixture
+def nothing_written(there: Tenant) -> Iterator[None]:
+    before = everything()
+    yield
+    assert everything() == before
+
+
+def refused(sent: Sent, why: str, *codes: str, status: int = 400) -> Mapping[str, Any]:
+    """Send it: it is refused as the file says that it may be, in the one shape."""
+    response, where = sent.send(), f"{why}, to {sent.operation.label}"
+    assert (response.status_code, where) == (status, where)
+    error: Mapping[str, Any] = error_of(response)
+    assert error["code"] in codes, where
+    assert error["hint"], "it says what to do now"
+    assert str(status) in sent.operation.described["responses"], "and docs/openapi.yaml says that it may"
+    return error
+
+
+@pytest.mark.usefixtures("nothing_written")
+@pytest.mark.parametrize("body", UNREADABLE.values(), ids=UNREADABLE.keys())
+def test_a_body_that_cannot_be_read(there: Tenant, body: bytes) -> None:
+    for one in WRITING:
+        kind, codes = (JSONL, ("rows_refused", "invalid")) if one.of_rows else (JSON, ("parse_error",))
+        refused(replace(right(there, one), body=body, kind=kind), "unreadable", *codes)
+
+
+@pytest.mark.usefixtures("nothing_written")
+def test_a_body_that_names_what_is_not_known(there: Tenant) -> None:
+    for one, (what, body) in product(WRITING, UNKNOWN.items()):
+        kind, codes = (JSONL, ("rows_refused", "invalid")) if one.of_rows else (JSON, ("invalid",))
+        refused(replace(right(there, one), body=body, kind=kind), what, *codes)
+
+
+@pytest.mark.usefixtures("nothing_written")
+def test_a_wrong_content_type(there: Tenant) -> None:
+    known = {kind for one in OPERATIONS.values() for kind in one.kinds}
+    for one in WRITING:
+        sent = right(there, one)
+        charsets = [f"{one.kinds[0]}; charset={charset}" for charset in ("iso-8859-1", "nonsense")]
+        for kind in [*WRONG_TYPES, *sorted(known - {*one.kinds}), *charsets]:
+            refused(replace(sent, body=sent.body or b"{}", kind=kind), kind, "unsupported_media_type", status=415)
+
+
+@pytest.mark.usefixtures("nothing_written")
+def test_a_body_that_is_too_large(there: Tenant) -> None:
+    for one in WRITING:
+        most = MOST_BYTES if one.of_rows else settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        sent = right(there, one)
+        body = (sent.body if one.of_rows else b"{}") + b" " * most
+        refused(replace(sent, body=body), "too large", "too_large", status=413)
+
+
+def places(schema: Mapping[str, Any], way: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """The way to each field that a body may have, an item of a list as well; and of which types it may be."""
+    if way:
+        yield way, schema["type"]
+    for name, inner in schema.get("properties", {}).items():
+        yield from places(resolved(inner), (*way, name))
+    if "items" in schema:
+        yield from places(resolved(schema["items"]), (*way, 0))
+
+
+def with_value(body: Any, way: tuple[Any, ...], value: Any) -> Any:
+    """The body with this value there; what is not on the way yet is made."""
+    if not way:
+        return value
+    if isinstance(way[0], int):
+        first, *others = body or [{}]
+        return [with_value(first, way[1:], value), *others]
+    known = body if isinstance(body, dict) else {}
+    return {**known, way[0]: with_value(known.get(way[0]), way[1:], value)}
+
+
+@pytest.mark.usefixtures("nothing_written")
+@pytest.mark.parametrize("one", [one for one in WRITING if one.body], ids=lambda one: one.label)
+def test_a_hostile_value_in_any_field(there: Tenant, one: Operation) -> None:
+    sent = right(there, one)
+    for (way, kinds), (what, value) in product(places(one.body), VALUES.items()):
+        if "number" not in kinds or what not in NUMBERS:
+            error = refused(replace(sent, body=with_value(sent.body, way, value)), f"{what} as {way}", "invalid")
+            assert error["field"].split(".")[0] == way[0]
