@@ -36,6 +36,14 @@ IDEMPOTENCY_KEY = OpenApiParameter(
     OpenApiParameter.HEADER,
     description="The same request again under the same key gets the first answer, for a day.",
 )
+RETRY_AFTER = OpenApiParameter(
+    "Retry-After",
+    {"type": "integer", "minimum": 1},
+    OpenApiParameter.HEADER,
+    required=True,
+    response=[429, 503],
+    description="seconds",
+)
 KEYS = {"key": "a slug (public things), or an id (by link too)", "organisation": "its slug"}
 ViewT = TypeVar("ViewT", bound=Callable[..., Any])
 
@@ -62,7 +70,7 @@ def operation(
         description="",
         tags=[tag or _TAGS.get(refusals, "judge")],
         request=body,
-        parameters=[*parameters, *([query] if query else [])],
+        parameters=[*parameters, RETRY_AFTER, *([query] if query else [])],
         responses={**answered, **empty, **refused},
     )
 
