@@ -71,7 +71,13 @@ def make_campaign(organisation: Organisation) -> CampaignMaker:
     """A campaign of `chatbots` chatbots on `prompts` prompts, opened and planned unless `start` is False."""
 
     def make(
-        *, slug: str = "trial", design: Design = OPEN, chatbots: int = 4, prompts: int = 6, start: bool = True
+        *,
+        slug: str = "trial",
+        design: Design = OPEN,
+        chatbots: int = 4,
+        prompts: int = 6,
+        start: bool = True,
+        organisation: Organisation = organisation,
     ) -> Campaign:
         new = [NewPrompt(f"p{n}", [{"speaker": "user", "text": f"Question {n}?"}], "general") for n in range(prompts)]
         prompt_set = prompt_set_create(organisation=organisation, name=slug, prompts=new)

@@ -86,6 +86,27 @@ def resolved(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     return found
 
 
+def places(schema: Mapping[str, Any], way: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Json]]:
+    """The way to each field that a body may have, an item of a list as well; and its schema."""
+    if way:
+        yield way, dict(schema)
+    for name, inner in schema.get("properties", {}).items():
+        yield from places(resolved(inner), (*way, name))
+    if "items" in schema:
+        yield from places(resolved(schema["items"]), (*way, 0))
+
+
+def with_value(body: Any, way: tuple[Any, ...], value: Any) -> Any:
+    """The body with this value there; what is not on the way yet is made."""
+    if not way:
+        return value
+    if isinstance(way[0], int):
+        first, *others = body or [{}]
+        return [with_value(first, way[1:], value), *others]
+    known = body if isinstance(body, dict) else {}
+    return {**known, way[0]: with_value(known.get(way[0]), way[1:], value)}
+
+
 def _listed() -> Iterator[Operation]:
     for path, operations in DOCUMENT["paths"].items():
         for method, described in operations.items():
@@ -115,8 +136,9 @@ class Tenant:
 
 
 def tenant_make(make_campaign: CampaignMaker, owner: User, slug: str) -> Tenant:
-    """alice's, of a running campaign and a draft; who owns them can be changed afterwards."""
-    campaign, draft = make_campaign(slug=slug), make_campaign(slug=f"{slug}-draft", start=False)
+    home = owner.personal_organisation
+    campaign = make_campaign(slug=slug, organisation=home)
+    draft = make_campaign(slug=f"{slug}-draft", start=False, organisation=home)
     judging, holder = annotator_enrol(campaign=campaign), annotator_enrol(campaign=campaign)
     judge(campaign, judging, blocks=2)
     run_jobs()
