@@ -387,6 +387,23 @@ def test_a_site_that_comes_while_it_is_waited_for_is_judged_at() -> None:
     assert len(campaign.closed) == campaign.places
 
 
+def verdicts(stage: Stage, seed: int) -> list[str]:
+    """What one annotator says and skips, in the order in which the site gives its assignments: the same each time."""
+    stage.campaign.__init__(places=60)  # type: ignore[misc]
+    where = (f"--url={stage.drive.base_url}", "--campaign=demo", "--count=1", "--speed=1000", f"--seed={seed}")
+    call_command("simulate_annotators", *where, stdout=StringIO(), stderr=StringIO())
+    said = {key: body["answers"][0]["choice"] for key, body in stage.campaign.judged.items()}
+    return [said.get(key) or stage.campaign.given_back[key] for key in stage.campaign.issued]
+
+
+@pytest.mark.usefixtures("own_signals")
+def test_the_same_seed_judges_the_same_assignments_alike_and_another_does_not(stage: Stage) -> None:
+    first, again, other = (verdicts(stage, seed) for seed in (7, 7, 8))
+    assert len(first) == len(other) == 60
+    assert first == again
+    assert first != other
+
+
 def test_the_command_fails_where_every_annotator_is_refused_and_not_where_one_is(
     stage: Stage, own_signals: None
 ) -> None:
