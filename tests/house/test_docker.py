@@ -1,7 +1,7 @@
 """docker/: its services are those of the production form, and what they are started with exists.
 
-No engine is needed: the files are read, and their commands are asked for their help. The same commands serve whole
-sites in tests/journey and tests/faults. `make lint-docker` adds what linters say.
+No engine is needed: the files are read, by linters too, and their commands are asked for their help. The same commands
+serve whole sites in tests/journey and tests/faults.
 """
 
 import re
@@ -16,6 +16,11 @@ from django.conf import settings
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCKERFILE = (ROOT / "docker" / "Dockerfile").read_text()
+PROGRAMS = Path(sys.executable).parent
+LINTERS: dict[str, list[str | Path]] = {  # as `make lint-docker` calls them
+    "Dockerfile": [PROGRAMS / "hadolint", "--no-color"],
+    "compose.yml": [PROGRAMS / "check-jsonschema", "--builtin-schema", "vendor.compose-spec"],
+}
 ASKED = {"celery": "-m celery -A evalsite {what} --help", "granian": "-m granian --help"}
 
 
@@ -32,6 +37,35 @@ def target(name: str) -> str:
 def command_of(name: str) -> list[str]:
     words: list[str] = re.findall(r'"([^"]*)"', target(name).rpartition("CMD [")[2])
     return words
+
+
+def linted(name: str, text: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """What the file's linter says of this text."""
+    file = folder / name
+    file.write_text(text)
+    return subprocess.run([*LINTERS[name], file], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "sound", "spoilt", "complaint"),
+    [
+        ("Dockerfile", "python:3.13-slim-bookworm", "python:latest", "DL3007"),
+        ("Dockerfile", "WORKDIR /srv/touchstone/app", "RUN cd /srv/touchstone/app", "DL3003"),
+        ("Dockerfile", "USER 10001\nEXPOSE 8000", "USER 10001\nEXPOSE 80000", "DL3011"),
+        ("compose.yml", "restart: unless-stopped", "restarts: unless-stopped", "restarts"),
+        ("compose.yml", "condition: service_healthy", "condition: service_is_healthy", "service_is_healthy"),
+    ],
+)
+def test_linters_find_nothing_but_what_is_wrong(
+    name: str, sound: str, spoilt: str, complaint: str, tmp_path: Path
+) -> None:
+    text = (ROOT / "docker" / name).read_text()
+    assert sound in text
+    said = linted(name, text, tmp_path)
+    assert said.returncode == 0, said.stdout
+    said = linted(name, text.replace(sound, spoilt), tmp_path)
+    assert said.returncode != 0
+    assert complaint in said.stdout
 
 
 def test_every_part_of_the_production_form_is_there_and_comes_back_when_it_ends(compose: Any) -> None:
