@@ -232,13 +232,18 @@ class Cluster:
 
 
 class Production(Site):
-    """Web, worker and beat on a PostgreSQL and a Redis of their own."""
+    """Web, worker and beat on a PostgreSQL and a Redis of their own. `of_one`: what only that process is given."""
 
     name = "production"
 
-    def __init__(self, folder: Path, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        environment: Mapping[str, str] | None = None,
+        of_one: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> None:
         super().__init__()
-        self.folder = folder
+        self.folder, self.of_one = folder, of_one or {}
         self.cluster, self.broker = Cluster(), Broker(folder)
         self.cluster.start()
         self.broker.start()
@@ -279,9 +284,10 @@ class Production(Site):
             "worker": (*celery, "worker", "-n", f"worker{number}@%h", "--concurrency", "1", "--loglevel", "INFO"),
             "beat": (*celery, "beat", "--schedule", str(self.folder / "beat")),
         }
+        environment = {**self.environment, **self.of_one.get(name, {})}
         with (self.folder / f"{name}.log").open("ab") as log:
             self.started[name] = subprocess.Popen(
-                [sys.executable, "-m", *command[kind]], cwd=ROOT, env=self.environment, stdout=log, stderr=log
+                [sys.executable, "-m", *command[kind]], cwd=ROOT, env=environment, stdout=log, stderr=log
             )
 
     def kill(self, name: str) -> None:

@@ -53,6 +53,43 @@ def test_people_go_on_judging_while_the_broker_is_away(production: Production, r
             goes_on(production)  # the next time finds a queue again: nobody fills it while the broker is away
 
 
+def test_one_sweep_waits_however_long_no_worker_takes_it(production: Production) -> None:
+    """And beat says that it goes on: each time it has sent one, or seen that one waits."""
+    with ordeal(production, "the Celery worker away, then back") as under:
+        production.kill("worker")
+        for _ in range(4):
+            beat_goes_on(production, under)
+        assert sweeps_waiting(production) == 1
+        production.start_one("worker")
+        under.times += 1
+        under.wait(lambda: not sweeps_waiting(production), what="a worker that takes it")
+
+
+def beat_goes_on(site: Production, under: Ordeal) -> None:
+    sent = site.folder / "beat.sent"
+    before = sent.stat().st_mtime_ns
+    under.wait(lambda: sent.stat().st_mtime_ns > before, what="a beat that goes on")
+
+
+def sweeps_waiting(site: Production) -> int:
+    with redis.Redis.from_url(site.broker.url) as broker:
+        return sum(b"evalsite.core.tasks.sweep" in one for one in broker.lrange("touchstone:touchstone", 0, -1))
+
+
+def test_beat_does_not_say_that_it_goes_on_while_the_broker_is_away(production: Production, rounds: Rounds) -> None:
+    with ordeal(production, "Redis away, as beat sees it") as under:
+        production.broker.kill()
+        time.sleep(1)  # what was under way
+        before = (production.folder / "beat.sent").stat().st_mtime_ns
+        log = production.folder / "beat.log"
+        failed = log.read_text().count("Message Error")
+        under.wait(lambda: log.read_text().count("Message Error") > failed, what="a sweep not sent")
+        assert (production.folder / "beat.sent").stat().st_mtime_ns == before
+        production.broker.start()
+        under.times += 1
+        beat_goes_on(production, under)
+
+
 @pytest.mark.parametrize("mode", ["fast", "immediate"])
 def test_postgresql_is_restarted(production: Production, rounds: Rounds, mode: str) -> None:
     with ordeal(production, f"PostgreSQL restarted ({mode})") as under:
