@@ -45,6 +45,7 @@ MISSING = {
     "redis_server": "" if shutil.which("redis-server") else "no redis-server to start here",
     "postgresql_server": "" if postgresql_bin() else "no initdb and pg_ctl of PostgreSQL here",
     "arena_rank": "" if BENCH_PYTHON.exists() else "no arena-rank here (make .venv-bench/.bench)",
+    "caddy": "" if shutil.which("caddy") and shutil.which("wget") else "no caddy or no wget here",
     "faketime": "" if libfaketime() else "no libfaketime here (Debian: faketime)",
 }
 

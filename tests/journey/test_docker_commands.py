@@ -4,8 +4,10 @@ No engine is needed. Of the image there is the folder that its COPY lines make a
 environment, with the addresses of this machine in place of the services' names.
 """
 
+import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -103,7 +105,7 @@ class Image:
 
     def healthy(self, test: list[str]) -> bool:
         """As compose or the Dockerfile asks: by a shell or without one."""
-        words = ["/bin/sh", "-c", interpolated(test[1])] if test[0] == "CMD-SHELL" else test
+        words = ["/bin/sh", "-c", interpolated(test[1])] if test[0] == "CMD-SHELL" else test[test[0] == "CMD" :]
         return self.run(words).returncode == 0
 
     def end(self) -> None:
@@ -165,7 +167,7 @@ def test_every_command_runs_and_judgments_become_a_board(images: tuple[Image, Im
     assert slow.wait(60) == 0
     worker.start(command_of("worker"))
     wait_for(lambda: worker.healthy(asked["worker"]), within_s=120, what="a healthy worker")
-    worker.start(command_of("beat"))
+    beat_is_healthy_while_it_ticks(worker)
 
     loaded = web.run(["python", "manage.py", "load_demonstration"])
     assert loaded.returncode == 0, loaded.stderr
@@ -189,6 +191,54 @@ def test_every_command_runs_and_judgments_become_a_board(images: tuple[Image, Im
     assert (Path(worker.folder.parent) / "celerybeat-schedule").exists() or list(
         worker.folder.parent.glob("celerybeat-schedule*")
     )
+
+
+def beat_is_healthy_while_it_ticks(worker: Image) -> None:
+    asked = COMPOSE["services"]["beat"]["healthcheck"]["test"]
+    assert not worker.healthy(asked), "nobody ticks yet"
+    beat = worker.start(command_of("beat"))
+    wait_for(lambda: worker.healthy(asked), within_s=120, what="a healthy beat")
+    beat.send_signal(signal.SIGSTOP)  # as one that hangs, and has for a minute
+    sent = worker.folder.parent / "celerybeat-schedule.sent"
+    a_minute_ago = sent.stat().st_mtime - 60
+    os.utime(sent, (a_minute_ago, a_minute_ago))
+    assert not worker.healthy(asked)
+    beat.send_signal(signal.SIGCONT)
+    wait_for(lambda: worker.healthy(asked), within_s=60, what="a beat that ticks again")
+
+
+@pytest.mark.caddy
+def test_the_proxy_ends_tls_and_is_healthy_when_it_reaches_the_web_process(images: tuple[Image, Image]) -> None:
+    """For localhost it makes a certificate of its own; for a public name it would ask for one."""
+    web, _ = images
+    web.environment["ALLOWED_HOSTS"] = "localhost"
+    assert web.run(command_of("migrate")).returncode == 0
+    plain, secure, asked = free_port(), free_port(), free_port()
+    settings = (ROOT / "docker" / "Caddyfile").read_text()
+    ours = f"admin off\n\tskip_install_trust\n\thttp_port {plain}\n\thttps_port {secure}"
+    for there, here in (
+        ("admin off", ours), ("web:8000", f"127.0.0.1:{web.port}"), (":443", f":{secure}"), (":8080", f":{asked}"),
+    ):  # fmt: skip
+        assert there in settings
+        settings = settings.replace(there, here)
+    (web.folder / "Caddyfile").write_text(settings)
+    proxy = COMPOSE["services"]["proxy"]
+    assert proxy["environment"] == {"SITE": "${SITE:?set SITE}"}
+    web.environment |= {"SITE": "localhost", "HOME": str(web.folder), "XDG_DATA_HOME": str(web.folder)}
+    assert proxy["volumes"][0] == f"./Caddyfile:{proxy['command'][-1]}:ro"
+    test = [word.replace("8080", str(asked)) for word in proxy["healthcheck"]["test"]]
+
+    assert not web.healthy(test), "nobody answers yet"
+    web.start([*proxy["command"][:-1], "Caddyfile"])
+    with httpx2.Client(trust_env=False, timeout=20, verify=False) as visitor:  # its own certificate
+        wait_for(lambda: visitor.get(f"https://localhost:{secure}/livez"), within_s=60, what="an answer of the proxy")
+        assert not web.healthy(test), "it reaches nobody"
+        web.start(words_of("web", "CMD"))
+        wait_for(lambda: web.healthy(test), within_s=120, what="a healthy proxy")
+        assert visitor.get(f"https://localhost:{secure}/livez").is_success
+        told = visitor.get(f"http://localhost:{plain}/livez")
+        assert (told.status_code, told.headers["Location"].startswith("https://localhost")) == (308, True)
+    wait_for(lambda: "Started worker-2" in web.log.read_text(), within_s=60, what="all of web, else it does not end")
 
 
 def test_the_worker_ends_by_itself_when_compose_stops_it(images: tuple[Image, Image]) -> None:
