@@ -3,7 +3,8 @@
     TOUCHSTONE_DATA_DIR=$(mktemp -d) python -m tests.evalsite.earlier.make tests/evalsite/earlier/<commit>.backup
 
 Everything in it is made up here. What it holds is what people do: two plans' worth of judgments with batches and
-snapshots, an answer taken back, a late one, a skip, work still held; an imported campaign; a stopped one; tokens.
+snapshots, an answer taken back, a late one, a skip, work still held; an imported campaign; a stopped one; tokens; and
+(study.py) a paid study of crowd workers. The backup's rows serve SQLite and PostgreSQL alike.
 """
 
 import os
@@ -29,10 +30,13 @@ def main(path: Path) -> None:
     _collected()
     _stopped()
     _imported()
+    _studied()
     sys.stdout.write(f"{dict(backup_write(path).rows)}\n")
 
 
-def _campaign(slug: str, chatbots: int, prompts: int):  # type: ignore[no-untyped-def]
+def _campaign(  # type: ignore[no-untyped-def]
+    slug: str, chatbots: int, prompts: int, *, opened: bool = True, categories: tuple[str, ...] = ("general",), **more
+):
     from evalsite.accounts.models import User
     from evalsite.accounts.services import user_create
     from evalsite.adaptive.services import campaign_open
@@ -44,10 +48,13 @@ def _campaign(slug: str, chatbots: int, prompts: int):  # type: ignore[no-untype
 
     alice = User.objects.filter(username="alice").first() or user_create(username="alice", password=None)
     organisation = alice.personal_organisation
-    new = [NewPrompt(f"p{n}", [{"speaker": "user", "text": f"Question {n}?"}], "general") for n in range(prompts)]
+    new = [
+        NewPrompt(f"p{n}", [{"speaker": "user", "text": f"Question {n}?"}], categories[n % len(categories)])
+        for n in range(prompts)
+    ]
     design = Design(
         visibility=Campaign.Visibility.PUBLIC, admission=Campaign.Admission.OPEN, batch_size=10, block_size=4, seed=3,
-        target_se=0.05, votes_per_item=5,
+        target_se=0.05, votes_per_item=5, **more,
     )  # fmt: skip
     prompt_set = prompt_set_create(organisation=organisation, name=slug, prompts=new)
     campaign = campaign_create(
@@ -58,8 +65,9 @@ def _campaign(slug: str, chatbots: int, prompts: int):  # type: ignore[no-untype
         replies = {prompt: f"Bot {n} on {prompt.key}: grüße, 日本語." for prompt in prompt_set.prompts.all()}
         replies_add(version=version, replies=replies, origin=Reply.Origin.FILE)
         entrant_add(campaign=campaign, version=version)
-    campaign_open(campaign=campaign)
-    _work()
+    if opened:
+        campaign_open(campaign=campaign)
+        _work()
     campaign.refresh_from_db()
     return campaign
 
@@ -80,14 +88,15 @@ def _collected() -> None:
     from evalsite.judgments.models import Assignment
     from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record, token_issue
 
-    campaign = _campaign("trial", chatbots=4, prompts=8)
+    campaign = _campaign("trial", chatbots=4, prompts=5)
     people = [annotator_enrol(campaign=campaign) for _ in range(4)]
-    for turn in range(24):
+    for turn in range(12):
         annotator = people[turn % 4]
         for n, held in enumerate(assignment_claim(campaign=campaign, annotator=annotator)):
             choice = ("A", "B", "tie", "both_bad")[(turn * n + turn) % 4]
             judgment_record(annotator=annotator, assignment_id=held.public_id, choices={"overall": choice})
-        _work()
+        if turn % 6 == 5:
+            _work()
     bob, dora, erin = (annotator_enrol(campaign=campaign) for _ in range(3))
     first, second, third, *_ = assignment_claim(campaign=campaign, annotator=bob)
     given = judgment_record(
@@ -110,12 +119,11 @@ def _stopped() -> None:
     from evalsite.campaigns.services import campaign_stop
     from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
 
-    campaign = _campaign("ended", chatbots=3, prompts=4)
+    campaign = _campaign("ended", chatbots=3, prompts=4, categories=("code", "general"))
     bob = annotator_enrol(campaign=campaign)
     for _ in range(3):
         for held in assignment_claim(campaign=campaign, annotator=bob):
             judgment_record(annotator=bob, assignment_id=held.public_id, choices={"overall": "A"})
-        _work()
     campaign.refresh_from_db()
     campaign_stop(campaign=campaign, reason="by_hand")
     _work()
@@ -135,6 +143,12 @@ def _imported() -> None:
         file.write_text(VOTES + "".join(rows))
         votes_import(path=file, name="Imported", organisation="Imported votes", visibility=Campaign.Visibility.PUBLIC)
     _work()
+
+
+def _studied() -> None:
+    from tests.evalsite.earlier.study import study_run
+
+    study_run(_campaign("study", chatbots=4, prompts=6, opened=False, gold_share=0.25, budget=400), _work)
 
 
 if __name__ == "__main__":

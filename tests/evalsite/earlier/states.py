@@ -33,17 +33,32 @@ def _rows(archive: zipfile.ZipFile, name: str) -> list[Row]:
         return [dict(zip(columns, json.loads(line), strict=True)) for line in lines]
 
 
+def migrations_of(backup: Path) -> set[tuple[str, str]]:
+    """(app, name) of each that its database had."""
+    with zipfile.ZipFile(backup) as archive:
+        names: list[str] = json.loads(archive.read(MANIFEST))["migrations"]
+    return {(app, name) for app, _, name in (one.partition(".") for one in names)}
+
+
 def brought_forward(backup: Path) -> None:
     """Fill the empty database of this process with the backup, in the tables of its time; then migrate to today's."""
-    with zipfile.ZipFile(backup) as archive:
-        applied = {tuple(name.split(".")) for name in json.loads(archive.read(MANIFEST))["migrations"]}
+    filled(backup)
+    call_command("migrate", verbosity=0, interactive=False)
+
+
+def filled(backup: Path) -> None:
+    """The empty database of this process has the tables of the backup's time, and its rows."""
+    applied = migrations_of(backup)
     executor = MigrationExecutor(connection)
     graph = executor.loader.graph
     leaves = [node for node in applied if not any(child.key in applied for child in graph.node_map[node].children)]
-    state = executor.migrate(leaves)
-    _fill(state.apps, read(backup))
+    _fill(executor.migrate(leaves).apps, read(backup))
     ContentType.objects.clear_cache()
-    call_command("migrate", verbosity=0, interactive=False)
+
+
+def migrated_to(app: str, name: str) -> Apps:
+    """This process's database goes on as far as that; the models of that time."""
+    return MigrationExecutor(connection).migrate([(app, name)]).apps
 
 
 def _fill(apps: Apps, tables: dict[str, list[Row]]) -> None:

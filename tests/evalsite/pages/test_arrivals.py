@@ -6,13 +6,11 @@ from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from hashlib import sha256
-from importlib import import_module
 from io import StringIO
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 import pytest
-from django.apps import apps
 from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.test import Client
@@ -245,16 +243,6 @@ class TestProlific:
             seen.append(set(re.findall(r"annotator=([0-9a-f-]{36})", page)))
         assert all(len(ids) == 1 for ids in seen)
         assert not seen[0] & seen[1]
-
-    def test_ids_that_stood_once_for_all_campaigns_stand_apart_after_the_update(
-        self, study: Campaign, stranger: Client
-    ) -> None:
-        arrive(stranger, study)
-        AnnotatorIdentity.objects.update(source="prolific")
-        import_module("evalsite.judgments.migrations.0008_identities_by_campaign").stand_apart(apps, None)
-        assert AnnotatorIdentity.objects.get().source == f"prolific/{study.public_id}"
-        arrive(Client(), study)
-        assert Annotator.objects.count() == 1
 
     def test_who_comes_too_late_is_told_at_once(self, study: Campaign, stranger: Client) -> None:
         campaign_stop(campaign=study, reason="enough")
