@@ -18,7 +18,7 @@ from evalsite.core.jobs import Lease
 from evalsite.judgments.asks import Origin, PlannedAsk
 from evalsite.judgments.models import Assignment
 from evalsite.judgments.queue import QueueRest, QueueSeen, queue_go_on, queue_replace
-from evalsite.judgments.reserve import reserve_make
+from evalsite.judgments.reserve import reserve_add, reserve_drop, reserve_first, reserve_size
 from evalsite.judgments.selectors import answers_per_second, budget_left
 from scheduler import Ask, CampaignState, Plan, plan
 
@@ -27,6 +27,8 @@ LET_OTHERS_WRITE_S = 0.03  # between two parts of a queue: who has waited for SQ
 REFITS_AHEAD = 1.5  # the next one may take longer than the last: those who judge have the processors first
 MOST_AHEAD = 4_000  # asks, which take a second to plan: a plan must not be what refits wait for
 BEHIND = 2_000  # asks behind the queue: 200 people who come at once take a block of ten each
+BEHIND_AT_ONCE = 400  # of them, for a third of a second, before it is looked again whether a refit is due
+STALE = 0.9  # of a board's judgments: what was planned by fewer is planned anew
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,27 +109,52 @@ def queue_finish(planned: Planned, rest: QueueRest | None, lease: Lease) -> None
 
 
 def reserve_fill(planned: Planned, snapshot: Snapshot | None, lease: Lease) -> None:
-    """Plan on behind the queue that was planned, for those who come all at once: not while a refit is due, whose own
-    plan will do. Where votes of a pair are counted nothing is kept behind: what is drawn is counted by item alone."""
-    count = _behind(planned)
-    if count <= 0 or planned.plan is None or planned.planner.options.votes_per_pair or jobs.job_is_due(REFIT):
+    """Plan on behind the queue that was planned, for those who come all at once; a part at a time, while no refit is
+    due."""
+    count, state, made = _behind(planned), planned.state, planned.plan
+    if made is None or not _is_poor(planned, snapshot):
         return
-    made = _plan(planned.planner, _with_pending(planned.state, planned.plan.asks), count)
-    asks = planned.planner.asks(made.asks)
-    with write_transaction():
-        lease.confirm()
-        now = Campaign.objects.select_for_update(no_key=True).get(pk=planned.planner.campaign.pk)
-        if still_good(planned, now):
-            origin, design = _origin(made, snapshot), planned.planner.mark
-            reserve_make(campaign=now, asks=asks, origin=origin, design=design, first=len(planned.asks))
+    if count == 0:
+        with write_transaction():
+            lease.confirm()
+            reserve_drop(planned.planner.campaign)
+    for begin in range(0, count, BEHIND_AT_ONCE):
+        if jobs.job_is_due(REFIT):
+            return
+        state = _with_pending(state, made.asks)
+        made = _plan(planned.planner, state, min(count - begin, BEHIND_AT_ONCE))
+        asks = planned.planner.asks(made.asks)
+        with write_transaction():
+            lease.confirm()
+            now = Campaign.objects.select_for_update(no_key=True).get(pk=planned.planner.campaign.pk)
+            if begin == 0:
+                reserve_drop(now)
+            if not asks or not still_good(planned, now):
+                return
+            reserve_add(campaign=now, asks=asks, origin=_origin(made, snapshot), design=planned.planner.mark)
 
 
 def _behind(planned: Planned) -> int:
-    """Asks to plan behind a queue: none where it holds all that there is to ask, or that the budget has."""
-    if len(planned.asks) < planned.wanted:
+    """Asks to plan behind a queue: none where it holds all that there is to ask, or that the budget has; nor where
+    votes of a pair are limited, since what is drawn is counted by item alone."""
+    if len(planned.asks) < planned.wanted or planned.planner.options.votes_per_pair:
         return 0
     left = planned.seen.left
-    return BEHIND if left is None else min(BEHIND, left - len(planned.asks))
+    return BEHIND if left is None else max(0, min(BEHIND, left - len(planned.asks)))
+
+
+def _is_poor(planned: Planned, snapshot: Snapshot | None) -> bool:
+    """Whether what waits behind the queue is to be planned anew: half of it was drawn, or it was planned for another
+    design, or before the board had a tenth of its judgments; or it is to go."""
+    campaign = planned.planner.campaign
+    first, wanted = reserve_first(campaign), _behind(planned)
+    if first is None:
+        return wanted > 0
+    if wanted == 0 or first.design != planned.planner.mark or reserve_size(campaign) < wanted / 2:
+        return True
+    by = Snapshot.objects.filter(public_id=first.snapshot) if first.snapshot else Snapshot.objects.none()
+    known = by.values_list("judgments", flat=True).first() or 0
+    return snapshot is not None and known < STALE * snapshot.judgments
 
 
 def _with_pending(state: CampaignState, asks: Sequence[Ask]) -> CampaignState:

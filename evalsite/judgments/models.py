@@ -197,7 +197,6 @@ class Reserve(models.Model):
     policy = models.CharField(max_length=30)
     snapshot = models.UUIDField(null=True, help_text="public id of the snapshot that it was planned from")
     plan_seed = models.PositiveBigIntegerField(help_text="of the plan that drew it")
-    first = models.PositiveIntegerField(help_text="the priority of its first ask")
     size = models.PositiveIntegerField()
     asks = models.JSONField()
 

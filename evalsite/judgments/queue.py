@@ -20,8 +20,8 @@ from evalsite.judgments.queue_statements import (
     queued_replan,
     queued_withdraw,
 )
-from evalsite.judgments.reserve import reserve_drop
-from evalsite.judgments.selectors import ItemCounts, budget_left, item_counts
+from evalsite.judgments.reserve import reserve_drop, reserve_items, reserve_parts
+from evalsite.judgments.selectors import ItemCounts, asked_often, budget_left, item_counts
 
 WITHDRAWN_AT_ONCE = 500
 PUT_AT_ONCE = 200  # rows of a plan: a thousand are written for a tenth of a second, for which everybody waits
@@ -31,11 +31,12 @@ PUT_AT_ONCE = 200  # rows of a plan: a thousand are written for a tenth of a sec
 class QueueSeen:
     """A queue, and what its plan must keep to, as they were while no transaction was open.
 
-    waiting: key -> item of what was queued. counts: items by what has become of them; of_item, of_pair: how often each
-    was judged or is under way. left: of the budget; None without one.
+    waiting: key -> item of what was queued. behind: part -> items of what was in reserve. counts: items by what has
+    become of them; of_item, of_pair: how often each was judged or is under way. left: of the budget; None without one.
     """
 
     waiting: Mapping[int, str]
+    behind: Mapping[int, Sequence[str]]
     counts: ItemCounts
     of_item: Counter[str]
     of_pair: Counter[tuple[int, ...]]
@@ -45,11 +46,12 @@ class QueueSeen:
 @dataclass(frozen=True, slots=True)
 class QueueRest:
     """What of a plan its queue does not say yet, the best first: priority, ask, and the key of the assignment that asks
-    it already, from the plan before; None where there is none."""
+    it already, from the plan before; None where there is none. behind: the parts that were in reserve as it began."""
 
     campaign: Campaign
     origin: Origin
     asks: Sequence[tuple[int, PlannedAsk, int | None]]
+    behind: frozenset[int]
 
     def __bool__(self) -> bool:
         return bool(self.asks)
@@ -61,13 +63,14 @@ def queue_look(campaign: Campaign, *, unseen_since: datetime | None = None) -> Q
     The queue is read first: what leaves it afterwards is found missing, and at worst counted twice, never forgotten.
     The plan is made from the same counts, which take half a second where 100,000 judgments are stored.
     """
+    behind = reserve_items(campaign)
     waiting = queued_all(campaign.pk)
     counts = item_counts(campaign, unseen_since=unseen_since)
     of_item = Counter(counts.judged) + Counter(counts.pending)
     of_pair: Counter[tuple[int, ...]] = Counter()
     for item, count in of_item.items():
         of_pair[item_parts(item)[1]] += count
-    return QueueSeen(waiting, counts, of_item, of_pair, budget_left(campaign))
+    return QueueSeen(waiting, behind, counts, of_item, of_pair, budget_left(campaign))
 
 
 def queue_replace(
@@ -83,25 +86,28 @@ def queue_replace(
     Only QUEUED rows change; what is issued stays. What left the queue since it was `seen` was issued meanwhile: it is
     not asked beyond the votes wanted of it and of its pair, nor beyond the budget. The rest is for `queue_go_on`, in
     transactions of its own: since nothing but this plan is in the queue by then, and all of it is counted, whatever is
-    issued in between is asked no more often than wanted. What is kept has its old place until its part comes.
+    issued in between is asked no more often than wanted; what is drawn from the reserve in between is looked for. What
+    is kept has its old place until its part comes.
     """
     seen = seen or queue_look(campaign)
     wanted = [(ask, item_parts(ask.item)[1]) for ask in asks]
     with write_transaction():
         # Locked first: claims under way have committed, or wait for us, before anything is counted.
         queue_lock(campaign.pk)
-        reserve_drop(campaign)
         queued = queued_all(campaign.pk, lock=True)
+        left, still_queued = reserve_items(campaign), set(queued.values())
+        drawn = [item for part, items in seen.behind.items() if part not in left for item in items]
         taken = [item for key, item in seen.waiting.items() if key not in queued]
+        taken += [item for item in drawn if item not in still_queued]
         waiting: dict[str, list[int]] = {}
         for key, item in queued.items():
             waiting.setdefault(item, []).append(key)
-        still = []
+        still: list[tuple[int, PlannedAsk, int | None]] = []
         for priority, ask in enumerate(_still_wanted(wanted, seen, taken, votes_per_pair)):
             same = waiting.get(ask.item)
             still.append((priority, ask, same.pop() if same else None))
         _withdraw([key for same in waiting.values() for key in same])
-        return queue_go_on(QueueRest(campaign, origin, still))
+        return queue_go_on(QueueRest(campaign, origin, still, frozenset(left)))
 
 
 def queue_go_on(rest: QueueRest) -> QueueRest:
@@ -110,10 +116,14 @@ def queue_go_on(rest: QueueRest) -> QueueRest:
     part, later = rest.asks[:PUT_AT_ONCE], rest.asks[PUT_AT_ONCE:]
     origin = rest.origin
     kept = [(priority, ask.purpose.value, ask.probability, key) for priority, ask, key in part if key is not None]
+    new = [(priority, ask) for priority, ask, key in part if key is None]
     with write_transaction():
         queue_lock(rest.campaign.pk)
         queued_replan(kept, policy=origin.policy, snapshot=origin.snapshot, plan_seed=origin.seed)
-        _add(rest.campaign, [(priority, ask) for priority, ask, key in part if key is None], origin)
+        if rest.behind - reserve_parts(rest.campaign):  # drawn meanwhile: some of it may be of this plan, too
+            often = asked_often(rest.campaign, [ask.item for _, ask in new])
+            new = [(priority, ask) for priority, ask in new if often.get(ask.item, 0) < ask.votes]
+        _add(rest.campaign, new, origin)
     return replace(rest, asks=later)
 
 

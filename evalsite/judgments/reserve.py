@@ -14,15 +14,14 @@ from evalsite.campaigns.services import design_mark
 from evalsite.judgments.asks import Origin, PlannedAsk
 from evalsite.judgments.models import Reserve
 from evalsite.judgments.queue_statements import queued_add
-from evalsite.judgments.selectors import asked_often
+from evalsite.judgments.selectors import asked_often, last_priority
 
 DRAWN_AT_ONCE = 200  # asks, which are put into a queue in 20 ms
 
 
-def reserve_make(*, campaign: Campaign, asks: Sequence[PlannedAsk], origin: Origin, design: str, first: int) -> None:
-    """Keep asks behind the queue of the same plan, whose last priority comes before `first`. Part of the caller's
-    transaction, who has seen that `design` is the campaign's design mark."""
-    reserve_drop(campaign)
+def reserve_add(*, campaign: Campaign, asks: Sequence[PlannedAsk], origin: Origin, design: str) -> None:
+    """Keep more asks of a plan behind the queue. Part of the caller's transaction, who has seen that `design` is the
+    campaign's design mark."""
     parts = [asks[begin : begin + DRAWN_AT_ONCE] for begin in range(0, len(asks), DRAWN_AT_ONCE)]
     Reserve.objects.bulk_create(
         Reserve(
@@ -31,20 +30,19 @@ def reserve_make(*, campaign: Campaign, asks: Sequence[PlannedAsk], origin: Orig
             policy=origin.policy,
             snapshot=origin.snapshot,
             plan_seed=origin.seed,
-            first=first + number * DRAWN_AT_ONCE,
             size=len(part),
             asks=[[ask.prompt.pk, ask.item, ask.purpose.value, ask.probability, ask.votes] for ask in part],
         )
-        for number, part in enumerate(parts)
+        for part in parts
     )
 
 
 def reserve_draw(campaign: Campaign) -> bool:
-    """Put the next part into the queue; whether there was one.
+    """Put the next part into the queue, after all that waits there; whether there was one.
 
     Part of a claim's transaction: it shares the queue, so that no plan is written meanwhile, and of two who draw at
-    once each takes a part of its own. Nothing is asked more often than wanted, whatever was issued since it was
-    planned; what was planned for another design is forgotten.
+    once each takes a part of its own. Nothing is asked more often than wanted, whatever was planned or issued since;
+    what was planned for another design is forgotten.
     """
     parts = Reserve.objects.filter(campaign=campaign).order_by("pk")
     part = parts.select_for_update(skip_locked=True).first()
@@ -55,11 +53,12 @@ def reserve_draw(campaign: Campaign) -> bool:
         return False
     part.delete()
     often = Counter(asked_often(campaign, [item for _, item, *_ in part.asks]))
-    asks = []
-    for offset, (prompt, item, purpose, probability, votes) in enumerate(part.asks):
+    first = last_priority(campaign) + 1
+    asks: list[tuple[int, str, int, str, float]] = []
+    for prompt, item, purpose, probability, votes in part.asks:
         if often[item] < votes:
             often[item] += 1
-            asks.append((prompt, item, part.first + offset, purpose, probability))
+            asks.append((prompt, item, first + len(asks), purpose, probability))
     queued_add(campaign.pk, asks, policy=part.policy, snapshot=part.snapshot, plan_seed=part.plan_seed)
     return bool(asks)
 
@@ -70,8 +69,24 @@ def reserve_waits(campaign: Campaign) -> bool:
 
 
 def reserve_drop(campaign: Campaign) -> None:
-    """Forget it: it belongs to the plan of the queue, and goes with it."""
+    """Forget what waits behind the queue."""
     Reserve.objects.filter(campaign=campaign).delete()
+
+
+def reserve_items(campaign: Campaign) -> dict[int, list[str]]:
+    """Part -> the items that it asks."""
+    parts = Reserve.objects.filter(campaign=campaign).values_list("pk", "asks")
+    return {key: [item for _, item, *_ in asks] for key, asks in parts}
+
+
+def reserve_parts(campaign: Campaign) -> set[int]:
+    """The parts that wait."""
+    return set(Reserve.objects.filter(campaign=campaign).values_list("pk", flat=True))
+
+
+def reserve_first(campaign: Campaign) -> Reserve | None:
+    """The part that is drawn next: by it the others are known, too, which are never older."""
+    return Reserve.objects.filter(campaign=campaign).order_by("pk").first()
 
 
 def reserve_size(campaign: Campaign) -> int:

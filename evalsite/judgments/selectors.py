@@ -255,6 +255,13 @@ def asked_often(campaign: Campaign, items: Sequence[str]) -> dict[str, int]:
     return _per_item(ranking.filter(place__item__in=items))  # the item by its place: that has an index
 
 
+def last_priority(campaign: Campaign) -> int:
+    """Of what waits in the queue the one that is issued last; -1 where nothing waits."""
+    queued = Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED)
+    last = queued.order_by("-priority").values_list("priority", flat=True).first()
+    return -1 if last is None else last
+
+
 def items_given_back(campaign: Campaign, *, times: int) -> set[str]:
     """Items that at least so many annotators skipped: something is wrong with them, and nobody else is asked."""
     ranking = Assignment.objects.filter(campaign=campaign, purpose__in=RANKING_PURPOSES)

@@ -20,10 +20,10 @@ from evalsite.campaigns.services import (
 )
 from evalsite.core.db import write_transaction
 from evalsite.core.jobs import job_waits
-from evalsite.judgments import reserve
+from evalsite.judgments import queue, reserve
 from evalsite.judgments.items import item_parts
 from evalsite.judgments.models import Assignment, Place, Reserve
-from evalsite.judgments.queue import queue_close, queue_withdraw
+from evalsite.judgments.queue import QueueSeen, queue_close, queue_look, queue_withdraw
 from evalsite.judgments.reserve import reserve_draw, reserve_size
 from evalsite.judgments.services import annotator_enrol, assignment_claim
 from evalsite.judgments.sharing import work_claim
@@ -164,12 +164,69 @@ def test_who_withdraws_a_queue_withdraws_what_is_behind_it(stocked: Campaign) ->
     assert reserve_size(stocked) == 0
 
 
-def test_another_plan_has_a_reserve_of_its_own(stocked: Campaign) -> None:
-    before = set(Reserve.objects.values_list("plan_seed", flat=True))
+def seeds_behind() -> set[int]:
+    return set(Reserve.objects.values_list("plan_seed", flat=True))
+
+
+def test_what_is_behind_a_queue_is_planned_anew_once_the_board_has_grown_by_a_tenth(
+    stocked: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = seeds_behind()
+    monkeypatch.setattr(planning, "STALE", 0.0)
     judge(stocked, annotator_enrol(campaign=stocked), blocks=2)
     run_jobs()
-    assert not before & set(Reserve.objects.values_list("plan_seed", flat=True))
+    assert (seeds_behind(), reserve_size(stocked)) == (before, 60), "it is good enough"
+    monkeypatch.setattr(planning, "STALE", 0.9)
+    refit_request(stocked)
+    run_jobs()
+    assert not before & seeds_behind()
     assert reserve_size(stocked) == 60
+    assert set(Reserve.objects.values_list("snapshot", flat=True)) == {Snapshot.objects.latest("pk").public_id}
+
+
+def test_a_refit_that_falls_due_is_not_kept_waiting_and_what_was_behind_the_queue_stays(
+    stocked: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planning, "BEHIND_AT_ONCE", 20)
+    due = iter([False, False, True])
+    monkeypatch.setattr("evalsite.core.jobs.job_is_due", lambda kind: next(due) if kind == "refit" else False)
+    before = seeds_behind()
+    judge(stocked, annotator_enrol(campaign=stocked), blocks=2)
+    run_jobs()
+    assert reserve_size(stocked) == 40, "two parts of three"
+    assert len(seeds_behind() - before) == 2, "each of a plan of its own"
+
+
+@pytest.mark.parametrize("when", ["while it is planned", "between its parts"])
+def test_what_is_drawn_while_a_plan_is_written_is_asked_no_more_often_than_wanted(
+    stocked: Campaign, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    """What stands in reserve is of an earlier plan: a later one asks some of it, too."""
+    monkeypatch.setattr(planning, "STALE", 0.0)
+    monkeypatch.setattr(queue, "PUT_AT_ONCE", 3)
+    people = [annotator_enrol(campaign=stocked) for _ in range(20)]
+    claimed: list[int] = []
+    left: list[int] = []
+
+    def claim_all() -> None:
+        while people:
+            claimed.append(len(assignment_claim(campaign=stocked, annotator=people.pop())))
+            left.append(reserve_size(stocked))
+
+    def looks(campaign: Campaign) -> QueueSeen:
+        seen = queue_look(campaign)
+        claim_all()
+        return seen
+
+    if when == "while it is planned":
+        monkeypatch.setattr("evalsite.adaptive.refit.queue_look", looks)
+    else:
+        monkeypatch.setattr(planning, "_let_others_write", claim_all)
+    refit_request(stocked)
+    run_jobs()
+    assert claimed == [OPEN.block_size] * 20
+    assert left[-1] < left[0], "some of it was drawn"
+    assert max(times_asked().values()) == 1
 
 
 def test_nothing_is_planned_behind_a_queue_while_a_refit_is_due(
