@@ -95,7 +95,7 @@ def queue_replace(
         # Locked first: claims under way have committed, or wait for us, before anything is counted.
         queue_lock(campaign.pk)
         queued = queued_all(campaign.pk, lock=True)
-        left, still_queued = reserve_items(campaign), set(queued.values())
+        left, still_queued = reserve_parts(campaign), set(queued.values())
         drawn = [item for part, items in seen.behind.items() if part not in left for item in items]
         taken = [item for key, item in seen.waiting.items() if key not in queued]
         taken += [item for item in drawn if item not in still_queued]
