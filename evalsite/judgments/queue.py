@@ -121,10 +121,19 @@ def queue_go_on(rest: QueueRest) -> QueueRest:
         queue_lock(rest.campaign.pk)
         queued_replan(kept, policy=origin.policy, snapshot=origin.snapshot, plan_seed=origin.seed)
         if rest.behind - reserve_parts(rest.campaign):  # drawn meanwhile: some of it may be of this plan, too
-            often = asked_often(rest.campaign, [ask.item for _, ask in new])
-            new = [(priority, ask) for priority, ask in new if often.get(ask.item, 0) < ask.votes]
+            new = _wanted_still(rest.campaign, new)
         _add(rest.campaign, new, origin)
     return replace(rest, asks=later)
+
+
+def _wanted_still(campaign: Campaign, asks: Sequence[tuple[int, PlannedAsk]]) -> list[tuple[int, PlannedAsk]]:
+    """Those that make no item asked more often than wanted, by what is asked now."""
+    often, wanted = Counter(asked_often(campaign, [ask.item for _, ask in asks])), []
+    for priority, ask in asks:
+        if often[ask.item] < ask.votes:
+            often[ask.item] += 1
+            wanted.append((priority, ask))
+    return wanted
 
 
 def _still_wanted(

@@ -1,6 +1,7 @@
 """An annotator's own page: what can be judged, what was done and earned, and how to leave."""
 
 import uuid
+from collections.abc import Iterable
 
 from django.conf import settings
 from django.contrib import messages
@@ -44,7 +45,7 @@ def me(request: HttpRequest) -> HttpResponse:
         "account": user,
         "languages": settings.LANGUAGES,
         "sent": any(part.enrolment.platform for part in parts),
-        "removing": _removing(request),
+        **_erasing(request),
     }
     return render(request, "me.html", context)
 
@@ -75,10 +76,17 @@ def go_on(request: HttpRequest) -> HttpResponse:
     return redirect("me")
 
 
-def _removing(request: HttpRequest) -> str:
-    """Names of the campaigns, left ones too, in which this visitor's judgments go with them."""
+def _erasing(request: HttpRequest) -> dict[str, object]:
+    """What an erasure would do to this visitor's judgments: `removing` names the campaigns, left ones too, in which
+    they go; `keeping` says whether they stay anywhere."""
     parts = enrolments_of(request, left=True)
-    return ", ".join(part.campaign.name for part in parts if part.erasure == Reception.Erasure.REMOVE)
+    removing = [part.campaign for part in parts if part.erasure == Reception.Erasure.REMOVE]
+    return {"removing": _quoted(removing), "keeping": len(removing) < len(parts)}
+
+
+def _quoted(campaigns: Iterable[Campaign]) -> str:
+    """Their names, each in quotation marks: they are whatever their owners call them, and stand in a sentence."""
+    return ", ".join(_("“%(name)s”") % {"name": visible(campaign.name)} for campaign in campaigns)
 
 
 def _part(part: Part, *, opens: bool) -> dict[str, object]:
@@ -158,4 +166,4 @@ def _erased_said(erased: Erased) -> str:
     return _(
         "Erased. Your judgments in %(names)s were removed with you; the others stay, given by nobody in particular: "
         "nothing here leads from them to you."
-    ) % {"names": ", ".join(visible(campaign.name) for campaign in erased.removed_from)}
+    ) % {"names": _quoted(erased.removed_from)}

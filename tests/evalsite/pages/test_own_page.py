@@ -131,7 +131,9 @@ class TestWhatTheyReadAfterwards:
         elsewhere = Visitor(visitor.client, "/judge/other/")
         elsewhere.reload()
         elsewhere.answer("A")
-        assert "Your judgments in Other were removed with you; the others stay" in self.said(visitor.client)
+        promised = "Your judgments in “Other” are removed with you, as was said when you began; the others stay"
+        assert promised in Page(visitor.client.get("/me/")).words
+        assert "Your judgments in “Other” were removed with you; the others stay" in self.said(visitor.client)
         assert Judgment.objects.get().batch.campaign.slug == "trial"
 
     def test_that_there_was_nothing(self, campaign: Campaign, stranger: Client) -> None:
@@ -231,7 +233,11 @@ def test_who_asks_to_be_erased_reads_what_was_promised_when_they_began(campaign:
     stranger.post("/judge/trial/begin/")
     reception_set(campaign=campaign, erasure="keep")
     assert "your answers then stay, given by nobody in particular" in Page(Client().get("/judge/trial/")).words
-    assert "Only in Trial your judgments are removed with you" in Page(stranger.get("/me/")).words
+    words = Page(stranger.get("/me/")).words
+    assert "Your judgments are removed with you, as was said when you began." in words
+    assert "The judgments stay" not in words
     other = Client()
     other.post("/judge/trial/begin/")
-    assert "removed with you" not in Page(other.get("/me/")).words
+    words = Page(other.get("/me/")).words
+    assert "The judgments stay, given by nobody in particular." in words
+    assert "removed with you" not in words
