@@ -26,6 +26,16 @@ def is_left_out(campaign: Campaign, user: User | None) -> bool:
     return bool(own) and not leaves_a_pair(campaign, own)
 
 
+def members_are_left_out(campaign: Campaign) -> bool:
+    """Whether the campaign is judged by members alone and can ask them nothing: all but one of the chatbots are its
+    organisation's, and others see the board."""
+    if campaign.admission != Campaign.Admission.MEMBERS or campaign.visibility == Campaign.Visibility.PRIVATE:
+        return False
+    own = Entrant.objects.filter(campaign=campaign, version__chatbot__organisation=campaign.organisation_id)
+    keys = set(own.values_list("pk", flat=True))
+    return bool(keys) and not leaves_a_pair(campaign, keys)
+
+
 def leaves_a_pair(campaign: Campaign, own: set[int]) -> bool:
     """Whether without these entrants there are two to compare."""
     active = Entrant.objects.filter(campaign=campaign, state=Entrant.State.ACTIVE)

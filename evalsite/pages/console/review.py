@@ -21,6 +21,7 @@ from evalsite.campaigns.selectors import (
 )
 from evalsite.campaigns.services import pilot_waits, plan_check, plan_options
 from evalsite.core.errors import InvalidInput
+from evalsite.judgments.own import members_are_left_out
 from evalsite.pages.console.limits import limit_lines
 from evalsite.pages.console.plan_forms import LEARNT, SCREENINGS
 from evalsite.pages.console.setup import AFTER_PILOT, STEPS
@@ -113,6 +114,13 @@ def review_context(campaign: Campaign) -> dict[str, Any]:
                 len(incomplete),
             )
             % {"n": len(incomplete)}
+        )
+    if members_are_left_out(campaign):
+        notes.append(
+            _(
+                "Where others see the board, members judge no chatbot of their own, and here there are no two others: "
+                "invite people, let anybody judge, or keep the board private."
+            )
         )
     if _screens_blindly(campaign, plan):
         notes.append(

@@ -9,12 +9,13 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
-from evalsite.accounts.models import Membership, User
+from evalsite.accounts.models import Membership, Organisation, User
 from evalsite.campaigns.drafts import draft_ask, draft_change, draft_create, draft_prompt_set
 from evalsite.campaigns.limits import Limits, limits_of
 from evalsite.campaigns.models import Campaign, Reception, Rubric
 from evalsite.campaigns.plans import PlanOptions
 from evalsite.campaigns.services import RESERVED_SLUGS, NewAspect, campaign_create, plan_set, role_give, rubric_create
+from evalsite.chatbots.models import Chatbot
 from evalsite.core.errors import Conflict, NotAllowed
 from evalsite.core.inquiries import inquiry_ask
 from evalsite.core.models import AuditEntry, Inquiry, Upload
@@ -33,6 +34,11 @@ GOAL = {"name": "Spring trial", "question": "Which is kinder?", "allow_tie": "on
 def draft(owner: Client) -> Campaign:
     owner.post("/console/new/", GOAL)
     return Campaign.objects.get()
+
+
+@pytest.fixture
+def organisation_of_others(charlie: User) -> Organisation:
+    return charlie.personal_organisation
 
 
 def file(name: str, text: str) -> SimpleUploadedFile:
@@ -369,6 +375,25 @@ def test_what_is_missing_is_named_and_launching_is_refused(owner: Client, draft:
     assert "It has no prompts." in text
     answer = owner.post(f"/console/{draft.public_id}/act/launch/")
     assert (answer.status_code, "at least two chatbots" in words(answer)) == (409, True)
+
+
+def test_the_review_says_where_members_could_be_asked_nothing(
+    owner: Client, draft: Campaign, organisation_of_others: Organisation
+) -> None:
+    fill(owner, draft)
+
+    def warns(**changes: str) -> bool:
+        Campaign.objects.filter(pk=draft.pk).update(**changes)
+        return "members judge no chatbot of their own" in words(owner.get(url(draft, "review")))
+
+    assert not warns(visibility="private", admission="members")
+    assert warns(visibility="public")
+    assert warns(visibility="link")
+    assert not warns(admission="open")
+    Chatbot.objects.filter(pk__in=list(Chatbot.objects.values_list("pk", flat=True)[:2])).update(
+        organisation=organisation_of_others
+    )
+    assert not warns(admission="members"), "there are two that they may judge"
 
 
 def test_the_forecast_is_worked_out_by_the_worker_and_asked_once(owner: Client, draft: Campaign) -> None:
