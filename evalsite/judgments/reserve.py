@@ -38,20 +38,34 @@ def reserve_add(*, campaign: Campaign, asks: Sequence[PlannedAsk], origin: Origi
 
 
 def reserve_draw(campaign: Campaign) -> bool:
-    """Put the next part into the queue, after all that waits there; whether there was one.
+    """Put the next part into the queue, after all that waits there; whether there was one that is still wanted.
 
     Part of a claim's transaction: it shares the queue, so that no plan is written meanwhile, and of two who draw at
     once each takes a part of its own. Nothing is asked more often than wanted, whatever was planned or issued since;
     what was planned for another design is forgotten.
     """
+    design = design_mark(campaign)
+    while (part := _take(campaign)) is not None:
+        if part.design != design:
+            reserve_drop(campaign)
+            return False
+        asks = _still_wanted(campaign, part)
+        if asks:
+            queued_add(campaign.pk, asks, policy=part.policy, snapshot=part.snapshot, plan_seed=part.plan_seed)
+            return True
+    return False
+
+
+def _take(campaign: Campaign) -> Reserve | None:
     parts = Reserve.objects.filter(campaign=campaign).order_by("pk")
     part = parts.select_for_update(skip_locked=True).first()
-    if part is None:
-        return False
-    if part.design != design_mark(campaign):
-        reserve_drop(campaign)
-        return False
-    part.delete()
+    if part is not None:
+        Reserve.objects.filter(pk=part.pk).delete()
+    return part
+
+
+def _still_wanted(campaign: Campaign, part: Reserve) -> list[tuple[int, str, int, str, float]]:
+    """Of its asks those that make no item asked too often, as `queued_add` takes them."""
     often = Counter(asked_often(campaign, [item for _, item, *_ in part.asks]))
     first = last_priority(campaign) + 1
     asks: list[tuple[int, str, int, str, float]] = []
@@ -59,8 +73,7 @@ def reserve_draw(campaign: Campaign) -> bool:
         if often[item] < votes:
             often[item] += 1
             asks.append((prompt, item, first + len(asks), purpose, probability))
-    queued_add(campaign.pk, asks, policy=part.policy, snapshot=part.snapshot, plan_seed=part.plan_seed)
-    return bool(asks)
+    return asks
 
 
 def reserve_waits(campaign: Campaign) -> bool:

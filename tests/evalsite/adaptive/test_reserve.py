@@ -134,6 +134,16 @@ def test_nothing_is_drawn_that_was_asked_as_often_as_wanted_meanwhile(stocked: C
     assert (times_asked()[often], times_asked()[once]) == (1, 1), "what was withdrawn was not asked"
 
 
+def test_a_part_of_which_nothing_is_wanted_any_more_is_passed_over(stocked: Campaign) -> None:
+    for item in asks_of(stocked)[:PART]:
+        place = Place.objects.create(campaign=stocked, prompt_id=item_parts(item)[0], item=item)
+        Assignment.objects.create(campaign=stocked, place=place, item=item)
+    before = QUEUED.all().count()
+    assert reserve_draw(stocked)
+    assert QUEUED.all().count() == before + PART
+    assert reserve_size(stocked) == 60 - 2 * PART
+
+
 @pytest.mark.parametrize("change", ["a chatbot left", "a prompt was retired", "the plan is another"])
 def test_what_was_planned_for_another_design_is_forgotten_and_a_plan_asked_for(stocked: Campaign, change: str) -> None:
     if change == "a chatbot left":
