@@ -15,7 +15,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import DatabaseError, IntegrityError, connection, transaction
-from django.db.models import DateTimeField, Exists, F, OuterRef, Q, QuerySet, Value
+from django.db.models import Case, DateTimeField, Exists, F, OuterRef, Q, QuerySet, Value, When
 from django.db.models.functions import Greatest
 from django.utils import timezone
 
@@ -233,11 +233,14 @@ def _queue_of(kind: str) -> str:
 
 
 def _due(now: datetime) -> QuerySet[Job]:
+    """What could be taken now, that which has waited longest first. What was queued before the clock was set back has
+    waited longer than all that was queued since: it would starve behind work that asks for itself again and again."""
     running = Job.objects.filter(key=OuterRef("key"), state=Job.State.RUNNING)
     far = now + CLOCK_SET_BACK
     queued = Q(state=Job.State.QUEUED) & (Q(run_after__lte=now) | Q(run_after__gt=far)) & ~Exists(running)
     abandoned = Q(state=Job.State.RUNNING) & (Q(lease_until__lt=now) | Q(lease_until__gt=far))
-    return Job.objects.filter(queued | abandoned).order_by("run_after", "pk")
+    since = Case(When(run_after__gt=far, then=Value(0)), default=Value(1))
+    return Job.objects.filter(queued | abandoned).order_by(since, "run_after", "pk")
 
 
 def _take(job: Job, owner: str, now: datetime) -> Lease | None:

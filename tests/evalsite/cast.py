@@ -6,6 +6,7 @@ from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import Design
 from evalsite.core import jobs
 from evalsite.judgments.models import Annotator, Assignment
+from evalsite.judgments.reserve import reserve_drop
 from evalsite.judgments.services import assignment_claim, judgment_record
 
 OPEN = Design(
@@ -26,6 +27,12 @@ def run_jobs() -> int:
     while jobs.work_once("test"):
         done += 1
     return done
+
+
+def empty_queue(campaign: Campaign) -> None:
+    """Leave nothing that could be claimed, in the queue or behind it, until the worker has planned again."""
+    Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED).update(state=Assignment.State.WITHDRAWN)
+    reserve_drop(campaign)
 
 
 def judge(campaign: Campaign, annotator: Annotator, choice: str = "A", *, blocks: int = 1) -> int:

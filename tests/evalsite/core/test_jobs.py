@@ -299,6 +299,16 @@ def test_a_queued_job_does_not_wait_for_the_old_time_to_come_again(ran: list[str
     assert ran == ["a"]
 
 
+def test_a_job_that_was_queued_before_does_not_starve_behind_work_that_asks_for_itself_again(ran: list[str]) -> None:
+    with time_machine.travel(timezone.now() + timedelta(hours=2)):
+        jobs.job_enqueue(kind="note", key="before")
+    jobs.job_enqueue(kind="note", key="since")
+    assert jobs.work_once("w1")
+    jobs.job_enqueue(kind="note", key="since")
+    assert jobs.work_once("w1")
+    assert ran == ["before", "since"]
+
+
 def test_a_job_that_was_queued_before_ends_all_the_same(ran: list[str]) -> None:
     with time_machine.travel(timezone.now() + timedelta(hours=2)):
         jobs.job_enqueue(kind="note", key="a")

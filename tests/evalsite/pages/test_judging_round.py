@@ -13,6 +13,7 @@ from evalsite.judgments.leases import assignments_expire
 from evalsite.judgments.models import Annotator, Assignment, Judgment
 from evalsite.judgments.rounds import block_newest, pace_s
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
+from tests.evalsite.cast import empty_queue
 from tests.evalsite.pages.reading import Page, Visitor
 
 
@@ -162,10 +163,10 @@ def test_who_may_be_paid_for_so_many_only_is_promised_nothing_of_a_late_answer(
     assert paid not in visitor.page.html
 
 
-def test_who_asks_for_more_and_gets_nothing_waits(visitor: Visitor) -> None:
+def test_who_asks_for_more_and_gets_nothing_waits(campaign: Campaign, visitor: Visitor) -> None:
     for _ in range(3):
         visitor.answer("A")
-    Assignment.objects.filter(state=Assignment.State.QUEUED).update(state=Assignment.State.WITHDRAWN)
+    empty_queue(campaign)
     visitor.go_on()
     assert "Nothing to judge right now" in visitor.page.words
 

@@ -18,7 +18,7 @@ from evalsite.judgments.models import Annotator, Assignment, Judgment, Skip
 from evalsite.judgments.services import annotator_enrol, assignment_claim
 from evalsite.pages import views
 from evalsite.prompts.models import Prompt
-from tests.evalsite.cast import CampaignMaker, judge, run_jobs
+from tests.evalsite.cast import CampaignMaker, empty_queue, judge, run_jobs
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\u202e\u200b end"
 
@@ -232,8 +232,7 @@ class TestJudging:
         assert not Annotator.objects.exists()
 
     def test_who_waits_gets_the_next_item_as_soon_as_there_is_one(self, campaign: Campaign, stranger: Client) -> None:
-        queued = Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED)
-        queued.update(state=Assignment.State.WITHDRAWN)
+        empty_queue(campaign)
         assert "Nothing to judge right now" in words(self.begin(stranger))
         run_jobs()
         assert "Response A" in words(self.begin(stranger))
@@ -248,7 +247,7 @@ class TestJudging:
     def test_every_state_without_work_has_its_words(
         self, campaign: Campaign, stranger: Client, state: str, said: str
     ) -> None:
-        Assignment.objects.update(state=Assignment.State.WITHDRAWN)
+        empty_queue(campaign)
         self.begin(stranger)
         if state == "stopped":
             campaign_stop(campaign=campaign, reason="enough")
