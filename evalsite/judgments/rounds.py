@@ -29,6 +29,11 @@ class Item:
     def open(self) -> bool:
         return self.assignment.state == Assignment.State.ISSUED
 
+    @property
+    def expired(self) -> bool:
+        """Whether it was taken back because its lease ended before an answer came."""
+        return self.assignment.state == Assignment.State.EXPIRED and self.given is None
+
 
 @dataclass(frozen=True, slots=True)
 class Block:
@@ -46,8 +51,7 @@ class Block:
 
     @property
     def unanswered(self) -> int:
-        """How many were taken back because their lease ended first."""
-        return sum(item.assignment.state == Assignment.State.EXPIRED and item.given is None for item in self.items)
+        return sum(item.expired for item in self.items)
 
     def find(self, public_id: str) -> Item | None:
         return next((item for item in self.items if str(item.assignment.public_id) == public_id), None)

@@ -34,10 +34,10 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Happened:
-    """What was done just before this stage: an answer that may be undone, a claim, something to be told."""
+    """What was done just before this stage: an answer that may be undone, a claim in vain, something to be told."""
 
     answered: str = ""
-    claimed: bool = False
+    found_nothing: bool = False
     notice: str = ""
     explained: QualificationAnswer | None = None
 
@@ -158,7 +158,7 @@ def _stage(
 def _between_rounds(campaign: Campaign, annotator: Annotator, block: Block, happened: Happened) -> str:
     if campaign.quota is not None and judgments_given(campaign=campaign, annotator=annotator) >= campaign.quota:
         return "quota"
-    if happened.claimed:
+    if happened.found_nothing:
         return "waiting"
     if not block.items:
         return "waiting" if queue_is_empty(campaign) else "ready"
@@ -282,10 +282,13 @@ def _round(block: Block, aspect: Aspect, url: str) -> dict[str, Any]:
         "of": len(block.items),
         "changeable": bool(block.changeable),
         "unanswered": block.unanswered,
+        "paid": any(item.assignment.pay_rate for item in block.items),
     }
 
 
 def _said(item: Item, aspect: Aspect) -> str:
+    if item.expired:
+        return _("Not answered")
     labels = {choice.value: choice.label for choice in _choices()}
     return labels.get(item.choices.get(aspect.key, ""), _("Skipped"))
 

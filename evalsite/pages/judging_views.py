@@ -29,7 +29,7 @@ from evalsite.pages.visitors import at_campaign, known_annotator, remember, user
 def judge(request: HttpRequest, key: str) -> HttpResponse:
     """The page, or for htmx its stage: the first open item, or the answered one that `item` names."""
     campaign, enrolment = at_campaign(request, key)
-    happened = Happened(claimed="asked" in request.GET)
+    happened = Happened(found_nothing="nothing" in request.GET)
     revisit, user = request.GET.get("item", ""), user_of(request)
     context = stage_context(campaign, key, enrolment, user=user, revisit=revisit, happened=happened)
     return render(request, "_judge_stage.html" if request.htmx else "judge.html", context)  # type: ignore[attr-defined]
@@ -43,9 +43,9 @@ def judge_begin(request: HttpRequest, key: str) -> HttpResponse:
         if campaign.state == Campaign.State.STOPPED or is_left_out(campaign, user_of(request)):
             return redirect("judge", key=key)  # an old page; what stands there now says so
         enrolment = _enrol(request, campaign)
-    if not ending_get(enrolment).state:
-        assignment_claim(campaign=campaign, annotator=enrolment.annotator)
-    return _next(request, campaign, key, enrolment, Happened(claimed=True))
+    may_go_on = not ending_get(enrolment).state
+    block = assignment_claim(campaign=campaign, annotator=enrolment.annotator) if may_go_on else []
+    return _next(request, campaign, key, enrolment, Happened(found_nothing=not block))
 
 
 def _enrol(request: HttpRequest, campaign: Campaign) -> Enrolment:
@@ -162,7 +162,7 @@ def _next(request: HttpRequest, campaign: Campaign, key: str, enrolment: Enrolme
     """
     scripted = getattr(request, "htmx", False)
     if not scripted and not happened.notice:
-        return redirect(reverse("judge", args=[key]) + ("?asked=1" if happened.claimed else ""))
+        return redirect(reverse("judge", args=[key]) + ("?nothing=1" if happened.found_nothing else ""))
     campaign.refresh_from_db()
     context = stage_context(campaign, key, enrolment, happened=happened)
     return render(request, "_judge_stage.html" if scripted else "judge.html", context)

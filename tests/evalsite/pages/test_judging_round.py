@@ -116,11 +116,36 @@ def test_when_the_lease_ended_it_says_what_became_of_the_answers(visitor: Visito
     visitor.reload()
     assert "The time for this round is over" in visitor.page.words
     assert "2 comparisons that you had not answered" in visitor.page.words
+    assert "What you answered (1) is kept. Go on" in visitor.page.words
+    assert "A is better Not answered Not answered" in visitor.page.words
     visitor.post("answer", {"assignment": kept, "choice": "B"})
     assert "It is kept, and counts: nobody had taken its place." in visitor.page.words
     assert Judgment.objects.filter(late=True).count() == 1
     visitor.go_on()
     assert visitor.page.assignment
+
+
+@pytest.mark.parametrize(
+    ("answered", "said"), [(1, "What you answered (1) is kept and paid."), (0, "given to others. Go")]
+)
+def test_who_is_paid_and_ran_out_of_time_is_told_what_is_paid(visitor: Visitor, answered: int, said: str) -> None:
+    Assignment.objects.update(pay_rate=1, currency="USD")
+    for _ in range(answered):
+        visitor.answer("A")
+    Assignment.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    assignments_expire()
+    visitor.reload()
+    assert said in visitor.page.words
+
+
+def test_without_scripts_who_ran_out_of_time_reads_it_at_the_address_where_they_began(
+    campaign: Campaign, stranger: Client
+) -> None:
+    address = stranger.post("/judge/trial/begin/").headers["Location"]
+    assert "Response A" in Page(stranger.get(address)).words
+    Assignment.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    assignments_expire()
+    assert "The time for this round is over" in Page(stranger.get(address)).words
 
 
 @pytest.mark.parametrize(
