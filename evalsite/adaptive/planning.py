@@ -110,7 +110,8 @@ def queue_finish(planned: Planned, rest: QueueRest | None, lease: Lease) -> None
 
 def reserve_fill(planned: Planned, snapshot: Snapshot | None, lease: Lease) -> None:
     """Plan on behind the queue that was planned, for those who come all at once; a part at a time, while no refit is
-    due."""
+    due. Of the campaign's own, which under a rush is due as soon as the last one has ended, one part is planned before.
+    """
     count, state, made = _behind(planned), planned.state, planned.plan
     if made is None or not _is_poor(planned, snapshot):
         return
@@ -119,7 +120,7 @@ def reserve_fill(planned: Planned, snapshot: Snapshot | None, lease: Lease) -> N
             lease.confirm()
             reserve_drop(planned.planner.campaign)
     for begin in range(0, count, BEHIND_AT_ONCE):
-        if jobs.job_is_due(REFIT):
+        if jobs.job_is_due(REFIT) or (begin and jobs.job_is_asked_again(lease)):
             return
         state = _with_pending(state, made.asks)
         made = _plan(planned.planner, state, min(count - begin, BEHIND_AT_ONCE))

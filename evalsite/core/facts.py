@@ -1,8 +1,8 @@
 """Rows that nobody deletes: the database refuses it, but for who holds a permit until the transaction ends.
 
 A permit is a row of `core_permit`, which the triggers look for and nobody but its own transaction sees. It names
-another one that is never there, so no commit succeeds while one stands: it is taken back, or all that was done by it
-is undone. The table is no model, since Django's flush would empty it before the others, and backups would hold it.
+another one that may never be there, so no commit succeeds while one stands: it is taken back, or all that was done by
+it is undone. The table is no model, since Django's flush would empty it before the others, and backups would hold it.
 """
 
 import uuid
@@ -17,8 +17,9 @@ from django.db.migrations import RunPython
 from evalsite.core.db import write_transaction
 
 PERMITS = (
-    "CREATE TABLE core_permit (id char(32) PRIMARY KEY, "
-    "never char(32) NOT NULL REFERENCES core_permit (id) DEFERRABLE INITIALLY DEFERRED)"
+    "CREATE TABLE core_permit (id varchar(32) PRIMARY KEY CHECK (id <> 'never'), "
+    "names varchar(32) NOT NULL DEFAULT 'never' CHECK (names = 'never') "
+    "REFERENCES core_permit (id) DEFERRABLE INITIALLY DEFERRED)"
 )
 FORBID_DELETE = {
     "sqlite": (
@@ -66,8 +67,8 @@ def forbid_delete(table: str) -> RunPython:
 @contextmanager
 def deletion_permitted() -> Iterator[None]:
     """Facts may be deleted inside: by an erasure that was promised, and by who empties the whole database."""
-    permit, never = uuid.uuid4().hex, uuid.uuid4().hex
+    permit = uuid.uuid4().hex
     with write_transaction(), connection.cursor() as cursor:
-        cursor.execute("INSERT INTO core_permit (id, never) VALUES (%s, %s)", [permit, never])
+        cursor.execute("INSERT INTO core_permit (id) VALUES (%s)", [permit])
         yield
         cursor.execute("DELETE FROM core_permit WHERE id = %s", [permit])

@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.template import loader
 from django.utils.cache import add_never_cache_headers
 from django.utils.functional import cached_property
+from django.utils.http import parse_header_parameters
 
 from evalsite.core.errors import TouchstoneError
 
@@ -19,10 +20,18 @@ class Request(WSGIRequest):
     Of a form it may know: it refuses one in another charset.
     """
 
-    def __init__(self, environ: dict[str, Any]) -> None:
-        super().__init__(environ)
-        if self.content_type != "application/x-www-form-urlencoded":
-            self.encoding = None  # type: ignore[assignment]
+    def _set_content_type_params(self, meta: dict[str, Any]) -> None:
+        """Never by way of `encoding`, which parses the query: what is wrong with that is a view's to answer."""
+        try:
+            self.content_type, self.content_params = parse_header_parameters(meta.get("CONTENT_TYPE", ""))
+        except (
+            ValueError,
+            LookupError,
+            TypeError,
+        ):  # RFC 2231: in no charset, not in its own, in parts
+            self.content_type, self.content_params = "", {}
+        if self.content_type == "application/x-www-form-urlencoded":
+            self._encoding = self.content_params.get("charset")
 
     @cached_property
     def GET(self) -> QueryDict:  # type: ignore[override]  # noqa: N802

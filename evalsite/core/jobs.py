@@ -128,6 +128,11 @@ def job_waits(key: str) -> bool:
     return Job.objects.filter(key=key, state__in=[Job.State.QUEUED, Job.State.RUNNING]).exists()
 
 
+def job_is_asked_again(lease: Lease) -> bool:
+    """Whether the work that is being done under this lease is to be done once more."""
+    return Job.objects.filter(key=lease.key, state=Job.State.QUEUED).exists()
+
+
 def job_claim(*, owner: str, job_id: int | None = None, slow: bool | None = None) -> Lease | None:
     """Take one due job: this one, if named; only a slow one, or none that is, if said so. None: nothing to take."""
     now = timezone.now()

@@ -95,10 +95,10 @@ def queue_replace(
         # Locked first: claims under way have committed, or wait for us, before anything is counted.
         queue_lock(campaign.pk)
         queued = queued_all(campaign.pk, lock=True)
-        left, still_queued = reserve_parts(campaign), set(queued.values())
-        drawn = [item for part, items in seen.behind.items() if part not in left for item in items]
+        left = reserve_parts(campaign)
+        drawn = Counter(item for part, items in seen.behind.items() if part not in left for item in items)
         taken = [item for key, item in seen.waiting.items() if key not in queued]
-        taken += [item for item in drawn if item not in still_queued]
+        taken += (drawn - Counter(item for key, item in queued.items() if key not in seen.waiting)).elements()
         waiting: dict[str, list[int]] = {}
         for key, item in queued.items():
             waiting.setdefault(item, []).append(key)
@@ -163,10 +163,10 @@ def queue_close(*, campaign: Campaign) -> None:
     On PostgreSQL a claim may be under way that still saw the campaign collect: it is waited for. Those that come later
     wait for this, and look at the campaign then, as on SQLite, where claims are one after another anyway.
     """
-    reserve_drop(campaign)
     if connection.features.has_select_for_update:
         queue_lock(campaign.pk)
         queued_withdraw(campaign.pk)
+    reserve_drop(campaign)  # behind the lock: who draws holds a part and shares the queue
 
 
 def queue_withdraw(*, campaign: Campaign) -> None:

@@ -7,7 +7,7 @@ from django.db import connection
 from django.utils import timezone
 
 from evalsite.core.db import as_stored, for_each, row_locks, rows
-from evalsite.judgments.statements import QUEUE_LOCK
+from evalsite.judgments.statements import DRAW_LOCK, QUEUE_LOCK
 
 AT_ONCE = 1_000  # rows of one INSERT: SQLite may take no more than 32,766 values
 
@@ -19,6 +19,28 @@ def queue_lock(campaign: int) -> None:
     """
     if connection.vendor == "postgresql":
         rows(f"SELECT pg_advisory_xact_lock({QUEUE_LOCK}, %s::integer)", [campaign])
+
+
+def queue_share(campaign: int) -> None:
+    """Hold a campaign's queue as a claim does, until the transaction ends: who has it to himself waits, or is waited
+    for."""
+    if connection.vendor == "postgresql":
+        rows(f"SELECT pg_advisory_xact_lock_shared({QUEUE_LOCK}, %s::integer)", [campaign])
+
+
+def draw_lock(campaign: int, *, wait: bool) -> bool:
+    """Be the only one who draws on what is behind a campaign's queue, until the transaction ends; whether one is.
+
+    Two who draw at once would not see each other's asks, and together ask an item too often. Whoever shares the queue
+    may take this lock, and none takes another one after it that a drawer could hold.
+    """
+    if connection.vendor != "postgresql":
+        return True
+    if wait:
+        rows(f"SELECT pg_advisory_xact_lock({DRAW_LOCK}, %s::integer)", [campaign])
+        return True
+    ((mine,),) = rows(f"SELECT pg_try_advisory_xact_lock({DRAW_LOCK}, %s::integer)", [campaign])
+    return bool(mine)
 
 
 def queued_all(campaign: int, *, lock: bool = False) -> dict[int, str]:

@@ -5,16 +5,23 @@ the worker has had the processor for as long as a plan takes.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from django.db.models import Sum
 
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.services import design_mark
+from evalsite.campaigns.services import design_mark, plan_request
 from evalsite.judgments.asks import Origin, PlannedAsk
 from evalsite.judgments.models import Reserve
-from evalsite.judgments.queue_statements import queued_add
-from evalsite.judgments.selectors import asked_often, last_priority
+from evalsite.judgments.queue_statements import draw_lock, queued_add
+from evalsite.judgments.selectors import (
+    RETURNS_THAT_CLOSE,
+    asked_often,
+    items_given_back,
+    last_priority,
+    queue_is_low,
+)
+from evalsite.prompts.models import Prompt
 
 DRAWN_AT_ONCE = 200  # asks, which are put into a queue in 20 ms
 
@@ -37,18 +44,33 @@ def reserve_add(*, campaign: Campaign, asks: Sequence[PlannedAsk], origin: Origi
     )
 
 
+def queue_refill(campaign: Campaign, *, wait: bool) -> bool:
+    """Of a queue that was found low: draw the next part, and ask for a plan with the last one; whether there is more
+    in the queue now.
+
+    Part of a transaction that shares the queue. Where somebody else draws at the moment, who need not `wait` for it
+    leaves it to them; who waits looks again, since what they drew may be enough for all.
+    """
+    drawn = False
+    if reserve_waits(campaign):
+        if not draw_lock(campaign.pk, wait=wait):
+            return False
+        drawn = not queue_is_low(campaign) or reserve_draw(campaign)
+    if not reserve_waits(campaign):
+        plan_request(campaign)
+    return drawn
+
+
 def reserve_draw(campaign: Campaign) -> bool:
     """Put the next part into the queue, after all that waits there; whether there was one that is still wanted.
 
-    Part of a claim's transaction: it shares the queue, so that no plan is written meanwhile, and of two who draw at
-    once each takes a part of its own. Nothing is asked more often than wanted, whatever was planned or issued since;
-    what was planned for another design is forgotten.
+    Part of a transaction that shares the queue, so that no plan is written meanwhile, and is the only one that draws.
+    Nothing is asked more often than wanted, whatever was planned or issued since; what was planned for another design
+    is forgotten.
     """
     design = design_mark(campaign)
+    Reserve.objects.filter(campaign=campaign).exclude(design=design).delete()
     while (part := _take(campaign)) is not None:
-        if part.design != design:
-            reserve_drop(campaign)
-            return False
         asks = _still_wanted(campaign, part)
         if asks:
             queued_add(campaign.pk, asks, policy=part.policy, snapshot=part.snapshot, plan_seed=part.plan_seed)
@@ -57,23 +79,31 @@ def reserve_draw(campaign: Campaign) -> bool:
 
 
 def _take(campaign: Campaign) -> Reserve | None:
-    parts = Reserve.objects.filter(campaign=campaign).order_by("pk")
-    part = parts.select_for_update(skip_locked=True).first()
+    part = reserve_first(campaign)
     if part is not None:
         Reserve.objects.filter(pk=part.pk).delete()
     return part
 
 
 def _still_wanted(campaign: Campaign, part: Reserve) -> list[tuple[int, str, int, str, float]]:
-    """Of its asks those that make no item asked too often, as `queued_add` takes them."""
-    often = Counter(asked_often(campaign, [item for _, item, *_ in part.asks]))
+    """Of its asks those that a plan made now could ask, and that make no item asked too often, as `queued_add` takes
+    them."""
+    items = [item for _, item, *_ in part.asks]
+    often = Counter(asked_often(campaign, items))
+    given_back = items_given_back(campaign, times=RETURNS_THAT_CLOSE, among=items)
+    corrected = _corrected({prompt for prompt, *_ in part.asks})
     first = last_priority(campaign) + 1
     asks: list[tuple[int, str, int, str, float]] = []
     for prompt, item, purpose, probability, votes in part.asks:
-        if often[item] < votes:
+        if item not in given_back and prompt not in corrected and often[item] < votes:
             often[item] += 1
             asks.append((prompt, item, first + len(asks), purpose, probability))
     return asks
+
+
+def _corrected(prompts: Collection[int]) -> set[int]:
+    """Those of some prompts that another one has taken the place of."""
+    return set(Prompt.objects.filter(pk__in=prompts, corrected_by__isnull=False).values_list("pk", flat=True))
 
 
 def reserve_waits(campaign: Campaign) -> bool:

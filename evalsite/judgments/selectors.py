@@ -1,7 +1,7 @@
 """Reads of the judgments room."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
@@ -229,12 +229,7 @@ def item_counts(campaign: Campaign, *, unseen_since: datetime | None = None) -> 
 
     What does not count, or will not because its annotator is excluded, leaves its item to be asked again.
     """
-    excluded = _excluded([campaign])
-    ranking = Assignment.objects.filter(campaign=campaign, purpose__in=RANKING_PURPOSES)
-    if excluded.annotators:
-        ranking = ranking.exclude(annotator__isnull=False, annotator__in=excluded.annotators[campaign.pk])
-    if excluded.judgments:
-        ranking = ranking.exclude(judgments__in=excluded.judgments)
+    ranking = _that_count(campaign, Assignment.objects.filter(campaign=campaign, purpose__in=RANKING_PURPOSES))
     answered = Q(state=Assignment.State.ANSWERED)
     # By its first judgment: one that takes it back changes what was said, not how often it was asked.
     first = Q(judgments__supersedes__isnull=True)
@@ -249,10 +244,22 @@ def item_counts(campaign: Campaign, *, unseen_since: datetime | None = None) -> 
 
 
 def asked_often(campaign: Campaign, items: Sequence[str]) -> dict[str, int]:
-    """How often each of some items waits, is issued or was answered, to rank by; without those that never were."""
+    """How often each of some items waits, is issued or was answered, to rank by; without those that never were. What
+    does not count leaves its item to be asked again, as in `item_counts`."""
     asked = [Assignment.State.QUEUED, Assignment.State.ISSUED, Assignment.State.ANSWERED]
     ranking = Assignment.objects.filter(place__campaign=campaign, purpose__in=RANKING_PURPOSES, state__in=asked)
+    ranking = _that_count(campaign, ranking)
     return _per_item(ranking.filter(place__item__in=items))  # the item by its place: that has an index
+
+
+def _that_count(campaign: Campaign, ranking: QuerySet[Assignment]) -> QuerySet[Assignment]:
+    """Without those of annotators who are excluded, and those of which a judgment is."""
+    excluded = _excluded([campaign])
+    if excluded.annotators:
+        ranking = ranking.exclude(annotator__isnull=False, annotator__in=excluded.annotators[campaign.pk])
+    if excluded.judgments:
+        ranking = ranking.exclude(judgments__in=excluded.judgments)
+    return ranking
 
 
 def last_priority(campaign: Campaign) -> int:
@@ -262,9 +269,12 @@ def last_priority(campaign: Campaign) -> int:
     return -1 if last is None else last
 
 
-def items_given_back(campaign: Campaign, *, times: int) -> set[str]:
-    """Items that at least so many annotators skipped: something is wrong with them, and nobody else is asked."""
+def items_given_back(campaign: Campaign, *, times: int, among: Collection[str] | None = None) -> set[str]:
+    """Items, of all or of some, that at least so many annotators skipped: something is wrong with them, and nobody else
+    is asked."""
     ranking = Assignment.objects.filter(campaign=campaign, purpose__in=RANKING_PURPOSES)
+    if among is not None:
+        ranking = ranking.filter(place__campaign=campaign, place__item__in=among)
     returned = ranking.filter(state=Assignment.State.RETURNED, skip__isnull=False)
     counted = returned.values("item").annotate(count=Count("pk")).filter(count__gte=times)
     return set(counted.values_list("item", flat=True))

@@ -12,7 +12,6 @@ from django.utils.translation import gettext
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Aspect, Campaign, Reception
 from evalsite.campaigns.selectors import reception_of
-from evalsite.campaigns.services import plan_request
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from evalsite.core.tokens import keyed_hashes, token_hash, token_make
@@ -32,7 +31,7 @@ from evalsite.judgments.models import (
     JudgmentReason,
 )
 from evalsite.judgments.qualification import qualification_get
-from evalsite.judgments.reserve import reserve_draw, reserve_waits
+from evalsite.judgments.reserve import queue_refill
 from evalsite.judgments.selectors import (
     RANKING_PURPOSES,
     budget_left,
@@ -188,11 +187,8 @@ def assignment_claim(*, campaign: Campaign, annotator: Annotator, count: int | N
             return []
         wanted = _room(campaign, annotator, count or campaign.block_size)
         block = block_issue(campaign, annotator, enrolment, wanted)
-        if queue_is_low(campaign):
-            if reserve_draw(campaign) and not block:
-                block = block_issue(campaign, annotator, enrolment, wanted)
-            if not reserve_waits(campaign):
-                plan_request(campaign)
+        if queue_is_low(campaign) and queue_refill(campaign, wait=not block) and not block:
+            block = block_issue(campaign, annotator, enrolment, wanted)
     return block
 
 

@@ -9,11 +9,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign, CampaignQuerySet
-from evalsite.campaigns.services import plan_request
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import NotAllowed
 from evalsite.judgments.models import Annotator, Assignment
-from evalsite.judgments.reserve import reserve_waits
+from evalsite.judgments.queue_statements import queue_share
+from evalsite.judgments.reserve import queue_refill
 from evalsite.judgments.selectors import queue_is_low
 from evalsite.judgments.services import assignment_claim
 
@@ -62,7 +62,7 @@ def work_claim(*, annotator: Annotator, count: int | None = None, among: Collect
 
 
 def _block(campaign: Campaign, annotator: Annotator, count: int | None) -> list[Assignment]:
-    """As a claim in this campaign, but one that gives nothing is undone: it holds no lock, and asks for no plan yet.
+    """As a claim in this campaign, but one that gives nothing is undone: it holds no lock, and refills no queue yet.
 
     Under an Idempotency-Key all of this is one transaction. Of two annotators who pass over the same two campaigns in
     different orders, each would hold what the other waits for.
@@ -72,14 +72,15 @@ def _block(campaign: Campaign, annotator: Annotator, count: int | None) -> list[
         if not block:
             transaction.set_rollback(True)
     if not block:
-        transaction.on_commit(partial(_plan_where_low, campaign))
+        transaction.on_commit(partial(_refill_where_low, campaign))
     return block
 
 
-def _plan_where_low(campaign: Campaign) -> None:
-    if campaign.collecting and queue_is_low(campaign) and not reserve_waits(campaign):
+def _refill_where_low(campaign: Campaign) -> None:
+    if campaign.collecting and queue_is_low(campaign):
         with write_transaction():
-            plan_request(campaign)
+            queue_share(campaign.pk)
+            queue_refill(campaign, wait=True)
 
 
 def _joined(annotator: Annotator, among: Collection[int] | None) -> CampaignQuerySet:

@@ -19,6 +19,7 @@ from evalsite.core.db import as_stored, columns, each, for_each, read, read_besi
 from evalsite.judgments.models import LABELS, Answer, Assignment, Batch, Candidate, Enrolment, Judgment
 
 QUEUE_LOCK = 5_701  # of PostgreSQL's advisory locks the kind that is a campaign's queue
+DRAW_LOCK = 5_702  # and the kind that is what waits behind it
 
 
 def assignment_held(annotator: int, public_id: uuid.UUID) -> Assignment | None:

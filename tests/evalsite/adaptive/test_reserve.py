@@ -2,13 +2,17 @@
 
 import threading
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from evalsite.adaptive import planning
 from evalsite.adaptive.models import Snapshot
+from evalsite.adaptive.tables import Planner
 from evalsite.campaigns.models import Campaign, PlanSpec
 from evalsite.campaigns.services import (
     campaign_stop,
@@ -19,19 +23,26 @@ from evalsite.campaigns.services import (
     refit_request,
 )
 from evalsite.core.db import write_transaction
-from evalsite.core.jobs import job_waits
+from evalsite.core.jobs import job_waits, work_once
+from evalsite.core.models import Job
 from evalsite.judgments import queue, reserve
+from evalsite.judgments.asks import Origin, PlannedAsk
+from evalsite.judgments.exclusions import annotator_exclude
 from evalsite.judgments.items import item_parts
-from evalsite.judgments.models import Assignment, Place, Reserve
-from evalsite.judgments.queue import QueueSeen, queue_close, queue_look, queue_withdraw
-from evalsite.judgments.reserve import reserve_draw, reserve_size
+from evalsite.judgments.models import Assignment, Place, Reserve, Skip
+from evalsite.judgments.queue import QueueSeen, queue_close, queue_look, queue_replace, queue_withdraw
+from evalsite.judgments.queue_statements import draw_lock, queue_share
+from evalsite.judgments.reserve import queue_refill, reserve_draw, reserve_drop, reserve_parts, reserve_size
 from evalsite.judgments.services import annotator_enrol, assignment_claim
 from evalsite.judgments.sharing import work_claim
-from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
+from evalsite.prompts.models import Prompt
+from scheduler import CampaignState, Plan
+from tests.evalsite.cast import OPEN, CampaignMaker, empty_queue, judge, run_jobs
 
 QUEUED = Assignment.objects.filter(state=Assignment.State.QUEUED)
 OPEN_OR_DONE = [Assignment.State.QUEUED, Assignment.State.ISSUED, Assignment.State.ANSWERED]
 PART = 7  # asks drawn at once, here
+WAITS_S = 0.5  # who does nothing for so long is waiting
 
 
 @pytest.fixture(autouse=True)
@@ -246,6 +257,62 @@ def test_what_is_drawn_while_a_plan_is_written_is_asked_no_more_often_than_wante
     assert max(times_asked().values()) == 1
 
 
+def test_of_a_campaign_whose_refit_is_due_again_one_part_is_planned_behind_the_queue(
+    stocked: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planning, "BEHIND_AT_ONCE", 20)
+    reserve_drop(stocked)
+    refit_request(stocked)
+    begin = planning.reserve_fill
+    counts: list[int] = []
+
+    def fill(*given: Any) -> None:
+        if not counts:
+            refit_request(stocked)  # a batch has closed meanwhile
+        begin(*given)
+        counts.append(reserve_size(stocked))
+
+    monkeypatch.setattr("evalsite.adaptive.refit.reserve_fill", fill)
+    run_jobs()
+    assert counts == [20, 60], "the second time all of it: nobody asks any more"
+
+
+@pytest.mark.parametrize("what", ["another design", "half of it drawn"])
+def test_a_refit_plans_anew_what_is_of_another_design_or_half_drawn(stocked: Campaign, what: str) -> None:
+    before = reserve_parts(stocked)
+    planned_again(stocked)
+    assert reserve_parts(stocked) == before, "there is nothing to mend"
+    if what == "another design":
+        Campaign.objects.filter(pk=stocked.pk).update(policy="random")
+    else:
+        while reserve_size(stocked) >= 30:
+            assert reserve_draw(stocked)
+        QUEUED.update(state=Assignment.State.WITHDRAWN)
+    planned_again(stocked)
+    assert (reserve_parts(stocked) & before, reserve_size(stocked)) == (set(), 60)
+
+
+@pytest.mark.parametrize("what", ["the design is another", "the lease is lost"])
+def test_what_lost_its_worth_while_it_was_planned_is_not_kept(
+    stocked: Campaign, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    reserve_drop(stocked)
+    refit_request(stocked)
+    makes = planning._plan
+
+    def plan(planner: Planner, state: CampaignState, count: int) -> Plan:
+        if count == planning.BEHIND:
+            if what == "the lease is lost":
+                Job.objects.filter(state=Job.State.RUNNING).update(lease_owner="somebody else")
+            else:
+                Campaign.objects.filter(pk=stocked.pk).update(policy="random")
+        return makes(planner, state, count)
+
+    monkeypatch.setattr(planning, "_plan", plan)
+    assert work_once("test")
+    assert reserve_size(stocked) == 0
+
+
 def test_nothing_is_planned_behind_a_queue_while_a_refit_is_due(
     make_campaign: CampaignMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -268,21 +335,160 @@ def test_where_votes_of_a_pair_are_counted_nothing_is_kept_behind(stocked: Campa
     assert reserve_size(stocked) == 0
 
 
-@pytest.mark.django_db(transaction=True)
-def test_of_two_who_draw_at_once_each_takes_a_part_of_its_own(stocked: Campaign) -> None:
-    parts, drawn = Reserve.objects.count(), threading.Barrier(2, timeout=20)
+def claiming(campaign: Campaign, blocks: list[int]) -> threading.Thread:
+    """Somebody else who claims meanwhile, over a connection of their own."""
+    somebody = annotator_enrol(campaign=campaign)
 
-    def draw() -> None:
-        with write_transaction():
-            assert reserve_draw(stocked)
-            if connection.vendor == "postgresql":
-                drawn.wait()  # the other one has drawn, too, before either has committed
+    def claim() -> None:
+        blocks.append(len(assignment_claim(campaign=Campaign.objects.get(pk=campaign.pk), annotator=somebody)))
         connection.close()
 
-    threads = [threading.Thread(target=draw) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert Reserve.objects.count() == parts - 2
-    assert max(times_asked().values()) == 1
+    return threading.Thread(target=claim)
+
+
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="who writes has SQLite alone")
+@pytest.mark.django_db(transaction=True)
+def test_who_finds_nothing_while_somebody_draws_waits_and_is_given_of_the_same_part(stocked: Campaign) -> None:
+    QUEUED.update(state=Assignment.State.WITHDRAWN)
+    blocks: list[int] = []
+    other = claiming(stocked, blocks)
+    with write_transaction():
+        queue_share(stocked.pk)
+        assert queue_refill(stocked, wait=True)
+        other.start()
+        other.join(WAITS_S)
+        assert other.is_alive(), "it waits: what is drawn is not there yet"
+    other.join()
+    assert blocks == [OPEN.block_size]
+    assert reserve_size(stocked) == 60 - PART, "it was drawn once, for both"
+
+
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="who writes has SQLite alone")
+@pytest.mark.django_db(transaction=True)
+def test_who_has_got_a_block_does_not_wait_for_who_draws(stocked: Campaign) -> None:
+    QUEUED.filter(pk__in=[one.pk for one in QUEUED.all()[OPEN.block_size :]]).update(state=Assignment.State.WITHDRAWN)
+    blocks: list[int] = []
+    other = claiming(stocked, blocks)
+    with write_transaction():
+        assert draw_lock(stocked.pk, wait=True)
+        other.start()
+        other.join(10)
+        assert blocks == [OPEN.block_size]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_who_find_what_was_planned_for_another_design_keep_each_other_from_nothing(stocked: Campaign) -> None:
+    QUEUED.update(state=Assignment.State.WITHDRAWN)
+    Campaign.objects.filter(pk=stocked.pk).update(policy="random")
+    blocks: list[int] = []
+    people = [claiming(stocked, blocks) for _ in range(4)]
+    for person in people:
+        person.start()
+    for person in people:
+        person.join()
+    assert blocks == [0] * 4
+    assert reserve_size(stocked) == 0
+    assert job_waits(refit_key(stocked))
+
+
+# Several votes of an item, and items that are asked again or no more ---------------------------------------
+
+
+def test_what_was_drawn_twice_and_issued_once_meanwhile_is_asked_no_third_time(make_campaign: CampaignMaker) -> None:
+    campaign = make_campaign(design=OPEN, chatbots=4, prompts=6)
+    empty_queue(campaign)
+    one, other = campaign.entrants.order_by("pk")[:2]
+    prompt = campaign.prompt_set.prompts.all()[0]
+    ask = PlannedAsk((one, other), prompt, 0.5, votes=2)
+    row = [prompt.pk, ask.item, ask.purpose.value, 0.5, 2]
+    Reserve.objects.create(campaign=campaign, design=design_mark(campaign), plan_seed=1, size=2, asks=[row, row])
+    seen = queue_look(campaign)
+    assert len(assignment_claim(campaign=campaign, annotator=annotator_enrol(campaign=campaign))) == 1
+    queue_replace(campaign=campaign, asks=[ask, ask], origin=Origin(), seen=seen)
+    assert times_asked()[ask.item] == 2
+
+
+def asked_next(campaign: Campaign, items: Sequence[str]) -> None:
+    """The first part in reserve asks these, the others nothing."""
+    asks = [[item_parts(item)[0], item, "measure", 0.1, 1] for item in items]
+    first = Reserve.objects.filter(campaign=campaign).order_by("pk")[0]
+    Reserve.objects.filter(campaign=campaign).exclude(pk=first.pk).delete()
+    Reserve.objects.filter(pk=first.pk).update(asks=asks, size=len(asks))
+
+
+def test_items_of_who_was_excluded_are_drawn_as_they_are_planned(stocked: Campaign) -> None:
+    careless = annotator_enrol(campaign=stocked)
+    judge(stocked, careless, blocks=2)
+    run_jobs()
+    items = list(Assignment.objects.filter(annotator=careless, state="answered").values_list("item", flat=True))
+    annotator_exclude(campaign=stocked, annotator=careless, reason="asleep", by=None)
+    empty_queue(stocked)
+    run_jobs()
+    QUEUED.update(state=Assignment.State.WITHDRAWN)
+    asked_next(stocked, items)
+    assert reserve_draw(stocked)
+    assert set(QUEUED.values_list("item", flat=True)) == set(items)
+
+
+def test_what_two_gave_back_is_not_drawn(stocked: Campaign) -> None:
+    given_back, other = asks_of(stocked)[:2]
+    asked_next(stocked, [given_back, other])
+    place = Place.objects.create(campaign=stocked, prompt_id=item_parts(given_back)[0], item=given_back)
+    for _ in range(2):
+        returned = Assignment.objects.create(
+            campaign=stocked,
+            place=place,
+            item=given_back,
+            state=Assignment.State.RETURNED,
+            annotator=annotator_enrol(campaign=stocked),
+            issued_at=timezone.now(),
+            lease_until=timezone.now(),
+            closed_at=timezone.now(),
+        )
+        Skip.objects.create(assignment=returned, reason=Skip.Reason.BROKEN)
+    QUEUED.update(state=Assignment.State.WITHDRAWN)
+    assert reserve_draw(stocked)
+    assert list(QUEUED.values_list("item", flat=True)) == [other]
+
+
+def test_a_prompt_that_was_corrected_is_not_drawn(stocked: Campaign) -> None:
+    prompt = stocked.prompt_set.prompts.get(pk=item_parts(asks_of(stocked)[0])[0])
+    Prompt.objects.create(
+        prompt_set=prompt.prompt_set,
+        key=prompt.key,
+        turns=prompt.turns,
+        origin=prompt.origin,
+        corrects=prompt,
+        revision=prompt.revision + 1,
+    )
+    QUEUED.update(state=Assignment.State.WITHDRAWN)
+    while reserve_draw(stocked):
+        pass
+    assert prompt.pk not in set(QUEUED.values_list("place__prompt", flat=True))
+    assert QUEUED.all().exists()
+
+
+@pytest.mark.parametrize("what", ["nothing in it is wanted", "it is for another design"])
+def test_who_asks_for_work_of_any_campaign_has_what_is_of_no_use_passed_over_and_a_plan_asked_for(
+    stocked: Campaign, django_capture_on_commit_callbacks: Any, what: str
+) -> None:
+    if what == "nothing in it is wanted":
+        for item in asks_of(stocked):
+            place = Place.objects.create(campaign=stocked, prompt_id=item_parts(item)[0], item=item)
+            Assignment.objects.create(
+                campaign=stocked,
+                place=place,
+                item=item,
+                state=Assignment.State.ANSWERED,
+                annotator=annotator_enrol(campaign=stocked),
+                issued_at=timezone.now(),
+                lease_until=timezone.now(),
+                closed_at=timezone.now(),
+            )
+    else:
+        Campaign.objects.filter(pk=stocked.pk).update(policy="random")
+    QUEUED.update(state=Assignment.State.WITHDRAWN)
+    with django_capture_on_commit_callbacks(execute=True):
+        assert not work_claim(annotator=annotator_enrol(campaign=stocked)).block
+    assert reserve_size(stocked) == 0
+    assert job_waits(refit_key(stocked))

@@ -5,6 +5,7 @@ Django's own test client makes requests of its own kind, so these are sent to th
 
 import io
 import json
+from pathlib import Path
 from typing import Any
 from wsgiref.util import setup_testing_defaults
 
@@ -12,6 +13,7 @@ import pytest
 
 from evalsite.core.http import Handler
 from tests.evalsite.api.operations import OPERATIONS, Tenant, right
+from tests.processes import start_manage
 
 CHARSETS = ["hex", "zlib", "rot13", "utf-16", "cp037", "idna", "undefined", "nonsense"]
 pytestmark = pytest.mark.usefixtures("_one_connection")
@@ -39,6 +41,39 @@ def test_an_address_is_utf_8_whatever_the_body_is_said_to_be(there: Tenant, char
     path, kind = sent.operation.path.format(**sent.path), f"text/csv; charset={charset}"
     status, content = answered("POST", path, kind, body=sent.body, query="set=Spring", token=sent.token)
     assert (status, json.loads(content)["error"]["code"]) == (415, "unsupported_media_type")
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "text/plain; title*=nonsense'en'%41",
+        "text/plain; title*=hex'en'%41",
+        "text/plain; charset*=undefined''%41",
+        "text/plain; charset*=utf-8''%00",
+        "text/plain; x*=idna''%ff",
+        "text/plain; a*0*=x''b; a*2*=c",
+        "text/plain; charset*0=utf; charset*0=8",
+        "; charset=utf-8",
+        ";",
+    ],
+)
+@pytest.mark.parametrize("path", ["/", "/api/v1/campaigns"])
+def test_what_is_no_content_type_is_none(kind: str, path: str) -> None:
+    assert answered("GET", path, kind)[0] == 200
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("kind", ["", "text/plain", "text/plain; charset=hex"])
+def test_an_address_with_too_many_parameters_is_refused(kind: str) -> None:
+    assert answered("GET", "/api/v1/campaigns", kind, query="a&" * 2000)[0] == 400
+
+
+def test_it_is_what_serves_the_site(tmp_path: Path) -> None:
+    """In a process of its own: as a server's, it warms up, and ends with its parent."""
+    code = "from evalsite.wsgi import application; print(type(application).__module__)"
+    process = start_manage(tmp_path, "shell", "-v", "0", "-c", code)
+    assert process.communicate(timeout=60)[0].split()[-1] == Handler.__module__
 
 
 @pytest.mark.django_db

@@ -1,7 +1,6 @@
 """What is a fact is neither changed nor deleted, whoever asks: the database itself refuses."""
 
 import threading
-import uuid
 from typing import Any
 
 import pytest
@@ -107,11 +106,13 @@ def _delete_and_break_off() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_no_transaction_ends_with_a_permit() -> None:
+@pytest.mark.parametrize(
+    "rows", ["('a', 'never')", "('a', 'a')", "('never', 'never')", "('a', 'b'), ('b', 'a')", "('a', NULL)"]
+)
+def test_no_transaction_ends_with_a_permit(rows: str) -> None:
     """Written by hand and forgotten, it would be one for everybody from then on."""
-    row = [uuid.uuid4().hex, uuid.uuid4().hex]
     with pytest.raises(IntegrityError), write_transaction(), connection.cursor() as cursor:
-        cursor.execute("INSERT INTO core_permit (id, never) VALUES (%s, %s)", row)
+        cursor.execute(f"INSERT INTO core_permit (id, names) VALUES {rows}")  # noqa: S608  rows of ours
     with connection.cursor() as cursor:
         cursor.execute("SELECT COUNT(*) FROM core_permit")
         assert cursor.fetchone() == (0,)
@@ -148,3 +149,21 @@ def test_the_whole_database_can_be_emptied(campaign: Campaign, bob: Annotator) -
     judge(campaign, bob)
     call_command("flush", interactive=False, verbosity=0)
     assert not Judgment.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("answer", "left"), [("yes", 0), ("y", 3), ("", 3)])
+def test_who_empties_it_is_asked_first_while_everybody_may_write(
+    campaign: Campaign, bob: Annotator, monkeypatch: pytest.MonkeyPatch, answer: str, left: int
+) -> None:
+    judge(campaign, bob)
+    asked: list[bool] = []
+
+    def answers(question: str) -> str:
+        asked.append(connection.in_atomic_block)
+        return answer
+
+    monkeypatch.setattr("builtins.input", answers)
+    call_command("flush", verbosity=0)
+    assert asked == [False]
+    assert Judgment.objects.count() == left

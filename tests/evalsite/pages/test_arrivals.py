@@ -37,7 +37,7 @@ from evalsite.judgments.models import (
 )
 from evalsite.judgments.selectors import progress_get
 from evalsite.judgments.services import annotator_enrol, assignment_claim
-from tests.evalsite.cast import OPEN, CampaignMaker, run_jobs
+from tests.evalsite.cast import OPEN, CampaignMaker, empty_queue, run_jobs
 from tests.evalsite.pages.reading import Page, Visitor
 
 CODES: dict[str, Any] = {"code_complete": "DONE-1", "code_screened_out": "OUT-1", "code_failed": "FAIL-1"}
@@ -352,7 +352,7 @@ class TestFurtherVisits:
     def test_when_the_campaign_has_ended_only_what_was_begun_is_complete(self, make_study: StudyMaker) -> None:
         campaign = make_study("ended", quota=None)
         judge_all(arrive(Client(), campaign))
-        Assignment.objects.filter(state="queued").update(state="withdrawn")
+        empty_queue(campaign)
         second = arrive(Client(), campaign, self.SECOND)
         campaign_stop(campaign=campaign, reason="enough")
         second.reload()
