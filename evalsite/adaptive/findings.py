@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from evalsite.adaptive.gold import gold_findings
+from evalsite.adaptive.kept_votes import KEPT
 from evalsite.adaptive.models import Findings, Snapshot
 from evalsite.adaptive.record import DIFFERENCES, DIGITS, MARGIN, points
 from evalsite.adaptive.rows import BoardRow, board_rows
@@ -81,7 +82,7 @@ def findings_make(campaign: Campaign, lease: Lease) -> None:
     votes = votes_counted([campaign], board.aspect, without=LeftOut.NOBODY)
     annotators = [asdict(one) for one in annotator_findings(votes)]
     newest = board.snapshots.filter(engine=ENGINE).order_by("-number").first()
-    counted = votes_counted([campaign], board.aspect)
+    counted = KEPT.read(board, [campaign])
     prompts = [asdict(one) for one in prompt_findings(votes, newest, redundant_groups(counted))]
     gold = gold_findings(campaign)
     with write_transaction():

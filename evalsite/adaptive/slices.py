@@ -14,6 +14,7 @@ from functools import cached_property
 from django.db.models import F
 from django.utils import timezone
 
+from evalsite.adaptive.kept_votes import KEPT
 from evalsite.adaptive.models import Alarm, Board, Slice
 from evalsite.adaptive.refit import Fitted, fitted_of, publish
 from evalsite.adaptive.selectors import snapshot_current
@@ -103,7 +104,7 @@ class _Votes:
 
     @cached_property
     def _all(self) -> list[CountedVote]:
-        return votes_counted(self.campaigns, self.board.aspect)
+        return KEPT.read(self.board, self.campaigns)
 
     def _aspect(self, key: str) -> Aspect:
         return aspect_of(self.board, key)

@@ -12,6 +12,7 @@ import numpy as np
 from django.utils import timezone
 
 from evalsite.adaptive.designs import design_of, overlap_of
+from evalsite.adaptive.kept_votes import KEPT
 from evalsite.adaptive.models import Board, Findings
 from evalsite.adaptive.ties import fitted_mark, ties_fitted
 from evalsite.campaigns.limits import limits_of
@@ -88,8 +89,7 @@ def input_mark(board: Board) -> str:
 def fit_input(board: Board) -> FitInput:
     """The counted votes of a board. The same votes, options and engine have the same hash, whatever their order."""
     campaigns = list(board.campaigns.order_by("pk"))
-    votes = votes_counted(campaigns, board.aspect, category=board.category)
-    return input_of(votes, campaigns, board.category)
+    return input_of(KEPT.read(board, campaigns), campaigns, board.category)
 
 
 def input_of(votes: Sequence[CountedVote], campaigns: Sequence[Campaign], category: str = "") -> FitInput:

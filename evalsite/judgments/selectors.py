@@ -87,17 +87,34 @@ def votes_counted(
     once: for a cursor PostgreSQL plans as if only the first rows were wanted, which takes three times as long.
     """
     campaigns = list(campaigns)
-    answers = Answer.objects.filter(judgment__in=judgments_counted(campaigns, without=without), aspect=aspect)
-    if category:
-        answers = answers.filter(judgment__assignment__place__prompt__category=category)
+    answers = _answers_counted(campaigns, aspect, category, without)
     if prompt is not None:
         answers = answers.filter(judgment__assignment__place__prompt=prompt)
     if version is not None:
         answers = answers.filter(
             Exists(Candidate.objects.filter(entrant__version=version, assignment=OuterRef("judgment__assignment")))
         )
+    return list(_votes(campaigns, answers).values())
+
+
+def votes_by_judgment(
+    campaigns: Iterable[Campaign], aspect: Aspect, *, category: str = "", batches: Collection[int] | None = None
+) -> dict[int, CountedVote]:
+    """The same by the keys of their judgments, of which one has one vote; `batches` (keys) keeps those of some."""
+    campaigns = list(campaigns)
+    answers = _answers_counted(campaigns, aspect, category, LeftOut.EXCLUDED)
+    return _votes(campaigns, answers if batches is None else answers.filter(judgment__batch__in=batches))
+
+
+def _answers_counted(campaigns: list[Campaign], aspect: Aspect, category: str, without: LeftOut) -> QuerySet[Answer]:
+    answers = Answer.objects.filter(judgment__in=judgments_counted(campaigns, without=without), aspect=aspect)
+    return answers.filter(judgment__assignment__place__prompt__category=category) if category else answers
+
+
+def _votes(campaigns: list[Campaign], answers: QuerySet[Answer]) -> dict[int, CountedVote]:
     shown_first = answers.filter(judgment__assignment__candidates__position=0)
     found = shown_first.order_by("pk").values_list(
+        "judgment_id",
         "judgment__assignment__item",
         "judgment__annotator_id",
         "judgment__assignment__order_known",
@@ -109,12 +126,13 @@ def votes_counted(
     rows = list(found)  # before the entrants, whom it names, are read
     entrants = Entrant.objects.filter(campaign__in=campaigns)
     version_of = dict(entrants.values_list("pk", "version_id"))
-    votes = []
-    for item, annotator, order_known, ms, chosen, candidate, first in rows:
+    votes = {}
+    for judgment, item, annotator, order_known, ms, chosen, candidate, first in rows:
         prompt_id, pair = item_parts(item)
         second = pair[1] if pair[0] == first else pair[0]
-        outcome = _outcome(chosen, candidate)
-        votes.append(CountedVote(version_of[first], version_of[second], prompt_id, annotator, outcome, order_known, ms))
+        votes[judgment] = CountedVote(
+            version_of[first], version_of[second], prompt_id, annotator, _outcome(chosen, candidate), order_known, ms
+        )
     return votes
 
 
@@ -129,8 +147,26 @@ def counted_mark(campaigns: Iterable[Campaign]) -> str:
     in between is then seen again.
     """
     campaigns = list(campaigns)
-    facts = Exclusion.objects.filter(campaign__in=campaigns, proposed=False).count()
-    return f"{','.join(str(campaign.pk) for campaign in campaigns)}:{_closed_mark(campaigns)}:{facts}"
+    names = ",".join(str(campaign.pk) for campaign in campaigns)
+    return f"{names}:{_closed_mark(campaigns)}:{_exclusions(campaigns)}"
+
+
+def left_out_mark(campaigns: Iterable[Campaign]) -> str:
+    """Changes whenever votes of closed batches may begin or cease to count, but for those that are taken back."""
+    campaigns = list(campaigns)
+    removed = _closed_mark(campaigns).partition("-")[2]
+    return f"{removed}:{_exclusions(campaigns)}"
+
+
+def judgments_taken_back(batches: Collection[int]) -> set[int]:
+    """Keys of the judgments, in whatever batch, whose place one of these batches (keys) took: each counted until that
+    one was closed."""
+    taking = Judgment.objects.filter(batch__in=batches, supersedes__isnull=False)
+    return {key for key in taking.values_list("supersedes", flat=True) if key is not None}
+
+
+def _exclusions(campaigns: list[Campaign]) -> int:
+    return Exclusion.objects.filter(campaign__in=campaigns, proposed=False).count()
 
 
 def _closed_mark(campaigns: list[Campaign]) -> str:

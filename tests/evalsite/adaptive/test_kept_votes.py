@@ -1,0 +1,174 @@
+"""What a worker keeps of the votes it has read: the same votes as if it had read them all again."""
+
+import random
+from collections.abc import Collection, Iterable
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from evalsite.adaptive import kept_votes
+from evalsite.adaptive.kept_votes import KeptVotes
+from evalsite.adaptive.models import Board
+from evalsite.adaptive.services import board_default
+from evalsite.campaigns.models import Aspect, Campaign
+from evalsite.campaigns.reception import reception_set
+from evalsite.judgments.erasure import person_erase
+from evalsite.judgments.exclusions import annotator_exclude, annotator_readmit
+from evalsite.judgments.models import Annotator, Batch, Enrolment, Exclusion, Judgment
+from evalsite.judgments.selectors import CountedVote, annotators_excluded, votes_by_judgment
+from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
+from tests.evalsite.cast import OPEN, CampaignMaker, judge
+
+Reads = list[Collection[int] | None]  # which batches were read, one time after the other; None: all
+
+
+@pytest.fixture
+def campaign(make_campaign: CampaignMaker) -> Campaign:
+    """More to ask than is asked here, without a worker; who is erased takes their judgments away."""
+    campaign = make_campaign(design=OPEN, chatbots=6, prompts=20)
+    reception_set(campaign=campaign, erasure="remove")
+    return Campaign.objects.get(pk=campaign.pk)
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
+    told: Reads = []
+
+    def read(campaigns: Iterable[Campaign], aspect: Aspect, *, batches: Any = None, **more: Any) -> Any:
+        told.append(batches)
+        return votes_by_judgment(campaigns, aspect, batches=batches, **more)
+
+    monkeypatch.setattr(kept_votes, "votes_by_judgment", read)
+    return told
+
+
+def all_of(board: Board, campaign: Campaign) -> list[CountedVote]:
+    return [vote for _, vote in sorted(votes_by_judgment([campaign], board.aspect, category=board.category).items())]
+
+
+def take_back(judgment: Judgment, choice: str) -> None:
+    judgment_record(
+        annotator=judgment.annotator,  # type: ignore[arg-type]  # nobody is erased yet
+        assignment_id=judgment.assignment.public_id,
+        choices={"overall": choice},
+        supersedes=judgment.public_id,
+    )
+
+
+def something_happens(campaign: Campaign, people: list[Annotator], by_chance: random.Random) -> None:
+    somebody = by_chance.choice(people)
+    (what,) = by_chance.choices(["judges", "takes back", "is out or in", "one is out", "leaves"], [12, 6, 2, 1, 1])
+    given = Judgment.objects.filter(annotator=somebody, superseded_by=None).order_by("pk")
+    out = somebody.pk in annotators_excluded(campaign)
+    if what == "judges" and not out:
+        for one in assignment_claim(campaign=campaign, annotator=somebody)[: by_chance.randint(1, 3)]:
+            said = {"overall": by_chance.choice(["A", "B", "tie"])}
+            judgment_record(annotator=somebody, assignment_id=one.public_id, choices=said)
+    elif what == "takes back" and not out and (last := given.filter(assignment__block=newest_block(somebody)).last()):
+        take_back(last, by_chance.choice(["A", "both_bad"]))
+    elif what == "is out or in":
+        (annotator_readmit if out else annotator_exclude)(campaign=campaign, annotator=somebody, reason="because")
+    elif what == "one is out" and (last := given.last()):
+        Exclusion.objects.create(campaign=campaign, judgment=last, reason="odd")
+    elif what == "leaves":
+        person_erase(user=None, parts=Enrolment.objects.filter(annotator=somebody))
+        people[people.index(somebody)] = annotator_enrol(campaign=campaign)
+
+
+def newest_block(annotator: Annotator) -> Any:
+    """The one in which they may still take something back."""
+    return annotator.assignments.exclude(block=None).order_by("-issued_at", "-pk").values_list("block", flat=True)[:1]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_whatever_happens_what_is_kept_leads_to_the_same_votes_as_reading_all(
+    campaign: Campaign, reads: Reads, seed: int
+) -> None:
+    by_chance, kept, board = random.Random(seed), KeptVotes(), board_default(campaign=campaign)
+    people = [annotator_enrol(campaign=campaign) for _ in range(5)]
+
+    most = 0
+    for _ in range(60):
+        something_happens(campaign, people, by_chance)
+        votes = kept.read(board, [campaign])
+        assert votes == all_of(board, campaign)
+        most = max(most, len(votes))
+    assert most >= 10
+    assert sum(bool(one) for one in reads) >= 3, "batches were read by themselves"
+
+
+def test_only_batches_that_closed_since_are_read(campaign: Campaign, bob: Annotator, reads: Reads) -> None:
+    kept, board = KeptVotes(), board_default(campaign=campaign)
+    judge(campaign, bob, blocks=2)
+    assert len(kept.read(board, [campaign])) == 5, "of six, one waits in the next batch"
+    before = set(Batch.objects.filter(state=Batch.State.CLOSED))
+    judge(campaign, bob, blocks=3)
+    assert len(kept.read(board, [campaign])) == 15
+    since = [one.pk for one in Batch.objects.filter(state=Batch.State.CLOSED) if one not in before]
+    assert len(since) == 2
+    assert [None if one is None else sorted(one) for one in reads] == [None, since]
+
+
+def test_what_is_taken_back_counts_until_its_successor_does(campaign: Campaign, bob: Annotator, reads: Reads) -> None:
+    kept, board = KeptVotes(), board_default(campaign=campaign)
+    judge(campaign, bob)
+    for one in assignment_claim(campaign=campaign, annotator=bob)[:2]:
+        judgment_record(annotator=bob, assignment_id=one.public_id, choices={"overall": "A"})
+    before = kept.read(board, [campaign])
+    assert len(before) == 5
+    take_back(Judgment.objects.latest("pk"), "tie")
+    assert kept.read(board, [campaign]) == before
+    judge(campaign, bob, blocks=2)
+    after = kept.read(board, [campaign])
+    assert (len(after), set(before) - set(after)) == (9, {before[-1]})
+    assert [one if one is None else len(one) for one in reads] == [None, 0, 1]
+
+
+@pytest.mark.parametrize("what", ["an exclusion", "a removal", "another database"])
+def test_where_more_has_happened_all_are_read_again(
+    campaign: Campaign, bob: Annotator, dora: Annotator, reads: Reads, what: str
+) -> None:
+    kept, board = KeptVotes(), board_default(campaign=campaign)
+    for annotator in (bob, dora):
+        judge(campaign, annotator, blocks=2)
+    assert len(kept.read(board, [campaign])) == 10
+    if what == "an exclusion":
+        annotator_exclude(campaign=campaign, annotator=bob, reason="asleep")
+    elif what == "a removal":
+        person_erase(user=None, parts=Enrolment.objects.filter(annotator=bob))
+    else:
+        Batch.objects.filter(state=Batch.State.CLOSED).update(closed_at=timezone.now())
+    assert kept.read(board, [campaign]) == all_of(board, campaign)
+    assert reads == [None, None]
+
+
+def test_many_batches_are_read_with_all_others(
+    campaign: Campaign, bob: Annotator, reads: Reads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_votes, "MOST_BATCHES", 1)
+    kept, board = KeptVotes(), board_default(campaign=campaign)
+    kept.read(board, [campaign])
+    judge(campaign, bob, blocks=4)
+    assert len(kept.read(board, [campaign])) == 10
+    assert reads == [None, None]
+
+
+def test_the_board_seen_longest_ago_is_forgotten_first(
+    make_campaign: CampaignMaker, reads: Reads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_votes, "MOST_KEPT", 12)
+    kept = KeptVotes()
+    campaigns = [make_campaign(slug=f"c{number}") for number in range(3)]
+    for campaign in campaigns:
+        judge(campaign, annotator_enrol(campaign=campaign), blocks=2)
+
+    def read(number: int) -> None:
+        kept.read(board_default(campaign=campaigns[number]), [campaigns[number]])
+
+    for number in (0, 1, 0, 2):
+        read(number)
+    reads.clear()
+    read(0)
+    read(1)
+    assert reads == [[], None], "of fifteen votes the five of the second were too many"
