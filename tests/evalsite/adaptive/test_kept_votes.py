@@ -105,7 +105,7 @@ def test_only_batches_that_closed_since_are_read(campaign: Campaign, bob: Annota
     before = set(Batch.objects.filter(state=Batch.State.CLOSED))
     judge(campaign, bob, blocks=3)
     assert len(kept.read(board, [campaign])) == 15
-    since = [one.pk for one in Batch.objects.filter(state=Batch.State.CLOSED) if one not in before]
+    since = sorted(one.pk for one in Batch.objects.filter(state=Batch.State.CLOSED) if one not in before)
     assert len(since) == 2
     assert [None if one is None else sorted(one) for one in reads] == [None, since]
 
