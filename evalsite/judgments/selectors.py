@@ -154,8 +154,8 @@ def counted_mark(campaigns: Iterable[Campaign]) -> str:
 def left_out_mark(campaigns: Iterable[Campaign]) -> str:
     """Changes whenever votes of closed batches may begin or cease to count, but for those that are taken back."""
     campaigns = list(campaigns)
-    removed = _closed_mark(campaigns).partition("-")[2]
-    return f"{removed}:{_exclusions(campaigns)}"
+    _, removals = _closed_and_removals(campaigns)
+    return f"{removals}:{_exclusions(campaigns)}"
 
 
 def judgments_taken_back(batches: Collection[int]) -> set[int]:
@@ -170,18 +170,24 @@ def _exclusions(campaigns: list[Campaign]) -> int:
 
 
 def _closed_mark(campaigns: list[Campaign]) -> str:
-    """Changes whenever what closed batches hold does: as one closes, and as judgments are removed with their person.
+    """Changes whenever what closed batches hold does: as one closes, and as judgments are removed with their person."""
+    closed, removals = _closed_and_removals(campaigns)
+    return f"{closed}-{removals}"
+
+
+def _closed_and_removals(campaigns: list[Campaign]) -> tuple[int, int]:
+    """How many batches are closed, and how often judgments were removed with their person.
 
     Each removal stands in the log, also one of what was above a quota, which leaves no assignment as REMOVED.
     """
     numbers, subjects = [one.pk for one in campaigns], [as_stored(one.public_id) for one in campaigns]
     these = f"IN ({', '.join(['%s'] * len(numbers)) or 'NULL'})"
-    ((closed, removed),) = rows(
+    ((closed, removals),) = rows(
         f"SELECT (SELECT COUNT(*) FROM judgments_batch WHERE campaign_id {these} AND state = 'closed'), "  # noqa: S608  names of ours
         f"(SELECT COUNT(*) FROM core_auditentry WHERE subject {these} AND act = 'remove_judgments')",
         [*numbers, *subjects],
     )
-    return f"{closed}-{removed}"
+    return closed, removals
 
 
 @dataclass(frozen=True, slots=True)

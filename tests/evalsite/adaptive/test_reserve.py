@@ -408,6 +408,21 @@ def test_what_was_drawn_twice_and_issued_once_meanwhile_is_asked_no_third_time(m
     assert times_asked()[ask.item] == 2
 
 
+def ended(campaign: Campaign, item: str, state: Assignment.State) -> Assignment:
+    """It was issued to somebody, and this became of it."""
+    now = timezone.now()
+    return Assignment.objects.create(
+        campaign=campaign,
+        place=Place.objects.create(campaign=campaign, prompt_id=item_parts(item)[0], item=item),
+        item=item,
+        state=state,
+        annotator=annotator_enrol(campaign=campaign),
+        issued_at=now,
+        lease_until=now,
+        closed_at=now,
+    )
+
+
 def asked_next(campaign: Campaign, items: Sequence[str]) -> None:
     """The first part in reserve asks these, the others nothing."""
     asks = [[item_parts(item)[0], item, "measure", 0.1, 1] for item in items]
@@ -433,18 +448,8 @@ def test_items_of_who_was_excluded_are_drawn_as_they_are_planned(stocked: Campai
 def test_what_two_gave_back_is_not_drawn(stocked: Campaign) -> None:
     given_back, other = asks_of(stocked)[:2]
     asked_next(stocked, [given_back, other])
-    place = Place.objects.create(campaign=stocked, prompt_id=item_parts(given_back)[0], item=given_back)
     for _ in range(2):
-        returned = Assignment.objects.create(
-            campaign=stocked,
-            place=place,
-            item=given_back,
-            state=Assignment.State.RETURNED,
-            annotator=annotator_enrol(campaign=stocked),
-            issued_at=timezone.now(),
-            lease_until=timezone.now(),
-            closed_at=timezone.now(),
-        )
+        returned = ended(stocked, given_back, Assignment.State.RETURNED)
         Skip.objects.create(assignment=returned, reason=Skip.Reason.BROKEN)
     QUEUED.update(state=Assignment.State.WITHDRAWN)
     assert reserve_draw(stocked)
@@ -474,17 +479,7 @@ def test_who_asks_for_work_of_any_campaign_has_what_is_of_no_use_passed_over_and
 ) -> None:
     if what == "nothing in it is wanted":
         for item in asks_of(stocked):
-            place = Place.objects.create(campaign=stocked, prompt_id=item_parts(item)[0], item=item)
-            Assignment.objects.create(
-                campaign=stocked,
-                place=place,
-                item=item,
-                state=Assignment.State.ANSWERED,
-                annotator=annotator_enrol(campaign=stocked),
-                issued_at=timezone.now(),
-                lease_until=timezone.now(),
-                closed_at=timezone.now(),
-            )
+            ended(stocked, item, Assignment.State.ANSWERED)
     else:
         Campaign.objects.filter(pk=stocked.pk).update(policy="random")
     QUEUED.update(state=Assignment.State.WITHDRAWN)
