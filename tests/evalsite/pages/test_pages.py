@@ -105,7 +105,7 @@ class TestHome:
             run_jobs()
             with CaptureQueriesContext(connection) as asked:
                 assert "target 0.05" in words(stranger.get("/")), "what its limits and its decision tell"
-            queries.append([query["sql"] for query in asked])
+            queries.append([query["sql"] or "" for query in asked])  # psycopg keeps no text of one that it has prepared
         one, two, three = (len(each) for each in queries)
         assert three - two == two - one <= 7, "snapshot, decision, tally, who left and who takes part"
         for table in ("campaigns_stoppingspec", "campaigns_aspect", "adaptive_board_campaigns"):
