@@ -129,7 +129,10 @@ def _postgresql(url: str) -> dict[str, Any]:
         raise ImproperlyConfigured(
             "DATABASE_URL must be a postgres:// address: the production form runs on PostgreSQL."
         )
-    options = "-c statement_timeout=15000 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=30000"
+    # Rows are looked up by keys, and no disk of today reads rows that lie apart four times as slowly: PostgreSQL, which
+    # supposes so, reads whole tables of some ten thousand rows for ten of them.
+    limits = "-c statement_timeout=15000 -c lock_timeout=5000 -c idle_in_transaction_session_timeout=30000"
+    options = f"{limits} -c random_page_cost=1.1"
     parsed: dict[str, Any] = dict(dj_database_url.parse(url, conn_max_age=60, conn_health_checks=True))
     # A server that vanished without a word is found out in seconds: requests are to be told so, not to wait for it.
     lost = {"connect_timeout": 5, "tcp_user_timeout": 20_000, "keepalives_idle": 10, "keepalives_interval": 5}

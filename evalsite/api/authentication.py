@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from evalsite.accounts.models import ApiToken, User
 from evalsite.core.tokens import token_hash
 from evalsite.judgments.models import Annotator, AnnotatorToken
+from evalsite.judgments.statements import token_in_force
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +48,7 @@ class AnnotatorTokenAuthentication(BearerAuthentication):
     """An annotator's program (`ts_...`, from POST /api/v1/annotators)."""
 
     def find(self, sha256: str) -> tuple[Caller, AnnotatorToken] | None:
-        tokens = AnnotatorToken.objects.select_related("annotator")
-        token = tokens.filter(sha256=sha256, expires_at__gt=timezone.now()).first()
+        token = token_in_force(sha256, timezone.now())
         return (Caller(token.annotator), token) if token else None
 
 

@@ -7,19 +7,45 @@ import json
 import uuid
 from collections.abc import Collection, Mapping, Sequence, Sized
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import chain, groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, cast
 
 from django.db import connection
 
 from evalsite.campaigns.models import Aspect, Campaign, PlanSpec, StoppingSpec
 from evalsite.campaigns.selectors import as_uuid
 from evalsite.core.db import as_stored, columns, each, for_each, read, read_beside, row_locks, rows
-from evalsite.judgments.models import LABELS, Answer, Assignment, Batch, Candidate, Enrolment, Judgment
+from evalsite.judgments.models import (
+    LABELS,
+    Annotator,
+    AnnotatorToken,
+    Answer,
+    Assignment,
+    Batch,
+    Candidate,
+    Enrolment,
+    Judgment,
+)
 
 QUEUE_LOCK = 5_701  # of PostgreSQL's advisory locks the kind that is a campaign's queue
 DRAW_LOCK = 5_702  # and the kind that is what waits behind it
+
+
+def token_in_force(sha256: str, now: datetime) -> AnnotatorToken | None:
+    """The token with this hash, and its annotator with it."""
+    found = read_beside(
+        [AnnotatorToken, Annotator],
+        f"SELECT {columns(AnnotatorToken, 'token')}, {columns(Annotator, 'annotator')} "  # noqa: S608  names of ours
+        "FROM judgments_annotatortoken token JOIN judgments_annotator annotator ON annotator.id = token.annotator_id "
+        "WHERE token.sha256 = %s AND token.expires_at > %s",
+        [sha256, as_stored(now)],
+    )
+    for token, annotator in found:
+        token.annotator = annotator
+        return cast("AnnotatorToken", token)
+    return None
 
 
 def assignment_held(annotator: int, public_id: uuid.UUID) -> Assignment | None:
