@@ -136,11 +136,12 @@ def _postgresql(url: str) -> dict[str, Any]:
     parsed: dict[str, Any] = dict(dj_database_url.parse(url, conn_max_age=60, conn_health_checks=True))
     # A server that vanished without a word is found out in seconds: requests are to be told so, not to wait for it.
     lost = {"connect_timeout": 5, "tcp_user_timeout": 20_000, "keepalives_idle": 10, "keepalives_interval": 5}
-    # The address may bring options of its own (sslmode=verify-full): they must not be lost.
+    # The address may bring options of its own (sslmode=verify-full): they must not be lost, nor ours by `options`.
     # Only statements written by hand are prepared (core.db); not every pooler knows how to carry that.
     prepared = 5 if env.flag("TOUCHSTONE_PREPARED_STATEMENTS", default=True) else None
-    own = {"options": options, "prepare_threshold": prepared, **lost}
-    return {**parsed, "OPTIONS": {**own, **parsed.get("OPTIONS", {})}}
+    theirs = parsed.get("OPTIONS", {})
+    own = {"prepare_threshold": prepared, **lost}
+    return {**parsed, "OPTIONS": {**own, **theirs, "options": f"{options} {theirs.get('options', '')}".strip()}}
 
 
 DATABASES = {"default": _postgresql(DATABASE_URL) if PRODUCTION else SQLITE}

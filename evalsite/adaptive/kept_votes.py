@@ -29,16 +29,26 @@ Batches = frozenset[tuple[int, datetime | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
-    """Votes by the keys of their judgments. mark: of what was left out; batches: those that were read."""
+class _Seen:
+    """What votes depend on. left_out: the mark of that; batches: those that are closed."""
 
-    mark: str
+    left_out: str
     batches: Batches
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """Votes by the keys of their judgments, and what was seen before they were read."""
+
+    seen: _Seen
     votes: Mapping[int, CountedVote]
 
-    def leads_to(self, mark: str, batches: Batches) -> bool:
+    def leads_to(self, now: _Seen) -> bool:
         """Whether nothing has happened since but that a few batches were closed."""
-        return self.mark == mark and self.batches <= batches and len(batches - self.batches) <= MOST_BATCHES
+        batches = self.seen.batches
+        return (
+            self.seen.left_out == now.left_out and batches <= now.batches and len(now.batches - batches) <= MOST_BATCHES
+        )
 
 
 class KeptVotes:
@@ -53,19 +63,22 @@ class KeptVotes:
         name = (*(campaign.public_id for campaign in campaigns), board.aspect_id, board.category)
         with self._lock:
             before = self._boards.get(name)
-        # In this order: what comes between two of them is found missing the next time.
-        mark, batches = left_out_mark(campaigns), _closed(campaigns)
-        if before is not None and before.leads_to(mark, batches):
-            votes = _gone_on(before, batches, board, campaigns)
-        else:
+        seen, votes = _seen(campaigns), None  # first: what comes before the votes are read is found missing next time
+        if before is not None and before.leads_to(seen):
+            votes = _gone_on(before, seen, board, campaigns)
+            if _seen(campaigns) != seen:  # between two of its statements: only one of them may have seen that
+                votes = None
+        if votes is None:
             votes = votes_by_judgment(campaigns, board.aspect, category=board.category)
-        self._keep(name, _Kept(mark, batches, votes))
+        self._keep(name, _Kept(seen, votes))
         return [votes[key] for key in sorted(votes)]
 
     def _keep(self, name: tuple[Any, ...], kept: _Kept) -> None:
         with self._lock:
+            self._boards.pop(name, None)
+            if len(kept.votes) > MOST_KEPT:  # all others would have to go, and then this one
+                return
             self._boards[name] = kept
-            self._boards.move_to_end(name)
             while sum(len(one.votes) for one in self._boards.values()) > MOST_KEPT:
                 self._boards.popitem(last=False)
 
@@ -73,14 +86,15 @@ class KeptVotes:
 KEPT = KeptVotes()
 
 
-def _gone_on(before: _Kept, batches: Batches, board: Board, campaigns: list[Campaign]) -> dict[int, CountedVote]:
-    fresh = [key for key, _ in batches - before.batches]
+def _gone_on(before: _Kept, now: _Seen, board: Board, campaigns: list[Campaign]) -> dict[int, CountedVote]:
+    fresh = [key for key, _ in now.batches - before.seen.batches]
     new = votes_by_judgment(campaigns, board.aspect, category=board.category, batches=fresh)
     taken_back = judgments_taken_back(fresh)
     return {key: vote for key, vote in {**before.votes, **new}.items() if key not in taken_back}
 
 
-def _closed(campaigns: list[Campaign]) -> Batches:
-    """By key and time: in a database that was emptied and filled again keys come back, times do not."""
+def _seen(campaigns: list[Campaign]) -> _Seen:
+    """All by key and time: in a database that was emptied and filled again keys come back, times do not; and what a
+    restored backup brings back is what was read."""
     closed = Batch.objects.filter(campaign__in=campaigns, state=Batch.State.CLOSED)
-    return frozenset(closed.values_list("pk", "closed_at"))
+    return _Seen(left_out_mark(campaigns), frozenset(closed.values_list("pk", "closed_at")))

@@ -30,6 +30,7 @@ class Request(WSGIRequest):
             TypeError,
         ):  # RFC 2231: in no charset, not in its own, in parts
             self.content_type, self.content_params = "", {}
+            meta["CONTENT_TYPE"] = ""  # which others parse again
         if self.content_type == "application/x-www-form-urlencoded":
             self._encoding = self.content_params.get("charset")
 

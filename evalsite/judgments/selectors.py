@@ -15,6 +15,7 @@ from django.utils import timezone
 from evalsite.campaigns.limits import judgments_allowed
 from evalsite.campaigns.models import Aspect, Campaign, Entrant
 from evalsite.core.db import as_stored, rows
+from evalsite.core.models import AuditEntry
 from evalsite.judgments.items import item_parts
 from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Candidate, Exclusion, Judgment, Skip
 from evalsite.judgments.statements import LAST_EXCLUSION
@@ -152,10 +153,14 @@ def counted_mark(campaigns: Iterable[Campaign]) -> str:
 
 
 def left_out_mark(campaigns: Iterable[Campaign]) -> str:
-    """Changes whenever votes of closed batches may begin or cease to count, but for those that are taken back."""
+    """Changes whenever votes of closed batches may begin or cease to count, but for those that are taken back.
+
+    By key and time, and not by how many: a worker may outlive a restored backup, after which as many others come.
+    """
     campaigns = list(campaigns)
-    _, removals = _closed_and_removals(campaigns)
-    return f"{removals}:{_exclusions(campaigns)}"
+    removed = AuditEntry.objects.filter(act="remove_judgments", subject__in=[one.public_id for one in campaigns])
+    out = Exclusion.objects.filter(campaign__in=campaigns, proposed=False)
+    return repr((sorted(removed.values_list("pk", "at")), sorted(out.values_list("pk", "decided_at"))))
 
 
 def judgments_taken_back(batches: Collection[int]) -> set[int]:

@@ -1,10 +1,12 @@
 """What a worker keeps of the votes it has read: the same votes as if it had read them all again."""
 
 import random
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.utils import timezone
 
 from evalsite.adaptive import kept_votes
@@ -143,6 +145,77 @@ def test_where_more_has_happened_all_are_read_again(
     assert reads == [None, None]
 
 
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("leave", [annotator_exclude, person_erase])
+def test_a_worker_that_outlives_a_restored_backup_leaves_out_whom_the_restored_site_does(
+    campaign: Campaign, bob: Annotator, dora: Annotator, tmp_path: Path, leave: Callable[..., Any]
+) -> None:
+    def leaves(annotator: Annotator) -> None:
+        if leave is annotator_exclude:
+            annotator_exclude(campaign=Campaign.objects.get(), annotator=annotator, reason="asleep")
+        else:
+            person_erase(user=None, parts=Enrolment.objects.filter(annotator=annotator))
+
+    kept, backup = KeptVotes(), str(tmp_path / "site.backup")
+    for annotator in (bob, dora):
+        judge(campaign, annotator, blocks=2)
+    close_batches()
+    call_command("backup", backup, verbosity=0)
+    leaves(bob)
+    assert len(kept.read(board_default(campaign=campaign), [campaign])) == 6
+
+    call_command("flush", interactive=False, verbosity=0)
+    call_command("restore", backup, verbosity=0)
+    leaves(Annotator.objects.get(public_id=dora.public_id))
+    campaign = Campaign.objects.get()
+    board = board_default(campaign=campaign)
+    votes = kept.read(board, [campaign])
+    assert {vote.annotator for vote in votes} == {Annotator.objects.get(public_id=bob.public_id).pk}
+    assert votes == all_of(board, campaign)
+
+
+def close_batches() -> None:
+    Batch.objects.filter(state=Batch.State.OPEN).update(state=Batch.State.CLOSED, closed_at=timezone.now())
+
+
+def after_it_was_seen(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> None:
+    """Something happens once, between a worker's look at what votes depend on and its reading them."""
+    looks = kept_votes._seen
+
+    def seen(campaigns: list[Campaign]) -> Any:
+        found = looks(campaigns)
+        monkeypatch.setattr(kept_votes, "_seen", looks)
+        happens()
+        return found
+
+    monkeypatch.setattr(kept_votes, "_seen", seen)
+
+
+def test_of_what_is_taken_back_as_a_worker_reads_one_of_the_two_counts(
+    campaign: Campaign, bob: Annotator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, board = KeptVotes(), board_default(campaign=campaign)
+    kept.read(board, [campaign])
+    judge(campaign, bob)
+    close_batches()
+    take_back(Judgment.objects.latest("pk"), "tie")
+    after_it_was_seen(monkeypatch, close_batches)
+    assert len(kept.read(board, [campaign])) == 3
+
+
+def test_who_is_excluded_as_a_worker_reads_counts_with_all_or_nothing(
+    campaign: Campaign, bob: Annotator, dora: Annotator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, board = KeptVotes(), board_default(campaign=campaign)
+    for _ in range(2):
+        kept.read(board, [campaign])
+        for annotator in (bob, dora):
+            judge(campaign, annotator)
+        close_batches()
+    after_it_was_seen(monkeypatch, lambda: annotator_exclude(campaign=campaign, annotator=bob, reason="asleep"))
+    assert {vote.annotator for vote in kept.read(board, [campaign])} == {dora.pk}
+
+
 def test_many_batches_are_read_with_all_others(
     campaign: Campaign, bob: Annotator, reads: Reads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,3 +245,17 @@ def test_the_board_seen_longest_ago_is_forgotten_first(
     read(0)
     read(1)
     assert reads == [[], None], "of fifteen votes the five of the second were too many"
+
+
+def test_a_board_that_is_too_large_by_itself_takes_no_room_of_others(
+    make_campaign: CampaignMaker, reads: Reads, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_votes, "MOST_KEPT", 8)
+    kept = KeptVotes()
+    small, large = (make_campaign(slug=slug) for slug in ("small", "large"))
+    judge(small, annotator_enrol(campaign=small), blocks=2)
+    judge(large, annotator_enrol(campaign=large), blocks=4)
+    reads.clear()
+    for campaign in (small, large, large, small):
+        kept.read(board_default(campaign=campaign), [campaign])
+    assert reads == [None, None, None, []]

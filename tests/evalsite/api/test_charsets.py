@@ -43,24 +43,32 @@ def test_an_address_is_utf_8_whatever_the_body_is_said_to_be(there: Tenant, char
     assert (status, json.loads(content)["error"]["code"]) == (415, "unsupported_media_type")
 
 
+NO_CONTENT_TYPES = [
+    "text/plain; title*=nonsense'en'%41",
+    "text/plain; title*=hex'en'%41",
+    "text/plain; charset*=undefined''%41",
+    "text/plain; charset*=utf-8''%00",
+    "text/plain; x*=idna''%ff",
+    "text/plain; a*0*=x''b; a*2*=c",
+    "text/plain; charset*0=utf; charset*0=8",
+    "; charset=utf-8",
+    ";",
+]
+
+
 @pytest.mark.django_db
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "text/plain; title*=nonsense'en'%41",
-        "text/plain; title*=hex'en'%41",
-        "text/plain; charset*=undefined''%41",
-        "text/plain; charset*=utf-8''%00",
-        "text/plain; x*=idna''%ff",
-        "text/plain; a*0*=x''b; a*2*=c",
-        "text/plain; charset*0=utf; charset*0=8",
-        "; charset=utf-8",
-        ";",
-    ],
-)
+@pytest.mark.parametrize("kind", NO_CONTENT_TYPES)
 @pytest.mark.parametrize("path", ["/", "/api/v1/campaigns"])
 def test_what_is_no_content_type_is_none(kind: str, path: str) -> None:
     assert answered("GET", path, kind)[0] == 200
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("kind", NO_CONTENT_TYPES)
+@pytest.mark.parametrize("body", [b"", b"{}"])
+def test_nor_is_it_one_of_what_is_sent(kind: str, body: bytes) -> None:
+    status, content = answered("POST", "/api/v1/annotators", kind, body=body)
+    assert (status, json.loads(content)["error"]["field"]) in [(400, "campaign"), (415, "")], content
 
 
 @pytest.mark.django_db

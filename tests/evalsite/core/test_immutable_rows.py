@@ -160,6 +160,7 @@ def test_who_empties_it_is_asked_first_while_everybody_may_write(
     asked: list[bool] = []
 
     def answers(question: str) -> str:
+        assert f"every row of {connection.settings_dict['NAME']}" in question
         asked.append(connection.in_atomic_block)
         return answer
 

@@ -97,7 +97,8 @@ def test_a_production_start_passes_djangos_own_deployment_checks(tmp_path: Path)
 
 
 def test_what_the_database_address_asks_for_is_kept(tmp_path: Path) -> None:
-    address = PRODUCTION["DATABASE_URL"] + "?sslmode=verify-full&sslrootcert=/etc/ca.pem"
+    asked = "sslmode=verify-full&sslrootcert=/etc/ca.pem&options=-c%20random_page_cost%3D4"
+    address = f"{PRODUCTION['DATABASE_URL']}?{asked}"
     code = "from django.conf import settings; print(settings.DATABASES['default']['OPTIONS'])"
     result = subprocess.run(
         [sys.executable, "-c", code],
@@ -115,6 +116,7 @@ def test_what_the_database_address_asks_for_is_kept(tmp_path: Path) -> None:
     )
     assert "'sslmode': 'verify-full'" in result.stdout
     assert "statement_timeout" in result.stdout
+    assert re.search("random_page_cost=1.1 -c random_page_cost=4'", result.stdout), "the last one holds"
 
 
 def test_no_key_that_everybody_can_read_stands_in_the_image_or_the_guides() -> None:
