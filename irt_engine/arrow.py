@@ -29,12 +29,17 @@ from .prompts import PromptModel
 from .replies import Replies
 
 Piece = TypeVar("Piece")
-Each = Callable[[Callable[[int], bool], Sequence[int]], bool]  # has independent pieces of work done, on any threads
+Each = Callable[[Callable[[Piece], bool], Sequence[Piece]], bool]  # has independent pieces of work done, on any threads
 
-_CHUNK_DENSE = 1 << 22  # numbers in one chunk's dense cross blocks
+_CHUNK_DENSE = 1 << 16  # numbers in one chunk's dense cross blocks: they are used while they are in the nearer caches
 _MOST_DENSE = 1 << 23  # numbers in those of all slots, if they are kept whole
 _DENSE_GAIN = 8  # a product of large matrices takes so much less time for each number than one of a slot's own
 _DENSE_PARTS, _ONE_PART = 8, 1 << 18  # in which whole blocks are worked on, where they have more numbers than that
+
+
+def one_by_one(work: Callable[[Piece], bool], todo: Sequence[Piece]) -> bool:
+    """Whether all pieces of work went well; what is done where there is nobody to share it with."""
+    return all(work(piece) for piece in todo)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -224,11 +229,17 @@ class Arrow:
         )  # fmt: skip
         return with_shaft, own
 
-    def own_variances(self, covariance: FloatArray) -> FloatArray:
+    def own_variances(self, covariance: FloatArray, each: Each[slice] = one_by_one) -> FloatArray:
         """Marginal variances (J, W) of the slots' own deviations; `covariance` (S, S) is the shaft's."""
         problem = self.problem
-        parts = [own_variances(problem, covariance, *self.slot_covariances(covariance, s)) for s in problem.chunks()]
-        return np.concatenate(parts)
+        variance = np.empty((problem.slots, problem.width))
+
+        def work(slots: slice) -> bool:
+            variance[slots] = own_variances(problem, covariance, *self.slot_covariances(covariance, slots))
+            return True
+
+        each(work, list(problem.chunks()))
+        return variance
 
 
 def own_variances(problem: Problem, covariance: FloatArray, with_shaft: FloatArray, own: FloatArray) -> FloatArray:
@@ -241,12 +252,7 @@ def own_variances(problem: Problem, covariance: FloatArray, with_shaft: FloatArr
     return variance
 
 
-def one_by_one(work: Callable[[Piece], bool], todo: Sequence[Piece]) -> bool:
-    """Whether all pieces of work went well; what is done where there is nobody to share it with."""
-    return all(work(piece) for piece in todo)
-
-
-def factored(problem: Problem, information: Information, prior: Precision, each: Each = one_by_one) -> Arrow:
+def factored(problem: Problem, information: Information, prior: Precision, each: Each[int] = one_by_one) -> Arrow:
     """Eliminate the slots. Raises LinAlgError where a slot's block is not positive definite."""
     gaps, first = problem.common, problem.prompts.first_gap
     lower, positive = inverse_factors(slot_blocks(problem, information, prior))
@@ -268,7 +274,7 @@ def factored(problem: Problem, information: Information, prior: Precision, each:
 
 
 def _eliminate_whole(
-    problem: Problem, information: Information, lower: FloatArray, shaft: FloatArray, each: Each
+    problem: Problem, information: Information, lower: FloatArray, shaft: FloatArray, each: Each[int]
 ) -> FloatArray:
     """L^-1 C (J, W, S) of all slots, with C' D^-1 C taken off the shaft (S, S)."""
     parts, S = problem.dense_parts(), problem.shaft

@@ -546,7 +546,10 @@ def _round(
     (arrow, covariance), effects, farthest = q, cells.effects, way.farthest if learn else 0.0
     told = cells.ask(state.point, state.log_sd, q)
     z_sd, phi_sd = np.sqrt(np.diag(covariance)), np.sqrt(told.phi_variance)
-    variance = _to_learn_from(cells, state, Point(z_sd**2, told.phi_variance))
+    variance, at_mean = Point(z_sd**2, told.phi_variance), None
+    if cells.problem.replies and effects.learned:
+        at_mean = cells.ask(state.point, state.log_sd, None).information
+        variance = learning_variances(cells, at_mean, effects.precision(state.log_sd), variance)
     score, slope = effects.scores(state.log_sd, state.point, variance.z, variance.phi, told.sums)
     step, move = arrow.step(told.gradient), score / slope
     curvature = bend(max(_most(step.z / z_sd), _most(step.phi / phi_sd), _most(move) if farthest else 0.0), told)
@@ -561,31 +564,25 @@ def _round(
     point = state.point.moved(step, min(1.0, way.reach / max(length, 1e-300)))
     after = State(point, told.information, log_sd)
     if length < way.bent_below:
-        after = replace(after, information=_foreseen(cells, state, after))
+        after = replace(after, information=_foreseen(cells, state, after, at_mean))
     return Taken(arrow, covariance, after, length, slope**-0.5)
 
 
-def _foreseen(cells: Cells, before: State, after: State) -> Information:
+def _foreseen(cells: Cells, before: State, after: State, was: Information | None) -> Information:
     """What cells will say under q where the means have gone, by how what they say at the means changes on the way.
+
+    `was` is what they said at the means before, where that is known.
 
     Without it a round rests on what cells said where the round before began, and means and information answer each
     other back and forth: eigenvalues of a round come in pairs of both signs, up to .68 on a board of 67,000 cells; with
     it they lie between 0 and .47, but for one of .89.
     """
     said = after.information
-    was = cells.ask(before.point, before.log_sd, None).information
+    was = was or cells.ask(before.point, before.log_sd, None).information
     now = cells.ask(after.point, after.log_sd, None).information
     told = was.i_theta > 0.0  # a verdict beyond doubt tells nothing, here and there
     share = np.clip(np.divide(now.i_theta, was.i_theta, out=np.ones_like(was.i_theta), where=told), 0.5, 2.0)
     return Information(said.i_theta * share, said.cross + now.cross - was.cross, said.i_phi + now.i_phi - was.i_phi)
-
-
-def _to_learn_from(cells: Cells, state: State, under_q: Point) -> Point:
-    """The variances that scales are learned from: under q, and with effects of replies those of `learning`."""
-    if not (cells.problem.replies and cells.effects.learned):
-        return under_q
-    prior = cells.effects.precision(state.log_sd)
-    return learning_variances(cells, cells.ask(state.point, state.log_sd, None).information, prior, under_q)
 
 
 def _straight(far: float, told: Told) -> None:

@@ -108,7 +108,7 @@ def _with_scales(
 ) -> Curvature:
     effects, scales = cells.effects, cells.effects.learnable
     if q is None:
-        variance = Point(np.diag(covariance), arrow.own_variances(covariance))
+        variance = Point(np.diag(covariance), arrow.own_variances(covariance, cells.each))
     else:
         variance = Point(np.diag(q[1]), told.phi_variance)  # known already, and a slope only steers
     changes, reads, own = [], [], []

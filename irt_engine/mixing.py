@@ -30,7 +30,7 @@ class Mixer:
     """The next start, from where a round began and where it ended."""
 
     def __init__(
-        self, unit: FloatArray, *, mixed_below: float = 0.1, share: float = 0.7, each: Each = one_by_one
+        self, unit: FloatArray, *, mixed_below: float = 0.1, share: float = 0.7, each: Each[int] = one_by_one
     ) -> None:
         """unit (N,): what counts as equally far in every number. Rounds are mixed where the error, in these units, is
         below `mixed_below`: farther away they are not on a straight line, and a `share` of the move is taken."""
