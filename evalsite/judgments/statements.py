@@ -241,7 +241,8 @@ def claimable(campaign: int, annotator: int, *, without: Sequence[int], at_most:
     """Queued assignments whose item this annotator has not seen: key -> item, the most wanted first.
 
     Each is looked up by itself (a subselect with a value, no NOT EXISTS): as a join PostgreSQL compares all that waits
-    with all that was seen where it believes both to be few, and of a queue that comes and goes it always does.
+    with all that was seen where it believes both to be few, and of a queue that comes and goes it always does. And it
+    must believe that many are found: where one of 200 is, as it guesses of IS NULL, it reads and sorts the whole queue.
     """
     left_out = f"AND queued.id NOT IN ({_places(without)}) " if without else ""
     limit = "" if at_most is None else f"LIMIT {at_most:d}"
@@ -249,8 +250,8 @@ def claimable(campaign: int, annotator: int, *, without: Sequence[int], at_most:
         rows(
             "SELECT queued.id, queued.item FROM judgments_assignment queued "  # noqa: S608  numbers of ours
             f"WHERE queued.campaign_id = %s AND queued.state = 'queued' {left_out}"
-            "AND (SELECT 1 FROM judgments_assignment seen WHERE seen.annotator_id = %s "
-            "AND seen.item = queued.item AND seen.source = 'plan') IS NULL "
+            "AND NOT COALESCE((SELECT true FROM judgments_assignment seen WHERE seen.annotator_id = %s "
+            "AND seen.item = queued.item AND seen.source = 'plan'), false) "
             f"ORDER BY queued.priority, queued.id {limit}",
             [campaign, *without, annotator],
         )

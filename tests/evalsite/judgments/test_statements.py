@@ -1,11 +1,16 @@
 """Statements written by hand: the same on both databases."""
 
 import uuid
+from typing import Any
+
+import pytest
+from django.db import connection
 
 from evalsite.campaigns.models import Campaign
 from evalsite.judgments.items import item_of
-from evalsite.judgments.models import Assignment
+from evalsite.judgments.models import Annotator, Assignment
 from evalsite.judgments.queue_statements import AT_ONCE, queued_add, queued_replan
+from evalsite.judgments.statements import claimable
 
 
 def test_a_long_queue_is_added_in_parts_and_every_place_has_its_own_item(campaign: Campaign) -> None:
@@ -43,3 +48,32 @@ def test_many_rows_are_queued_and_planned_anew_each_with_its_own_values(campaign
     assert set(added.values_list("policy", "snapshot", "plan_seed")) == {("adaptive", snapshot, 8)}
     queued_replan([], policy="", snapshot=None, plan_seed=0)
     queued_add(campaign.pk, [], policy="", snapshot=None, plan_seed=0)
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite keeps no statistics that could mislead it")
+@pytest.mark.parametrize("known", [True, False], ids=["counted", "not counted yet"])
+def test_a_claim_reads_a_long_queue_from_its_beginning_and_no_farther_than_it_must(
+    campaign: Campaign, known: bool
+) -> None:
+    prompt = campaign.prompt_set.prompts.all()[0].pk
+    items = [item_of(prompt, [n, n + 1]) for n in range(2500)]
+    queued_add(campaign.pk, [(prompt, item, n, "measure", 1.0) for n, item in enumerate(items)],
+               policy="random", snapshot=None, plan_seed=7)  # fmt: skip
+    done = Assignment.objects.filter(item__in=items[1000:]).values_list("pk", flat=True)
+    Assignment.objects.filter(pk__in=list(done)).update(state=Assignment.State.WITHDRAWN)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE judgments_assignment" if known else "SELECT 1")
+    annotator = Annotator.objects.create(kind=Annotator.Kind.SIMULATED)
+
+    plans: list[str] = []
+
+    def explained(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        execute("EXPLAIN " + sql, params, many, context)
+        plans.append("\n".join(line for (line,) in context["cursor"].fetchall()))
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(explained):
+        found = claimable(campaign.pk, annotator.pk, without=list(done)[:10], at_most=20)
+    assert len(found) == 20
+    (plan,) = [plan for plan in plans if "seen" in plan]
+    assert "assignment_queue" in plan and "Sort" not in plan, plan
