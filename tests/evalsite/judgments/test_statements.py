@@ -76,4 +76,5 @@ def test_a_claim_reads_a_long_queue_from_its_beginning_and_no_farther_than_it_mu
         found = claimable(campaign.pk, annotator.pk, without=list(done)[:10], at_most=20)
     assert len(found) == 20
     (plan,) = [plan for plan in plans if "seen" in plan]
-    assert "assignment_queue" in plan and "Sort" not in plan, plan
+    assert "assignment_queue" in plan, plan
+    assert "Sort" not in plan, plan
