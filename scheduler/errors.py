@@ -31,7 +31,9 @@ class NotSolvable(SchedulerError):
     """A forecast whose matrices are beyond what floats can tell: nobody's mistake, and no number to show."""
 
 
-def is_count(value: object, *, least: int = 0) -> bool:
-    """Whether this is a whole number of at least `least`; 3.0 is one, True, 2.5 and NaN are none."""
-    number = float(value) if not isinstance(value, bool) and isinstance(value, Real) else math.nan
-    return number.is_integer() and number >= least
+def is_count(value: object, *, least: int = 0, most: float = math.inf) -> bool:
+    """Whether this is a whole number from `least` to `most`; 3.0 is one, True, 2.5 and NaN are none."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    whole = isinstance(value, int) or float(value).is_integer()  # a large int has no float
+    return bool(whole and least <= value <= most)

@@ -19,6 +19,7 @@ from irt_engine.arrays import BoolArray, IntArray, check_fields
 
 from .errors import InvalidRequest, is_count
 
+MOST_VOTES = 1_000  # of an item of the overlap: a forecast keeps a number for each of them
 _Hashes = NDArray[np.uint64]
 _TWO64 = 2.0**64
 
@@ -27,7 +28,7 @@ _TWO64 = 2.0**64
 class Overlap:
     """A share of all items gets `votes` votes each, the same ones for the same seed.
 
-    Raises InvalidRequest unless 0 <= share <= 1, votes >= 2 and seed >= 0.
+    Raises InvalidRequest unless 0 <= share <= 1, 2 <= votes <= `MOST_VOTES` and seed >= 0.
     """
 
     share: float = 0.0
@@ -36,12 +37,12 @@ class Overlap:
 
     def __post_init__(self) -> None:
         check_fields(self, InvalidRequest)
-        counts = is_count(self.votes, least=2) and is_count(self.seed)
+        counts = is_count(self.votes, least=2, most=MOST_VOTES) and is_count(self.seed)
         if not (math.isfinite(self.share) and 0.0 <= self.share <= 1.0 and counts):
             raise InvalidRequest(
                 f"overlap of a share {self.share}, {self.votes} votes, seed {self.seed}",
                 code="bad_overlap",
-                hint="share is from 0 to 1, votes at least 2, the seed 0 or more",
+                hint=f"share is from 0 to 1, votes from 2 to {MOST_VOTES:,}, the seed 0 or more",
             )
 
     @property

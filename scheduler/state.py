@@ -19,6 +19,8 @@ from irt_engine.posterior import Posterior
 from .errors import InvalidState, is_count
 from .overlap import Overlap
 
+MOST_VOTES_PER_ITEM = 1_000_000  # beyond, votes of all items are more than can be counted
+
 
 def no_items() -> IntArray:
     """An empty (0, 3) array of items."""
@@ -98,11 +100,12 @@ class CampaignState:
                 raise InvalidState(f"a name occurs twice in {kind}", code="repeated_name", hint="names are unique")
 
     def _check_votes(self) -> None:
-        if not (is_count(self.votes_per_item, least=1) and is_count(self.judgments)):
+        counts = is_count(self.votes_per_item, least=1, most=MOST_VOTES_PER_ITEM) and is_count(self.judgments)
+        if not counts:
             raise InvalidState(
                 f"votes_per_item {self.votes_per_item}, judgments {self.judgments}",
                 code="bad_count",
-                hint="votes_per_item is a whole number of at least 1, judgments of at least 0",
+                hint=f"votes_per_item is a whole number from 1 to {MOST_VOTES_PER_ITEM:,}, judgments of at least 0",
             )
         if self.votes_per_pair is not None and not is_count(self.votes_per_pair):
             raise InvalidState(

@@ -14,6 +14,8 @@ from evalsite.campaigns.models import PlanSpec
 from evalsite.core.errors import InvalidInput
 
 ROUNDING = 1e-6
+# Those of `scheduler.state` and `scheduler.overlap`.
+MOST_VOTES_PER_ITEM, MOST_OVERLAP_VOTES = 1_000_000, 1_000
 # Those of `scheduler.POLICIES`, which the web process does not load.
 POLICIES = (
     *("adaptive", "arena", "asap", "balanced", "entropy", "least_certain"),
@@ -58,7 +60,7 @@ class PlanOptions:
         _check_share("pair_share", self.pair_share, above=0.0, up_to=1.0)
         _check_share("floor", self.floor, above=0.0, up_to=1.0, open_below=False)
         _check_share("retire_below", self.retire_below, above=0.0, up_to=1.0, open_above=True)
-        _check_count("overlap_votes", self.overlap_votes, 2)
+        _check_count("overlap_votes", self.overlap_votes, 2, MOST_OVERLAP_VOTES)
         _check_count("votes_per_pair", self.votes_per_pair, 1)
         _check_count("retire_after", self.retire_after, 1)
         if not (math.isfinite(self.exposure) and self.exposure >= 1.0):
@@ -78,6 +80,7 @@ class PlanOptions:
 
     def check_votes(self, votes_per_item: int) -> None:
         """Raise InvalidInput unless the votes of an item fit into those of its pair, and overlap is more than usual."""
+        _check_count("votes_per_item", votes_per_item, 1, MOST_VOTES_PER_ITEM)
         most = max(votes_per_item, self.most_votes)
         if self.votes_per_pair is not None and self.votes_per_pair < most:
             raise _contradiction(
@@ -170,11 +173,17 @@ def _check_share(
         )
 
 
-def _check_count(name: str, value: int | None, least: int) -> None:
+def _check_count(name: str, value: int | None, least: int, most: int | None = None) -> None:
     if value is not None and value < least:
         raise InvalidInput(
             _("%(name)s %(value)s is too few.") % {"name": name, "value": value},
             hint=_("Give at least %(least)s.") % {"least": least},
+            field=name,
+        )
+    if value is not None and most is not None and value > most:
+        raise InvalidInput(
+            _("%(name)s %(value)s is too many.") % {"name": name, "value": value},
+            hint=_("Give at most %(most)s.") % {"most": most},
             field=name,
         )
 

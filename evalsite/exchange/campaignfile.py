@@ -19,7 +19,7 @@ from evalsite.campaigns.gold import MOST_SHARE, GoldBook, NewGold, gold_add
 from evalsite.campaigns.goldfile import gold_from
 from evalsite.campaigns.limits import LEAST_AIM, LIMITS, MOST_AIM, Limits, is_aim, limits_of
 from evalsite.campaigns.models import Campaign, PlanSpec, Reception
-from evalsite.campaigns.plans import PlanOptions, policy_check
+from evalsite.campaigns.plans import MOST_OVERLAP_VOTES, MOST_VOTES_PER_ITEM, PlanOptions, policy_check
 from evalsite.campaigns.reception import LONGEST_REASON, MOST_REASONS, NewQualificationItem
 from evalsite.campaigns.services import Design, NewAspect, campaign_create, entrant_add, plan_options, plan_set
 from evalsite.chatbots.models import Chatbot, Reply, Version
@@ -145,7 +145,7 @@ CAMPAIGN: Mapping[str, Check] = {
     "batch_age_s": whole(1),
     "block_size": whole(1),
     "lease_s": whole(1),
-    "votes_per_item": whole(1),
+    "votes_per_item": whole(1, MOST_VOTES_PER_ITEM),
     "screening": one_of(Campaign.Screening.values),
     "gold_share": number(0, MOST_SHARE),
     "gold_mark": or_nothing(number(0.01, 0.99)),
@@ -169,7 +169,7 @@ PLAN: Mapping[str, Check] = {
     "top": or_nothing(whole(1)),
     "newcomer": or_nothing(text(301)),
     "overlap_share": number(0, 1),
-    "overlap_votes": whole(2),
+    "overlap_votes": whole(2, MOST_OVERLAP_VOTES),
     "votes_per_pair": or_nothing(whole(1)),
     "pair_share": number(0, 1),
     "floor": number(0, 1),

@@ -90,7 +90,7 @@ def test_an_overlap_below_the_votes_of_an_item_asks_for_no_more_than_those() -> 
 
 
 @pytest.mark.parametrize(
-    "change", [{"share": -0.1}, {"share": 1.1}, {"share": float("nan")}, {"votes": 1}, {"votes": 2.5}]
+    "change", [{"share": -0.1}, {"share": 1.1}, {"share": float("nan")}, {"votes": 1}, {"votes": 2.5}, {"votes": 1001}]
 )
 def test_an_overlap_that_cannot_be_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(InvalidRequest):

@@ -433,6 +433,7 @@ def test_a_design_that_contradicts_itself_is_refused(change: dict[str, Any]) -> 
         ({"prompts": ("p", "q", "p")}, "repeated_name"),
         ({"votes_per_item": float("nan")}, "bad_count"),
         ({"votes_per_item": 1.5}, "bad_count"),
+        ({"votes_per_item": 10**400}, "bad_count"),
         ({"judgments": float("nan")}, "bad_count"),
         ({"votes_per_pair": float("nan")}, "bad_count"),
     ],

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from evalsite.adaptive.designs import design_of, overlap_of
 from evalsite.adaptive.forecasts import campaign_forecast
 from evalsite.adaptive.tables import Planner
+from evalsite.campaigns import plans
 from evalsite.campaigns.limits import Limits
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.plans import PlanOptions
@@ -32,10 +33,16 @@ from scheduler import (
     forecast,
     plan,
 )
+from scheduler.overlap import MOST_VOTES
+from scheduler.state import MOST_VOTES_PER_ITEM
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 
 ENTRANTS = [11, 12, 13, 14, 15]
 shares = st.sampled_from([0.0, 0.05, 0.3, 0.5, 1.0])
+
+
+def test_set_up_and_scheduler_allow_an_item_the_same_votes() -> None:
+    assert (plans.MOST_VOTES_PER_ITEM, plans.MOST_OVERLAP_VOTES) == (MOST_VOTES_PER_ITEM, MOST_VOTES)
 
 
 @st.composite

@@ -25,6 +25,7 @@ from tests.evalsite.cast import OPEN, CampaignMaker, run_jobs
         ({"overlap_share": 1.1}, "overlap_share"),
         ({"overlap_share": float("nan")}, "overlap_share"),
         ({"overlap_votes": 1}, "overlap_votes"),
+        ({"overlap_votes": 1001}, "overlap_votes"),
         ({"votes_per_pair": 0}, "votes_per_pair"),
         ({"pair_share": 0.0}, "pair_share"),
         ({"floor": -0.1}, "floor"),
@@ -116,3 +117,10 @@ def test_a_change_that_does_not_fit_changes_nothing(campaign: Campaign) -> None:
         plan_set(campaign=campaign, options=PlanOptions(target="top", top=9), policy="random")
     campaign.refresh_from_db()
     assert (plan_options(campaign), campaign.policy) == (before, "adaptive")
+
+
+def test_more_votes_of_an_item_than_a_forecast_can_count_are_refused(make_campaign: CampaignMaker) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        make_campaign(design=replace(OPEN, votes_per_item=1_000_001))
+    assert (refused.value.field, refused.value.hint) == ("votes_per_item", "Give at most 1000000.")
+    assert not Campaign.objects.exists()

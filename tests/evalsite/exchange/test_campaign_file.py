@@ -131,6 +131,8 @@ def test_what_is_written_comes_back_the_same(make_campaign: CampaignMaker, elsew
         ("chatbots:", "robots:", 23, "robots"),
         ("aspects:", "plan: {floor: 2}\naspects:", 10, "plan.floor"),
         ("aspects:", "plan: {top: 2}\naspects:", 10, "plan.top"),
+        ("aspects:", "plan: {overlap_votes: 1001}\naspects:", 10, "plan.overlap_votes"),
+        ("batch_size: 50", "votes_per_item: 1000001", 7, "campaign.votes_per_item"),
         ("aspects:", "plan: {target: newcomer}\naspects:", 10, "plan.newcomer"),
         ("aspects:", "plan: {newcomer: Anna}\naspects:", 10, "plan.newcomer"),
         ("aspects:", "plan:\n  target: newcomer\n  newcomer: Carl\naspects:", 12, "plan.newcomer"),
