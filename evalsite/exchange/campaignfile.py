@@ -19,7 +19,15 @@ from evalsite.campaigns.gold import MOST_SHARE, GoldBook, NewGold, gold_add
 from evalsite.campaigns.goldfile import gold_from
 from evalsite.campaigns.limits import LEAST_AIM, LIMITS, MOST_AIM, Limits, is_aim, limits_of
 from evalsite.campaigns.models import Campaign, PlanSpec, Reception
-from evalsite.campaigns.plans import MOST_OVERLAP_VOTES, MOST_VOTES_PER_ITEM, PlanOptions, policy_check
+from evalsite.campaigns.plans import (
+    LONGEST_LEASE_S,
+    MOST_IN_A_BATCH,
+    MOST_IN_A_BLOCK,
+    MOST_OVERLAP_VOTES,
+    MOST_VOTES_PER_ITEM,
+    PlanOptions,
+    policy_check,
+)
 from evalsite.campaigns.reception import LONGEST_REASON, MOST_REASONS, NewQualificationItem
 from evalsite.campaigns.services import Design, NewAspect, campaign_create, entrant_add, plan_options, plan_set
 from evalsite.chatbots.models import Chatbot, Reply, Version
@@ -141,10 +149,10 @@ CAMPAIGN: Mapping[str, Check] = {
     "standing": yes_no,
     "policy": text(30),
     "seed": whole(0),
-    "batch_size": whole(1),
+    "batch_size": whole(1, MOST_IN_A_BATCH),
     "batch_age_s": whole(1),
-    "block_size": whole(1),
-    "lease_s": whole(1),
+    "block_size": whole(1, MOST_IN_A_BLOCK),
+    "lease_s": whole(1, LONGEST_LEASE_S),
     "votes_per_item": whole(1, MOST_VOTES_PER_ITEM),
     "screening": one_of(Campaign.Screening.values),
     "gold_share": number(0, MOST_SHARE),

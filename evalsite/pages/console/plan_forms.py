@@ -12,6 +12,13 @@ from django.utils.translation import gettext_lazy as _
 from evalsite.campaigns.gold import MOST_SHARE
 from evalsite.campaigns.limits import ALPHA, LIMITS, POWER, Limits
 from evalsite.campaigns.models import Campaign, Entrant, PlanSpec
+from evalsite.campaigns.plans import (
+    LONGEST_LEASE_S,
+    MOST_IN_A_BATCH,
+    MOST_IN_A_BLOCK,
+    MOST_OVERLAP_VOTES,
+    MOST_VOTES_PER_ITEM,
+)
 from evalsite.campaigns.services import Design
 from evalsite.core.errors import InvalidInput
 
@@ -92,16 +99,16 @@ class QualityForm(forms.Form):
         label=_("Judgments of one pair on one prompt"),
         help_text=_("1 learns most of the chatbots; 2 or 3 tell more of the annotators."),
         min_value=1,
-        max_value=100,
+        max_value=MOST_VOTES_PER_ITEM,
     )
     block_size = forms.IntegerField(
-        label=_("Comparisons that an annotator is given at a time"), min_value=1, max_value=100
+        label=_("Comparisons that an annotator is given at a time"), min_value=1, max_value=MOST_IN_A_BLOCK
     )
     lease_s = forms.IntegerField(
         label=_("Seconds to answer them in"),
         help_text=_("Then they are given to somebody else; a late answer is kept."),
         min_value=60,
-        max_value=86_400,
+        max_value=LONGEST_LEASE_S,
     )
     gold_share = PercentField(
         label=_("Gold, in percent of what an annotator is given"),
@@ -124,7 +131,7 @@ class QualityForm(forms.Form):
         label=_("Judgments between two refits"),
         help_text=_("After each refit the next questions are chosen anew."),
         min_value=1,
-        max_value=100_000,
+        max_value=MOST_IN_A_BATCH,
     )
     overlap_share = PercentField(
         label=_("Share, in percent"),
@@ -138,7 +145,7 @@ class QualityForm(forms.Form):
         label=_("Annotators for each of them"),
         help_text=_("Further judgments tell more of the annotators, and less of the chatbots."),
         min_value=2,
-        max_value=100,
+        max_value=MOST_OVERLAP_VOTES,
         required=False,
         initial=OVERLAP_VOTES,
     )
