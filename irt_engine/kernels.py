@@ -65,7 +65,6 @@ NODES = 9  # of the quadrature over the cell effect: known when this is compiled
 ADAPTIVE_FROM = 7  # votes in a cell: from here the cell effect's quadrature is centred on where its votes put it
 MOST_FEW = 3  # votes in a cell: up to here their chances are products, and outcomes are few enough to go through
 _FACTORIAL = np.array([1.0, 1.0, 2.0, 6.0])
-_WORK_ROWS = 4  # of a cell of many votes at each node: chances not worse and better, weight, node
 _LEAST_CHANCE = 1e-300  # its logarithm is finite
 
 Y0, Y1 = OWN, OWN + LANES  # odds against, without the cell effect
@@ -95,10 +94,26 @@ MOMENTS = 17 * FEW
     AAAA, AAAT, AAAB, AATT, AATB, AABB, ATTT, ATTB, ATBB, ABBB, TTTT, TTTB, TTBB, TBBB, BBBB,
 ) = range(MOMENTS, MOMENTS + 15 * FEW, FEW)  # fmt: skip
 OF_THREE = MOMENTS + 15 * FEW
-FEW_SIZE = OF_THREE + 10 * FEW
+
+# Of many votes in a cell, in the place of chances and moments
+LOG_Y0, LOG_Y1 = 6 * FEW, 7 * FEW
+MOVES = 8 * FEW  # 1 where the nodes are moved
+CENTRE, WIDTH = 17 * FEW, 18 * FEW  # of the nodes, in e / sd
+PLACE = 19 * FEW  # of a node, in the same
+MOST = 20 * FEW  # the largest part of the votes' chance that a node has, its logarithm, but for ties' gap
+SLOPE, CURVE = 21 * FEW, 22 * FEW  # of the logarithm of that chance and the prior's
+INFO00, INFO01, INFO11 = 23 * FEW, 24 * FEW, 25 * FEW  # of one vote
+EXP, POWER_OF_2 = 26 * FEW, 27 * FEW  # what an exponential is made of, and in its place that
+ARGUMENT, LOGARITHM, MANTISSA = 28 * FEW, 29 * FEW, 30 * FEW
+BETTER = 31 * FEW  # log F of edge 1
+KEPT = 32 * FEW  # at each node: F of both edges, place, logarithm of its part of the chance
+FEW_SIZE = KEPT + 4 * NODES * FEW
 
 _PER_LOG2, _LOG2_HIGH, _LOG2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _T = tuple(1.0 / factorial(k) for k in range(14))  # of the series
+_ATANH = tuple(2.0 / (2 * k + 1) for k in range(11))
+_SQRT_HALF = 0x3FE6A09E667F3BCD  # the bits of the root of a half
+_MOST_EXP = 700.0
 _FARTHEST_ODDS = 300.0  # log
 _FARTHEST_EDGE = 150.0  # the product of four exponentials of it is still finite
 _SMALLEST_GAP = 1e-7  # two thresholds never quite meet, so that no category has probability 0
@@ -145,7 +160,7 @@ def average_slots(
     lanes = np.zeros(SIZE)
     bits, held = lanes.view(np.int64), np.empty((E, Q))
     by_cell, of_points = np.empty((P + 3, LANES)), np.empty((POINT_ROWS * E, Q))
-    work, told, few = np.empty((_WORK_ROWS, NODES)), np.empty(6), np.zeros(FEW_SIZE)
+    told, few = np.empty(6), np.zeros(FEW_SIZE)
     along, value, powers = np.ascontiguousarray(use.T), np.empty((P, Q)), np.empty((1 + spread.shape[1], Q))
     for j in range(slots[0], slots[1]):
         first, cells, here = starts[j], starts[j + 1] - starts[j], j - slots[0]
@@ -176,8 +191,8 @@ def average_slots(
                 part = (q, count, wide)
                 if votes:
                     ask_votes(
-                        block, kinds, edge[:, q : q + count], odds[1, q : q + count], counts, effects, observed, work,
-                        told, few, lanes, by_cell[P + 2],
+                        block, kinds, edge[:, q : q + count], odds[1, q : q + count], counts, effects, observed, told,
+                        few, lanes, by_cell[P + 2],
                     )  # fmt: skip
                     if logs:
                         sums[j, 0] += share * vote_log(n, lanes)
@@ -687,7 +702,6 @@ def ask_votes(
     counts: FloatArray,  # (cells, 3) votes: A better, tie, B better
     effects: FloatArray,  # (5, nodes): e / sd and weights of a Gauss-Hermite rule, exp(-e), sd, and what x is times
     observed: bool,  # information: observed, or expected
-    work: FloatArray,  # (_WORK_ROWS, NODES) to work in
     told: FloatArray,  # (6,) to work in
     few: FloatArray,  # (FEW_SIZE,) to work in
     lanes: FloatArray,
@@ -712,19 +726,10 @@ def ask_votes(
         _single_votes(wide, odds, effects[3, 0], observed, lanes)
     for votes in range(2, MOST_FEW + 1 if fews else 2):
         _few_votes(votes, (m, wide), odds, effects, observed, few, lanes)
-    if rest:
-        for k in range(len(odds)):
-            for i in range(m):
-                lane = k * wide + i
-                votes = lanes[A + lane] + lanes[T + lane] + lanes[B + lane]
-                if votes != 1.0 and not (fews and _is_few(votes)):
-                    own = (edge[0, k], edge[1, k])
-                    log = _shared_votes(
-                        lanes[LOW + lane], own, odds[k], counts, first + i, effects, observed, work, told
-                    )
-                    lanes[SCORE + lane], lanes[SCORE1 + lane] = told[0], told[1]
-                    lanes[INFO + lane], lanes[INFO1 + lane], lanes[OFF + lane] = told[2], told[3], told[4]
-                    lanes[BY_SD + lane], lanes[CHANCE + lane], lanes[LOG + lane] = told[5], 1.0, log
+    if rest and effects.shape[1] == NODES:
+        _many_votes((m, wide), fews, odds, effects, observed, few, lanes)
+    elif rest:
+        _pooled_cells((first, m, wide), odds, counts, effects, observed, told, lanes)
     for k in range(len(odds)):
         for i in range(m):
             by_sd[i] += lanes[BY_SD + k * wide + i]
@@ -1048,53 +1053,253 @@ def _few_observed(where: IntArray, few: FloatArray, lanes: FloatArray) -> None:
 
 
 @compiled
-def _shared_votes(
-    low: float,
-    edge: tuple[float, float],
-    tie: float,
-    counts: FloatArray,  # (n, 3)
-    cell: int,
-    effects: FloatArray,  # (5, nodes)
+def _many_votes(
+    size: tuple[int, int],  # cells, lanes a point
+    fews: bool,  # whether lanes of few votes have been told of
+    odds: FloatArray,
+    effects: FloatArray,
     observed: bool,
-    work: FloatArray,  # (_WORK_ROWS, NODES)
-    told: FloatArray,  # (6,)   out: score (2), information (0, 0), (1, 1), (0, 1), d log P / d log sd
-) -> float:
-    """The votes of one cell. Returns log P.
+    few: FloatArray,  # (FEW_SIZE,)
+    lanes: FloatArray,
+) -> None:
+    """More votes in a cell, or votes that are not whole: as `_few_votes`."""
+    (m, wide), count, where = size, 0, np.empty(FEW, np.int64)
+    bits = few.view(np.int64)
+    for k in range(len(odds)):
+        for i in range(m):
+            lane = k * wide + i
+            votes = lanes[A + lane] + lanes[T + lane] + lanes[B + lane]
+            if votes == 1.0 or (fews and _is_few(votes)):
+                continue
+            few[FEW_Y0 + count], few[FEW_Y1 + count] = lanes[Y0 + lane], lanes[Y1 + lane]
+            few[FEW_A + count], few[FEW_T + count] = lanes[A + lane], lanes[T + lane]
+            few[FEW_B + count], few[ODDS + count] = lanes[B + lane], odds[k]
+            few[MOVES + count] = 1.0 if votes >= ADAPTIVE_FROM else 0.0
+            where[count] = lane
+            count += 1
+            if count == FEW:
+                _tell_many(where, effects, observed, few, bits, lanes)
+                count = 0
+    if count > 0:
+        _tell_many(where[:count], effects, observed, few, bits, lanes)
+
+
+@compiled
+def _tell_many(
+    where: IntArray, effects: FloatArray, observed: bool, few: FloatArray, bits: IntArray, lanes: FloatArray
+) -> None:
+    """Score and information of some lanes.
 
     The expected information is that of normal votes, I - I 1 1' I / (1 / sd^2 + 1' I 1); the observed one is exact.
     """
-    a, t, b = counts[cell, 0], counts[cell, 1], counts[cell, 2]
-    n, sd = a + t + b, effects[3, 0]
-    if effects.shape[1] > NODES:
-        return _pooled_votes(np.log(low * edge[0]), np.log1p(1.0 / tie), (a, t, b), effects, observed, told)
-    many = n >= ADAPTIVE_FROM
-    if many:
-        _nodes_of_many(low, edge, a, t, b, effects, work)
-    else:
-        _nodes(low, edge, effects, work)
-    log_p = _share_nodes(a, t, b, work)
-    told[:] = 0.0
-    for q in range(effects.shape[1]):
-        F0, F1, share = work[0, q], work[1, q], work[2, q]
-        g0 = -a * F0 + t * (1.0 - F0 + tie)
-        g1 = b * (1.0 - F1) - t * (F1 + tie)
-        told[0] += share * g0
-        told[1] += share * g1
-        told[5] += share * (g0 + g1) * sd * work[3, q]
-        if observed:
-            meeting = t * tie * (1.0 + tie)
-            told[2] += share * ((a + t) * F0 * (1.0 - F0) + meeting - g0 * g0)
-            told[3] += share * ((b + t) * F1 * (1.0 - F1) + meeting - g1 * g1)
-            told[4] -= share * (meeting + g0 * g1)
+    n, sd = len(where), effects[3, 0]
+    for i in range(n):
+        few[ARGUMENT + i] = few[FEW_Y0 + i]
+    _log_many(n, few, bits)
+    for i in range(n):
+        few[LOG_Y0 + i], few[ARGUMENT + i] = few[LOGARITHM + i], few[FEW_Y1 + i]
+    _log_many(n, few, bits)
+    for i in range(n):
+        few[LOG_Y1 + i] = few[LOGARITHM + i]
+    _centre_many(n, sd, few, bits)
+    for i in range(n):
+        few[SUM + i], few[SUM0 + i], few[SUM1 + i], few[MOVED + i] = 0.0, 0.0, 0.0, 0.0
+        few[SUM00 + i], few[SUM01 + i], few[SUM11 + i], few[MOST + i] = 0.0, 0.0, 0.0, -np.inf
+    for q in range(NODES):
+        _keep_node(n, KEPT + 4 * q * FEW, effects[0, q], sd, few, bits)
+    for q in range(NODES):
+        _add_node(n, KEPT + 4 * q * FEW, effects[1, q], few, bits)
+    for i in range(n):
+        by = 1.0 / few[SUM + i]
+        few[SUM0 + i] *= by
+        few[SUM1 + i] *= by
+        few[MOVED + i] *= by * sd
     if observed:
-        told[2] += told[0] * told[0]
-        told[3] += told[1] * told[1]
-        told[4] += told[0] * told[1]
-        return float(log_p - t * np.log1p(tie))
-    if many:
-        _nodes(low, edge, effects, work)
-    _expect_normal(tie, n, effects, work, told)
-    return float(log_p - t * np.log1p(tie))
+        _few_observed(where, few, lanes)
+    else:
+        _expect_normal(where, effects, few, lanes)
+    _log_of_many(n, few, bits)
+    for i in range(n):
+        lane, a, t, b, tie = where[i], few[FEW_A + i], few[FEW_T + i], few[FEW_B + i], few[ODDS + i]
+        lanes[SCORE + lane] = t * (1.0 + tie) - (a + t) * few[SUM0 + i]
+        lanes[SCORE1 + lane] = b - t * tie - (b + t) * few[SUM1 + i]
+        lanes[BY_SD + lane], lanes[CHANCE + lane], lanes[LOG + lane] = few[MOVED + i], 1.0, few[LOGARITHM + i]
+
+
+@compiled
+def _log_of_many(n: int, few: FloatArray, bits: IntArray) -> None:
+    """log P of the votes, where logarithms are."""
+    for i in range(n):
+        few[ARGUMENT + i] = 1.0 + few[ODDS + i]
+    _log_many(n, few, bits)
+    for i in range(n):
+        few[MOST + i] -= few[FEW_T + i] * few[LOGARITHM + i]
+        few[ARGUMENT + i] = few[SUM + i]
+    _log_many(n, few, bits)
+    for i in range(n):
+        few[LOGARITHM + i] += few[MOST + i]
+
+
+@compiled
+def _centre_many(n: int, sd: float, few: FloatArray, bits: IntArray) -> None:
+    """Where many votes put their cell's effect, and how narrow they leave it: nodes are moved there."""
+    for i in range(n):
+        few[CENTRE + i], few[WIDTH + i] = 0.0, 1.0
+    for _ in range(8):
+        for i in range(n):
+            few[EXP + i] = -sd * few[CENTRE + i]
+        _exp_many(n, few, bits)
+        for i in range(n):
+            a, t, b, centre = few[FEW_A + i], few[FEW_T + i], few[FEW_B + i], few[CENTRE + i]
+            F0, F1 = 1.0 / (1.0 + few[FEW_Y0 + i] * few[EXP + i]), 1.0 / (1.0 + few[FEW_Y1 + i] * few[EXP + i])
+            few[SLOPE + i] = sd * (-a * F0 + t * (1.0 - F0 - F1) + b * (1.0 - F1)) - centre
+            few[CURVE + i] = sd * sd * ((a + t) * F0 * (1.0 - F0) + (b + t) * F1 * (1.0 - F1)) + 1.0
+        for i in range(n):
+            moves, curve = few[MOVES + i], few[CURVE + i]
+            few[CENTRE + i] += moves * min(max(few[SLOPE + i] / curve, -1.0), 1.0)
+            few[WIDTH + i] = moves / np.sqrt(curve) + (1.0 - moves)
+
+
+@compiled
+def _odds_many(n: int, sd: float, few: FloatArray, bits: IntArray) -> None:
+    """Chances at `PLACE`, F of both edges in the rows of slope and curve, and the logarithm of the votes' chance, but
+    for ties' gap, where logarithms are."""
+    for i in range(n):
+        few[EXP + i] = -sd * few[PLACE + i]
+    _exp_many(n, few, bits)
+    for i in range(n):
+        few[ARGUMENT + i] = 1.0 + few[FEW_Y1 + i] * few[EXP + i]
+    _log_many(n, few, bits)
+    for i in range(n):
+        few[BETTER + i], few[CURVE + i] = -few[LOGARITHM + i], 1.0 / few[ARGUMENT + i]
+        few[ARGUMENT + i] = 1.0 + few[FEW_Y0 + i] * few[EXP + i]
+    _log_many(n, few, bits)
+    for i in range(n):
+        a, t, b, e = few[FEW_A + i], few[FEW_T + i], few[FEW_B + i], sd * few[PLACE + i]
+        few[SLOPE + i] = 1.0 / few[ARGUMENT + i]
+        few[LOGARITHM + i] = (
+            a * (few[LOG_Y0 + i] - e)
+            + t * (few[LOG_Y1 + i] - e)
+            - (a + t) * few[LOGARITHM + i]
+            + (b + t) * few[BETTER + i]
+        )
+
+
+@compiled
+def _keep_node(n: int, kept: int, node: float, sd: float, few: FloatArray, bits: IntArray) -> None:
+    """What a node says is kept from row `kept` on, until the largest of its chances is known."""
+    for i in range(n):
+        few[PLACE + i] = few[CENTRE + i] + few[WIDTH + i] * node
+    _odds_many(n, sd, few, bits)
+    for i in range(n):
+        z = few[PLACE + i]
+        few[LOGARITHM + i] -= 0.5 * (z * z - node * node)
+        few[MOST + i] = max(few[MOST + i], few[LOGARITHM + i])
+    for i in range(n):
+        few[kept + i], few[kept + FEW + i] = few[SLOPE + i], few[CURVE + i]
+        few[kept + 2 * FEW + i], few[kept + 3 * FEW + i] = few[PLACE + i], few[LOGARITHM + i]
+
+
+@compiled
+def _add_node(n: int, kept: int, weight: float, few: FloatArray, bits: IntArray) -> None:
+    for i in range(n):
+        few[SLOPE + i], few[CURVE + i] = few[kept + i], few[kept + FEW + i]
+        few[PLACE + i], few[EXP + i] = few[kept + 2 * FEW + i], few[kept + 3 * FEW + i]
+    for i in range(n):
+        few[EXP + i] -= few[MOST + i]
+    _exp_many(n, few, bits)
+    for i in range(n):
+        F0, F1, p = few[SLOPE + i], few[CURVE + i], weight * few[WIDTH + i] * few[EXP + i]
+        low, high = few[FEW_A + i] + few[FEW_T + i], few[FEW_B + i] + few[FEW_T + i]
+        few[SUM + i] += p
+        few[SUM0 + i] += p * F0
+        few[SUM1 + i] += p * F1
+        few[SUM00 + i] += p * F0 * F0
+        few[SUM01 + i] += p * F0 * F1
+        few[SUM11 + i] += p * F1 * F1
+        few[MOVED + i] += few[PLACE + i] * p * (high - low * F0 - high * F1)
+
+
+@compiled
+def _exp_many(n: int, few: FloatArray, bits: IntArray) -> None:
+    """exp of a row in its place, as `_exp_parts` has it; none beyond `_MOST_EXP` either way."""
+    for i in range(n):
+        x = min(max(few[EXP + i], -_MOST_EXP), _MOST_EXP)
+        k = np.floor(x * _PER_LOG2 + 0.5)
+        r = (x - k * _LOG2_HIGH) - k * _LOG2_LOW
+        high = ((((_T[13] * r + _T[12]) * r + _T[11]) * r + _T[10]) * r + _T[9]) * r + _T[8]
+        middle = (((high * r + _T[7]) * r + _T[6]) * r + _T[5]) * r + _T[4]
+        few[EXP + i] = (((middle * r + _T[3]) * r + _T[2]) * r + 1.0) * r
+        bits[POWER_OF_2 + i] = (np.int64(k) + 1023) << 52  # the number 2^k
+    for i in range(n):
+        few[EXP + i] = few[POWER_OF_2 + i] * few[EXP + i] + few[POWER_OF_2 + i]
+
+
+@compiled
+def _log_many(n: int, few: FloatArray, bits: IntArray) -> None:
+    """log of a row of numbers that are neither 0 nor subnormal: of 2^k m, m around 1, it is k log 2 and
+    2 atanh((m - 1) / (m + 1)), by its series."""
+    for i in range(n):
+        k = (bits[ARGUMENT + i] - _SQRT_HALF) >> 52
+        bits[MANTISSA + i] = bits[ARGUMENT + i] - (k << 52)
+        few[LOGARITHM + i] = np.float64(k)
+    for i in range(n):
+        k, m = few[LOGARITHM + i], few[MANTISSA + i]
+        s = (m - 1.0) / (m + 1.0)
+        z = s * s
+        high = ((((_ATANH[10] * z + _ATANH[9]) * z + _ATANH[8]) * z + _ATANH[7]) * z + _ATANH[6]) * z + _ATANH[5]
+        series = ((((high * z + _ATANH[4]) * z + _ATANH[3]) * z + _ATANH[2]) * z + _ATANH[1]) * z + _ATANH[0]
+        few[LOGARITHM + i] = k * _LOG2_HIGH + (s * series + k * _LOG2_LOW)
+
+
+@compiled
+def _expect_normal(where: IntArray, effects: FloatArray, few: FloatArray, lanes: FloatArray) -> None:
+    n, variance = len(where), effects[3, 0] ** 2
+    for i in range(n):
+        few[INFO00 + i], few[INFO01 + i], few[INFO11 + i] = 0.0, 0.0, 0.0
+    for q in range(NODES):
+        weight, shift = effects[1, q], effects[2, q]
+        for i in range(n):
+            tie, F0, F1 = (
+                few[ODDS + i],
+                1.0 / (1.0 + few[FEW_Y0 + i] * shift),
+                1.0 / (1.0 + few[FEW_Y1 + i] * shift),
+            )
+            few[INFO00 + i] += weight * F0 * (1.0 - F0) * (1.0 + tie)
+            few[INFO11 + i] += weight * F1 * (1.0 - F1) * (1.0 + tie)
+            few[INFO01 + i] -= weight * F1 * (1.0 - F1) * (1.0 - F0 + tie)
+    for i in range(n):
+        lane, votes = where[i], few[FEW_A + i] + few[FEW_T + i] + few[FEW_B + i]
+        i00, i01, i11 = votes * few[INFO00 + i], votes * few[INFO01 + i], votes * few[INFO11 + i]
+        along0, along1 = i00 + i01, i01 + i11
+        taken = variance / (1.0 + variance * (along0 + along1))
+        lanes[INFO + lane], lanes[INFO1 + lane] = i00 - taken * along0**2, i11 - taken * along1**2
+        lanes[OFF + lane] = i01 - taken * along0 * along1
+
+
+@compiled
+def _pooled_cells(
+    block: tuple[int, int, int],  # (first cell, cells, lanes a point)
+    odds: FloatArray,
+    counts: FloatArray,  # (n, 3)
+    effects: FloatArray,
+    observed: bool,
+    told: FloatArray,
+    lanes: FloatArray,
+) -> None:
+    """Several votes in a cell whose prompt met no other, lane by lane: there are few of them."""
+    first, m, wide = block
+    for k in range(len(odds)):
+        for i in range(m):
+            lane = k * wide + i
+            a, t, b = counts[first + i, 0], counts[first + i, 1], counts[first + i, 2]
+            if a + t + b != 1.0:
+                log = _pooled_votes(
+                    np.log(lanes[Y0 + lane]), np.log1p(1.0 / odds[k]), (a, t, b), effects, observed, told
+                )
+                lanes[SCORE + lane], lanes[SCORE1 + lane] = told[0], told[1]
+                lanes[INFO + lane], lanes[INFO1 + lane], lanes[OFF + lane] = told[2], told[3], told[4]
+                lanes[BY_SD + lane], lanes[CHANCE + lane], lanes[LOG + lane] = told[5], 1.0, log
 
 
 @compiled
@@ -1104,7 +1309,7 @@ def _pooled_votes(
     votes: tuple[float, float, float],
     effects: FloatArray,  # (5, nodes)
     observed: bool,
-    told: FloatArray,  # as `_shared_votes`
+    told: FloatArray,  # (6,)   out: score (2), information (0, 0), (1, 1), (0, 1), d log P / d log sd
 ) -> float:
     """The few votes of a cell whose prompt met no other; where whole, all their outcomes are gone through."""
     (a, t, b), sd = votes, effects[3, 0]
@@ -1183,70 +1388,3 @@ def _expect_whole(against: float, gap: float, n: int, share: float, effects: Flo
                 told[2] += ways * d0 * d0
                 told[3] += ways * d1 * d1
                 told[4] += ways * d0 * d1
-
-
-@compiled
-def _nodes(low: float, edge: tuple[float, float], effects: FloatArray, work: FloatArray) -> None:
-    """The rule as it is: work = (P(not worse), P(better), weight, node)."""
-    for q in range(NODES):
-        at = low * effects[2, q]
-        work[0, q], work[1, q] = 1.0 / (1.0 + at * edge[0]), 1.0 / (1.0 + at * edge[1])
-        work[2, q], work[3, q] = effects[1, q], effects[0, q]
-
-
-@compiled
-def _nodes_of_many(
-    low: float, edge: tuple[float, float], a: float, t: float, b: float, effects: FloatArray, work: FloatArray
-) -> None:
-    """The rule moved to where many votes put their cell's effect, and narrowed to their width."""
-    sd = effects[3, 0]
-    centre, width = 0.0, 1.0  # of the nodes, in e / sd
-    for _ in range(8):
-        at = low * np.exp(-sd * centre)
-        F0, F1 = 1.0 / (1.0 + at * edge[0]), 1.0 / (1.0 + at * edge[1])
-        slope = sd * (-a * F0 + t * (1.0 - F0 - F1) + b * (1.0 - F1)) - centre
-        curve = sd * sd * ((a + t) * F0 * (1.0 - F0) + (b + t) * F1 * (1.0 - F1)) + 1.0
-        centre += min(max(slope / curve, -1.0), 1.0)
-        width = 1.0 / np.sqrt(curve)
-    for q in range(effects.shape[1]):
-        u = effects[0, q]
-        z = centre + width * u
-        at = low * np.exp(-sd * z)
-        work[0, q], work[1, q] = 1.0 / (1.0 + at * edge[0]), 1.0 / (1.0 + at * edge[1])
-        work[2, q], work[3, q] = effects[1, q] * width * np.exp(-0.5 * (z * z - u * u)), z
-
-
-@compiled
-def _share_nodes(a: float, t: float, b: float, work: FloatArray) -> float:
-    """Turn weights into each node's share of the votes' probability; returns the log of that but for ties' gap."""
-    most, total = -np.inf, 0.0
-    for q in range(work.shape[1]):
-        F0, F1 = work[0, q], work[1, q]
-        work[2, q] = np.log(work[2, q])
-        if a > 0.0:
-            work[2, q] += a * np.log(max(1.0 - F0, _LEAST_CHANCE))
-        if b > 0.0:
-            work[2, q] += b * np.log(max(F1, _LEAST_CHANCE))
-        if t > 0.0:
-            work[2, q] += t * np.log(max(F0 * (1.0 - F1), _LEAST_CHANCE))
-        most = max(most, work[2, q])
-    for q in range(work.shape[1]):
-        work[2, q] = np.exp(work[2, q] - most)
-        total += work[2, q]
-    for q in range(work.shape[1]):
-        work[2, q] /= total
-    return float(most + np.log(total))
-
-
-@compiled
-def _expect_normal(tie: float, n: float, effects: FloatArray, work: FloatArray, told: FloatArray) -> None:
-    i00, i01, i11 = 0.0, 0.0, 0.0
-    for q in range(work.shape[1]):
-        F0, F1, weight = work[0, q], work[1, q], n * effects[1, q]
-        i00 += weight * F0 * (1.0 - F0) * (1.0 + tie)
-        i11 += weight * F1 * (1.0 - F1) * (1.0 + tie)
-        i01 -= weight * F1 * (1.0 - F1) * (1.0 - F0 + tie)
-    along0, along1 = i00 + i01, i01 + i11
-    variance = effects[3, 0] ** 2
-    taken = variance / (1.0 + variance * (along0 + along1))
-    told[2], told[3], told[4] = i00 - taken * along0**2, i11 - taken * along1**2, i01 - taken * along0 * along1
