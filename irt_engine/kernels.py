@@ -1095,10 +1095,10 @@ def _tell_many(
     n, sd = len(where), effects[3, 0]
     for i in range(n):
         few[ARGUMENT + i] = few[FEW_Y0 + i]
-    _log_many(n, few, bits)
+    log_many(n, few, bits)
     for i in range(n):
         few[LOG_Y0 + i], few[ARGUMENT + i] = few[LOGARITHM + i], few[FEW_Y1 + i]
-    _log_many(n, few, bits)
+    log_many(n, few, bits)
     for i in range(n):
         few[LOG_Y1 + i] = few[LOGARITHM + i]
     _centre_many(n, sd, few, bits)
@@ -1131,11 +1131,11 @@ def _log_of_many(n: int, few: FloatArray, bits: IntArray) -> None:
     """log P of the votes, where logarithms are."""
     for i in range(n):
         few[ARGUMENT + i] = 1.0 + few[ODDS + i]
-    _log_many(n, few, bits)
+    log_many(n, few, bits)
     for i in range(n):
         few[MOST + i] -= few[FEW_T + i] * few[LOGARITHM + i]
         few[ARGUMENT + i] = few[SUM + i]
-    _log_many(n, few, bits)
+    log_many(n, few, bits)
     for i in range(n):
         few[LOGARITHM + i] += few[MOST + i]
 
@@ -1148,7 +1148,7 @@ def _centre_many(n: int, sd: float, few: FloatArray, bits: IntArray) -> None:
     for _ in range(8):
         for i in range(n):
             few[EXP + i] = -sd * few[CENTRE + i]
-        _exp_many(n, few, bits)
+        exp_many(n, few, bits)
         for i in range(n):
             a, t, b, centre = few[FEW_A + i], few[FEW_T + i], few[FEW_B + i], few[CENTRE + i]
             F0, F1 = 1.0 / (1.0 + few[FEW_Y0 + i] * few[EXP + i]), 1.0 / (1.0 + few[FEW_Y1 + i] * few[EXP + i])
@@ -1166,14 +1166,14 @@ def _odds_many(n: int, sd: float, few: FloatArray, bits: IntArray) -> None:
     for ties' gap, where logarithms are."""
     for i in range(n):
         few[EXP + i] = -sd * few[PLACE + i]
-    _exp_many(n, few, bits)
+    exp_many(n, few, bits)
     for i in range(n):
         few[ARGUMENT + i] = 1.0 + few[FEW_Y1 + i] * few[EXP + i]
-    _log_many(n, few, bits)
+    log_many(n, few, bits)
     for i in range(n):
         few[BETTER + i], few[CURVE + i] = -few[LOGARITHM + i], 1.0 / few[ARGUMENT + i]
         few[ARGUMENT + i] = 1.0 + few[FEW_Y0 + i] * few[EXP + i]
-    _log_many(n, few, bits)
+    log_many(n, few, bits)
     for i in range(n):
         a, t, b, e = few[FEW_A + i], few[FEW_T + i], few[FEW_B + i], sd * few[PLACE + i]
         few[SLOPE + i] = 1.0 / few[ARGUMENT + i]
@@ -1207,7 +1207,7 @@ def _add_node(n: int, kept: int, weight: float, few: FloatArray, bits: IntArray)
         few[PLACE + i], few[EXP + i] = few[kept + 2 * FEW + i], few[kept + 3 * FEW + i]
     for i in range(n):
         few[EXP + i] -= few[MOST + i]
-    _exp_many(n, few, bits)
+    exp_many(n, few, bits)
     for i in range(n):
         F0, F1, p = few[SLOPE + i], few[CURVE + i], weight * few[WIDTH + i] * few[EXP + i]
         low, high = few[FEW_A + i] + few[FEW_T + i], few[FEW_B + i] + few[FEW_T + i]
@@ -1221,7 +1221,7 @@ def _add_node(n: int, kept: int, weight: float, few: FloatArray, bits: IntArray)
 
 
 @compiled
-def _exp_many(n: int, few: FloatArray, bits: IntArray) -> None:
+def exp_many(n: int, few: FloatArray, bits: IntArray) -> None:
     """exp of a row in its place, as `_exp_parts` has it; none beyond `_MOST_EXP` either way."""
     for i in range(n):
         x = min(max(few[EXP + i], -_MOST_EXP), _MOST_EXP)
@@ -1236,7 +1236,7 @@ def _exp_many(n: int, few: FloatArray, bits: IntArray) -> None:
 
 
 @compiled
-def _log_many(n: int, few: FloatArray, bits: IntArray) -> None:
+def log_many(n: int, few: FloatArray, bits: IntArray) -> None:
     """log of a row of numbers that are neither 0 nor subnormal: of 2^k m, m around 1, it is k log 2 and
     2 atanh((m - 1) / (m + 1)), by its series."""
     for i in range(n):

@@ -35,5 +35,6 @@ def is_count(value: object, *, least: int = 0, most: float = math.inf) -> bool:
     """Whether this is a whole number from `least` to `most`; 3.0 is one, True, 2.5 and NaN are none."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return False
-    whole = isinstance(value, int) or float(value).is_integer()  # a large int has no float
-    return bool(whole and least <= value <= most)
+    number: float = value  # type: ignore[assignment]  # an int, too: one beyond all floats is compared as it is
+    whole = type(number) is int or float(number).is_integer()
+    return bool(whole and least <= number <= most)

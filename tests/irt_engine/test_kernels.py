@@ -15,7 +15,19 @@ from scipy.special import expit
 from irt_engine.arrow import Point, Problem
 from irt_engine.average import Cells, Told, sigma_points
 from irt_engine.curvature import _with_bends
-from irt_engine.kernels import FEW, LANES, SIZE, exp_all, exp_less_one_all
+from irt_engine.kernels import (
+    ARGUMENT,
+    EXP,
+    FEW,
+    FEW_SIZE,
+    LANES,
+    LOGARITHM,
+    SIZE,
+    exp_all,
+    exp_less_one_all,
+    exp_many,
+    log_many,
+)
 from irt_engine.prompts import FREE, FREE_VOTE, MIRRORED, MIRRORED_VOTE, PromptModel
 from irt_engine.scales import Effects, Group
 
@@ -162,8 +174,9 @@ def test_the_observed_information_of_votes_is_the_fall_of_their_gradient(prompts
 @VOTE
 @pytest.mark.parametrize("observed", [False, True])
 def test_cells_of_one_vote_few_and_many_are_told_as_they_are_alone(prompts: PromptModel, observed: bool) -> None:
-    """Cells of one vote, of two and of three go through a block side by side, so many at a time; others one by one."""
-    kinds = [[1, 0, 0], [2, 0, 1], [0, 1, 0], [0, 0, 2], [0, 0, 1], [1, 1, 1], [1, 1, 0], [4, 3, 2]]
+    """Cells of one vote, of two, of three and of more go through a block side by side, each kind so many at a time."""
+    kinds: list[list[float]] = [[1, 0, 0], [2, 0, 1], [0, 1, 0], [0, 0, 2], [0, 0, 1], [1, 1, 1], [1, 1, 0], [4, 3, 2]]
+    kinds += [[2, 1, 1], [0, 0.3, 0.4], [0, 900, 0], [40_000, 9, 60_000]]
     counts = np.array(kinds * (FEW // 2 + 5), float)
     at = somewhere(prompts, 1)
     cells = vague_cells(problem_of(prompts, counts, np.array([0, len(counts)])), SD)
@@ -197,7 +210,9 @@ def test_the_information_of_more_votes_is_close_to_the_expected_square_of_their_
     assert told.information.i_theta[0] == pytest.approx(exact, rel=0.12)
 
 
-@pytest.mark.parametrize("counts", [(1, 0, 0), (0, 1, 0), (1, 1, 1), (5, 0, 0), (4, 4, 4), (0, 0, 40), (300, 50, 10)])
+@pytest.mark.parametrize(
+    "counts", [(1, 0, 0), (0, 1, 0), (1, 1, 1), (5, 0, 0), (4, 4, 4), (0, 0, 40), (300, 50, 10), (0, 0, 400)]
+)
 def test_the_effect_of_a_cell_is_integrated_out(counts: tuple[int, int, int]) -> None:
     a, t, b = counts
     theta, tie = 0.7, 0.5
@@ -318,3 +333,16 @@ def test_exponentials_taken_together_are_those_of_the_library(values: list[float
     exp_less_one_all(less_one, lanes, lanes.view(np.int64))
     assert np.allclose(whole, np.exp(at), rtol=2e-15, atol=0.0)
     assert np.allclose(less_one, np.expm1(at), rtol=1e-14, atol=0.0)
+
+
+@given(st.lists(st.floats(-900.0, 900.0), min_size=1, max_size=FEW))
+def test_exponentials_and_logarithms_of_many_votes_are_those_of_the_library(values: list[float]) -> None:
+    at, few = np.array(values), np.zeros(FEW_SIZE)
+    bits, n = few.view(np.int64), len(values)
+    few[EXP : EXP + n] = at
+    exp_many(n, few, bits)
+    found = few[EXP : EXP + n].copy()
+    assert np.allclose(found, np.exp(np.clip(at, -700.0, 700.0)), rtol=2e-15, atol=0.0)
+    few[ARGUMENT : ARGUMENT + n] = found
+    log_many(n, few, bits)
+    assert np.allclose(few[LOGARITHM : LOGARITHM + n], np.log(found), rtol=4e-16, atol=1e-16)
