@@ -718,18 +718,18 @@ def ask_votes(
             lanes[EARLIER + lane + i] = 0.0
     singles, fews, rest = kinds
     if effects.shape[1] != NODES:
-        fews, rest = False, fews or rest
         _sum_pooled_nodes(wide, odds, effects, lanes)
         _single_votes(wide, odds, effects[3, 0], observed, lanes)
-    elif singles:
-        _sum_nodes(n, effects, lanes)
-        _single_votes(wide, odds, effects[3, 0], observed, lanes)
-    for votes in range(2, MOST_FEW + 1 if fews else 2):
-        _few_votes(votes, (m, wide), odds, effects, observed, few, lanes)
-    if rest and effects.shape[1] == NODES:
-        _many_votes((m, wide), fews, odds, effects, observed, few, lanes)
-    elif rest:
-        _pooled_cells((first, m, wide), odds, counts, effects, observed, told, lanes)
+        if fews or rest:
+            _pooled_cells((first, m, wide), odds, counts, effects, observed, told, lanes)
+    else:
+        if singles:
+            _sum_nodes(n, effects, lanes)
+            _single_votes(wide, odds, effects[3, 0], observed, lanes)
+        for votes in range(2, MOST_FEW + 1 if fews else 2):
+            _few_votes(votes, (m, wide), odds, effects, observed, few, lanes)
+        if rest:
+            _many_votes((m, wide), odds, effects, observed, few, lanes)
     for k in range(len(odds)):
         for i in range(m):
             by_sd[i] += lanes[BY_SD + k * wide + i]
@@ -1055,7 +1055,6 @@ def _few_observed(where: IntArray, few: FloatArray, lanes: FloatArray) -> None:
 @compiled
 def _many_votes(
     size: tuple[int, int],  # cells, lanes a point
-    fews: bool,  # whether lanes of few votes have been told of
     odds: FloatArray,
     effects: FloatArray,
     observed: bool,
@@ -1069,7 +1068,7 @@ def _many_votes(
         for i in range(m):
             lane = k * wide + i
             votes = lanes[A + lane] + lanes[T + lane] + lanes[B + lane]
-            if votes == 1.0 or (fews and _is_few(votes)):
+            if votes == 1.0 or _is_few(votes):
                 continue
             few[FEW_Y0 + count], few[FEW_Y1 + count] = lanes[Y0 + lane], lanes[Y1 + lane]
             few[FEW_A + count], few[FEW_T + count] = lanes[A + lane], lanes[T + lane]
