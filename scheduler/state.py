@@ -19,7 +19,7 @@ from irt_engine.posterior import Posterior
 from .errors import InvalidState, is_count
 from .overlap import Overlap
 
-MOST_VOTES_PER_ITEM = 1_000_000  # beyond, votes of all items are more than can be counted
+MOST_VOTES_PER_ITEM = 10**18  # an integer of 64 bits holds it
 
 
 def no_items() -> IntArray:

@@ -14,7 +14,7 @@ from evalsite.campaigns.models import PlanSpec
 from evalsite.core.errors import InvalidInput
 
 ROUNDING = 1e-6
-# What forms and files allow alike. The first two are those of `scheduler.state` and `scheduler.overlap`.
+# What forms and files allow alike; of the overlap as many as `scheduler.overlap` does.
 MOST_VOTES_PER_ITEM, MOST_OVERLAP_VOTES = 1_000_000, 1_000
 MOST_IN_A_BLOCK, MOST_IN_A_BATCH, LONGEST_LEASE_S = 100, 100_000, 86_400
 # Those of `scheduler.POLICIES`, which the web process does not load.

@@ -34,15 +34,14 @@ from scheduler import (
     plan,
 )
 from scheduler.overlap import MOST_VOTES
-from scheduler.state import MOST_VOTES_PER_ITEM
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 
 ENTRANTS = [11, 12, 13, 14, 15]
 shares = st.sampled_from([0.0, 0.05, 0.3, 0.5, 1.0])
 
 
-def test_set_up_and_scheduler_allow_an_item_the_same_votes() -> None:
-    assert (plans.MOST_VOTES_PER_ITEM, plans.MOST_OVERLAP_VOTES) == (MOST_VOTES_PER_ITEM, MOST_VOTES)
+def test_set_up_and_scheduler_allow_the_overlap_the_same_votes() -> None:
+    assert plans.MOST_OVERLAP_VOTES == MOST_VOTES
 
 
 @st.composite

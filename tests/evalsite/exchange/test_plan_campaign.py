@@ -159,7 +159,7 @@ def test_the_program_of_the_guide_runs(capsys: pytest.CaptureFixture[str]) -> No
         ("--batch 0", "less than 1"),
         ("--votes-per-item 0", "less than 1"),
         ("--overlap 1.5", "share is from 0 to 1"),
-        ("--votes-per-item 100000000000000000000", "a whole number from 1 to 1,000,000"),
+        ("--votes-per-item 100000000000000000000", "a whole number from 1 to 1,000,000,000"),
         ("--overlap .5 --overlap-votes 1", "votes from 2 to 1,000"),
         ("--overlap .1 --overlap-votes 1000000000", "votes from 2 to 1,000"),
         ("--overlap .3 --votes-per-item 3", "an overlap of 2 adds none. Ask for --overlap-votes 4 or more"),
