@@ -101,19 +101,19 @@ MOVES = 8 * FEW  # 1 where the nodes are moved
 CENTRE, WIDTH = 17 * FEW, 18 * FEW  # of the nodes, in e / sd
 PLACE = 19 * FEW  # of a node, in the same
 MOST = 20 * FEW  # the largest part of the votes' chance that a node has, its logarithm, but for ties' gap
-SLOPE, CURVE = 21 * FEW, 22 * FEW  # of the logarithm of that chance and the prior's
+SLOPE, CURVE = 21 * FEW, 22 * FEW  # of the logarithm of that chance and the prior's; at a node F of both edges
 INFO00, INFO01, INFO11 = 23 * FEW, 24 * FEW, 25 * FEW  # of one vote
-EXP, POWER_OF_2 = 26 * FEW, 27 * FEW  # what an exponential is made of, and in its place that
-ARGUMENT, LOGARITHM, MANTISSA = 28 * FEW, 29 * FEW, 30 * FEW
+EXP, POWER_OF_2 = 26 * FEW, 27 * FEW  # an exponential, in the place of its argument; its power of 2
+ARGUMENT, LOGARITHM, MANTISSA = 28 * FEW, 29 * FEW, 30 * FEW  # a logarithm, what it is of, and that but for powers of 2
 BETTER = 31 * FEW  # log F of edge 1
 KEPT = 32 * FEW  # at each node: F of both edges, place, logarithm of its part of the chance
 FEW_SIZE = KEPT + 4 * NODES * FEW
 
 _PER_LOG2, _LOG2_HIGH, _LOG2_LOW = 1.4426950408889634, 6.93147180369123816490e-01, 1.90821492927058770002e-10
 _T = tuple(1.0 / factorial(k) for k in range(14))  # of the series
-_ATANH = tuple(2.0 / (2 * k + 1) for k in range(11))
+_ATANH = tuple(2.0 / (2 * k + 1) for k in range(11))  # of twice its series
 _SQRT_HALF = 0x3FE6A09E667F3BCD  # the bits of the root of a half
-_MOST_EXP = 700.0
+_MOST_EXP = 700.0  # either way an exponential is still a normal number
 _FARTHEST_ODDS = 300.0  # log
 _FARTHEST_EDGE = 150.0  # the product of four exponentials of it is still finite
 _SMALLEST_GAP = 1e-7  # two thresholds never quite meet, so that no category has probability 0
@@ -880,9 +880,7 @@ def _few_votes(
             lane = k * wide + i
             if lanes[A + lane] + lanes[T + lane] + lanes[B + lane] != votes:
                 continue
-            few[FEW_Y0 + count], few[FEW_Y1 + count] = lanes[Y0 + lane], lanes[Y1 + lane]
-            few[FEW_A + count], few[FEW_T + count] = lanes[A + lane], lanes[T + lane]
-            few[FEW_B + count], few[ODDS + count] = lanes[B + lane], odds[k]
+            _bring(lane, count, odds[k], lanes, few)
             where[count] = lane
             count += 1
             if count == FEW:
@@ -890,6 +888,14 @@ def _few_votes(
                 count = 0
     if count > 0:
         _tell_few(votes, where[:count], effects, observed, few, lanes)
+
+
+@compiled
+def _bring(lane: int, count: int, tie: float, lanes: FloatArray, few: FloatArray) -> None:
+    """What is known of a lane, beside those that were brought before."""
+    few[FEW_Y0 + count], few[FEW_Y1 + count] = lanes[Y0 + lane], lanes[Y1 + lane]
+    few[FEW_A + count], few[FEW_T + count] = lanes[A + lane], lanes[T + lane]
+    few[FEW_B + count], few[ODDS + count] = lanes[B + lane], tie
 
 
 @compiled
@@ -1070,9 +1076,7 @@ def _many_votes(
             votes = lanes[A + lane] + lanes[T + lane] + lanes[B + lane]
             if votes == 1.0 or _is_few(votes):
                 continue
-            few[FEW_Y0 + count], few[FEW_Y1 + count] = lanes[Y0 + lane], lanes[Y1 + lane]
-            few[FEW_A + count], few[FEW_T + count] = lanes[A + lane], lanes[T + lane]
-            few[FEW_B + count], few[ODDS + count] = lanes[B + lane], odds[k]
+            _bring(lane, count, odds[k], lanes, few)
             few[MOVES + count] = 1.0 if votes >= ADAPTIVE_FROM else 0.0
             where[count] = lane
             count += 1
