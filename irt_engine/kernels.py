@@ -455,6 +455,14 @@ def exp_low(n: int, lanes: FloatArray, bits: IntArray) -> None:
 
 
 @compiled
+def _exp_less_one(r: float) -> float:
+    """exp(r) - 1 of r within half a log 2 of 0, by its series."""
+    high = ((((_T[13] * r + _T[12]) * r + _T[11]) * r + _T[10]) * r + _T[9]) * r + _T[8]
+    middle = (((high * r + _T[7]) * r + _T[6]) * r + _T[5]) * r + _T[4]
+    return (((middle * r + _T[3]) * r + _T[2]) * r + 1.0) * r
+
+
+@compiled
 def _exp_parts(n: int, lanes: FloatArray, bits: IntArray) -> None:
     """Of exp(-alpha theta) = 2^k exp(r), r at most half a log 2: 2^k, and in place of the result exp(r) - 1, by its
     series. The library's exp is called lane by lane."""
@@ -462,9 +470,7 @@ def _exp_parts(n: int, lanes: FloatArray, bits: IntArray) -> None:
         x = -lanes[AT + i]
         k = np.floor(x * _PER_LOG2 + 0.5)
         r = (x - k * _LOG2_HIGH) - k * _LOG2_LOW
-        high = ((((_T[13] * r + _T[12]) * r + _T[11]) * r + _T[10]) * r + _T[9]) * r + _T[8]
-        middle = (((high * r + _T[7]) * r + _T[6]) * r + _T[5]) * r + _T[4]
-        lanes[LOW + i] = (((middle * r + _T[3]) * r + _T[2]) * r + 1.0) * r
+        lanes[LOW + i] = _exp_less_one(r)
         bits[POWER + i] = (np.int64(k) + 1023) << 52  # the number 2^k
 
 
@@ -1230,9 +1236,7 @@ def exp_many(n: int, few: FloatArray, bits: IntArray) -> None:
         x = min(max(few[EXP + i], -_MOST_EXP), _MOST_EXP)
         k = np.floor(x * _PER_LOG2 + 0.5)
         r = (x - k * _LOG2_HIGH) - k * _LOG2_LOW
-        high = ((((_T[13] * r + _T[12]) * r + _T[11]) * r + _T[10]) * r + _T[9]) * r + _T[8]
-        middle = (((high * r + _T[7]) * r + _T[6]) * r + _T[5]) * r + _T[4]
-        few[EXP + i] = (((middle * r + _T[3]) * r + _T[2]) * r + 1.0) * r
+        few[EXP + i] = _exp_less_one(r)
         bits[POWER_OF_2 + i] = (np.int64(k) + 1023) << 52  # the number 2^k
     for i in range(n):
         few[EXP + i] = few[POWER_OF_2 + i] * few[EXP + i] + few[POWER_OF_2 + i]
