@@ -4,7 +4,7 @@ Notation (grm.py has the model): a slot's parameters are phi = (log alpha, [loca
 cell is x_c = alpha (theta - b_c), E in all. Everything the likelihood says passes through its edges, as a score (E,)
 and a tridiagonal information T, (E,) + (E - 1,), because a category has at most two edges. From there
 
-    dx_c / dtheta = alpha,   dx_c / dlog alpha = x_c,   dx_c / dphi_p = own_p shape_cp   (own: the slot's at a point).
+    dx_c / dtheta = alpha = -dx_c / dlocation,   dx_c / dlog alpha = x_c,   dx_c / dgap_g = -alpha e^gap_g spread_cg.
 
 q of a cell is normal. Its sigma points are laid out with phi first and theta last: then all but theta belongs to the
 slot and is computed once a point. The cells of a slot at its points lie side by side in memory, in lanes, so that the
@@ -25,10 +25,12 @@ from .arrays import BoolArray, FloatArray, IntArray
 from .compiled import compiled
 from .prompts import FARTHEST
 
-LANES = 256  # cells times points that are worked on together: what is known of them fits the nearer caches
+# Cells times points that are worked on together: what is known of them fits the nearer caches. Not a power of 2: rows
+# that lie 2,048 bytes apart wait for each other, a sixth of the whole time.
+LANES = 248
 WIDE = 8  # lanes that the widest processors work on at a time: each point's cells fill whole ones, some lanes idle
 TOGETHER = 4  # coordinates of a point whose part in theta is added at a time
-MOST_OWN = 7  # of a slot's parameters: as many as the widest shape of thresholds has
+MOST_GAPS = 5  # of a slot: as many as the widest shape of thresholds has
 
 # Of a lane, which is a cell at a point:
 AT = 0 * LANES  # alpha theta
@@ -46,12 +48,15 @@ _OWN_ROWS = 20
 # Sums over the edges:
 PULL = (8 + _OWN_ROWS) * LANES  # heavy score
 BENT = PULL + LANES  # heavy x' T 1
-ALONG = BENT + LANES  # heavy shape' T 1, a row for each of phi
-SIZE = ALONG + MOST_OWN * LANES
+ALONG = BENT + LANES  # heavy T 1, over all edges; and a row for each gap behind it, spread' of it
+SIZE = ALONG + (1 + MOST_GAPS) * LANES
 
 # Of a point, rows of a table: sums over its cells, E rows of each
-WEIGHED, BESIDE, DRAWN, LEANING, TURNED, SQUARED = range(6)  # of T, beside its diagonal, of score; at T 1, at score
-POINT_ROWS = 6
+WEIGHED, BESIDE, DRAWN, LEANING = range(4)  # of T, beside its diagonal, of score; at T 1
+EDGE_ROWS = 4
+# and behind them one of each
+TURNED, SQUARED = range(2)  # at score, at^2 T 1, over all edges
+POINT_ROWS = 2
 
 POWER = OWN  # of 2, while exp(-alpha theta) is made
 
@@ -152,16 +157,15 @@ def average_slots(
     E, P, Q, most = len(spread), phi.shape[1], len(points) if averaged else 1, 1
     for j in range(slots[0], slots[1]):
         most = max(most, starts[j + 1] - starts[j])
-    shape, share = _shape(located, spread), 1.0 / Q
-    use, votes, kinds = _deepened(points, averaged), counts.shape[1] == 3, (False, False, False)
+    share = 1.0 / Q
+    use, votes, kinds = _deepened(points, averaged), counts.shape[1] == 3, (False, False, False, False)
     lower, reach = np.zeros((P, P)), np.zeros((use.shape[1], most + WIDE))
-    alpha, own = np.empty(Q), np.empty((P, Q))
-    level, edge, odds = np.empty((E, Q)), np.empty((E, Q)), np.zeros((E + 1, Q))
-    lanes = np.zeros(SIZE)
-    bits, held = lanes.view(np.int64), np.empty((E, Q))
-    by_cell, of_points = np.empty((P + 3, LANES)), np.empty((POINT_ROWS * E, Q))
-    told, few = np.empty(6), np.zeros(FEW_SIZE)
-    along, value, powers = np.ascontiguousarray(use.T), np.empty((P, Q)), np.empty((1 + spread.shape[1], Q))
+    alpha, crossed = np.empty(Q), np.empty((1 + spread.shape[1], Q))
+    level, edge, odds, bends = np.empty((E, Q)), np.empty((E, Q)), np.zeros((E + 1, Q)), np.empty((P, E, Q))
+    told, few, lanes = np.empty(6), np.zeros(FEW_SIZE), np.zeros(SIZE)
+    bits, held = lanes.view(np.int64), np.empty((2, E * Q))
+    by_cell, of_points = np.empty((P + 3, LANES)), np.empty((EDGE_ROWS * E + POINT_ROWS, Q))
+    along, value = np.ascontiguousarray(use.T), np.empty((P, Q))
     for j in range(slots[0], slots[1]):
         first, cells, here = starts[j], starts[j + 1] - starts[j], j - slots[0]
         if averaged:
@@ -172,7 +176,9 @@ def average_slots(
         else:
             lower[:] = 0.0
             reach[:, :cells] = 0.0
-        _place_points(phi[j], lower, along, located, spread, lanes, bits, value, powers, alpha, own, level, edge, odds)
+        _place_points(
+            phi[j], lower, along, located, spread, lanes, bits, value, alpha, crossed, bends, level, edge, odds
+        )
         sums[j], of_points[:] = 0.0, 0.0
         for offset in range(0, cells, LANES):
             m = min(LANES, cells - offset)
@@ -181,13 +187,13 @@ def average_slots(
             by_cell[:, :wide] = 0.0
             together = min(LANES // wide, Q)
             if votes:
-                kinds = _place_votes(block, together, counts, lanes)
+                kinds = _place_votes(block, together, counts, again, lanes)
             for q in range(0, Q, together):
                 count = min(together, Q - q)
                 n = wide * count
                 _place_lanes(block, offset, (q, count), theta, weight, reach, use, alpha, lanes)
                 exp_low(n, lanes, bits)
-                clear(n, P, lanes)
+                clear(n, 1 + spread.shape[1], lanes)
                 part = (q, count, wide)
                 if votes:
                     ask_votes(
@@ -205,10 +211,11 @@ def average_slots(
                         net_edge(c, part, edge, odds, observed, lanes)
                     elif c == 1:
                         second_edge(n, lanes)
-                    gather_edge(c, q, count, wide, shape, level, lanes, of_points)
-                _sum_cells(part, alpha, own, lanes, by_cell)
+                    gather_edge(c, part, spread, level, lanes, of_points)
+                _gather_point(part, lanes, of_points[EDGE_ROWS * E :])
+                _sum_cells(part, alpha, crossed, located, lanes, by_cell)
             sums[j, 1:] += _write_cells(block, share, by_cell, again, weight, d_theta, i_theta, cross)
-        _fold(Q, shape, own, level, of_points, held, d_phi[j], i_phi[j])
+        _fold(bends, level, of_points, held, d_phi[j], i_phi[j])
     return True
 
 
@@ -251,15 +258,6 @@ def _write_cells(
 
 
 @compiled
-def _shape(located: bool, spread: FloatArray) -> FloatArray:
-    """(E, P): how an edge follows theta (first column) and phi's own, but for the point's factors `own`."""
-    first = 2 if located else 1
-    shape = np.ones((len(spread), first + spread.shape[1]))
-    shape[:, first:] = spread
-    return shape
-
-
-@compiled
 def _reach_slot(
     first: int,
     cells: int,
@@ -272,36 +270,46 @@ def _reach_slot(
     lower: FloatArray,
     reach: FloatArray,
 ) -> bool:
-    """Cholesky factors of a slot's cells: lower (P, P) of phi, and of each cell the last row, reach (P + 1, cells)."""
+    """Cholesky factors of a slot's cells: lower (P, P) of phi, and of each cell the last row, reach (P + 1, cells).
+
+    Cells lie side by side, so that a step of the elimination is taken for several at a time; idle lanes are 0.
+    """
     if not spread_of_slot(of_phi, lower):
         return False
-    P = len(lower)
+    P, wide = len(lower), WIDE * ((cells - 1) // WIDE + 1)
+    left = reach[P]  # of theta's variance
+    reach[: P + 1, :wide] = 0.0
     for i in range(cells):
         n = first + i
-        variance = 0.0
         for k in range(col.shape[1]):
+            at, by = col[n, k], coef[n, k]
             for m in range(col.shape[1]):
-                variance += coef[n, k] * coef[n, m] * covariance[col[n, k], col[n, m]]
-        compared = own_replies.shape[1] == 2 and own_replies[n, 0] >= 0
-        low, high = P, P
-        if compared:
+                left[i] += by * coef[n, m] * covariance[at, col[n, m]]
+            for p in range(P):
+                reach[p, i] += by * pulled[p, at]
+        if own_replies.shape[1] == 2 and own_replies[n, 0] >= 0:
             low, high = P + own_replies[n, 0], P + own_replies[n, 1]
-            variance += of_phi[low, low] + of_phi[high, high] - 2.0 * of_phi[low, high]
+            left[i] += of_phi[low, low] + of_phi[high, high] - 2.0 * of_phi[low, high]
             for k in range(col.shape[1]):
-                variance += 2.0 * coef[n, k] * (pulled[high, col[n, k]] - pulled[low, col[n, k]])
-        for p in range(P):
-            value = 0.0
-            if compared:
-                value = of_phi[p, high] - of_phi[p, low]
-            for k in range(col.shape[1]):
-                value += coef[n, k] * pulled[p, col[n, k]]
-            for c in range(p):
-                value -= lower[p, c] * reach[c, i]
-            reach[p, i] = value / lower[p, p]
-            variance -= reach[p, i] * reach[p, i]
-        if not variance > -1e-9:
+                left[i] += 2.0 * coef[n, k] * (pulled[high, col[n, k]] - pulled[low, col[n, k]])
+            for p in range(P):
+                reach[p, i] += of_phi[p, high] - of_phi[p, low]
+    for p in range(P):
+        row = reach[p]
+        for c in range(p):
+            by, known = lower[p, c], reach[c]
+            for i in range(wide):
+                row[i] -= by * known[i]
+        by = 1.0 / lower[p, p]
+        for i in range(wide):
+            row[i] *= by
+        for i in range(wide):
+            left[i] -= row[i] * row[i]
+    for i in range(cells):
+        if not left[i] > -1e-9:
             return False
-        reach[P, i] = np.sqrt(max(variance, 0.0))
+    for i in range(wide):
+        left[i] = np.sqrt(max(left[i], 0.0))
     return True
 
 
@@ -324,7 +332,7 @@ def turned_by_theta(
     lower = np.zeros((parameters, parameters))
     for j in range(slots[0], slots[1]):
         first, cells, here = starts[j], starts[j + 1] - starts[j], j - slots[0]
-        reach = np.zeros((parameters + 1, cells))
+        reach = np.zeros((parameters + 1, cells + WIDE))
         if not _reach_slot(first, cells, col, coef, covariance, pulled[here], of_phi[here], own_replies, lower, reach):
             return False
         turned[j] = 0.0
@@ -359,13 +367,13 @@ def _place_points(
     lower: FloatArray,
     along: FloatArray,  # (deep, Q) points, a row for each coordinate
     located: bool,
-    spread: FloatArray,
+    spread: FloatArray,  # (E, G)
     lanes: FloatArray,
     bits: IntArray,
     value: FloatArray,  # (P, Q) to work in
-    powers: FloatArray,  # (1 + G, Q) to work in
     alpha: FloatArray,  # (Q,)          out
-    own: FloatArray,  # (P, Q)          out: dx_c / dphi_p = own_p shape_cp; 0 for the slope
+    crossed: FloatArray,  # (1 + G, Q)  out: alpha^2; and of each gap -alpha^2 e^gap
+    bends: FloatArray,  # (P, E, Q)     out: dx_c / dphi_p, but not by log alpha
     level: FloatArray,  # (E, Q)        out: alpha b_c
     edge: FloatArray,  # (E, Q)         out: exp(level)
     odds: FloatArray,  # (E + 1, Q)     out: 1 / (e^gap - 1) of the gap below an edge; 0 outside
@@ -381,30 +389,34 @@ def _place_points(
             for q in range(Q):
                 value[p, q] += by * along[r, q]
     for q in range(Q):
-        powers[0, q] = min(max(value[0, q], -FARTHEST), FARTHEST)
+        crossed[0, q] = min(max(value[0, q], -FARTHEST), FARTHEST)
     for g in range(G):
         for q in range(Q):
-            powers[1 + g, q] = min(max(value[first + g, q], -FARTHEST), FARTHEST)
-    exp_all(powers.reshape(-1), lanes, bits)
+            crossed[1 + g, q] = min(max(value[first + g, q], -FARTHEST), FARTHEST)
+    exp_all(crossed.reshape(-1), lanes, bits)
     for q in range(Q):
-        alpha[q], own[0, q] = powers[0, q], 0.0
-    for q in range(Q if located else 0):
-        own[1, q] = -alpha[q]
+        alpha[q] = crossed[0, q]
     for g in range(G):
         for q in range(Q):
-            own[first + g, q] = -alpha[q] * powers[1 + g, q]
+            crossed[1 + g, q] *= -alpha[q]
     for c in range(E):
         for q in range(Q):
             level[c, q] = alpha[q] * value[1, q] if located else 0.0
+        for q in range(Q if located else 0):
+            bends[1, c, q] = -alpha[q]
         for g in range(G):
             by = spread[c, g]
             for q in range(Q):
-                level[c, q] -= by * own[first + g, q]
+                bends[first + g, c, q] = by * crossed[1 + g, q]
+                level[c, q] -= by * crossed[1 + g, q]
         for q in range(Q):
             level[c, q] = min(max(level[c, q], -_FARTHEST_EDGE), _FARTHEST_EDGE)
             edge[c, q] = level[c, q]
         for q in range(Q if c > 0 else 0):
             odds[c, q] = min(max(level[c, q] - level[c - 1, q], _SMALLEST_GAP), 700.0)
+    for g in range(1 + G):
+        for q in range(Q):
+            crossed[g, q] *= alpha[q]
     exp_all(edge.reshape(-1), lanes, bits)
     gaps = odds[1:E].reshape(-1)
     exp_less_one_all(gaps, lanes, bits)
@@ -500,80 +512,99 @@ def exp_less_one_all(values: FloatArray, lanes: FloatArray, bits: IntArray) -> N
 
 @compiled
 def _sum_cells(
-    part: tuple[int, int, int], alpha: FloatArray, own: FloatArray, lanes: FloatArray, by_cell: FloatArray
+    part: tuple[int, int, int],
+    alpha: FloatArray,  # (Q,)
+    crossed: FloatArray,  # (1 + G, Q)
+    located: bool,
+    lanes: FloatArray,
+    by_cell: FloatArray,
 ) -> None:
     """Add lanes to their cells: rows theta x phi (P), gradient and information of theta."""
-    P, (first, count, wide) = len(own), part
-    for k in range(count):
-        q, lane = first + k, k * wide
-        a = alpha[q]
-        for i in range(wide):
-            by_cell[0, i] += a * lanes[BENT + lane + i]
-            by_cell[P, i] += a * lanes[PULL + lane + i]
-            by_cell[P + 1, i] += a * a * lanes[ALONG + lane + i]
-        for p in range(1, P):
-            mine, row = a * own[p, q], ALONG + p * LANES + lane
-            for i in range(wide):
-                by_cell[p, i] += mine * lanes[row + i]
+    P, wide, first = len(by_cell) - 3, part[2], 2 if located else 1
+    _sum_row(BENT, part, alpha, lanes, by_cell[0, :wide])
+    _sum_row(PULL, part, alpha, lanes, by_cell[P, :wide])
+    _sum_row(ALONG, part, crossed[0], lanes, by_cell[P + 1, :wide])
+    for g in range(len(crossed) - 1):
+        _sum_row(ALONG + (1 + g) * LANES, part, crossed[1 + g], lanes, by_cell[first + g, :wide])
+    for i in range(wide if located else 0):
+        by_cell[1, i] = -by_cell[P + 1, i]  # a location moves all edges, and theta the other way
+
+
+@compiled
+def _sum_row(row: int, part: tuple[int, int, int], share: FloatArray, lanes: FloatArray, total: FloatArray) -> None:
+    """Add a row of lanes, of some points, to total (wide,), each point's times its share (Q,); two points at a time."""
+    first, count, wide = part
+    for pair in range(count // 2):
+        q, a = first + 2 * pair, row + 2 * pair * wide
+        b, end = a + wide, a + 2 * wide
+        _add_two(share[q], lanes[a:b], share[q + 1], lanes[b:end], total)
+    if count % 2 == 1:
+        q, a = first + count - 1, row + (count - 1) * wide
+        _add_two(share[q], lanes[a : a + wide], 0.0, lanes[a : a + wide], total)
+
+
+@compiled
+def _add_two(s: float, one: FloatArray, t: float, other: FloatArray, total: FloatArray) -> None:
+    for i in range(len(total)):
+        total[i] += s * one[i] + t * other[i]
 
 
 @compiled
 def _fold(
-    points: int,
-    shape: FloatArray,
-    own: FloatArray,
-    level: FloatArray,
-    of_points: FloatArray,
-    held: FloatArray,  # (E, points) to work in
+    bends: FloatArray,  # (P, E, Q)
+    level: FloatArray,  # (E, Q)
+    of_points: FloatArray,  # (EDGE_ROWS E + POINT_ROWS, Q)
+    held: FloatArray,  # (2, E Q) to work in
     d_phi: FloatArray,
     i_phi: FloatArray,
 ) -> None:
-    """All points' gradient of phi (P,) and information about it (P, P), J' T J with J = (x | own shape)."""
-    (E, P), share = shape.shape, 1.0 / points
-    T, off = of_points[WEIGHED * E : (WEIGHED + 1) * E], of_points[BESIDE * E : (BESIDE + 1) * E]
-    drawn, leaning = of_points[DRAWN * E : (DRAWN + 1) * E], of_points[LEANING * E : (LEANING + 1) * E]
-    turned, squared = of_points[TURNED * E : (TURNED + 1) * E], of_points[SQUARED * E : (SQUARED + 1) * E]
-    _hold(points, T, off, level, held)
+    """All points' gradient of phi (P,) and information about it (P, P), J' T J with J = (x | bends).
+
+    Edges and points are gone through in one: a loop over a slot's points alone is too short to be worth its beginning.
+    """
+    P, E, Q = bends.shape
+    share, n = 1.0 / Q, E * Q
+    flat, of_level, rows = bends.reshape(P, n), level.reshape(-1), of_points.reshape(-1)
+    T, off = rows[WEIGHED * n : (WEIGHED + 1) * n], rows[BESIDE * n : (BESIDE + 1) * n]
+    drawn, leaning = rows[DRAWN * n : (DRAWN + 1) * n], rows[LEANING * n : (LEANING + 1) * n]
+    turned, squared = of_points[EDGE_ROWS * E + TURNED], of_points[EDGE_ROWS * E + SQUARED]
+    across, bent = held[0], held[1]
+    _hold(Q, T, off, of_level, across)
     score, slope = 0.0, 0.0
-    for c in range(E):
-        for q in range(points):
-            score += turned[c, q] - level[c, q] * drawn[c, q]
-            slope += squared[c, q] + level[c, q] * (held[c, q] - 2.0 * leaning[c, q])
+    for i in range(n):
+        bent[i] = leaning[i] - across[i]  # T x
+        score -= of_level[i] * drawn[i]
+        slope += of_level[i] * (across[i] - 2.0 * leaning[i])
+    for q in range(Q):
+        score += turned[q]
+        slope += squared[q]
     d_phi[0], i_phi[0, 0] = share * score, share * slope
     for p in range(1, P):
-        score, slope = 0.0, 0.0
-        for c in range(E):
-            if shape[c, p] != 0.0:
-                for q in range(points):
-                    mine = shape[c, p] * own[p, q]
-                    score += mine * drawn[c, q]
-                    slope += mine * (leaning[c, q] - held[c, q])
+        score, slope, bend = 0.0, 0.0, flat[p]
+        for i in range(n):
+            score += bend[i] * drawn[i]
+            slope += bend[i] * bent[i]
         d_phi[p] = share * score
         i_phi[0, p] = i_phi[p, 0] = share * slope
     for r in range(1, P):
-        _hold(points, T, off, shape[:, r : r + 1], held)
+        _hold(Q, T, off, flat[r], across)
         for p in range(1, r + 1):
-            total = 0.0
-            for c in range(E):
-                if shape[c, p] != 0.0:
-                    for q in range(points):
-                        total += shape[c, p] * own[p, q] * own[r, q] * held[c, q]
+            total, bend = 0.0, flat[p]
+            for i in range(n):
+                total += bend[i] * across[i]
             i_phi[p, r] = i_phi[r, p] = share * total
 
 
 @compiled
-def _hold(points: int, T: FloatArray, off: FloatArray, edges: FloatArray, held: FloatArray) -> None:
-    """held (E, points) = T edges, a tridiagonal matrix a point; edges (E, points), or (E, 1) for all alike."""
-    E, step = len(edges), 1 if edges.shape[1] > 1 else 0
-    for c in range(E):
-        for q in range(points):
-            held[c, q] = T[c, q] * edges[c, step * q]
-        if c > 0:
-            for q in range(points):
-                held[c, q] += off[c - 1, q] * edges[c - 1, step * q]
-        if c + 1 < E:
-            for q in range(points):
-                held[c, q] += off[c, q] * edges[c + 1, step * q]
+def _hold(Q: int, T: FloatArray, off: FloatArray, edges: FloatArray, held: FloatArray) -> None:
+    """held (E Q,) = T edges, a tridiagonal matrix for each of Q points."""
+    n, next_edges, next_held = len(edges), edges[Q:], held[Q:]
+    for i in range(n):
+        held[i] = T[i] * edges[i]
+    for i in range(n - Q):
+        held[i] += off[i] * next_edges[i]
+    for i in range(n - Q):
+        next_held[i] += off[i] * edges[i]
 
 
 @compiled
@@ -590,19 +621,17 @@ def clear(n: int, rows: int, lanes: FloatArray) -> None:
 @compiled
 def gather_edge(
     c: int,
-    first: int,  # point
-    count: int,  # points
-    wide: int,  # lanes a point
-    shape: FloatArray,  # (E, P)
+    part: tuple[int, int, int],  # (first point, points, lanes a point)
+    spread: FloatArray,  # (E, G)
     level: FloatArray,  # (E, points)
     lanes: FloatArray,
-    of_points: FloatArray,  # (POINT_ROWS E, points)
+    of_points: FloatArray,  # (EDGE_ROWS E + POINT_ROWS, points)
 ) -> None:
     """Add the edge that is looked at to its cells' sums and its points'."""
-    E, P = shape.shape
+    (E, G), (first, count, wide) = spread.shape, part
     for k in range(count):
         of_edge = level[c, first + k]
-        weighed, beside, drawn, leaning, turned, squared = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        weighed, beside, drawn, leaning = 0.0, 0.0, 0.0, 0.0
         lane = k * wide
         for i in range(wide):
             at, heavy = lanes[AT + lane + i], lanes[HEAVY + lane + i]
@@ -613,26 +642,37 @@ def gather_edge(
             )
             held = heavy * lanes[EARLIER + lane + i] + info + off
             lanes[HELD + lane + i] = held
+            lanes[ALONG + lane + i] += held
             lanes[PULL + lane + i] += score
             lanes[BENT + lane + i] += held * (at - of_edge)
             weighed += info
             beside += off
             drawn += score
             leaning += at * held
-            turned += at * score
-            squared += at * at * held
         q = first + k
         of_points[WEIGHED * E + c, q] += weighed
         of_points[BESIDE * E + c, q] += beside
         of_points[DRAWN * E + c, q] += drawn
         of_points[LEANING * E + c, q] += leaning
-        of_points[TURNED * E + c, q] += turned
-        of_points[SQUARED * E + c, q] += squared
-    for p in range(P):
-        share, row = shape[c, p], ALONG + p * LANES
+    for g in range(G):
+        share, row = spread[c, g], ALONG + LANES + g * LANES
         if share != 0.0:
             for i in range(count * wide):
                 lanes[row + i] += share * lanes[HELD + i]
+
+
+@compiled
+def _gather_point(part: tuple[int, int, int], lanes: FloatArray, of_points: FloatArray) -> None:
+    """Add what all edges say together to the points' sums, of_points (POINT_ROWS, points)."""
+    first, count, wide = part
+    for k in range(count):
+        turned, squared, lane = 0.0, 0.0, k * wide
+        for i in range(wide):
+            at = lanes[AT + lane + i]
+            turned += at * lanes[PULL + lane + i]
+            squared += at * at * lanes[ALONG + lane + i]
+        of_points[TURNED, first + k] += turned
+        of_points[SQUARED, first + k] += squared
 
 
 @compiled
@@ -702,7 +742,7 @@ def net_log(n: int, edge: FloatArray, odds: FloatArray, lanes: FloatArray) -> fl
 @compiled
 def ask_votes(
     block: tuple[int, int, int],  # (first cell, cells, lanes a point)
-    kinds: tuple[bool, bool, bool],  # of cells there are, as `_place_votes` tells
+    kinds: tuple[bool, bool, bool, bool],  # of cells there are, as `_place_votes` tells
     edge: FloatArray,  # (2, points) exp(level)
     odds: FloatArray,  # (points,) 1 / (e^gap - 1)
     counts: FloatArray,  # (cells, 3) votes: A better, tie, B better
@@ -722,7 +762,7 @@ def ask_votes(
         for i in range(wide):
             lanes[Y0 + lane + i], lanes[Y1 + lane + i] = to0 * lanes[LOW + lane + i], to1 * lanes[LOW + lane + i]
             lanes[EARLIER + lane + i] = 0.0
-    singles, fews, rest = kinds
+    singles, fews, rest, learned = kinds
     if effects.shape[1] != NODES:
         _sum_pooled_nodes(wide, odds, effects, lanes)
         _single_votes(wide, odds, effects[3, 0], observed, lanes)
@@ -731,7 +771,9 @@ def ask_votes(
     else:
         if singles:
             _sum_nodes(n, effects, lanes)
-            _single_votes(wide, odds, effects[3, 0], observed, lanes)
+            if observed or learned:
+                _sum_bends(n, effects, lanes)
+            _single_votes(wide, odds, effects[3, 0] if learned else 0.0, observed, lanes)
         for votes in range(2, MOST_FEW + 1 if fews else 2):
             _few_votes(votes, (m, wide), odds, effects, observed, few, lanes)
         if rest:
@@ -765,15 +807,17 @@ def _is_few(votes: float) -> bool:
 
 @compiled
 def _place_votes(
-    block: tuple[int, int, int], points: int, counts: FloatArray, lanes: FloatArray
-) -> tuple[bool, bool, bool]:
+    block: tuple[int, int, int], points: int, counts: FloatArray, again: BoolArray, lanes: FloatArray
+) -> tuple[bool, bool, bool, bool]:
     """The cells' votes at so many points, whichever these are; a tie in idle lanes, which tell nothing of their own.
-    Returns whether there are cells of one vote, of few, and of other numbers."""
+    Returns whether there are cells of one vote, of few, and of other numbers; and of one vote that tells the cell
+    effect's SD, because it is what shares of several come to."""
     first, m, wide = block
-    singles, fews = 0, 0
+    singles, fews, learned = 0, 0, 0
     for i in range(m):
         a, t, b = counts[first + i, 0], counts[first + i, 1], counts[first + i, 2]
         singles += a + t + b == 1.0
+        learned += a + t + b == 1.0 and again[first + i]
         fews += _is_few(a + t + b)
         lanes[A + i], lanes[T + i], lanes[B + i] = a, t, b
     for i in range(m, wide):
@@ -784,33 +828,48 @@ def _place_votes(
             lanes[A + lane + i], lanes[T + lane + i], lanes[B + lane + i] = lanes[A + i], lanes[T + i], lanes[B + i]
     for i in range(wide * points):
         lanes[CHANCE + i], lanes[LOG + i] = 1.0, 0.0
-    return singles > 0, fews > 0, singles + fews < m
+    return singles > 0, fews > 0, singles + fews < m, learned > 0
 
 
 @compiled
 def _sum_nodes(n: int, effects: FloatArray, lanes: FloatArray) -> None:
+    """One vote's chances, and F' of both edges, over the cell effect. What `_sum_bends` tells is not known yet: 0."""
     for i in range(n):
-        lose, tie, win = 0.0, 0.0, 0.0
-        d0, d1, e0, e1, c0, c1 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        lose, tie, win, d0, d1 = 0.0, 0.0, 0.0, 0.0, 0.0
         y0, y1 = lanes[Y0 + i], lanes[Y1 + i]
         for q in range(NODES):
-            node, weight, shift = effects[0, q], effects[1, q], effects[2, q]
+            weight, shift = effects[1, q], effects[2, q]
             x0, x1 = y0 * shift, y1 * shift  # odds against
             both = 1.0 / ((1.0 + x0) * (1.0 + x1))
             F0, F1 = both * (1.0 + x1), both * (1.0 + x0)
-            against0, against1 = x0 * F0, x1 * F1
-            slope0, slope1 = weight * F0 * against0, weight * F1 * against1
+            against0 = x0 * F0
             lose += weight * against0
-            tie += weight * F0 * against1
+            tie += weight * (both * x1)
             win += weight * F1
-            d0 += slope0
-            d1 += slope1
+            d0 += weight * (F0 * against0)
+            d1 += weight * (F1 * (x1 * F1))
+        lanes[LOSE + i], lanes[TIE + i], lanes[WIN + i] = lose, tie, win
+        lanes[D0 + i], lanes[D1 + i], lanes[E0 + i], lanes[E1 + i] = d0, d1, 0.0, 0.0
+
+
+@compiled
+def _sum_bends(n: int, effects: FloatArray, lanes: FloatArray) -> None:
+    """F' e / sd and F'' of both edges: what few rounds ask for."""
+    for i in range(n):
+        e0, e1, c0, c1 = 0.0, 0.0, 0.0, 0.0
+        y0, y1 = lanes[Y0 + i], lanes[Y1 + i]
+        for q in range(NODES):
+            node, weight, shift = effects[0, q], effects[1, q], effects[2, q]
+            x0, x1 = y0 * shift, y1 * shift
+            both = 1.0 / ((1.0 + x0) * (1.0 + x1))
+            F0, F1 = both * (1.0 + x1), both * (1.0 + x0)
+            against0, against1 = x0 * F0, x1 * F1
+            slope0, slope1 = weight * (F0 * against0), weight * (F1 * against1)
             e0 += node * slope0
             e1 += node * slope1
             c0 += slope0 * (against0 - F0)
             c1 += slope1 * (against1 - F1)
-        lanes[LOSE + i], lanes[TIE + i], lanes[WIN + i] = lose, tie, win
-        lanes[D0 + i], lanes[D1 + i], lanes[E0 + i], lanes[E1 + i] = d0, d1, e0, e1
+        lanes[E0 + i], lanes[E1 + i] = e0, e1
         lanes[C0 + i], lanes[C1 + i] = c0, c1
 
 

@@ -3,9 +3,10 @@
 A mixed round starts where a straight line through the last few rounds would have ended. It is a secant method: near the
 end it converges about as fast as Newton's would on the few directions in which plain rounds are slow.
 
-A million cells are 3 million numbers, and what is remembered of ten rounds twenty times as many: reading them took as
-long as asking the cells. So a round goes through them twice, block by block, and differences between rounds are kept in
-single precision. They only steer, and what they are wrong by is 1e-7 of a difference, which shrinks with the rounds.
+A million cells are 3 million numbers, and what is remembered of ten rounds many times as many: reading them took as
+long as asking the cells. So differences between rounds are kept in single precision. They only steer, and what they are
+wrong by is 1e-7 of a difference, which shrinks with the rounds. And most numbers are *carried*: they are mixed like the
+others, which alone say how.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ MEMORY = 10  # rounds that are mixed
 _LARGEST_SHARE = 1.0  # a step is as long as its curvature says: in a longer one, scales overshoot, and all begins anew
 _SMALLEST_SHARE = 0.05
 _WORSE = 30.0  # times the least error so far: a mixture that led there is forgotten
-_MOST_NUMBERS = 30_000_000  # kept of all rounds together: five of a million cells, which do with five as well
+_MOST_NUMBERS = 20_000_000  # kept of all rounds together: five of a million cells, which do with five as well
 _CAUTION = 0.3  # share of the round after a failure
 _BLOCK = 512  # numbers that are gone through together, so that they stay in the nearest cache
 _PIECE = 1 << 17  # numbers whose sums are taken together, and which one thread takes at a time
@@ -30,23 +31,30 @@ class Mixer:
     """The next start, from where a round began and where it ended."""
 
     def __init__(
-        self, unit: FloatArray, *, mixed_below: float = 0.1, share: float = 0.7, each: Each[int] = one_by_one
+        self,
+        unit: FloatArray,
+        *,
+        carried: int = 0,
+        mixed_below: float = 0.1,
+        share: float = 0.7,
+        each: Each[int] = one_by_one,
     ) -> None:
-        """unit (N,): what counts as equally far in every number. Rounds are mixed where the error, in these units, is
-        below `mixed_below`: farther away they are not on a straight line, and a `share` of the move is taken."""
+        """unit (N,): what counts as equally far in every number; `carried` more follow behind them. Rounds are mixed
+        where the error, in these units, is below `mixed_below`: farther away they are not on a straight line, and a
+        `share` of the move is taken."""
         numbers, self.weight, self.each = len(unit), 1.0 / unit, each
-        self.pieces = [slice(a, min(a + _PIECE, numbers)) for a in range(0, numbers, _PIECE)]
-        self.memory = max(1, min(MEMORY, _MOST_NUMBERS // (2 * numbers)))
+        self.steering, self.all = _pieces(numbers), _pieces(numbers + carried)
+        self.memory = max(1, min(MEMORY, _MOST_NUMBERS // (2 * numbers + carried)))
         self.moves = np.empty((self.memory, numbers), np.float32)  # differences of successive moves, weighted
-        self.ends = np.empty((self.memory, numbers), np.float32)  # differences of successive ends
+        self.ends = np.empty((self.memory, numbers + carried), np.float32)  # differences of successive ends
         self.gram = np.empty((self.memory, self.memory))  # of `moves`
-        self.last_end, self.last_move = np.zeros(numbers), np.zeros(numbers)  # the move weighted
+        self.last_end, self.last_move = np.empty(0), np.zeros(numbers)  # the move weighted
         self.began: FloatArray | None = None  # where the last round did
         self.rounds = self.kept = self.oldest = 0
         self.mixed_below, self.share, self.best = mixed_below, share, np.inf
 
     def next(self, x: FloatArray, end: FloatArray, error: float) -> FloatArray:
-        """Where to begin after a round from x to `end`, both (N,)."""
+        """Where to begin after a round from x to `end`, both (N + carried,)."""
         along, toward = self._remember(x, end)
         if error > _WORSE * self.best:
             self.kept = 0
@@ -60,11 +68,11 @@ class Mixer:
         mixed = np.empty_like(end)
 
         def work(number: int) -> bool:
-            piece = self.pieces[number]
+            piece = self.all[number]
             _mix(piece.start, piece.stop, self.ends, gamma, end, mixed)
             return True
 
-        self.each(work, range(len(self.pieces)))
+        self.each(work, range(len(self.all)))
         return mixed
 
     def back(self) -> FloatArray | None:
@@ -80,18 +88,22 @@ class Mixer:
             place = self.kept if self.kept < self.memory else self.oldest
             self.oldest = 0 if self.kept < self.memory else (place + 1) % self.memory
             count = self.kept = min(self.kept + 1, self.memory)
-        products = np.zeros((len(self.pieces), 2, self.memory + 1))
+        products = np.zeros((len(self.steering), 2, self.memory + 1))
 
         def work(number: int) -> bool:
-            piece = self.pieces[number]
-            _remember(
-                piece.start, piece.stop, x, end, self.weight, self.last_end, self.last_move, self.moves, self.ends,
-                place, count, products[number],
-            )  # fmt: skip
+            if number < len(self.steering):
+                piece = self.steering[number]
+                _remember(
+                    piece.start, piece.stop, x, end, self.weight, self.last_move, self.moves, place, count,
+                    products[number],
+                )  # fmt: skip
+            if place >= 0:
+                piece = self.all[number]
+                np.subtract(end[piece], self.last_end[piece], out=self.ends[place, piece], casting="same_kind")
             return True
 
-        self.each(work, range(len(self.pieces)))
-        self.began, self.rounds = x, self.rounds + 1
+        self.each(work, range(len(self.all)))
+        self.began, self.last_end, self.rounds = x, end, self.rounds + 1
         total = products.sum(axis=0)
         if count:
             self.gram[place, :count] = self.gram[:count, place] = total[0, :count]
@@ -105,17 +117,19 @@ class Mixer:
             self.share = min(1.2 * self.share, _LARGEST_SHARE)
 
 
+def _pieces(numbers: int) -> list[slice]:
+    return [slice(a, min(a + _PIECE, numbers)) for a in range(0, numbers, _PIECE)]
+
+
 @compiled
 def _remember(
     first: int,
     stop: int,
-    x: FloatArray,  # (N,) where the round began
-    end: FloatArray,  # (N,) and ended
+    x: FloatArray,  # (N + carried,) where the round began
+    end: FloatArray,  # (N + carried,) and ended
     weight: FloatArray,  # (N,)
-    last_end: FloatArray,  # (N,)        in and out
     last_move: FloatArray,  # (N,)       in and out, weighted
     moves: SingleArray,  # (memory, N)   row `place` out
-    ends: SingleArray,  # (memory, N)    row `place` out
     place: int,  # of the new differences; -1 in the first round, which has none
     count: int,  # differences that are kept, the new ones included
     products: FloatArray,  # (2, memory + 1)  added to: products of the kept moves' differences with the new one, and
@@ -125,18 +139,16 @@ def _remember(
     fresh = np.empty(_BLOCK)
     for a in range(first, stop, _BLOCK):
         b = min(a + _BLOCK, stop)
-        move, before = last_move[a:b], last_end[a:b]
+        move = last_move[a:b]
         _weigh(x[a:b], end[a:b], weight[a:b], fresh)
         if place >= 0:
-            products[1, -1] += _differ(fresh, move, end[a:b], before, moves[place, a:b], ends[place, a:b])
+            products[1, -1] += _differ(fresh, move, moves[place, a:b])
             for r in range(count):
                 with_new, with_this = _multiply(moves[r, a:b], moves[place, a:b], fresh)
                 products[0, r] += with_new
                 products[1, r] += with_this
         for i in range(b - a):
             move[i] = fresh[i]
-        for i in range(b - a):
-            before[i] = end[a + i]
 
 
 # Loops with few arrays: the processor works on several numbers at a time only where it can tell soon that arrays do not
@@ -150,15 +162,11 @@ def _weigh(x: FloatArray, end: FloatArray, weight: FloatArray, fresh: FloatArray
 
 
 @compiled
-def _differ(
-    fresh: FloatArray, move: FloatArray, end: FloatArray, before: FloatArray, turned: SingleArray, shifted: SingleArray
-) -> float:
+def _differ(fresh: FloatArray, move: FloatArray, turned: SingleArray) -> float:
     along = 0.0
     for i in range(len(move)):
         turned[i] = fresh[i] - move[i]
         along += fresh[i] * move[i]
-    for i in range(len(move)):
-        shifted[i] = end[i] - before[i]
     return along
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -287,6 +288,23 @@ def test_however_steep_a_prompt_met_once_may_be_it_tells_something_finite(
         assert np.isfinite(told.gradient.z).all()
         assert np.isfinite(told.information.i_theta).all()
         assert observed or (told.information.i_theta >= 0.0).all()
+
+
+@pytest.mark.parametrize("shares", [[1.0], [0.5, 0.5], [1.0, 1.0]], ids=["one vote", "two halves", "two votes"])
+def test_what_tells_the_cell_effects_sd_are_cells_voted_on_again_whatever_their_votes_count(
+    shares: list[float],
+) -> None:
+    at, counts = somewhere(FREE_VOTE, 1), np.array([[0.0, 0.0, sum(shares)]])
+    problem = replace(problem_of(FREE_VOTE, counts, np.array([0, 1])), again=np.array([len(shares) > 1]))
+    point, step = Point(np.r_[at[:, 0], np.zeros(FREE_VOTE.gaps)], at[:, 1:]), 1e-5
+
+    def told(log_sd: float) -> Told:
+        cells = vague_cells(problem, SD * math.exp(log_sd))
+        return cells.ask(point, cells.effects.start(), None)
+
+    by_log_sd = (told(step).log_posterior - told(-step).log_posterior) / (2.0 * step)
+    assert told(0.0).sums[0, 0] == pytest.approx(by_log_sd if len(shares) > 1 else 0.0, rel=1e-6)
+    assert abs(by_log_sd) > 1e-3
 
 
 def test_votes_that_count_in_part_tell_what_lies_between_whole_ones() -> None:
