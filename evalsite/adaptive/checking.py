@@ -55,8 +55,9 @@ def _result(check: FullCheck, given: FitInput, lease: Lease) -> tuple[dict[str, 
                 progress=told,
             )
         full = replace(full, posterior=full.posterior.marginal())  # as campaigns' boards are
-        result = result_of(everyday, full, names_of(check.snapshot), time.perf_counter() - clock)
-        return {**result, "judgments": len(given.votes)}, ""  # known ties are none
+        seconds = time.perf_counter() - clock
+        judgments = len(given.votes)  # known ties, which a campaign may have fitted too, are none
+        return result_of(everyday, full, names_of(check.snapshot), judgments=judgments, seconds=seconds), ""
     except EngineError as error:
         return None, f"The full fit was not made: {error}"
 
@@ -76,7 +77,9 @@ def names_of(snapshot: Snapshot) -> dict[str, str]:
     return {str(one.version_id): one.name for one in entrants}
 
 
-def result_of(everyday: Posterior, full: FullPosterior, names: dict[str, str], seconds: float) -> dict[str, Any]:
+def result_of(
+    everyday: Posterior, full: FullPosterior, names: dict[str, str], *, judgments: int, seconds: float
+) -> dict[str, Any]:
     """What is kept: diagnostics, how far the two agree, and each chatbot's mean and SE by both, strongest first.
 
     ratio: of the everyday SEs to the full ones, the root mean square.
@@ -93,7 +96,7 @@ def result_of(everyday: Posterior, full: FullPosterior, names: dict[str, str], s
         for m in order.tolist()
     ]
     return {
-        "judgments": reference.judgments,
+        "judgments": judgments,
         "diagnostics": {**asdict(full.diagnostics), "converged": full.diagnostics.converged},
         "agreement": {**asdict(found), "ratio": ratio},
         "rows": rows,
