@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .arrays import FloatArray, frozen
+from .arrays import FloatArray, frozen, is_number
 from .errors import EngineError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Anchored:
 
 def anchored(posterior: Posterior, chatbot: int | None, value: float) -> Anchored:
     """See `Posterior.anchored`; chatbot is an index, or None for the mean."""
-    if not math.isfinite(value):
+    if not (is_number(value) and math.isfinite(value)):
         raise EngineError(f"the anchor's value is {value}", code="bad_anchor", hint="give a finite number, such as 0")
     shift = np.full(len(posterior.chatbots), float(value))
     if chatbot is not None:

@@ -19,6 +19,8 @@ FloatArray = NDArray[np.float64]
 SingleArray = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
 
+MOST_SEED = 2**63 - 1
+
 
 def frozen(values: ArrayLike, dtype: type[Any]) -> NDArray[Any]:
     """A read-only copy of `values`: frozen dataclasses that hold writable arrays are not frozen.
@@ -62,6 +64,15 @@ def numbers(values: object, name: str) -> FloatArray:
 def is_number(value: object) -> TypeGuard[float]:
     """Whether this is one real number; True is none, and text never is."""
     return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def check_seed(seed: object) -> int:
+    """A whole number from 0 to 2^63 - 1: the same one gives the same draws. Raises InvalidResponses."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed <= MOST_SEED:
+        raise InvalidResponses(
+            f"seed {seed!r} is not a seed", code="bad_seed", hint="give a whole number from 0 to 2^63 - 1"
+        )
+    return int(seed)
 
 
 _NUMBERS, _NAMES, _TIME = {"float", "int"}, "tuple[str, ...]", "datetime"

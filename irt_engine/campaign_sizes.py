@@ -15,12 +15,12 @@ from typing import Protocol
 import numpy as np
 from scipy.special import ndtri
 
-from .arrays import BoolArray, FloatArray, IntArray, check_fields
+from .arrays import BoolArray, FloatArray, IntArray, check_fields, check_seed
 from .errors import DidNotConverge, EngineWarning, InvalidResponses, NotIdentified
 from .fit import fit
 from .posterior import Posterior
 from .priors import DEFAULT_PRIORS, Priors
-from .significance import check_count, check_probability, check_seed
+from .significance import check_count, check_probability
 from .simulate import Truth, draw_truth, draw_votes
 
 _LEAST = 1e-9  # SE or gap: below it no number of judgments is a number

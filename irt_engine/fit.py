@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from .arrays import FloatArray, IntArray, array_of
+from .arrays import FloatArray, IntArray, array_of, check_seed
 from .cells import Comparisons
 from .errors import DidNotConverge, EngineWarning, InvalidResponses
 from .graph import centred, groups_of
@@ -60,12 +60,13 @@ def fit(
     the fit itself draws nothing; `progress(done, 100)` is called after every iteration, `done` never falling.
     The result solves the equations of the average (means, SEs and scales to 1e-9 SD and better), or there is none.
     Scales that cannot be learned stay as given, with an EngineWarning and `scales.learned` False.
-    Raises InvalidResponses (unknown model or form, too many abilities, bad tiers), DidNotConverge.
+    Raises InvalidResponses (no table, unknown model or form, too many abilities, bad tiers or seed), DidNotConverge.
     """
     from .design import design  # late, with what it needs: numba is for those who fit
     from .threads import one_blas_thread
 
     check(table, model, form)
+    check_seed(seed)
     made = design(table, model, form, priors, tiers_of(table, model, tiers))
     if made.abilities > MAX_ABILITIES:
         raise InvalidResponses(
@@ -98,7 +99,13 @@ def _rising(progress: Progress) -> Progress:
 
 
 def check(table: ResponseTable, model: str, form: str) -> None:
-    """Raises InvalidResponses (unknown model or form)."""
+    """Raises InvalidResponses (no table, unknown model or form)."""
+    if not isinstance(table, ResponseTable):
+        raise InvalidResponses(
+            f"{type(table).__name__} is not a ResponseTable",
+            code="not_a_table",
+            hint="make one of it: ResponseTable.from_votes(frame)",
+        )
     if model not in ("pair", "board"):
         raise InvalidResponses(f"unknown model {model!r}", code="unknown_model", hint="use 'board' or 'pair'")
     if form not in ("net", "vote"):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import reprlib
+from collections.abc import Iterable, Sized
 from typing import Any, Protocol
 
 import numpy as np
@@ -50,8 +51,17 @@ def columns_of(frame: Frame, label: str | None) -> dict[str, Any]:
     return columns | {"label": of_label}
 
 
+def check_column(column: object, kind: type = Sized) -> None:
+    """Raises InvalidResponses (shape) unless it is values one after the other: one text alone is none."""
+    if isinstance(column, str | bytes) or not isinstance(column, kind):
+        raise InvalidResponses(
+            f"a column is {reprlib.repr(column)}", code="shape", hint="give a list of values, one for each vote"
+        )
+
+
 def listed(column: Any) -> list[Any]:
-    """The values of a column, None where they are unknown."""
+    """The values of a column, None where they are unknown. Raises InvalidResponses (shape) for what is no column."""
+    check_column(column, Iterable)
     values = list(column.tolist() if hasattr(column, "tolist") else column)
     if set(map(type, values)) <= _ALWAYS_KNOWN:
         return values

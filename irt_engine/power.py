@@ -24,12 +24,13 @@ from numpy.typing import ArrayLike
 from scipy.special import chndtrinc, ndtr, ndtri
 from scipy.stats import binom, chi2, ncx2
 
-from .arrays import FloatArray
+from .arrays import FloatArray, check_seed, is_number
 from .errors import InvalidResponses, NotIdentified
-from .significance import check_count, check_method, check_probability, check_seed, selection_rows, win_counts
+from .significance import check_count, check_method, check_probability, selection_rows, win_counts
 
 Quantiles = Literal["rounded", "exact"]
 
+MOST_COUNTED = 1_000_000  # turns whose outcomes are gone through: a second
 MAX_EXACT = 5_000  # turns: beyond it exact and normal sizes agree to 2 % and the exact walk takes seconds
 LEAST_DIFFERENCE = 1e-9  # of shares: more than 10^17 turns
 _ROUNDING = 1e-9  # 7.84 * 0.25 / 0.1^2 is 196, whatever the floating point says
@@ -78,7 +79,7 @@ def binomial_power(
     n = check_count(n, "n", least=1)
     if check_method(method, "normal", "exact") == "exact":
         check_probability(alpha, "alpha")
-        return _exact_binomial(n, difference, null, alpha)
+        return _exact_binomial(_countable(n), difference, null, alpha)
     return _normal_power(n, difference, null * (1.0 - null), alpha, quantiles)
 
 
@@ -120,13 +121,22 @@ def mcnemar_power(
     n = check_count(n, "n", least=1)
     if check_method(method, "normal", "exact") == "exact":
         check_probability(alpha, "alpha")
-        return _exact_mcnemar(n, difference, discordance, alpha)
+        return _exact_mcnemar(_countable(n), difference, discordance, alpha)
     return _normal_power(n, difference, discordance, alpha, quantiles)
 
 
 def _normal_power(n: int, difference: float, variance: float, alpha: float, quantiles: Quantiles) -> float:
     za = _quantile(check_probability(alpha, "alpha") / 2.0, quantiles)
     return float(ndtr(abs(difference) * math.sqrt(n / variance) - za))
+
+
+def _countable(n: int) -> int:
+    """n turns, if their outcomes can be gone through one by one."""
+    if n > MOST_COUNTED:
+        raise InvalidResponses(
+            f"the outcomes of {n} turns are too many to go through", code="too_large", hint='use method "normal"'
+        )
+    return n
 
 
 def _exact_binomial(n: int, difference: float, null: float, alpha: float) -> float:
@@ -346,14 +356,14 @@ def _out_of_reach(difference: float | None) -> InvalidResponses:
 
 def _check_levels(alpha: float, power: float) -> None:
     check_probability(alpha, "alpha")
-    if not alpha < power < 1.0:
+    if not (is_number(power) and alpha < power < 1.0):
         raise InvalidResponses(
             f"power {power} is outside (alpha, 1)", code="bad_power", hint="a test without any data has power alpha"
         )
 
 
 def _check_difference(difference: float) -> None:
-    if not LEAST_DIFFERENCE <= abs(difference) < 1.0:
+    if not (is_number(difference) and LEAST_DIFFERENCE <= abs(difference) < 1.0):
         raise InvalidResponses(
             f"a difference of {difference} cannot be found",
             code="bad_difference",
@@ -374,7 +384,7 @@ def _check_shares(difference: float, null: float) -> None:
 
 def _check_discordance(difference: float, discordance: float) -> None:
     _check_difference(difference)
-    if not abs(difference) <= discordance <= 1.0:
+    if not (is_number(discordance) and abs(difference) <= discordance <= 1.0):
         raise InvalidResponses(
             f"discordance {discordance} is outside [difference, 1]",
             code="bad_discordance",

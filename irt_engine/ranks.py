@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from .arrays import BoolArray, FloatArray, IntArray, check_fields, frozen
+from .arrays import BoolArray, FloatArray, IntArray, check_fields, frozen, is_number
 from .errors import EngineError
 
 _SEED = 20250101  # of the scrambling: any fixed number
@@ -80,7 +80,7 @@ def _freeze(values: Differences | Simultaneous) -> None:
 
 def quantile(level: float) -> float:
     """z with P(|N(0, 1)| <= z) = level. Raises EngineError (bad_level) unless 0 < level < 1."""
-    if not 0.0 < level < 1.0:
+    if not (is_number(level) and 0.0 < level < 1.0):
         raise EngineError(f"level {level} is not a probability", code="bad_level", hint="give for example 0.95")
     return float(ndtri(0.5 + level / 2.0))
 

@@ -11,9 +11,13 @@ import numpy as np
 
 from .arrays import IntArray, check_fields, frozen
 from .errors import InvalidResponses
-from .frames import REQUIRED, Frame, columns_of, is_frame, listed
+from .frames import REQUIRED, Frame, check_column, columns_of, is_frame, listed
 
 _OUTCOMES = (-1, 0, 1)
+
+
+_MOST_WHOLE = 2**53  # floats tell all whole numbers up to it
+_SHOWN = {"": None, "1": 1, "0": 0, "1.0": 1, "0.0": 0}  # a_first as text
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,9 +89,10 @@ class ResponseTable:
         """A table from a data frame, or from columns of equal length (n,).
 
         A frame is a pandas DataFrame or any mapping of columns: system_a, system_b, prompt_id, outcome (-1 A better,
-        0 tie, 1 B better), and where it has them annotator_id and a_first (1 A was shown first, 0 B was); None, NaN
-        and NA in these two mean unknown. `label` then names the column that keeps repeated experiments on a pair
-        apart, such as "category"; other columns are not looked at. Of columns it is such a column, of text.
+        0 tie, 1 B better), and where it has them annotator_id and a_first (1 A was shown first, 0 B was); None, NaN,
+        NA and blank text in these two mean unknown. Numbers may be text, as `csv` reads them. `label` then names the
+        column that keeps repeated experiments on a pair apart, such as "category"; other columns are not looked at. Of
+        columns it is such a column, of text.
 
         Names are sorted before they are numbered, so the order of the rows never matters to a fit.
         Raises InvalidResponses on a missing column (missing_column), columns of unequal length, empty names, labels
@@ -162,6 +167,12 @@ def _int_column(values: object, name: str) -> IntArray:
         raise InvalidResponses(
             f"row {row + 1}: {name} is {raw[row]}, not a whole number", code="not_whole", hint="correct the row"
         )
+    countable = (raw <= _MOST_WHOLE) & (raw >= -_MOST_WHOLE)  # beyond, it would become another number
+    if not countable.all():
+        row = int(np.argmin(countable))
+        raise InvalidResponses(
+            f"row {row + 1}: {name} is {raw[row]}, too large a number", code="out_of_range", hint="correct the row"
+        )
     return frozen(raw, np.int64)
 
 
@@ -218,7 +229,10 @@ def _check_rows(table: ResponseTable) -> None:
 
 
 def _check_lengths(*columns: Sequence[object] | None) -> None:
-    if len({len(column) for column in columns if column is not None}) != 1:
+    there = [column for column in columns if column is not None]
+    for column in there:
+        check_column(column)
+    if len(set(map(len, there))) != 1:
         raise InvalidResponses(
             "the columns differ in length", code="length", hint="every column needs one value per vote"
         )
@@ -273,8 +287,9 @@ def _annotators(column: Sequence[object] | None, n: int) -> IntArray:
             code="bad_annotator",
             hint="give text or a number, None where it is unknown",
         ) from None
-    known = sorted(distinct, key=lambda x: (str(x), type(x).__name__))
-    return _numbers(ids, _places(known) | {None: -1})
+    blank = {x for x in distinct if isinstance(x, str) and not x.strip()}  # what `csv` has for an empty cell
+    known = sorted(distinct - blank, key=lambda x: (str(x), type(x).__name__))
+    return _numbers(ids, _places(known) | dict.fromkeys([None, *blank], -1))
 
 
 def _hashable(value: object) -> bool:
@@ -286,10 +301,10 @@ def _hashable(value: object) -> bool:
 
 
 def _first_shown(column: Sequence[object] | None, n: int) -> IntArray:
-    """(n,) 1 and 0 as they are given, be it as True and False or as 1.0 and 0.0; -1 for unknown."""
+    """(n,) 1 and 0 as they are given, be it as True and False, as 1.0 and 0.0 or as text; -1 for unknown."""
     if column is None:
         return np.full(n, -1, np.int64)
-    values = listed(column)
+    values = [_SHOWN.get(x.strip(), x) if isinstance(x, str) else x for x in listed(column)]
     bad = next((row for row, x in enumerate(values) if x is not None and not _is_shown(x)), None)
     if bad is not None:
         raise InvalidResponses(

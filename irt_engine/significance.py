@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 from scipy.stats import binomtest, chi2, chisquare
 
-from .arrays import BoolArray, FloatArray, IntArray, array_of, frozen, is_number, numbers
+from .arrays import BoolArray, FloatArray, IntArray, array_of, check_seed, frozen, is_number, numbers
 from .errors import EngineWarning, InvalidResponses
 
 _EXPECTED = 5.0  # counts below which the chi-square approximation is doubted (Cochran 1954)
@@ -33,7 +33,6 @@ _INFORMATIVE = 24  # informative entries below which Cochran's Q is doubted (Tat
 _DRAWS = 20_000
 _CHUNK = 2_000  # draws at a time, so that memory does not grow with their number
 MOST_COUNTED = 2**53  # up to here floating-point numbers are whole one by one
-MOST_SEED = 2**63 - 1
 MAX_CONTRASTS = 5_000  # a covariance of 5000 x 5000 numbers is 200 MB
 
 
@@ -297,15 +296,6 @@ def check_count(value: object, name: str, *, least: int = 0) -> int:
             f"{name} is {value!r}, below {least}", code="bad_count", hint=f"give a whole number of at least {least}"
         )
     return number
-
-
-def check_seed(seed: object) -> int:
-    """A whole number from 0 to 2^63 - 1: the same one gives the same draws. Raises InvalidResponses."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed <= MOST_SEED:
-        raise InvalidResponses(
-            f"seed {seed!r} is not a seed", code="bad_seed", hint="give a whole number from 0 to 2^63 - 1"
-        )
-    return int(seed)
 
 
 def check_probability(value: float, name: str) -> float:

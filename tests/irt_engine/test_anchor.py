@@ -49,9 +49,9 @@ def test_an_unknown_chatbot_and_an_infinite_value_are_refused() -> None:
     with pytest.raises(NotIdentified) as unknown:
         APART.anchored(chatbot="nobody")
     assert unknown.value.code == "unknown_chatbot"
-    for value in (float("nan"), float("inf")):
+    for value in (float("nan"), float("inf"), "0", None):
         with pytest.raises(EngineError) as infinite:
-            APART.anchored(value=value)
+            APART.anchored(value=value)  # type: ignore[arg-type]
         assert infinite.value.code == "bad_anchor"
 
 

@@ -178,6 +178,20 @@ def test_it_reports_progress() -> None:
     assert done[-1] >= 80
 
 
+@pytest.mark.parametrize("votes", [None, {"system_a": ["a"]}, "votes.csv"])
+def test_votes_that_are_no_table_yet_are_refused_with_what_makes_one_of_them(votes: object) -> None:
+    with pytest.raises(InvalidResponses) as caught:
+        fit(votes)  # type: ignore[arg-type]
+    assert (caught.value.code, "from_votes" in caught.value.hint) == ("not_a_table", True)
+
+
+@pytest.mark.parametrize("seed", ["a", 1.5, None, -1, 2**63, True])
+def test_a_seed_that_is_none_is_refused(seed: object) -> None:
+    with pytest.raises(InvalidResponses) as caught:
+        fit(small_board(), seed=seed)  # type: ignore[arg-type]
+    assert caught.value.code == "bad_seed"
+
+
 def test_it_refuses_an_unknown_model_and_a_prior_without_spread() -> None:
     with pytest.raises(InvalidResponses, match="unknown model"):
         fit(small_board(), "elo")  # type: ignore[arg-type]

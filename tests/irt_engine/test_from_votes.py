@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from dataclasses import fields
 from typing import Any
 
@@ -44,7 +46,7 @@ VOTES = st.tuples(
     st.tuples(NAMES, NAMES).filter(lambda pair: pair[0] != pair[1]),
     NAMES,
     st.sampled_from([-1, 0, 1]),
-    UNKNOWN | NAMES,
+    UNKNOWN | NAMES.filter(str.strip),
     UNKNOWN | st.sampled_from([0, 1, False, True]),
     st.text("xy", max_size=1),
 )
@@ -115,12 +117,23 @@ def test_nan_in_a_column_is_unknown_as_in_a_frame(unknown: Any) -> None:
     assert table.a_first.tolist() == [-1, 1]
 
 
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_columns_that_csv_reads_give_the_table_that_pandas_gives(ending: str) -> None:
+    rows = ("system_a,system_b,prompt_id,outcome,annotator_id,a_first", "eliza,echo,p2,-1,,1", "echo,parry,p1,0,w1,",
+            "eliza,parry,p1,1,  ,0")  # fmt: skip
+    text = ending.join(rows)
+    read = list(csv.DictReader(io.StringIO(text, newline="")))
+    table = ResponseTable.from_votes({name: [row[name] for row in read] for name in read[0]})
+    assert same_table(table, ResponseTable.from_votes(pd.read_csv(io.StringIO(text.replace("  ", "")))))
+    assert (table.annotator.tolist(), table.a_first.tolist()) == ([-1, 0, -1], [1, -1, 0])
+
+
 @pytest.mark.parametrize("first", [[1, 0], [True, False], [1.0, 0.0], np.array([1, 0]), np.array([True, False])])
 def test_who_was_shown_first_is_told_by_truth_or_number(first: Any) -> None:
     assert ResponseTable.from_votes(**GOOD, a_first=first).a_first.tolist() == [1, 0]
 
 
-@pytest.mark.parametrize("first", [0.7, -0.3, "x", "True", "1", float("inf"), 2, -2, 10**30, [1], b"1"])
+@pytest.mark.parametrize("first", [0.7, -0.3, "x", "True", "2", float("inf"), 2, -2, 10**30, [1], b"1"])
 def test_anything_else_is_no_word_on_who_was_shown_first(first: object) -> None:
     assert refused(a_first=[None, first]) == "out_of_range"
     with pytest.raises(InvalidResponses, match="row 2: a_first is"):
@@ -236,6 +249,21 @@ def test_what_columns_may_not_hold_a_frame_may_not_hold(change: dict[str, Any], 
         with pytest.raises(InvalidResponses) as caught:
             ResponseTable.from_votes(frame)
         assert caught.value.code == code
+
+
+@pytest.mark.parametrize("column", [3, "w1", b"w1", None, iter([1, 0])])
+def test_what_is_no_column_is_refused(column: Any) -> None:
+    for name in ("outcome", "annotator_id") if column is not None else ("outcome",):
+        assert refused(**{name: column}) == ("shape" if column is not None else "missing_column")
+        with pytest.raises(InvalidResponses) as caught:
+            ResponseTable.from_votes(GOOD | {name: column})
+        assert caught.value.code in ("shape", "length")
+
+
+@pytest.mark.parametrize("number", [10**30, -(10**30), 1e300])
+def test_a_number_that_cannot_be_counted_with_is_named_as_it_was_given(number: float) -> None:
+    with pytest.raises(InvalidResponses, match=r"row 2: outcome is -?1e"):
+        ResponseTable.from_votes(**(GOOD | {"outcome": [0, number]}))
 
 
 def test_an_empty_frame_has_no_votes() -> None:

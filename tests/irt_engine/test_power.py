@@ -348,6 +348,11 @@ def test_campaigns_that_cannot_be_fitted_are_no_answer(monkeypatch: pytest.Monke
 BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: binomial_size(0.0), "bad_difference"),
     (lambda: binomial_size(float("nan")), "bad_difference"),
+    (lambda: binomial_size("0.1"), "bad_difference"),  # type: ignore[arg-type]
+    (lambda: binomial_size(0.1, power="0.8"), "bad_power"),  # type: ignore[arg-type]
+    (lambda: mcnemar_size(0.5, discordance=None), "bad_discordance"),  # type: ignore[arg-type]
+    (lambda: binomial_power(10**12, 0.1, method="exact"), "too_large"),
+    (lambda: mcnemar_power(10**12, 0.1, method="exact"), "too_large"),
     (lambda: binomial_size(0.3, null=0.8), "bad_difference"),
     (lambda: binomial_size(0.1, null=0.0), "bad_probability"),
     (lambda: binomial_size(0.1, alpha=0.0), "bad_probability"),

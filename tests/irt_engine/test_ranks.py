@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -179,8 +180,8 @@ def test_every_group_has_classes_of_its_own() -> None:
     assert [classes[APART.group == g].min() for g in (1, 2, 3)] == [1, 1, 1]
 
 
-@pytest.mark.parametrize("level", [0.0, 1.0, -0.5, float("nan")])
-def test_a_level_outside_0_and_1_is_refused(level: float) -> None:
+@pytest.mark.parametrize("level", [0.0, 1.0, -0.5, float("nan"), "0.95", None])
+def test_a_level_outside_0_and_1_is_refused(level: Any) -> None:
     for ask in (APART.simultaneous, APART.classes, APART.rank_bounds, APART.interval):
         with pytest.raises(EngineError) as caught:
             ask(level)
