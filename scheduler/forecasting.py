@@ -28,6 +28,7 @@ from .recursion import Allocation, course, shortfall_at_the_end
 from .state import CampaignState
 
 _MOST_FOLLOWED = 1_000  # pairs, of 45 chatbots: of larger boards only the end is looked at (`attainable`)
+MOST_PRICE, LEAST_PER_DAY = 1e9, 1e-6  # beyond, costs and days are no numbers any more
 _TAIL = 0.1  # of a range's probability on either side
 # The policies whose course can be forecast, and how they spread votes.
 QUICK: Mapping[str, Callable[[Design], Allocation]] = MappingProxyType(
@@ -70,10 +71,18 @@ class Terms:
                 code="bad_budget",
                 hint="the budget is a whole number of 0 or more judgments, a batch of at least 1",
             )
-        if self.price is not None and not (math.isfinite(self.price) and self.price >= 0.0):
-            raise InvalidRequest(f"price {self.price}", code="bad_price", hint="give 0 or more for a judgment")
-        if self.per_day is not None and not (math.isfinite(self.per_day) and self.per_day > 0.0):
-            raise InvalidRequest(f"{self.per_day} judgments a day", code="bad_pace", hint="give a positive number")
+        if self.price is not None and not 0.0 <= self.price <= MOST_PRICE:
+            raise InvalidRequest(
+                f"price {self.price}",
+                code="bad_price",
+                hint=f"give 0 or more for a judgment, at most {MOST_PRICE:,.0f}",
+            )
+        if self.per_day is not None and not LEAST_PER_DAY <= self.per_day < math.inf:
+            raise InvalidRequest(
+                f"{self.per_day} judgments a day",
+                code="bad_pace",
+                hint=f"give a positive number, at least {LEAST_PER_DAY:f}",
+            )
 
     @property
     def wanted(self) -> Design:

@@ -16,7 +16,7 @@ Progress = Callable[[int, int], None]
 
 _WITHOUT_CHOICE = "random"  # what a design that does not adapt would do
 _SURE = 0.9  # a goal that fewer campaigns reach deserves a word
-_MORE = (2, 4, 8, 16)  # times as many prompts
+MOST_PROMPTS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +125,13 @@ def _advice(campaign: Campaign, terms: Terms, found: Forecast, seed: int) -> Ite
         open_ended = campaign.forecast(replace(terms, budget=None), seed)
         yield f"It takes a budget of {open_ended.judgments.high:,.0f} judgments to be nearly sure."
         return
-    enough = bisect_left(_MORE, True, key=lambda times: campaign.times(times).attainable(terms, seed) >= _SURE)
-    if enough < len(_MORE):
+    more = [
+        2**doubled for doubled in range(1, MOST_PROMPTS.bit_length()) if campaign.prompts << doubled <= MOST_PROMPTS
+    ]
+    enough = bisect_left(more, True, key=lambda times: campaign.times(times).attainable(terms, seed) >= _SURE)
+    if enough < len(more):
         free = "" if terms.budget is None else " and no budget"
-        yield f"With {campaign.times(_MORE[enough]).prompts:,} prompts{free} it is nearly sure."
+        yield f"With {campaign.times(more[enough]).prompts:,} prompts{free} it is nearly sure."
         return
     yield "More prompts do not help enough: ask for less."
 

@@ -74,6 +74,8 @@ def test_a_target_out_of_reach_is_said_so_with_what_is_reachable_and_what_helps(
     text = planned("--chatbots", "5", "--prompts", "20", "--target-se", ".25")
     assert re.search(r"after all 200 judgments the largest SE is 0\.\d+ \(0\.\d+ to 0\.\d+\)", text)
     assert re.search(r"With \d+ prompts it is nearly sure\.", text)
+    many_more = planned("--chatbots", "5", "--prompts", "5", "--target-se", ".15")
+    assert re.search(r"With (\d,)?\d{3} prompts it is nearly sure\.", many_more), "more than 16 times as many"
     hopeless = planned("--chatbots", "5", "--prompts", "20", "--target-se", ".001")
     assert "The goal is out of reach: after all 200 judgments" in hopeless
     assert "More prompts do not help enough: ask for less." in hopeless

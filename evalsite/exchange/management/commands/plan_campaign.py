@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from evalsite.campaigns.limits import LEAST_AIM, MOST_AIM, is_aim
 from evalsite.exchange.management.commands.replay import natural, positive
-from evalsite.exchange.planning import Campaign, CampaignPlan, plan_campaign
+from evalsite.exchange.planning import MOST_PROMPTS, Campaign, CampaignPlan, plan_campaign
 from evalsite.exchange.presenters import plan_as_json
 from evalsite.exchange.progress import Bar
 from evalsite.exchange.tables import plan_as_table
@@ -21,7 +21,7 @@ from scheduler.goals import AllAbilities, Goal, Neighbours, Separated
 
 _BAD_INPUT = 2
 _INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it
-_MOST_CHATBOTS, _MOST_PROMPTS = 200, 1_000_000
+_MOST_CHATBOTS = 200
 _MOST_SIMULATED = 200_000  # items of a simulated campaign: all their votes are drawn beforehand
 _EPILOG = """\
 Forecasts are made from expected information in about a second (200 chatbots: seven); --simulate runs whole campaigns
@@ -127,9 +127,9 @@ def _check_overlap(campaign: Campaign) -> None:
 
 def _check_size(campaign: Campaign, *, simulated: int) -> None:
     items = math.comb(campaign.chatbots, 2) * campaign.prompts * campaign.votes_per_item
-    if campaign.chatbots > _MOST_CHATBOTS or campaign.prompts > _MOST_PROMPTS:
+    if campaign.chatbots > _MOST_CHATBOTS or campaign.prompts > MOST_PROMPTS:
         raise CommandError(
-            f"A forecast is made for up to {_MOST_CHATBOTS:,} chatbots and {_MOST_PROMPTS:,} prompts.",
+            f"A forecast is made for up to {_MOST_CHATBOTS:,} chatbots and {MOST_PROMPTS:,} prompts.",
             returncode=_BAD_INPUT,
         )
     if simulated and items > _MOST_SIMULATED:
