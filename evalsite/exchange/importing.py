@@ -58,12 +58,16 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import did. `created` False: the same votes were there already, and nothing changed."""
+    """What an import did. `created` False: the same votes were there already, and nothing changed.
+
+    new_owner: the organisation that was made for it, if one was.
+    """
 
     board: Board
     votes: int
     created: bool
     warnings: tuple[str, ...]
+    new_owner: Organisation | None = None
 
 
 def votes_import(
@@ -71,16 +75,17 @@ def votes_import(
     path: Path,
     name: str,
     organisation: str,
-    visibility: Campaign.Visibility = Campaign.Visibility.LINK,
+    visibility: Campaign.Visibility | None = None,
     source: str = "",
     where: Sequence[tuple[str, str]] = (),
     progress: Progress | None = None,
 ) -> Imported:
     """Bring a vote file into the database as the campaign `name`, and ask for its fit.
 
-    `organisation` names the owner, which is made if it does not exist. A vote's identity is the source's name (the
-    file's, if none is given) and its own id or row number. The same file again changes nothing; another content under
-    the same name is refused with what differs (Conflict).
+    `organisation` is the owner's address or name, which is made if none has it. Who sees the board is whoever has the
+    link, unless `visibility` says otherwise. A vote's identity is the source's name (the file's, if none is given) and
+    its own id or row number. The same file again changes nothing; another content under the same name is refused with
+    what differs, and so is another visibility than the board has (Conflict).
     Raises VoteFileError for a file that cannot be used, InvalidInput for names that cannot be stored.
     """
     source = source or path.name
@@ -98,6 +103,7 @@ def votes_import(
         known = VoteSource.objects.filter(campaign=campaign, name=source).first() if campaign else None
         if known is not None:
             _refuse_changes(known, votes.rows(), path)
+            _refuse_visibility(known.campaign, visibility)
             return Imported(board_default(campaign=known.campaign), known.votes, False, votes.warnings)
         if campaign is not None:
             raise Conflict(
@@ -105,9 +111,20 @@ def votes_import(
                 hint="Choose another name for --campaign.",
                 field="campaign",
             )
-        owner = Organisation.objects.filter(name=organisation).first() or organisation_create(name=organisation)
-        board = _Import(source, owner, name, slug, visibility).run(votes, sha256, progress)
-    return Imported(board, len(votes), True, votes.warnings)
+        found = _owner(organisation)
+        owner = found or organisation_create(name=organisation)
+        seen_by = visibility or Campaign.Visibility.LINK
+        board = _Import(source, owner, name, slug, seen_by).run(votes, sha256, progress)
+    return Imported(board, len(votes), True, votes.warnings, None if found else owner)
+
+
+def _owner(organisation: str) -> Organisation | None:
+    """The organisation of this address, or else of this name, however it is capitalised."""
+    return (
+        Organisation.objects.filter(slug=organisation).first()
+        or Organisation.objects.filter(name=organisation).first()
+        or Organisation.objects.filter(name__iexact=organisation).first()
+    )
 
 
 def vote_id(vote: Vote) -> str:
@@ -161,6 +178,16 @@ def _refuse_changes(source: VoteSource, votes: Iterable[Vote], path: Path) -> No
             f"{path} is not the file that was imported as {source.name!r}: votes {', '.join(parts)}.",
             hint="Import it under another --source and --campaign.",
             field="file",
+        )
+
+
+def _refuse_visibility(campaign: Campaign, wanted: Campaign.Visibility | None) -> None:
+    """Raise Conflict where the board is seen by others than was asked for: importing again does not change it."""
+    if wanted is not None and wanted != campaign.visibility:
+        raise Conflict(
+            f"The votes are there already, and the board of {campaign.slug!r} is {campaign.visibility}, not {wanted}.",
+            hint="Change who sees it in the console, or leave --visibility out.",
+            field="visibility",
         )
 
 

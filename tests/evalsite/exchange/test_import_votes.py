@@ -8,6 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
+from evalsite.accounts.models import Organisation
 from evalsite.adaptive.models import Snapshot
 from evalsite.adaptive.selectors import snapshot_current
 from evalsite.adaptive.tables import fit_input
@@ -108,6 +109,30 @@ def test_importing_it_again_changes_nothing(votes: Path) -> None:
     before = [*counts(), Snapshot.objects.count()]
     import_votes(votes)
     assert [*counts(), Snapshot.objects.count()] == before
+
+
+@pytest.mark.parametrize("stands", Campaign.Visibility.values)
+@pytest.mark.parametrize("asked", Campaign.Visibility.values)
+def test_importing_it_again_for_other_eyes_is_refused_and_changes_nothing(votes: Path, stands: str, asked: str) -> None:
+    import_votes(votes, visibility=stands)
+    if asked == stands:
+        import_votes(votes, visibility=asked)
+    else:
+        with pytest.raises(CommandError, match=f"'zoo' is {stands}, not {asked}"):
+            import_votes(votes, visibility=asked)
+    import_votes(votes)
+    assert Campaign.objects.get().visibility == stands
+
+
+def test_its_owner_is_known_by_address_and_by_name_and_told_where_it_is_new(
+    votes: Path, organisation: Organisation, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number, called in enumerate((organisation.slug, organisation.name, organisation.name.upper())):
+        import_votes(votes, campaign=f"Zoo {number}", organisation=called)
+    assert set(Campaign.objects.values_list("organisation__slug", flat=True)) == {organisation.slug}
+    assert "owner is new" not in capsys.readouterr().out
+    import_votes(votes, campaign="Park", organisation="Rangers")
+    assert "Its owner is new: Rangers (rangers)." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

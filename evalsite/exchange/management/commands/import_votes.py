@@ -31,12 +31,13 @@ class Command(BaseCommand):
         parser.add_argument("file", metavar="FILE", type=Path, help="the votes (formats: see rank)")
         parser.add_argument("--campaign", required=True, metavar="NAME", help="the campaign to make of it")
         parser.add_argument("--source", default="", help="the source's name (default: the file's)")
-        parser.add_argument("--organisation", default=_ORGANISATION, help="its owner (made if it does not exist)")
+        parser.add_argument(
+            "--organisation", default=_ORGANISATION, help="its owner's address or name (made if there is none)"
+        )
         parser.add_argument(
             "--visibility",
             choices=Campaign.Visibility.values,
-            default=Campaign.Visibility.LINK,
-            help="who sees the leaderboard (default: whoever has the link)",
+            help="who sees the leaderboard (of a new one: whoever has the link)",
         )
         parser.add_argument(
             "--where", metavar="COLUMN=VALUE", action="append", default=[], type=condition, help="as in rank"
@@ -49,7 +50,7 @@ class Command(BaseCommand):
                     path=options["file"],
                     name=options["campaign"],
                     organisation=options["organisation"],
-                    visibility=Campaign.Visibility(options["visibility"]),
+                    visibility=Campaign.Visibility(options["visibility"]) if options["visibility"] else None,
                     source=options["source"],
                     where=options["where"],
                     progress=bar,
@@ -71,6 +72,8 @@ class Command(BaseCommand):
             self.stderr.write(f"Warning: {shown(warning)}", self.style.WARNING)
         what = "Imported" if imported.created else "Already there, unchanged:"
         self.stdout.write(f"{what} {imported.votes:,} votes.")
+        if imported.new_owner:
+            self.stdout.write(f"Its owner is new: {shown(imported.new_owner.name)} ({imported.new_owner.slug}).")
         self.stdout.write(f"Leaderboard: /boards/{imported.board.public_id}/")
 
 
