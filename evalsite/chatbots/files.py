@@ -1,7 +1,8 @@
 """Reply files: `prompt_id, reply[, sample]`, as CSV or JSONL. Every row has its fate; nothing is cut to fit."""
 
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
@@ -19,6 +20,7 @@ from evalsite.prompts.models import Prompt, PromptSet
 KNOWN = {"prompt_id", "reply", "sample"}
 MOST_SAMPLES = 100
 LONGEST_NAME, LONGEST_LABEL = 200, 100
+_WHOLE = re.compile(r"(?P<number>[0-9]{1,3})(\.0)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +59,7 @@ def replies_preview(*, prompt_set: PromptSet, content: bytes, name: str = "") ->
         if column not in reading.columns:
             raise InvalidInput(
                 _("There is no column %(column)s.") % {"column": column},
-                hint=_("A reply file has prompt_id, reply and perhaps sample; not %(columns)s.")
-                % {"columns": columns_named(reading.columns)},
+                hint=_hint(reading.columns),
                 field=column,
             )
     keys = _prompts(prompt_set)
@@ -67,6 +68,13 @@ def replies_preview(*, prompt_set: PromptSet, content: bytes, name: str = "") ->
     answered = {row.key for row in rows if row.fate == "add" and row.sample == 1}
     missing = tuple(key for key in keys if key not in answered)
     return ReplyReport(rows, len(keys), missing, tuple(name for name in reading.columns if name not in KNOWN))
+
+
+def _hint(columns: Sequence[str]) -> str:
+    there = columns_named(columns)
+    if not there:
+        return _("A reply file has prompt_id, reply and perhaps sample; this one has no columns.")
+    return _("A reply file has prompt_id, reply and perhaps sample; not %(columns)s.") % {"columns": there}
 
 
 def _prompts(prompt_set: PromptSet) -> dict[str, Prompt]:
@@ -88,11 +96,11 @@ def _judged(row: Row, keys: Mapping[str, Prompt], seen: dict[tuple[str, int], in
 
 
 def _sample(value: object) -> int | None:
-    """Its number from 1; absent is the first, None is nonsense."""
+    """Its number from 1, be it written as 1 or, as data frames do, as 1.0; absent is the first, None is nonsense."""
     if value is None or value == "":
         return 1
-    text = str(value).strip()
-    number = int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0
+    whole_number = _WHOLE.fullmatch(str(value).strip())
+    number = int(whole_number["number"]) if whole_number else 0
     return number if 1 <= number <= MOST_SAMPLES else None
 
 
@@ -103,7 +111,9 @@ def _problem(key: str, sample: int | None, text: object, keys: Mapping[str, Prom
         return _("no prompt has the id %(key)s") % {"key": repr(key[:60])}
     if sample is None:
         return _("its sample is not a number from 1 to %(most)s") % {"most": MOST_SAMPLES}
-    if not isinstance(text, str) or not text.strip():
+    if not isinstance(text, str) and text is not None:
+        return _("its %(name)s is not a text") % {"name": "reply"}
+    if not text or not text.strip():
         return _("its reply is empty")
     if len(text) > LONGEST_CELL:
         return _("its reply is longer than %(longest)s characters") % {"longest": whole(LONGEST_CELL)}

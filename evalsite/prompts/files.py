@@ -55,7 +55,9 @@ def prompts_preview(*, prompt_set: PromptSet | None, content: bytes, name: str =
     reading = rows_read(content, name)
     if reading.form != "text":
         _check_columns(reading.columns)
-    there = dict(prompt_set.prompts.values_list("key", "turns")) if prompt_set else {}
+    there = (
+        {row[0]: row[1:] for row in prompt_set.prompts.values_list("key", "turns", "category")} if prompt_set else {}
+    )
     seen: dict[str, int] = {}
     rows = []
     for number, row in enumerate(reading.rows, start=1):
@@ -91,10 +93,20 @@ def _judged(row: Row, there: Mapping[str, Any], seen: dict[str, int]) -> PromptR
     text = (new.turns or [{"text": ""}])[-1]["text"]
     fate, problem = "add", ""
     if new.key in there:
-        same = there[new.key] == [dict(turn) for turn in new.turns or []]
-        fate = "same" if same else "refused"
-        problem = "" if same else _("the set has another text under this prompt_id; prompts never change")
+        problem = _difference(new, *there[new.key])
+        fate = "refused" if problem else "same"
     return PromptRow(row.line, new.key, text, new.category, fate, problem, new if fate == "add" else None)
+
+
+def _difference(new: NewPrompt, turns: Any, category: str) -> str:
+    """In what the set's prompt of the same id is another one; a file that says no category does not object to one."""
+    if turns != [dict(turn) for turn in new.turns or []]:
+        return _("the set has another text under this prompt_id; prompts never change")
+    if new.category and new.category != category:
+        return _("the set has this prompt in another category (%(category)s); prompts never change") % {
+            "category": category or "-"
+        }
+    return ""
 
 
 def _new(row: Row) -> NewPrompt:

@@ -48,6 +48,13 @@ class TestPrompts:
         other = CSV.replace("Tell a joke", "Tell two jokes")
         assert [fate for _, fate, _ in fates(filled, other, "p.csv")] == ["same", "refused"]
 
+    def test_another_category_is_refused_and_none_is_no_objection(self, filled: PromptSet) -> None:
+        (_, fate, problem), (_, second, _) = fates(filled, CSV.replace("science", "arts"), "p.csv")
+        assert (fate, "another category (science)" in problem, second) == ("refused", True, "same")
+        (_, _, problem) = fates(filled, CSV.replace("a joke,", "a joke,fun"), "p.csv")[1]
+        assert "another category (-)" in problem
+        assert [fate for _, fate, _ in fates(filled, CSV.replace("science", ""), "p.csv")] == ["same", "same"]
+
     def test_a_text_file_is_a_prompt_a_line(self, prompt_set: PromptSet) -> None:
         prompts_import(prompt_set=prompt_set, content=b"First?\n\n  Second?\r\n")
         assert list(Prompt.objects.order_by("pk").values_list("key", flat=True)) == ["p001", "p002"]
@@ -161,8 +168,19 @@ class TestReplies:
         ]
         assert report.missing == ("p2",)
 
+    @pytest.mark.parametrize("reply", ["5", "true", '["Hi"]'])
+    def test_a_reply_that_is_no_text_is_not_called_empty(self, filled: PromptSet, reply: str) -> None:
+        content = f'{{"prompt_id": "p1", "reply": {reply}}}'.encode()
+        (row,) = replies_preview(prompt_set=filled, content=content, name="r.jsonl").rows
+        assert (row.fate, row.problem) == ("refused", "its reply is not a text")
+
+    def test_a_file_of_another_form_than_its_name_says_is_refused_with_what_it_lacks(self, filled: PromptSet) -> None:
+        with pytest.raises(InvalidInput) as refused:
+            replies_preview(prompt_set=filled, content=b"prompt_id,reply\np1,Hi\n", name="r.jsonl")
+        assert "this one has no columns" in str(refused.value.hint)
+
     def test_a_file_becomes_a_chatbot_with_its_samples(self, filled: PromptSet) -> None:
-        rows = [("p1", "Because.", 1), ("p1", "Well.", 2), ("p2", "Ha.", None)]
+        rows = [("p1", "Because.", 1.0), ("p1", "Well.", "2.0"), ("p2", "Ha.", None)]  # 1.0: as data frames write 1
         content = "\n".join(json.dumps({"prompt_id": p, "reply": r, "sample": s}) for p, r, s in rows)
         version, report = chatbot_import(
             organisation=filled.organisation, prompt_set=filled, name="Bot", content=content.encode()
@@ -181,6 +199,8 @@ class TestReplies:
             ("p1, ,1", "empty"),
             ("p1,x,0", "sample"),
             ("p1,x,one", "sample"),
+            ("p1,x,1.5", "sample"),
+            ("p1,x,101.0", "sample"),
             ("p2,x,1", "line 2 has a reply"),
             ("p1,x", "fewer cells"),
             ("p1,x,1,2", "more cells"),
