@@ -54,7 +54,7 @@ class Mixer:
         self.mixed_below, self.share, self.best = mixed_below, share, np.inf
 
     def next(self, x: FloatArray, end: FloatArray, error: float) -> FloatArray:
-        """Where to begin after a round from x to `end`, both (N + carried,)."""
+        """Where to begin after a round from x to `end`, both (N + carried,), which are kept as they are."""
         along, toward = self._remember(x, end)
         if error > _WORSE * self.best:
             self.kept = 0

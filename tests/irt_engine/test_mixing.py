@@ -43,6 +43,25 @@ def test_more_rounds_than_are_kept_are_forgotten_in_turn() -> None:
     assert MEMORY < rounds_of(linear(slopes), x, mixed=True) < rounds_of(linear(slopes), x, mixed=False)
 
 
+def test_carried_numbers_are_mixed_like_the_others_which_alone_say_how() -> None:
+    """A round rests on what the one before carried over, as q rests on what cells said where it began."""
+    slopes = np.r_[0.99, 0.97, -0.9, np.full(30, 0.1)]
+    turned, size = linear(slopes), len(slopes)
+
+    def rounds(carried: int) -> int:
+        mixer, x = Mixer(np.ones(2 * size - carried), carried=carried), 0.01 * np.ones(2 * size)
+        for count in range(400):
+            end = np.r_[turned(x[size:]), x[:size]]
+            error = float(np.abs(end - x).max())
+            if error < 1e-10:
+                assert np.allclose(end, 0.0, atol=1e-7)
+                return count
+            x = mixer.next(x, end, error)
+        return 400
+
+    assert rounds(size) <= 1.5 * rounds(0) < 100
+
+
 @pytest.mark.parametrize("slope", [-1.5, -1.0, -4.0])
 def test_rounds_that_answer_each_other_back_and_forth_come_to_rest(slope: float) -> None:
     def g(x: np.ndarray) -> np.ndarray:
