@@ -16,7 +16,6 @@ from .errors import InvalidResponses
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
-SingleArray = NDArray[np.float32]
 BoolArray = NDArray[np.bool_]
 
 MOST_SEED = 2**63 - 1

@@ -163,6 +163,12 @@ class Information:
     cross: FloatArray
     i_phi: FloatArray
 
+    def plus(self, other: Information) -> Information:
+        return Information(self.i_theta + other.i_theta, self.cross + other.cross, self.i_phi + other.i_phi)
+
+    def minus(self, other: Information) -> Information:
+        return Information(self.i_theta - other.i_theta, self.cross - other.cross, self.i_phi - other.i_phi)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Arrow:

@@ -65,19 +65,24 @@ class Curvature:
 
 
 def curved(
-    cells: Cells, state: State, q: tuple[Arrow, FloatArray] | None, told: Told, *, learn: bool
+    cells: Cells,
+    state: State,
+    expected: Information,
+    q: tuple[Arrow, FloatArray] | None,
+    told: Told,
+    *,
+    learn: bool,
 ) -> Curvature | None:
     """The precision that steps from a state divide by, factored; None where it is not positive.
 
-    With q, `told` is what the cells say under it. Without, it is not looked at.
+    `expected` is the information that q rests on. With q, `told` is what the cells say under it. Without, it is not
+    looked at.
     """
     problem, prior = cells.problem, cells.effects.precision(state.log_sd)
     if q is None and (learn or not problem.replies):
         told = cells.ask(state.point, state.log_sd, None, observed=True)
     bent = q is not None or not problem.replies
-    seen = (
-        _mostly_bent(problem, told, told.information if q else state.information, prior) if bent else state.information
-    )
+    seen = _mostly_bent(problem, told, told.information if q else expected, prior) if bent else expected
     try:
         arrow = cells.arrow(seen, prior)
         covariance = arrow.covariance()

@@ -11,7 +11,7 @@ from .arrow import Point
 from .average import Cells, Progress, Told
 
 MOST_STEPS = 40  # published votes need 4 to 18
-NEAR = 1.0  # squared decrement from which the average finds its way; nearer, this way is walked for nothing
+NEAR = 10.0  # squared decrement from which the average finds its way; nearer, this way is walked for nothing
 _ROUNDING = 1e-13  # of the log posterior: about what a sum over a million cells loses
 _SUFFICIENT = 1e-4  # share of the promised rise that a step must keep (Armijo)
 _HALVINGS = 40

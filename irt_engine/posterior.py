@@ -59,6 +59,7 @@ _FLOATS = (
 )
 _INTS = ("group", "chatbot_judgments", "tier")
 _WARM = "warm_"
+_UNTIL_LATER = ("i_theta", "cross", "i_phi")  # of `Warm`: what earlier bytes keep in the place of the excess
 # What numpy, zipfile and json raise on bytes that are damaged or were never an archive (RuntimeError: "encrypted"), and
 # what a posterior raises that is made of other things than it has.
 _UNREADABLE = (
@@ -339,6 +340,8 @@ class Posterior:
             words["scales"] = Scales(**words["scales"])
             words["chatbots"], words["prompts"] = tuple(words["chatbots"]), tuple(words["prompts"])
             warm = {name.removeprefix(_WARM): arrays.pop(name) for name in list(arrays) if name.startswith(_WARM)}
+            if all(name in warm for name in _UNTIL_LATER):
+                warm = _without_excess(warm)
             there = [name for name in _FLOATS + _INTS if name not in _SINCE or name in arrays]
             found = cls(**words, **{name: arrays[name] for name in there}, warm=Warm(**warm) if warm else None)
             whole = whole and _fits_together(found)
@@ -347,6 +350,14 @@ class Posterior:
         if not whole:
             raise _not_a_posterior()
         return found
+
+
+def _without_excess(warm: Mapping[str, Any]) -> dict[str, Any]:
+    """What a fit may begin with, of earlier bytes."""
+    P = warm["phi"].shape[-1]
+    none = {"excess_theta": np.zeros(0), "excess_cross": np.zeros((0, P)), "excess_phi": np.zeros((0, P, P))}
+    none |= {"comparison": np.zeros(0, np.int64), "prompt": np.zeros(0, np.int64)}
+    return {name: value for name, value in warm.items() if name not in _UNTIL_LATER} | none
 
 
 def _digest(words: Mapping[str, Any], arrays: Mapping[str, Any]) -> str:
@@ -384,12 +395,12 @@ def _fits_together(posterior: Posterior) -> bool:
     warm = posterior.warm
     if warm is None or not fitting:
         return fitting
-    P, n = warm.phi.shape[-1], len(warm.i_theta)
+    P, n = warm.phi.shape[-1], len(warm.excess_theta)
     return (
         (warm.z.ndim, warm.log_sd.ndim) == (1, 1)
         and (warm.own.shape, warm.phi.shape, warm.flip.shape) == ((J,), (J, P), (C,))
-        and warm.i_phi.shape in ((J, P, P), (0, P, P))
-        and (warm.i_theta.shape, warm.cross.shape) == ((n,), (n, P))
+        and warm.excess_phi.shape in ((J, P, P), (0, P, P))
+        and (warm.excess_theta.shape, warm.excess_cross.shape) == ((n,), (n, P))
         and (warm.comparison.shape, warm.prompt.shape) == ((n,), (n,))
         and (warm.reply.size == 0 or len(warm.reply) == J)
     )

@@ -307,6 +307,6 @@ def _informed(cells: Cells, made: Design, votes: _Votes, share: FloatArray, foun
     counts, weight = votes.counted(share)
     cells.problem = replace(made.problem, counts=counts, weight=weight)
     point, log_sd = found.state.point, found.state.log_sd
-    information = cells.ask(point, log_sd, None).information
+    information = cells.information(point, log_sd)
     arrow = cells.arrow(information, cells.effects.precision(log_sd))
     return replace(found, arrow=arrow, covariance=arrow.covariance())

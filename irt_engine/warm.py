@@ -1,7 +1,8 @@
-"""Where an earlier fit ended, so that the next one begins there: means, scales, and what every cell said.
+"""Where an earlier fit ended, so that the next one begins there: means, scales, and what every cell said under q beyond
+what it says at the mean.
 
 Kept by name, because the next table may have more chatbots, prompts and votes. A cell that was not there before, and a
-prompt with such a cell, begin from their information at the mean. What is kept never changes a result, only the way.
+prompt with such a cell, begin without such an excess. What is kept never changes a result, only the way.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from .design import Design
     from .posterior import Posterior
 
-MOST_CELLS = 50_000  # whose information is kept: 2 MB. More of them begin with what they say at the mean
+MOST_CELLS = 50_000  # whose excess is kept: 2 MB. More of them begin without
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,15 +29,16 @@ class Warm:
 
     z holds (abilities, pair effects, side, common log gaps) one after another; log_sd the scales in the fit's order.
     reply (J, M) are the replies' effects by chatbot, (0, 0) where the fit has none.
-    flip (C,) is 1 where a comparison was turned; slot (J,) is 1 where a prompt had parameters of its own.
+    flip (C,) is 1 where a comparison was turned; own (J,) is 1 where a prompt had parameters of its own.
+    excess_theta (n,), excess_cross (n, P) and excess_phi (J, P, P), or (0, P, P): of the information under q.
     """
 
     z: FloatArray
     log_sd: FloatArray
     phi: FloatArray
-    i_phi: FloatArray
-    i_theta: FloatArray
-    cross: FloatArray
+    excess_phi: FloatArray
+    excess_theta: FloatArray
+    excess_cross: FloatArray
     comparison: IntArray
     prompt: IntArray
     flip: IntArray
@@ -51,7 +53,7 @@ class Warm:
 
 def remember(made: Design, found: Found) -> Warm:
     """What the next fit begins with."""
-    cells, problem, state = made.cells, made.problem, found.state
+    cells, problem, state, excess = made.cells, made.problem, found.state, found.state.excess
     own = cells.prompt_slot != cells.shared
     prompt_of = np.full(problem.slots, -1)
     prompt_of[cells.prompt_slot[own]] = np.flatnonzero(own)
@@ -59,16 +61,16 @@ def remember(made: Design, found: Found) -> Warm:
     if kept.sum() > MOST_CELLS:
         kept[:] = False
     P = problem.prompts.size
-    phi, i_phi = np.zeros((len(own), P)), np.zeros((len(own), P, P))
+    phi, excess_phi = np.zeros((len(own), P)), np.zeros((len(own), P, P))
     phi[own] = state.point.phi[cells.prompt_slot[own], :P]
-    i_phi[own] = state.information.i_phi[cells.prompt_slot[own]]
+    excess_phi[own] = excess.i_phi[cells.prompt_slot[own]]
     return Warm(
         z=state.point.z,
         log_sd=state.log_sd,
         phi=phi,
-        i_phi=i_phi if kept.any() else np.zeros((0, P, P)),
-        i_theta=state.information.i_theta[kept],
-        cross=state.information.cross[kept],
+        excess_phi=excess_phi if kept.any() else np.zeros((0, P, P)),
+        excess_theta=excess.i_theta[kept],
+        excess_cross=excess.cross[kept],
         comparison=cells.comparison[kept],
         prompt=prompt_of[cells.slot[kept]],
         flip=made.comparisons.flip.astype(np.int64),
@@ -98,8 +100,7 @@ def recall(made: Design, start: Posterior, cells: Cells) -> State | None:
         return None
     point = _point(made, warm, old)
     log_sd = cells.effects.resumed(warm.log_sd)
-    told = cells.ask(point, log_sd, None)
-    return State(point, _information(made, warm, old, told.information), log_sd)
+    return State(point, log_sd, _excess(made, warm, old))
 
 
 def _with_tiers(made: Design, warm: Warm) -> Warm:
@@ -118,9 +119,9 @@ def _with_tiers(made: Design, warm: Warm) -> Warm:
         warm,
         phi=np.concatenate([slope, none, warm.phi[:, 1 + had :]], axis=1),
         log_sd=np.concatenate([kept[:place], given, kept[place:]]),
-        i_phi=np.zeros((0, wide.size, wide.size)),
-        i_theta=np.zeros(0),
-        cross=np.zeros((0, wide.size)),
+        excess_phi=np.zeros((0, wide.size, wide.size)),
+        excess_theta=np.zeros(0),
+        excess_cross=np.zeros((0, wide.size)),
         comparison=np.zeros(0, np.int64),
         prompt=np.zeros(0, np.int64),
     )
@@ -187,13 +188,13 @@ def _taken(values: FloatArray, index: IntArray) -> FloatArray:
     return taken
 
 
-def _information(made: Design, warm: Warm, old: _Places, here: Information) -> Information:
-    """What kept cells said, in the place of their information at the mean."""
-    from .arrow import Information
+def _excess(made: Design, warm: Warm, old: _Places) -> Information:
+    """That of the cells and prompts which were there."""
+    from .average import no_excess
 
-    cells, problem = made.cells, made.problem
-    if not len(warm.i_theta):
-        return here
+    cells, problem, excess = made.cells, made.problem, no_excess(made.problem)
+    if not len(warm.excess_theta):
+        return excess
     J = max(int(warm.prompt.max()) + 1, len(warm.own))
     kept = warm.comparison * J + warm.prompt
     order = np.argsort(kept)
@@ -204,11 +205,12 @@ def _information(made: Design, warm: Warm, old: _Places, here: Information) -> I
     code = was * J + on
     place = np.minimum(np.searchsorted(kept[order], code), len(kept) - 1)
     found: BoolArray = (was >= 0) & (on >= 0) & (kept[order][place] == code)
-    i_theta, cross, i_phi = here.i_theta.copy(), here.cross.copy(), here.i_phi.copy()
-    i_theta[found], cross[found] = warm.i_theta[order][place[found]], warm.cross[order][place[found]]
     whole = np.bincount(cells.slot, minlength=problem.slots) == np.bincount(cells.slot[found], minlength=problem.slots)
     whole &= prompt_of >= 0
-    i_phi[whole] = warm.i_phi[prompt_of[whole]]
-    partly = ~whole[cells.slot]  # a slot's blocks must belong together, or its precision may not be positive
-    i_theta[partly], cross[partly] = here.i_theta[partly], here.cross[partly]
-    return Information(i_theta, cross, i_phi)
+    found &= whole[cells.slot]  # a slot's blocks must belong together, or its precision may not be positive
+    excess.i_theta[found], excess.cross[found] = (
+        warm.excess_theta[order][place[found]],
+        warm.excess_cross[order][place[found]],
+    )
+    excess.i_phi[whole] = warm.excess_phi[prompt_of[whole]]
+    return excess

@@ -54,12 +54,11 @@ def scores(made: Design) -> FloatArray:
     """(groups, 3 ways, 2): the score without its prior, and what is determined by the spread of the means."""
     found, _ = _find(made, None, None)
     state, problem = found.state, made.problem
-    prior = made.effects.precision(state.log_sd)
-    with Cells(problem, made.effects) as cells:
-        at_mean = cells.ask(state.point, state.log_sd, None).information
-    under_q, mean = (factored(problem, information, prior) for information in (state.information, at_mean))
+    prior, at_mean = made.effects.precision(state.log_sd), found.at_mean
+    under_q, mean = (factored(problem, information, prior) for information in (found.under_q, at_mean))
     points = [Point(np.diag(one.covariance()), one.own_variances(one.covariance())) for one in (under_q, mean)]
-    points.append(learning_variances(cells, at_mean, prior, points[0]))
+    with Cells(problem, made.effects) as cells:
+        points.append(learning_variances(cells, at_mean, prior, points[0]))
     told = np.empty((len(GROUPS), len(WAYS), 2))
     for g, name in enumerate(GROUPS):
         group = next(one for one in made.effects.groups if one.name == name)

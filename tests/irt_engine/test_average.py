@@ -24,6 +24,7 @@ from irt_engine.average import (
     Unsettled,
     _Apart,
     _settled,
+    no_excess,
     settle,
 )
 from irt_engine.design import design
@@ -136,7 +137,7 @@ def test_a_search_for_a_scale_turns_back_where_the_means_have_no_end(monkeypatch
         near = climb(cells, made.origin)[0]
         log_sd = made.effects.start()
         log_sd[index] -= 1.5
-        first = State(near, cells.ask(near, log_sd, None).information, log_sd)
+        first = State(near, log_sd, no_excess(made.problem))
         monkeypatch.setattr(average, "_settled", beyond(np.inf))
         end = _Apart(cells, 0, None).along(first, index).log_sd[index]
         farthest = max(tried)
@@ -165,7 +166,7 @@ def test_under_the_result_the_slope_averages_to_nothing(model: str, form: str) -
     problem = made.problem
     with Cells(problem, made.effects) as cells:
         near, log_sd = climb(cells, made.origin)[0], made.effects.start()
-        found = settle(cells, State(near, cells.ask(near, log_sd, None).information, log_sd), False, 0, None)
+        found = settle(cells, State(near, log_sd, no_excess(made.problem)), False, 0, None)
         point, total = found.state.point, np.zeros(problem.shaft)
         rng = np.random.default_rng(0)
         root = np.linalg.cholesky(found.covariance)

@@ -77,7 +77,7 @@ def test_it_comes_back_from_where_the_likelihood_is_saturated(model: str, form: 
         start.z[:own] = np.linspace(-3.0, 3.0, own)
         start.phi[:, 0] = log_alpha
         back, _ = climb(cells, start)
-        assert height(cells, back) > height(cells, home) - 1.0
+        assert height(cells, back) > height(cells, home) - NEAR
 
 
 @SHAPES

@@ -137,6 +137,25 @@ def test_bytes_of_earlier_releases_are_read() -> None:
     assert oldest.warm is not None
 
 
+def test_where_a_fit_of_an_earlier_release_ended_the_next_one_begins() -> None:
+    """It kept what cells said, where now is kept by how much that exceeds what they say at the mean."""
+    now = Posterior.from_bytes(FITTED)
+    assert now.warm is not None
+    kept = {
+        "warm_i_theta": now.warm.excess_theta,
+        "warm_cross": now.warm.excess_cross,
+        "warm_i_phi": now.warm.excess_phi,
+    }
+    since = ("warm_excess_theta", "warm_excess_cross", "warm_excess_phi")
+    earlier = Posterior.from_bytes(rewritten(FITTED, {}, kept, since))
+    assert earlier.warm is not None
+    assert earlier.warm.excess_theta.size == 0
+    assert np.array_equal(earlier.warm.z, now.warm.z)
+    cold, warm = fit(small_board(), form="vote"), fit(small_board(), form="vote", start=earlier)
+    assert warm.iterations < cold.iterations
+    assert np.allclose(warm.theta, cold.theta, rtol=0, atol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("words", "change"),
     [

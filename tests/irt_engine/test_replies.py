@@ -225,13 +225,12 @@ def test_what_scales_are_learned_from_adds_up_to_what_was_drawn() -> None:
         truth = draw_truth(8, 60, seed=seed, form="vote", priors=priors, pair_sd=0.25, cell_sd=0.25, reply_sd=0.7)
         votes = draw_votes(truth, some_cells(8, 60, 0.143, seed=seed + 100), seed=seed + 200)
         made = design(votes, "board", "vote", priors, None)
-        state = _find(made, None, None)[0].state
-        prior = made.effects.precision(state.log_sd)
-        with Cells(made.problem, made.effects) as cells:
-            at_mean = cells.ask(state.point, state.log_sd, None).information
-        q = factored(made.problem, state.information, prior)
+        found, _ = _find(made, None, None)
+        state, prior = found.state, made.effects.precision(found.state.log_sd)
+        q = factored(made.problem, found.under_q, prior)
         under_q = Point(np.diag(q.covariance()), q.own_variances(q.covariance()))
-        learned = learning_variances(cells, at_mean, prior, under_q)
+        with Cells(made.problem, made.effects) as cells:
+            learned = learning_variances(cells, found.at_mean, prior, under_q)
         for group in made.effects.groups:
             for way, variance in (("q", under_q), ("learned", learned)):
                 m, v = made.effects._members(group, state.point, variance)
