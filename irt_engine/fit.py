@@ -151,12 +151,15 @@ def _find(made: Design, start: Posterior | None, progress: Progress | None) -> t
 
 def comparisons_of(table: ResponseTable, comparisons: Comparisons) -> tuple[Comparison, ...]:
     """The comparisons by name, each in its file's orientation."""
-    first = np.where(comparisons.flip, comparisons.high, comparisons.low)
-    second = np.where(comparisons.flip, comparisons.low, comparisons.high)
-    return tuple(
-        Comparison(table.chatbots[a], table.chatbots[b], table.labels[by] if table.labels else None, int(n))
-        for a, b, by, n in zip(first, second, comparisons.label, comparisons.judgments, strict=True)
-    )
+    return tuple(map(Comparison, *names_of(table, comparisons), comparisons.judgments.tolist()))
+
+
+def names_of(table: ResponseTable, comparisons: Comparisons) -> tuple[list[str], list[str], list[str | None]]:
+    """Both chatbots and the label of each comparison, in its file's orientation."""
+    first = np.where(comparisons.flip, comparisons.high, comparisons.low).tolist()
+    second = np.where(comparisons.flip, comparisons.low, comparisons.high).tolist()
+    labels = [table.labels[by] for by in comparisons.label.tolist()] if table.labels else [None] * len(first)
+    return [table.chatbots[a] for a in first], [table.chatbots[b] for b in second], labels
 
 
 def posterior_of(made: Design, priors: Priors, found: Found, warm: Warm | None, seed: int) -> Posterior:

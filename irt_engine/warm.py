@@ -140,10 +140,11 @@ class _Places:
 
     @classmethod
     def of(cls, made: Design, start: Posterior, warm: Warm) -> _Places | None:
-        from .fit import comparisons_of
+        from .fit import names_of
 
         named = {(c.a, c.b, c.by): i for i, c in enumerate(start.comparisons)}
-        comparison = np.array([named.get((c.a, c.b, c.by), -1) for c in comparisons_of(made.table, made.comparisons)])
+        names = zip(*names_of(made.table, made.comparisons), strict=True)
+        comparison = np.array([named.get(name, -1) for name in names])
         turned = (comparison >= 0) & (warm.flip[comparison] != made.comparisons.flip)
         comparison[turned] = -1
         prompts = {name: j for j, name in enumerate(start.prompts)}
