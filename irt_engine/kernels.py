@@ -161,7 +161,7 @@ def average_slots(
     use, votes, kinds = _deepened(points, averaged), counts.shape[1] == 3, (False, False, False, False)
     lower, reach = np.zeros((P, P)), np.zeros((use.shape[1], most + WIDE))
     alpha, crossed = np.empty(Q), np.empty((1 + spread.shape[1], Q))
-    level, edge, odds, bends = np.empty((E, Q)), np.empty((E, Q)), np.zeros((E + 1, Q)), np.empty((P, E, Q))
+    level, edge, odds, jacobian = np.empty((E, Q)), np.empty((E, Q)), np.zeros((E + 1, Q)), np.empty((P, E, Q))
     told, few, lanes = np.empty(6), np.zeros(FEW_SIZE), np.zeros(SIZE)
     bits, held = lanes.view(np.int64), np.empty((2, E * Q))
     by_cell, of_points = np.empty((P + 3, LANES)), np.empty((EDGE_ROWS * E + POINT_ROWS, Q))
@@ -177,7 +177,7 @@ def average_slots(
             lower[:] = 0.0
             reach[:, :cells] = 0.0
         _place_points(
-            phi[j], lower, along, located, spread, lanes, bits, value, alpha, crossed, bends, level, edge, odds
+            phi[j], lower, along, located, spread, lanes, bits, value, alpha, crossed, jacobian, level, edge, odds
         )
         sums[j], of_points[:] = 0.0, 0.0
         for offset in range(0, cells, LANES):
@@ -212,10 +212,10 @@ def average_slots(
                     elif c == 1:
                         second_edge(n, lanes)
                     gather_edge(c, part, spread, level, lanes, of_points)
-                _gather_point(part, lanes, of_points[EDGE_ROWS * E :])
+                gather_point(part, lanes, of_points[EDGE_ROWS * E :])
                 _sum_cells(part, alpha, crossed, located, lanes, by_cell)
             sums[j, 1:] += _write_cells(block, share, by_cell, again, weight, d_theta, i_theta, cross)
-        _fold(bends, level, of_points, held, d_phi[j], i_phi[j])
+        _fold(jacobian, level, of_points, held, d_phi[j], i_phi[j])
     return True
 
 
@@ -373,7 +373,7 @@ def _place_points(
     value: FloatArray,  # (P, Q) to work in
     alpha: FloatArray,  # (Q,)          out
     crossed: FloatArray,  # (1 + G, Q)  out: alpha^2; and of each gap -alpha^2 e^gap
-    bends: FloatArray,  # (P, E, Q)     out: dx_c / dphi_p, but not by log alpha
+    jacobian: FloatArray,  # (P, E, Q)     out: dx_c / dphi_p, but not by log alpha
     level: FloatArray,  # (E, Q)        out: alpha b_c
     edge: FloatArray,  # (E, Q)         out: exp(level)
     odds: FloatArray,  # (E + 1, Q)     out: 1 / (e^gap - 1) of the gap below an edge; 0 outside
@@ -403,11 +403,11 @@ def _place_points(
         for q in range(Q):
             level[c, q] = alpha[q] * value[1, q] if located else 0.0
         for q in range(Q if located else 0):
-            bends[1, c, q] = -alpha[q]
+            jacobian[1, c, q] = -alpha[q]
         for g in range(G):
             by = spread[c, g]
             for q in range(Q):
-                bends[first + g, c, q] = by * crossed[1 + g, q]
+                jacobian[first + g, c, q] = by * crossed[1 + g, q]
                 level[c, q] -= by * crossed[1 + g, q]
         for q in range(Q):
             level[c, q] = min(max(level[c, q], -_FARTHEST_EDGE), _FARTHEST_EDGE)
@@ -551,20 +551,20 @@ def _add_two(s: float, one: FloatArray, t: float, other: FloatArray, total: Floa
 
 @compiled
 def _fold(
-    bends: FloatArray,  # (P, E, Q)
+    jacobian: FloatArray,  # (P, E, Q)
     level: FloatArray,  # (E, Q)
     of_points: FloatArray,  # (EDGE_ROWS E + POINT_ROWS, Q)
     held: FloatArray,  # (2, E Q) to work in
     d_phi: FloatArray,
     i_phi: FloatArray,
 ) -> None:
-    """All points' gradient of phi (P,) and information about it (P, P), J' T J with J = (x | bends).
+    """All points' gradient of phi (P,) and information about it (P, P), J' T J with J = (x | jacobian).
 
     Edges and points are gone through in one: a loop over a slot's points alone is too short to be worth its beginning.
     """
-    P, E, Q = bends.shape
+    P, E, Q = jacobian.shape
     share, n = 1.0 / Q, E * Q
-    flat, of_level, rows = bends.reshape(P, n), level.reshape(-1), of_points.reshape(-1)
+    flat, of_level, rows = jacobian.reshape(P, n), level.reshape(-1), of_points.reshape(-1)
     T, off = rows[WEIGHED * n : (WEIGHED + 1) * n], rows[BESIDE * n : (BESIDE + 1) * n]
     drawn, leaning = rows[DRAWN * n : (DRAWN + 1) * n], rows[LEANING * n : (LEANING + 1) * n]
     turned, squared = of_points[EDGE_ROWS * E + TURNED], of_points[EDGE_ROWS * E + SQUARED]
@@ -662,7 +662,7 @@ def gather_edge(
 
 
 @compiled
-def _gather_point(part: tuple[int, int, int], lanes: FloatArray, of_points: FloatArray) -> None:
+def gather_point(part: tuple[int, int, int], lanes: FloatArray, of_points: FloatArray) -> None:
     """Add what all edges say together to the points' sums, of_points (POINT_ROWS, points)."""
     first, count, wide = part
     for k in range(count):
@@ -773,7 +773,7 @@ def ask_votes(
             _sum_nodes(n, effects, lanes)
             if observed or learned:
                 _sum_bends(n, effects, lanes)
-            _single_votes(wide, odds, effects[3, 0] if learned else 0.0, observed, lanes)
+            _single_votes(wide, odds, effects[3, 0], observed, lanes)
         for votes in range(2, MOST_FEW + 1 if fews else 2):
             _few_votes(votes, (m, wide), odds, effects, observed, few, lanes)
         if rest:

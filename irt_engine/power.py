@@ -30,7 +30,7 @@ from .significance import check_count, check_method, check_probability, selectio
 
 Quantiles = Literal["rounded", "exact"]
 
-MOST_COUNTED = 1_000_000  # turns whose outcomes are gone through: a second
+MOST_TURNS = 1_000_000  # whose outcomes are gone through: half a second
 MAX_EXACT = 5_000  # turns: beyond it exact and normal sizes agree to 2 % and the exact walk takes seconds
 LEAST_DIFFERENCE = 1e-9  # of shares: more than 10^17 turns
 _ROUNDING = 1e-9  # 7.84 * 0.25 / 0.1^2 is 196, whatever the floating point says
@@ -132,7 +132,7 @@ def _normal_power(n: int, difference: float, variance: float, alpha: float, quan
 
 def _countable(n: int) -> int:
     """n turns, if their outcomes can be gone through one by one."""
-    if n > MOST_COUNTED:
+    if n > MOST_TURNS:
         raise InvalidResponses(
             f"the outcomes of {n} turns are too many to go through", code="too_large", hint='use method "normal"'
         )

@@ -13,9 +13,6 @@ from .arrays import IntArray, check_fields, frozen
 from .errors import InvalidResponses
 from .frames import REQUIRED, Frame, check_column, columns_of, is_frame, listed
 
-_OUTCOMES = (-1, 0, 1)
-
-
 _MOST_WHOLE = 2**53  # floats tell all whole numbers up to it
 _SHOWN = {"": None, "1": 1, "0": 0, "1.0": 1, "0.0": 0}  # a_first as text
 

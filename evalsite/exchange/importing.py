@@ -186,7 +186,7 @@ def _refuse_visibility(campaign: Campaign, wanted: Campaign.Visibility | None) -
     if wanted is not None and wanted != campaign.visibility:
         raise Conflict(
             f"The votes are there already, and the board of {campaign.slug!r} is {campaign.visibility}, not {wanted}.",
-            hint="Change who sees it in the console, or leave --visibility out.",
+            hint="Leave --visibility out; staff can change who sees it at /admin/.",
             field="visibility",
         )
 
