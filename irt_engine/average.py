@@ -605,7 +605,8 @@ def _flat(state: State) -> FloatArray:
 
 
 def _carried(state: State) -> list[FloatArray]:
-    """The excess, of cells only where they are few: many leave little open, and mixing them takes as long as asking."""
+    """The excess, of cells only where they are few: many leave little open. Of 50,000 votes a fit then takes 46 rounds
+    instead of 45, and of a million 17 either way."""
     excess = state.excess
     of_cells = [excess.i_theta, excess.cross.ravel()] if len(excess.i_theta) <= MOST_CARRIED else []
     return [excess.i_phi.ravel(), *of_cells]

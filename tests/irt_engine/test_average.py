@@ -72,6 +72,18 @@ def test_the_end_does_not_depend_on_the_way(
 
 
 @SHAPES
+def test_many_cells_whose_excess_is_not_mixed_end_where_few_do(
+    model: Model, form: Form, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mixed = fit(small_board(), model, form=form)
+    monkeypatch.setattr("irt_engine.average.MOST_CARRIED", 0)
+    plain = fit(small_board(), model, form=form)
+    assert np.allclose(mixed.theta, plain.theta, rtol=0, atol=1e-9)
+    assert np.allclose(mixed.theta_se, plain.theta_se, rtol=0, atol=1e-9)
+    assert mixed.iterations <= plain.iterations < 3 * mixed.iterations
+
+
+@SHAPES
 @pytest.mark.parametrize("seed", range(3))
 def test_votes_on_one_prompt_settle(model: Model, form: Form, seed: int) -> None:
     """The scale of one prompt is nearly all prior; its joint mode lies far from the average."""
