@@ -15,6 +15,7 @@ MEMORY = 10  # rounds that are mixed
 _LARGEST_SHARE = 1.0  # a step is as long as its curvature says: in a longer one, scales overshoot, and all begins anew
 _SMALLEST_SHARE = 0.05
 _WORSE = 30.0  # times the least error so far: a mixture that led there is forgotten
+_MOST_NUMBERS = 20_000_000  # kept of all rounds together, 160 MB: five of half a million prompts
 _CAUTION = 0.3  # share of the round after a failure
 
 
@@ -26,9 +27,10 @@ class Mixer:
         where the error, in these units, is below `mixed_below`: farther away they are not on a straight line, and a
         `share` of the move is taken."""
         numbers, self.weight = len(unit), 1.0 / unit
-        self.moves = np.empty((MEMORY, numbers))  # differences of successive moves, weighted
-        self.ends = np.empty((MEMORY, numbers + carried))  # differences of successive ends
-        self.gram = np.empty((MEMORY, MEMORY))  # of `moves`
+        self.memory = max(1, min(MEMORY, _MOST_NUMBERS // (2 * numbers + carried)))
+        self.moves = np.empty((self.memory, numbers))  # differences of successive moves, weighted
+        self.ends = np.empty((self.memory, numbers + carried))  # differences of successive ends
+        self.gram = np.empty((self.memory, self.memory))  # of `moves`
         self.last_end, self.last_move = np.empty(0), np.empty(0)  # the move weighted
         self.began: FloatArray | None = None  # where the last round did
         self.kept = self.oldest = 0
@@ -61,9 +63,9 @@ class Mixer:
         """Keep the differences to the round before. Returns how far the two moves go the same way."""
         along = 0.0
         if self.last_move.size:
-            place = self.kept if self.kept < MEMORY else self.oldest
-            self.oldest = 0 if self.kept < MEMORY else (place + 1) % MEMORY
-            self.kept = min(self.kept + 1, MEMORY)
+            place = self.kept if self.kept < self.memory else self.oldest
+            self.oldest = 0 if self.kept < self.memory else (place + 1) % self.memory
+            self.kept = min(self.kept + 1, self.memory)
             self.moves[place], self.ends[place] = move - self.last_move, end - self.last_end
             self.gram[place, : self.kept] = self.gram[: self.kept, place] = self.moves[: self.kept] @ self.moves[place]
             along = float(move @ self.last_move)

@@ -62,6 +62,14 @@ def test_carried_numbers_are_mixed_like_the_others_which_alone_say_how() -> None
     assert rounds(0) < rounds(size) < 40
 
 
+def test_of_many_numbers_few_rounds_are_kept_and_mixed_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    slopes = np.r_[0.99, np.full(32, 0.1)]
+    x = 0.01 * np.ones(len(slopes))
+    monkeypatch.setattr("irt_engine.mixing._MOST_NUMBERS", 5 * len(slopes))
+    assert Mixer(np.ones(len(slopes))).memory == 2
+    assert rounds_of(linear(slopes), x, mixed=True) < 40
+
+
 @pytest.mark.parametrize("slope", [-1.5, -1.0, -4.0])
 def test_rounds_that_answer_each_other_back_and_forth_come_to_rest(slope: float) -> None:
     def g(x: np.ndarray) -> np.ndarray:
