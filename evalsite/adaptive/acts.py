@@ -33,7 +33,8 @@ STOPPED_BY_HAND = "its owner ended it"
 class Given:
     """What an act is done with: public ids of what it concerns, a person by their user name, and the reason.
 
-    judgments, share: how many a pilot asks, or which share of the campaign's. The last six are what is extended.
+    judgments, share: how many a pilot asks, or which share of the campaign's. From target_se to deadline: what is
+    extended. The last three: who sees the board, and what of it.
     """
 
     reason: str = ""
@@ -52,6 +53,9 @@ class Given:
     alpha: float | None = None
     budget: int | None = None
     deadline: datetime | None = None
+    visibility: str | None = None
+    shows_prompts: bool | None = None
+    shows_replies: bool | None = None
 
 
 def act_perform(*, key: str, act: Act, user: User | None, given: Given) -> Campaign:
@@ -73,6 +77,16 @@ def _pilot(campaign: Campaign, given: Given, by: User) -> None:
 def _extend(campaign: Campaign, given: Given, by: User) -> None:
     wish = Wish(**{one.name: getattr(given, one.name) for one in fields(Wish)})
     target_extend(campaign=campaign, wish=wish, by=by)
+
+
+def _show(campaign: Campaign, given: Given, by: User) -> None:
+    services.campaign_show(
+        campaign=campaign,
+        visibility=given.visibility,
+        shows_prompts=given.shows_prompts,
+        shows_replies=given.shows_replies,
+        by=by,
+    )
 
 
 def _stop(campaign: Campaign, given: Given, by: User) -> None:
@@ -175,6 +189,7 @@ _DO: Mapping[Act, Callable[[Campaign, Given, User], object]] = {
     Act.LAUNCH: lambda campaign, _, by: campaign_open(campaign=campaign, by=by),
     Act.PILOT: _pilot,
     Act.EXTEND: _extend,
+    Act.SHOW: _show,
     Act.PAUSE: lambda campaign, _, by: services.campaign_pause(campaign=campaign, by=by),
     Act.RESUME: lambda campaign, _, by: services.campaign_resume(campaign=campaign, by=by),
     Act.STOP: _stop,

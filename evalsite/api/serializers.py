@@ -8,6 +8,7 @@ from typing import Any
 from rest_framework import serializers
 
 from evalsite.campaigns.limits import ALPHA, POWER
+from evalsite.campaigns.models import Campaign
 from evalsite.core.errors import InvalidInput
 from evalsite.judgments.models import Annotator
 
@@ -64,6 +65,15 @@ class StrictFloatField(serializers.FloatField):
             return super().to_internal_value(data)
         except OverflowError:
             raise serializers.ValidationError("This number is too large.") from None
+
+
+class StrictBooleanField(serializers.BooleanField):
+    """true or false; the framework's own field would also take "yes"."""
+
+    def to_internal_value(self, data: Any) -> bool:
+        if not isinstance(data, bool):
+            raise serializers.ValidationError("This must be true or false.")
+        return data
 
 
 class QueryIntegerField(serializers.IntegerField):
@@ -175,6 +185,11 @@ class ActSerializer(StrictSerializer):
     alpha = StrictFloatField(required=False, help_text="extend, of a difference: smaller than now")
     budget = StrictIntegerField(min_value=1, max_value=2**31 - 1, required=False, help_text="extend: more than now")
     deadline = MomentField(required=False, help_text="extend: later than now, as 2026-11-24T12:00:00Z")
+    visibility = serializers.ChoiceField(
+        choices=Campaign.Visibility.values, required=False, help_text="show: who sees the board"
+    )
+    shows_prompts = StrictBooleanField(required=False, help_text="show: its readers may read the prompts")
+    shows_replies = StrictBooleanField(required=False, help_text="show: and some replies to them, as examples")
 
 
 class LimitsSerializer(StrictSerializer):

@@ -33,6 +33,7 @@ class Act(StrEnum):
     RESUME = "resume"
     STOP = "stop"
     EXTEND = "extend"
+    SHOW = "show"
     REFIT = "refit"
     FULL_CHECK = "full_check"
     EXCLUDE = "exclude"
@@ -59,6 +60,7 @@ WORDS: Mapping[Act, str | Promise] = {
     Act.RESUME: _("resume it"),
     Act.STOP: _("stop it for good"),
     Act.EXTEND: _("extend its target"),
+    Act.SHOW: _("change who sees its board, and what of it"),
     Act.REFIT: _("ask for a refit now"),
     Act.FULL_CHECK: _("ask for the full Bayesian check now"),
     Act.EXCLUDE: _("exclude an annotator"),
@@ -83,8 +85,9 @@ ROLE_WORDS: Mapping[Role, str | Promise] = {
 }
 
 _EVERYTHING = frozenset(Act)
-# What commits money, ends everything or changes who decides is the owner's alone. A manager who is worried pauses.
-_OWNERS = frozenset({Act.PILOT, Act.LAUNCH, Act.STOP, Act.EXTEND, Act.PAY, Act.SHARE})
+# What commits money, ends everything, shows it to others or changes who decides is the owner's alone. A manager who is
+# worried pauses.
+_OWNERS = frozenset({Act.PILOT, Act.LAUNCH, Act.STOP, Act.EXTEND, Act.SHOW, Act.PAY, Act.SHARE})
 ALLOWED: Mapping[Role, frozenset[Act]] = {
     Role.STAFF: _EVERYTHING,
     Role.OWNER: _EVERYTHING,

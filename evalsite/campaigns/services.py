@@ -517,6 +517,39 @@ def campaign_extend(*, campaign: Campaign, limits: Limits, by: User | None = Non
     campaign.refresh_from_db()
 
 
+def campaign_show(
+    *,
+    campaign: Campaign,
+    visibility: str | None = None,
+    shows_prompts: bool | None = None,
+    shows_replies: bool | None = None,
+    by: User | None = None,
+) -> None:
+    """Let others see the board, or fewer, and what of it; None stays as it is. What changed nothing is not logged.
+
+    Raises Conflict for a draft, which nobody else sees yet: there it is part of the set-up.
+    """
+    if visibility is not None and visibility not in Campaign.Visibility.values:
+        raise InvalidInput(
+            _("%(value)s is not known.") % {"value": repr(visibility)},
+            hint=_("Use one of: %(values)s.") % {"values": ", ".join(Campaign.Visibility.values)},
+            field="visibility",
+        )
+    wanted = {"visibility": visibility, "shows_prompts": shows_prompts, "shows_replies": shows_replies}
+    with write_transaction():
+        locked = _locked(campaign)
+        if locked.state == Campaign.State.DRAFT:
+            raise Conflict(_("The campaign is a draft: nobody else sees it."), hint=_("Change it in its set-up."))
+        after = {name: value for name, value in wanted.items() if value not in (None, getattr(locked, name))}
+        before = {name: plain(getattr(locked, name)) for name in after}
+        if after:
+            for name, value in after.items():
+                setattr(locked, name, value)
+            locked.save(update_fields=list(after))
+            _log(locked, "show", by, before=before, after=after)
+    campaign.refresh_from_db()
+
+
 def plain(value: Any) -> Any:
     """As the log can hold it."""
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)

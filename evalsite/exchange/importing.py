@@ -186,7 +186,7 @@ def _refuse_visibility(campaign: Campaign, wanted: Campaign.Visibility | None) -
     if wanted is not None and wanted != campaign.visibility:
         raise Conflict(
             f"The votes are there already, and the board of {campaign.slug!r} is {campaign.visibility}, not {wanted}.",
-            hint="Leave --visibility out; staff can change who sees it at /admin/.",
+            hint='Leave --visibility out; "Visibility" in its console changes who sees it.',
             field="visibility",
         )
 

@@ -196,7 +196,7 @@ CONSOLE: list[tuple[str, str, State]] = [
     (f"console-{'-'.join(page.strip('/').split('/')) or 'home'}", f"/console/{page}", nothing)
     for page in (
         *console_pages.OWN,
-        *(f"demonstration/{part}" for part in (*console_pages.CAMPAIGN, "act/stop/", "act/extend/", "act/share/")),
+        *(f"demonstration/{part}" for part in (*console_pages.CAMPAIGN, *console_pages.ACTS)),
         *(f"{DRAFT}/setup/{step}/" for step in console_pages.STEPS),
         f"{DRAFT}/gold/",
         f"{DRAFT}/act/pilot/",

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.browser
 
 CHATBOTS, PROMPTS = 5, 60
 CLICKS_AT_MOST, SECONDS_AT_MOST = 40, 180
-PAGES = (*console_pages.CAMPAIGN, "act/stop/", "act/extend/", "act/share/", "act/refit/")
+PAGES = (*console_pages.CAMPAIGN, *console_pages.ACTS, "act/refit/")
 
 # What a person does: each press of a button, each link, each field that is filled in or chosen.
 COUNT_CLICKS = """

@@ -24,12 +24,12 @@ from evalsite.core.errors import InvalidInput
 from evalsite.core.inquiries import inquiry_ask
 from evalsite.core.models import Inquiry
 from evalsite.judgments.exclusions import annotator_in
-from evalsite.pages.console.forms import ExtendForm, PilotForm
+from evalsite.pages.console.forms import ExtendForm, PilotForm, ShownForm
 from evalsite.pages.console.frame import Desk, act_labels
 from evalsite.pages.console.limits import limit_lines
 from evalsite.pages.words import fixed, signed
 
-ACT_FORMS: Mapping[Act, type[Form]] = {Act.PILOT: PilotForm, Act.EXTEND: ExtendForm}
+ACT_FORMS: Mapping[Act, type[Form]] = {Act.PILOT: PilotForm, Act.EXTEND: ExtendForm, Act.SHOW: ShownForm}
 SUBJECTS = ("annotator", "entrant", "version", "prompt", "gold")
 OF_ANNOTATOR = {Act.EXCLUDE, Act.READMIT, Act.NOTE, Act.PAUSE_ANNOTATOR, Act.RESUME_ANNOTATOR}
 LANDS_ON = {
@@ -73,6 +73,14 @@ def effects() -> Mapping[Act, Effect]:
         Act.EXTEND: Effect(
             _("The campaign goes on to the new limit; each judgment costs what was set. One that ended runs again."),
             _("A limit cannot be narrowed again. You can pause or stop the campaign at any time."),
+        ),
+        Act.SHOW: Effect(
+            _(
+                "Its pages, figures and files open to those who may see the board, and close to all others, at once. "
+                "Where others see it, members judge no chatbot of their own from now on; where only members see it, "
+                "only they, and those who were invited, judge."
+            ),
+            _("You can change it back. What somebody has read or taken they keep."),
         ),
         Act.PAUSE: Effect(
             _("Nothing new is issued. What annotators hold may still be answered and counts."), _("You can resume.")
@@ -192,7 +200,7 @@ def confirm_context(
     """What the page asks; `sent` is what it was told before, if that could not be."""
     limits = limits_of(desk.campaign.stopping)
     return {
-        "form": _form(act, limits, sent),
+        "form": _form(desk.campaign, act, limits, sent),
         "limits": limit_lines(limits, evidence_of(desk.campaign)) if act == Act.EXTEND else [],
         "act": act.value,
         "label": act_labels()[act],
@@ -209,12 +217,13 @@ def confirm_context(
     }
 
 
-def _form(act: Act, limits: Limits, sent: QueryDict | None) -> Form | None:
-    """The act's own form; of an extension, only for the limits that there are."""
+def _form(campaign: Campaign, act: Act, limits: Limits, sent: QueryDict | None) -> Form | None:
+    """The act's own form, as things stand; of an extension, only for the limits that there are."""
     kind = ACT_FORMS.get(act)
     if kind is None:
         return None
-    form = kind(sent)
+    as_it_stands = {name: getattr(campaign, name) for name in kind.base_fields} if act == Act.SHOW else None
+    form = kind(sent, initial=as_it_stands)
     if act == Act.EXTEND:
         lacks = set() if limits.min_difference is not None else OF_DIFFERENCE
         for name in [name for name in form.fields if getattr(limits, name) is None or name in lacks]:

@@ -81,8 +81,8 @@ class GoalForm(forms.Form):
         return tuple(found)
 
 
-class AnnotatorsForm(forms.Form):
-    """Who judges, how much, for what."""
+class ShownForm(forms.Form):
+    """Who sees the board, and what of it."""
 
     visibility = forms.ChoiceField(label=_("Who sees the board"), choices=Campaign.Visibility.choices)
     shows_prompts = forms.BooleanField(
@@ -97,6 +97,11 @@ class AnnotatorsForm(forms.Form):
         ),
         required=False,
     )
+
+
+class AnnotatorsForm(ShownForm):
+    """Who sees the board; who judges, how much, for what."""
+
     admission = forms.ChoiceField(
         label=_("Who judges"),
         help_text=_("A private campaign is judged by members, whatever stands here."),

@@ -83,12 +83,12 @@ def _pages(desk: Desk) -> list[tuple[str, str]]:
 
 OFFERED: Mapping[str, tuple[Act, ...]] = {
     Campaign.State.DRAFT: (),
-    Campaign.State.PILOT: (Act.PAUSE, Act.REFIT, Act.STOP),
-    Campaign.State.RUNNING: (Act.PAUSE, Act.REFIT, Act.EXTEND, Act.STOP),
-    Campaign.State.PAUSED: (Act.RESUME, Act.REFIT, Act.EXTEND, Act.STOP),
-    Campaign.State.STOPPED: (Act.EXTEND, Act.REFIT),
+    Campaign.State.PILOT: (Act.PAUSE, Act.REFIT, Act.STOP, Act.SHOW),
+    Campaign.State.RUNNING: (Act.PAUSE, Act.REFIT, Act.EXTEND, Act.STOP, Act.SHOW),
+    Campaign.State.PAUSED: (Act.RESUME, Act.REFIT, Act.EXTEND, Act.STOP, Act.SHOW),
+    Campaign.State.STOPPED: (Act.EXTEND, Act.REFIT, Act.SHOW),
 }
-AFTER_PILOT = (Act.LAUNCH, Act.REFIT, Act.STOP)
+AFTER_PILOT = (Act.LAUNCH, Act.REFIT, Act.STOP, Act.SHOW)
 
 
 def acts_offered(desk: Desk) -> list[Link]:
@@ -108,6 +108,7 @@ def act_labels() -> dict[Act, str]:
         Act.RESUME: _("Resume"),
         Act.STOP: _("Stop now"),
         Act.EXTEND: _("Extend the target"),
+        Act.SHOW: _("Visibility"),
         Act.REFIT: _("Refit now"),
         Act.FULL_CHECK: _("Full check now"),
         Act.EXCLUDE: _("Exclude"),

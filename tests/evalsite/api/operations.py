@@ -222,6 +222,7 @@ WITH: Mapping[str, Callable[[Tenant], Json]] = {
     "resume": lambda _: {},
     "resume_annotator": lambda there: {"annotator": str(there.judge.public_id), "reason": "is back"},
     "retire_prompt": lambda there: {"prompt": str(prompt_of(there)), "reason": "has a wrong premise"},
+    "show": lambda _: {"visibility": "link", "shows_prompts": True},
     "share": lambda _: {"username": "charlie", "role": "viewer"},
     "stop": lambda _: {"reason": "the paper is due"},
     "withdraw_entrant": lambda there: {"entrant": str(entrant_of(there)), "reason": "its maker asked for it"},
