@@ -75,10 +75,12 @@ def _form() -> Iterator[None]:
     """What the production form needs: static files collected, and its Redis keys forgotten at the end.
 
     Passwords are hashed fast: an Argon2 hash takes as long as all else that most tests do. test_create_user has one.
+    Static files are looked up when they are asked for: every test's clients would else go through all of them first.
     """
     if PRODUCTION:
         call_command("collectstatic", interactive=False, verbosity=0)
-    with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
+    fast = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    with override_settings(PASSWORD_HASHERS=fast, WHITENOISE_AUTOREFRESH=True):
         yield
     if PRODUCTION and not MISSING["redis"]:
         forget_redis_keys(REDIS_URL, REDIS_PREFIX)
