@@ -152,6 +152,7 @@ def _csv(text: str) -> Reading:
     try:
         columns = tuple(name.strip() for name in reader.fieldnames or ())
         reader.fieldnames = list(columns)
+        _check_separator(columns)
         if len(set(columns)) < len(columns):
             raise InvalidInput(_("Two columns have the same name."), field="file")
         before = reader.line_num
@@ -164,6 +165,16 @@ def _csv(text: str) -> Reading:
             field="file",
         ) from None
     return Reading("csv", columns, tuple(rows))
+
+
+def _check_separator(columns: Sequence[str]) -> None:
+    """A single column whose name holds what others separate columns with is more than one."""
+    if len(columns) == 1 and any(other in columns[0] for other in ";\t|"):
+        raise InvalidInput(
+            _("The columns are not separated by commas: %(head)s") % {"head": columns_named(columns)},
+            hint=_("Save the file with commas between its columns."),
+            field="file",
+        )
 
 
 def _csv_row(line: int, cells: Mapping[Any, Any]) -> Row:
