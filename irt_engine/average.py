@@ -91,11 +91,6 @@ class Found:
     rounds: int
     learned: bool  # the scales
 
-    @property
-    def under_q(self) -> Information:
-        """What the cells say under q."""
-        return self.at_mean.plus(self.state.excess)
-
 
 def sigma_points(dimension: int, *, mirrored: bool = False, times: int = 1) -> FloatArray:
     """(count, dimension) antithetic quasi-normal points with mean 0 and identity covariance exactly.
@@ -555,7 +550,10 @@ class _Rounds:
     def back(self) -> State | None:
         """Where to go on after a round that broke down; None where nothing safer is known."""
         safe = self.mixer.back() if self.mixer else None
-        return None if safe is None or self.held is None else _shaped(safe, self.held)
+        if safe is None:
+            return None
+        assert self.held is not None  # noqa: S101 - what was mixed came of it
+        return _shaped(safe, self.held)
 
 
 def _no_average(what: str) -> DidNotConverge:

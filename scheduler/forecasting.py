@@ -159,8 +159,7 @@ def forecast(state: CampaignState, terms: Terms, *, seed: int = 0) -> Forecast:
             code="no_forecast",
             hint=f"simulate it, or use one of {', '.join(sorted(QUICK))}",
         )
-    if seed < 0:
-        raise InvalidRequest(f"seed {seed}", code="bad_seed", hint="give 0 or more")
+    _check_seed(seed)
     outset, most = outset_of(state, terms.priors), most_of(state, terms)
     begun = len(state.judged)
     policy = QUICK[terms.policy](terms.wanted)
@@ -178,10 +177,17 @@ def attainable(state: CampaignState, terms: Terms, *, seed: int = 0) -> float:
 
     No campaign is followed, so that this takes a tenth of a forecast's time or less. Who meets the goal on the way and
     would not at the end is left out: of 48 designs of 4 and 12 chatbots at most 2 in 100 campaigns, of 46 and 100
-    chatbots none to two of 16. It errs toward less. Raises InvalidRequest: one chatbot, no prompts. NotSolvable.
+    chatbots none to two of 16. It errs toward less. Raises InvalidRequest: one chatbot, no prompts, a seed below 0.
+    NotSolvable.
     """
+    _check_seed(seed)
     outset = outset_of(state, terms.priors)
     return float(np.mean(shortfall_at_the_end(outset, terms.goal.shortfall, seed=seed) <= 1.0))
+
+
+def _check_seed(seed: int) -> None:
+    if seed < 0:
+        raise InvalidRequest(f"seed {seed}", code="bad_seed", hint="give 0 or more")
 
 
 def summary(stopped: FloatArray, reached: BoolArray, last: FloatArray, most: int, terms: Terms) -> Forecast:

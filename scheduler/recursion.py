@@ -242,7 +242,12 @@ class Cohort:
         self._look()
 
     def _look(self) -> None:
-        """What a vote tells at the estimates, and what all so far have told."""
+        """What a vote tells at the estimates, and what all so far have told.
+
+        Raises LinAlgError where those are none: a kernel would look up a place that is nowhere.
+        """
+        if not np.isfinite(self.estimate).all():
+            raise np.linalg.LinAlgError("an estimate is no number")
         spread = self.outset.log_slope_sd * math.sqrt(self.reliability)
         alpha = self.outset.slope * np.exp(spread * _PLACES)
         unknown = self.outset.log_slope_sd * math.sqrt(1.0 - self.reliability)
@@ -340,12 +345,18 @@ class Cohort:
         return 1.0 + _CROWDING * self.picks * (1.0 - share) ** 3
 
     def _blocks(self, size: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Entries of a prompt's block A of the precision, each (D, K): slope, slope and width, width."""
+        """Entries of a prompt's block A of the precision, each (D, K): slope, slope and width, width.
+
+        Raises LinAlgError where it is not positive: of so many votes that floats see nothing else beside them.
+        """
         votes = on_grid(self.votes, self._place, len(_GRID)) / size
         slope, both, width = (
             np.einsum("dgk,gk->dk", votes, self._tables[:, entry]) for entry in (_SLOPE, _SLOPE_WIDTH, _WIDTH)
         )
-        return slope + self._slope_sd**-2, both, width + self.outset.log_width_sd**-2
+        slope, width = slope + self._slope_sd**-2, width + self.outset.log_width_sd**-2
+        if not (slope * width > both**2).all():
+            raise np.linalg.LinAlgError("a prompt's block is not positive")
+        return slope, both, width
 
     def _roots(self, size: float) -> FloatArray:
         """(3, D, K) of A = [[a, b], [b, d]] = L L': 1 / root of a, b / a, 1 / root of d - b^2 / a, which make L^-1 c.

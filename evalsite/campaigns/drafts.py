@@ -11,7 +11,7 @@ from evalsite.accounts.models import Membership, Organisation, User
 from evalsite.campaigns.library import prompt_sets_owned
 from evalsite.campaigns.limits import LIMITS, limits_check
 from evalsite.campaigns.models import Campaign, CampaignRole, Entrant, StoppingSpec
-from evalsite.campaigns.permissions import MAKERS
+from evalsite.campaigns.permissions import MAKERS, Act, allows, role_of
 from evalsite.campaigns.plans import PlanOptions
 from evalsite.campaigns.services import (
     RESERVED_SLUGS,
@@ -56,6 +56,7 @@ OWN_FIELDS = frozenset(
         "fits_known_ties",
     }
 )
+SHOWN_FIELDS = frozenset({"visibility", "shows_prompts", "shows_replies"})
 LEARNT_FIELDS = frozenset({"target", "top", "newcomer"})
 PLAN_FIELDS = LEARNT_FIELDS | {"overlap_share", "overlap_votes"}
 # What tells a careful annotator, and what is done with those who are not.
@@ -103,7 +104,8 @@ def draft_change(*, campaign: Campaign, changes: Mapping[str, Any], by: User | N
     """Save a step. What did change stands in the log. A newcomer is given by its entrant's key.
 
     Raises Conflict for what is a draft no more, InvalidInput for limits or a plan that contradict themselves, for what
-    cannot be learnt of those who take part, or where the screening acts and would have nothing left to go by.
+    cannot be learnt of those who take part, or where the screening acts and would have nothing left to go by; and
+    NotAllowed where others may see the board already and who sees it is not theirs to change (`campaign_show`).
     """
     unknown = set(changes) - OWN_FIELDS - STOPPING_FIELDS - PLAN_FIELDS
     if unknown:
@@ -126,15 +128,27 @@ def draft_change(*, campaign: Campaign, changes: Mapping[str, Any], by: User | N
                 if name not in PLAN_FIELDS:
                     setattr(row, name, value)
         if after:
-            limits_check(spec)
-            if CHECKED_BY & set(after):
-                plan.check_votes(draft.votes_per_item)
-                screening_check(draft, plan)
+            _check_changed(draft, spec, plan, set(after), by)
             draft.save(update_fields=sorted(OWN_FIELDS & set(after)))
             spec.save()
             plan_save(draft, plan)
             audit_record(act="set_up", subject=draft.public_id, by=by, before=before, after=after)
     campaign.refresh_from_db()
+
+
+def _check_changed(draft: Campaign, spec: StoppingSpec, plan: PlanOptions, changed: set[str], by: User | None) -> None:
+    limits_check(spec)
+    if CHECKED_BY & changed:
+        plan.check_votes(draft.votes_per_item)
+        screening_check(draft, plan)
+    if SHOWN_FIELDS & changed:
+        _check_show(draft, by)
+
+
+def _check_show(draft: Campaign, by: User | None) -> None:
+    """After a pilot, too, it is the owner's alone to let others see the board."""
+    if draft.state != Campaign.State.DRAFT and by is not None and not allows(role_of(by, draft), Act.SHOW):
+        raise NotAllowed(_("After the pilot only its owner changes who sees the board."), hint=_("Ask its owner."))
 
 
 def plan_changed(plan: PlanOptions, changes: Mapping[str, Any]) -> PlanOptions:

@@ -145,6 +145,7 @@ def _form(text: str, name: str) -> str:
 
 
 def _csv(text: str) -> Reading:
+    _check_separator(text.split("\n", 1)[0])
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     csv.field_size_limit(max(csv.field_size_limit(), MOST_BYTES))  # longer cells are refused with their line
     rows: list[Row] = []
@@ -152,7 +153,6 @@ def _csv(text: str) -> Reading:
     try:
         columns = tuple(name.strip() for name in reader.fieldnames or ())
         reader.fieldnames = list(columns)
-        _check_separator(columns)
         if len(set(columns)) < len(columns):
             raise InvalidInput(_("Two columns have the same name."), field="file")
         before = reader.line_num
@@ -167,11 +167,11 @@ def _csv(text: str) -> Reading:
     return Reading("csv", columns, tuple(rows))
 
 
-def _check_separator(columns: Sequence[str]) -> None:
-    """A single column whose name holds what others separate columns with is more than one."""
-    if len(columns) == 1 and any(other in columns[0] for other in ";\t|"):
+def _check_separator(head: str) -> None:
+    """A head without a comma that holds what others separate columns with is of more than one column."""
+    if "," not in head and any(other in head for other in ";\t|"):
         raise InvalidInput(
-            _("The columns are not separated by commas: %(head)s") % {"head": columns_named(columns)},
+            _("The columns are not separated by commas: %(head)s") % {"head": columns_named([head.strip()])},
             hint=_("Save the file with commas between its columns."),
             field="file",
         )

@@ -170,8 +170,8 @@ def _bad_csv(error: csv.Error) -> FormatError:
     if "unexpected end of data" in str(error):
         return FormatError("opens a quotation mark that is never closed", code="bad_csv")
     if "new-line character" in str(error):
-        hint = "Save it with line feeds (as Unix or Windows do)."
-        return FormatError("ends its lines with a carriage return alone", code="bad_csv", hint=hint)
+        hint = "Save the file with line feeds, as Unix and Windows do; inside a text it must stand in quotation marks."
+        return FormatError("holds a carriage return without a line feed", code="bad_csv", hint=hint)
     return FormatError(f"is not valid CSV ({error})", code="bad_csv", hint="Check the quotation marks of this row.")
 
 

@@ -127,7 +127,7 @@ def too_long() -> FormatError:
     return FormatError(
         f"one row is longer than {MAX_RECORD:,} bytes",
         code="too_long",
-        hint="A quotation mark may be open, or the file is not a file of votes.",
+        hint="A quotation mark may be open, its lines may end with carriage returns alone, or it is no file of votes.",
     )
 
 

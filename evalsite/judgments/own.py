@@ -29,7 +29,12 @@ def is_left_out(campaign: Campaign, user: User | None) -> bool:
 def members_are_left_out(campaign: Campaign) -> bool:
     """Whether the campaign is judged by members alone and can ask them nothing: all but one of the chatbots are its
     organisation's, and others see the board."""
-    if campaign.admission != Campaign.Admission.MEMBERS or campaign.visibility == Campaign.Visibility.PRIVATE:
+    return campaign.visibility != Campaign.Visibility.PRIVATE and members_would_be_left_out(campaign)
+
+
+def members_would_be_left_out(campaign: Campaign) -> bool:
+    """As `members_are_left_out`, if others saw the board."""
+    if campaign.admission != Campaign.Admission.MEMBERS:
         return False
     own = Entrant.objects.filter(campaign=campaign, version__chatbot__organisation=campaign.organisation_id)
     keys = set(own.values_list("pk", flat=True))

@@ -7,7 +7,9 @@ from django.http import HttpRequest
 
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.selectors import as_uuid, campaign_get, visible_to
+from evalsite.core.errors import NotFound
 from evalsite.judgments.models import Annotator, Enrolment
+from evalsite.judgments.statements import assignments_open
 
 ANNOTATOR = "annotator"
 ARRIVED = "arrived"
@@ -69,10 +71,24 @@ def opened(request: HttpRequest, enrolments: list[Enrolment]) -> set[int]:
 def at_campaign(request: HttpRequest, key: str) -> tuple[Campaign, Enrolment | None]:
     """The campaign at this address and the visitor's part in it. Raises NotFound.
 
-    Whom an invitation or a platform admitted sees the campaign whatever its visibility, as long as that stands.
+    Whom an invitation or a platform admitted sees the campaign whatever its visibility, as long as that stands; and
+    whoever was issued something sees it until that is answered.
     """
     enrolments = [one for one in enrolments_of(request) if key in {one.campaign.slug, str(one.campaign.public_id)}]
     enrolment = enrolments[0] if enrolments else None
     if enrolment is not None and enrolment.invited and as_uuid(key):
         return enrolment.campaign, enrolment
-    return campaign_get(key=key, user=user_of(request)), enrolment
+    try:
+        return campaign_get(key=key, user=user_of(request)), enrolment
+    except NotFound:
+        if enrolment is None or not _may_finish(enrolment):
+            raise
+        return enrolment.campaign, enrolment
+
+
+def _may_finish(enrolment: Enrolment) -> bool:
+    """Whether what was issued before the campaign closed to this annotator may still be answered: unless it was they
+    whom it closed to, by the end of their invitation."""
+    if enrolment.invitation_id is not None and not enrolment.invited:
+        return False
+    return bool(assignments_open(enrolment.campaign_id, enrolment.annotator_id))

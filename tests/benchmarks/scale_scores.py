@@ -55,7 +55,7 @@ def scores(made: Design) -> FloatArray:
     found, _ = _find(made, None, None)
     state, problem = found.state, made.problem
     prior, at_mean = made.effects.precision(state.log_sd), found.at_mean
-    under_q, mean = (factored(problem, information, prior) for information in (found.under_q, at_mean))
+    under_q, mean = (factored(problem, one, prior) for one in (at_mean.plus(state.excess), at_mean))
     points = [Point(np.diag(one.covariance()), one.own_variances(one.covariance())) for one in (under_q, mean)]
     with Cells(problem, made.effects) as cells:
         points.append(learning_variances(cells, at_mean, prior, points[0]))

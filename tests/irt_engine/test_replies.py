@@ -227,7 +227,7 @@ def test_what_scales_are_learned_from_adds_up_to_what_was_drawn() -> None:
         made = design(votes, "board", "vote", priors, None)
         found, _ = _find(made, None, None)
         state, prior = found.state, made.effects.precision(found.state.log_sd)
-        q = factored(made.problem, found.under_q, prior)
+        q = factored(made.problem, found.at_mean.plus(found.state.excess), prior)
         under_q = Point(np.diag(q.covariance()), q.own_variances(q.covariance()))
         with Cells(made.problem, made.effects) as cells:
             learned = learning_variances(cells, found.at_mean, prior, under_q)

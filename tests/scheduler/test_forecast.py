@@ -273,7 +273,12 @@ def test_campaigns_that_stop_at_the_same_batch_lie_half_on_either_side() -> None
     assert 0.7 < held < 0.9 < float(np.mean((batched >= 80.0) & (batched <= 320.0)))
 
 
-def test_what_floats_cannot_tell_is_an_error_with_a_hint_and_not_one_of_the_algebra() -> None:
+@pytest.mark.parametrize(
+    ("ask", "chatbots", "prompts"), [(forecast, 2, 3), (attainable, 2, 3), (attainable, 4, 30), (attainable, 46, 3)]
+)
+def test_what_floats_cannot_tell_is_an_error_with_a_hint_and_not_one_of_the_algebra(
+    ask: Any, chatbots: int, prompts: int
+) -> None:
     with pytest.raises(NotSolvable, match="too large or too far apart") as refused:
-        forecast(unjudged(2, 3, votes_per_item=10**18), Terms(AllAbilities(0.15)))
+        ask(unjudged(chatbots, prompts, votes_per_item=10**18), Terms(AllAbilities(0.15)))
     assert (refused.value.code, bool(refused.value.hint)) == ("not_solvable", True)

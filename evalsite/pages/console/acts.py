@@ -24,9 +24,11 @@ from evalsite.core.errors import InvalidInput
 from evalsite.core.inquiries import inquiry_ask
 from evalsite.core.models import Inquiry
 from evalsite.judgments.exclusions import annotator_in
+from evalsite.judgments.own import members_would_be_left_out
 from evalsite.pages.console.forms import ExtendForm, PilotForm, ShownForm
 from evalsite.pages.console.frame import Desk, act_labels
 from evalsite.pages.console.limits import limit_lines
+from evalsite.pages.console.words import left_out_said
 from evalsite.pages.words import fixed, signed
 
 ACT_FORMS: Mapping[Act, type[Form]] = {Act.PILOT: PilotForm, Act.EXTEND: ExtendForm, Act.SHOW: ShownForm}
@@ -77,8 +79,9 @@ def effects() -> Mapping[Act, Effect]:
         Act.SHOW: Effect(
             _(
                 "Its pages, figures and files open to those who may see the board, and close to all others, at once. "
-                "Where others see it, members judge no chatbot of their own from now on; where only members see it, "
-                "only they, and those who were invited, judge."
+                "Where others see it, members are asked of no chatbot of their own any more; where only members see "
+                "it, only they and those who were invited are asked. What is issued may still be answered, and all "
+                "that was judged counts on."
             ),
             _("You can change it back. What somebody has read or taken they keep."),
         ),
@@ -205,6 +208,7 @@ def confirm_context(
         "act": act.value,
         "label": act_labels()[act],
         "effect": effects()[act],
+        "notes": _notes(desk.campaign) if act == Act.SHOW else [],
         "subject": _subject(desk.campaign, act, given),
         "hidden": [(name, getattr(given, name)) for name in SUBJECTS if getattr(given, name) is not None],
         "given": given,
@@ -229,6 +233,12 @@ def _form(campaign: Campaign, act: Act, limits: Limits, sent: QueryDict | None) 
         for name in [name for name in form.fields if getattr(limits, name) is None or name in lacks]:
             del form.fields[name]
     return form
+
+
+def _notes(campaign: Campaign) -> list[str]:
+    """Who judges where others see the board: that stays as it was set up."""
+    said = _("Who judges stays as it was set up: %(who)s.") % {"who": campaign.get_admission_display()}
+    return [said, left_out_said()] if members_would_be_left_out(campaign) else [said]
 
 
 def _subject(campaign: Campaign, act: Act, given: Given) -> str:

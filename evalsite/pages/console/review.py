@@ -25,6 +25,7 @@ from evalsite.judgments.own import members_are_left_out
 from evalsite.pages.console.limits import limit_lines
 from evalsite.pages.console.plan_forms import LEARNT, SCREENINGS
 from evalsite.pages.console.setup import AFTER_PILOT, STEPS
+from evalsite.pages.console.words import left_out_said
 from evalsite.pages.words import fixed, plain, whole
 
 
@@ -116,12 +117,7 @@ def review_context(campaign: Campaign) -> dict[str, Any]:
             % {"n": len(incomplete)}
         )
     if members_are_left_out(campaign):
-        notes.append(
-            _(
-                "Where others see the board, members judge no chatbot of their own, and here there are no two others: "
-                "invite people, let anybody judge, or keep the board private."
-            )
-        )
+        notes.append(left_out_said())
     if _screens_blindly(campaign, plan):
         notes.append(
             _("No comparison is judged by two annotators, and no share of gold is to be passed: nobody is screened.")

@@ -19,6 +19,14 @@ def duration(days: float) -> str:
     return _("about %(n)s days") % {"n": whole(round(days))}
 
 
+def left_out_said() -> str:
+    """Of a board that others see, judged by members alone, whose chatbots all but one are their own."""
+    return _(
+        "Where others see the board, members judge no chatbot of their own, and here there are no two others: "
+        "invite people, let anybody judge, or keep the board private."
+    )
+
+
 def ranged(found: Mapping[str, float] | None, words: Callable[[float], str]) -> str:
     """Half of campaigns end before the middle, four of five between the ends."""
     if found is None:

@@ -13,10 +13,10 @@ from evalsite.campaigns.drafts import draft_change
 from evalsite.campaigns.models import Campaign, Pilot
 from evalsite.campaigns.permissions import Act
 from evalsite.campaigns.plans import PlanOptions
-from evalsite.campaigns.services import campaign_stop
+from evalsite.campaigns.services import campaign_stop, role_give
 from evalsite.core import jobs
 from evalsite.core.audit import audit_of
-from evalsite.core.errors import Conflict, InvalidInput
+from evalsite.core.errors import Conflict, InvalidInput, NotAllowed
 from evalsite.judgments.models import Annotator
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
 from irt_engine import EngineError
@@ -203,6 +203,18 @@ def test_after_the_pilot_the_screening_keeps_something_to_go_by(over: Campaign, 
     assert Campaign.objects.get(pk=over.pk).gold_mark == 0.7
     draft_change(campaign=over, changes={"gold_mark": None, "votes_per_item": 2}, by=alice)
     assert Campaign.objects.get(pk=over.pk).gold_mark is None
+
+
+def test_after_the_pilot_who_sees_the_board_is_its_owners_alone(over: Campaign, alice: User, charlie: User) -> None:
+    role_give(campaign=over, user=charlie, role="manager", by=alice)
+    with pytest.raises(NotAllowed):
+        draft_change(campaign=over, changes={"visibility": "link", "quota": 7}, by=charlie)
+    unchanged = Campaign.objects.get(pk=over.pk)
+    assert (unchanged.visibility, unchanged.quota) == ("public", None), "all of it or nothing"
+    draft_change(campaign=over, changes={"visibility": "public", "quota": 7}, by=charlie)
+    draft_change(campaign=over, changes={"visibility": "link"}, by=alice)
+    changed = Campaign.objects.get(pk=over.pk)
+    assert (changed.visibility, changed.quota) == ("link", 7)
 
 
 def test_a_forecast_that_fails_leaves_the_rest_of_the_summary(over: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,11 +13,13 @@ from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.permissions import Act
 from evalsite.core.audit import audit_of
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed
-from evalsite.judgments.models import Annotator
+from evalsite.judgments.models import Annotator, Judgment
 from evalsite.judgments.own import is_left_out
 from evalsite.judgments.services import annotator_enrol
 from tests.evalsite.api.client import Api
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
+from tests.evalsite.pages.reading import Visitor
+from tests.evalsite.pages.test_pages import words
 
 BOARD = "/boards/trial/"
 
@@ -91,6 +93,30 @@ def test_who_is_no_member_judges_a_board_no_more_that_they_do_not_see(
     run_jobs()
     with pytest.raises(NotAllowed):
         judge(campaign, bob)
+
+
+@pytest.mark.parametrize("visibility", ["link", "private"])
+def test_what_is_issued_is_answered_on_its_page_though_the_board_has_closed(
+    campaign: Campaign, alice: User, visibility: str
+) -> None:
+    visitor = Visitor(Client(), "/judge/trial/")
+    visitor.begin()
+    show(campaign, alice, visibility=visibility)
+    for number in (1, 2, 3):
+        assert f"{number} of 3" in visitor.page.words
+        visitor.answer("A")
+    assert "3 of 3 judged" in visitor.page.words
+    assert Judgment.objects.count() == 3
+    assert visitor.client.get("/judge/trial/").status_code == 404, "and now there is nothing more for them"
+
+
+@pytest.mark.parametrize(("admission", "stalls"), [("members", True), ("open", False)])
+def test_its_page_says_who_would_judge(closed: Campaign, owner: Client, admission: str, stalls: bool) -> None:
+    Campaign.objects.update(admission=admission)
+    page = words(owner.get(f"/console/{closed.slug}/act/show/"))
+    closed.refresh_from_db()
+    assert f"Who judges stays as it was set up: {closed.get_admission_display()}." in page
+    assert ("here there are no two others" in page) is stalls
 
 
 def test_a_draft_is_shown_by_its_set_up(make_campaign: CampaignMaker, alice: User) -> None:

@@ -8,9 +8,10 @@ from evalsite.core.rowfiles import rows_read
 
 @pytest.mark.parametrize("separator", [";", "\t", "|"])
 def test_other_separators_than_commas_are_named(separator: str) -> None:
-    with pytest.raises(InvalidInput, match="not separated by commas: prompt_id") as refused:
-        rows_read(f"prompt_id{separator}reply\np0{separator}Hello\n".encode(), "replies.csv")
-    assert refused.value.hint == "Save the file with commas between its columns."
+    for head in ("prompt_id", '"prompt_id"'):
+        with pytest.raises(InvalidInput, match=f"not separated by commas: {head}") as refused:
+            rows_read(f"{head}{separator}reply\np0{separator}Hello, you\n".encode(), "replies.csv")
+        assert refused.value.hint == "Save the file with commas between its columns."
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])

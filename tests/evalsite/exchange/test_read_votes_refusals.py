@@ -115,9 +115,11 @@ def test_unbalanced_quotes_are_refused_at_the_row_where_they_open(write: Write, 
     assert (error.code, error.row) == ("bad_csv", row)
 
 
-def test_lines_that_end_with_a_carriage_return_alone_are_refused_with_how_to_mend_it(write: Write) -> None:
-    error = refusal(write((NATIVE + "x,y,p,a,1\nx,y,p,b,1\n").replace("\n", "\r")))
-    assert (error.code, error.hint) == ("bad_csv", "Save it with line feeds (as Unix or Windows do).")
+@pytest.mark.parametrize("content", [(NATIVE + "x,y,p,a,1\n").replace("\n", "\r"), NATIVE + "x,y,p\rq,a,1\n"])
+def test_carriage_returns_alone_are_refused_with_how_to_mend_them(write: Write, content: str) -> None:
+    error = refusal(write(content))
+    assert (error.code, "holds a carriage return without a line feed" in str(error)) == ("bad_csv", True)
+    assert error.hint.startswith("Save the file with line feeds")
 
 
 def test_a_nul_byte_is_refused(write: Write) -> None:
