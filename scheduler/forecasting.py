@@ -176,7 +176,7 @@ def attainable(state: CampaignState, terms: Terms, *, seed: int = 0) -> float:
     """The share of campaigns that meet the goal once all is judged that is open: about `reached` without a budget.
 
     No campaign is followed, so that this takes a tenth of a forecast's time or less. Who meets the goal on the way and
-    would not at the end is left out: of 48 designs of 4 and 12 chatbots at most 2 in 100 campaigns, of 46 and 100
+    would not at the end is left out: of 64 designs of 4 and 12 chatbots at most 2 in 100 campaigns, of 46 and 100
     chatbots none to two of 16. It errs toward less. Raises InvalidRequest: one chatbot, no prompts, a seed below 0.
     NotSolvable.
     """
