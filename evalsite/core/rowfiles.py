@@ -145,7 +145,7 @@ def _form(text: str, name: str) -> str:
 
 
 def _csv(text: str) -> Reading:
-    _check_separator(text.split("\n", 1)[0])
+    _check_separator(re.split("[\r\n]", text, maxsplit=1)[0])
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     csv.field_size_limit(max(csv.field_size_limit(), MOST_BYTES))  # longer cells are refused with their line
     rows: list[Row] = []

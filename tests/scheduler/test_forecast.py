@@ -242,6 +242,8 @@ def test_goals_and_numbers_that_make_no_sense_are_refused() -> None:
         unjudged(-1, 3)
     with pytest.raises(InvalidRequest):
         forecast(unjudged(3, 3), Terms(AllAbilities(0.1)), seed=-1)
+    with pytest.raises(InvalidRequest, match="seed -1"):
+        attainable(unjudged(3, 3), Terms(AllAbilities(0.1)), seed=-1)
 
 
 def test_goals_measure_what_they_say() -> None:

@@ -128,7 +128,7 @@ def test_every_verdict_on_annotators_is_known() -> None:
 @pytest.mark.parametrize("goal", [AllAbilities(0.05), Neighbours(0.05), Separated(0.95), AllAbilities(0.3)])
 @pytest.mark.parametrize("budget", [None, 20, 60, 200])
 def test_every_advice_of_a_forecast_is_known(goal: Goal, budget: int | None) -> None:
-    for prompts in (2, 80):
+    for prompts in (2, 20, 80):
         for advice in plan_campaign(Campaign(4, prompts), Terms(goal, budget=budget)).advice:
             assert german(advice) != advice
             assert not ENGLISH & set(german(advice).split())

@@ -20,5 +20,6 @@ def test_lines_may_end_as_any_system_ends_them(end: str) -> None:
     assert [dict(row.cells) for row in reading.rows] == [{"prompt_id": "p0", "reply": "Hello; there"}]
 
 
-def test_a_head_of_one_column_is_one_column() -> None:
-    assert rows_read(b"text\nWhy?\n", "prompts.csv").columns == ("text",)
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_head_of_one_column_is_one_column(end: str) -> None:
+    assert rows_read(f"text{end}Why; and when?{end}".encode(), "prompts.csv").columns == ("text",)
