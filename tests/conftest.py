@@ -17,7 +17,7 @@ from django.core.management import call_command
 from django.test import override_settings
 from hypothesis import HealthCheck, settings
 
-from tests.environment import BENCH_PYTHON, CHROMIUM, CI, DATABASE_URL, PRODUCTION, REDIS_PREFIX, REDIS_URL
+from tests.environment import BENCH_PYTHON, CHROMIUM, CI, DATABASE_URL, FULL, PRODUCTION, REDIS_PREFIX, REDIS_URL
 from tests.processes import Start, end, forget_redis_keys, libfaketime, postgresql_bin, start_manage
 
 # What tests share asserts, too: without this a failure there says nothing of what it compared.
@@ -54,7 +54,11 @@ MISSING = {
 FIRST = ("tests/journey/", "tests/browser/", "tests/irt_engine/test_fit_full.py")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not FULL:
+        left_out = [item for item in items if item.get_closest_marker("full")]
+        items[:] = [item for item in items if not item.get_closest_marker("full")]
+        config.hook.pytest_deselected(items=left_out)
     items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
     for item in items:
         if PRODUCTION:

@@ -13,6 +13,8 @@ from pathlib import Path
 
 CI = os.environ.get("CI", "").lower() in {"1", "true"}
 PRODUCTION = os.environ.get("TEST_FORM") == "production"
+FULL = os.environ.get("TEST_FULL", "").lower() in {"1", "true"}  # `make test-full`: every case, at length
+PATIENCE_S = 600  # how long a test waits for a condition before it fails: never a measure of speed
 DATABASE_URL = os.environ.get("TEST_DATABASE_URL", "postgres://postgres@127.0.0.1:5432/postgres")
 REDIS_URL = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/9")
 REDIS_PREFIX = f"touchstone-tests-{uuid.uuid4().hex[:8]}"  # throttles of an earlier run must not count in this one
