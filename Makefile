@@ -10,15 +10,18 @@ LOAD ?=
 PORT ?= 8000
 SCREENSHOTS ?= var/screenshots
 FRESH ?=
-# What is left out of a run: `--ignore=...` for pytest
+# Further options of pytest: `--lf`, `--ignore=...`, a path
 BUT ?=
 # As many processes as processors, each file in one of them, in the order that tests/conftest.py gives.
 TOGETHER ?= -n auto --dist loadfile --no-loadscope-reorder
 KILLS ?= 100
 MINUTES ?= 2
 
+# Python's compiled modules are kept whatever the shell says: reading all tests anew takes half a minute a process.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test test-embedded test-production check openapi messages bench bench-engine bench-full bench-console bench-forecast bench-load chaos lint-docker screenshots format lock clean
+.PHONY: help demo serve test test-embedded test-production quick journeys test-full durations check openapi messages bench bench-engine bench-full bench-console bench-forecast bench-load chaos lint-docker screenshots format lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -29,15 +32,37 @@ demo: $(VENV)/.web-and-worker ## See Touchstone at work: a campaign that judges 
 serve: $(VENV)/.web-and-worker ## Serve the embedded form on this machine (PORT=8000)
 	@$(PY) manage.py serve --port $(PORT)
 
-test: ## Run the whole suite (what needs PostgreSQL, Redis or Chromium runs where they are found)
-	@$(MAKE) --no-print-directory test-embedded
-	@$(MAKE) --no-print-directory test-production
+test: $(VENV)/.kernels ## Run every test once on SQLite, then what depends on the database on PostgreSQL and Redis
+	@begin=$$(date +%s); status=0; \
+	$(MAKE) --no-print-directory test-embedded || status=1; \
+	$(MAKE) --no-print-directory test-production || status=1; \
+	total=$$(($$(date +%s) - begin)); echo "Time of make test: $$((total / 60)) min $$((total % 60)) s"; exit $$status
 
-test-embedded: $(VENV)/.dev ## Every test, the site's on SQLite (BUT="--ignore=tests/faults" leaves some out)
-	$(PY) -m pytest $(TOGETHER) $(BUT)
+test-embedded: $(VENV)/.kernels ## The first lane of make test (BUT="--lf" and other options are handed to pytest)
+	TEST_LANE="the embedded lane" $(PY) -m pytest $(TOGETHER) $(BUT)
 
-test-production: $(VENV)/.dev ## The site's tests once more, on PostgreSQL and Redis
-	TEST_FORM=production $(PY) -m pytest $(TOGETHER) tests/evalsite
+test-production: $(VENV)/.kernels ## The second lane: the tests marked `database`, on PostgreSQL and Redis
+	TEST_FORM=production TEST_LANE="the production lane" $(PY) -m pytest $(TOGETHER) -m database $(BUT) tests/evalsite
+
+quick: $(VENV)/.kernels ## Run the fast tests: about a minute (BUT="--lf" runs those that failed last)
+	TEST_LANE="make quick" $(PY) -m pytest $(TOGETHER) -m quick $(BUT)
+
+journeys: $(VENV)/.kernels ## Run whole sites from end to end
+	TEST_LANE="the journeys" $(PY) -m pytest $(TOGETHER) $(BUT) tests/journey
+
+test-full: $(VENV)/.kernels $(BENCH_VENV)/.bench ## Nightly: every test at length on both forms, SQL of one database only, mutations; hours
+	@status=0; mkdir -p var; \
+	TEST_FULL=1 TEST_SQL_REPORT=var/sql-embedded.txt TEST_LANE="the full embedded lane" $(PY) -m pytest $(TOGETHER) $(BUT) || status=1; \
+	TEST_FULL=1 TEST_SQL_REPORT=var/sql-production.txt TEST_FORM=production TEST_LANE="the full production lane" \
+	  $(PY) -m pytest $(TOGETHER) $(BUT) tests/evalsite || status=1; \
+	$(PY) -m tests.house.sql_templates var/sql-embedded.txt var/sql-production.txt; \
+	$(PY) -m tests.house.mutations || status=1; exit $$status
+
+durations: $(VENV)/.kernels ## Measure every test's processor time anew and write tests/durations.csv, by which make quick is chosen
+	rm -f var/durations.csv; mkdir -p var
+	TEST_DURATIONS=var/durations.csv $(PY) -m pytest $(TOGETHER) -q
+	mv var/durations.csv tests/durations.csv
+	$(PY) -m tests.house.slow_tests
 
 check: $(VENV)/.dev lint-docker ## Format, lint, types, fences, migrations, docker/: what CI looks at beside the tests
 	$(VENV)/bin/ruff format --check .
@@ -46,6 +71,7 @@ check: $(VENV)/.dev lint-docker ## Format, lint, types, fences, migrations, dock
 	$(VENV)/bin/lint-imports
 	$(PY) manage.py makemigrations --check --dry-run
 	$(PY) -m tests.house.locks
+	$(PY) -m tests.house.slow_tests
 	$(PY) manage.py spectacular --validate --fail-on-warn | diff docs/openapi.yaml - || { echo "Run: make openapi"; exit 1; }
 
 openapi: $(VENV)/.dev ## Write docs/openapi.yaml anew from the code
@@ -118,6 +144,11 @@ $(VENV)/.web-and-worker: requirements/web.txt requirements/worker.txt | $(VENV)/
 $(VENV)/.dev: requirements/dev.txt | $(VENV)/bin/python
 	@echo "Installing the locked requirements (once; about two minutes) ..."
 	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@touch $@
+
+# Compiled once for an environment, since all processes of tests and of sites share what is compiled.
+$(VENV)/.kernels: $(VENV)/.dev $(wildcard irt_engine/*.py) $(wildcard scheduler/*.py)
+	@$(PY) -m scheduler.rehearsal
 	@touch $@
 
 $(BENCH_VENV)/.bench: requirements/bench.txt

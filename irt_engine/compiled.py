@@ -7,11 +7,13 @@ writes to rows of its own and sums are taken in a fixed order, so the number of 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 
 _SUMS = {"reassoc", "contract"}  # sums may be taken several numbers at a time; nothing is assumed about NaN or infinity
+_kernels: list[Any] = []  # every compiled function of the modules that are loaded
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -21,7 +23,27 @@ def compiled(function: F) -> F:
         machine: Any = _compiler(cache=True)(function)
     except RuntimeError:  # no directory to keep it in: then every process compiles for itself
         machine = _compiler(cache=False)(function)
+    _kernels.append(machine)
     return cast("F", machine)
+
+
+def needs_compiling() -> bool:
+    """Tell whether a module that is loaded has kernels but no machine code kept that is as new as its source.
+
+    The first call of such kernels compiles them, which takes seconds each.
+    """
+    kept = {_source(kernel) for kernel in _kernels if _is_kept(kernel)}
+    return any(_source(kernel) not in kept for kernel in _kernels)
+
+
+def _source(kernel: Any) -> Path:
+    return Path(kernel.py_func.__code__.co_filename)
+
+
+def _is_kept(kernel: Any) -> bool:
+    source = _source(kernel)
+    kept = Path(kernel.stats.cache_path or "").glob(f"{source.stem}.{kernel.py_func.__qualname__}-*.nbi")
+    return any(one.stat().st_mtime >= source.stat().st_mtime for one in kept)
 
 
 def _compiler(*, cache: bool) -> Any:

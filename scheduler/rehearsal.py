@@ -6,6 +6,9 @@ already a rehearsal takes half a second of a process.
 
 from __future__ import annotations
 
+import sys
+
+from irt_engine.compiled import needs_compiling
 from irt_engine.simulate import all_cells, draw_truth, draw_votes
 
 from .at_random import at_random
@@ -14,6 +17,7 @@ from .goals import AllAbilities
 from .pairs import DEFAULT_DESIGN
 from .replay import Loop
 
+COMPILING = "Compiling numerical kernels, once after installation (about a minute) ..."
 CHATBOTS, PROMPTS, BATCH = 6, 40, 80  # the smallest board that is fitted as the large ones are
 
 
@@ -32,5 +36,13 @@ def rehearse() -> None:
     forecast(loop.state(), Terms(AllAbilities(0.05)))
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Compile the kernels of this environment, and say so where that takes its time."""
+    if needs_compiling():
+        sys.stdout.write(f"{COMPILING}\n")
+        sys.stdout.flush()
     rehearse()
+
+
+if __name__ == "__main__":
+    main()

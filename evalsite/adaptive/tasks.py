@@ -1,5 +1,6 @@
 """What the worker does for the adaptive room."""
 
+import logging
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
@@ -27,6 +28,9 @@ FINDINGS_KEPT = timedelta(minutes=1)  # of a board of 100,000 judgments they tak
 FINDINGS_WAIT = timedelta(seconds=5)
 
 
+log = logging.getLogger(__name__)
+
+
 @jobs.handles(REFIT, tireless=True)
 def refit(lease: jobs.Lease) -> None:
     """Refit, decide and plan for the campaign that the job names. Whatever goes wrong raises an alarm."""
@@ -47,8 +51,11 @@ def refit(lease: jobs.Lease) -> None:
 @jobs.prepares
 def rehearse() -> None:
     """Compile what a refit needs, so that the first campaign of a fresh machine does not wait for it."""
-    from scheduler.rehearsal import rehearse
+    from irt_engine.compiled import needs_compiling
+    from scheduler.rehearsal import COMPILING, rehearse
 
+    if needs_compiling():
+        log.warning(COMPILING)
     rehearse()
 
 

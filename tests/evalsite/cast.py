@@ -2,12 +2,17 @@
 
 from collections.abc import Callable
 
+from evalsite.accounts.models import Organisation
+from evalsite.adaptive.services import campaign_open
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.services import Design
+from evalsite.campaigns.services import Design, campaign_create, entrant_add
+from evalsite.chatbots.models import Reply
+from evalsite.chatbots.services import chatbot_create, replies_add, version_create
 from evalsite.core import jobs
 from evalsite.judgments.models import Annotator, Assignment
 from evalsite.judgments.reserve import reserve_drop
 from evalsite.judgments.services import assignment_claim, judgment_record
+from evalsite.prompts.services import NewPrompt, prompt_set_create
 
 OPEN = Design(
     visibility=Campaign.Visibility.PUBLIC,
@@ -19,6 +24,33 @@ OPEN = Design(
 )
 
 CampaignMaker = Callable[..., Campaign]
+
+
+def campaign_make(
+    *,
+    slug: str = "trial",
+    design: Design = OPEN,
+    chatbots: int = 4,
+    prompts: int = 6,
+    start: bool = True,
+    organisation: Organisation | None = None,
+    organisation_id: int | None = None,
+) -> Campaign:
+    """A campaign of `chatbots` chatbots on `prompts` prompts, opened and planned unless `start` is False."""
+    owner = organisation or Organisation.objects.get(pk=organisation_id)
+    new = [NewPrompt(f"p{n}", [{"speaker": "user", "text": f"Question {n}?"}], "general") for n in range(prompts)]
+    prompt_set = prompt_set_create(organisation=owner, name=slug, prompts=new)
+    campaign = campaign_create(organisation=owner, name=slug.title(), slug=slug, prompt_set=prompt_set, design=design)
+    for n in range(chatbots):
+        version = version_create(chatbot=chatbot_create(organisation=owner, name=f"{slug} bot {n}"))
+        replies = {prompt: f"Bot {n} on {prompt.key}." for prompt in prompt_set.prompts.all()}
+        replies_add(version=version, replies=replies, origin=Reply.Origin.FILE)
+        entrant_add(campaign=campaign, version=version)
+    if start:
+        campaign_open(campaign=campaign)
+        run_jobs()
+    campaign.refresh_from_db()
+    return campaign
 
 
 def run_jobs() -> int:

@@ -1,6 +1,7 @@
 """A fixed cast: alice owns the organisation, bob and dora judge, charlie is a stranger."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 from django.conf import settings
@@ -10,17 +11,20 @@ from django.utils import translation
 
 from evalsite.accounts.models import Organisation, User
 from evalsite.accounts.services import user_create
-from evalsite.adaptive.services import campaign_open
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.services import Design, campaign_create, entrant_add
-from evalsite.chatbots.models import Reply
-from evalsite.chatbots.services import chatbot_create, replies_add, version_create
 from evalsite.judgments.models import Annotator
 from evalsite.judgments.services import annotator_enrol
-from evalsite.prompts.services import NewPrompt, prompt_set_create
 from tests.environment import PRODUCTION, REDIS_PREFIX, REDIS_URL
-from tests.evalsite.cast import OPEN, CampaignMaker, run_jobs
+from tests.evalsite.cast import CampaignMaker, campaign_make
+from tests.evalsite.shared import _no_rows_at_the_end, in_order, shared, shared_rows
 from tests.processes import forget_redis_keys
+
+__all__ = ["_no_rows_at_the_end", "shared_rows"]  # fixtures
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items[:] = in_order(items)
 
 
 @pytest.fixture(autouse=True)
@@ -43,13 +47,13 @@ def english() -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def alice(db: None) -> User:
+@shared
+def alice() -> User:
     return user_create(username="alice", password="correct horse battery")
 
 
-@pytest.fixture
-def charlie(db: None) -> User:
+@shared(late=True)
+def charlie() -> User:
     return user_create(username="charlie", password="correct horse battery")
 
 
@@ -61,54 +65,28 @@ def owner(alice: User) -> Client:
     return client
 
 
-@pytest.fixture
+@shared
 def organisation(alice: User) -> Organisation:
     return alice.personal_organisation
 
 
-@pytest.fixture
+@shared
 def make_campaign(organisation: Organisation) -> CampaignMaker:
     """A campaign of `chatbots` chatbots on `prompts` prompts, opened and planned unless `start` is False."""
-
-    def make(
-        *,
-        slug: str = "trial",
-        design: Design = OPEN,
-        chatbots: int = 4,
-        prompts: int = 6,
-        start: bool = True,
-        organisation: Organisation = organisation,
-    ) -> Campaign:
-        new = [NewPrompt(f"p{n}", [{"speaker": "user", "text": f"Question {n}?"}], "general") for n in range(prompts)]
-        prompt_set = prompt_set_create(organisation=organisation, name=slug, prompts=new)
-        campaign = campaign_create(
-            organisation=organisation, name=slug.title(), slug=slug, prompt_set=prompt_set, design=design
-        )
-        for n in range(chatbots):
-            version = version_create(chatbot=chatbot_create(organisation=organisation, name=f"{slug} bot {n}"))
-            replies = {prompt: f"Bot {n} on {prompt.key}." for prompt in prompt_set.prompts.all()}
-            replies_add(version=version, replies=replies, origin=Reply.Origin.FILE)
-            entrant_add(campaign=campaign, version=version)
-        if start:
-            campaign_open(campaign=campaign)
-            run_jobs()
-        campaign.refresh_from_db()
-        return campaign
-
-    return make
+    return partial(campaign_make, organisation_id=organisation.pk)
 
 
-@pytest.fixture
+@shared
 def campaign(make_campaign: CampaignMaker) -> Campaign:
     return make_campaign()
 
 
-@pytest.fixture
+@shared
 def bob(campaign: Campaign) -> Annotator:
     return annotator_enrol(campaign=campaign)
 
 
-@pytest.fixture
+@shared
 def dora(campaign: Campaign) -> Annotator:
     return annotator_enrol(campaign=campaign)
 
