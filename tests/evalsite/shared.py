@@ -4,7 +4,7 @@
 open from one test of a module to the next, and each test receives them read afresh. The open transactions form a
 stack: a test that needs a campaign finds the campaign of the test before it; a test that needs no rows finds none.
 
-A builder takes other shared fixtures, returns model instances (also in tuples, lists or frozen dataclasses) or plain
+A builder takes other shared fixtures, returns model instances (also in tuples, lists, dicts or dataclasses) or plain
 values, and touches nothing but the database. A test with `transaction=True` builds its own rows.
 """
 
@@ -85,6 +85,8 @@ def fresh(value: Any, identities: Identities) -> Any:
         return identities[key]
     if type(value) in (tuple, list):
         return type(value)(fresh(one, identities) for one in value)
+    if type(value) is dict:
+        return {name: fresh(one, identities) for name, one in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
         return replace(value, **{one.name: fresh(getattr(value, one.name), identities) for one in fields(value)})
     return value

@@ -21,11 +21,12 @@ from evalsite.judgments.services import annotator_enrol
 from scheduler import TargetSE
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.test_pages import words
+from tests.evalsite.shared import shared
 
 KNOWN = {"target": 0.2, "se": 0.4, "progress": 0.25, "judgments_to_go": 300.0, "out_of_reach": 0.0, "budget": 500.0}
 
 
-@pytest.fixture
+@shared
 def judged(make_campaign: CampaignMaker) -> Campaign:
     campaign = make_campaign(design=replace(OPEN, target_se=0.5, budget=500), prompts=60)
     judge(campaign, annotator_enrol(campaign=campaign), blocks=5)

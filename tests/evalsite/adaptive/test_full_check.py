@@ -21,13 +21,14 @@ from evalsite.judgments.models import Annotator
 from evalsite.pages.console.check import _answer, figure_of
 from tests.evalsite.cast import by_number, judge_as, run_jobs
 from tests.evalsite.pages.test_pages import words
+from tests.evalsite.shared import shared
 
 
 def ask(campaign: Campaign, by: User) -> None:
     act_perform(key=campaign.slug, act=Act.FULL_CHECK, user=by, given=Given())
 
 
-@pytest.fixture
+@shared
 def judged(campaign: Campaign, bob: Annotator, dora: Annotator) -> Campaign:
     for annotator in (bob, dora, bob, dora):
         judge_as(campaign, annotator, by_number)

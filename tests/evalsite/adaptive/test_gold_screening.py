@@ -21,6 +21,7 @@ from evalsite.judgments.models import Annotator, Assignment, Exclusion, Judgment
 from evalsite.judgments.selectors import IN_GOOD_STANDING, standings
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
 from tests.evalsite.cast import OPEN, CampaignMaker, run_jobs
+from tests.evalsite.shared import shared
 
 GILDED = replace(OPEN, gold_share=0.5, gold_mark=0.7, block_size=10, batch_size=1000, screening=Campaign.Screening.ACT)
 
@@ -32,7 +33,7 @@ def gold(count: int) -> list[NewGold]:
     ]
 
 
-@pytest.fixture
+@shared
 def gilded(make_campaign: CampaignMaker) -> Campaign:
     campaign = make_campaign(design=GILDED, chatbots=4, prompts=12, start=False)
     gold_add(campaign=campaign, items=gold(8))

@@ -21,11 +21,12 @@ from evalsite.judgments.models import Annotator, Batch, Enrolment, Exclusion, Ju
 from evalsite.judgments.selectors import CountedVote, annotators_excluded, votes_by_judgment
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
 from tests.evalsite.cast import OPEN, CampaignMaker, judge
+from tests.evalsite.shared import shared
 
 Reads = list[Collection[int] | None]  # which batches were read, one time after the other; None: all
 
 
-@pytest.fixture
+@shared
 def campaign(make_campaign: CampaignMaker) -> Campaign:
     """More to ask than is asked here, without a worker; who is erased takes their judgments away."""
     campaign = make_campaign(design=OPEN, chatbots=6, prompts=20)

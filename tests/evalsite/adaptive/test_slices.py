@@ -23,11 +23,12 @@ from evalsite.judgments.services import annotator_enrol, assignment_claim, judgm
 from evalsite.prompts.services import NewPrompt, prompt_set_create
 from irt_engine import EngineError
 from tests.evalsite.cast import OPEN, run_jobs
+from tests.evalsite.shared import shared
 
 ASPECTS = (NewAspect("overall", "Which is better?"), NewAspect("clear", "Which is clearer?"))
 
 
-@pytest.fixture
+@shared
 def varied(organisation: Organisation) -> Campaign:
     """Two live chatbots and two files of replies; prompts on mathematics, on travel, and one on law; two aspects."""
     topics = ["maths"] * 16 + ["travel"] * 16 + ["law"]
@@ -49,7 +50,7 @@ def varied(organisation: Organisation) -> Campaign:
     return campaign
 
 
-@pytest.fixture
+@shared
 def eve(varied: Campaign) -> Annotator:
     return annotator_enrol(campaign=varied)
 
@@ -73,7 +74,7 @@ def judge(campaign: Campaign, annotator: Annotator, judgments: int) -> None:
         run_jobs()
 
 
-@pytest.fixture
+@shared
 def judged(varied: Campaign, eve: Annotator) -> Campaign:
     judge(varied, eve, 90)
     return varied

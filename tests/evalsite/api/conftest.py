@@ -12,6 +12,7 @@ from evalsite.campaigns.models import Campaign
 from tests.evalsite.api.client import CLAIMS, Api
 from tests.evalsite.api.operations import Tenant, tenant_make
 from tests.evalsite.cast import CampaignMaker
+from tests.evalsite.shared import shared
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def assignment(block: Any) -> Any:
     return block[0]
 
 
-@pytest.fixture
+@shared
 def there(make_campaign: CampaignMaker, alice: User, charlie: User) -> Tenant:
     """alice's campaigns, with one of everything; charlie has an account."""
     return tenant_make(make_campaign, alice, "trial")

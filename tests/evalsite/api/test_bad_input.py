@@ -18,6 +18,7 @@ from evalsite.judgments.models import Assignment, Judgment
 from tests.evalsite.api.client import CLAIMS, Api, answer, error_of, judgment_url
 from tests.evalsite.api.operations import DOCUMENT, everything
 from tests.evalsite.cast import CampaignMaker, run_jobs
+from tests.evalsite.shared import shared
 
 ANSWERING = "/api/v1/assignments/{assignment}/judgment"
 CLAIMING = "/api/v1/campaigns/{key}/claims"
@@ -188,7 +189,7 @@ def test_what_a_client_says_of_time_decides_nothing(api: Api, block: Any) -> Non
     assert began <= judgment.answered_at <= timezone.now()
 
 
-@pytest.fixture
+@shared
 def elsewhere(make_campaign: CampaignMaker, charlie: User) -> Campaign:
     """Another organisation's private campaign, with one who judges there."""
     other = make_campaign(slug="theirs")

@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign
 from tests.evalsite.api.operations import (
@@ -29,6 +27,7 @@ from tests.evalsite.api.operations import (
     with_value,
 )
 from tests.evalsite.cast import CampaignMaker
+from tests.evalsite.shared import shared
 
 # What a field of this name names, as somebody else's: ids, or names that stand for them.
 THEIRS: Mapping[str, Callable[[Tenant], Any]] = {
@@ -60,7 +59,7 @@ CURSORS: Mapping[str, Callable[[Tenant], Any]] = {
 OF_CHATBOTS = [{"id": "g2", "right": ["A"], "prompt_id": "p1", "chatbot_a": "trial bot 0", "chatbot_b": "trial bot 1"}]
 
 
-@pytest.fixture
+@shared
 def them(make_campaign: CampaignMaker, charlie: User) -> Tenant:
     """charlie's campaigns, which nobody else may see."""
     them = tenant_make(make_campaign, charlie, "theirs")

@@ -8,6 +8,7 @@ from evalsite.campaigns.models import Campaign, CampaignRole
 from evalsite.core.audit import audit_of
 from tests.evalsite.api.client import Api, error_of
 from tests.evalsite.cast import CampaignMaker
+from tests.evalsite.shared import shared
 
 LIMITS = "/api/v1/campaigns/trial/limits"
 NONE = {"target_se": None, "min_difference": None, "alpha": 0.05, "power": 0.8, "budget": None, "deadline": None}
@@ -17,7 +18,7 @@ def program(user: User) -> Api:
     return Api(api_token_issue(user=user, name="t", scopes=[ApiToken.Scope.ACTS, ApiToken.Scope.CAMPAIGNS], days=1))
 
 
-@pytest.fixture
+@shared
 def draft(make_campaign: CampaignMaker) -> Campaign:
     return make_campaign(start=False)
 

@@ -27,13 +27,14 @@ from evalsite.judgments.services import assignment_claim, judgment_record
 from tests.environment import BENCH_PYTHON
 from tests.evalsite.api.client import Api, error_of
 from tests.evalsite.cast import CampaignMaker, judge, run_jobs
+from tests.evalsite.shared import shared
 
 TRIAL = "/api/v1/campaigns/trial"
 MEMBERS_ONLY = [f"{TRIAL}/prompts", f"{TRIAL}/judgments", f"{TRIAL}/judgments.csv", f"{TRIAL}/judgments.jsonl"]
 PUBLIC = ["/api/v1/campaigns", TRIAL, f"{TRIAL}/chatbots", "/api/v1/boards", "/api/v1/boards/trial/snapshots"]
 
 
-@pytest.fixture
+@shared
 def judged(campaign: Campaign, bob: Annotator, dora: Annotator) -> Campaign:
     """Ten votes that count and two that wait for their batch to close."""
     judge(campaign, bob, "A", blocks=2)

@@ -18,6 +18,7 @@ from evalsite.campaigns.services import campaign_stop
 from evalsite.judgments.models import Annotator, AnnotatorToken, Assignment, Enrolment, Judgment
 from tests.evalsite.api.client import Api, answer, error_of, judgment_url
 from tests.evalsite.cast import OPEN, CampaignMaker
+from tests.evalsite.shared import shared
 
 WORK, NAMES = "/api/v1/claims", ("trial", "spring", "autumn")
 
@@ -26,7 +27,7 @@ def joining(slug: str) -> str:
     return f"/api/v1/campaigns/{slug}/enrolments"
 
 
-@pytest.fixture
+@shared
 def campaigns(make_campaign: CampaignMaker) -> dict[str, Campaign]:
     """Three, of blocks of one, two and three."""
     sizes = dict(zip(NAMES, (1, 2, 3), strict=True))

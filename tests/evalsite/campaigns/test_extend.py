@@ -22,6 +22,7 @@ from evalsite.judgments.services import annotator_enrol, assignment_claim
 from scheduler import TargetSE
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.test_pages import words
+from tests.evalsite.shared import shared
 
 SOON = timezone.now() + timedelta(days=1)
 
@@ -30,7 +31,7 @@ def extend(campaign: Campaign, by: User, **given: object) -> Campaign:
     return act_perform(key=campaign.slug, act=Act.EXTEND, user=by, given=Given(**given))  # type: ignore[arg-type]
 
 
-@pytest.fixture
+@shared
 def ended(make_campaign: CampaignMaker) -> Campaign:
     """Six judgments were its budget, and they are spent."""
     campaign = make_campaign(design=replace(OPEN, target_se=0.5, budget=6, batch_size=3), chatbots=3, prompts=12)

@@ -23,6 +23,7 @@ from irt_engine import EngineError
 from scheduler import Forecast
 from tests.evalsite.cast import OPEN, CampaignMaker, run_jobs
 from tests.evalsite.pages.test_pages import words
+from tests.evalsite.shared import shared
 
 STUDY = replace(OPEN, target_se=0.3, plan=PlanOptions(overlap_share=1.0, overlap_votes=2), batch_age_s=3600)
 
@@ -39,12 +40,12 @@ def answer(campaign: Campaign, annotator: Annotator, choice: str = "A") -> int:
     return len(block)
 
 
-@pytest.fixture
+@shared
 def draft(make_campaign: CampaignMaker) -> Campaign:
     return make_campaign(design=STUDY, chatbots=3, prompts=20, start=False)
 
 
-@pytest.fixture
+@shared
 def over(draft: Campaign, alice: User) -> Campaign:
     """A pilot of ten judgments that two people have given."""
     do(draft, Act.PILOT, alice, judgments=10)

@@ -20,6 +20,7 @@ from tests.evalsite.api.client import Api
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.reading import Visitor
 from tests.evalsite.pages.test_pages import words
+from tests.evalsite.shared import shared
 
 BOARD = "/boards/trial/"
 
@@ -28,7 +29,7 @@ def show(campaign: Campaign, by: User, **given: object) -> Campaign:
     return act_perform(key=campaign.slug, act=Act.SHOW, user=by, given=Given(**given))  # type: ignore[arg-type]
 
 
-@pytest.fixture
+@shared
 def closed(make_campaign: CampaignMaker, charlie: User) -> Campaign:
     """Judged by alice and charlie, who alone see it."""
     campaign = make_campaign(design=replace(OPEN, visibility=Campaign.Visibility.PRIVATE), chatbots=3)

@@ -23,6 +23,7 @@ from evalsite.core.models import AuditEntry
 from evalsite.exchange.campaignfile import CampaignFileError, campaign_read, campaign_take, campaign_write
 from evalsite.prompts.services import NewPrompt, prompt_set_create
 from tests.evalsite.cast import CampaignMaker
+from tests.evalsite.shared import shared
 
 GOOD = """\
 touchstone: 1
@@ -59,7 +60,7 @@ chatbots:
 """
 
 
-@pytest.fixture
+@shared
 def elsewhere(charlie: User) -> Organisation:
     return charlie.personal_organisation
 

@@ -12,17 +12,18 @@ from evalsite.chatbots.models import Chatbot, Reply
 from evalsite.core.errors import Conflict, InvalidInput, TooLarge
 from evalsite.prompts.files import prompt_set_import, prompts_import, prompts_preview
 from evalsite.prompts.models import Prompt, PromptSet
+from tests.evalsite.shared import shared
 
 CSV = 'prompt_id,text,category\np1,"Why is the sky\nblue?",science\np2,Tell a joke,\n'
 UNSTORABLE = [("\\u0000", "a NUL character"), ("\\ud83d", "half a character (a lone surrogate)")]
 
 
-@pytest.fixture
+@shared
 def prompt_set(organisation: Organisation) -> PromptSet:
     return PromptSet.objects.create(organisation=organisation, name="Set")
 
 
-@pytest.fixture
+@shared
 def filled(prompt_set: PromptSet) -> PromptSet:
     prompts_import(prompt_set=prompt_set, content=CSV.encode(), name="p.csv")
     return prompt_set

@@ -37,6 +37,7 @@ from evalsite.prompts.services import NewPrompt, prompt_set_create
 from irt_engine import Posterior
 from scheduler.estimator import estimate
 from tests.evalsite.cast import OPEN, CampaignMaker, run_jobs
+from tests.evalsite.shared import shared
 
 ASKED = [{"speaker": "user", "text": "What is two and two?"}]
 SHARE = replace(OPEN, gold_share=0.25, block_size=4, batch_size=60)
@@ -49,7 +50,7 @@ def of_texts(count: int) -> list[NewGold]:
     ]
 
 
-@pytest.fixture
+@shared
 def checked(make_campaign: CampaignMaker) -> Campaign:
     campaign = make_campaign(design=SHARE, chatbots=4, prompts=12, start=False)
     gold_add(campaign=campaign, items=of_texts(8))
@@ -136,7 +137,7 @@ def test_nobody_is_given_the_same_gold_twice_not_even_what_they_gave_back(checke
     assert len(shown) == len(set(shown)) >= 3
 
 
-@pytest.fixture
+@shared
 def bob(checked: Campaign) -> Annotator:
     return annotator_enrol(campaign=checked)
 

@@ -9,9 +9,10 @@ from evalsite.judgments.listing import Listed, Wanted, judgments_page
 from evalsite.judgments.models import Annotator, Batch, Judgment
 from evalsite.judgments.selectors import judgments_counted
 from tests.evalsite.cast import judge, run_jobs
+from tests.evalsite.shared import shared
 
 
-@pytest.fixture
+@shared
 def judged(campaign: Campaign, bob: Annotator, dora: Annotator) -> Campaign:
     """bob's judgments in earlier batches, dora's in later ones."""
     judge(campaign, bob, "A", blocks=3)

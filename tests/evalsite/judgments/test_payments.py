@@ -43,12 +43,13 @@ from evalsite.judgments.selectors import earnings_of, pay_of, votes_counted
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
 from tests.evalsite.cast import CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.test_pages import words
+from tests.evalsite.shared import shared
 
 PAGE = "/console/trial/payments/"
 DUE = Decimal("0.0700")
 
 
-@pytest.fixture
+@shared
 def paid(campaign: Campaign, bob: Annotator, dora: Annotator) -> Campaign:
     """Bob judged six, one of them late, and took one back; Dora judged three and is excluded. A good cent for each."""
     Campaign.objects.update(pay_rate="0.0111")

@@ -28,9 +28,10 @@ from evalsite.judgments.services import (
     judgment_record,
 )
 from tests.evalsite.cast import OPEN, CampaignMaker, judge
+from tests.evalsite.shared import shared
 
 
-@pytest.fixture
+@shared
 def assignment(campaign: Campaign, bob: Annotator) -> Assignment:
     return assignment_claim(campaign=campaign, annotator=bob)[0]
 

@@ -58,11 +58,12 @@ from tests.evalsite.cast import OPEN, CampaignMaker, by_number, judge, judge_as,
 from tests.evalsite.judgments.test_gold import of_texts, opened
 from tests.evalsite.judgments.test_record_judgment import let_expire
 from tests.evalsite.pages.test_pages import words
+from tests.evalsite.shared import shared
 
 ANSWERS: tuple[type[Model], ...] = (Judgment, Answer, JudgmentReason, Comment, Candidate)
 
 
-@pytest.fixture
+@shared
 def campaign(make_campaign: CampaignMaker) -> Campaign:
     """Its notice promises that judgments are removed with the person, and it pays."""
     campaign = make_campaign(design=replace(OPEN, budget=60), chatbots=4, prompts=10)

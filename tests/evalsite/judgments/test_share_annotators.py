@@ -19,21 +19,22 @@ from evalsite.judgments.models import Annotator, Assignment, Enrolment
 from evalsite.judgments.services import annotator_enrol, judgment_record
 from evalsite.judgments.sharing import Work, campaigns_fair, work_claim
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
+from tests.evalsite.shared import shared
 
 WIDE = replace(OPEN, batch_size=100)
 
 
-@pytest.fixture
+@shared
 def short(make_campaign: CampaignMaker) -> Campaign:
     return make_campaign(slug="short", design=replace(WIDE, block_size=2), prompts=12)
 
 
-@pytest.fixture
+@shared
 def long(make_campaign: CampaignMaker) -> Campaign:
     return make_campaign(slug="long", design=replace(WIDE, block_size=6), prompts=12)
 
 
-@pytest.fixture
+@shared
 def bob(short: Campaign, long: Campaign) -> Annotator:
     annotator = annotator_enrol(campaign=short)
     return annotator_enrol(campaign=long, annotator=annotator)

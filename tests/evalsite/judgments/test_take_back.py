@@ -15,9 +15,10 @@ from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Judg
 from evalsite.judgments.selectors import item_counts, judgments_counted, progress_get
 from evalsite.judgments.services import Recorded, assignment_claim, judgment_record
 from tests.evalsite.cast import judge
+from tests.evalsite.shared import shared
 
 
-@pytest.fixture
+@shared
 def block(campaign: Campaign, bob: Annotator) -> list[Assignment]:
     Campaign.objects.update(pay_rate=Decimal("0.10"))
     campaign.refresh_from_db()

@@ -39,20 +39,21 @@ from evalsite.judgments.selectors import progress_get
 from evalsite.judgments.services import annotator_enrol, assignment_claim
 from tests.evalsite.cast import OPEN, CampaignMaker, empty_queue, run_jobs
 from tests.evalsite.pages.reading import Page, Visitor
+from tests.evalsite.shared import shared
 
 CODES: dict[str, Any] = {"code_complete": "DONE-1", "code_screened_out": "OUT-1", "code_failed": "FAIL-1"}
 FROM_PROLIFIC = {"PROLIFIC_PID": "5f1e", "STUDY_ID": "study-1", "SESSION_ID": "session-1"}
 FROM_MTURK = {"workerId": "W1", "hitId": "H1", "assignmentId": "A1", "turkSubmitTo": MTURK_HOSTS[0]}
 
 
-@pytest.fixture
+@shared
 def private(campaign: Campaign) -> Campaign:
     Campaign.objects.update(visibility="private", admission="members")
     campaign.refresh_from_db()
     return campaign
 
 
-@pytest.fixture
+@shared
 def study(private: Campaign) -> Campaign:
     """A private campaign that Prolific sends people to, for three judgments each."""
     Campaign.objects.update(quota=3)

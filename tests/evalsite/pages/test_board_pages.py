@@ -30,9 +30,10 @@ from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.test_pages import HOSTILE, words
 from tests.evalsite.pages.test_ranking import publish
 from tests.evalsite.pages.test_ranking import row as board_row
+from tests.evalsite.shared import shared
 
 
-@pytest.fixture
+@shared
 def judged(campaign: Campaign, bob: Annotator, dora: Annotator) -> Campaign:
     """The trial campaign after some judgments and several refits."""
     for _ in range(3):

@@ -26,9 +26,10 @@ from evalsite.pages.figures import matrices
 from tests import console_pages
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.test_pages import HOSTILE, words
+from tests.evalsite.shared import shared
 
 
-@pytest.fixture
+@shared
 def judged(campaign: Campaign, bob: Annotator, dora: Annotator) -> Campaign:
     judge(campaign, bob, "A", blocks=2)
     run_jobs()

@@ -16,6 +16,7 @@ from evalsite.judgments.services import annotator_enrol
 from tests.evalsite.api.client import Api, error_of
 from tests.evalsite.cast import CampaignMaker, judge
 from tests.evalsite.pages.test_pages import HOSTILE, words
+from tests.evalsite.shared import shared
 
 FILE = """\
 id,prompt_id,text,reply_a,reply_b,chatbot_a,chatbot_b,right,shade
@@ -29,7 +30,7 @@ PAGE = "/console/trial/gold/"
 API = "/api/v1/campaigns/trial/gold"
 
 
-@pytest.fixture
+@shared
 def draft(make_campaign: CampaignMaker) -> Campaign:
     return make_campaign(chatbots=3, prompts=4, start=False)
 

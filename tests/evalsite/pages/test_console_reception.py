@@ -18,6 +18,7 @@ from evalsite.core.models import AuditEntry
 from evalsite.judgments.models import Invitation
 from tests.evalsite.cast import CampaignMaker
 from tests.evalsite.pages.test_pages import HOSTILE, words
+from tests.evalsite.shared import shared
 
 ITEM = {
     "write": "yes",
@@ -30,7 +31,7 @@ ITEM = {
 INVITATIONS = "/console/trial/invitations/"
 
 
-@pytest.fixture
+@shared
 def draft(make_campaign: CampaignMaker) -> Campaign:
     return make_campaign(start=False)
 

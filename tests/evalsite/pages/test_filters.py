@@ -11,11 +11,12 @@ from evalsite.adaptive.models import Board, Refit, Slice, Snapshot
 from evalsite.campaigns.models import Campaign
 from tests.evalsite.pages.test_pages import words
 from tests.evalsite.pages.test_ranking import THREE, publish, row
+from tests.evalsite.shared import shared
 
 MATHS = [row("Cow", 1), row("Bee", 2)]
 
 
-@pytest.fixture
+@shared
 def filtered(campaign: Campaign) -> Campaign:
     """A board of three chatbots with a category that turns two of them round, and one with too few judgments."""
     whole = publish(campaign, THREE).board

@@ -16,12 +16,13 @@ from evalsite.judgments.models import Annotator, Assignment, Enrolment, Judgment
 from evalsite.judgments.services import annotator_enrol
 from tests.evalsite.cast import OPEN, CampaignMaker
 from tests.evalsite.pages.reading import Page, Visitor
+from tests.evalsite.shared import shared
 
 BUTTON = "Go on where you are needed"
 NAMES = ("trial", "spring", "autumn")
 
 
-@pytest.fixture
+@shared
 def campaigns(make_campaign: CampaignMaker) -> dict[str, Campaign]:
     sizes = dict(zip(NAMES, (1, 2, 3), strict=True))
     design = replace(OPEN, batch_size=100)

@@ -4,7 +4,6 @@ import uuid
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
-import pytest
 from django.test import Client
 
 from evalsite.accounts.models import User
@@ -17,9 +16,10 @@ from evalsite.chatbots.services import replies_add, version_create
 from evalsite.prompts.models import Prompt, PromptSet
 from tests.evalsite.cast import CampaignMaker
 from tests.evalsite.pages.test_pages import HOSTILE, words
+from tests.evalsite.shared import shared
 
 
-@pytest.fixture
+@shared
 def draft(make_campaign: CampaignMaker) -> Campaign:
     return make_campaign(chatbots=2, prompts=4, start=False)
 

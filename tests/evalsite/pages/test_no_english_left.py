@@ -27,6 +27,7 @@ from tests.evalsite.adaptive.test_screening import crowd
 from tests.evalsite.cast import CampaignMaker
 from tests.evalsite.pages.bilingual import alike
 from tests.evalsite.pages.reading import Visitor
+from tests.evalsite.shared import shared
 
 BOARD = ("", "charts/", "prompts/", "method/", "embed/")
 ACCOUNT = ("login", "sign-up", "password", "password/sent")
@@ -66,7 +67,7 @@ class Reader:
         return [f"{address}: {text}" for text in found]
 
 
-@pytest.fixture
+@shared
 def lively(make_campaign: CampaignMaker, alice: User) -> Campaign:
     """A campaign in which much has happened that pages tell of."""
     campaign, adversary = crowd(make_campaign, Campaign.Screening.PROPOSE)

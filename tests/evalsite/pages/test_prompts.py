@@ -5,7 +5,6 @@ import io
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from django.test import Client
 
 from evalsite.accounts.models import User
@@ -19,9 +18,10 @@ from evalsite.pages.prompts import FIGURES, PromptMaterial, prompt_material
 from evalsite.prompts.models import Prompt
 from tests.evalsite.cast import judge, run_jobs
 from tests.evalsite.pages.test_pages import HOSTILE, words
+from tests.evalsite.shared import shared
 
 
-@pytest.fixture
+@shared
 def shown(campaign: Campaign, bob: Annotator, dora: Annotator) -> Campaign:
     """The trial campaign after some judgments; its prompts may be read."""
     Campaign.objects.update(shows_prompts=True)

@@ -26,6 +26,7 @@ from evalsite.pages.console.setup import FORMS
 from evalsite.prompts.services import NewPrompt, prompt_set_create
 from tests.evalsite.cast import CampaignMaker, run_jobs
 from tests.evalsite.pages.test_pages import HOSTILE, words
+from tests.evalsite.shared import shared
 
 GOAL = {"name": "Spring trial", "question": "Which is kinder?", "allow_tie": "on"}
 
@@ -33,10 +34,10 @@ GOAL = {"name": "Spring trial", "question": "Which is kinder?", "allow_tie": "on
 @pytest.fixture
 def draft(owner: Client) -> Campaign:
     owner.post("/console/new/", GOAL)
-    return Campaign.objects.get()
+    return Campaign.objects.latest("pk")
 
 
-@pytest.fixture
+@shared
 def organisation_of_others(charlie: User) -> Organisation:
     return charlie.personal_organisation
 

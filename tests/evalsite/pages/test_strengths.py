@@ -3,7 +3,6 @@
 import re
 from typing import Any, cast
 
-import pytest
 from django.test import Client
 from django.utils import timezone
 
@@ -17,6 +16,7 @@ from evalsite.prompts.models import Prompt
 from tests.evalsite.cast import judge, run_jobs
 from tests.evalsite.pages.test_pages import HOSTILE, words
 from tests.evalsite.pages.test_ranking import publish, row
+from tests.evalsite.shared import shared
 
 
 def fitted(board: Board, category: str, rows: list[BoardRow], *, judgments: int = 90) -> None:
@@ -42,7 +42,7 @@ def bee(ability: float, se: float, **changes: Any) -> BoardRow:
     return cast("BoardRow", given | changes)
 
 
-@pytest.fixture
+@shared
 def page(campaign: Campaign) -> str:
     """The address of Bee's page on a board with three categories."""
     standing = publish(campaign, [bee(1.0, 0.1), row("Ant", 2)])
@@ -107,7 +107,7 @@ def test_a_category_with_a_hostile_name_is_text(campaign: Campaign, stranger: Cl
     assert "<img src=x" not in body
 
 
-@pytest.fixture
+@shared
 def talked(campaign: Campaign, bob: Annotator, dora: Annotator) -> str:
     """The page of the chatbot that stands first after some judgments; nothing is released."""
     for choice in ("A", "B", "tie"):
