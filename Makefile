@@ -138,12 +138,12 @@ $(VENV)/bin/python:
 
 $(VENV)/.web-and-worker: requirements/web.txt requirements/worker.txt | $(VENV)/bin/python
 	@echo "Installing the locked requirements (once; about a minute) ..."
-	@[ $(VENV)/.dev -nt requirements/web.txt -a $(VENV)/.dev -nt requirements/worker.txt ] || $(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/web.txt -r requirements/worker.txt
+	@[ $(VENV)/.dev -nt requirements/web.txt -a $(VENV)/.dev -nt requirements/worker.txt ] || $(PY) -m pip install --quiet --no-compile --disable-pip-version-check --require-hashes -r requirements/web.txt -r requirements/worker.txt
 	@touch $@
 
 $(VENV)/.dev: requirements/dev.txt | $(VENV)/bin/python
 	@echo "Installing the locked requirements (once; about two minutes) ..."
-	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@$(PY) -m pip install --quiet --no-compile --disable-pip-version-check --require-hashes -r requirements/dev.txt
 	@touch $@
 
 # Compiled once for an environment, since all processes of tests and of sites share what is compiled.
@@ -155,5 +155,5 @@ $(BENCH_VENV)/.bench: requirements/bench.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "The benchmarks need Python 3.11 or newer."; exit 1; }
 	@echo "Installing the benchmarks' locked requirements (once; about two minutes) ..."
 	@[ -x $(BENCH_VENV)/bin/python ] || $(PYTHON) -m venv $(BENCH_VENV)
-	@$(BENCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bench.txt
+	@$(BENCH_VENV)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --require-hashes -r requirements/bench.txt
 	@touch $@
