@@ -12,15 +12,25 @@ from django.utils import timezone
 from evalsite.accounts.models import User
 from evalsite.accounts.services import user_create
 from evalsite.adaptive.checks import check_ask
-from evalsite.adaptive.notices import mail_choose, notices_see
-from evalsite.adaptive.services import EXCLUSION, alarm_raise, campaign_open
+from evalsite.adaptive.models import Notice
+from evalsite.adaptive.notices import mail_choose, notice_raise, notices_see
+from evalsite.adaptive.services import (
+    EXCLUSION,
+    alarm_raise,
+    campaign_open,
+    findings_request,
+    pilot_summary_request,
+    slices_request,
+)
 from evalsite.campaigns.gold import NewGold, gold_add, gold_withdraw
+from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Campaign, Reception
 from evalsite.campaigns.reception import NewQualificationItem, qualification_set, reception_set
-from evalsite.campaigns.services import entrant_withdraw, pilot_waits, prompt_retire, role_give
+from evalsite.campaigns.services import entrant_withdraw, pilot_waits, prompt_retire, refit_request, role_give
 from evalsite.core.idempotency import Outcome, once
 from evalsite.core.inquiries import inquiry_ask
 from evalsite.core.uploads import uploads_keep
+from evalsite.exchange.forecasting import forecast_ask, idea_of
 from evalsite.judgments.arrivals import Visit, invitation_accept, invitation_issue, visit_accept
 from evalsite.judgments.erasure import person_erase
 from evalsite.judgments.exclusions import annotator_exclude, annotator_readmit, exclusion_propose
@@ -57,7 +67,7 @@ def study_run(campaign: Campaign, work: Callable[[], None]) -> None:
     _erase(campaign, alice)
     _finish(campaign, workers[0], alice)
     work()
-    check_ask(campaign=campaign, by=alice)  # and nobody has made it yet
+    _leave_work(campaign, workers[3], alice)
 
 
 def _prepare(campaign: Campaign, alice: User) -> None:
@@ -160,3 +170,18 @@ def _finish(campaign: Campaign, annotator: Annotator, alice: User) -> None:
     inquiry_ask(kind=EXCLUSION, args={"campaign": campaign.pk, "annotator": str(annotator.public_id)})
     uploads_keep(subject=campaign.public_id, purpose="replies", files=[("replies.csv", b"prompt_id,reply\np0,Yes.\n")])
     once(principal="user:alice", key="key1", sha256="0" * 64, act=lambda: Outcome(201, {"id": "made up"}))
+
+
+def _leave_work(campaign: Campaign, annotator: Annotator, alice: User) -> None:
+    """Leave a queued job of every kind, and a question of every kind, that the next version's worker finds."""
+    refit_request(campaign)
+    findings_request(campaign)
+    slices_request(campaign)
+    pilot_summary_request(campaign)
+    check_ask(campaign=campaign, by=alice)
+    owner = user_create(username="erin", password=None, email="erin@example.org")
+    role_give(campaign=campaign, user=owner, role="owner", by=alice)
+    facts = {"spent": 320, "budget": 400}
+    notice_raise(campaign=campaign, event=Notice.Event.BUDGET, mark="made up", facts=facts)
+    inquiry_ask(kind=EXCLUSION, args={"campaign": campaign.pk, "annotator": str(annotator.public_id)})
+    forecast_ask(idea_of(campaign, limits_of(campaign.stopping)), by=alice)
