@@ -13,7 +13,7 @@ import itertools
 import json
 import os
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -32,6 +32,7 @@ from django.utils import timezone
 
 from evalsite.core.db import patient_statements, write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
+from evalsite.core.squashed import squashed
 
 FORMAT = 1
 CHUNK = 1000
@@ -98,7 +99,12 @@ def _fields(model: type[models.Model]) -> list[models.Field[Any, Any]]:
 
 
 def _migrations() -> tuple[str, ...]:
-    return tuple(sorted(f"{app}.{name}" for app, name in MigrationRecorder(connection).applied_migrations()))
+    return _named(MigrationRecorder(connection).applied_migrations())
+
+
+def _named(migrations: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """The initial migrations in place of all that they replace: a database has their names or not, by its history."""
+    return tuple(sorted(f"{app}.{name}" for app, name in squashed(migrations)))
 
 
 @contextmanager
@@ -153,7 +159,8 @@ def _manifest(archive: zipfile.ZipFile) -> Manifest:
     about = json.loads(archive.read(MANIFEST))
     if about["format"] != FORMAT:
         raise InvalidInput(f"The backup has format {about['format']}; this version reads {FORMAT}.")
-    return Manifest(tuple(about["migrations"]), about["rows"])
+    applied = [(app, name) for app, _, name in (one.partition(".") for one in about["migrations"])]
+    return Manifest(_named(applied), about["rows"])
 
 
 def _check_same_schema(manifest: Manifest) -> None:

@@ -1,0 +1,160 @@
+import django.db.models.deletion
+import django.utils.timezone
+import uuid
+from django.db import migrations, models
+
+from evalsite.core.db import forbid_update
+from evalsite.core.facts import forbid_delete
+from evalsite.core.squashed import refuse_older_states, replaced
+
+
+class Migration(migrations.Migration):
+    initial = True
+
+    replaces = replaced("chatbots")
+
+    dependencies = [
+        ("accounts", "0001_squashed_0004_mail_language"),
+        ("core", "0001_squashed_0004_permit"),
+        ("prompts", "0001_squashed_0003_facts_stay"),
+    ]
+
+    operations = [
+        refuse_older_states(),
+        migrations.CreateModel(
+            name="Chatbot",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("public_id", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                (
+                    "organisation",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="chatbots", to="accounts.organisation"
+                    ),
+                ),
+                ("name", models.CharField(max_length=200)),
+                ("description", models.TextField(blank=True, default="")),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("organisation", "name"), name="chatbot_name_once"),
+                    models.CheckConstraint(condition=models.Q(("name", ""), _negated=True), name="chatbot_has_name"),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="Version",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("public_id", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                (
+                    "chatbot",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="versions", to="chatbots.chatbot"
+                    ),
+                ),
+                ("label", models.CharField(max_length=100)),
+                (
+                    "kind",
+                    models.CharField(choices=[("static", "a file of replies"), ("live", "an endpoint")], max_length=10),
+                ),
+                (
+                    "follows",
+                    models.OneToOneField(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="followed_by",
+                        to="chatbots.version",
+                    ),
+                ),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+            ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("chatbot", "label"), name="version_label_once"),
+                    models.CheckConstraint(
+                        condition=models.Q(("kind__in", ["static", "live"])), name="version_kind_known"
+                    ),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="Reply",
+            fields=[
+                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
+                ("public_id", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                (
+                    "version",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="replies", to="chatbots.version"
+                    ),
+                ),
+                (
+                    "prompt",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.PROTECT, related_name="replies", to="prompts.prompt"
+                    ),
+                ),
+                ("sample", models.PositiveIntegerField(default=1)),
+                ("revision", models.PositiveIntegerField(default=1)),
+                (
+                    "corrects",
+                    models.OneToOneField(
+                        blank=True,
+                        null=True,
+                        on_delete=django.db.models.deletion.PROTECT,
+                        related_name="corrected_by",
+                        to="chatbots.reply",
+                    ),
+                ),
+                ("text", models.TextField(blank=True, null=True)),
+                ("sha256", models.CharField(blank=True, max_length=64, null=True)),
+                (
+                    "origin",
+                    models.CharField(
+                        choices=[("file", "File"), ("endpoint", "Endpoint"), ("import", "Import")], max_length=10
+                    ),
+                ),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+            ],
+            options={
+                "verbose_name_plural": "replies",
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("text__isnull", True)), fields=["version"], name="reply_without_text"
+                    )
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("version", "prompt", "sample", "revision"), name="reply_once_per_sample_and_revision"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("sha256__isnull", True), ("text__isnull", True)),
+                            models.Q(("sha256__isnull", False), ("text__isnull", False)),
+                            _connector="OR",
+                        ),
+                        name="reply_hash_goes_with_text",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("corrects__isnull", True), ("revision", 1)),
+                            models.Q(("corrects__isnull", False), ("revision__gt", 1)),
+                            _connector="OR",
+                        ),
+                        name="reply_correction_names_what_it_corrects",
+                    ),
+                    models.CheckConstraint(condition=models.Q(("sample__gte", 1)), name="reply_sample_from_one"),
+                    models.CheckConstraint(
+                        condition=models.Q(("origin__in", ["file", "endpoint", "import"])), name="reply_origin_known"
+                    ),
+                ],
+            },
+        ),
+        forbid_update("chatbots_version"),
+        forbid_update("chatbots_reply"),
+        forbid_delete("chatbots_version"),
+        forbid_delete("chatbots_reply"),
+    ]

@@ -1,0 +1,132 @@
+"""The migrations that each app's initial one replaces, and databases that have only some of them.
+
+An initial migration names the last of them in its `replaces`. A database that has the last has them all, so nothing is
+left to do there. One that has only some meets the initial migration as pending: readiness checks and `migrate` tell.
+With all of them in `replaces`, Django would leave the initial migration out and say that nothing is to be done.
+"""
+
+from collections.abc import Iterable
+
+from django.apps.registry import Apps
+from django.core.management.base import CommandError
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations.recorder import MigrationRecorder
+
+from evalsite.core.db import SchemaStep
+
+EARLIER = {
+    "core": (
+        "0001_initial",
+        "0002_idempotency_key",
+        "0003_audit_inquiry_upload",
+        "0004_permit",
+    ),
+    "accounts": (
+        "0001_initial",
+        "0002_api_token",
+        "0003_names_forgotten",
+        "0004_mail_language",
+    ),
+    "prompts": (
+        "0001_initial",
+        "0002_immutable",
+        "0003_facts_stay",
+    ),
+    "chatbots": (
+        "0001_initial",
+        "0002_immutable",
+        "0003_replies_without_text",
+        "0004_facts_stay",
+    ),
+    "campaigns": (
+        "0001_initial",
+        "0002_immutable",
+        "0003_plan",
+        "0004_screening",
+        "0005_reception",
+        "0006_roles_and_retirements",
+        "0007_shows_prompts",
+        "0008_stopping",
+        "0009_pilot",
+        "0010_gold",
+        "0011_pay_per",
+        "0012_plan_follows_the_aim",
+        "0013_shows_replies",
+        "0014_fits_known_ties",
+        "0015_erasure",
+        "0016_facts_stay",
+    ),
+    "judgments": (
+        "0001_initial",
+        "0002_immutable",
+        "0003_plan_seed",
+        "0004_proposals",
+        "0005_arrivals",
+        "0006_reasons",
+        "0007_payment",
+        "0008_identities_by_campaign",
+        "0009_past_worker",
+        "0010_arrival_counts_from",
+        "0011_gold",
+        "0012_payments",
+        "0013_stewardship",
+        "0014_indexes_that_add_up",
+        "0015_batch_size",
+        "0016_queue_in_its_order",
+        "0017_over_quota",
+        "0018_removal",
+        "0019_reserve",
+        "0020_facts_stay",
+    ),
+    "adaptive": (
+        "0001_initial",
+        "0002_immutable",
+        "0003_record",
+        "0004_alarm",
+        "0005_findings",
+        "0006_slices",
+        "0007_full_check",
+        "0008_notices",
+        "0009_gold_findings",
+        "0010_notice_facts",
+        "0011_notice_of_reach",
+        "0012_facts_stay",
+    ),
+    "exchange": ("0001_initial",),
+}
+
+
+def replaced(app: str) -> list[tuple[str, str]]:
+    """Return the `replaces` of the app's initial migration."""
+    return [(app, EARLIER[app][-1])]
+
+
+def initial(app: str) -> str:
+    """Return the name of the app's initial migration."""
+    return f"0001_squashed_{EARLIER[app][-1]}"
+
+
+def squashed(names: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Return migrations, as (app, name), with the initial one of each app in place of all that it replaces."""
+    left = set(names)
+    for app, earlier in EARLIER.items():
+        if (app, earlier[-1]) in left:
+            left = left - {(app, name) for name in earlier} | {(app, initial(app))}
+    return left
+
+
+def refuse_older_states() -> SchemaStep:
+    """Return the migration step that comes before all others: it raises CommandError for a half-migrated database."""
+    return SchemaStep(_refuse_older_states, SchemaStep.noop)
+
+
+def _refuse_older_states(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:
+    applied = set(MigrationRecorder(schema_editor.connection).applied_migrations())
+    for app, earlier in EARLIER.items():
+        found = [name for name in earlier if (app, name) in applied]
+        if found and earlier[-1] not in found:
+            raise CommandError(
+                f"This database was made by an earlier version of Touchstone ({app} is at {found[-1]}, not at "
+                f"{earlier[-1]}). Nothing was changed. Migrate it with the version of November 2026 first (commit "
+                "8a345b9), or begin with a new database."
+            )
