@@ -10,12 +10,14 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, TypeVar
 
+from django.apps import apps as global_apps
 from django.apps.registry import Apps
 from django.db import Error, InterfaceError, NotSupportedError, OperationalError, connection, models, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.backends.utils import CursorWrapper
 from django.db.migrations import RunPython
+from django.db.migrations.state import ProjectState
 from django.db.models.sql.compiler import SQLCompiler
 
 from evalsite.core.errors import Unavailable
@@ -268,7 +270,20 @@ ALLOW_UPDATE = {
 }
 
 
-def forbid_update(table: str, *, of: Sequence[str] = ()) -> RunPython:
+class SchemaStep(RunPython):
+    """A RunPython that asks for no models of its time: to make them takes Django a tenth of a second for each step."""
+
+    def database_forwards(
+        self,
+        app_label: str,
+        schema_editor: BaseDatabaseSchemaEditor,
+        from_state: ProjectState,
+        to_state: ProjectState,
+    ) -> None:
+        self.code(global_apps, schema_editor)
+
+
+def forbid_update(table: str, *, of: Sequence[str] = ()) -> SchemaStep:
     """A migration step after which the database itself refuses to change a row of `table`, or these columns of it:
     what an erased person can be named in is left out.
 
@@ -285,4 +300,4 @@ def forbid_update(table: str, *, of: Sequence[str] = ()) -> RunPython:
     def backward(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:
         schema_editor.execute(ALLOW_UPDATE[schema_editor.connection.vendor].format(table=table))
 
-    return RunPython(forward, backward)
+    return SchemaStep(forward, backward)

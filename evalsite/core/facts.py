@@ -12,9 +12,8 @@ from contextlib import contextmanager
 from django.apps.registry import Apps
 from django.db import connection
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
-from django.db.migrations import RunPython
 
-from evalsite.core.db import write_transaction
+from evalsite.core.db import SchemaStep, write_transaction
 
 PERMITS = (
     "CREATE TABLE core_permit (id varchar(32) PRIMARY KEY CHECK (id <> 'never'), "
@@ -47,7 +46,7 @@ ALLOW_DELETE = {
 }
 
 
-def forbid_delete(table: str) -> RunPython:
+def forbid_delete(table: str) -> SchemaStep:
     """A migration step after which the database itself refuses to delete a row of `table` without a permit.
 
     As with `forbid_update`, a later migration that alters one of these tables must end with this step again.
@@ -61,7 +60,7 @@ def forbid_delete(table: str) -> RunPython:
     def backward(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:
         schema_editor.execute(ALLOW_DELETE[schema_editor.connection.vendor].format(table=table))
 
-    return RunPython(forward, backward)
+    return SchemaStep(forward, backward)
 
 
 @contextmanager
