@@ -2,25 +2,22 @@
 
 import uuid
 from decimal import Decimal
-from importlib import import_module
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from django.apps import apps
 from django.contrib.admin.models import LogEntry
 from django.contrib.sessions.models import Session
 from django.db import Error, connection
 from django.test import Client
 
-from evalsite.accounts.models import ApiToken, Organisation, User
-from evalsite.accounts.services import api_token_issue, organisation_create, user_create
+from evalsite.accounts.models import ApiToken, User
+from evalsite.accounts.services import api_token_issue, organisation_create
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.reception import reception_set
 from evalsite.core.backup import tables
-from evalsite.core.db import ALLOW_UPDATE, FORBID_UPDATE
+from evalsite.core.db import FORBID_UPDATE
 from evalsite.core.errors import Conflict
-from evalsite.core.models import AuditEntry
 from evalsite.judgments.annotators import payment_record
 from evalsite.judgments.arrivals import identity_source
 from evalsite.judgments.erasure import person_erase
@@ -199,19 +196,3 @@ def test_the_log_tells_who_was_given_a_role_as_long_as_they_have_a_name(quux: Cl
     assert "QuuxName role: – → manager" in Page(owner.get("/console/trial/log/")).words
     quux.post("/me/erase/", {"sure": "on"})
     assert "erased-" in Page(owner.get("/console/trial/log/")).words
-
-
-def test_names_that_an_earlier_version_left_are_gone_after_the_update(campaign: Campaign, alice: User) -> None:
-    erased = user_create(username="QuuxName", password=None)
-    AuditEntry.objects.create(act="share", subject=campaign.public_id, target="alice")
-    AuditEntry.objects.create(act="share", subject=campaign.public_id, target="QuuxName")
-    gone = "erased-123456789abc"
-    User.objects.filter(pk=erased.pk).update(username=gone, is_active=False)
-    Organisation.objects.filter(personal_of=erased).update(name=gone)
-    assert standing("quuxname")
-    update = import_module("evalsite.accounts.migrations.0003_names_forgotten")
-    with connection.cursor() as cursor:
-        cursor.execute(ALLOW_UPDATE[connection.vendor].format(table=AuditEntry._meta.db_table))
-    update.name_by_id(apps, None)
-    assert standing("quuxname") == set()
-    assert set(AuditEntry.objects.filter(act="share").values_list("target", flat=True)) == {str(alice.public_id), ""}

@@ -56,7 +56,7 @@ def test_the_page_tells_of_web_and_worker_as_the_machines_addresses_do(
     judge(campaign, bob, blocks=2)
     Job.objects.filter(state="queued").update(run_after=timezone.now() - timedelta(minutes=10))
     assert "Worker takes no job" in words(client.get("/console/health/"))
-    MigrationRecorder.Migration.objects.filter(app="core").order_by("-pk")[:1].get().delete()
+    MigrationRecorder.Migration.objects.filter(app="core").delete()
     text = words(client.get("/console/health/"))
     assert client.get("/readyz").json() == {"ready": False, "why": "migrations are pending"}
     assert "Web cannot serve" in text
