@@ -1,18 +1,16 @@
 """The migrations that each app's initial one replaces, and databases that have only some of them.
 
 An initial migration names the last of them in its `replaces`. A database that has the last has them all, so nothing is
-left to do there. One that has only some meets the initial migration as pending: readiness checks and `migrate` tell.
-With all of them in `replaces`, Django would leave the initial migration out and say that nothing is to be done.
+left to do there. One that has only some meets the initial migration as pending, and `manage.py migrate` refuses it.
+With all of them in `replaces`, Django would leave the initial migration out there and say that nothing is to be done.
 """
 
 from collections.abc import Iterable
 
-from django.apps.registry import Apps
-from django.core.management.base import CommandError
-from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.recorder import MigrationRecorder
 
-from evalsite.core.db import SchemaStep
+from evalsite.core.errors import Conflict
 
 EARLIER = {
     "core": (
@@ -115,18 +113,14 @@ def squashed(names: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
     return left
 
 
-def refuse_older_states() -> SchemaStep:
-    """Return the migration step that comes before all others: it raises CommandError for a half-migrated database."""
-    return SchemaStep(_refuse_older_states, SchemaStep.noop)
-
-
-def _refuse_older_states(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:
-    applied = set(MigrationRecorder(schema_editor.connection).applied_migrations())
+def older_state_refuse(connection: BaseDatabaseWrapper) -> None:
+    """Raise Conflict for a database that has some of an app's earlier migrations and not the last of them."""
+    applied = set(MigrationRecorder(connection).applied_migrations())
     for app, earlier in EARLIER.items():
         found = [name for name in earlier if (app, name) in applied]
         if found and earlier[-1] not in found:
-            raise CommandError(
-                f"This database was made by an earlier version of Touchstone ({app} is at {found[-1]}, not at "
-                f"{earlier[-1]}). Nothing was changed. Migrate it with the version of November 2026 first (commit "
-                "8a345b9), or begin with a new database."
+            raise Conflict(
+                f"This database was made by an earlier version of Touchstone: {app} is at {found[-1]}, not at "
+                f"{earlier[-1]}. Nothing was changed.",
+                hint="Migrate it with the version of November 2026 (commit 8a345b9) first, or begin with a new one.",
             )

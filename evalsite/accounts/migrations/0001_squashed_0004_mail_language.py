@@ -7,7 +7,7 @@ import uuid
 from django.conf import settings
 from django.db import migrations, models
 
-from evalsite.core.squashed import refuse_older_states, replaced
+from evalsite.core.squashed import replaced
 
 
 class Migration(migrations.Migration):
@@ -21,7 +21,6 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        refuse_older_states(),
         migrations.CreateModel(
             name="User",
             fields=[

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 from evalsite.core.db import forbid_update
 from evalsite.core.facts import forbid_delete
-from evalsite.core.squashed import refuse_older_states, replaced
+from evalsite.core.squashed import replaced
 
 
 class Migration(migrations.Migration):
@@ -20,7 +20,6 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        refuse_older_states(),
         migrations.CreateModel(
             name="Chatbot",
             fields=[

@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 from evalsite.core.db import forbid_update
 from evalsite.core.facts import PERMITS, forbid_delete
-from evalsite.core.squashed import refuse_older_states, replaced
+from evalsite.core.squashed import replaced
 
 
 class Migration(migrations.Migration):
@@ -15,7 +15,6 @@ class Migration(migrations.Migration):
     dependencies = []
 
     operations = [
-        refuse_older_states(),
         migrations.CreateModel(
             name="Job",
             fields=[

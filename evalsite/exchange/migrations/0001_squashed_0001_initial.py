@@ -2,7 +2,7 @@ import django.db.models.deletion
 import django.utils.timezone
 from django.db import migrations, models
 
-from evalsite.core.squashed import refuse_older_states, replaced
+from evalsite.core.squashed import replaced
 
 
 class Migration(migrations.Migration):
@@ -17,7 +17,6 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        refuse_older_states(),
         migrations.CreateModel(
             name="VoteSource",
             fields=[
