@@ -10,14 +10,13 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, TypeVar
 
-from django.apps import apps as global_apps
 from django.apps.registry import Apps
 from django.db import Error, InterfaceError, NotSupportedError, OperationalError, connection, models, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.backends.utils import CursorWrapper
 from django.db.migrations import RunPython
-from django.db.migrations.state import ProjectState
+from django.db.migrations.state import ProjectState, StateApps
 from django.db.models.sql.compiler import SQLCompiler
 
 from evalsite.core.errors import Unavailable
@@ -280,7 +279,7 @@ class SchemaStep(RunPython):
         from_state: ProjectState,
         to_state: ProjectState,
     ) -> None:
-        self.code(global_apps, schema_editor)
+        self.code(StateApps([], {}), schema_editor)
 
 
 def forbid_update(table: str, *, of: Sequence[str] = ()) -> SchemaStep:

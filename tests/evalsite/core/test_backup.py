@@ -33,6 +33,8 @@ from tests.environment import DATABASE_URL, PRODUCTION, REDIS_PREFIX, REDIS_URL
 from tests.evalsite.cast import CampaignMaker, judge, run_jobs
 from tests.processes import ROOT, forget_redis_keys
 
+pytestmark = pytest.mark.database
+
 # Asked of the restored service: its rows, its board, and what a refit of its own makes of its judgments.
 QUESTIONS = """
 import json
