@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.environment import BENCH_PYTHON, CHROMIUM, CI, DATABASE_URL, FULL, PRODUCTION, REDIS_PREFIX, REDIS_URL
 from tests.processes import Start, end, forget_redis_keys, libfaketime, postgresql_bin, start_manage
+from tests.templates import django_db_keepdb, django_db_modify_db_settings, seed  # noqa: F401  pytest-django's fixtures
 
 # What tests share asserts, too: without this a failure there says nothing of what it compared.
 pytest.register_assert_rewrite("tests.faults", "tests.browser", "tests.evalsite")
@@ -101,8 +102,9 @@ def real_votes() -> Path:
 
 @pytest.fixture
 def manage(tmp_path: Path) -> Iterator[Start]:
-    """Start `manage.py <arguments>` with a data directory of its own; it is ended after the test."""
+    """Start `manage.py <arguments>` with a data directory and a migrated database of its own; it is ended afterwards."""
     started: list[subprocess.Popen[str]] = []
+    seed(tmp_path / "data")
 
     def start(*arguments: str, **environment: str) -> subprocess.Popen[str]:
         started.append(start_manage(tmp_path / "data", *arguments, output=subprocess.PIPE, **environment))
