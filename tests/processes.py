@@ -15,8 +15,11 @@ import httpx2
 import pytest
 import redis
 
+from tests.environment import PATIENCE_S
+
 ROOT = Path(__file__).resolve().parents[1]
 Start = Callable[..., subprocess.Popen[str]]
+GRACE_S = 30  # for what is cleared away after a test to end by itself
 MODEST = {"TOUCHSTONE_WORKER_NICE": "10"}  # beside other tests, who gives way to all of them hardly gets on
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -31,8 +34,11 @@ def free_port() -> int:
         return port
 
 
-def wait_for(condition: Callable[[], Any], *, within_s: float, what: str, every_s: float = 0.2) -> Any:
-    """The first true value of the condition; fails with `what` when there is none in time."""
+def wait_for(condition: Callable[[], Any], *, what: str, every_s: float = 0.2, within_s: float = PATIENCE_S) -> Any:
+    """The first true value of the condition; fails with `what` when there is none in time.
+
+    Tests leave the limit as it is, so that none fails on a slow machine; benchmarks may take longer.
+    """
     deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:
         try:
@@ -43,6 +49,22 @@ def wait_for(condition: Callable[[], Any], *, within_s: float, what: str, every_
             return value
         time.sleep(every_s)
     pytest.fail(f"{what} did not come within {within_s:.0f} s")
+
+
+def visit(url: str, **options: Any) -> httpx2.Client:
+    """Return a client of a site that waits for its answers as long as any test waits."""
+    return httpx2.Client(base_url=url, trust_env=False, timeout=PATIENCE_S, **options)
+
+
+def wait_until_ready(url: str, process: subprocess.Popen[Any]) -> None:
+    """Wait until the site that this process serves answers; fail at once when the process has ended."""
+    with visit(url) as site:
+
+        def ready() -> bool:
+            assert process.poll() is None, f"it ended with status {process.returncode} before it answered"
+            return site.get("/readyz").is_success
+
+        wait_for(ready, what=f"an answer of {url}")
 
 
 def forget_redis_keys(url: str, prefix: str) -> None:
@@ -74,7 +96,7 @@ def end(process: subprocess.Popen[str]) -> tuple[int, str]:
     if process.poll() is None:
         process.send_signal(signal.SIGINT)
     try:
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=PATIENCE_S)
     except subprocess.TimeoutExpired:
         process.kill()
         output, _ = process.communicate()
@@ -83,12 +105,12 @@ def end(process: subprocess.Popen[str]) -> tuple[int, str]:
 
 
 def end_all(processes: Sequence[subprocess.Popen[bytes]]) -> None:
-    """The last one first, as whatever runs containers ends them; killed if it takes longer than half a minute."""
+    """The last one first, as whatever runs containers ends them; killed if that takes long, which fails no test."""
     for process in reversed(processes):
         process.terminate()
     for process in processes:
         try:
-            process.wait(30)
+            process.wait(GRACE_S)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

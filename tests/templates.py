@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
@@ -109,7 +109,7 @@ def postgresql_template() -> str:
     return name
 
 
-def cluster_template(make: Any) -> Path:
+def cluster_template(make: Callable[[Path], None]) -> Path:
     """Return the data directory of a stopped PostgreSQL with a migrated database; `make` creates it in a folder."""
     folder = CACHE / state() / "cluster"
     if not folder.exists():
@@ -123,9 +123,11 @@ def cluster_template(make: Any) -> Path:
 
 
 def migrate(data: Path, **environment: str) -> None:
-    """Migrate the database of a site with this data directory and environment, by its own command."""
+    """Migrate the database of a site with this data directory by its own command: SQLite, unless DATABASE_URL is given."""
     configured = {"DATABASE_URL", "REDIS_URL", "SECRET_KEY", "ALLOWED_HOSTS"}
     clean = {name: value for name, value in os.environ.items() if name not in configured}
+    if "DATABASE_URL" in environment:
+        clean |= PRODUCTION
     subprocess.run(
         [sys.executable, "manage.py", "migrate", "--verbosity=0"],
         cwd=ROOT,
@@ -165,7 +167,7 @@ def _make_postgresql(server: psycopg.Connection, name: str) -> None:
     """Migrate a database under another name, then give it its own and let nobody in: a copy needs it unused."""
     _drop_old(server)
     with own_postgresql() as url, tempfile.TemporaryDirectory() as data:
-        migrate(Path(data), **PRODUCTION, DATABASE_URL=url)
+        migrate(Path(data), DATABASE_URL=url)
         half = urlsplit(url).path[1:]
         server.execute(f'ALTER DATABASE "{half}" WITH ALLOW_CONNECTIONS false')
         server.execute("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = %s", [half])

@@ -45,7 +45,7 @@ def site(site_data: Path) -> Iterator[str]:
     port = free_port()
     process = start_manage(site_data, "demo", "--port", str(port), "--annotators", "0")
     url = f"http://127.0.0.1:{port}"
-    wait_for(lambda: httpx2.get(f"{url}/readyz", trust_env=False).is_success, within_s=120, what="the server")
+    wait_for(lambda: httpx2.get(f"{url}/readyz", trust_env=False).is_success, what="the server")
     yield url
     end(process)
 
@@ -70,9 +70,9 @@ def judged_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         board = httpx2.get(f"{url}/api/v1/boards/demonstration", trust_env=False).json()
         return int((board.get("snapshot") or {"number": 0})["number"])
 
-    wait_for(lambda: httpx2.get(f"{url}/readyz", trust_env=False).is_success, within_s=120, what="the server")
+    wait_for(lambda: httpx2.get(f"{url}/readyz", trust_env=False).is_success, what="the server")
     with annotators(url, data):
-        wait_for(lambda: snapshots() >= 3, within_s=180, what="the third refit")
+        wait_for(lambda: snapshots() >= 3, what="the third refit")
     yield url
     end(process)
 

@@ -210,7 +210,7 @@ def demonstration(data: Path) -> Iterator[str]:
     port = free_port()
     process = start_manage(data, "demo", "--port", str(port), "--annotators", "0")
     url = f"http://127.0.0.1:{port}"
-    wait_for(lambda: httpx2.get(f"{url}/readyz", trust_env=False).is_success, within_s=60, what="the server")
+    wait_for(lambda: httpx2.get(f"{url}/readyz", trust_env=False).is_success, what="the server")
     try:
         yield url
     finally:
@@ -290,7 +290,7 @@ def main(folder: Path) -> None:
             shell(data, "from tests.browser.showcase import make; make()")
             take(browser, url, ARRIVING, folder)
             with annotators(url, data):
-                wait_for(lambda: snapshot(url) >= 10, within_s=300, what="the tenth refit")
+                wait_for(lambda: snapshot(url) >= 10, what="the tenth refit")
             take(browser, url, [*COLLECTING, ("chatbot", chatbot(url), nothing)], folder)
             take(browser, url, CONSOLE, folder, logged_in(browser, url, data))
             for state, states in (("paused", PAUSED), ("stopped", STOPPED)):

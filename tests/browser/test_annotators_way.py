@@ -36,7 +36,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     process = start_manage(data, "demo", "--port", str(port), "--annotators", "0")
     place = Site(f"http://127.0.0.1:{port}", data)
     try:
-        wait_for(lambda: httpx2.get(f"{place.url}/readyz", trust_env=False).is_success, within_s=60, what="the server")
+        wait_for(lambda: httpx2.get(f"{place.url}/readyz", trust_env=False).is_success, what="the server")
         place.run("make")
         yield place
     finally:

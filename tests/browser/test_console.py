@@ -171,7 +171,7 @@ def settled(site: str, slug: str, judgments: int) -> dict[str, float]:
         snapshot = httpx2.get(f"{site}/api/v1/boards/{slug}", trust_env=False, timeout=60).json()["snapshot"]
         return bool(snapshot) and snapshot["judgments"] == judgments
 
-    wait_for(there, within_s=240, what=f"a board of {judgments} judgments")
+    wait_for(there, what=f"a board of {judgments} judgments")
     return abilities(site, slug)
 
 

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import pytest
 from django.db.models import Max
 
 from evalsite.adaptive.models import Refit
@@ -19,9 +18,6 @@ from tests.faults.audit import lost, problems, settled
 from tests.faults.sites import Site
 from tests.faults.whereabouts import stack
 from tests.processes import wait_for
-
-PATIENCE_S = 180  # for a very busy machine; what takes long here is told in the table
-BLOWS = 20  # tried until one meets a fit, which takes a tenth of a second
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +71,9 @@ class Ordeal:
         with self.site.inside():
             assert lost(Campaign.objects.get(slug=SLUG), confirmed)[:5] == []
 
-    def wait(self, condition: Callable[[], object], *, what: str, within_s: float = PATIENCE_S) -> Any:
+    def wait(self, condition: Callable[[], object], *, what: str) -> Any:
         """The first true value of the condition."""
-        return wait_for(condition, within_s=within_s, what=what, every_s=0.02)
+        return wait_for(condition, what=what, every_s=0.02)
 
 
 @contextmanager
@@ -109,7 +105,7 @@ def ordeal(site: Site, fault: str, *, url: str = "") -> Iterator[Ordeal]:
 def goes_on(site: Site) -> float:
     """Wait until a judgment that comes now is on a later board; seconds that it took."""
     began = time.monotonic()
-    now = wait_for(site.board_now, within_s=PATIENCE_S, what="the board")
+    now = wait_for(site.board_now, what="the board")
     number = now["snapshot"]["number"] if now["snapshot"] else 0
 
     def later() -> bool:
@@ -117,7 +113,7 @@ def goes_on(site: Site) -> float:
         shown = board["snapshot"] if board else None
         return bool(shown and shown["number"] > number and shown["judgments"] > now["judgments"])
 
-    wait_for(later, within_s=PATIENCE_S, what="a later judgment on a later board", every_s=0.1)
+    wait_for(later, what="a later judgment on a later board", every_s=0.1)
     return time.monotonic() - began
 
 
@@ -129,14 +125,18 @@ def struck_in_its_fit(
     A fit may end between its worker's word and the signal: such a blow does not count, what it did is mended, and the
     next fit is awaited.
     """
-    for _ in range(BLOWS):
+
+    def met() -> Fit | None:
         fit: Fit = under.wait(lambda: a_fit(under.site), what="a worker in the middle of a fit")
         strike(fit.pid)
         if broken_off(under.site, fit):
-            under.times += 1
             return fit
         mend(fit.pid)
-    pytest.fail(f"none of {BLOWS} blows met a fit")
+        return None
+
+    struck: Fit = under.wait(met, what="a blow that meets a fit")
+    under.times += 1
+    return struck
 
 
 def a_fit(site: Site) -> Fit | None:

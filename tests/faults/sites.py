@@ -18,14 +18,25 @@ from typing import Any
 import dj_database_url
 import httpx2
 from django.conf import settings
-from django.core.management import call_command
 
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import Design
 from evalsite.demo.services import SLUG, demonstration_load
 from tests.databases import connected
+from tests.environment import PATIENCE_S
 from tests.faults.annotators import Ledger
-from tests.processes import ROOT, alive, children_of, free_port, postgresql_bin, start_manage, wait_for
+from tests.processes import (
+    GRACE_S,
+    ROOT,
+    alive,
+    children_of,
+    free_port,
+    postgresql_bin,
+    start_manage,
+    visit,
+    wait_for,
+)
+from tests.templates import cluster_template, migrate, seed
 
 # Small batches and short leases, so that a fault meets all of it; the campaign never ends by itself.
 DESIGN = Design(
@@ -62,7 +73,7 @@ class Site:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.ledger = Ledger()
-        self.http = httpx2.Client(base_url=self.url, trust_env=False, timeout=5)
+        self.http = visit(self.url)
 
     @contextmanager
     def inside(self) -> Iterator[None]:
@@ -71,9 +82,8 @@ class Site:
             yield
 
     def fill(self) -> None:
-        """Tables, and the campaign that is judged."""
+        """The campaign that is judged."""
         with self.inside():
-            call_command("migrate", verbosity=0, interactive=False)
             self.load()
 
     def load(self) -> None:
@@ -101,7 +111,7 @@ class Site:
             return False
 
     def wait_until_ready(self, url: str = "") -> None:
-        wait_for(lambda: self.ready(url), within_s=60, what="an answer of the web process")
+        wait_for(lambda: self.ready(url), what="an answer of the web process")
 
     def log(self) -> str:
         """What its processes said."""
@@ -116,8 +126,7 @@ class Embedded(Site):
     def __init__(self, folder: Path, environment: Mapping[str, str] | None = None) -> None:
         super().__init__()
         self.folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
-        self.file = folder / "touchstone.sqlite3"
+        self.file = seed(folder)
         self.database = {**settings.SQLITE, "NAME": self.file}
         self.environment = {**SETTINGS, **(environment or {})}
         self.process: subprocess.Popen[str] | None = None
@@ -137,7 +146,7 @@ class Embedded(Site):
 
     def kill(self, name: str) -> None:
         """kill -9 of one child with its own children; the supervisor is to start it again."""
-        _kill(wait_for(lambda: self.pids(name), within_s=30, what=f"the {name} process"))
+        _kill(wait_for(lambda: self.pids(name), what=f"the {name} process"))
 
     def kill_all(self) -> None:
         """kill -9 of the supervisor and of every child at once."""
@@ -145,12 +154,12 @@ class Embedded(Site):
         everybody = [self.process.pid, *children_of(self.process.pid)]
         _kill(everybody)
         self.process.wait()
-        wait_for(lambda: not [pid for pid in everybody if alive(pid)], within_s=10, what="the end of all processes")
+        wait_for(lambda: not [pid for pid in everybody if alive(pid)], what="the end of all processes")
 
     def end(self) -> None:
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
-            self.process.wait(30)
+            self.process.wait(PATIENCE_S)
         self._log.unlink(missing_ok=True)
 
     def log(self) -> str:
@@ -196,9 +205,12 @@ class Broker:
 
 
 class Cluster:
-    """A PostgreSQL of one's own, in a temporary folder (it refuses to run as root: then as the user postgres)."""
+    """A PostgreSQL of one's own, in a temporary folder (it refuses to run as root: then as the user postgres).
 
-    def __init__(self) -> None:
+    It has a migrated database: its folder is a copy of one that is made once.
+    """
+
+    def __init__(self, *, migrated: bool = True) -> None:
         programs = postgresql_bin()
         assert programs is not None
         self.programs, self.port = programs, free_port()
@@ -206,9 +218,20 @@ class Cluster:
         self.user: dict[str, Any] = {}
         if os.geteuid() == 0:
             self.user = {"user": "postgres", "group": "postgres", "extra_groups": []}
-            shutil.chown(self.folder, "postgres", "postgres")
         self.url = f"postgres://postgres@127.0.0.1:{self.port}/postgres"
-        self._run("initdb", "--username=postgres", "--auth=trust", "--no-sync", "--no-instructions", "--encoding=UTF8")
+        if migrated:
+            shutil.copytree(cluster_template(migrated_cluster), self.folder, dirs_exist_ok=True)
+        self._own()
+        if not migrated:
+            how = ("--auth=trust", "--no-sync", "--no-instructions", "--encoding=UTF8")
+            self._run("initdb", "--username=postgres", *how)
+
+    def _own(self) -> None:
+        """Give its files to the user it runs as: a copy belongs to whoever copied."""
+        self.folder.chmod(0o700)
+        if self.user:
+            for file in (self.folder, *self.folder.rglob("*")):
+                shutil.chown(file, "postgres", "postgres")
 
     def start(self) -> None:
         options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories="
@@ -229,6 +252,19 @@ class Cluster:
             command, cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False, **self.user
         )
         assert done.returncode == 0, done.stderr
+
+
+def migrated_cluster(folder: Path) -> None:
+    """Put the files of a stopped PostgreSQL with a migrated database into the folder."""
+    cluster = Cluster(migrated=False)
+    try:
+        cluster.start()
+        with tempfile.TemporaryDirectory() as data:
+            migrate(Path(data), DATABASE_URL=cluster.url)
+        cluster.stop("fast")
+        shutil.copytree(cluster.folder, folder)
+    finally:
+        cluster.end()
 
 
 class Production(Site):
@@ -306,7 +342,7 @@ class Production(Site):
             self.started[name].terminate()
         for name in names:
             try:
-                self.started[name].wait(15)
+                self.started[name].wait(GRACE_S)
             except subprocess.TimeoutExpired:
                 self.kill(name)
             del self.started[name]

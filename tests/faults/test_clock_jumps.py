@@ -11,11 +11,11 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from evalsite.demo.services import SLUG
 from tests.faults.conftest import Rounds, served
-from tests.faults.ordeal import PATIENCE_S, goes_on, ordeal
+from tests.faults.ordeal import goes_on, ordeal
 from tests.faults.sites import Embedded, Production, Site
 from tests.processes import libfaketime, wait_for
 
-pytestmark = pytest.mark.faketime
+pytestmark = [pytest.mark.faketime, pytest.mark.full]
 SEEN_AFTER_S = 1
 
 
@@ -84,11 +84,11 @@ def test_a_worker_whose_clock_is_a_minute_ahead_sweeps_like_any_other(
     for site in served(Production(tmp_path, of_one={"worker": clock.environment}), django_db_blocker):
         token = site.http.post("/api/v1/annotators", json={"campaign": SLUG}).json()["token"]
         as_annotator = {"Authorization": f"Bearer {token}"}
-        assignment = wait_for(lambda: a_claim(site, as_annotator), within_s=PATIENCE_S, what="a first plan")  # noqa: B023
+        assignment = wait_for(lambda: a_claim(site, as_annotator), what="a first plan")  # noqa: B023
         said = {"answers": [{"aspect": "overall", "choice": "A"}]}
         answer = site.http.post(f"/api/v1/assignments/{assignment}/judgment", json=said, headers=as_annotator)
         assert answer.is_success
-        wait_for(lambda: (site.board_now() or {}).get("snapshot"), within_s=PATIENCE_S, what="a board")  # noqa: B023
+        wait_for(lambda: (site.board_now() or {}).get("snapshot"), what="a board")  # noqa: B023
 
 
 def a_claim(site: Site, headers: dict[str, str]) -> str | None:

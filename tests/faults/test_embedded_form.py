@@ -5,12 +5,15 @@ import resource
 import sqlite3
 import time
 
+import pytest
+
 from tests.faults.conftest import KILLS, Rounds
 from tests.faults.ordeal import done_by_another, ordeal, struck_in_its_fit, until_nobody_is_answered
 from tests.faults.sites import Embedded
 from tests.faults.unruly import go_through_unruly
 
 
+@pytest.mark.full
 def test_the_worker_is_killed_in_the_middle_of_a_fit(embedded: Embedded, rounds: Rounds) -> None:
     with ordeal(embedded, "kill -9 of the worker in mid-fit") as under:
         for _ in rounds():
@@ -19,6 +22,7 @@ def test_the_worker_is_killed_in_the_middle_of_a_fit(embedded: Embedded, rounds:
             under.more_judgments()
 
 
+@pytest.mark.full
 def test_the_web_process_is_killed_in_the_middle_of_requests(embedded: Embedded, rounds: Rounds) -> None:
     with ordeal(embedded, "kill -9 of web in mid-request") as under:
         for _ in rounds():
@@ -51,6 +55,7 @@ def test_the_whole_site_is_killed_at_random_moments(embedded: Embedded) -> None:
         left -= at_once
 
 
+@pytest.mark.full
 def test_the_disk_is_full_for_a_while(embedded: Embedded, rounds: Rounds) -> None:
     with ordeal(embedded, "disk full") as under:
         for _ in rounds():
@@ -66,5 +71,6 @@ def test_the_disk_is_full_for_a_while(embedded: Embedded, rounds: Rounds) -> Non
             under.more_judgments()
 
 
+@pytest.mark.full
 def test_requests_come_twice_late_and_their_answers_are_lost(embedded: Embedded, rounds: Rounds) -> None:
     go_through_unruly(embedded, rounds)

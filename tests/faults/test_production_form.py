@@ -22,7 +22,7 @@ from tests.faults.ordeal import Ordeal, done_by_another, goes_on, ordeal, struck
 from tests.faults.sites import Production
 from tests.faults.unruly import go_through_unruly
 
-pytestmark = [pytest.mark.postgresql_server, pytest.mark.redis_server]
+pytestmark = [pytest.mark.postgresql_server, pytest.mark.redis_server, pytest.mark.full]
 
 
 def test_redis_is_restarted_and_has_forgotten_everything(production: Production, rounds: Rounds) -> None:

@@ -11,6 +11,7 @@ import httpx2
 from tests.faults.conftest import Rounds
 from tests.faults.ordeal import ordeal
 from tests.faults.sites import Site
+from tests.processes import visit
 
 PASSED_ON = ("Authorization", "Content-Type", "Idempotency-Key")
 
@@ -19,7 +20,7 @@ class Network:
     """What became of the requests that passed. Copies of answers come without their key now and then."""
 
     def __init__(self, url: str) -> None:
-        self.http = httpx2.Client(base_url=url, trust_env=False, timeout=20)
+        self.http = visit(url)
         self.rng = random.Random(2)
         self.lock = threading.Lock()
         self.kept: list[tuple[str, bytes, dict[str, str]]] = []

@@ -16,14 +16,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 import yaml
 
-from tests.environment import REDIS_URL
-from tests.processes import ROOT, end_all, forget_redis_keys, free_port, wait_for
+from tests.environment import PATIENCE_S, REDIS_URL
+from tests.processes import ROOT, end_all, forget_redis_keys, free_port, visit, wait_for
 
-pytestmark = [pytest.mark.postgresql, pytest.mark.redis]
+pytestmark = [pytest.mark.postgresql, pytest.mark.redis, pytest.mark.full]
 
 DOCKERFILE = (ROOT / "docker" / "Dockerfile").read_text().replace("\\\n", " ")
 COMPOSE = yaml.safe_load((ROOT / "docker" / "compose.yml").read_text())
@@ -156,22 +155,22 @@ def test_every_command_runs_and_judgments_become_a_board(images: tuple[Image, Im
 
     assert not web.healthy(words_of("web", "HEALTHCHECK")), "nobody answers yet"
     web.start(words_of("web", "CMD"))
-    wait_for(lambda: web.healthy(words_of("web", "HEALTHCHECK")), within_s=90, what="a healthy web")
+    wait_for(lambda: web.healthy(words_of("web", "HEALTHCHECK")), what="a healthy web")
 
     services = COMPOSE["services"]
     assert not worker.healthy(services["worker"]["healthcheck"]["test"]), "nobody works yet"
     slow = worker.start(command_of("slow-worker"))  # alone first: here both would have one host's name
     asked = {name: services[name]["healthcheck"]["test"] for name in ("worker", "slow-worker")}
-    wait_for(lambda: worker.healthy(asked["slow-worker"]), within_s=120, what="a healthy slow worker")
+    wait_for(lambda: worker.healthy(asked["slow-worker"]), what="a healthy slow worker")
     slow.terminate()
-    assert slow.wait(60) == 0
+    assert slow.wait(PATIENCE_S) == 0
     worker.start(command_of("worker"))
-    wait_for(lambda: worker.healthy(asked["worker"]), within_s=120, what="a healthy worker")
+    wait_for(lambda: worker.healthy(asked["worker"]), what="a healthy worker")
     beat_is_healthy_while_it_ticks(worker)
 
     loaded = web.run(["python", "manage.py", "load_demonstration"])
     assert loaded.returncode == 0, loaded.stderr
-    with httpx2.Client(base_url=f"http://127.0.0.1:{web.port}", trust_env=False, timeout=20, headers=PROXIED) as site:
+    with visit(f"http://127.0.0.1:{web.port}", headers=PROXIED) as site:
         assert site.get("/", headers={"X-Forwarded-Proto": "http"}).headers["Location"] == f"https://{SITE}/"
         token = site.post("/api/v1/annotators", json={"campaign": "demonstration"}).json()["token"]
         as_annotator = {"Authorization": f"Bearer {token}"}
@@ -183,7 +182,7 @@ def test_every_command_runs_and_judgments_become_a_board(images: tuple[Image, Im
                 site.post(f"/api/v1/assignments/{row['id']}/judgment", json=said, headers=as_annotator)
             return site.get("/api/v1/boards/demonstration").json()["snapshot"]
 
-        shown = wait_for(judged, within_s=240, what="a board made by the worker")
+        shown = wait_for(judged, what="a board made by the worker")
         page = site.get("/boards/demonstration/")
     assert shown["judgments"] > 0
     assert page.status_code == 200
@@ -197,14 +196,14 @@ def beat_is_healthy_while_it_ticks(worker: Image) -> None:
     asked = COMPOSE["services"]["beat"]["healthcheck"]["test"]
     assert not worker.healthy(asked), "nobody ticks yet"
     beat = worker.start(command_of("beat"))
-    wait_for(lambda: worker.healthy(asked), within_s=120, what="a healthy beat")
+    wait_for(lambda: worker.healthy(asked), what="a healthy beat")
     beat.send_signal(signal.SIGSTOP)  # as one that hangs, and has for a minute
     sent = worker.folder.parent / "celerybeat-schedule.sent"
     a_minute_ago = sent.stat().st_mtime - 60
     os.utime(sent, (a_minute_ago, a_minute_ago))
     assert not worker.healthy(asked)
     beat.send_signal(signal.SIGCONT)
-    wait_for(lambda: worker.healthy(asked), within_s=60, what="a beat that ticks again")
+    wait_for(lambda: worker.healthy(asked), what="a beat that ticks again")
 
 
 @pytest.mark.caddy
@@ -230,15 +229,15 @@ def test_the_proxy_ends_tls_and_is_healthy_when_it_reaches_the_web_process(image
 
     assert not web.healthy(test), "nobody answers yet"
     web.start([*proxy["command"][:-1], "Caddyfile"])
-    with httpx2.Client(trust_env=False, timeout=20, verify=False) as visitor:  # its own certificate
-        wait_for(lambda: visitor.get(f"https://localhost:{secure}/livez"), within_s=60, what="an answer of the proxy")
+    with visit("", verify=False) as visitor:  # its own certificate
+        wait_for(lambda: visitor.get(f"https://localhost:{secure}/livez"), what="an answer of the proxy")
         assert not web.healthy(test), "it reaches nobody"
         web.start(words_of("web", "CMD"))
-        wait_for(lambda: web.healthy(test), within_s=120, what="a healthy proxy")
+        wait_for(lambda: web.healthy(test), what="a healthy proxy")
         assert visitor.get(f"https://localhost:{secure}/livez").is_success
         told = visitor.get(f"http://localhost:{plain}/livez")
         assert (told.status_code, told.headers["Location"].startswith("https://localhost")) == (308, True)
-    wait_for(lambda: "Started worker-2" in web.log.read_text(), within_s=60, what="all of web, else it does not end")
+    wait_for(lambda: "Started worker-2" in web.log.read_text(), what="all of web, else it does not end")
 
 
 def test_the_worker_ends_by_itself_when_compose_stops_it(images: tuple[Image, Image]) -> None:
@@ -248,8 +247,7 @@ def test_the_worker_ends_by_itself_when_compose_stops_it(images: tuple[Image, Im
     process = worker.start(words_of("worker", "CMD"))
     wait_for(
         lambda: worker.healthy(COMPOSE["services"]["worker"]["healthcheck"]["test"]),
-        within_s=120,
         what="a healthy worker",
     )
     process.terminate()
-    assert process.wait(60) == 0
+    assert process.wait(PATIENCE_S) == 0

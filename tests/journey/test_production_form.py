@@ -6,14 +6,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx2
 import pytest
 import redis
 
 from tests.environment import REDIS_PREFIX, REDIS_URL
-from tests.processes import ROOT, end_all, forget_redis_keys, free_port, wait_for
+from tests.processes import ROOT, end_all, forget_redis_keys, free_port, visit, wait_for
 
-pytestmark = [pytest.mark.postgresql, pytest.mark.redis]
+pytestmark = [pytest.mark.postgresql, pytest.mark.redis, pytest.mark.database]
 
 
 class Site:
@@ -63,7 +62,6 @@ def site(database: str, tmp_path: Path) -> Iterator[Site]:
 
 
 def test_judgments_over_http_become_a_board_by_celery(site: Site) -> None:
-    site.run("migrate", "--verbosity=0")
     site.run("collectstatic", "--noinput", "--verbosity=0")
     site.run("load_demonstration")
     with redis.Redis.from_url(REDIS_URL) as broker:
@@ -74,14 +72,13 @@ def test_judgments_over_http_become_a_board_by_celery(site: Site) -> None:
     )  # fmt: skip
     site.start("worker", "celery", "-A", "evalsite", "worker", "--concurrency", "1", "--loglevel", "INFO")
     site.start("beat", "celery", "-A", "evalsite", "beat", "--schedule", str(site.logs / "beat"))
-    get = httpx2.Client(base_url=site.url, trust_env=False, timeout=60)
-    wait_for(lambda: get.get("/readyz").is_success, within_s=90, what="the web process")
+    get = visit(site.url)
+    wait_for(lambda: get.get("/readyz").is_success, what="the web process")
     site.start("annotators", "manage", "simulate_annotators", "--url", site.url, "--speed", "6")
 
     board = "/api/v1/boards/demonstration"
     second = wait_for(
         lambda: (b := get.get(board).json())["snapshot"] and b["snapshot"]["number"] >= 2 and b,
-        within_s=240,
         what="the second snapshot",
     )
     assert second["snapshot"]["judgments"] >= 100

@@ -59,7 +59,7 @@ def test_what_is_written_ahead_gets_into_the_file_without_anybody_writing(monkey
     thread = threading.Thread(target=worker._checkpoint, args=(stop,))
     thread.start()
     try:
-        wait_for(lambda: name in file.read_bytes(), within_s=30, what="a checkpoint")
+        wait_for(lambda: name in file.read_bytes(), what="a checkpoint")
     finally:
         stop.set()
         thread.join(30)

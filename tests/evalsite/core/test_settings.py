@@ -14,6 +14,7 @@ from django.test import override_settings
 from evalsite.core import env
 from evalsite.core.management.commands.serve import serving_children, site_url_said
 from tests.processes import end, free_port, start_manage, wait_for
+from tests.templates import seed
 
 ROOT = Path(__file__).resolve().parents[3]
 KEY = "tests-only-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGH"
@@ -191,11 +192,12 @@ def test_which_address_mails_hold_is_said_and_how_to_set_another(
 
 
 def test_serve_says_it_at_its_start(tmp_path: Path) -> None:
+    seed(tmp_path)
     port, said = free_port(), tmp_path / "said"
     with said.open("w") as output:
         serving = start_manage(tmp_path, "serve", "--port", str(port), output=output, ALLOWED_HOSTS="eval.example.org")
     try:
-        wait_for(lambda: "Mails" in said.read_text() or serving.poll(), within_s=60, what="its first words")
+        wait_for(lambda: "Mails" in said.read_text() or serving.poll(), what="its first words")
     finally:
         end(serving)
     assert f"set SITE_URL=http://eval.example.org:{port} and start again." in said.read_text()

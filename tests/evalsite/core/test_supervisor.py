@@ -12,6 +12,8 @@ import pytest
 
 from evalsite.core import supervisor
 from evalsite.core.supervisor import Child, supervise
+from tests.environment import PATIENCE_S
+from tests.processes import wait_for
 
 
 @pytest.fixture
@@ -22,7 +24,7 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         "import sys, time, pathlib, os\n"
         "notes = pathlib.Path(__file__).with_name('starts-' + sys.argv[2])\n"
         "with notes.open('a') as file: file.write(f'{os.getpid()}\\n')\n"
-        "if sys.argv[1] == 'sleep': time.sleep(60)\n"
+        "if sys.argv[1] == 'sleep': time.sleep(3600)\n"
         "sys.exit(int(sys.argv[3]) if len(sys.argv) > 3 else 0)\n"
     )
     monkeypatch.setattr(supervisor, "MANAGE", path)
@@ -45,14 +47,12 @@ class Supervised:
         return [int(line) for line in path.read_text().split()] if path.exists() else []
 
     def wait(self, name: str, count: int) -> list[int]:
-        deadline = time.monotonic() + 60
-        while len(self.starts(name)) < count and time.monotonic() < deadline:
-            time.sleep(0.05)
+        wait_for(lambda: len(self.starts(name)) >= count, what=f"start {count} of {name}", every_s=0.05)
         return self.starts(name)
 
     def end(self) -> None:
         self.stop.set()
-        self.thread.join(60)
+        self.thread.join(PATIENCE_S)
         assert not self.thread.is_alive()
 
 
