@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-import httpx2
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from tests.environment import CHROMIUM
-from tests.processes import end, free_port, start_manage, wait_for
+from tests.environment import CHROMIUM, PATIENCE_S
+from tests.processes import end, free_port, start_manage, visit, wait_for, wait_until_ready
+from tests.templates import seed
 
 # --no-sandbox: tests may run as root; the rest keeps Chromium from calling home.
 ARGUMENTS = [
@@ -22,32 +23,67 @@ ARGUMENTS = [
     "--disable-sync",
 ]
 
-# No test is timed: a page may wait for a machine that compiles or fits beside it.
-expect.set_options(timeout=60_000)
+# All tests come from one address.
+GENEROUS = {"TOUCHSTONE_ENROLMENTS_PER_HOUR": "100000", "TOUCHSTONE_READS_PER_MINUTE": "100000"}
+PATIENCE_MS = PATIENCE_S * 1000  # no test is timed: a page may wait for a machine that compiles or fits beside it
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS, timeout=PATIENCE_MS)
         yield chromium
         chromium.close()
 
 
-@pytest.fixture(scope="module")
-def site_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("site")
+@contextmanager
+def window(browser: Browser, **look: Any) -> Iterator[BrowserContext]:
+    """Yield a window of its own, in which everything is waited for as long as any test waits."""
+    context = browser.new_context(**look)
+    context.set_default_timeout(PATIENCE_MS)
+    yield context
+    context.close()
 
 
-@pytest.fixture(scope="module")
-def site(site_data: Path) -> Iterator[str]:
-    """The demonstration campaign, served, with nobody judging but the test."""
-    port = free_port()
-    process = start_manage(site_data, "demo", "--port", str(port), "--annotators", "0")
-    url = f"http://127.0.0.1:{port}"
-    wait_for(lambda: httpx2.get(f"{url}/readyz", trust_env=False).is_success, what="the server")
-    yield url
-    end(process)
+class Site:
+    """A served site and its data directory."""
+
+    def __init__(self, url: str, data: Path) -> None:
+        self.url, self.data = url, data
+
+    def run(self, call: str) -> None:
+        """Call a function of tests.browser.showcase in the site's own database."""
+        process = start_manage(
+            self.data, "shell", "-v", "0", "-c", f"from tests.browser import showcase; showcase.{call}()"
+        )
+        output, _ = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 0, output
+
+    def snapshots(self) -> int:
+        """How many refits the demonstration's board has seen."""
+        with visit(self.url) as reader:
+            board = reader.get("/api/v1/boards/demonstration").json()
+        return int((board.get("snapshot") or {"number": 0})["number"])
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The demonstration campaign, served, with nobody judging but the tests: one site for all of them."""
+    data: Path = tmp_path_factory.mktemp("site")
+    seed(data)
+    site = Site(f"http://127.0.0.1:{(port := free_port())}", data)
+    process = start_manage(data, "demo", "--port", str(port), "--annotators", "0", **GENEROUS)
+    try:
+        wait_until_ready(site.url, process)
+        yield site
+    finally:
+        end(process)
+
+
+@pytest.fixture
+def site(served: Site) -> str:
+    return served.url
 
 
 @contextmanager
@@ -59,22 +95,11 @@ def annotators(site: str, data: Path) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def judged_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def judged_site(served: Site) -> str:
     """The demonstration campaign after some refits, still collecting."""
-    data: Path = tmp_path_factory.mktemp("judged")
-    port = free_port()
-    process = start_manage(data, "demo", "--port", str(port), "--annotators", "0")
-    url = f"http://127.0.0.1:{port}"
-
-    def snapshots() -> int:
-        board = httpx2.get(f"{url}/api/v1/boards/demonstration", trust_env=False).json()
-        return int((board.get("snapshot") or {"number": 0})["number"])
-
-    wait_for(lambda: httpx2.get(f"{url}/readyz", trust_env=False).is_success, what="the server")
-    with annotators(url, data):
-        wait_for(lambda: snapshots() >= 3, what="the third refit")
-    yield url
-    end(process)
+    with annotators(served.url, served.data):
+        wait_for(lambda: served.snapshots() >= 3, what="the third refit")
+    return served.url
 
 
 class Watched:
@@ -95,13 +120,12 @@ class Watched:
         self.page.goto(self.site + path)
 
 
-@pytest.fixture(params=[(1280, 900), (375, 800)], ids=["desktop", "phone"])
+@pytest.fixture(params=[(1280, 900), pytest.param((375, 800), marks=pytest.mark.full)], ids=["desktop", "phone"])
 def visitor(browser: Browser, site: str, request: pytest.FixtureRequest) -> Iterator[Watched]:
     width, height = request.param
-    context = browser.new_context(viewport={"width": width, "height": height}, base_url=site)
-    watched = Watched(context.new_page(), site)
-    yield watched
-    context.close()
+    with window(browser, viewport={"width": width, "height": height}, base_url=site) as context:
+        watched = Watched(context.new_page(), site)
+        yield watched
     assert watched.troubles == []
 
 

@@ -2,53 +2,30 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from typing import Any
 
-import httpx2
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.addresses import ARRIVAL
-from tests.browser.conftest import Watched, sideways
+from tests.browser.conftest import Site, Watched, sideways, window
 from tests.browser.test_every_page import violations
-from tests.processes import end, free_port, start_manage, wait_for
 
 pytestmark = pytest.mark.browser
 SHOWCASE = "/judge/showcase/"
 
 
-class Site:
-    def __init__(self, url: str, data: Path) -> None:
-        self.url, self.data = url, data
-
-    def run(self, call: str) -> None:
-        """Call a function of tests.browser.showcase in the site's own database."""
-        process = start_manage(
-            self.data, "shell", "-v", "0", "-c", f"from tests.browser import showcase; showcase.{call}()"
-        )
-        assert process.wait(60) == 0
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    data: Path = tmp_path_factory.mktemp("way")
-    port = free_port()
-    process = start_manage(data, "demo", "--port", str(port), "--annotators", "0")
-    place = Site(f"http://127.0.0.1:{port}", data)
-    try:
-        wait_for(lambda: httpx2.get(f"{place.url}/readyz", trust_env=False).is_success, what="the server")
-        place.run("make")
-        yield place
-    finally:
-        end(process)
+@pytest.fixture(scope="session")
+def place(served: Site) -> Site:
+    served.run("make")
+    return served
 
 
 @contextmanager
-def visit(browser: Browser, place: Site, **look: object) -> Iterator[Watched]:
-    context = browser.new_context(base_url=place.url, **look)  # type: ignore[arg-type]
-    watched = Watched(context.new_page(), place.url)
-    yield watched
-    context.close()
+def visit(browser: Browser, place: Site, **look: Any) -> Iterator[Watched]:
+    with window(browser, base_url=place.url, **look) as context:
+        watched = Watched(context.new_page(), place.url)
+        yield watched
     assert watched.troubles == []
 
 
@@ -142,7 +119,6 @@ def test_arrows_scroll_a_long_reply_that_has_the_focus_and_judge_otherwise(brows
         long.focus()
         for key in ("ArrowDown", "ArrowDown", "ArrowUp", "ArrowLeft", "ArrowRight"):
             page.keyboard.press(key)
-        page.wait_for_timeout(600)
         expect_item(page, 1)
         expect(page.locator("#answer.chosen")).to_have_count(0)
         page.keyboard.press("PageDown")

@@ -9,12 +9,12 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
-import httpx2
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import Watched, annotators, sideways
+from tests.browser.conftest import Watched, annotators, sideways, window
+from tests.processes import visit
 
 pytestmark = pytest.mark.browser
 
@@ -37,18 +37,19 @@ PAGES = [
     "a prompt",
     "/nowhere/",
 ]
-LOOKS = [(1280, 900, "light"), (375, 800, "dark")]
+LOOKS = [
+    pytest.param((1280, 900, "light"), id="wide-light"),
+    pytest.param((375, 800, "dark"), id="narrow-dark", marks=pytest.mark.full),
+]
 
 
-@pytest.fixture(params=LOOKS, ids=["wide-light", "narrow-dark"])
+@pytest.fixture(params=LOOKS)
 def reader(browser: Browser, judged_site: str, request: pytest.FixtureRequest) -> Iterator[Watched]:
     width, height, scheme = request.param
-    context = browser.new_context(
-        viewport={"width": width, "height": height}, color_scheme=scheme, base_url=judged_site
-    )
-    watched = Watched(context.new_page(), judged_site)
-    yield watched
-    context.close()
+    look = {"viewport": {"width": width, "height": height}, "color_scheme": scheme}
+    with window(browser, base_url=judged_site, **look) as context:
+        watched = Watched(context.new_page(), judged_site)
+        yield watched
     assert [trouble for trouble in watched.troubles if "404" not in trouble] == [], "the browser logs a 404 itself"
 
 
@@ -59,13 +60,15 @@ def violations(page: Page) -> list[str]:
 
 
 def chatbot_page(site: str) -> str:
-    rows = httpx2.get(f"{site}/api/v1{BOARD.rstrip('/')}", trust_env=False).json()["chatbots"]
+    with visit(site) as reader:
+        rows = reader.get(f"/api/v1{BOARD.rstrip('/')}").json()["chatbots"]
     return f"{BOARD}chatbots/{rows[1]['chatbot']}/"
 
 
 def linked_page(site: str, page: str, address: str) -> str:
     """The first page of this form that another one links to."""
-    body = httpx2.get(f"{site}{page}", trust_env=False).text
+    with visit(site) as reader:
+        body = reader.get(page).text
     found = re.search(rf'href="({re.escape(BOARD)}{address})"', body)
     assert found, f"{page} links to no {address}"
     return unescape(found.group(1))
@@ -98,15 +101,20 @@ def test_matrices_come_by_themselves_and_are_printed(reader: Watched) -> None:
     assert reader.page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light"
 
 
+def open_all(page: Page) -> None:
+    summaries = page.locator("summary").all()
+    assert summaries
+    for summary in summaries:
+        summary.click()
+
+
 def test_axe_finds_nothing_in_what_opens_on_a_page(reader: Watched) -> None:
     reader.open(f"{BOARD}charts/")
     expect(reader.page.locator("table.matrix")).to_have_count(2)
-    for summary in reader.page.locator("summary").all():
-        summary.click()
+    open_all(reader.page)
     assert violations(reader.page) == []
     reader.open(BOARD)
-    for summary in reader.page.locator("summary").all():
-        summary.click()
+    open_all(reader.page)
     assert violations(reader.page) == []
 
 
@@ -151,27 +159,27 @@ def test_keys_go_through_a_board_in_the_order_of_reading(reader: Watched) -> Non
 def test_the_ranking_follows_the_judgments_under_the_readers_eyes(
     browser: Browser, judged_site: str, tmp_path: Path
 ) -> None:
-    page = browser.new_page(base_url=judged_site)
-    watched = Watched(page, judged_site)
-    watched.open(BOARD)
-    first = page.locator("#ranking").get_attribute("data-stamp")
-    page.locator("#ranking .who").nth(2).focus()
-    focused = page.evaluate("document.activeElement.getAttribute('href')")
-    with annotators(judged_site, tmp_path):
-        expect(page.locator("#ranking")).not_to_have_attribute("data-stamp", first or "", timeout=60_000)
-    assert page.evaluate("document.activeElement.getAttribute('href')") == focused, "the focus stays where it was"
+    with window(browser, base_url=judged_site) as context:
+        page = context.new_page()
+        watched = Watched(page, judged_site)
+        watched.open(BOARD)
+        first = page.locator("#ranking").get_attribute("data-stamp")
+        page.locator("#ranking .who").nth(2).focus()
+        focused = page.evaluate("document.activeElement.getAttribute('href')")
+        with annotators(judged_site, tmp_path):
+            expect(page.locator("#ranking")).not_to_have_attribute("data-stamp", first or "")
+        assert page.evaluate("document.activeElement.getAttribute('href')") == focused, "the focus stays where it was"
     assert watched.troubles == []
-    page.close()
 
 
 def test_a_search_cuts_the_ranking_while_typing_and_stands_in_the_address(browser: Browser, judged_site: str) -> None:
-    page = browser.new_page(base_url=judged_site)
-    page.goto(f"{BOARD}?q=parrot")
-    expect(page.locator("#ranking .who")).to_have_text(["Parrot"])
-    page.get_by_role("searchbox").fill("con")
-    expect(page.locator("#ranking .who")).to_have_text(["Concierge"])
-    assert page.url.endswith("?q=con")
-    page.close()
+    with window(browser, base_url=judged_site) as context:
+        page = context.new_page()
+        page.goto(f"{BOARD}?q=parrot")
+        expect(page.locator("#ranking .who")).to_have_text(["Parrot"])
+        page.get_by_role("searchbox").fill("con")
+        expect(page.locator("#ranking .who")).to_have_text(["Concierge"])
+        assert page.url.endswith("?q=con")
 
 
 @contextmanager
@@ -188,28 +196,29 @@ def another_site(html: str, folder: Path) -> Iterator[str]:
 def test_another_sites_page_shows_the_board_in_a_frame_and_no_other_page_of_ours(
     browser: Browser, judged_site: str, tmp_path: Path
 ) -> None:
-    page = browser.new_page()
     frames = "".join(
         f'<iframe id="{name}" src="{judged_site}{path}"></iframe>'
         for name, path in (("board", f"{BOARD}embed/?rows=3&theme=dark"), ("other", BOARD))
     )
-    with another_site(frames, tmp_path) as url:
+    with another_site(frames, tmp_path) as url, window(browser) as context:
+        page = context.new_page()
         page.goto(url)
         board = page.frame_locator("#board")
         expect(board.locator("tbody tr")).to_have_count(3)
         assert board.locator("body").evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
         assert page.frame_locator("#other").locator("#ranking").count() == 0
-    page.close()
 
 
 def test_names_of_two_hundred_letters_widen_no_page(browser: Browser, judged_site: str) -> None:
     """The text is put into the page as a name would stand there: in head, ranking, charts and record."""
-    page = browser.new_page(base_url=judged_site, viewport={"width": 375, "height": 800})
-    for path in ("/", BOARD, f"{BOARD}charts/", chatbot_page(judged_site)):
-        page.goto(path)
-        page.evaluate(
-            "document.querySelectorAll('h1, h3 a, .board-name a, .headline, .who, .of-row, .claim b, .panel bdi,"
-            " .matrix th span, .matrix bdi, .record .name a').forEach((e) => { e.textContent = 'W'.repeat(200); })"
-        )
-        assert sideways(page) <= 0, path
-    page.close()
+    with window(browser, base_url=judged_site, viewport={"width": 375, "height": 800}) as context:
+        page = context.new_page()
+        for path in ("/", BOARD, f"{BOARD}charts/", chatbot_page(judged_site)):
+            page.goto(path)
+            named = page.evaluate(
+                "[...document.querySelectorAll('h1, h3 a, .board-name a, .headline, .who, .of-row, .claim b,"
+                " .panel bdi, .matrix th span, .matrix bdi, .record .name a')]"
+                ".map((e) => { e.textContent = 'W'.repeat(200); }).length"
+            )
+            assert named > 0, path
+            assert sideways(page) <= 0, path

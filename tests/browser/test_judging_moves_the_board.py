@@ -6,7 +6,7 @@ from statistics import median
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import Watched, sideways
+from tests.browser.conftest import Watched, sideways, window
 
 pytestmark = pytest.mark.browser
 
@@ -120,7 +120,7 @@ def test_an_answer_given_offline_is_kept_and_sent_once_when_the_connection_is_ba
     for value in ("A", "B"):
         expect(page.locator(f"button[value={value}]")).to_be_disabled()
     decided = page.locator("#answer input[name=client_ms]").input_value()
-    page.wait_for_timeout(3500)  # one more attempt fails
+    page.wait_for_event("requestfailed")  # one more attempt
     assert page.locator("#answer input[name=client_ms]").input_value() == decided, "the time to decide, not to connect"
     context.set_offline(False)
     expect(page.locator("input[name=assignment]").first).not_to_have_value(first)
@@ -160,11 +160,10 @@ def test_no_page_is_wider_than_the_window(visitor: Watched, path: str) -> None:
 def test_it_works_without_scripts(visitor: Watched) -> None:
     browser = visitor.page.context.browser
     assert browser is not None
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(visitor.site + JUDGE)
-    page.get_by_role("button", name="Start judging").click()
-    first = page.locator("input[name=assignment]").first.input_value()
-    page.locator("button[value=tie]").click()
-    assert page.locator("input[name=assignment]").first.input_value() != first
-    context.close()
+    with window(browser, java_script_enabled=False) as context:
+        page = context.new_page()
+        page.goto(visitor.site + JUDGE)
+        page.get_by_role("button", name="Start judging").click()
+        first = page.locator("input[name=assignment]").first.input_value()
+        page.locator("button[value=tie]").click()
+        expect(page.locator("input[name=assignment]").first).not_to_have_value(first)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import Watched, sideways
+from tests.browser.conftest import Watched, sideways, window
 from tests.browser.test_every_page import BOARD, chatbot_page, violations
 
 pytestmark = pytest.mark.browser
@@ -25,16 +25,17 @@ CUT_OFF = """
 """
 
 
-@pytest.fixture(scope="module", params=[(1280, 900), (375, 800)], ids=["wide", "narrow"])
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param((1280, 900), id="wide", marks=pytest.mark.full), pytest.param((375, 800), id="narrow")],
+)
 def german(browser: Browser, judged_site: str, request: pytest.FixtureRequest) -> Iterator[Watched]:
     """A reader whose browser asks for German."""
     width, height = request.param
-    context = browser.new_context(
-        viewport={"width": width, "height": height}, locale="de-DE", base_url=judged_site, color_scheme="light"
-    )
-    watched = Watched(context.new_page(), judged_site)
-    yield watched
-    context.close()
+    look = {"viewport": {"width": width, "height": height}, "locale": "de-DE", "color_scheme": "light"}
+    with window(browser, base_url=judged_site, **look) as context:
+        watched = Watched(context.new_page(), judged_site)
+        yield watched
     assert watched.troubles == []
 
 
