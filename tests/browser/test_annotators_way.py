@@ -85,6 +85,7 @@ def test_from_prolific_to_the_code_by_keyboard_alone(browser: Browser, place: Si
         assert violations(page) == []
 
 
+@pytest.mark.full
 def test_several_aspects_by_keys_with_a_reason_and_a_comment(browser: Browser, place: Site) -> None:
     with visit(browser, place) as visitor:
         page = visitor.page
@@ -108,6 +109,7 @@ def test_several_aspects_by_keys_with_a_reason_and_a_comment(browser: Browser, p
         expect(page.get_by_label("more exact")).to_be_checked()
 
 
+@pytest.mark.full
 def test_arrows_scroll_a_long_reply_that_has_the_focus_and_judge_otherwise(browser: Browser, place: Site) -> None:
     with visit(browser, place, viewport={"width": 1280, "height": 620}) as visitor:
         page = visitor.page
@@ -128,6 +130,7 @@ def test_arrows_scroll_a_long_reply_that_has_the_focus_and_judge_otherwise(brows
         expect_item(page, 2)
 
 
+@pytest.mark.full
 def test_the_choice_stays_in_sight_for_350_ms_and_can_be_undone_for_ten_seconds_and_then_still_in_the_block(
     browser: Browser, place: Site
 ) -> None:
@@ -160,6 +163,7 @@ def test_the_choice_stays_in_sight_for_350_ms_and_can_be_undone_for_ten_seconds_
         expect(page.locator("button[value=A]")).to_have_attribute("aria-pressed", "true")
 
 
+@pytest.mark.full
 def test_by_touch_on_a_phone_with_undo_skip_and_reload(browser: Browser, place: Site) -> None:
     with visit(browser, place, **PHONE) as visitor:
         page = visitor.page
@@ -202,6 +206,7 @@ def test_in_two_tabs_an_answer_is_one(browser: Browser, place: Site) -> None:
         expect(other.locator("#saved")).to_contain_text("A is better")  # what stands is told, not what was pressed
 
 
+@pytest.mark.full
 def test_an_answer_after_the_lease_is_kept_and_the_rest_explained(browser: Browser, place: Site) -> None:
     with visit(browser, place) as visitor:
         page = visitor.page
@@ -215,10 +220,12 @@ def test_an_answer_after_the_lease_is_kept_and_the_rest_explained(browser: Brows
         expect(page.locator("#stage-heading")).to_contain_text("1 of 5")
 
 
-def test_axe_finds_nothing_on_the_pages_around_it(browser: Browser, place: Site) -> None:
-    for look in (PHONE, {"color_scheme": "dark"}):
-        with visit(browser, place, **look) as visitor:
-            for path in (ARRIVAL % "axe", "/me/", "/account/sign-up/", "/account/login/", "/account/password/"):
-                visitor.open(path)
-                assert violations(visitor.page) == [], path
-                assert sideways(visitor.page) <= 0, path
+@pytest.mark.parametrize(
+    "look", [pytest.param(PHONE, id="phone"), pytest.param({"color_scheme": "dark"}, id="dark", marks=pytest.mark.full)]
+)
+def test_axe_finds_nothing_on_the_pages_around_it(browser: Browser, place: Site, look: dict[str, Any]) -> None:
+    with visit(browser, place, **look) as visitor:
+        for path in (ARRIVAL % "axe", "/me/", "/account/sign-up/", "/account/login/", "/account/password/"):
+            visitor.open(path)
+            assert violations(visitor.page) == [], path
+            assert sideways(visitor.page) <= 0, path

@@ -20,22 +20,19 @@ pytestmark = pytest.mark.browser
 
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 BOARD = "/boards/demonstration/"
+VARIANTS = ("/?q=small", f"{BOARD}?q=zebra", f"{BOARD}?sort=judgments", f"{BOARD}charts/wins/", "a filtered board")
 PAGES = [
     "/",
     BOARD,
-    f"{BOARD}?q=zebra",
-    f"{BOARD}?sort=judgments",
     f"{BOARD}charts/",
-    f"{BOARD}charts/wins/",
-    "/?q=small",
     "/design/",
     f"{BOARD}method/",
     f"{BOARD}prompts/",
     f"{BOARD}embed/?rows=5",
-    "a filtered board",
     "a chatbot",
     "a prompt",
     "/nowhere/",
+    *(pytest.param(path, marks=pytest.mark.full) for path in VARIANTS),
 ]
 LOOKS = [
     pytest.param((1280, 900, "light"), id="wide-light"),
@@ -88,6 +85,7 @@ def test_axe_finds_nothing_on_any_page_and_none_is_wider_than_the_window(reader:
     assert sideways(reader.page) <= 0
 
 
+@pytest.mark.full
 def test_matrices_come_by_themselves_and_are_printed(reader: Watched) -> None:
     reader.open(f"{BOARD}charts/")
     for slug in ("wins", "counts"):
@@ -108,6 +106,7 @@ def open_all(page: Page) -> None:
         summary.click()
 
 
+@pytest.mark.full
 def test_axe_finds_nothing_in_what_opens_on_a_page(reader: Watched) -> None:
     reader.open(f"{BOARD}charts/")
     expect(reader.page.locator("table.matrix")).to_have_count(2)
@@ -156,6 +155,7 @@ def test_keys_go_through_a_board_in_the_order_of_reading(reader: Watched) -> Non
     assert {outline for _, _, outline in reached} == {"solid"}, "where the focus is can be seen"
 
 
+@pytest.mark.full
 def test_the_ranking_follows_the_judgments_under_the_readers_eyes(
     browser: Browser, judged_site: str, tmp_path: Path
 ) -> None:
@@ -172,6 +172,7 @@ def test_the_ranking_follows_the_judgments_under_the_readers_eyes(
     assert watched.troubles == []
 
 
+@pytest.mark.full
 def test_a_search_cuts_the_ranking_while_typing_and_stands_in_the_address(browser: Browser, judged_site: str) -> None:
     with window(browser, base_url=judged_site) as context:
         page = context.new_page()
@@ -193,6 +194,7 @@ def another_site(html: str, folder: Path) -> Iterator[str]:
         server.shutdown()
 
 
+@pytest.mark.full
 def test_another_sites_page_shows_the_board_in_a_frame_and_no_other_page_of_ours(
     browser: Browser, judged_site: str, tmp_path: Path
 ) -> None:
@@ -209,6 +211,7 @@ def test_another_sites_page_shows_the_board_in_a_frame_and_no_other_page_of_ours
         assert page.frame_locator("#other").locator("#ranking").count() == 0
 
 
+@pytest.mark.full
 def test_names_of_two_hundred_letters_widen_no_page(browser: Browser, judged_site: str) -> None:
     """The text is put into the page as a name would stand there: in head, ranking, charts and record."""
     with window(browser, base_url=judged_site, viewport={"width": 375, "height": 800}) as context:

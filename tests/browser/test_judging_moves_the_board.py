@@ -71,6 +71,7 @@ BLOCK = [
 ]
 
 
+@pytest.mark.full
 def test_a_median_judgment_takes_no_more_than_two_key_presses(visitor: Watched) -> None:
     """Counted by the page over two blocks, whatever is pressed beside the answers."""
     page, presses, before = visitor.page, [], 0
@@ -88,6 +89,7 @@ def test_a_median_judgment_takes_no_more_than_two_key_presses(visitor: Watched) 
     assert median(presses) <= 2
 
 
+@pytest.mark.full
 def test_a_skip_moves_on_and_is_not_a_judgment(visitor: Watched) -> None:
     visitor.open(BOARD)
     before = count(visitor.page)
@@ -101,6 +103,7 @@ def test_a_skip_moves_on_and_is_not_a_judgment(visitor: Watched) -> None:
     assert count(visitor.page) == before
 
 
+@pytest.mark.full
 def test_a_reload_in_the_middle_shows_the_same_item(visitor: Watched) -> None:
     begin(visitor)
     shown = visitor.page.locator("input[name=assignment]").first.input_value()
@@ -132,6 +135,7 @@ def test_an_answer_given_offline_is_kept_and_sent_once_when_the_connection_is_ba
     assert count(page) == before + 1
 
 
+@pytest.mark.full
 def test_single_letters_can_be_switched_off_and_the_browser_remembers_it(visitor: Watched) -> None:
     begin(visitor)
     page = visitor.page
@@ -150,6 +154,7 @@ def test_single_letters_can_be_switched_off_and_the_browser_remembers_it(visitor
     expect(page.locator("input[name=assignment]").first).not_to_have_value(first)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("path", ["/", BOARD, JUDGE, "/nowhere/"])
 def test_no_page_is_wider_than_the_window(visitor: Watched, path: str) -> None:
     visitor.page.goto(visitor.site + path)

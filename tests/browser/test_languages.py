@@ -13,7 +13,8 @@ from tests.browser.test_every_page import BOARD, chatbot_page, violations
 pytestmark = pytest.mark.browser
 
 JUDGE = "/judge/demonstration/"
-PAGES = ["/", BOARD, f"{BOARD}charts/", f"{BOARD}method/", "a chatbot", JUDGE, "/me/", "/account/sign-up/"]
+OTHERS = ("/", f"{BOARD}charts/", f"{BOARD}method/", "a chatbot", "/me/", "/account/sign-up/")
+PAGES = [BOARD, JUDGE, *(pytest.param(path, marks=pytest.mark.full) for path in OTHERS)]
 
 # What lies left of the window, except within what scrolls by itself: that way no scroll bar leads.
 CUT_OFF = """

@@ -15,11 +15,23 @@ def board(url: str) -> dict:
     return answer
 
 
-def test_the_demonstration_judges_itself_until_its_rule_and_ends_with_the_true_order(manage: Start) -> None:
+def test_ctrl_c_ends_all_and_the_next_start_goes_on_to_the_rule(manage: Start) -> None:
     port = free_port()
     url = f"http://127.0.0.1:{port}"
-    process = manage("demo", "--port", str(port), "--speed", "8", "--annotators", "16")
-    wait_for(lambda: board(url)["judgments"] > 0, what="the first judgment")
+    words = ("demo", "--port", str(port), "--speed", "8", "--annotators", "16")
+    process = manage(*words)
+    wait_for(lambda: board(url)["judgments"] >= 10, what="ten judgments")
+    children = children_of(process.pid)
+    assert len(children) >= 3, "web, worker and annotators"
+    nice = sorted(os.getpriority(os.PRIO_PROCESS, pid) for pid in children)
+    assert nice[-1] > nice[-2] == nice[0], "the worker gives way to all others"
+    status, output = end(process)
+    assert status == 0, output
+    assert not [pid for pid in children if alive(pid)]
+
+    process = manage(*words)
+    kept = wait_for(lambda: board(url)["judgments"], what="the second start")
+    assert kept >= 10
     final = wait_for(lambda: (b := board(url))["state"] == "stopped" and b, what="the stopping rule")
     assert final["decision"]["stop"]
     evidence = final["decision"]["evidence"]
@@ -57,25 +69,6 @@ def wrong_by_more_than_two_se(final: dict) -> list[tuple[str, str]]:
 def quality_in_order(final: dict) -> list[float]:
     truth = Truth.of(load_prompts())
     return [truth.quality[row["name"].lower()] for row in final["chatbots"]]
-
-
-def test_ctrl_c_ends_every_process_and_the_next_start_goes_on(manage: Start) -> None:
-    port = free_port()
-    url = f"http://127.0.0.1:{port}"
-    process = manage("demo", "--port", str(port))
-    wait_for(lambda: board(url)["judgments"] >= 10, what="ten judgments")
-    children = children_of(process.pid)
-    assert len(children) >= 3, "web, worker and annotators"
-    nice = sorted(os.getpriority(os.PRIO_PROCESS, pid) for pid in children)
-    assert nice[-1] > nice[-2] == nice[0], "the worker gives way to all others"
-    status, output = end(process)
-    assert status == 0, output
-    assert not [pid for pid in children if alive(pid)]
-
-    again = manage("demo", "--port", str(port))
-    kept = wait_for(lambda: board(url)["judgments"], what="the second start")
-    assert kept >= 10
-    end(again)
 
 
 @pytest.mark.full

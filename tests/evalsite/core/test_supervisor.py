@@ -4,8 +4,8 @@ import logging
 import os
 import signal
 import threading
-import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -23,7 +23,7 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     path.write_text(
         "import sys, time, pathlib, os\n"
         "notes = pathlib.Path(__file__).with_name('starts-' + sys.argv[2])\n"
-        "with notes.open('a') as file: file.write(f'{os.getpid()}\\n')\n"
+        "with notes.open('a') as file: file.write(f'{os.getpid()} {time.monotonic()}\\n')\n"
         "if sys.argv[1] == 'sleep': time.sleep(3600)\n"
         "sys.exit(int(sys.argv[3]) if len(sys.argv) > 3 else 0)\n"
     )
@@ -43,8 +43,16 @@ class Supervised:
         self.thread.start()
 
     def starts(self, name: str) -> list[int]:
+        return [int(pid) for pid, _ in self._noted(name)]
+
+    def pauses_s(self, name: str) -> list[float]:
+        """The time from each start to the next one."""
+        return [float(after) - float(before) for (_, before), (_, after) in pairwise(self._noted(name))]
+
+    def _noted(self, name: str) -> list[list[str]]:
         path = self.folder / f"starts-{name}"
-        return [int(line) for line in path.read_text().split()] if path.exists() else []
+        lines = path.read_text().splitlines(keepends=True) if path.exists() else []
+        return [line.split() for line in lines if line.endswith("\n")]
 
     def wait(self, name: str, count: int) -> list[int]:
         wait_for(lambda: len(self.starts(name)) >= count, what=f"start {count} of {name}", every_s=0.05)
@@ -89,7 +97,8 @@ def test_a_child_that_may_end_is_left_alone_when_its_work_is_done(
 ) -> None:
     done = Child("annotators", ("exit", "annotators", "0"), may_end=True)
     running = Supervised(monkeypatch, script.parent, done, Child("web", ("exit", "web", "1")))
-    running.wait("web", 2)
+    running.wait("annotators", 1)
+    running.wait("web", len(running.starts("web")) + 1)
     assert len(running.starts("annotators")) == 1
     running.end()
 
@@ -98,7 +107,8 @@ def test_a_child_that_fails_again_and_again_is_started_less_and_less_often(
     script: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running = Supervised(monkeypatch, script.parent, Child("web", ("exit", "web", "1")))
-    running.wait("web", 2)
-    time.sleep(1.0)
-    assert len(running.starts("web")) == 2, "the second pause is two seconds"
+    running.wait("web", 3)
+    first, second, *_ = running.pauses_s("web")
+    assert first >= 1
+    assert second >= 2
     running.end()
