@@ -25,7 +25,14 @@ from tests.templates import django_db_keepdb, django_db_modify_db_settings, seed
 pytest.register_assert_rewrite("tests.faults", "tests.browser", "tests.evalsite")
 
 # No test is timed: a machine that does other work beside it must not fail it.
-settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# A usual run tries the same few examples each time; `make test-full` looks for others.
+settings.register_profile(
+    "untimed",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    max_examples=300 if FULL else 25,
+    derandomize=not FULL,
+)
 settings.load_profile("untimed")
 
 

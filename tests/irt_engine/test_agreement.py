@@ -434,7 +434,6 @@ def test_permuting_annotators_permutes_their_verdicts(new: list[int]) -> None:
     assert [other.verdicts[new[i]].decision for i in range(8)] == before
 
 
-@settings(max_examples=60, deadline=None)
 @given(data=st.data(), n=st.integers(1, 25))
 def test_nothing_that_a_table_can_hold_gives_nan(data: st.DataObject, n: int) -> None:
     def column(low: int, high: int) -> np.ndarray:

@@ -14,7 +14,6 @@ APART = random_board(6, 5, group=[1, 2, 1, 2, 1, 3])
 
 
 @given(boards, st.floats(-100, 100), st.data())
-@settings(max_examples=40)
 def test_the_anchor_stands_at_its_value_and_no_width_changes(
     board: Posterior, value: float, data: st.DataObject
 ) -> None:

@@ -6,7 +6,7 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from irt_engine import ResponseTable
@@ -111,7 +111,6 @@ def tables(draw: st.DrawFn) -> ResponseTable:
     )
 
 
-@settings(max_examples=400)
 @given(tables())
 def test_comparisons_are_those_of_the_definition_to_the_last_bit(table: ResponseTable) -> None:
     (found, index), (defined, defined_index) = compare(table), plain_compare(table)
@@ -120,7 +119,6 @@ def test_comparisons_are_those_of_the_definition_to_the_last_bit(table: Response
     assert np.array_equal(index, defined_index)
 
 
-@settings(max_examples=400)
 @given(tables(), st.booleans())
 def test_cells_are_those_of_the_definition_to_the_last_bit(table: ResponseTable, votes: bool) -> None:
     index = compare(table)[1]

@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from irt_engine import EngineError, EngineWarning, InvalidResponses, Priors, ResponseTable, fit
+from irt_engine import DidNotConverge, EngineError, EngineWarning, InvalidResponses, Priors, ResponseTable, fit
 from irt_engine.design import design
 from irt_engine.fit import Form, Model
-from irt_engine.fit_full import FullPosterior, _cells, _compiled, _drawn, _layout, _log_likelihood, agreement, fit_full
+from irt_engine.fit_full import FullPosterior, _cells, _log_likelihood, agreement, fit_full
 from irt_engine.grm import log_likelihood
 from irt_engine.simulate import Truth, draw_truth, draw_votes, some_cells
+from tests.environment import FULL
 from tests.irt_engine.cast import rebuilt, rows, small_board
 
 KNOWN = Priors(learn=False)
@@ -53,14 +54,23 @@ def quick(table: ResponseTable, *args: Any, draws: int = 100, tune: int = 200, *
         return fit_full(table, *args, draws=draws, tune=tune, **more)
 
 
-@pytest.mark.parametrize("form", ["net", "vote"])
-@pytest.mark.parametrize("model", ["pair", "board"])
+@pytest.mark.parametrize(
+    ("model", "form"),
+    [
+        ("pair", "net"),
+        ("board", "vote"),
+        pytest.param("board", "net", marks=pytest.mark.full),
+        pytest.param("pair", "vote", marks=pytest.mark.full),
+    ],
+)
 def test_it_agrees_with_the_everyday_fit_of_the_same_votes(model: Model, form: Form) -> None:
     table = mixed_board()
     everyday = fit(table, model, form=form, priors=KNOWN)
-    full = quick(table, model, form=form, priors=KNOWN, draws=1000, tune=500, seed=1)
+    draws = 1000 if FULL else 300
+    full = quick(table, model, form=form, priors=KNOWN, draws=draws, tune=draws // 2, seed=1)
     assert agreement(everyday, full).mean < 0.2
     assert agreement(everyday, full).sd < 0.25
+    assert (full.diagnostics.draws, full.diagnostics.tune, full.diagnostics.chains) == (draws, draws // 2, 2)
     found = full.posterior
     assert np.allclose(found.theta, everyday.theta, atol=0.5 * everyday.theta_se.max())
     assert np.allclose(np.log(found.discrimination), np.log(everyday.discrimination), atol=0.3)
@@ -72,6 +82,7 @@ def test_it_agrees_with_the_everyday_fit_of_the_same_votes(model: Model, form: F
     assert found.scales.cell == everyday.scales.cell
 
 
+@pytest.mark.full
 def test_learned_scales_and_every_effect_at_once() -> None:
     table = board_with_everything()
     stages: list[tuple[int, int]] = []
@@ -93,18 +104,18 @@ def test_learned_scales_and_every_effect_at_once() -> None:
     assert type(found).from_bytes(found.to_bytes()).to_bytes() == found.to_bytes()
 
 
+@pytest.mark.full
 def test_the_same_seed_gives_the_same_digits_on_any_number_of_cores() -> None:
-    made = design(small_board(), "pair", "net", KNOWN)
-    compiled = _compiled(made, KNOWN, _cells(made), _layout(made, KNOWN))
+    table = small_board()
     first, again, other = (
-        _drawn(compiled, draws=20, tune=30, chains=2, cores=cores, seed=seed)[0]["standard"]
+        quick(table, "pair", priors=KNOWN, draws=20, tune=30, cores=cores, seed=seed).posterior
         for seed, cores in ((3, 1), (3, 2), (4, 2))
     )
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, other)
-    assert not np.array_equal(first[0], first[1])
+    assert first.to_bytes() == again.to_bytes()
+    assert not np.array_equal(first.theta, other.theta)
 
 
+@pytest.mark.full
 def test_too_few_draws_are_said_to_be_too_few() -> None:
     with pytest.warns(EngineWarning, match="no reference yet"):
         full = fit_full(small_board(), "pair", priors=KNOWN, draws=10, tune=20)
@@ -112,6 +123,85 @@ def test_too_few_draws_are_said_to_be_too_few() -> None:
     assert not full.diagnostics.converged
     assert full.diagnostics.ess_bulk < 400
     assert (full.diagnostics.draws, full.diagnostics.tune, full.diagnostics.chains) == (10, 20, 2)
+
+
+class PriorSampler:
+    """Stands for nutpie: draws from the prior, so that all but the sampling is seen without compiling anything."""
+
+    def compile_pymc_model(self, written: Any, var_names: list[str]) -> Any:
+        return {name: written[name].type.shape for name in var_names}
+
+    def sample(self, compiled: Any, *, draws: int, chains: int, seed: int, **_: Any) -> Any:
+        rng = np.random.default_rng(seed)
+        drawn = {name: rng.standard_normal((chains, draws, *shape)) for name, shape in compiled.items()}
+        if "ratio" in drawn:
+            drawn["ratio"] = 2.0 * np.abs(drawn["ratio"])
+        values = {name: SimpleNamespace(values=array) for name, array in drawn.items()}
+        diverging = SimpleNamespace(values=np.zeros((chains, draws), bool))
+        return {"posterior": Draws(values), "sample_stats": {"diverging": diverging}}
+
+
+class Draws(dict[str, Any]):
+    """Variables by name, as ArviZ has them."""
+
+    @property
+    def data_vars(self) -> list[str]:
+        return list(self)
+
+
+@pytest.mark.parametrize("form", ["net", "vote"])
+def test_draws_from_the_prior_give_a_posterior_as_wide_as_the_prior(
+    form: Form, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "nutpie", PriorSampler())  # type: ignore[arg-type]
+    table, stages = board_with_everything(), list[tuple[int, int]]()
+    full = fit_full(table, form=form, seed=3, progress=lambda done, most: stages.append((done, most)))
+    found, priors = full.posterior, Priors()
+    assert stages == [(1, 3), (2, 3), (3, 3)]
+    assert full.diagnostics.converged
+    assert (full.diagnostics.draws, full.diagnostics.tune, full.diagnostics.chains) == (1000, 1000, 2)
+    assert found.iterations == 4000
+    assert found.group.tolist() == [1, 1, 1, 1, 2]
+    assert found.ability[-1] == 0.0
+    assert abs(found.ability[:4].sum()) < 1e-9
+    assert found.se[:4] == pytest.approx(priors.ability_sd * np.sqrt(0.75), rel=0.1)  # about the mean of four
+    mean = 2.0 * np.sqrt(2.0 / np.pi)  # of a half-normal SD
+    assert found.scales.log_discrimination == pytest.approx(mean * priors.log_discrimination_sd, rel=0.1)
+    assert found.scales.log_gap == pytest.approx(mean * priors.log_gap_sd, rel=0.1)
+    assert found.scales.pair == pytest.approx(mean * priors.pair_sd, rel=0.1)
+    assert found.scales.side == pytest.approx(mean * priors.side_sd, rel=0.1)
+    assert found.scales.reply == pytest.approx(mean * priors.reply_sd, rel=0.1)
+    assert found.scales.cell == (pytest.approx(mean * priors.cell_sd, rel=0.1) if form == "vote" else None)
+    assert found.scales.learned
+    assert found.scales.location is None
+    assert found.theta_se == pytest.approx(np.sqrt(2.0 * priors.ability_sd**2 + 4.0 * priors.pair_sd**2), rel=0.1)
+    assert found.side == pytest.approx(0.0, abs=0.2 * priors.side_sd)
+    assert found.side_se == pytest.approx(2.0 * priors.side_sd, rel=0.1)
+    assert np.log(found.discrimination) == pytest.approx(0.0, abs=0.1)
+    assert (np.diff(found.thresholds, axis=1) > 0).all()
+    assert type(found).from_bytes(found.to_bytes()).to_bytes() == found.to_bytes()
+
+
+def test_few_draws_are_said_to_be_no_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "nutpie", PriorSampler())  # type: ignore[arg-type]
+    with pytest.warns(EngineWarning, match="no reference yet"):
+        full = fit_full(small_board(), "pair", priors=KNOWN, draws=10, tune=20)
+    assert not full.posterior.converged
+    assert not full.diagnostics.converged
+    assert full.diagnostics.ess_bulk < 400
+    assert (full.diagnostics.draws, full.diagnostics.tune, full.diagnostics.chains) == (10, 20, 2)
+
+
+def test_a_sampler_that_stops_is_a_typed_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stops(*_: object, **__: object) -> None:
+        raise RuntimeError("no start was found")
+
+    sampler = PriorSampler()
+    monkeypatch.setattr(sampler, "sample", stops)
+    monkeypatch.setitem(sys.modules, "nutpie", sampler)  # type: ignore[arg-type]
+    with pytest.raises(DidNotConverge, match="no start was found") as caught:
+        fit_full(small_board(), "pair", priors=KNOWN)
+    assert caught.value.code == "sampler_stopped"
 
 
 @pytest.mark.parametrize("model", ["pair", "board"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
@@ -82,7 +82,6 @@ def test_the_cell_effect_is_averaged_over_before_the_square(edges: np.ndarray, c
 
 
 @given(st.floats(-40, 40), st.floats(0.05, 5), st.floats(0.01, 3))
-@settings(max_examples=50)
 def test_not_to_see_the_effect_only_takes_information_away_and_never_breaks(
     theta: float, alpha: float, cell_sd: float
 ) -> None:

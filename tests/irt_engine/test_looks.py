@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.optimize import brentq
@@ -143,7 +143,6 @@ def test_nobody_is_told_apart_whose_own_p_is_above_the_level(log_p: list[float],
 
 
 @given(boards, st.sampled_from([1, 12, None]))
-@settings(max_examples=40, deadline=None)
 def test_who_is_better_bounds_and_classes_say_the_same(board: Posterior, looks: int | None) -> None:
     told = told_apart(board, looks=looks)
     assert told.better.sum() == told.apart.sum()

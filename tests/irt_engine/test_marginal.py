@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit, logit
 
@@ -31,7 +31,6 @@ def votes() -> ResponseTable:
     return draw_votes(truth, CELLS, seed=1)
 
 
-@settings(max_examples=60, deadline=None)
 @given(gap=st.floats(-2.0, 2.0), fresh=st.floats(0.0, 2.5))
 def test_a_difference_is_nearly_the_log_odds_of_a_vote_on_replies_that_are_not_known(gap: float, fresh: float) -> None:
     """Within 7 % where what is shared is wide, as Zeger, Liang & Albert's approximation is; ties are left out."""

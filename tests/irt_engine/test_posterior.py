@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -64,7 +64,6 @@ def posteriors(draw: st.DrawFn) -> Posterior:
 
 
 @given(posteriors())
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_bytes_round_trip(before: Posterior) -> None:
     after = Posterior.from_bytes(before.to_bytes())
     assert after.to_bytes() == before.to_bytes()
@@ -88,7 +87,6 @@ def test_other_bytes_are_refused(data: bytes) -> None:
 
 
 @given(st.integers(0, len(WHOLE) - 1), st.integers(0, 255))
-@settings(max_examples=150, deadline=None)
 def test_a_damaged_byte_is_refused_or_does_no_harm(place: int, value: int) -> None:
     """A zip file has bytes that mean nothing to its reader, such as dates."""
     try:

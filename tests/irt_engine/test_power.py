@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest, norm
 from statsmodels.stats.contingency_tables import cochrans_q
@@ -221,7 +221,6 @@ def test_sizes_fall_with_the_difference_and_rise_with_power(
 PILOT = matched(180)
 
 
-@settings(max_examples=25, deadline=None)
 @given(DIFFERENCES, DIFFERENCES, POWERS, POWERS)
 def test_cochrans_sizes_fall_with_the_difference_and_rise_with_power(d: float, e: float, p: float, q: float) -> None:
     (d, e), (p, q) = sorted((d, e)), sorted((p, q))

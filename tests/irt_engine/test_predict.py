@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
@@ -97,7 +97,6 @@ def test_an_unknown_prompt_is_the_mean_over_the_known_ones() -> None:
 
 
 @given(st.integers(0, 1000), st.booleans(), st.floats(0.0, 2.0))
-@settings(max_examples=25, deadline=None)
 def test_swapping_a_and_b_mirrors_and_everything_is_a_probability(seed: int, net: bool, cell: float) -> None:
     board = random_board(4, seed)
     scales = Scales(0.4, 0.3, pair=0.3, cell=None if net else cell)

@@ -20,7 +20,6 @@ APART = random_board(7, 5, group=[1, 2, 1, 2, 1, 1, 3])
 
 
 @given(boards)
-@settings(max_examples=30)
 def test_all_differences_at_once_are_the_single_ones(board: Posterior) -> None:
     pairs = board.differences()
     assert len(pairs.mean) == len(board.chatbots) * (len(board.chatbots) - 1) // 2

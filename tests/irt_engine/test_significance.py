@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest, chi2, norm, studentized_range
 from statsmodels.stats.multitest import multipletests
@@ -107,7 +107,6 @@ def test_no_evidence_is_p_one() -> None:
     assert chi_square([10, 10, 10]).p == 1.0
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(1, 80), st.floats(0.02, 0.98), st.floats(0.001, 0.3))
 def test_the_exact_binomial_never_exceeds_its_level(n: int, null: float, alpha: float) -> None:
     rejects = [wins for wins in range(n + 1) if binomial(wins, n, null=null).p <= alpha]
@@ -175,7 +174,6 @@ def test_simultaneous_intervals_hold_together_at_their_level() -> None:
     assert np.mean((np.abs(estimates - truth) <= half).all(axis=1)) == pytest.approx(0.95, abs=0.006)
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(1, 8), st.integers(0, 1000))
 def test_simultaneous_p_lies_between_one_test_and_sidak(k: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

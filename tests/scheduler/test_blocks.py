@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler import InvalidRequest
@@ -52,7 +52,6 @@ def composed(
     return compose_block(waiting, reader, campaign="c", block=block, size=size, gold=gold, gold_share=share)
 
 
-@settings(max_examples=300, deadline=None)
 @given(**CLAIMS)
 def test_nothing_seen_nothing_of_ones_own_and_no_prompt_twice(
     waiting: list[Waiting], reader: Reader, gold: list[Waiting], size: int, share: float, block: int
@@ -69,7 +68,6 @@ def test_nothing_seen_nothing_of_ones_own_and_no_prompt_twice(
     assert sum(seat.gold for seat in found) <= gold_due("c", reader, len(found), share)
 
 
-@settings(max_examples=300, deadline=None)
 @given(**CLAIMS)
 def test_the_same_claim_gives_the_same_block(
     waiting: list[Waiting], reader: Reader, gold: list[Waiting], size: int, share: float, block: int
@@ -78,7 +76,6 @@ def test_the_same_claim_gives_the_same_block(
     assert composed(*claim) == composed(*claim)
 
 
-@settings(max_examples=300, deadline=None)
 @given(**CLAIMS)
 def test_an_ask_is_passed_over_only_for_a_reason(
     waiting: list[Waiting], reader: Reader, gold: list[Waiting], size: int, share: float, block: int
@@ -93,7 +90,6 @@ def test_an_ask_is_passed_over_only_for_a_reason(
         assert full or left_out or ask.prompt in prompts
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.floats(0.0, 0.99), st.lists(st.integers(0, 12), max_size=30), st.text(max_size=5))
 def test_gold_has_its_share_over_any_blocks_in_a_row(share: float, sizes: list[int], name: str) -> None:
     due, given_ = 0, 0

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler import Balance, CampaignState, Design, InvalidRequest, InvalidState, plan
@@ -19,7 +19,6 @@ CATEGORIES = ("a", "a", "a", "a", "b", "b", "b", "c")
 SHARES = {"a": 0.5, "b": 0.375, "c": 0.125}
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(st.floats(0.01, 1.0), min_size=1, max_size=8), st.integers(1, 200), st.randoms())
 def test_shares_that_sum_to_1_always_leave_somebody_and_hold_to_within_one_vote_each(
     weights: list[float], count: int, random: Any

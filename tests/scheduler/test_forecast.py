@@ -119,7 +119,6 @@ def test_a_further_vote_tells_the_less_the_more_it_shares_with_the_first(cell_sd
     assert twice.judgments.middle == pytest.approx(times * once.judgments.middle, rel=0.1)
 
 
-@settings(max_examples=30, deadline=None)
 @given(share=st.floats(0.0, 1.0), votes=st.integers(2, 4), begun=st.integers(0, 60), seed=st.integers(0, 9))
 def test_what_may_still_be_asked_is_what_a_plan_would_find(share: float, votes: int, begun: int, seed: int) -> None:
     """Exactly so of the items that have votes; of the others the overlap's share is taken."""

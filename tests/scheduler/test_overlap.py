@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler import CampaignState, InvalidRequest, InvalidState, Overlap, plan
@@ -24,7 +24,6 @@ def chosen(overlap: Overlap, chatbots: tuple[str, ...] = NAMES, prompts: tuple[s
     return Lots(overlap, chatbots, prompts).chosen(low[:, None], high[:, None], np.arange(len(prompts)))
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.floats(0.0, 1.0), st.integers(0, 10_000))
 def test_the_share_of_items_is_as_wanted(share: float, seed: int) -> None:
     n = 66 * 200

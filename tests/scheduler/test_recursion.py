@@ -180,7 +180,6 @@ def test_it_expects_the_ses_that_fits_of_drawn_votes_have(votes: int) -> None:
     reliability=st.floats(0.0, 0.9),
     shut=st.sets(st.integers(0, 5), max_size=4),
 )
-@settings(max_examples=25, deadline=None)
 def test_every_allocation_spends_its_votes_and_only_where_there_is_room(
     policy: Allocation, fill: float, part: float, reliability: float, shut: set[int]
 ) -> None:

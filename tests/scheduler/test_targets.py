@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from scheduler import Both, Design, InvalidRequest, LargestSE, NewEntrant, Precision, Ranking, Target, TopK, plan
@@ -33,7 +33,6 @@ def some_board(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @EVERY_TARGET
-@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10_000))
 def test_a_weight_is_symmetric_and_never_negative(target: Target, seed: int) -> None:
     weight = target.weight(*some_board(seed))
@@ -42,7 +41,6 @@ def test_a_weight_is_symmetric_and_never_negative(target: Target, seed: int) -> 
 
 
 @EVERY_TARGET
-@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 9), st.floats(0.01, 5.0))
 def test_counting_a_judgment_in_lowers_the_target_by_what_was_foretold(
     target: Target, pair: int, information: float

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from irt_engine import Posterior, ResponseTable
@@ -33,7 +33,6 @@ def board(ability: list[float], se: float = 0.1) -> Posterior:
 ABILITIES = st.lists(st.floats(-3.0, 3.0).map(lambda x: round(x, 3)), min_size=1, max_size=12, unique=True)
 
 
-@settings(max_examples=200, deadline=None)
 @given(ABILITIES, st.integers(1, 5))
 def test_bands_are_of_equal_size_and_in_order(ability: list[float], count: int) -> None:
     tiers = np.array(list(place(board(ability), count=count).values()))
@@ -42,7 +41,6 @@ def test_bands_are_of_equal_size_and_in_order(ability: list[float], count: int) 
     assert (np.diff(tiers[np.argsort(-np.array(ability))]) >= 0).all()
 
 
-@settings(max_examples=200, deadline=None)
 @given(ABILITIES, st.integers(1, 4), st.lists(st.integers(0, 3), min_size=12, max_size=12), st.floats(0.001, 3.0))
 def test_the_same_posterior_gives_the_same_tiers_again(
     ability: list[float], count: int, before: list[int], se: float
