@@ -275,6 +275,7 @@ def test_a_difference_of_clusters_has_the_se_of_their_means() -> None:
     assert se == pytest.approx(np.std([1.0, 3.0, 5.0, 3.0], ddof=1) / 2.0)
 
 
+@pytest.mark.full
 def test_the_scale_benchmark_measures_a_small_board_in_its_own_process() -> None:
     ours = np.ones(200_000_000)  # 1.6 GB that a small board does not need
     measured = scale.in_a_process("ours", scale.Size(600, 4, 10), 1, "vote")
@@ -352,6 +353,7 @@ decide.main(["--sets", "toy", "--policies", "random", "--seeds", "40", "--runs",
 """
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("toy_votes")
 def test_a_call_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     runs = tmp_path / "runs"

@@ -13,6 +13,7 @@ from tests.benchmarks.forecast_shown import Outcome, Setting
 TOY = Setting("toy", 3, 12, {"target_se": 0.7, "batch_size": 6, "block_size": 2}, {"overlap_share": 0.2})
 
 
+@pytest.mark.full
 @pytest.mark.django_db
 def test_a_campaign_is_forecast_launched_and_judged_until_the_service_stops_it(tmp_path: Path) -> None:
     runs = tmp_path / "runs.jsonl"

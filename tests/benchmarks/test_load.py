@@ -25,6 +25,7 @@ TOY = load.Plan(
 PRODUCTION = pytest.param("production", marks=[pytest.mark.postgresql_server, pytest.mark.redis_server])
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("form", ["embedded", PRODUCTION])
 def test_a_whole_site_is_loaded_and_every_number_is_there(
     form: str, tmp_path: Path, django_db_blocker: DjangoDbBlocker, capsys: pytest.CaptureFixture[str]
@@ -44,6 +45,7 @@ def test_a_whole_site_is_loaded_and_every_number_is_there(
     assert "offered load" in capsys.readouterr().out
 
 
+@pytest.mark.full
 def test_a_worker_stopped_within_a_transaction_holds_everybody_up(
     tmp_path: Path, django_db_blocker: DjangoDbBlocker
 ) -> None:

@@ -158,7 +158,14 @@ def test_a_search_for_a_scale_turns_back_where_the_means_have_no_end(monkeypatch
         assert _Apart(cells, 0, None).along(first, index).log_sd[index] == pytest.approx(end, abs=1e-8)
 
 
-@pytest.mark.parametrize("moves", [[0.3, 0.3, -0.3], [0.3, -0.3, -0.3], [np.nan]])
+@pytest.mark.parametrize(
+    "moves",
+    [
+        [np.nan],
+        pytest.param([0.3, 0.3, -0.3], marks=pytest.mark.full),
+        pytest.param([0.3, -0.3, -0.3], marks=pytest.mark.full),
+    ],
+)
 def test_scales_that_no_search_finds_are_no_error_of_another_kind(
     moves: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,7 +201,15 @@ def test_under_the_result_the_slope_averages_to_nothing(model: str, form: str) -
         assert np.abs(sd * total / draws).max() < 0.15
 
 
-@SHAPES
+@pytest.mark.parametrize(
+    ("model", "form"),
+    [
+        ("pair", "vote"),
+        pytest.param("pair", "net", marks=pytest.mark.full),
+        pytest.param("board", "net", marks=pytest.mark.full),
+        pytest.param("board", "vote", marks=pytest.mark.full),
+    ],
+)
 def test_scales_that_cannot_be_learned_stay_as_given_and_it_is_said(
     model: Model, form: Form, monkeypatch: pytest.MonkeyPatch
 ) -> None:

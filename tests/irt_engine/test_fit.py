@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from irt_engine import InvalidResponses, Posterior, Priors, ResponseTable, fit
 from irt_engine.fit import Model
 from irt_engine.simulate import all_cells, draw_truth, draw_votes, some_cells
+from tests.environment import FULL
 from tests.irt_engine.cast import everything, rebuilt, rows, small_board
 
 MODELS = pytest.mark.parametrize("model", ["pair", "board"])
@@ -108,7 +109,7 @@ def test_one_hundred_thousand_votes_on_one_cell_are_one_cell() -> None:
 
 
 @MODELS
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15 if FULL else 6)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 3), st.integers(0, 2), st.integers(-1, 1)), min_size=1))
 def test_any_votes_give_a_posterior_without_nan(model: Model, votes: list[tuple[int, int, int, int]]) -> None:
     table = ResponseTable.from_votes(

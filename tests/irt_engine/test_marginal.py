@@ -16,6 +16,7 @@ from irt_engine.arrays import FloatArray, IntArray
 from irt_engine.information import NODES, normal_nodes
 from irt_engine.marginal import unit_of
 from irt_engine.simulate import all_cells, draw_truth, draw_votes
+from tests.environment import FULL
 
 PRIORS = Priors(cell_sd=0.25, pair_sd=0.1, shared_width=0.5)
 CELLS = all_cells(5, 60)
@@ -77,7 +78,7 @@ def test_a_fit_may_begin_with_a_board_in_marginal_logits() -> None:
 def test_few_votes_and_many_put_a_board_on_one_scale() -> None:
     """Replies of SD 2, of which a ninth of single votes cannot tell how wide they are, some say .9 and some 2.8."""
     cells, apart, marginal = all_cells(8, 100), [], []
-    for seed in range(5):
+    for seed in range(5 if FULL else 3):
         truth = draw_truth(8, 100, seed=seed, form="vote", priors=PRIORS, pair_sd=0.1, cell_sd=0.25, reply_sd=2.0)
         mixed: IntArray = np.random.default_rng(seed).permutation(cells)
         few, many = (fit(draw_votes(truth, mixed[:n], seed=seed), form="vote", priors=PRIORS) for n in (300, 2800))

@@ -49,7 +49,15 @@ def crossed(outcomes: dict[str, int]) -> ResponseTable:
     )
 
 
-@SHAPES
+@pytest.mark.parametrize(
+    ("model", "form"),
+    [
+        ("pair", "vote"),
+        ("board", "net"),
+        pytest.param("pair", "net", marks=pytest.mark.full),
+        pytest.param("board", "vote", marks=pytest.mark.full),
+    ],
+)
 @pytest.mark.filterwarnings("ignore:the SDs of the effects could not be learned")  # verdicts without any doubt
 def test_a_prompt_that_contradicts_all_others_does_not_hold_it_up(model: Model, form: Form) -> None:
     """Its expected information is far from its curvature: scoring creeps there, and the fit settles all the same."""

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from irt_engine import Comparison, EngineError, InvalidResponses, NotIdentified, Posterior, fit
 from irt_engine.posterior import Scales
+from tests.environment import FULL
 from tests.irt_engine.cast import small_board
 from tests.irt_engine.posteriors import made_up, random_board
 
@@ -63,6 +64,7 @@ def posteriors(draw: st.DrawFn) -> Posterior:
     )
 
 
+@settings(max_examples=60 if FULL else 12)
 @given(posteriors())
 def test_bytes_round_trip(before: Posterior) -> None:
     after = Posterior.from_bytes(before.to_bytes())

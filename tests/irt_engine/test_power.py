@@ -32,6 +32,7 @@ from irt_engine.power import (
     mcnemar_size,
 )
 from irt_engine.significance import mcnemar
+from tests.environment import FULL
 
 DIFFERENCES = st.floats(0.02, 0.2)
 POWERS = st.floats(0.3, 0.99)
@@ -168,7 +169,8 @@ def test_cochrans_q_reaches_its_power_when_turns_are_drawn_from_the_pilot() -> N
     pilot = matched(180)
     n = cochran_size(None, pilot)
     rng = np.random.default_rng(3)
-    q = [cochrans_q(pilot[rng.integers(len(pilot), size=n)]).pvalue <= 0.05 for _ in range(3000)]
+    draws = 3000 if FULL else 1000
+    q = [cochrans_q(pilot[rng.integers(len(pilot), size=n)]).pvalue <= 0.05 for _ in range(draws)]
     assert np.mean(q) == pytest.approx(0.8, abs=0.03)
     assert cochran_power(n, None, pilot, method="simulated") == pytest.approx(float(np.mean(q)), abs=0.025)
 
@@ -270,14 +272,14 @@ def test_a_small_pilot_taken_at_its_word_promises_too_much() -> None:
 SMALL = CampaignDesign(4, 40)
 
 
-@pytest.mark.parametrize("goal", [GapFound(1.5), PreciseOrder(0.7)])
+@pytest.mark.parametrize("goal", [GapFound(1.5), PreciseOrder(0.7)] if FULL else [GapFound(2.5), PreciseOrder(0.8)])
 def test_a_campaign_of_the_size_found_reaches_its_goal(goal: Goal) -> None:
     found = campaign_size(SMALL, goal, replicates=12, seed=2)
     assert found.low <= found.judgments <= found.high < SMALL.capacity
-    reached = campaign_power(SMALL, goal, found.judgments, replicates=30, seed=3)
+    reached = campaign_power(SMALL, goal, found.judgments, replicates=30 if FULL else 16, seed=3)
     assert reached.low <= 0.85
     assert reached.high >= 0.75
-    assert campaign_power(SMALL, goal, found.judgments // 4, replicates=12, seed=3).power < 0.6
+    assert campaign_power(SMALL, goal, found.judgments // 4, replicates=12 if FULL else 8, seed=3).power < 0.6
 
 
 def test_a_gap_grows_with_the_root_of_n_over_a_scatter_that_stays() -> None:
@@ -295,17 +297,19 @@ def test_precision_grows_with_n_beyond_the_priors() -> None:
 
 
 def test_equal_seeds_give_equal_campaigns_and_progress_is_told() -> None:
-    design = CampaignDesign(3, 30)
+    design, goal = CampaignDesign(2, 30), GapFound(2.5)
     told: list[tuple[int, int]] = []
-    one = campaign_size(design, GapFound(2.0), replicates=8, seed=5, progress=lambda d, m: told.append((d, m)))
-    assert one == campaign_size(design, GapFound(2.0), replicates=8, seed=5)
+    one = campaign_size(design, goal, replicates=8, seed=5, progress=lambda d, m: told.append((d, m)))
+    assert one == campaign_size(design, goal, replicates=8, seed=5)
+    assert told
     assert [done for done, _ in told] == list(range(1, one.fits + 1))
     assert all(done <= most for done, most in told)
 
 
 def test_a_gap_that_is_not_there_is_found_no_more_often_than_the_level_allows() -> None:
-    found = campaign_power(SMALL, GapFound(1e-9), 60, replicates=30, seed=4)
-    assert found.power <= 0.025 + 3 * np.sqrt(0.025 / 60)  # in the right direction: half of alpha; 60 gaps
+    replicates = 30 if FULL else 10
+    found = campaign_power(SMALL, GapFound(1e-9), 60, replicates=replicates, seed=4)
+    assert found.power <= 0.025 + 3 * np.sqrt(0.025 / (2 * replicates))  # in the right direction: half of alpha
 
 
 def test_a_design_asks_no_pair_and_prompt_twice_but_for_its_blocks() -> None:
@@ -318,9 +322,9 @@ def test_a_design_asks_no_pair_and_prompt_twice_but_for_its_blocks() -> None:
 
 
 def test_a_design_can_ask_every_pair_on_every_prompt_as_often_as_its_blocks_say() -> None:
-    design = CampaignDesign(20, 1000, votes_per_cell=3)
-    assert design.capacity == 190 * 1000 * 3
-    assert len(np.unique(design.votes(design.capacity, np.random.default_rng(1)), axis=0)) == 190 * 1000
+    design = CampaignDesign(20, 100, votes_per_cell=3)
+    assert design.capacity == 190 * 100 * 3
+    assert len(np.unique(design.votes(design.capacity, np.random.default_rng(1)), axis=0)) == 190 * 100
 
 
 def test_half_of_the_chatbots_stand_a_gap_above_a_partner() -> None:

@@ -16,10 +16,12 @@ from irt_engine.fit import Form, _find
 from irt_engine.learning import learning_variances
 from irt_engine.replies import most_replies, replies_of
 from irt_engine.simulate import Truth, all_cells, draw_truth, draw_votes, some_cells
+from tests.environment import FULL
 from tests.irt_engine.cast import rebuilt, rows, small_board
 
 FORMS = pytest.mark.parametrize("form", ["net", "vote"])
 WITHOUT = replace(Priors(), reply_sd=0.0)
+SEEDS = (1, 11, 21) if FULL else (1, 11)
 
 
 def with_a_lonely_prompt() -> ResponseTable:
@@ -124,7 +126,7 @@ def test_votes_on_the_same_two_replies_tell_how_far_replies_spread_and_leave_cel
     assert scales.cell < 0.4
 
 
-@pytest.mark.parametrize("seed", [0, 2])
+@pytest.mark.parametrize("seed", [pytest.param(0, marks=pytest.mark.full), 2])
 def test_single_votes_without_ties_widen_no_effect_that_is_not_there(seed: int) -> None:
     """They led the SD of replies to its limit of 2.8, in hundreds of rounds; 20 chatbots on 600 prompts."""
     rng = np.random.default_rng(seed)
@@ -211,8 +213,8 @@ def test_a_step_and_the_covariances_are_those_of_the_whole_precision(
 
 
 def test_the_worth_of_replies_is_found_where_it_is_and_shrinks_where_it_is_not() -> None:
-    with_effect = [fit(drawn(0.8, seed)[1], form="vote").scales.reply for seed in (1, 11, 21)]
-    without = [fit(drawn(0.0, seed)[1], form="vote").scales.reply for seed in (1, 11, 21)]
+    with_effect = [fit(drawn(0.8, seed)[1], form="vote").scales.reply for seed in SEEDS]
+    without = [fit(drawn(0.0, seed)[1], form="vote").scales.reply for seed in SEEDS]
     assert all(sd is not None and 0.5 < sd < 1.1 for sd in with_effect)
     assert all(sd is not None and sd < 0.35 for sd in without)
 
@@ -245,7 +247,7 @@ def test_what_scales_are_learned_from_adds_up_to_what_was_drawn() -> None:
 def test_intervals_hold_the_abilities_where_replies_differ_and_without_their_effects_they_do_not() -> None:
     """Eight chatbots on twelve prompts, all pairs five times: many votes on few replies."""
     z: dict[str, list[np.ndarray]] = {"with": [], "without": []}
-    for seed in range(12):
+    for seed in range(12 if FULL else 4):
         truth = draw_truth(8, 12, seed=seed, form="vote", reply_sd=0.8)
         votes = draw_votes(truth, all_cells(8, 12), seed=seed + 100, votes=5)
         for name, priors in (("with", Priors()), ("without", WITHOUT)):

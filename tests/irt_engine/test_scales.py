@@ -106,7 +106,7 @@ def test_coin_tosses_spread_no_discriminations(seed: int) -> None:
     assert np.abs(found.ability / found.se).max() < 3.5
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [pytest.param(0, marks=pytest.mark.full), 1])
 def test_coin_tosses_whose_discriminations_seem_to_spread_settle_at_the_limit(seed: int) -> None:
     """Twice as far, the means had no end."""
     found = fit(coin_tosses(seed), form="vote", priors=CAMPAIGN)

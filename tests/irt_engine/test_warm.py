@@ -42,7 +42,7 @@ def test_what_went_through_bytes_begins_as_well(model: Model, form: Form) -> Non
 
 
 @SHAPES
-@pytest.mark.parametrize("share", [0.97, 0.5])
+@pytest.mark.parametrize("share", [0.97, pytest.param(0.5, marks=pytest.mark.full)])
 def test_more_votes_lead_to_the_same_end_and_a_few_more_sooner(model: Model, form: Form, share: float) -> None:
     table = random_votes(6, 12, 600, seed=5, spread=1.0)
     before = fit(part(table, np.random.default_rng(0).random(len(table)) < share), model, form=form)

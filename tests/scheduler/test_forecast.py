@@ -18,6 +18,7 @@ from scheduler.outset import item_numbers
 from scheduler.overlap import Overlap
 from scheduler.simulated import _open_items
 from scheduler.state import no_items
+from tests.environment import FULL
 from tests.scheduler.cast import CELLS, POSTERIOR, every_item, fresh, midway
 
 GOALS: list[Goal] = [AllAbilities(0.4), Neighbours(0.5), Separated(0.6)]
@@ -28,8 +29,19 @@ def of(se: float, *, chatbots: int = 5, prompts: int = 60, **terms: Any) -> Fore
     return forecast(unjudged(chatbots, prompts), Terms(AllAbilities(se), **({"batch": 10} | terms)))
 
 
-@pytest.mark.parametrize("policy", sorted(QUICK))
-@pytest.mark.parametrize("goal", GOALS, ids=lambda goal: type(goal).__name__)
+@pytest.mark.parametrize(
+    ("goal", "policy"),
+    [
+        pytest.param(
+            goal,
+            policy,
+            id=f"{type(goal).__name__}-{policy}",
+            marks=() if GOALS.index(goal) == place % len(GOALS) else pytest.mark.full,
+        )
+        for goal in GOALS
+        for place, policy in enumerate(sorted(QUICK))
+    ],
+)
 def test_every_goal_is_forecast_under_every_policy_alike_for_equal_arguments(goal: Goal, policy: str) -> None:
     terms = Terms(goal, policy=policy, batch=10, price=0.5, per_day=20.0)
     found = forecast(unjudged(5, 60), terms)
@@ -41,7 +53,7 @@ def test_every_goal_is_forecast_under_every_policy_alike_for_equal_arguments(goa
     assert found.days.low == pytest.approx(found.judgments.low / 20.0)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8 if FULL else 2)
 @given(se=st.floats(0.2, 0.6), closer=st.floats(0.5, 0.95))
 def test_a_smaller_se_is_never_cheaper_nor_likelier(se: float, closer: float) -> None:
     easy, hard = of(se), of(se * closer)
@@ -67,8 +79,14 @@ def test_a_goal_that_the_prompts_can_never_reach_says_where_the_campaigns_end() 
     assert more.reachable.middle < found.reachable.middle
 
 
-@pytest.mark.parametrize("goal", GOALS, ids=lambda goal: type(goal).__name__)
-@pytest.mark.parametrize(("chatbots", "prompts"), [(3, 8), (5, 25), (12, 8)])
+@pytest.mark.parametrize(
+    ("goal", "chatbots", "prompts"),
+    [
+        pytest.param(goal, *size, id=f"{type(goal).__name__}-{size}", marks=() if goal_at == at else pytest.mark.full)
+        for goal_at, goal in enumerate(GOALS)
+        for at, size in enumerate([(3, 8), (5, 25), (12, 8)])
+    ],
+)
 def test_what_is_attainable_is_about_what_campaigns_reach_without_a_budget(
     goal: Goal, chatbots: int, prompts: int
 ) -> None:
@@ -275,7 +293,13 @@ def test_campaigns_that_stop_at_the_same_batch_lie_half_on_either_side() -> None
 
 
 @pytest.mark.parametrize(
-    ("ask", "chatbots", "prompts"), [(forecast, 2, 3), (attainable, 2, 3), (attainable, 4, 30), (attainable, 46, 3)]
+    ("ask", "chatbots", "prompts"),
+    [
+        (forecast, 2, 3),
+        (attainable, 2, 3),
+        pytest.param(attainable, 4, 30, marks=pytest.mark.full),
+        pytest.param(attainable, 46, 3, marks=pytest.mark.full),
+    ],
 )
 def test_what_floats_cannot_tell_is_an_error_with_a_hint_and_not_one_of_the_algebra(
     ask: Any, chatbots: int, prompts: int

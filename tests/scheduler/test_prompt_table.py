@@ -14,10 +14,11 @@ from irt_engine.arrays import FloatArray
 from irt_engine.information import InformationTable
 from scheduler import CampaignState
 from scheduler.prompt_table import POINTS, REACH, PairTables, prompt_table, vote_table
+from tests.environment import FULL
 from tests.scheduler.cast import POSTERIOR, fresh
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15 if FULL else 5)
 @given(st.integers(0, 1000), st.floats(0.0, 2.5))
 def test_one_table_for_all_prompts_is_what_each_has_alone(seed: int, cell_sd: float) -> None:
     rng = np.random.default_rng(seed)

@@ -24,6 +24,7 @@ from scheduler.goals import AllAbilities
 from scheduler.outset import CLASSES, Outset, outset_of
 from scheduler.pairs import Design
 from scheduler.recursion import _GRID, Allocation, Cohort, Course, _vote_tables, course
+from tests.environment import FULL
 
 M, J = 4, 10
 ALPHA, HALF_WIDTH = np.array([0.6, 1.0, 1.7]), 0.4
@@ -126,7 +127,7 @@ def test_when_everything_is_judged_prompts_are_eliminated_exactly() -> None:
 def test_when_a_part_is_judged_it_is_the_mean_over_what_falls_to_whom() -> None:
     share, rng = 0.5, np.random.default_rng(0)
     cohort = known_cohort(np.full(6, share * J))
-    mean = np.mean([dense(cohort, 1.0 * (rng.random((6, J)) < share)) for _ in range(400)], axis=0)
+    mean = np.mean([dense(cohort, 1.0 * (rng.random((6, J)) < share)) for _ in range(400 if FULL else 200)], axis=0)
     assert cohort._expected(lucky=False)[0] == pytest.approx(centred_covariance(mean), rel=0.05)
 
 
@@ -163,9 +164,9 @@ def test_votes_on_replies_that_were_judged_before_cannot_tell_more_than_these_re
     assert variance == pytest.approx(two.reply_sd**2 / 40, rel=0.02)
 
 
-@pytest.mark.parametrize("votes", [120, 300])
+@pytest.mark.parametrize("votes", [120, pytest.param(300, marks=pytest.mark.full)])
 def test_it_expects_the_ses_that_fits_of_drawn_votes_have(votes: int) -> None:
-    found = [fitted_se(seed, votes) for seed in range(16)]
+    found = [fitted_se(seed, votes) for seed in range(16 if FULL else 8)]
     cohort = Cohort(outset(5, 40), 200, 1)
     for count in (100, votes - 100):
         cohort.advance(Even().votes(cohort, count))
@@ -269,12 +270,21 @@ def test_what_is_compiled_is_called_with_arrays_of_one_layout(
     assert all(straight for _, straight in seen)
 
 
-@pytest.mark.parametrize("policy", [Even(), Adaptive(), LeastCertain()], ids=lambda p: type(p).__name__)
+@pytest.mark.parametrize(
+    ("policy", "chatbots"),
+    [
+        (Even(), 8),
+        (Adaptive(), 5),
+        (LeastCertain(), 5),
+        *(pytest.param(policy, 20, marks=pytest.mark.full) for policy in (Even(), Adaptive(), LeastCertain())),
+    ],
+    ids=lambda value: str(value) if isinstance(value, int) else type(value).__name__,
+)
 def test_steps_are_so_short_that_shorter_ones_find_the_same(
-    policy: Allocation, monkeypatch: pytest.MonkeyPatch
+    policy: Allocation, chatbots: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def judgments() -> float:
-        found = course(outset(20, 200), AllAbilities(0.25).shortfall, policy, most=20_000, batch=50, seed=0)
+        found = course(outset(chatbots, 200), AllAbilities(0.25).shortfall, policy, most=20_000, batch=50, seed=0)
         return float(np.median(found.reached_at()))
 
     usual = judgments()
@@ -291,7 +301,7 @@ def test_steps_are_so_short_that_shorter_ones_find_the_same(
     pair_sd=st.floats(0.0, 0.5),
     log_slope_sd=st.floats(0.2, 1.0),
 )
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6 if FULL else 2)
 def test_covariances_stay_positive_wherever_a_course_leads(
     policy: Allocation, chatbots: int, prompts: int, votes_per_item: int, pair_sd: float, log_slope_sd: float
 ) -> None:

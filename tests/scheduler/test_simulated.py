@@ -15,10 +15,12 @@ from scheduler.forecasting import Terms, forecast, unjudged
 from scheduler.goals import AllAbilities, Neighbours, Separated
 from scheduler.overlap import Overlap
 from scheduler.simulated import Until, rule_of, run, simulate
+from tests.environment import FULL
 from tests.scheduler.cast import CELLS, fresh, midway
 
 TERMS = Terms(AllAbilities(0.4), batch=30)
 SMALL = unjudged(4, 40)
+CAMPAIGNS = 12 if FULL else 4
 
 
 def test_a_campaign_runs_until_its_goal_is_reached() -> None:
@@ -37,30 +39,41 @@ def test_campaigns_that_miss_their_goal_end_with_everything_judged_or_the_budget
     assert nothing.measure == pytest.approx(1.5 / CAMPAIGN_PRIORS.unit * np.sqrt(0.75))
 
 
-@pytest.mark.parametrize("policy", ["adaptive", "paper", "random", "swiss"])
+@pytest.mark.parametrize(
+    "policy",
+    [
+        "adaptive",
+        "paper",
+        pytest.param("random", marks=pytest.mark.full),
+        pytest.param("swiss", marks=pytest.mark.full),
+    ],
+)
 def test_every_policy_can_be_simulated(policy: str) -> None:
-    assert run(SMALL, Terms(AllAbilities(0.4), batch=30, policy=policy), seed=2).judgments > 0
+    assert run(unjudged(4, 20), Terms(AllAbilities(0.6), batch=30, policy=policy), seed=2).judgments > 0
 
 
 def test_equal_seeds_give_equal_campaigns_and_progress_is_told() -> None:
     told: list[tuple[int, int]] = []
-    found = simulate(SMALL, TERMS, campaigns=3, seed=4, progress=lambda *step: told.append(step))
-    assert found == simulate(SMALL, TERMS, campaigns=3, seed=4)
+    state, terms = unjudged(4, 20), Terms(AllAbilities(0.6), batch=10)
+    found = simulate(state, terms, campaigns=3, seed=4, progress=lambda *step: told.append(step))
+    assert found == simulate(state, terms, campaigns=3, seed=4)
     assert told == [(1, 3), (2, 3), (3, 3)]
     assert found.campaigns == 3
-    assert run(SMALL, TERMS, seed=5) != run(SMALL, TERMS, seed=6)
+    assert run(state, terms, seed=5) != run(state, terms, seed=6)
 
 
 def test_the_two_speeds_agree() -> None:
-    """On 12 campaigns of a small design; `tests/benchmarks/forecast.py` has the real comparison."""
-    quick, slow = forecast(SMALL, TERMS), simulate(SMALL, TERMS, campaigns=12, seed=1)
+    """On a few campaigns of a small design; `tests/benchmarks/forecast.py` has the real comparison."""
+    quick, slow = forecast(SMALL, TERMS), simulate(SMALL, TERMS, campaigns=CAMPAIGNS, seed=1)
     assert quick.judgments.middle == pytest.approx(slow.judgments.middle, rel=0.5)
     assert quick.most == slow.most == 240
 
 
 def test_the_two_speeds_agree_where_several_judge_every_item() -> None:
+    """A goal within reach keeps the case of a usual run short."""
     state = replace(SMALL, overlap=Overlap(1.0, 3))
-    quick, slow = forecast(state, TERMS), simulate(state, TERMS, campaigns=12, seed=1)
+    terms = TERMS if FULL else Terms(AllAbilities(0.6), batch=30)
+    quick, slow = forecast(state, terms), simulate(state, terms, campaigns=CAMPAIGNS, seed=1)
     assert quick.judgments.middle == pytest.approx(slow.judgments.middle, rel=0.5)
     assert quick.most == slow.most == 720
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduler import Both, Design, InvalidRequest, LargestSE, NewEntrant, Precision, Ranking, Target, TopK, plan
 from scheduler.belief import Belief
 from scheduler.pool import Pool
+from tests.environment import FULL
 from tests.scheduler.cast import POSTERIOR, midway
 
 CONTRASTS = np.array([[-1.0, 1.0, 0.0, 0.0, 0.0], [0.0, -1.0, 0.5, 0.5, 0.0]])
@@ -41,6 +42,7 @@ def test_a_weight_is_symmetric_and_never_negative(target: Target, seed: int) -> 
 
 
 @EVERY_TARGET
+@settings(max_examples=25 if FULL else 5)
 @given(st.integers(0, 9), st.floats(0.01, 5.0))
 def test_counting_a_judgment_in_lowers_the_target_by_what_was_foretold(
     target: Target, pair: int, information: float

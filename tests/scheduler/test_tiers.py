@@ -109,9 +109,24 @@ def drawn_with_tiers(votes: int = 600) -> ResponseTable:
     return ResponseTable(truth.chatbots, truth.prompts, (), annotator=unknown, a_first=unknown, **columns)
 
 
-def test_a_campaigns_fit_places_its_chatbots_and_learns_what_prompts_tell_in_each_tier() -> None:
-    table = drawn_with_tiers()
-    found, plain = estimate(table, tiers=2), estimate(table)
+@pytest.fixture(scope="module")
+def table() -> ResponseTable:
+    return drawn_with_tiers()
+
+
+@pytest.fixture(scope="module")
+def found(table: ResponseTable) -> Posterior:
+    return estimate(table, tiers=2)
+
+
+@pytest.fixture(scope="module")
+def plain(table: ResponseTable) -> Posterior:
+    return estimate(table)
+
+
+def test_a_campaigns_fit_places_its_chatbots_and_learns_what_prompts_tell_in_each_tier(
+    table: ResponseTable, found: Posterior, plain: Posterior
+) -> None:
     assert found.tier.tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
     assert plain.tier.size == 0
     of_strong = found.tier_discrimination[:, 0, 0] / found.tier_discrimination[:, 1, 1]
@@ -123,36 +138,35 @@ def test_a_campaigns_fit_places_its_chatbots_and_learns_what_prompts_tell_in_eac
 
 def test_both_fits_of_a_campaign_with_tiers_tell_how_far_they_are() -> None:
     told: list[int] = []
-    found = estimate(drawn_with_tiers(), tiers=2, progress=lambda done, most: told.append(done))
+    found = estimate(drawn_with_tiers(votes=200), tiers=2, progress=lambda done, most: told.append(done))
     assert found.tier.size
     assert 0 <= min(told) < max(told) <= 100
     assert sum(after < before for before, after in pairwise(told)) == 1, "the second begins anew"
 
 
 def test_fewer_than_two_chatbots_a_tier_are_in_none() -> None:
-    assert estimate(drawn_with_tiers(), tiers=5).tier.size == 0
+    assert estimate(drawn_with_tiers(votes=200), tiers=5).tier.size == 0
 
 
 @pytest.mark.filterwarnings("ignore::irt_engine.EngineWarning")  # of the first few votes
-def test_a_replay_with_tiers_fits_and_plans_by_them() -> None:
-    table = drawn_with_tiers()
+def test_a_replay_with_tiers_fits_and_plans_by_them(table: ResponseTable) -> None:
     loop = Loop(table, "adaptive", 1, Design(tiers=2))
-    while len(loop.used) < 200 and loop.collect(50):
+    while len(loop.used) < 120 and loop.collect(60):
         loop.refit()
     assert loop.posterior is not None
     assert loop.posterior.tier.size == 8
 
 
-def test_plans_ask_pairs_on_the_prompts_that_tell_their_tiers_apart() -> None:
-    table = drawn_with_tiers()
-
+def test_plans_ask_pairs_on_the_prompts_that_tell_their_tiers_apart(
+    table: ResponseTable, found: Posterior, plain: Posterior
+) -> None:
     def share_of_own(posterior: Posterior) -> float:
         state = CampaignState(table.chatbots, table.prompts, posterior)
         asks = [ask for seed in range(4) for ask in plan(state, policy="adaptive", count=24, seed=seed).asks]
         return float(np.mean([(ask.prompt < 6) == (ask.b < 4) for ask in asks if (ask.a < 4) == (ask.b < 4)]))
 
-    assert share_of_own(estimate(table, tiers=2)) > 0.7
-    assert share_of_own(estimate(table)) < 0.55
+    assert share_of_own(found) > 0.7
+    assert share_of_own(plain) < 0.55
 
 
 @pytest.mark.parametrize("tiers", [0, 11])
