@@ -84,6 +84,7 @@ def test_workers_end_with_whoever_began_them() -> None:
     try:
         wait_for(lambda: len(children()) >= 3, within_s=60, what="two workers and the tracker of resources")
         workers_begun = children()
+        assert all(alive(pid) for pid in workers_begun)
     finally:
         process.kill()
         process.wait()

@@ -38,17 +38,20 @@ def test_a_net_rating_is_that_of_three_votes() -> None:
 
 
 def test_all_ways_end_at_the_same_se_and_none_begins_there(found: dict[str, FloatArray]) -> None:
+    assert set(found) == set(figure2.WAYS)
     for se in found.values():
         assert se[:, -1] == pytest.approx(found["at random"][:, -1])
         assert (se[:, 9] > se[:, -1]).all()
 
 
 def test_prompts_that_tell_more_come_first_and_tell_more_than_others(found: dict[str, FloatArray]) -> None:
+    assert len(figure2.WAYS) > 2
     for way in figure2.WAYS[1:]:
         assert found[way][:, 32].mean() < 0.9 * found["at random"][:, 32].mean()
 
 
 def test_no_way_leaves_less_than_the_oracle_that_knows_where_it_ends(found: dict[str, FloatArray]) -> None:
+    assert figure2.WAYS[-1] == figure2.ORACLE
     for way in figure2.WAYS[:-1]:
         assert found[figure2.ORACLE][:, 32].mean() < 1.01 * found[way][:, 32].mean()
 

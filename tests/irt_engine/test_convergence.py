@@ -90,6 +90,7 @@ def test_they_agree_with_arviz() -> None:
     draws = wanderers(4, 500, [0.0, 0.6, 0.95], seed=5)
     draws[1, :, 1] += 0.3
     bulk, tail = effective_sizes(draws)
+    assert bulk.shape == tail.shape == (3,)
     for k, found in enumerate(zip(r_hat(draws), bulk, tail, strict=True)):
         one = draws[:, :, k]
         theirs = [arviz.rhat(one), arviz.ess(one, method="bulk"), arviz.ess(one, method="tail", prob=(0.05, 0.95))]

@@ -251,13 +251,18 @@ def test_what_columns_may_not_hold_a_frame_may_not_hold(change: dict[str, Any], 
         assert caught.value.code == code
 
 
-@pytest.mark.parametrize("column", [3, "w1", b"w1", None])
-def test_what_is_no_column_is_refused(column: Any) -> None:
-    for name in ("outcome", "annotator_id") if column is not None else ("outcome",):
-        assert refused(**{name: column}) == ("shape" if column is not None else "missing_column")
-        with pytest.raises(InvalidResponses) as caught:
-            ResponseTable.from_votes(GOOD | {name: column})
-        assert caught.value.code == "shape"
+@pytest.mark.parametrize(
+    ("name", "column", "code"),
+    [
+        *((name, column, "shape") for name in ("outcome", "annotator_id") for column in (3, "w1", b"w1")),
+        ("outcome", None, "missing_column"),
+    ],
+)
+def test_what_is_no_column_is_refused(name: str, column: Any, code: str) -> None:
+    assert refused(**{name: column}) == code
+    with pytest.raises(InvalidResponses) as caught:
+        ResponseTable.from_votes(GOOD | {name: column})
+    assert caught.value.code == "shape"
 
 
 def test_a_frames_column_may_be_anything_that_can_be_gone_through_and_one_alone_may_not() -> None:

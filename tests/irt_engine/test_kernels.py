@@ -110,6 +110,7 @@ def assert_gradient(prompts: PromptModel, counts: np.ndarray) -> None:
     at = somewhere(prompts, len(counts))
     told = asked(prompts, counts, at)
     analytic = np.column_stack([told.gradient.z[: len(counts)], told.gradient.phi])
+    assert analytic.size > 0
     for cell, p in itertools.product(range(len(counts)), range(at.shape[1])):
         step = np.zeros_like(at)
         step[cell, p] = 1e-5
@@ -153,6 +154,7 @@ def assert_observed(prompts: PromptModel, counts: np.ndarray) -> None:
     seen = _with_bends(problem_of(prompts, counts, np.arange(len(counts) + 1)), told)
     whole = np.concatenate([seen.cross[:, None, :], seen.i_phi], axis=1)
     whole = np.concatenate([np.column_stack([seen.i_theta, seen.cross])[:, :, None], whole], axis=2)
+    assert whole.shape == (len(counts), at.shape[1], at.shape[1])
     for p in range(at.shape[1]):
         step = np.zeros_like(at)
         step[:, p] = 1e-5
@@ -183,6 +185,7 @@ def test_cells_of_one_vote_few_and_many_are_told_as_they_are_alone(prompts: Prom
     cells = vague_cells(problem_of(prompts, counts, np.array([0, len(counts)])), SD)
     point = Point(np.r_[np.full(len(counts), at[0, 0]), np.zeros(prompts.gaps)], at[:, 1:])
     mixed = cells.ask(point, cells.effects.start(), None, observed=observed)
+    assert len(kinds) == 12
     for first in range(len(kinds)):
         alone = asked(prompts, counts[first : first + 1], at, observed=observed)
         same = slice(first, None, len(kinds))
@@ -270,7 +273,9 @@ def whole_chance(a: int, t: int, b: int, theta: float, slope_sd: float) -> float
 @pytest.mark.parametrize("theta", THETAS)
 @pytest.mark.parametrize("slope_sd", [0.5, 1.0])
 def test_the_discrimination_of_a_prompt_met_once_is_integrated_out(votes: int, theta: float, slope_sd: float) -> None:
-    for a, t, b in outcomes(votes)[0].astype(int):
+    every = outcomes(votes)[0].astype(int)
+    assert len(every) == math.comb(votes + 2, 2)
+    for a, t, b in every:
         told = pooled(np.array([[a, t, b]], float), np.array([theta]), slope_sd=slope_sd)
         assert math.exp(told.log_posterior) == pytest.approx(whole_chance(a, t, b, theta, slope_sd), rel=0.01, abs=1e-3)
 
@@ -318,6 +323,7 @@ def test_the_gradient_of_a_prompt_met_once_is_the_finite_difference(votes: float
     counts = outcomes(math.floor(votes))[0] * votes / math.floor(votes)
     theta = np.resize(THETAS, len(counts))
     told = pooled(counts, theta)
+    assert len(counts) == math.comb(math.floor(votes) + 2, 2)
     for cell in range(len(counts)):
         step = 1e-5 * np.eye(len(counts))[cell]
         up, down = (pooled(counts, theta + sign * step).log_posterior for sign in (1, -1))

@@ -80,6 +80,7 @@ def test_the_published_size_of_four_matched_selections_is_near_that_of_the_publi
 def test_cohens_table_of_chi_square_sizes_comes_out() -> None:
     # Cohen (1992), A power primer, table 2: alpha 0.05, power 0.8; effect sizes w = 0.1, 0.3, 0.5
     published = {1: (785, 87, 31), 2: (964, 107, 39), 3: (1090, 121, 44), 4: (1194, 133, 48)}
+    assert len(published) == 4
     for df, sizes in published.items():
         k = df + 1
         for w, size in zip((0.1, 0.3, 0.5), sizes, strict=True):
@@ -238,6 +239,7 @@ def test_the_size_is_the_first_that_has_the_power(d: float, p: float) -> None:
         (mcnemar_size(d, power=p, quantiles="exact"), lambda n: mcnemar_power(n, d, quantiles="exact")),
         (chi_square_size(d, pilot, power=p), lambda n: chi_square_power(n, d, pilot)),
     ]
+    assert len(sized) == 3
     for n, power_at in sized:
         assert power_at(n) >= p - 1e-6
         assert n == 1 or power_at(n - 1) < p + 1e-6

@@ -23,6 +23,7 @@ def test_thresholds_bend_as_their_finite_differences(model: Model, form: Form) -
     prompts = made.problem.prompts
     phi = 0.5 * np.random.default_rng(0).standard_normal((4, prompts.size))
     bends = _threshold_bends(made, phi)
+    assert bends.shape == (4, len(prompts.spread), prompts.size)
     for p in range(prompts.size):
         step = 1e-6 * np.eye(prompts.size)[p]
         rise = (prompts.thresholds(phi + step) - prompts.thresholds(phi - step)) / 2e-6

@@ -58,6 +58,7 @@ def test_each_tier_of_each_prompt_has_its_own_derivative(form: Form) -> None:
     made, step = made_with_tiers(form), 1e-5
     cells, log_sd, at = Cells(made.problem, made.effects), made.effects.start(), somewhere(made)
     gradient = cells.ask(at, log_sd, None).gradient
+    assert made.problem.width > 3
     for p in range(made.problem.width):
         phi = np.zeros_like(at.phi)
         phi[2, p] = 1.0
@@ -72,6 +73,7 @@ def test_the_observed_information_through_the_layer_is_the_fall_of_the_gradient(
     problem, prior = made.problem, made.effects.precision(made.effects.start())
     cells, log_sd, at = Cells(problem, made.effects), made.effects.start(), somewhere(made)
     seen = _with_bends(problem, cells.ask(at, log_sd, None, observed=True))
+    assert problem.prompts.first_gap == 4  # the log discrimination, and the effects of three tiers
     for p in range(problem.prompts.first_gap):  # the common log gaps stay where they are
         way = Point(np.zeros_like(at.z), np.zeros_like(at.phi))
         way.phi[:, p] = 1.0

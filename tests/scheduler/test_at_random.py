@@ -74,9 +74,8 @@ def lopsided(seed: int) -> CampaignState:
 
 
 def test_votes_wasted_on_one_pair_would_have_been_fewer_at_random() -> None:
-    for seed in range(3 if FULL else 1):
-        state = lopsided(seed)
-        assert at_random(state).judgments[-1] < 0.8 * state.judgments
+    states = [lopsided(seed) for seed in range(3 if FULL else 1)]
+    assert max(at_random(state).judgments[-1] / state.judgments for state in states) < 0.8
 
 
 def test_the_course_falls_and_ends_at_todays_se() -> None:

@@ -31,6 +31,7 @@ def test_shares_that_sum_to_1_always_leave_somebody_and_hold_to_within_one_vote_
         votes[random.choice(below.tolist())] += 1
         assert (votes <= np.ceil(share * (total + 1) - 1e-9)).all()
         assert (votes >= share * (total + 1) - len(share) + 1 - 1e-6).all()
+    assert votes.sum() == count
 
 
 def prompts_left(state: CampaignState, asks: Any, at: int, pair: tuple[int, int]) -> set[int]:
@@ -46,6 +47,7 @@ def test_a_prompt_above_its_share_is_asked_only_where_the_pair_has_no_other(
 ) -> None:
     asks = plan(state, policy="adaptive", count=40, seed=1, design=Design(exposure=exposure)).asks
     votes = np.bincount(state.judged[:, 2], minlength=8)
+    assert len(asks) == 40
     for at, ask in enumerate(asks):
         below = below_share(votes, exposure / 8, int(votes.sum()))
         left = prompts_left(state, asks, at, (ask.a, ask.b))
@@ -117,6 +119,7 @@ def test_categories_have_their_shares(balance: Balance) -> None:
     design = Design(floor=0.0, best=1, balance=balance)
     asks = plan(state, policy="adaptive", count=40, seed=1, design=design).asks
     votes = dict.fromkeys(SHARES, 0)
+    assert len(asks) == 40
     for n, ask in enumerate(asks, start=1):
         votes[CATEGORIES[ask.prompt]] += 1
         assert all(abs(votes[name] - share * n) <= 2.0 for name, share in SHARES.items())
@@ -141,7 +144,9 @@ def test_a_redundant_group_is_asked_once_a_pair_before_all_its_other_prompts() -
     state = fresh(posterior=POSTERIOR, redundant=((names[0], names[3], names[5]), (names[1], names[2])))
     asks = plan(state, policy="adaptive", count=80, seed=1, design=Design(exposure=8.0)).asks
     group = {0: 0, 3: 0, 5: 0, 1: 1, 2: 1, 4: 2, 6: 3, 7: 4}
-    for pair in {(ask.a, ask.b) for ask in asks}:
+    pairs = {(ask.a, ask.b) for ask in asks}
+    assert len(pairs) == 10
+    for pair in pairs:
         of_pair = [group[ask.prompt] for ask in asks if (ask.a, ask.b) == pair]
         assert set(of_pair[:5]) == set(range(5))  # five different things first
         assert len(of_pair) == 8

@@ -309,8 +309,11 @@ def test_covariances_stay_positive_wherever_a_course_leads(
         values = np.linalg.eigvalsh(covariance)
         assert (values[:, 1] > 0.0).all()  # the first is 0: abilities sum to 0
         assert np.isfinite(ability).all()
+        looked.append(len(ability))
         return np.full(len(ability), 2.0)
 
+    looked: list[int] = []
     design = unjudged(chatbots, prompts, votes_per_item=votes_per_item)
     known = replace(outset_of(design, CAMPAIGN_PRIORS), pair_sd=pair_sd, log_slope_sd=log_slope_sd)
     course(known, positive, policy, most=round(known.room.sum()), batch=20, seed=0)
+    assert looked

@@ -25,6 +25,7 @@ def test_what_it_is_compiled_for_is_what_there_is() -> None:
 
 def test_what_all_votes_tell_is_a_table_times_the_votes_on_the_grid() -> None:
     votes = sums.on_grid(VOTES, PLACE, len(_GRID))
+    assert len(TABLES) == sums.ENTRIES
     for table in TABLES:
         wanted = (VOTES * _looked_up(table, PLACE)).sum(axis=1)
         assert np.einsum("dgk,gk->dk", votes, table) == pytest.approx(wanted)
@@ -61,6 +62,7 @@ def test_votes_that_are_picked_go_where_they_tell_most_and_the_others_anywhere(p
     theta, left = _looked_up(TABLES.theta, PLACE), ROOM - VOTES
     wanted = 0.7 * left.sum(axis=-1)
     given = sums.on_classes(wanted, picked, theta, VOTES, ROOM, 10.0)
+    assert wanted.size == 18
     for place in np.ndindex(*wanted.shape):
         spread = left[place] * (1.0 - picked) * wanted[place] / left[place].sum()
         best = plainly(theta[place], left[place] - spread, picked * wanted[place])
