@@ -131,7 +131,7 @@ def one(job: tuple[Setting, int]) -> Outcome:
     except (EngineError, np.linalg.LinAlgError) as error:
         return Outcome(np.full(len(LEVELS), np.nan), np.nan, np.nan, (0.0, 0.0), False, type(error).__name__)
     true = truth.ability if setting.model == "board" else truth.theta(*_ends(setting.size[0]))
-    return _count(true, mean, covariance, settled)
+    return counted(true, mean, covariance, settled)
 
 
 def _ends(comparisons: int) -> tuple[np.ndarray, np.ndarray]:
@@ -147,7 +147,7 @@ def believed(votes: ResponseTable, setting: Setting) -> tuple[FloatArray, FloatA
     return found.theta, found.theta_covariance, found.converged
 
 
-def _count(true: FloatArray, mean: FloatArray, covariance: FloatArray, settled: bool) -> Outcome:
+def counted(true: FloatArray, mean: FloatArray, covariance: FloatArray, settled: bool) -> Outcome:
     i, j = np.triu_indices(len(true), 1)
     variance = np.diag(covariance)
     se = np.sqrt(variance[i] + variance[j] - 2.0 * covariance[i, j])

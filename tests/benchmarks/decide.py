@@ -116,7 +116,7 @@ class Run:
 def one(job: Job) -> None:
     """Replay, and write one line."""
     began = time.process_time()
-    responses, reference = _loaded(job.votes)
+    responses, reference = loaded(job.votes)
     points: list[Point] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EngineWarning)  # the points' coverage says what an uncertain fit is worth
@@ -146,7 +146,7 @@ def one(job: Job) -> None:
 
 
 @cache
-def _loaded(votes: VoteSet) -> tuple[ResponseTable, Reference]:
+def loaded(votes: VoteSet) -> tuple[ResponseTable, Reference]:
     folder = published.folder()
     if folder is None:
         raise FileNotFoundError(published.MISSING)

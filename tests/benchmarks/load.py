@@ -115,7 +115,7 @@ def measure(form: str, plan: Plan, folder: Path) -> Found:
             site.store(size)
             judges = enrol(site.port, SLUG, plan.connections, block=10, seed=step)
             ratio, of_work = _saturation(site, judges, plan, found)
-            found.ratio, found.ratio_of_work = _least(found.ratio, ratio), _least(found.ratio_of_work, of_work)
+            found.ratio, found.ratio_of_work = least(found.ratio, ratio), least(found.ratio_of_work, of_work)
         _offered(site, plan, found)
         _one_at_a_time(site, plan, found)
         if plan.million:
@@ -127,7 +127,7 @@ def measure(form: str, plan: Plan, folder: Path) -> Found:
     return found
 
 
-def _least(before: float, now: float) -> float:
+def least(before: float, now: float) -> float:
     """The smaller one; nan, which passes no check, where the newer is that, and never by what was not measured yet."""
     return now if math.isnan(before) or math.isnan(now) else min(before, now)
 

@@ -274,17 +274,17 @@ def row(name: str, rule: Rule, by: dict[str, Campaigns]) -> tuple[str, ...]:
 
 def checks_of(by: dict[str, Campaigns]) -> list[Check]:
     """What is promised. Few campaigns can refute them, but not confirm."""
-    found = [_check("coverage at the stop, from the priors", by["a"], by["a"].covered(), COVERED, up=True)]
+    found = [checked("coverage at the stop, from the priors", by["a"], by["a"].covered(), COVERED, up=True)]
     for kind in ("b", "c"):
         for name in (RULE, "any number of looks"):
             wrong = by[kind].ever_wrong(SHOWN_BY[name])
-            found.append(_check(f"{TRUTHS[kind]}, ever shown as different, {name}", by[kind], wrong, ALPHA, up=False))
+            found.append(checked(f"{TRUTHS[kind]}, ever shown as different, {name}", by[kind], wrong, ALPHA, up=False))
     small = by["a"].ever_belittled(LOOKS)
-    found.append(_check(f"from the priors, ever shown within {MARGIN} and is not", by["a"], small, ALPHA, up=False))
+    found.append(checked(f"from the priors, ever shown within {MARGIN} and is not", by["a"], small, ALPHA, up=False))
     return found
 
 
-def _check(name: str, campaigns: Campaigns, found: tuple[float, float], bound: float, *, up: bool) -> Check:
+def checked(name: str, campaigns: Campaigns, found: tuple[float, float], bound: float, *, up: bool) -> Check:
     (value, se), n = found, len(campaigns.stop)
     beyond = (bound - value if up else value - bound) / se
     passed = None if n < ENOUGH and beyond <= 2.0 else beyond <= 0.0

@@ -106,12 +106,12 @@ def test_coverage_counts_what_lies_inside() -> None:
     outcomes = []
     for _ in range(400):
         true = rng.standard_normal(6)
-        outcomes.append(calibration._count(true, true + 0.5 * rng.standard_normal(6), 0.25 * np.eye(6), True))
+        outcomes.append(calibration.counted(true, true + 0.5 * rng.standard_normal(6), 0.25 * np.eye(6), True))
     exact = calibration.Coverage(calibration.settings()[0], outcomes)
     assert exact.share()[0] == pytest.approx(calibration.LEVELS, abs=0.03)
     assert [check.passed for check in exact.checks()] == [None, None, None]  # 400 sets confirm nothing
     narrow = calibration.Coverage(
-        exact.setting, [calibration._count(np.arange(6.0), np.zeros(6), np.eye(6) / 99, True)] * 9
+        exact.setting, [calibration.counted(np.arange(6.0), np.zeros(6), np.eye(6) / 99, True)] * 9
     )
     assert [check.passed for check in narrow.checks()] == [False, False, False]
 
@@ -167,7 +167,7 @@ def test_looking_until_an_interval_leaves_0_out_is_counted_and_the_rule_withstan
     assert [check.passed for check in stopping.checks_of(by)] == [None] * 6  # a hundred of each confirm nothing
     worse = {**by, "b": by["c"], "a": replace(by["a"], se=by["a"].se / 2.0)}
     monte_carlo = stopping.Campaigns.ever_wrong(worse["b"], pointwise)
-    assert stopping._check("", worse["b"], monte_carlo, 0.05, up=False).passed is False
+    assert stopping.checked("", worse["b"], monte_carlo, 0.05, up=False).passed is False
     assert stopping.checks_of(worse)[0].passed is False
 
 
@@ -324,7 +324,7 @@ def toy_votes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         file.write("\n".join([head, *lines, f"{names[0]},{names[1]},only here,0,r1;same_output"]))
     monkeypatch.setenv("EVAL_DATA_DIR", str(tmp_path))
     monkeypatch.setattr(decide, "SETS", (TOY_SET,))
-    decide._loaded.cache_clear()
+    decide.loaded.cache_clear()
 
 
 @pytest.mark.usefixtures("toy_votes")

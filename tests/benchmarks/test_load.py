@@ -85,9 +85,9 @@ def test_one_request_that_broke_fails_its_check_and_an_empty_queue_does_not() ->
 
 
 def test_the_ratio_is_that_of_the_size_that_bears_least() -> None:
-    assert load._least(load._least(math.nan, 0.6), 0.4) == 0.4
-    assert load._least(0.4, 0.6) == 0.4
-    assert math.isnan(load._least(0.4, math.nan)), "what failed to be measured passes no check"
+    assert load.least(load.least(math.nan, 0.6), 0.4) == 0.4
+    assert load.least(0.4, 0.6) == 0.4
+    assert math.isnan(load.least(0.4, math.nan)), "what failed to be measured passes no check"
 
 
 def test_times_are_told_by_kind_and_together() -> None:

@@ -10,16 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler import CampaignState, InvalidRequest, NotSolvable
+from scheduler import CampaignState, InvalidRequest, NotSolvable, plan
 from scheduler.estimator import CAMPAIGN_PRIORS
-from scheduler.forecasting import QUICK, Forecast, Terms, _range, attainable, forecast, most_of, unjudged
+from scheduler.forecasting import QUICK, Forecast, Range, Terms, attainable, forecast, most_of, summary, unjudged
 from scheduler.goals import AllAbilities, Goal, Neighbours, Separated
 from scheduler.outset import item_numbers
 from scheduler.overlap import Overlap
-from scheduler.simulated import _open_items
 from scheduler.state import no_items
 from tests.environment import FULL
-from tests.scheduler.cast import CELLS, POSTERIOR, every_item, fresh, midway
+from tests.scheduler.cast import CELLS, POSTERIOR, every_item, fresh, items, midway
 
 GOALS: list[Goal] = [AllAbilities(0.4), Neighbours(0.5), Separated(0.6)]
 SE = float(POSTERIOR.se.max())
@@ -144,7 +143,8 @@ def test_what_may_still_be_asked_is_what_a_plan_would_find(share: float, votes: 
     state = replace(fresh(), overlap=Overlap(share, votes, seed), retired=np.array([2, 5]))
     cells = rng.permutation(every_item())
     state = replace(state, judged=cells[:begun], closed=cells[70:])
-    open_, times = _open_items(state)
+    asked = plan(state, policy="random", count=1000, seed=seed).asks
+    open_, times = np.unique(np.array(items(asked)).reshape(-1, 3), axis=0, return_counts=True)
     without = ~np.isin(item_numbers(state, open_), item_numbers(state, state.judged))
     expected = (1.0 + share * (votes - 1)) * without.sum() + times[~without].sum()
     most = most_of(state, Terms(AllAbilities(0.1)))
@@ -275,9 +275,17 @@ def test_goals_measure_what_they_say() -> None:
     assert Separated(0.6).shortfall(ability, covariance)[0] == pytest.approx(1.96 / 4.0, rel=1e-3)
 
 
+def range_of(measures: np.ndarray) -> Range:
+    """The range in which campaigns end that all miss their goal."""
+    nothing = np.zeros(len(measures))
+    found = summary(nothing, nothing.astype(bool), measures, 100, Terms(AllAbilities(0.1))).reachable
+    assert found is not None
+    return found
+
+
 def test_a_range_is_that_of_quantiles_where_no_two_campaigns_end_alike() -> None:
     values = np.random.default_rng(1).permutation(np.arange(1.0, 100.0))
-    found = _range(values)
+    found = range_of(values)
     assert (found.low, found.middle, found.high) == pytest.approx((10.0, 50.0, 90.0))
 
 
@@ -285,7 +293,7 @@ def test_campaigns_that_stop_at_the_same_batch_lie_half_on_either_side() -> None
     """Of 200 campaigns by whole batches of 40, four of five: as of the same ones without batches."""
     exact = 40.0 * np.exp(1.5 + 0.4 * np.random.default_rng(2).standard_normal(4000))
     batched = np.ceil(exact / 40.0) * 40.0
-    found, fine = _range(batched), _range(exact)
+    found, fine = range_of(batched), range_of(exact)
     assert found.low - fine.low == pytest.approx(20.0, abs=6.0)  # half a batch later, as all of them are
     assert found.high - fine.high == pytest.approx(20.0, abs=6.0)
     held = float(np.mean((found.low <= batched) & (batched <= found.high)))
