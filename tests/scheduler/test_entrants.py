@@ -75,6 +75,7 @@ def test_the_neighbours_are_those_of_where_it_stands_by_then() -> None:
     votes = np.array([[0, NEW, j] for j in range(6)])
     state = joined(posterior=known, judged=np.concatenate([every_item(), votes]))
     met = opponents(plan(state, policy="adaptive", count=8, seed=1, design=ALWAYS).asks)
+    assert anchor_of(belief_of(state), np.arange(5)) not in met, "that was met often enough"
     assert weakest in met
     assert int(POSTERIOR.ability.argmax()) not in met
 
