@@ -230,7 +230,7 @@ MUTATIONS = (
         "irt_engine/cells.py",
         "size = (6 * np.abs(net) + votes) // (2 * votes)",
         "size = (6 * np.abs(net) + votes - 1) // (2 * votes)",
-        (f"{_ENGINE}/test_cells.py",),
+        (f"{_ENGINE}/test_graded_response.py", f"{_ENGINE}/test_cells.py"),
     ),
     Mutation(
         "the weaker chatbot opens a class",
