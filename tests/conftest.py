@@ -109,7 +109,7 @@ def real_votes() -> Path:
 
 @pytest.fixture
 def manage(tmp_path: Path) -> Iterator[Start]:
-    """Start `manage.py <arguments>` with a data directory and a migrated database of its own; it is ended afterwards."""
+    """Start `manage.py <arguments>` with a data directory and a migrated database of its own; it is ended after."""
     started: list[subprocess.Popen[str]] = []
     seed(tmp_path / "data")
 

@@ -109,13 +109,13 @@ def postgresql_template() -> str:
     return name
 
 
-def cluster_template(make: Callable[[Path], None]) -> Path:
+def cluster_template(version: str, make: Callable[[Path], None]) -> Path:
     """Return the data directory of a stopped PostgreSQL with a migrated database; `make` creates it in a folder."""
-    folder = CACHE / state() / "cluster"
+    folder = CACHE / state() / f"cluster-{version}"
     if not folder.exists():
         with _making():
             if not folder.exists():
-                half = folder.with_name(f"cluster-{uuid.uuid4().hex[:8]}")
+                half = folder.with_name(f"half-{uuid.uuid4().hex[:8]}")
                 half.parent.mkdir(parents=True, exist_ok=True)
                 make(half)
                 half.rename(folder)
@@ -123,7 +123,7 @@ def cluster_template(make: Callable[[Path], None]) -> Path:
 
 
 def migrate(data: Path, **environment: str) -> None:
-    """Migrate the database of a site with this data directory by its own command: SQLite, unless DATABASE_URL is given."""
+    """Migrate a site's database, in its data directory or at the given DATABASE_URL, by the site's own command."""
     configured = {"DATABASE_URL", "REDIS_URL", "SECRET_KEY", "ALLOWED_HOSTS"}
     clean = {name: value for name, value in os.environ.items() if name not in configured}
     if "DATABASE_URL" in environment:

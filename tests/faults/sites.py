@@ -220,7 +220,7 @@ class Cluster:
             self.user = {"user": "postgres", "group": "postgres", "extra_groups": []}
         self.url = f"postgres://postgres@127.0.0.1:{self.port}/postgres"
         if migrated:
-            shutil.copytree(cluster_template(migrated_cluster), self.folder, dirs_exist_ok=True)
+            shutil.copytree(cluster_template(programs.parent.name, migrated_cluster), self.folder, dirs_exist_ok=True)
         self._own()
         if not migrated:
             how = ("--auth=trust", "--no-sync", "--no-instructions", "--encoding=UTF8")

@@ -25,6 +25,7 @@ from evalsite.judgments.models import Annotator, Assignment
 from evalsite.judgments.queue import queue_close, queue_withdraw
 from evalsite.judgments.selectors import queue_is_low
 from evalsite.judgments.services import annotator_enrol, assignment_claim
+from tests.environment import PATIENCE_S
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 
 QUEUED = Assignment.objects.filter(state=Assignment.State.QUEUED)
@@ -215,7 +216,7 @@ def test_who_claims_while_a_campaign_is_being_stopped_gets_nothing_after_it(make
 
     thread = threading.Thread(target=stop)
     thread.start()
-    stopping.wait(30)
+    stopping.wait(PATIENCE_S)
     block = assignment_claim(campaign=Campaign.objects.get(pk=campaign.pk), annotator=bob)
     looked.set()
     thread.join()

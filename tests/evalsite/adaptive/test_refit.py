@@ -37,6 +37,7 @@ from evalsite.pages.board import status
 from irt_engine import EngineError, Posterior
 from scheduler import CampaignState, Plan, SchedulerError, plan
 from scheduler.at_random import AtRandom, at_random
+from tests.environment import PATIENCE_S
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 
 
@@ -527,7 +528,7 @@ def test_the_last_two_that_end_at_once_after_a_stop_bring_one_refit(
         connection.close()
 
     def follows() -> None:
-        written.wait(60)
+        written.wait(PATIENCE_S)
         try:
             say(second) if ends == "an answer" else leases_end(second)
         except Exception as error:  # noqa: BLE001  whatever it is, the test is to show it

@@ -12,6 +12,7 @@ from wsgiref.util import setup_testing_defaults
 import pytest
 
 from evalsite.core.http import Handler
+from tests.environment import PATIENCE_S
 from tests.evalsite.api.operations import OPERATIONS, Tenant, right
 from tests.processes import start_manage
 
@@ -81,7 +82,7 @@ def test_it_is_what_serves_the_site(tmp_path: Path) -> None:
     """In a process of its own: as a server's, it warms up, and ends with its parent."""
     code = "from evalsite.wsgi import application; print(type(application).__module__)"
     process = start_manage(tmp_path, "shell", "-v", "0", "-c", code)
-    assert process.communicate(timeout=60)[0].split()[-1] == Handler.__module__
+    assert process.communicate(timeout=PATIENCE_S)[0].split()[-1] == Handler.__module__
 
 
 @pytest.mark.django_db

@@ -16,6 +16,7 @@ from evalsite.core import jobs, worker
 from evalsite.core.db import write_transaction
 from evalsite.core.models import Job
 from evalsite.core.tasks import sweep
+from tests.environment import PATIENCE_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -344,7 +345,7 @@ def test_a_worker_gets_ready_beside_its_work_and_works_although_that_fails(
         raise RuntimeError("no room to keep it")
 
     def waits() -> None:
-        may_end.wait(30)
+        may_end.wait(PATIENCE_S)
         prepared.set()
 
     monkeypatch.setattr(jobs, "_preparations", [fails, waits])

@@ -15,6 +15,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from irt_engine.errors import DidNotConverge
+from tests.environment import PATIENCE_S
 
 Write = Callable[..., Path]
 ROOT = Path(__file__).resolve().parents[3]
@@ -33,7 +34,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 def rank(tmp_path: Path, *arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(ROOT / "manage.py"), "rank", *map(str, arguments)]
     return subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=240, env=environment(tmp_path), **options
+        command, capture_output=True, text=True, check=False, timeout=PATIENCE_S, env=environment(tmp_path), **options
     )
 
 
@@ -68,7 +69,7 @@ def test_a_reader_who_goes_away_is_no_failure_that_anybody_reads_about(write: Wr
     read_end, write_end = os.pipe()
     os.close(read_end)
     done = subprocess.run(
-        command, stdout=write_end, stderr=subprocess.PIPE, env=environment(tmp_path), timeout=240, check=False
+        command, stdout=write_end, stderr=subprocess.PIPE, env=environment(tmp_path), timeout=PATIENCE_S, check=False
     )
     os.close(write_end)
     assert done.returncode == 141
@@ -81,7 +82,7 @@ def test_a_full_disk_is_told_without_a_traceback(write: Write, tmp_path: Path) -
     command = [sys.executable, str(ROOT / "manage.py"), "rank", str(write(VOTES)), "--json"]
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
-            command, stdout=full, stderr=subprocess.PIPE, env=environment(tmp_path), timeout=240, check=False
+            command, stdout=full, stderr=subprocess.PIPE, env=environment(tmp_path), timeout=PATIENCE_S, check=False
         )
     assert done.returncode == 1
     assert b"The result could not be written" in done.stderr
@@ -94,7 +95,7 @@ def test_a_screen_that_knows_only_ascii_gets_an_ascii_drawing(write: Write, tmp_
         command,
         capture_output=True,
         check=False,
-        timeout=240,
+        timeout=PATIENCE_S,
         env=environment(tmp_path) | {"PYTHONIOENCODING": "ascii"},
     )
     assert done.returncode == 0

@@ -9,6 +9,7 @@ import pytest
 
 from evalsite.exchange.errors import VoteFileError
 from evalsite.exchange.votefile import iter_votes
+from tests.environment import PATIENCE_S
 
 MEMORY = 400 << 20  # bytes of address space for the whole process, a fraction of the line's
 CHILD = f"""
@@ -41,7 +42,9 @@ def gigabyte(path: Path, start: bytes, filling: bytes) -> None:
 def test_a_line_of_a_gigabyte_is_refused(tmp_path: Path, start: str) -> None:
     path = tmp_path / "bomb"
     gigabyte(path, STARTS[start], b"a")
-    done = subprocess.run([sys.executable, "-c", CHILD, path], capture_output=True, text=True, timeout=240, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD, path], capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
     assert done.stderr == ""
     row = "None" if start == "the header" else "2"
     assert done.stdout.startswith(f"too_long {row} {path}"), done.stdout
@@ -50,7 +53,9 @@ def test_a_line_of_a_gigabyte_is_refused(tmp_path: Path, start: str) -> None:
 def test_a_quote_left_open_over_a_gigabyte_of_lines_is_refused_where_it_opens(tmp_path: Path) -> None:
     path = tmp_path / "bomb"
     gigabyte(path, b'model_a,model_b,winner\nx,y,tie\nx,"y,tie\n', b"x,y,tie\n")
-    done = subprocess.run([sys.executable, "-c", CHILD, path], capture_output=True, text=True, timeout=240, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD, path], capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
     assert done.stderr == ""
     assert done.stdout.startswith("too_long 2 "), done.stdout
     assert "row 2 (line 3)" in done.stdout
@@ -59,7 +64,9 @@ def test_a_quote_left_open_over_a_gigabyte_of_lines_is_refused_where_it_opens(tm
 def test_a_gigabyte_of_spaces_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "bomb"
     gigabyte(path, b"", b" ")
-    done = subprocess.run([sys.executable, "-c", CHILD, path], capture_output=True, text=True, timeout=240, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD, path], capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
     assert done.stdout.startswith("too_long None"), done.stdout
 
 

@@ -28,6 +28,7 @@ from evalsite.judgments.models import Annotator, Assignment, Candidate, Enrolmen
 from evalsite.judgments.selectors import quota_taken
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
 from scheduler import plan
+from tests.environment import PATIENCE_S
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 
 
@@ -275,12 +276,12 @@ def test_who_claims_while_another_claim_is_under_way_gets_other_work(make_campai
         with transaction.atomic():
             blocks.append({row.pk for row in assignment_claim(campaign=campaign, annotator=first)})
             claimed.set()
-            seen.wait(10.0 if connection.vendor == "postgresql" else 0.0)
+            seen.wait(PATIENCE_S if connection.vendor == "postgresql" else 0)
         connection.close()
 
     thread = threading.Thread(target=claim)
     thread.start()
-    claimed.wait(60.0)
+    claimed.wait(PATIENCE_S)
     own = Campaign.objects.get(pk=campaign.pk)
     blocks.append({row.pk for row in assignment_claim(campaign=own, annotator=second)})
     seen.set()

@@ -41,6 +41,7 @@ from evalsite.judgments.payments import (
 )
 from evalsite.judgments.selectors import earnings_of, pay_of, votes_counted
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
+from tests.environment import PATIENCE_S
 from tests.evalsite.cast import CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.test_pages import words
 from tests.evalsite.shared import shared
@@ -335,7 +336,7 @@ def test_two_answers_at_once_in_two_campaigns_share_the_time_before_them(make_ca
         connection.close()
 
     def after() -> None:
-        recorded.wait(60)
+        recorded.wait(PATIENCE_S)
         answer(second, 0.0)
 
     threads = [threading.Thread(target=answer, args=(first, 0.3)), threading.Thread(target=after)]

@@ -27,6 +27,7 @@ from evalsite.judgments.services import (
     assignment_claim,
     judgment_record,
 )
+from tests.environment import PATIENCE_S
 from tests.evalsite.cast import OPEN, CampaignMaker, judge
 from tests.evalsite.shared import shared
 
@@ -384,7 +385,7 @@ def test_a_late_answer_and_the_claim_of_its_place_at_once_fill_the_place_once(ma
         connection.close()
 
     def answer() -> None:
-        claimed.wait(60)
+        claimed.wait(PATIENCE_S)
         try:
             judgment_record(annotator=bob, assignment_id=late.public_id, choices={"overall": "A"})
         except Exception as error:  # noqa: BLE001  whatever it is, the test is to show it

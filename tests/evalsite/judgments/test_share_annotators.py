@@ -18,6 +18,7 @@ from evalsite.judgments.annotators import campaign_leave
 from evalsite.judgments.models import Annotator, Assignment, Enrolment
 from evalsite.judgments.services import annotator_enrol, judgment_record
 from evalsite.judgments.sharing import Work, campaigns_fair, work_claim
+from tests.environment import PATIENCE_S
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 from tests.evalsite.shared import shared
 
@@ -133,7 +134,7 @@ def test_campaigns_that_were_passed_over_are_locked_by_nobody(bob: Annotator, sh
         assert not work_claim(annotator=bob).block
         meanwhile = threading.Thread(target=pass_over)
         meanwhile.start()
-        meanwhile.join(timeout=20)
+        meanwhile.join(timeout=PATIENCE_S)
         waits = meanwhile.is_alive()
     meanwhile.join()
     assert not waits

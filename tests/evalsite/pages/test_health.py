@@ -16,6 +16,7 @@ from evalsite.adaptive.vitals import vitals_get
 from evalsite.campaigns.models import Campaign
 from evalsite.core.models import Job
 from evalsite.judgments.models import Annotator, Batch
+from tests.environment import PATIENCE_S
 from tests.evalsite.cast import judge, run_jobs
 from tests.evalsite.pages.test_pages import words
 
@@ -52,7 +53,7 @@ def test_the_page_tells_of_web_and_worker_as_the_machines_addresses_do(
     assert "All parts are well." in text
     assert re.search(r"Web answers Worker ended a job \d+ s ago", text)
     assert all(address in text for address in ("/livez", "/readyz", "/metrics"))
-    assert metrics(client)["touchstone_worker_idle_seconds"] < 60
+    assert metrics(client)["touchstone_worker_idle_seconds"] < PATIENCE_S
     judge(campaign, bob, blocks=2)
     Job.objects.filter(state="queued").update(run_after=timezone.now() - timedelta(minutes=10))
     assert "Worker takes no job" in words(client.get("/console/health/"))
