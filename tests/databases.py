@@ -11,7 +11,6 @@ from urllib.parse import urlsplit, urlunsplit
 import dj_database_url
 import psycopg
 from django.conf import settings
-from django.contrib.contenttypes.models import ContentType
 from django.db import connections
 from django.db.utils import load_backend
 
@@ -23,6 +22,8 @@ PREFIX = "touchstone_tests_"  # of every database that a run makes for itself
 @contextmanager
 def connected(configured: dict[str, Any]) -> Iterator[None]:
     """The ORM of this process speaks to this database."""
+    from django.contrib.contenttypes.models import ContentType  # scripts without Django's apps import this module too
+
     kept = connections["default"]
     own = connections.configure_settings({"default": configured})["default"]
     connections["default"] = load_backend(own["ENGINE"]).DatabaseWrapper(own, "default")

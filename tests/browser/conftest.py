@@ -1,5 +1,6 @@
 """A real browser before a real server: Debian's Chromium, driven by Playwright."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -73,12 +74,15 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     data: Path = tmp_path_factory.mktemp("site")
     seed(data)
     site = Site(f"http://127.0.0.1:{(port := free_port())}", data)
-    process = start_manage(data, "demo", "--port", str(port), "--annotators", "0", **GENEROUS)
+    log = data / "log"  # and no pipe, which is full when nobody reads it
+    with log.open("w") as output:
+        process = start_manage(data, "demo", "--port", str(port), "--annotators", "0", output=output, **GENEROUS)
     try:
         wait_until_ready(site.url, process)
         yield site
     finally:
         end(process)
+        sys.stdout.write(log.read_text()[-6000:])  # shown where it failed
 
 
 @pytest.fixture

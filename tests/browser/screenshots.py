@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import httpx2
 from playwright.sync_api import Browser, Page, StorageState, sync_playwright
 
 from tests import console_pages
 from tests.browser.addresses import ARRIVAL, DRAFT
 from tests.browser.conftest import ARGUMENTS, annotators
-from tests.environment import CHROMIUM
-from tests.processes import ROOT, end, free_port, start_manage, wait_for
+from tests.environment import CHROMIUM, PATIENCE_S
+from tests.processes import ROOT, end, free_port, start_manage, visit, wait_for, wait_until_ready
 
 LOOKS = [(width, scheme) for width in (1280, 375) for scheme in ("light", "dark")]
 BOARD, JUDGE = "/boards/demonstration/", "/judge/demonstration/"
@@ -210,26 +209,28 @@ def demonstration(data: Path) -> Iterator[str]:
     port = free_port()
     process = start_manage(data, "demo", "--port", str(port), "--annotators", "0")
     url = f"http://127.0.0.1:{port}"
-    wait_for(lambda: httpx2.get(f"{url}/readyz", trust_env=False).is_success, what="the server")
     try:
+        wait_until_ready(url, process)
         yield url
     finally:
         end(process)
 
 
 def snapshot(url: str) -> int:
-    found = httpx2.get(f"{url}/api/v1/boards/demonstration", trust_env=False).json()["snapshot"]
+    with visit(url) as reader:
+        found = reader.get("/api/v1/boards/demonstration").json()["snapshot"]
     return int(found["number"]) if found else 0
 
 
 def chatbot(url: str) -> str:
-    rows = httpx2.get(f"{url}/api/v1/boards/demonstration", trust_env=False).json()["chatbots"]
+    with visit(url) as reader:
+        rows = reader.get("/api/v1/boards/demonstration").json()["chatbots"]
     return f"{BOARD}chatbots/{rows[1]['chatbot']}/"
 
 
 def shell(data: Path, code: str) -> None:
     process = start_manage(data, "shell", "-v", "0", "-c", code)
-    if process.wait(60):
+    if process.wait(PATIENCE_S):
         raise subprocess.CalledProcessError(process.returncode, "manage.py shell")
 
 
