@@ -88,6 +88,7 @@ def ordeal(site: Site, fault: str, *, url: str = "") -> Iterator[Ordeal]:
         with judging(url or site.url, under.ledger):
             under.more_judgments()
             yield under
+            assert under.times > 0, "the fault has never struck"
             recovered_s = goes_on(site)
         with site.inside():
             campaign = Campaign.objects.get(slug=SLUG)

@@ -43,6 +43,7 @@ def test_the_web_process_is_killed_in_the_middle_of_requests(embedded: Embedded,
 def test_the_whole_site_is_killed_at_random_moments(embedded: Embedded) -> None:
     rng = random.Random(1)
     left = KILLS
+    assert left > 0
     while left:
         at_once = min(left, 10)
         with ordeal(embedded, "kill -9 of everything at random moments") as under:
