@@ -22,7 +22,7 @@ PREFIX = "touchstone_tests_"  # of every database that a run makes for itself
 @contextmanager
 def connected(configured: dict[str, Any]) -> Iterator[None]:
     """The ORM of this process speaks to this database."""
-    from django.contrib.contenttypes.models import ContentType  # scripts without Django's apps import this module too
+    from django.contrib.contenttypes.models import ContentType  # it needs Django's apps
 
     kept = connections["default"]
     own = connections.configure_settings({"default": configured})["default"]
@@ -61,6 +61,7 @@ def own_postgresql(template: str = "") -> Iterator[str]:
         server.execute("SELECT pg_advisory_lock(hashtext(%s))", [name])
         server.execute(f'CREATE DATABASE "{name}"' + (f' TEMPLATE "{template}"' if template else ""))
         try:
+            server.execute(f'ALTER DATABASE "{name}" SET synchronous_commit = off')  # it need not survive a power cut
             yield address_of(name)
         finally:
             server.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')

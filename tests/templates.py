@@ -196,7 +196,9 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
     """A copy of the template is the test database of this process; no other run has the same one."""
     test = settings.DATABASES["default"].setdefault("TEST", {})
     if settings.PRODUCTION:
-        with copy_of_postgresql() as url:
+        from tests.flush import quick_flush  # it needs Django's apps, and scripts without them import this module
+
+        with copy_of_postgresql() as url, quick_flush():
             test["NAME"] = urlsplit(url).path[1:]
             yield
     else:
