@@ -182,10 +182,11 @@ def test_draws_from_the_prior_give_a_posterior_as_wide_as_the_prior(
     assert type(found).from_bytes(found.to_bytes()).to_bytes() == found.to_bytes()
 
 
-def test_few_draws_are_said_to_be_no_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("form", ["net", "vote"])
+def test_few_draws_are_said_to_be_no_reference(form: Form, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "nutpie", PriorSampler())  # type: ignore[arg-type]
     with pytest.warns(EngineWarning, match="no reference yet"):
-        full = fit_full(small_board(), "pair", priors=KNOWN, draws=10, tune=20)
+        full = fit_full(small_board(), "pair", form=form, priors=KNOWN, draws=10, tune=20)
     assert not full.posterior.converged
     assert not full.diagnostics.converged
     assert full.diagnostics.ess_bulk < 400

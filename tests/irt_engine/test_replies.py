@@ -261,7 +261,7 @@ def test_what_scales_are_learned_from_adds_up_to_what_was_drawn() -> None:
 def test_intervals_hold_the_abilities_where_replies_differ_and_without_their_effects_they_do_not() -> None:
     """Eight chatbots on twelve prompts, all pairs five times: many votes on few replies."""
     z: dict[str, list[np.ndarray]] = {"with": [], "without": []}
-    for seed in range(12 if FULL else 4):
+    for seed in range(12 if FULL else 6):
         truth = draw_truth(8, 12, seed=seed, form="vote", reply_sd=0.8)
         votes = draw_votes(truth, all_cells(8, 12), seed=seed + 100, votes=5)
         for name, priors in (("with", Priors()), ("without", WITHOUT)):

@@ -405,6 +405,13 @@ def test_arena_samples_by_the_fall_of_the_width() -> None:
     assert p[0] / p[1] == pytest.approx(expected)
 
 
+def test_arena_asks_pairs_without_votes_first() -> None:
+    state = midway(judged=CELLS[CELLS[:, 0] > 0])
+    asks = plan(state, policy="arena", count=4, seed=0).asks
+    assert {(ask.a, ask.b) for ask in asks} == {(0, 1), (0, 2), (0, 3), (0, 4)}
+    assert [ask.probability for ask in asks[:1]] == pytest.approx([1 / 4 / 8])
+
+
 def test_swiss_pairs_neighbours_and_rounds_everybody() -> None:
     asks = plan(midway(judged=np.empty((0, 3))), policy="swiss", count=5, seed=0).asks
     place = {m: i for i, m in enumerate(np.argsort(-POSTERIOR.ability).tolist())}
