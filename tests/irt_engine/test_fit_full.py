@@ -153,7 +153,7 @@ class Draws(dict[str, Any]):
 def test_draws_from_the_prior_give_a_posterior_as_wide_as_the_prior(
     form: Form, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "nutpie", PriorSampler())  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "nutpie", PriorSampler())
     table, stages = board_with_everything(), list[tuple[int, int]]()
     full = fit_full(table, form=form, seed=3, progress=lambda done, most: stages.append((done, most)))
     found, priors = full.posterior, Priors()
@@ -184,7 +184,7 @@ def test_draws_from_the_prior_give_a_posterior_as_wide_as_the_prior(
 
 @pytest.mark.parametrize("form", ["net", "vote"])
 def test_few_draws_are_said_to_be_no_reference(form: Form, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "nutpie", PriorSampler())  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "nutpie", PriorSampler())
     with pytest.warns(EngineWarning, match="no reference yet"):
         full = fit_full(small_board(), "pair", form=form, priors=KNOWN, draws=10, tune=20)
     assert not full.posterior.converged
@@ -199,7 +199,7 @@ def test_a_sampler_that_stops_is_a_typed_error(monkeypatch: pytest.MonkeyPatch) 
 
     sampler = PriorSampler()
     monkeypatch.setattr(sampler, "sample", stops)
-    monkeypatch.setitem(sys.modules, "nutpie", sampler)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "nutpie", sampler)
     with pytest.raises(DidNotConverge, match="no start was found") as caught:
         fit_full(small_board(), "pair", priors=KNOWN)
     assert caught.value.code == "sampler_stopped"
