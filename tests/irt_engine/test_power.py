@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import root
 from scipy.stats import binom, binomtest, norm
 from statsmodels.stats.contingency_tables import cochrans_q
 from statsmodels.stats.power import GofChisquarePower, NormalIndPower
@@ -191,13 +192,22 @@ def test_cochrans_q_of_two_needs_what_mcnemars_test_does() -> None:
 
 
 def test_a_pilot_is_stretched_to_the_difference_and_keeps_its_mean_and_shape() -> None:
+    """Its size is that of a pilot made of the same turns, weighted by exp(t x) so that its shares are these."""
     pilot = matched(300)
     shares = pilot.mean(axis=0)
-    rows = power._matched(0.12, pilot)
-    stretched = rows.weight @ rows.rows
-    assert np.ptp(stretched) == pytest.approx(0.12)
-    assert stretched.mean() == pytest.approx(shares.mean())
-    assert np.allclose((stretched - stretched.mean()) / 0.12, (shares - shares.mean()) / np.ptp(shares))
+    target = shares.mean() + 0.12 * (shares - shares.mean()) / np.ptp(shares)
+    turns, counts = np.unique(pilot, axis=0, return_counts=True)
+
+    def weights(t: np.ndarray) -> np.ndarray:
+        weight: np.ndarray = counts * np.exp(turns @ t)
+        return weight / weight.sum()
+
+    found = root(lambda t: weights(t) @ turns - target, np.zeros(4))
+    assert found.success
+    stretched = np.repeat(turns, np.round(200_000 * weights(found.x)).astype(np.int64), axis=0)
+    assert stretched.mean(axis=0) == pytest.approx(target, abs=1e-4)
+    assert cochran_size(0.12, pilot) == pytest.approx(cochran_size(None, stretched), abs=1)
+    assert cochran_size(0.12, pilot) != pytest.approx(cochran_size(None, pilot), abs=20)
 
 
 def test_without_a_difference_power_is_the_level() -> None:

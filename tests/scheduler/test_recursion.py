@@ -74,11 +74,16 @@ def test_with_a_cell_effect_it_is_the_engines_information() -> None:
 
 def known_cohort(votes: FloatArray) -> Cohort:
     """One campaign whose abilities are known, and whose pairs and replies have no effects."""
-    cohort = Cohort(outset(pair_sd=1e-9, reply_sd=0.0), 1, 0)
-    cohort.estimate = np.array([[-1.0, -0.2, 0.4, 0.8]])
-    cohort.votes = np.repeat(votes[:, None] / CLASSES, CLASSES, axis=1)[None]
-    cohort._look()
-    return cohort
+    judged = np.repeat(votes[:, None] / CLASSES, CLASSES, axis=1)
+    return Cohort(outset(pair_sd=1e-9, reply_sd=0.0, mean=np.array([-1.0, -0.2, 0.4, 0.8]), judged=judged), 1, 0)
+
+
+def expected(cohort: Cohort) -> FloatArray:
+    """(M, M) the first campaign's covariance of abilities about their mean, as it is expected."""
+    whole = cohort.apart(lucky=False)[0] + cohort.met_again()[0]
+    centre = np.eye(len(whole)) - 1.0 / len(whole)
+    covariance: FloatArray = centre @ whole @ centre
+    return covariance
 
 
 def dense(cohort: Cohort, cells: Any) -> FloatArray:
@@ -119,26 +124,21 @@ def centred_covariance(precision: FloatArray) -> FloatArray:
 def test_when_everything_is_judged_prompts_are_eliminated_exactly() -> None:
     cohort = known_cohort(np.full(6, 1.0 * J))
     # At 6 votes a prompt e^-6 of them are thought to be alone on theirs.
-    assert cohort._expected(lucky=False)[0] == pytest.approx(
-        centred_covariance(dense(cohort, np.ones((6, J)))), rel=5e-3
-    )
+    assert expected(cohort) == pytest.approx(centred_covariance(dense(cohort, np.ones((6, J)))), rel=5e-3)
 
 
 def test_when_a_part_is_judged_it_is_the_mean_over_what_falls_to_whom() -> None:
     share, rng = 0.5, np.random.default_rng(0)
     cohort = known_cohort(np.full(6, share * J))
     mean = np.mean([dense(cohort, 1.0 * (rng.random((6, J)) < share)) for _ in range(400 if FULL else 200)], axis=0)
-    assert cohort._expected(lucky=False)[0] == pytest.approx(centred_covariance(mean), rel=0.05)
+    assert expected(cohort) == pytest.approx(centred_covariance(mean), rel=0.05)
 
 
 def test_a_pairs_own_effect_is_a_ceiling() -> None:
     """A pair with endless votes leaves the difference of its abilities as uncertain as its own effect is."""
     two = outset(2, 4000, pair_sd=0.3, reply_sd=0.0)
-    cohort = Cohort(two, 1, 0)
-    cohort._pair_sd = np.array([[0.3]])
-    cohort.votes = cohort.room.copy()
-    cohort._look()
-    variance = 4.0 * cohort._expected(lucky=False)[0, 0, 0]  # of the difference: twice the distance from the mean
+    cohort = Cohort(replace(two, judged=two.room), 1, 0, lucky=False)
+    variance = 4.0 * expected(cohort)[0, 0]  # of the difference: twice the distance from the mean
     ceiling = 1.0 / (0.3**-2 + 0.5 / two.ability_sd**2)
     assert ceiling < variance < 1.02 * ceiling
 
@@ -157,10 +157,8 @@ def fitted_se(seed: int, votes: int) -> float:
 def test_votes_on_replies_that_were_judged_before_cannot_tell_more_than_these_replies() -> None:
     """Endless votes on 40 prompts: an ability is as uncertain as the mean of 40 replies is, at the least."""
     two = outset(2, 40, pair_sd=0.0)
-    cohort = Cohort(two, 1, 0)
-    cohort.votes = 1e6 * cohort.room
-    cohort._look()
-    variance = 2.0 * cohort._expected(lucky=False)[0, 0, 0]  # of an ability, the other's being as uncertain
+    cohort = Cohort(replace(two, judged=1e6 * two.room), 1, 0)
+    variance = 2.0 * expected(cohort)[0, 0]  # of an ability, the other's being as uncertain
     assert variance == pytest.approx(two.reply_sd**2 / 40, rel=0.02)
 
 
@@ -170,8 +168,8 @@ def test_it_expects_the_ses_that_fits_of_drawn_votes_have(votes: int) -> None:
     cohort = Cohort(outset(5, 40), 200, 1)
     for count in (100, votes - 100):
         cohort.advance(Even().votes(cohort, count))
-    expected = np.sqrt(np.einsum("dmm->dm", cohort.covariance)).mean()
-    assert expected == pytest.approx(np.mean(found), rel=0.1)
+    ses = np.sqrt(np.einsum("dmm->dm", cohort.covariance))
+    assert ses.mean() == pytest.approx(np.mean(found), rel=0.1)
 
 
 @pytest.mark.parametrize("policy", [Even(), Adaptive(), LeastCertain()], ids=lambda p: type(p).__name__)
@@ -265,7 +263,8 @@ def test_what_is_compiled_is_called_with_arrays_of_one_layout(
         for _ in range(2):
             cohort.advance(LeastCertain().votes(cohort, 5.0))
             cohort.suppose(Even().votes(cohort, 5.0))
-        cohort._expected(lucky=lucky)
+        cohort.apart(lucky=lucky)
+        cohort.met_again()
     assert len(seen) == 6
     assert all(straight for _, straight in seen)
 
