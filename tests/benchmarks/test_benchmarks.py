@@ -37,6 +37,7 @@ from tests.benchmarks import (
 )
 from tests.benchmarks import forecast as forecasts
 from tests.benchmarks import votes as published
+from tests.environment import PATIENCE_S
 from tests.processes import wait_for
 
 TABLE = draw_votes(draw_truth(5, 8, seed=1, form="vote", cell_sd=0.5), all_cells(5, 8), seed=2, votes=3)
@@ -74,7 +75,7 @@ def alive(pid: int) -> bool:
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="this system does not list a process's children")
 def test_workers_end_with_whoever_began_them() -> None:
     begun = (
-        "import time; from tests.benchmarks import workers; workers.run(time.sleep, [600, 600], 'sleep', processes=2)"
+        "import time; from tests.benchmarks import workers; workers.run(time.sleep, [3600, 3600], 'sleep', processes=2)"
     )
     process = subprocess.Popen([sys.executable, "-c", begun])
 
@@ -82,13 +83,13 @@ def test_workers_end_with_whoever_began_them() -> None:
         return [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
 
     try:
-        wait_for(lambda: len(children()) >= 3, within_s=60, what="two workers and the tracker of resources")
+        wait_for(lambda: len(children()) >= 3, within_s=PATIENCE_S, what="two workers and the tracker of resources")
         workers_begun = children()
         assert all(alive(pid) for pid in workers_begun)
     finally:
         process.kill()
         process.wait()
-    wait_for(lambda: not any(alive(pid) for pid in workers_begun), within_s=60, what="their end")
+    wait_for(lambda: not any(alive(pid) for pid in workers_begun), within_s=PATIENCE_S, what="their end")
 
 
 @pytest.mark.parametrize("setting", calibration.settings((4, 6), (4, 6), (4, 6)), ids=lambda s: s.name)
@@ -361,7 +362,7 @@ def test_a_call_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     file = runs / "toy.jsonl"
     command = [sys.executable, "-c", ENDED.replace("RUNS", str(runs))]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        wait_for(lambda: file.exists() and file.read_text().count("\n") >= 2, within_s=300, what="two runs")
+        wait_for(lambda: file.exists() and file.read_text().count("\n") >= 2, within_s=PATIENCE_S, what="two runs")
         process.kill()
     with file.open("a") as cut:
         cut.write('{"set": "toy", "policy": "ran')  # as if it had been ended in the middle of a line

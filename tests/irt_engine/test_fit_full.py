@@ -126,7 +126,7 @@ def test_too_few_draws_are_said_to_be_too_few() -> None:
 
 
 class PriorSampler:
-    """Stands for nutpie: draws from the prior, so that all but the sampling is seen without compiling anything."""
+    """A stand-in for nutpie that draws from the prior, so that nothing has to be compiled."""
 
     def compile_pymc_model(self, written: Any, var_names: list[str]) -> Any:
         return {name: written[name].type.shape for name in var_names}
@@ -142,7 +142,7 @@ class PriorSampler:
 
 
 class Draws(dict[str, Any]):
-    """Variables by name, as ArviZ has them."""
+    """Draws by the name of their variable, with the interface of ArviZ."""
 
     @property
     def data_vars(self) -> list[str]:
@@ -150,9 +150,7 @@ class Draws(dict[str, Any]):
 
 
 @pytest.mark.parametrize("form", ["net", "vote"])
-def test_draws_from_the_prior_give_a_posterior_as_wide_as_the_prior(
-    form: Form, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_prior_draws_give_a_posterior_as_wide_as_the_prior(form: Form, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "nutpie", PriorSampler())
     table, stages = board_with_everything(), list[tuple[int, int]]()
     full = fit_full(table, form=form, seed=3, progress=lambda done, most: stages.append((done, most)))

@@ -222,7 +222,7 @@ def test_the_worth_of_replies_is_found_where_it_is_and_shrinks_where_it_is_not()
 
 
 def members(effects: Effects, group: Group, point: Point) -> np.ndarray:
-    """What a group's SD is learned from: its effects, of replies those that were judged again."""
+    """Return the effects that a group's SD is learned from: of replies, those that were judged again."""
     if group.z is not None:
         return point.z[group.z]
     own = effects.again if group.name == "reply" else np.arange(len(point.phi)) != effects.shared

@@ -276,7 +276,7 @@ def test_goals_measure_what_they_say() -> None:
 
 
 def range_of(measures: np.ndarray) -> Range:
-    """The range in which campaigns end that all miss their goal."""
+    """Return the range in which campaigns end when all of them miss their goal."""
     nothing = np.zeros(len(measures))
     found = summary(nothing, nothing.astype(bool), measures, 100, Terms(AllAbilities(0.1))).reachable
     assert found is not None

@@ -79,7 +79,7 @@ def known_cohort(votes: FloatArray) -> Cohort:
 
 
 def expected(cohort: Cohort) -> FloatArray:
-    """(M, M) the first campaign's covariance of abilities about their mean, as it is expected."""
+    """Return the expected covariance (M, M) of the first campaign's abilities about their mean."""
     whole = cohort.apart(lucky=False)[0] + cohort.met_again()[0]
     centre = np.eye(len(whole)) - 1.0 / len(whole)
     covariance: FloatArray = centre @ whole @ centre
