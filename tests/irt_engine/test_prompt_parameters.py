@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from irt_engine import Priors, ResponseTable, fit
+from irt_engine.average import Cells, solve
 from irt_engine.design import design
 from irt_engine.fit import Form, Model
-from irt_engine.prompt_parameters import _threshold_bends
+from irt_engine.mode import climb
+from irt_engine.prompt_parameters import prompt_parameters
 from irt_engine.simulate import all_cells, comparison_cells, draw_truth, draw_votes
 from tests.irt_engine.cast import small_board
 
@@ -18,16 +20,20 @@ SHAPES = pytest.mark.parametrize(
 
 
 @SHAPES
-def test_thresholds_bend_as_their_finite_differences(model: Model, form: Form) -> None:
+def test_threshold_errors_follow_from_finite_differences(model: Model, form: Form) -> None:
     made = design(small_board(), model, form, Priors())
     prompts = made.problem.prompts
-    phi = 0.5 * np.random.default_rng(0).standard_normal((4, prompts.size))
-    bends = _threshold_bends(made, phi)
-    assert bends.shape == (4, len(prompts.spread), prompts.size)
-    for p in range(prompts.size):
-        step = 1e-6 * np.eye(prompts.size)[p]
-        rise = (prompts.thresholds(phi + step) - prompts.thresholds(phi - step)) / 2e-6
-        assert np.allclose(bends[:, :, p], rise, atol=1e-8)
+    with Cells(made.problem, made.effects) as cells:
+        found = solve(cells, *climb(cells, made.origin), None)
+    phi, every = made.problem.total_phi(found.state.point), slice(0, made.problem.slots)
+    steps = 1e-6 * np.eye(prompts.size)
+    bends = np.stack([prompts.thresholds(phi + step) - prompts.thresholds(phi - step) for step in steps], axis=2) / 2e-6
+    own = found.arrow.slot_covariances(found.covariance, every)[1][:, : prompts.size, : prompts.size]
+    variance = np.einsum("jep,jpq,jeq->je", bends, own, bends)
+    told = prompt_parameters(made, found, fit(small_board(), model, form=form).scales)
+    assert made.cells.shared < 0
+    assert told.thresholds == pytest.approx(prompts.thresholds(phi))
+    assert told.thresholds_se == pytest.approx(np.sqrt(variance), rel=1e-6)
 
 
 @pytest.mark.parametrize(("model", "form"), [("pair", "net"), ("board", "vote")])

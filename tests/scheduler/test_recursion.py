@@ -23,7 +23,7 @@ from scheduler.forecasting import unjudged
 from scheduler.goals import AllAbilities
 from scheduler.outset import CLASSES, Outset, outset_of
 from scheduler.pairs import Design
-from scheduler.recursion import _GRID, Allocation, Cohort, Course, _vote_tables, course
+from scheduler.recursion import Allocation, Cohort, Course, Told, course
 from tests.environment import FULL
 
 M, J = 4, 10
@@ -42,34 +42,48 @@ def probabilities(theta: float, log_alpha: float, log_width: float) -> FloatArra
     return np.array([1.0 - above[0], above[0] - above[1], above[1]])
 
 
-@pytest.mark.parametrize("point", [20, 72, 90])
-@pytest.mark.parametrize("k", range(3))
-def test_a_vote_tells_about_theta_and_its_prompt_what_its_probabilities_say(point: int, k: int) -> None:
-    at = np.array([_GRID[point], np.log(ALPHA[k]), np.log(HALF_WIDTH)])
+def told_at(theta: float, slope: float, *, cell_sd: float = 0.0, slope_sd: float = 1e-9) -> Told:
+    """Return what the next vote tells on two chatbots that lie theta apart; all prompts have the same slope."""
+    known = outset(
+        2,
+        mean=np.array([-0.5, 0.5]) * theta,
+        slope=slope,
+        half_width=HALF_WIDTH,
+        cell_sd=cell_sd,
+        log_slope_sd=slope_sd,
+    )
+    return Told(*(entry[0, 0, 0] for entry in Cohort(known, 1, 0).told))
+
+
+@pytest.mark.parametrize("theta", [-6.5, 0.0, 2.25])
+@pytest.mark.parametrize("slope", ALPHA)
+def test_a_vote_tells_about_theta_and_its_prompt_what_its_probabilities_say(theta: float, slope: float) -> None:
+    at = np.array([theta, np.log(slope), np.log(HALF_WIDTH)])
     slopes = np.array([(probabilities(*(at + step)) - probabilities(*(at - step))) / 2e-5 for step in 1e-5 * np.eye(3)])
     wanted = (slopes / probabilities(*at)) @ slopes.T
-    told = np.array([table[point, k] for table in _vote_tables(ALPHA, HALF_WIDTH, 0.0, 0.0)])
+    told = np.array(told_at(theta, slope))
     assert told == pytest.approx([*wanted[np.triu_indices(3)], wanted[0, 0]], rel=1e-6, abs=1e-9)
 
 
-@pytest.mark.parametrize("point", [20, 60, 72, 90])
-def test_the_only_vote_on_a_prompt_tells_what_its_averaged_probabilities_say(point: int) -> None:
+@pytest.mark.parametrize("theta", [-6.5, -1.5, 0.0, 2.25])
+def test_the_only_vote_on_a_prompt_tells_what_its_averaged_probabilities_say(theta: float) -> None:
     nodes, weights = np.polynomial.hermite_e.hermegauss(15)
     weights = weights / weights.sum()
 
-    def averaged(theta: float) -> FloatArray:
-        each = [probabilities(theta, np.log(ALPHA[2]) + 0.5 * node, np.log(HALF_WIDTH)) for node in nodes]
+    def averaged(at: float) -> FloatArray:
+        each = [probabilities(at, np.log(ALPHA[2]) + 0.5 * node, np.log(HALF_WIDTH)) for node in nodes]
         return np.asarray(weights @ np.array(each))
 
-    at = _GRID[point]
-    slope = (averaged(at + 1e-5) - averaged(at - 1e-5)) / 2e-5
-    told = _vote_tables(ALPHA, HALF_WIDTH, 0.0, 0.5).alone[point, 2]
-    assert told == pytest.approx((slope**2 / averaged(at)).sum(), rel=0.02, abs=2e-3)
+    slope = (averaged(theta + 1e-5) - averaged(theta - 1e-5)) / 2e-5
+    told = told_at(theta, ALPHA[2], slope_sd=0.5).alone
+    assert told == pytest.approx((slope**2 / averaged(theta)).sum(), rel=0.02, abs=2e-3)
 
 
 def test_with_a_cell_effect_it_is_the_engines_information() -> None:
-    wanted = vote_information(_GRID[:, None], ALPHA, np.array([-HALF_WIDTH, HALF_WIDTH]), 0.9)
-    assert _vote_tables(ALPHA, HALF_WIDTH, 0.9, 0.0).theta == pytest.approx(wanted, rel=2e-3)
+    thetas = np.linspace(-9.0, 8.75, 72)
+    wanted = vote_information(thetas[:, None], ALPHA, np.array([-HALF_WIDTH, HALF_WIDTH]), 0.9)
+    told = [[told_at(theta, slope, cell_sd=0.9).theta for slope in ALPHA] for theta in thetas]
+    assert np.array(told) == pytest.approx(wanted, rel=2e-3)
 
 
 def known_cohort(votes: FloatArray) -> Cohort:

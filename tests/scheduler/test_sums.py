@@ -8,38 +8,44 @@ import pytest
 from irt_engine.arrays import FloatArray
 from scheduler import sums
 from scheduler.outset import CLASSES
-from scheduler.recursion import _GRID, _PLACES, Told, _inverse, _looked_up, _vote_tables
+from scheduler.recursion import Told
 
-ALPHA = np.array([0.5, 0.8, 1.0, 1.3, 2.0])
-TABLES = _vote_tables(ALPHA, 0.4, 0.3, 0.5)
 RNG = np.random.default_rng(0)
-PLACE = RNG.uniform(0.0, len(_GRID) - 1.001, (3, 6))
+POINTS = 145  # of a grid over theta
+TABLES = Told(*RNG.uniform(0.1, 1.0, (len(Told._fields), POINTS, CLASSES)))
+CLASS_PLACES = np.linspace(-1.5, 1.5, CLASSES)
+PLACE = RNG.uniform(0.0, POINTS - 1.001, (3, 6))
 ROOM = RNG.uniform(1.0, 5.0, (3, 6, CLASSES))
 VOTES = RNG.uniform(0.0, 1.0, ROOM.shape) * ROOM
 
 
+def looked_up(table: FloatArray) -> FloatArray:
+    """Return a table's values at PLACE, between the points of its grid."""
+    grid = np.arange(POINTS)
+    return np.stack([np.interp(PLACE, grid, table[:, k]) for k in range(CLASSES)], axis=-1)
+
+
 def test_what_it_is_compiled_for_is_what_there_is() -> None:
-    assert sums._K == CLASSES
     assert len(Told._fields) == sums.ENTRIES
 
 
 def test_what_all_votes_tell_is_a_table_times_the_votes_on_the_grid() -> None:
-    votes = sums.on_grid(VOTES, PLACE, len(_GRID))
+    votes = sums.on_grid(VOTES, PLACE, POINTS)
     assert len(TABLES) == sums.ENTRIES
     for table in TABLES:
-        wanted = (VOTES * _looked_up(table, PLACE)).sum(axis=1)
+        wanted = (VOTES * looked_up(table)).sum(axis=1)
         assert np.einsum("dgk,gk->dk", votes, table) == pytest.approx(wanted)
 
 
 def test_a_look_finds_what_arrays_find() -> None:
-    theta, known, typical, relative, steady = sums.looks(VOTES, PLACE, TABLES.theta, _PLACES)
-    wanted = _looked_up(TABLES.theta, PLACE)
+    theta, known, typical, relative, steady = sums.looks(VOTES, PLACE, TABLES.theta, CLASS_PLACES)
+    wanted = looked_up(TABLES.theta)
     mean = wanted.mean(axis=-1)
     assert theta == pytest.approx(wanted)
     assert known == pytest.approx((VOTES * wanted).sum(axis=-1))
     assert typical == pytest.approx(mean)
     assert relative == pytest.approx(wanted.var(axis=-1) / mean**2)
-    assert steady == pytest.approx(wanted.var(axis=-1) / mean**2 - ((wanted @ _PLACES) / (CLASSES * mean)) ** 2)
+    assert steady == pytest.approx(wanted.var(axis=-1) / mean**2 - ((wanted @ CLASS_PLACES) / (CLASSES * mean)) ** 2)
 
 
 def test_what_pairs_have_is_added_up_for_both_of_their_chatbots() -> None:
@@ -59,7 +65,7 @@ def plainly(theta: FloatArray, room: FloatArray, votes: float) -> FloatArray:
 
 @pytest.mark.parametrize("picked", [0.0, 0.6, 1.0])
 def test_votes_that_are_picked_go_where_they_tell_most_and_the_others_anywhere(picked: float) -> None:
-    theta, left = _looked_up(TABLES.theta, PLACE), ROOM - VOTES
+    theta, left = looked_up(TABLES.theta), ROOM - VOTES
     wanted = 0.7 * left.sum(axis=-1)
     given = sums.on_classes(wanted, picked, theta, VOTES, ROOM, 10.0)
     assert wanted.size == 18
@@ -81,15 +87,3 @@ def test_what_does_not_stay_is_spread_over_the_classes() -> None:
     values = VOTES.copy()
     sums.evened(values, 0.25)
     assert values == pytest.approx(0.25 * VOTES + 0.75 * VOTES.mean(axis=-1, keepdims=True))
-
-
-@pytest.mark.parametrize("size", [1, 2, 7])
-def test_inverses_are_inverses(size: int) -> None:
-    root = RNG.standard_normal((4, size, size + 2))
-    matrices = root @ np.swapaxes(root, 1, 2)
-    assert _inverse(matrices) == pytest.approx(np.linalg.inv(matrices))
-
-
-def test_what_is_not_positive_definite_is_no_silent_inverse() -> None:
-    with pytest.raises(np.linalg.LinAlgError, match="not positive"):
-        _inverse(np.stack([np.eye(3), -np.eye(3)]))
