@@ -15,15 +15,13 @@ from scipy.special import expit
 from irt_engine import DidNotConverge, EngineError, EngineWarning, InvalidResponses, Priors, ResponseTable, fit
 from irt_engine.design import design
 from irt_engine.fit import Form, Model
-from irt_engine.fit_full import FullPosterior, _cells, _log_likelihood, agreement, fit_full
+from irt_engine.fit_full import FullPosterior, agreement, fit_full
 from irt_engine.grm import log_likelihood
 from irt_engine.simulate import Truth, draw_truth, draw_votes, some_cells
 from tests.environment import FULL
 from tests.irt_engine.cast import rebuilt, rows, small_board
 
 KNOWN = Priors(learn=False)
-# The functions of PyTensor that the likelihood uses, in numpy.
-NUMPY = SimpleNamespace(softplus=lambda x: np.logaddexp(0.0, x), maximum=np.maximum, log=np.log, expm1=np.expm1)
 
 
 def mixed_board() -> ResponseTable:
@@ -129,7 +127,8 @@ class PriorSampler:
     """A stand-in for nutpie that draws from the prior, so that nothing has to be compiled."""
 
     def compile_pymc_model(self, written: Any, var_names: list[str]) -> Any:
-        return {name: written[name].type.shape for name in var_names}
+        self.effects = {variable.name: variable.type.shape for variable in written.free_RVs}
+        return {name: self.effects[name] for name in var_names}
 
     def sample(self, compiled: Any, *, draws: int, chains: int, seed: int, **_: Any) -> Any:
         rng = np.random.default_rng(seed)
@@ -151,11 +150,14 @@ class Draws(dict[str, Any]):
 
 @pytest.mark.parametrize("form", ["net", "vote"])
 def test_prior_draws_give_a_posterior_as_wide_as_the_prior(form: Form, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "nutpie", PriorSampler())
+    sampler = PriorSampler()
+    monkeypatch.setitem(sys.modules, "nutpie", sampler)
     table, stages = board_with_everything(), list[tuple[int, int]]()
     full = fit_full(table, form=form, seed=3, progress=lambda done, most: stages.append((done, most)))
     found, priors = full.posterior, Priors()
     assert stages == [(1, 3), (2, 3), (3, 3)]
+    # Equal cells, which the design merges, have effects of their own.
+    assert sampler.effects.get("cell") == ((found.cells,) if form == "vote" else None)
     assert full.diagnostics.converged
     assert (full.diagnostics.draws, full.diagnostics.tune, full.diagnostics.chains) == (1000, 1000, 2)
     assert found.iterations == 4000
@@ -203,28 +205,49 @@ def test_a_sampler_that_stops_is_a_typed_error(monkeypatch: pytest.MonkeyPatch) 
     assert caught.value.code == "sampler_stopped"
 
 
+class OnePoint(PriorSampler):
+    """A stand-in for nutpie whose draws all lie at one point, where the likelihood of the model is kept."""
+
+    def compile_pymc_model(self, written: Any, var_names: list[str]) -> Any:
+        compiled = super().compile_pymc_model(written, var_names)
+        self.at = 0.5 * np.random.default_rng(5).standard_normal(compiled["standard"])
+        given = [written["standard"], *([written["cell"]] if "cell" in written.named_vars else [])]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import pytensor
+        plain = pytensor.compile.mode.Mode(linker="py", optimizer=None)
+        evaluated = pytensor.function(given, written["votes"], mode=plain)
+        no_effects = [np.zeros(variable.type.shape) for variable in given[1:]]
+        self.log_likelihood = float(evaluated(self.at, *no_effects))
+        return compiled
+
+    def sample(self, compiled: Any, *, draws: int, chains: int, seed: int, **more: Any) -> Any:
+        trace = super().sample(compiled, draws=draws, chains=chains, seed=seed, **more)
+        trace["posterior"]["standard"].values = self.at + 1e-9 * trace["posterior"]["standard"].values
+        return trace
+
+
+@pytest.mark.parametrize("form", ["net", "vote"])
 @pytest.mark.parametrize("model", ["pair", "board"])
-def test_its_likelihood_of_net_ratings_is_the_graded_response_model(model: Model) -> None:
-    made = design(mixed_board(), model, "net", KNOWN)
-    rng = np.random.default_rng(0)
-    at = rng.normal(size=len(made.cells.weight))
-    level = np.sort(rng.normal(size=(made.cells.slots, 6)), axis=1)
-    x = at[:, None] - level[made.cells.slot]
-    expected = made.cells.weight @ log_likelihood(x, made.problem.counts[:, 0].astype(np.int64))
-    assert _log_likelihood(NUMPY, at, level, _cells(made)) == pytest.approx(expected)
-
-
-def test_its_likelihood_of_votes_is_that_of_three_categories_and_equal_cells_have_effects_of_their_own() -> None:
-    made = design(board_with_everything(), "board", "vote", KNOWN)
-    cells = _cells(made)
-    assert len(cells.slot) == made.cells.total
-    rng = np.random.default_rng(0)
-    at = rng.normal(size=len(cells.slot))
-    level = np.sort(rng.normal(size=(made.cells.slots, 2)), axis=1)
-    counts = np.repeat(made.problem.counts, made.cells.weight.astype(np.int64), axis=0)
-    not_worse, better = expit(at[:, None] - level[cells.slot]).T
-    expected = (counts * np.log(np.stack([1.0 - not_worse, not_worse - better, better], axis=1))).sum()
-    assert _log_likelihood(NUMPY, at, level, cells) == pytest.approx(expected)
+def test_its_likelihood_is_the_graded_response_model(model: Model, form: Form, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At one point, of cells without effects of their own."""
+    sampler = OnePoint()
+    monkeypatch.setitem(sys.modules, "nutpie", sampler)
+    table, priors = mixed_board(), Priors(learn=False, reply_sd=0.0)
+    found = quick(table, model, form=form, priors=priors, draws=10).posterior
+    made = design(table, model, form, priors, pool=form == "net")
+    cells, counts = made.cells, made.problem.counts
+    assert cells.prompt_slot.tolist() == list(range(cells.slots))
+    theta = np.where(made.comparisons.flip, -found.theta, found.theta) if model == "board" else found.theta
+    slope, levels = found.discrimination[cells.slot, None], found.thresholds[cells.slot]
+    x = slope * (theta[cells.comparison, None] - levels)
+    if form == "net":
+        expected = cells.weight @ log_likelihood(x, counts[:, 0].astype(np.int64))
+    else:
+        not_worse, better = expit(x).T
+        each = np.log(np.stack([1.0 - not_worse, not_worse - better, better], axis=1))
+        expected = cells.weight @ (counts * each).sum(axis=1)
+    assert sampler.log_likelihood == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -207,6 +207,11 @@ def test_every_allocation_spends_its_votes_and_only_where_there_is_room(
     assert (votes <= left + 1e-9).all()
 
 
+def test_the_adaptive_allocation_picks_all_prompts_but_those_of_the_floor() -> None:
+    assert Adaptive(Design(floor=0.25)).picks == 0.75
+    assert Even().picks == 0.0
+
+
 def test_the_adaptive_allocation_prefers_the_pair_that_is_known_least() -> None:
     unsure = np.diag([1.0, 0.01, 0.01, 0.01])
     cohort = Cohort(outset(covariance=unsure, reliability=0.5, fitted=True), 1, 0)
