@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from irt_engine import ResponseTable
+from irt_engine.arrow import Information, Problem
+from irt_engine.average import Told
 from irt_engine.simulate import all_cells, draw_truth, draw_votes, some_cells
 
 
@@ -56,3 +58,18 @@ def random_votes(chatbots: int, prompts: int, votes: int, *, seed: int, spread: 
         [f"p{j}" for j in rng.integers(0, prompts, votes)],
         np.where(win, 1, -1).tolist(),
     )
+
+
+def observed_information(problem: Problem, told: Told) -> Information:
+    """Return the edges' information less their scores times their second derivatives, written down once more."""
+    gaps, size = problem.prompts.gaps, told.d_phi.shape[1]
+    cross = np.zeros((len(told.d_theta), size))
+    cross[:, 0] = -told.d_theta
+    phi = np.zeros((len(told.d_phi), size, size))
+    phi[:, 0, :] = phi[:, :, 0] = -told.d_phi
+    for gap in range(size - gaps, size):
+        phi[:, gap, gap] = -told.d_phi[:, gap]
+    nothing = np.zeros_like(told.information.i_theta)
+    bends = problem.gathered(told.d_phi, Information(nothing, cross, phi))[1]
+    seen = told.information
+    return Information(seen.i_theta, seen.cross + bends.cross, seen.i_phi + bends.i_phi)

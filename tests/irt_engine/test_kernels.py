@@ -15,7 +15,6 @@ from scipy.special import expit
 
 from irt_engine.arrow import Point, Problem
 from irt_engine.average import Cells, Told, sigma_points
-from irt_engine.curvature import _with_bends
 from irt_engine.kernels import (
     ARGUMENT,
     EXP,
@@ -28,6 +27,7 @@ from irt_engine.kernels import (
 )
 from irt_engine.prompts import FREE, FREE_VOTE, MIRRORED, MIRRORED_VOTE, PromptModel
 from irt_engine.scales import Effects, Group
+from tests.irt_engine.cast import observed_information
 
 NET = pytest.mark.parametrize("prompts", [FREE, MIRRORED], ids=lambda m: m.name)
 VOTE = pytest.mark.parametrize("prompts", [FREE_VOTE, MIRRORED_VOTE], ids=lambda m: m.name)
@@ -149,7 +149,7 @@ def assert_observed(prompts: PromptModel, counts: np.ndarray) -> None:
     """Less the scores times the edges' bends, observed information is the fall of the gradient, to 1e-5."""
     at = somewhere(prompts, len(counts))
     told = asked(prompts, counts, at, observed=True)
-    seen = _with_bends(problem_of(prompts, counts, np.arange(len(counts) + 1)), told)
+    seen = observed_information(problem_of(prompts, counts, np.arange(len(counts) + 1)), told)
     whole = np.concatenate([seen.cross[:, None, :], seen.i_phi], axis=1)
     whole = np.concatenate([np.column_stack([seen.i_theta, seen.cross])[:, :, None], whole], axis=2)
     assert whole.shape == (len(counts), at.shape[1], at.shape[1])

@@ -9,14 +9,15 @@ import pytest
 
 from irt_engine import InvalidResponses, Posterior, Priors, ResponseTable, fit
 from irt_engine.arrow import Point, slot_blocks
-from irt_engine.average import Cells
-from irt_engine.curvature import _with_bends
+from irt_engine.average import Cells, solve
+from irt_engine.curvature import curved
 from irt_engine.design import Design, design
 from irt_engine.fit import Form
 from irt_engine.information import pair_information
+from irt_engine.mode import climb
 from irt_engine.simulate import Truth, all_cells, draw_truth, draw_votes
 from tests.environment import FULL
-from tests.irt_engine.cast import rebuilt, rows, small_board
+from tests.irt_engine.cast import everything, observed_information, rebuilt, rows, small_board
 
 FORMS = pytest.mark.parametrize("form", ["net", "vote"])
 TIERS = np.array([0, 0, 1, 1, 2])
@@ -72,7 +73,7 @@ def test_the_observed_information_through_the_layer_is_the_fall_of_the_gradient(
     made, step = made_with_tiers(form), 1e-5
     problem, prior = made.problem, made.effects.precision(made.effects.start())
     cells, log_sd, at = Cells(problem, made.effects), made.effects.start(), somewhere(made)
-    seen = _with_bends(problem, cells.ask(at, log_sd, None, observed=True))
+    seen = observed_information(problem, cells.ask(at, log_sd, None, observed=True))
     assert problem.prompts.first_gap == 4  # the log discrimination, and the effects of three tiers
     for p in range(problem.prompts.first_gap):  # the common log gaps stay where they are
         way = Point(np.zeros_like(at.z), np.zeros_like(at.phi))
@@ -83,6 +84,21 @@ def test_the_observed_information_through_the_layer_is_the_fall_of_the_gradient(
         assert np.allclose(own, fall, rtol=1e-5, atol=1e-5 * np.abs(prior.phi).max() / 1e6 + 1e-5)
         of_shaft = -(up.z - down.z) / (2.0 * step)
         assert np.allclose(problem.on_shaft(seen.cross[:, p])[: made.abilities], of_shaft[: made.abilities], atol=1e-5)
+
+
+@FORMS
+@pytest.mark.parametrize("tiers", [None, TIERS], ids=["without tiers", "with tiers"])
+def test_steps_divide_by_the_observed_information(form: Form, tiers: np.ndarray | None) -> None:
+    """Every prompt has enough votes to have a clear curvature of its own."""
+    made = design(everything(5, 20, seed=9), "board", form, Priors(learn=False, reply_sd=0.0), tiers)
+    with Cells(made.problem, made.effects) as cells:
+        found = solve(cells, *climb(cells, made.origin), None)
+        point, log_sd = found.state.point, found.state.log_sd
+        told = cells.ask(point, log_sd, None, observed=True)
+        by = curved(cells, found.state, found.at_mean, None, told, learn=False)
+        assert by is not None
+        expected = cells.arrow(observed_information(made.problem, told), made.effects.precision(log_sd))
+    assert np.allclose(by.arrow.covariance(), expected.covariance(), rtol=1e-9, atol=0.0)
 
 
 def test_parts_see_the_covariance_of_what_they_are_made_of() -> None:
