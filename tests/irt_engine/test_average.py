@@ -22,8 +22,6 @@ from irt_engine.average import (
     Found,
     State,
     Unsettled,
-    _Apart,
-    _settled,
     no_excess,
     settle,
 )
@@ -137,11 +135,12 @@ def test_a_search_for_a_scale_turns_back_where_the_means_have_no_end(monkeypatch
     made = design(random_votes(6, 12, 100, seed=5), "board", "vote", Priors(reply_sd=0.0))
     index = [group.name for group in made.effects.groups].index("log_gap")
     tried: list[float] = []
+    settled_before = average._settled
 
     def beyond(most: float) -> Callable[..., Found | Unsettled]:
         def settled(cells: Cells, state: State, *rest: Any) -> Found | Unsettled:
             tried.append(float(state.log_sd[index]))
-            return Unsettled(100, 1.0) if tried[-1] > most else _settled(cells, state, *rest)
+            return Unsettled(100, 1.0) if tried[-1] > most else settled_before(cells, state, *rest)
 
         return settled
 
@@ -151,11 +150,11 @@ def test_a_search_for_a_scale_turns_back_where_the_means_have_no_end(monkeypatch
         log_sd[index] -= 1.5
         first = State(near, log_sd, no_excess(made.problem))
         monkeypatch.setattr(average, "_settled", beyond(np.inf))
-        end = _Apart(cells, 0, None).along(first, index).log_sd[index]
+        end = average._Apart(cells, 0, None).along(first, index).log_sd[index]
         farthest = max(tried)
         assert log_sd[index] + 0.5 < end < farthest - 0.1
         monkeypatch.setattr(average, "_settled", beyond(0.5 * (end + farthest)))
-        assert _Apart(cells, 0, None).along(first, index).log_sd[index] == pytest.approx(end, abs=1e-8)
+        assert average._Apart(cells, 0, None).along(first, index).log_sd[index] == pytest.approx(end, abs=1e-8)
 
 
 @pytest.mark.parametrize(

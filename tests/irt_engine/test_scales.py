@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irt_engine import Priors, ResponseTable, fit
+from irt_engine import Priors, ResponseTable, curvature, fit
 from irt_engine.arrays import FloatArray
 from irt_engine.arrow import Point
-from irt_engine.curvature import _at_least
 from irt_engine.design import design
 from irt_engine.scales import MOST_SLOPES, Effects
 
@@ -120,9 +119,9 @@ def test_coin_tosses_whose_discriminations_seem_to_spread_settle_at_the_limit(se
 def test_slopes_are_raised_where_they_are_flat_and_lean_as_they_did(count: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     slope, least = rng.normal(size=(count, count)), np.exp(rng.normal(size=count))
-    raised = _at_least(slope, least)
+    raised = curvature._at_least(slope, least)
     assert raised - raised.T == pytest.approx(slope - slope.T, abs=1e-9)
     unit = np.sqrt(np.outer(least, least))
     assert np.linalg.eigvalsh(0.5 * (raised + raised.T) / unit).min() >= 1.0 - 1e-9
     steep = slope @ slope.T + 10.0 * np.diag(least) + 0.1 * (slope - slope.T)
-    assert _at_least(steep, least) == pytest.approx(steep, rel=1e-9, abs=1e-9)
+    assert curvature._at_least(steep, least) == pytest.approx(steep, rel=1e-9, abs=1e-9)
