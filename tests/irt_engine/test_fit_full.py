@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 import warnings
@@ -214,9 +215,8 @@ class OnePoint(PriorSampler):
         given = [written["standard"], *([written["cell"]] if "cell" in written.named_vars else [])]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            import pytensor
-        plain = pytensor.compile.mode.Mode(linker="py", optimizer=None)
-        evaluated = pytensor.function(given, written["votes"], mode=plain)
+            pytensor: Any = importlib.import_module("pytensor.compile")
+        evaluated = pytensor.function(given, written["votes"], mode=pytensor.Mode(linker="py", optimizer=None))
         no_effects = [np.zeros(variable.type.shape) for variable in given[1:]]
         self.log_likelihood = float(evaluated(self.at, *no_effects))
         return compiled

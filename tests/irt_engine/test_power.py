@@ -199,10 +199,14 @@ def test_a_pilot_is_stretched_to_the_difference_and_keeps_its_mean_and_shape() -
     turns, counts = np.unique(pilot, axis=0, return_counts=True)
 
     def weights(t: np.ndarray) -> np.ndarray:
-        weight: np.ndarray = counts * np.exp(turns @ t)
-        return weight / weight.sum()
+        weight = counts * np.exp(turns @ t)
+        share: np.ndarray = weight / weight.sum()
+        return share
 
-    found = root(lambda t: weights(t) @ turns - target, np.zeros(4))
+    def lacking(t: np.ndarray) -> np.ndarray:
+        return np.asarray(weights(t) @ turns - target)
+
+    found = root(lacking, np.zeros(4))
     assert found.success
     stretched = np.repeat(turns, np.round(200_000 * weights(found.x)).astype(np.int64), axis=0)
     assert stretched.mean(axis=0) == pytest.approx(target, abs=1e-4)
