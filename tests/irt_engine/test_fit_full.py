@@ -215,8 +215,10 @@ class OnePoint(PriorSampler):
         given = [written["standard"], *([written["cell"]] if "cell" in written.named_vars else [])]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            pytensor: Any = importlib.import_module("pytensor.compile")
-        evaluated = pytensor.function(given, written["votes"], mode=pytensor.Mode(linker="py", optimizer=None))
+            pytensor: Any = importlib.import_module("pytensor")
+        evaluated = pytensor.function(
+            given, written["votes"], mode=pytensor.compile.mode.Mode(linker="py", optimizer=None)
+        )
         no_effects = [np.zeros(variable.type.shape) for variable in given[1:]]
         self.log_likelihood = float(evaluated(self.at, *no_effects))
         return compiled
