@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from evalsite.adaptive.acts import PERFORMED
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,9 +21,10 @@ def cells(row: str) -> int:
     return len(re.findall(r"(?<!\\)\|", row)) - 1
 
 
-@pytest.mark.parametrize("guide", GUIDES, ids=lambda path: path.name)
-def test_every_row_of_a_table_has_as_many_cells_as_its_head(guide: Path) -> None:
-    for rows in tables(guide.read_text()):
+def test_every_row_of_a_table_has_as_many_cells_as_its_head() -> None:
+    found = [rows for guide in GUIDES for rows in tables(guide.read_text())]
+    assert len(found) > len(GUIDES)
+    for rows in found:
         assert {cells(row) for row in rows} == {cells(rows[0])}, rows[0]
 
 

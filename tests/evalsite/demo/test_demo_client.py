@@ -250,6 +250,7 @@ def test_what_was_sent_into_the_dark_is_said_to_be_unsure(stage: Stage) -> None:
 
 def test_a_judgment_names_the_question_the_choice_and_the_time(stage: Stage) -> None:
     stage.run()
+    assert stage.campaign.judged
     for body in stage.campaign.judged.values():
         assert set(body) == {"answers", "client_ms", "judgment"}
         assert [answer["aspect"] for answer in body["answers"]] == ["overall"]

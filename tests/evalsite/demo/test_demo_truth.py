@@ -137,5 +137,7 @@ def test_where_two_bots_say_the_same_the_first_is_named() -> None:
 
 
 def test_all_pairs_have_odds_on_all_prompts() -> None:
-    for a, b in combinations(sorted(QUALITY), 2):
+    pairs = list(combinations(sorted(QUALITY), 2))
+    assert len(pairs) == len(QUALITY) * (len(QUALITY) - 1) / 2 > 0
+    for a, b in pairs:
         assert all(min(TRUTH.odds(a, b, prompt).by_choice().values()) > 0 for prompt in IDS)

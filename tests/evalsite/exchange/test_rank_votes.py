@@ -108,7 +108,9 @@ def test_a_pair_keeps_the_files_orientation_and_positive_means_b_is_better(ladde
 
 def test_significant_says_that_the_interval_excludes_zero(write: Write) -> None:
     path = write(HEAD + lines("a", "b", 12, 2, 8) + lines("b", "c", 30, 1, 2) + lines("a", "d", 10, 3, 10))
-    for row in rank_votes(read_votes(path), model="pair").pairs:
+    pairs = rank_votes(read_votes(path), model="pair").pairs
+    assert {row.significant for row in pairs} == {True, False}
+    for row in pairs:
         assert row.delta is not None
         assert row.se is not None
         assert row.significant == (abs(row.delta) > 1.959963984540054 * row.se)
@@ -150,6 +152,7 @@ def test_the_order_of_the_rows_does_not_matter(ladder: Path, write: Write) -> No
     head, *body = ladder.read_text().splitlines(keepends=True)
     turned = write(head + "".join(reversed(body)), name="turned")
     first, second = rank_votes(read_votes(ladder)), rank_votes(read_votes(turned))
+    assert len(first.chatbots) > 1
     for one, other in zip(first.chatbots, second.chatbots, strict=True):
         assert one.name == other.name
         assert one.ability == pytest.approx(other.ability, abs=1e-6)

@@ -118,6 +118,7 @@ def test_what_was_given_back_has_no_lease_to_renew_and_nobody_is_told_of_late_an
 ) -> None:
     assignment_skip(annotator=bob, assignment_id=block[0].public_id, reason="broken")
     assignments_return(campaign=campaign, annotator=bob)
+    assert len(block) > 1
     for given_back in block[:2]:
         with pytest.raises(Conflict) as refused:
             lease_renew(annotator=bob, assignment_id=given_back.public_id)

@@ -284,16 +284,19 @@ class TestLate:
     def test_who_claimed_nothing_since_answers_the_whole_block(self, make_campaign: CampaignMaker) -> None:
         campaign = make_campaign(slug="quota", design=replace(OPEN, quota=3))
         bob = annotator_enrol(campaign=campaign)
-        for one in let_expire(assignment_claim(campaign=campaign, annotator=bob)):
-            assert record(bob, one).late
+        held = let_expire(assignment_claim(campaign=campaign, annotator=bob))
+        assert [record(bob, one).late for one in held] == [True] * OPEN.block_size
 
     def test_an_expired_assignment_is_not_offered_to_the_same_annotator_again(
         self, campaign: Campaign, bob: Annotator, expired: Assignment
     ) -> None:
+        offered: set[str] = set()
         while block := assignment_claim(campaign=campaign, annotator=bob):
-            assert expired.item not in {one.item for one in block}
+            offered |= {one.item for one in block}
             for one in block:
                 record(bob, one)
+        assert len(offered) > OPEN.block_size
+        assert expired.item not in offered
 
 
 class TestSkip:

@@ -230,6 +230,7 @@ def test_every_act_has_a_row_and_every_row_is_tested() -> None:
 @pytest.mark.parametrize("act", OWN_PAGES, ids=str)
 def test_the_pages_of_an_act_are_for_whom_the_table_says(stage: Callable[[Act], Stage], act: Act) -> None:
     on = stage(act)
+    assert OWN_PAGES[act]
     for name in PEOPLE:
         with undone():
             client = Client()
@@ -276,19 +277,21 @@ class TestInAnOrganisation:
 
     BEGIN, LIBRARY = "begin a campaign in it", "see its chatbots and prompt sets, and their log"
     CHOOSE = "choose one of its prompt sets for a draft"
+    NAMES = ("staff", "owner", "manager", "viewer", "draft", "stranger")
 
     def cell(self, act: str, name: str) -> str:
         return OF_ORGANISATIONS[act]["in a draft: owner, manager" if name == "draft" else column(name)]
 
-    def people(self, campaign: Campaign) -> Iterator[tuple[str, User]]:
-        for name in ["staff", "owner", "manager", "viewer", "draft", "stranger"]:
-            with undone():
-                user = user_create(username="someone", password=None, staff=name == "staff")
-                if name in Membership.Role.values:
-                    Membership.objects.create(organisation=campaign.organisation, user=user, role=name)
-                if name == "draft":
-                    CampaignRole.objects.create(campaign=campaign, user=user, role="manager")
-                yield name, user
+    @contextmanager
+    def user(self, campaign: Campaign, name: str) -> Iterator[User]:
+        """Somebody with this role, undone afterwards."""
+        with undone():
+            user = user_create(username="someone", password=None, staff=name == "staff")
+            if name in Membership.Role.values:
+                Membership.objects.create(organisation=campaign.organisation, user=user, role=name)
+            if name == "draft":
+                CampaignRole.objects.create(campaign=campaign, user=user, role="manager")
+            yield user
 
     def test_every_row_is_tested(self) -> None:
         files = {f"send files of {what} by the API" for what in ("prompts", "replies")}
@@ -297,34 +300,37 @@ class TestInAnOrganisation:
     def test_a_campaign_is_begun_by_who_may(self, stage: Callable[[Act], Stage]) -> None:
         campaign = stage(Act.SET_UP).campaign
         sent = {"name": "Next", "question": "Which?", "organisation": str(campaign.organisation.public_id)}
-        for name, user in self.people(campaign):
-            client = Client()
-            client.force_login(user)
-            client.post("/console/new/", sent)
-            made = Campaign.objects.filter(name="Next", organisation=campaign.organisation).exists()
-            assert made == (self.cell(self.BEGIN, name) == "yes"), name
+        for name in self.NAMES:
+            with self.user(campaign, name) as user:
+                client = Client()
+                client.force_login(user)
+                client.post("/console/new/", sent)
+                made = Campaign.objects.filter(name="Next", organisation=campaign.organisation).exists()
+                assert made == (self.cell(self.BEGIN, name) == "yes"), name
 
     def test_what_it_has_is_seen_by_who_may(self, stage: Callable[[Act], Stage]) -> None:
         campaign = stage(Act.SET_UP).campaign
         ids = [campaign.entrants.all()[0].version.chatbot.public_id, campaign.prompt_set.public_id]
-        for name, user in self.people(campaign):
-            client = Client()
-            client.force_login(user)
-            sees = self.cell(self.LIBRARY, name) == "yes"
-            for page, public_id in zip(("chatbots", "prompt-sets"), ids, strict=True):
-                assert client.get(f"/console/{page}/{public_id}/").status_code == (200 if sees else 404), name
-                assert (str(public_id) in client.get(f"/console/{page}/").content.decode()) == sees, name
+        for name in self.NAMES:
+            with self.user(campaign, name) as user:
+                client = Client()
+                client.force_login(user)
+                sees = self.cell(self.LIBRARY, name) == "yes"
+                for page, public_id in zip(("chatbots", "prompt-sets"), ids, strict=True):
+                    assert client.get(f"/console/{page}/{public_id}/").status_code == (200 if sees else 404), name
+                    assert (str(public_id) in client.get(f"/console/{page}/").content.decode()) == sees, name
 
     def test_a_set_is_chosen_by_who_may(self, stage: Callable[[Act], Stage], make_campaign: CampaignMaker) -> None:
         campaign, other = stage(Act.SET_UP).campaign, make_campaign(slug="other", start=False).prompt_set
         page, sent = "/console/trial/setup/prompts/", {"use": "yes", "set": str(other.public_id)}
-        for name, user in self.people(campaign):
-            client = Client()
-            client.force_login(user)
-            chooses = self.cell(self.CHOOSE, name) == "yes"
-            assert (str(other.public_id) in client.get(page).content.decode()) == chooses, name
-            client.post(page, sent)
-            assert (Campaign.objects.get(pk=campaign.pk).prompt_set == other) == chooses, name
+        for name in self.NAMES:
+            with self.user(campaign, name) as user:
+                client = Client()
+                client.force_login(user)
+                chooses = self.cell(self.CHOOSE, name) == "yes"
+                assert (str(other.public_id) in client.get(page).content.decode()) == chooses, name
+                client.post(page, sent)
+                assert (Campaign.objects.get(pk=campaign.pk).prompt_set == other) == chooses, name
 
     @pytest.mark.parametrize(
         ("what", "address", "content"),
@@ -339,11 +345,12 @@ class TestInAnOrganisation:
     ) -> None:
         campaign = stage(Act.SET_UP).campaign
         path = f"/api/v1/organisations/{campaign.organisation.slug}/{address}"
-        for name, user in self.people(campaign):
-            api = Api(api_token_issue(user=user, name="t", scopes=list(ApiToken.Scope), days=1))
-            status = api.raw(path, content.encode(), "text/csv").status_code
-            sends = self.cell(f"send files of {what} by the API", name) != "–"
-            assert (status == 201) == sends, f"{name}: {status}"
+        for name in self.NAMES:
+            with self.user(campaign, name) as user:
+                api = Api(api_token_issue(user=user, name="t", scopes=list(ApiToken.Scope), days=1))
+                status = api.raw(path, content.encode(), "text/csv").status_code
+                sends = self.cell(f"send files of {what} by the API", name) != "–"
+                assert (status == 201) == sends, f"{name}: {status}"
 
 
 def test_who_is_not_logged_in_is_led_to_the_login(stage: Callable[[Act], Stage]) -> None:
