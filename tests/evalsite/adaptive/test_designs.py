@@ -104,10 +104,10 @@ def test_what_its_owner_chose_stays_whatever_ends_it(limits: Limits) -> None:
 
 
 def test_plans_and_forecasts_of_a_campaign_follow_its_aim(make_campaign: CampaignMaker) -> None:
-    campaign = make_campaign(design=replace(OPEN, target_se=0.3), prompts=60)
+    campaign = make_campaign(design=replace(OPEN, target_se=0.5), prompts=30)
     planner = Planner(campaign)
     assert planner.design.target == LargestSE()
-    of_aim = Terms(AllAbilities(0.3), batch=campaign.batch_size, design=replace(DEFAULT_DESIGN, target=LargestSE()))
+    of_aim = Terms(AllAbilities(0.5), batch=campaign.batch_size, design=replace(DEFAULT_DESIGN, target=LargestSE()))
     assert campaign_forecast(campaign) == forecast(planner.state(None, 0), of_aim, seed=1)
     plan_set(campaign=campaign, options=PlanOptions(target="ranking"))
     of_ranking = replace(of_aim, design=DEFAULT_DESIGN)
@@ -163,16 +163,16 @@ def test_a_pair_gets_no_more_votes_than_its_cap(make_campaign: CampaignMaker) ->
 
 def test_a_forecast_is_of_the_design_that_plans_are_made_with(make_campaign: CampaignMaker) -> None:
     options = PlanOptions(target="top", top=1, floor=0.9)
-    campaign = make_campaign(design=replace(OPEN, plan=options, target_se=0.3), prompts=60)
+    campaign = make_campaign(design=replace(OPEN, plan=options, target_se=0.5), chatbots=3, prompts=20)
     planner = Planner(campaign)
-    of_goal = Terms(AllAbilities(0.3), batch=campaign.batch_size)
+    of_goal = Terms(AllAbilities(0.5), batch=campaign.batch_size)
     expected = [forecast(planner.state(None, 0), replace(of_goal, design=d), seed=1) for d in (planner.design, None)]
     assert campaign_forecast(campaign) == expected[0]
     assert campaign_forecast(campaign) != expected[1]
 
 
 def test_a_forecast_goes_on_from_what_is_judged(make_campaign: CampaignMaker) -> None:
-    campaign = make_campaign(design=replace(OPEN, target_se=0.4, budget=200, batch_size=10), prompts=60)
+    campaign = make_campaign(design=replace(OPEN, target_se=0.5, budget=50, batch_size=10), chatbots=3, prompts=20)
     before = campaign_forecast(campaign, per_day=10)
     given = judge(campaign, annotator_enrol(campaign=campaign), blocks=5)
     run_jobs()

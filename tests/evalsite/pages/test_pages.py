@@ -19,6 +19,7 @@ from evalsite.judgments.services import annotator_enrol, assignment_claim
 from evalsite.pages import views
 from evalsite.prompts.models import Prompt
 from tests.evalsite.cast import CampaignMaker, empty_queue, judge, run_jobs
+from tests.evalsite.shared import shared
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\u202e\u200b end"
 
@@ -255,6 +256,14 @@ class TestJudging:
         assert said in words(stranger.get("/judge/trial/"))
 
 
+@shared
+def ranked(campaign: Campaign, bob: Annotator) -> Campaign:
+    """It has a board."""
+    judge(campaign, bob, blocks=2)
+    run_jobs()
+    return campaign
+
+
 class TestSafety:
     def test_text_of_chatbots_and_owners_is_shown_and_never_run(
         self, make_campaign: CampaignMaker, stranger: Client
@@ -286,11 +295,7 @@ class TestSafety:
             *("/account/login/", "/account/sign-up/", "/account/password/", "/livez", "/api/v1/boards/trial"),
         ],
     )
-    def test_no_page_has_a_script_or_a_style_within_it(
-        self, campaign: Campaign, bob: Annotator, stranger: Client, path: str
-    ) -> None:
-        judge(campaign, bob, blocks=2)
-        run_jobs()
+    def test_no_page_has_a_script_or_a_style_within_it(self, ranked: Campaign, stranger: Client, path: str) -> None:
         response = stranger.get(path)
         body, policy = response.content.decode(), response["Content-Security-Policy"]
         assert "unsafe" not in policy

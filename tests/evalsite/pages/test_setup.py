@@ -462,25 +462,25 @@ def forecasts(owner: Client, draft: Campaign, **limits: str) -> list[tuple[float
 
 
 def test_the_forecast_moves_with_every_limit_and_with_the_plan(owner: Client, draft: Campaign) -> None:
-    fill(owner, draft, chatbots=4, prompts=60)
-    draft_change(campaign=draft, changes={"batch_size": 10})  # the finest steps that a forecast can show
-    usual = forecasts(owner, draft, target_se="0.3")
-    found = forecasts(owner, draft, min_difference="2")[0]
+    fill(owner, draft, chatbots=4, prompts=30)
+    draft_change(campaign=draft, changes={"batch_size": 5})  # the finest steps that a forecast can show
+    usual = forecasts(owner, draft, target_se="0.5")
+    found = forecasts(owner, draft, min_difference="3")[0]
     assert found != usual[0]
-    assert forecasts(owner, draft, min_difference="2", power="0.95")[0][1] < found[1], "more power is harder to reach"
-    bounded = forecasts(owner, draft, target_se="0.3", budget="100")
-    assert bounded[0][0] <= 100
+    assert forecasts(owner, draft, min_difference="3", power="0.95")[0][1] < found[1], "more power is harder to reach"
+    bounded = forecasts(owner, draft, target_se="0.5", budget="20")
+    assert bounded[0][0] <= 20
     assert bounded[0][1] < usual[0][1], "with less money the aim is reached less often"
-    draft_change(campaign=draft, changes={"per_day": 50})
+    draft_change(campaign=draft, changes={"per_day": 10})
     soon = timezone.now() + timedelta(days=2, hours=1)
-    assert forecasts(owner, draft, target_se="0.3", deadline=f"{soon:%Y-%m-%dT%H:%M}") == bounded, "two days of fifty"
-    assert forecasts(owner, draft, deadline=f"{soon:%Y-%m-%dT%H:%M}")[0][0] <= 100, "without an aim there is one too"
+    assert forecasts(owner, draft, target_se="0.5", deadline=f"{soon:%Y-%m-%dT%H:%M}") == bounded, "two days of ten"
+    assert forecasts(owner, draft, deadline=f"{soon:%Y-%m-%dT%H:%M}")[0][0] <= 20, "without an aim there is one too"
     plan_set(campaign=draft, options=PlanOptions(target="top", top=1, floor=0.9))
-    otherwise = forecasts(owner, draft, target_se="0.3")
+    otherwise = forecasts(owner, draft, target_se="0.5")
     assert otherwise[0] != usual[0], "the forecast is of the plan that the campaign would follow"
     assert otherwise[1] == usual[1]
-    plan_set(campaign=draft, options=PlanOptions(votes_per_pair=10))
-    assert forecasts(owner, draft, target_se="0.1")[0] == (60, 0.0), "six pairs of ten votes are all there is"
+    plan_set(campaign=draft, options=PlanOptions(votes_per_pair=5))
+    assert forecasts(owner, draft, target_se="0.1")[0] == (30, 0.0), "six pairs of five votes are all there is"
 
 
 def test_a_viewer_sets_nothing_up_and_a_manager_begins_a_campaign_of_the_organisation(
