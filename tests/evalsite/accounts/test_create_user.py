@@ -40,12 +40,14 @@ def test_a_weak_password_is_refused_and_leaves_nothing(password: str) -> None:
     assert not Organisation.objects.exists()
 
 
+@pytest.mark.database
 def test_a_name_is_taken_in_any_case() -> None:
     user_create(username="alice", password=PASSWORD)
     with pytest.raises(InvalidInput, match="already"):
         user_create(username="Alice", password=PASSWORD)
 
 
+@pytest.mark.database
 def test_organisations_of_one_name_get_different_addresses() -> None:
     slugs = [organisation_create(name="The Lab").slug for _ in range(3)]
     assert slugs == ["the-lab", "the-lab-2", "the-lab-3"]

@@ -101,6 +101,7 @@ def test_whatever_happens_what_is_kept_leads_to_the_same_votes_as_reading_all(
     assert sum(bool(one) for one in reads) >= 3, "batches were read by themselves"
 
 
+@pytest.mark.database
 def test_only_batches_that_closed_since_are_read(campaign: Campaign, bob: Annotator, reads: Reads) -> None:
     kept, board = KeptVotes(), board_default(campaign=campaign)
     judge(campaign, bob, blocks=2)
@@ -128,6 +129,7 @@ def test_what_is_taken_back_counts_until_its_successor_does(campaign: Campaign, 
     assert [one if one is None else len(one) for one in reads] == [None, 0, 1]
 
 
+@pytest.mark.database
 @pytest.mark.parametrize("what", ["an exclusion", "a removal", "another database"])
 def test_where_more_has_happened_all_are_read_again(
     campaign: Campaign, bob: Annotator, dora: Annotator, reads: Reads, what: str
@@ -146,6 +148,7 @@ def test_where_more_has_happened_all_are_read_again(
     assert reads == [None, None]
 
 
+@pytest.mark.database
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("leave", [annotator_exclude, person_erase])
 def test_a_worker_that_outlives_a_restored_backup_leaves_out_whom_the_restored_site_does(

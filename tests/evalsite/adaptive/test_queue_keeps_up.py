@@ -198,6 +198,7 @@ def test_a_stop_by_hand_closes_the_queue_and_the_worker_empties_it(campaign: Cam
     assert not QUEUED.all().exists()
 
 
+@pytest.mark.database
 @pytest.mark.django_db(transaction=True)
 def test_who_claims_while_a_campaign_is_being_stopped_gets_nothing_after_it(make_campaign: CampaignMaker) -> None:
     """The claim has seen the campaign collect, or waits until it has stopped: either way nothing is issued after."""

@@ -79,6 +79,7 @@ def test_the_first_plan_connects_all_chatbots(campaign: Campaign) -> None:
     assert set(itertools.chain(*pairs)) == set(campaign.entrants.values_list("pk", flat=True))
 
 
+@pytest.mark.database
 def test_a_closed_batch_becomes_a_snapshot_a_decision_and_a_queue_planned_from_it(
     campaign: Campaign, bob: Annotator
 ) -> None:
@@ -109,6 +110,7 @@ def test_the_same_judgments_again_make_no_second_snapshot(campaign: Campaign, bo
     assert Refit.objects.order_by("-pk")[0].outcome == Refit.Outcome.UNCHANGED
 
 
+@pytest.mark.database
 def test_excluding_an_annotator_and_readmitting_them_brings_the_same_snapshot_back(
     campaign: Campaign, bob: Annotator, dora: Annotator
 ) -> None:
@@ -161,6 +163,7 @@ def test_a_failed_fit_leaves_the_last_board_and_the_queue(
     assert Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED).exists()
 
 
+@pytest.mark.database
 def test_what_fails_raises_one_alarm_backs_off_and_is_cleared_when_it_goes_again(
     campaign: Campaign, bob: Annotator, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -506,6 +509,7 @@ def leases_end(*assignments: Assignment) -> None:
     assignments_expire()
 
 
+@pytest.mark.database
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("ends", ["an answer", "a lease"])
 def test_the_last_two_that_end_at_once_after_a_stop_bring_one_refit(

@@ -74,6 +74,7 @@ def times_asked() -> Counter[str]:
     return Counter(Assignment.objects.filter(state__in=OPEN_OR_DONE).values_list("item", flat=True))
 
 
+@pytest.mark.database
 def test_a_plan_goes_on_behind_its_queue_with_other_items_from_the_same_snapshot(stocked: Campaign) -> None:
     items = asks_of(stocked)
     assert len(items) == len(set(items)) == reserve_size(stocked) == 60
@@ -110,6 +111,7 @@ def test_what_is_drawn_comes_after_the_queue_and_says_where_it_comes_from(stocke
     }
 
 
+@pytest.mark.database
 def test_who_finds_the_queue_low_draws_and_asks_for_a_plan_only_with_the_last_part(stocked: Campaign) -> None:
     while reserve_size(stocked) > PART:
         drain(stocked)
@@ -346,6 +348,7 @@ def claiming(campaign: Campaign, blocks: list[int]) -> threading.Thread:
     return threading.Thread(target=claim)
 
 
+@pytest.mark.database
 @pytest.mark.skipif(connection.vendor == "sqlite", reason="who writes has SQLite alone")
 @pytest.mark.django_db(transaction=True)
 def test_who_finds_nothing_while_somebody_draws_waits_and_is_given_of_the_same_part(stocked: Campaign) -> None:
@@ -363,6 +366,7 @@ def test_who_finds_nothing_while_somebody_draws_waits_and_is_given_of_the_same_p
     assert reserve_size(stocked) == 60 - PART, "it was drawn once, for both"
 
 
+@pytest.mark.database
 @pytest.mark.skipif(connection.vendor == "sqlite", reason="who writes has SQLite alone")
 @pytest.mark.django_db(transaction=True)
 def test_who_has_got_a_block_does_not_wait_for_who_draws(stocked: Campaign) -> None:
@@ -376,6 +380,7 @@ def test_who_has_got_a_block_does_not_wait_for_who_draws(stocked: Campaign) -> N
         assert blocks == [OPEN.block_size]
 
 
+@pytest.mark.database
 @pytest.mark.django_db(transaction=True)
 def test_two_who_find_what_was_planned_for_another_design_keep_each_other_from_nothing(stocked: Campaign) -> None:
     QUEUED.update(state=Assignment.State.WITHDRAWN)

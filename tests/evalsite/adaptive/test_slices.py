@@ -95,6 +95,7 @@ def test_every_category_kind_and_further_aspect_has_its_slice(judged: Campaign) 
     assert found == categories | {("kind", "live"), ("kind", "static"), ("aspect", "clear")}
 
 
+@pytest.mark.database
 def test_a_category_is_fitted_on_its_own_judgments_alone(judged: Campaign) -> None:
     board = board_default(campaign=judged)
     votes = votes_counted([judged], board.aspect, category="maths")

@@ -661,6 +661,7 @@ class TestHostileFiles:
         assert counts()[2:] == [0, 0, 0]
 
 
+@pytest.mark.database
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("there", [False, True])
 def test_of_the_same_file_ten_times_at_once_each_row_is_taken_in_once(there: bool) -> None:

@@ -17,6 +17,8 @@ from evalsite.judgments.services import token_again, token_issue
 from tests.evalsite.api.client import CLAIMS, Api, answer, error_of, judgment_url
 from tests.evalsite.cast import CampaignMaker
 
+pytestmark = pytest.mark.database
+
 
 @pytest.fixture
 def key() -> str:

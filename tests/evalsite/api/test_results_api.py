@@ -76,6 +76,7 @@ def test_the_scopes_that_open_a_get_open_its_head(campaign: Campaign, alice: Use
         assert (scope, head.status_code) == (scope, by.get(path).status_code)
 
 
+@pytest.mark.database
 @pytest.mark.parametrize("path", PUBLIC)
 def test_what_is_public_is_read_without_a_token(judged: Campaign, path: str) -> None:
     assert Api().get(path).status_code == 200
@@ -152,6 +153,7 @@ def test_an_annotators_token_reads_no_results_and_a_persons_judges_not(api: Api,
     assert member.post(f"{TRIAL}/claims").status_code == 401
 
 
+@pytest.mark.database
 @pytest.mark.parametrize(
     ("path", "count"), [(f"{TRIAL}/chatbots", 4), (f"{TRIAL}/prompts", 6), (f"{TRIAL}/judgments", 10)]
 )
@@ -170,6 +172,7 @@ def test_judgments_recorded_between_two_pages_are_on_the_next(judged: Campaign, 
     assert together == [row["id"] for row in walk(member, f"{TRIAL}/judgments", 500)]
 
 
+@pytest.mark.database
 def test_a_list_of_many_costs_as_few_queries_as_a_list_of_few(judged: Campaign, member: Api) -> None:
     costs = []
     for limit in (1, 10):

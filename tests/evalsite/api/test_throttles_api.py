@@ -16,6 +16,8 @@ from evalsite.campaigns.models import Campaign
 from evalsite.judgments.models import Assignment
 from tests.evalsite.api.client import CLAIMS, Api, error_of
 
+pytestmark = pytest.mark.database
+
 
 @pytest.fixture
 def address() -> str:

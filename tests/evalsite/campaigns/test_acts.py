@@ -99,6 +99,7 @@ def test_an_excluded_annotator_ends_their_block_and_gets_nothing_new(
         do(campaign, Act.EXCLUDE, alice, annotator=bob.public_id, reason="again")
 
 
+@pytest.mark.database
 def test_a_withdrawn_chatbot_and_a_retired_prompt_are_asked_no_more(campaign: Campaign, alice: User) -> None:
     gone, prompt = campaign.entrants.all()[0], campaign.prompt_set.prompts.all()[0]
     do(campaign, Act.WITHDRAW_ENTRANT, alice, entrant=gone.public_id, reason="its maker asked for it")
@@ -142,6 +143,7 @@ def test_an_act_without_the_reason_that_it_needs_is_refused(campaign: Campaign, 
             do(campaign, Act.EXCLUDE, alice, annotator=bob.public_id, reason=reason)
 
 
+@pytest.mark.database
 def test_the_log_cannot_be_edited(campaign: Campaign) -> None:
     with pytest.raises(IntegrityError, match="immutable"), transaction.atomic():
         AuditEntry.objects.update(act="nothing")

@@ -10,6 +10,8 @@ from evalsite.core.errors import TooMany
 from evalsite.core.memory import Memory
 from tests.processes import free_port
 
+pytestmark = pytest.mark.database
+
 
 @pytest.fixture
 def away(monkeypatch: pytest.MonkeyPatch) -> Iterator[RedisOrMemory]:

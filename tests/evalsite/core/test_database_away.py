@@ -23,6 +23,8 @@ from tests.environment import DATABASE_URL, PRODUCTION
 from tests.evalsite.api.client import CLAIMS, Api, answer, error_of, judgment_url
 from tests.processes import free_port
 
+pytestmark = pytest.mark.database
+
 BOARD = "/api/v1/boards/trial"
 
 

@@ -18,6 +18,8 @@ from evalsite.prompts.models import Prompt
 from tests.evalsite.cast import judge, run_jobs
 from tests.processes import ROOT
 
+pytestmark = pytest.mark.database
+
 IMMUTABLE = {
     "core_auditentry",
     "campaigns_retirement",

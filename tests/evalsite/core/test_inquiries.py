@@ -9,7 +9,7 @@ from evalsite.core import inquiries, jobs
 from evalsite.core.inquiries import answers, inquiry_ask
 from evalsite.core.models import Inquiry, Job
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
 LOST = {
     "its job was deleted": lambda: Job.objects.all().delete(),

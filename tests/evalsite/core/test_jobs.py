@@ -18,7 +18,7 @@ from evalsite.core.models import Job
 from evalsite.core.tasks import sweep
 from tests.environment import PATIENCE_S
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 
 
 @pytest.fixture(autouse=True)

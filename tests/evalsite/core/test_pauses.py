@@ -21,6 +21,8 @@ from evalsite.core.db import checkpoint, rows
 from evalsite.judgments.queue_statements import queued_all, queued_withdraw
 from tests.processes import ROOT, wait_for
 
+pytestmark = pytest.mark.database
+
 
 @pytest.fixture
 def thawed() -> Iterator[None]:

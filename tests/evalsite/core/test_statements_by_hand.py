@@ -12,6 +12,8 @@ from evalsite.core.db import as_unavailable, columns, read, read_beside, rows
 from evalsite.judgments.models import Annotator, Exclusion
 from evalsite.judgments.statements import campaign_joined, claim_terms
 
+pytestmark = pytest.mark.database
+
 
 def test_rows_of_several_models_are_read_as_the_orm_reads_them(campaign: Campaign, bob: Annotator) -> None:
     StoppingSpec.objects.filter(campaign=campaign).update(deadline=timezone.now() + timedelta(days=3), budget=70_000)

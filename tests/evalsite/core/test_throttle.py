@@ -9,6 +9,8 @@ from django.test import RequestFactory, override_settings
 from evalsite.core.errors import TooMany
 from evalsite.core.throttle import admit, client_address
 
+pytestmark = pytest.mark.database
+
 
 def test_of_two_hundred_tries_at_once_exactly_the_allowed_number_pass() -> None:
     who, passed = uuid.uuid4().hex, []

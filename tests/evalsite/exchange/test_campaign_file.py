@@ -74,6 +74,7 @@ def test_a_file_becomes_a_draft_with_all_that_it_says(organisation: Organisation
     assert list(Reply.objects.filter(prompt__key="p2").values_list("sample", "text")) == [(1, "Bye"), (2, "See you")]
 
 
+@pytest.mark.database
 def test_what_is_written_comes_back_the_same(make_campaign: CampaignMaker, elsewhere: Organisation) -> None:
     plan = PlanOptions(target="top", top=2, overlap_share=0.25, overlap_votes=3, balance={"": 1.0}, retire_after=9)
     aspects = (NewAspect("kind", "Which is kinder?"), NewAspect("right", "Which is right?", allow_tie=False))

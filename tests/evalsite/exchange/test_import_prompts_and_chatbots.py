@@ -97,6 +97,7 @@ class TestPrompts:
         assert (found[1][0], found[1][1]) == (2, "refused")
         assert problem in found[1][2]
 
+    @pytest.mark.database
     @pytest.mark.parametrize(("escape", "what"), UNSTORABLE)
     @pytest.mark.parametrize("form", ["jsonl", "jsonl with turns as a text", "csv"])
     def test_what_no_database_keeps_is_refused_by_line_and_key_and_the_rest_is_taken_in(
@@ -214,6 +215,7 @@ class TestReplies:
         assert [one.fate for one in report.rows] == ["add", "refused"]
         assert problem in report.rows[1].problem
 
+    @pytest.mark.database
     @pytest.mark.parametrize(("escape", "what"), UNSTORABLE)
     def test_what_no_database_keeps_is_refused_by_line_and_key(self, filled: PromptSet, escape: str, what: str) -> None:
         content = f'{{"prompt_id": "p1", "reply": "x{escape}"}}\n{{"prompt_id": "p2", "reply": "y"}}'.encode()

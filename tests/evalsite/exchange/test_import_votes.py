@@ -49,6 +49,7 @@ def counts() -> list[int]:
     return [model.objects.count() for model in (Campaign, Prompt, Candidate, Judgment, Answer, ImportedVote, Annotator)]
 
 
+@pytest.mark.database
 def test_every_row_becomes_a_judgment_and_the_page_shows_the_board(votes: Path, stranger: Client) -> None:
     import_votes(votes)
     assert Judgment.objects.count() == len(VOTES)
@@ -104,6 +105,7 @@ def test_the_fit_sees_the_votes_of_the_file_with_their_sides(votes: Path) -> Non
     )
 
 
+@pytest.mark.database
 def test_importing_it_again_changes_nothing(votes: Path) -> None:
     import_votes(votes)
     before = [*counts(), Snapshot.objects.count()]

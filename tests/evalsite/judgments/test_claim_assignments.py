@@ -31,6 +31,8 @@ from scheduler import plan
 from tests.environment import PATIENCE_S
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 
+pytestmark = pytest.mark.database
+
 
 def answer(annotator: Annotator, block: list[Assignment]) -> None:
     for assignment in block:

@@ -37,6 +37,8 @@ from tests.evalsite.api.client import Api
 from tests.evalsite.cast import CampaignMaker
 from tests.evalsite.pages.reading import Page, Visitor
 
+pytestmark = pytest.mark.database
+
 PASSWORD = "a long enough secret"
 NAMES = ["quuxname", "quux-mail@example.org", "worker5f1e", "session5f1e", "study5f1e", "quuxwords"]
 FROM_PROLIFIC = {"PROLIFIC_PID": "worker5f1e", "STUDY_ID": "study5f1e", "SESSION_ID": "session5f1e"}

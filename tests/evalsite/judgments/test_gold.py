@@ -78,6 +78,7 @@ def blocks(campaign: Campaign, annotator: Annotator, count: int) -> list[list[As
     return claimed
 
 
+@pytest.mark.database
 def test_of_any_number_of_assignments_the_share_is_gold_to_within_one(checked: Campaign) -> None:
     for annotator in [annotator_enrol(campaign=checked) for _ in range(4)]:
         given = [one.purpose == "gold" for block in blocks(checked, annotator, 4) for one in block]
@@ -128,6 +129,7 @@ def test_where_gold_stands_in_a_block_is_another_place_each_time(checked: Campai
     assert len(places) >= 3
 
 
+@pytest.mark.database
 def test_nobody_is_given_the_same_gold_twice_not_even_what_they_gave_back(checked: Campaign, bob: Annotator) -> None:
     for _ in range(20):
         assignment_claim(campaign=checked, annotator=bob)

@@ -21,6 +21,8 @@ from evalsite.judgments.models import Annotator, Assignment, Skip
 from evalsite.judgments.selectors import items_given_back
 from evalsite.judgments.services import assignment_claim, judgment_record
 
+pytestmark = pytest.mark.database
+
 
 @pytest.fixture
 def block(campaign: Campaign, bob: Annotator) -> list[Assignment]:

@@ -37,6 +37,7 @@ def listed(campaign: Campaign, wanted: Wanted, *, count: int) -> list[Listed]:
     return found
 
 
+@pytest.mark.database
 @pytest.mark.parametrize("at_once", [(), (1,), (1, 2)], ids=["all", "one first", "one, two, all"])
 def test_pages_pass_over_nothing_and_repeat_nothing(
     judged: Campaign, monkeypatch: pytest.MonkeyPatch, at_once: tuple[int, ...]

@@ -87,6 +87,7 @@ def test_the_file_tells_what_became_of_each_ones_work_and_what_it_earned(
     assert {name: of_dora[name] for name in wanted} == wanted
 
 
+@pytest.mark.database
 def test_the_statements_the_totals_and_the_ledger_agree_to_the_last_digit(
     paid: Campaign, bob: Annotator, alice: User
 ) -> None:
@@ -191,6 +192,7 @@ def test_more_than_is_due_to_somebody_is_not_marked(
     assert not Payment.objects.exists()
 
 
+@pytest.mark.database
 def test_payments_and_bonuses_cannot_be_changed(paid: Campaign, bob: Annotator) -> None:
     payment_record(campaign=paid, annotator=bob, amount=Decimal(1), currency="USD")
     Bonus.objects.create(campaign=paid, annotator=bob, amount=1, currency="USD", reason="kind")
@@ -315,6 +317,7 @@ def test_blocks_that_expired_and_are_answered_at_once_are_one_piece_of_work(
         assert spent(one) == own == {"USD": totals(accounts(one))[0].earned}
 
 
+@pytest.mark.database
 @pytest.mark.django_db(transaction=True)
 def test_two_answers_at_once_in_two_campaigns_share_the_time_before_them(make_campaign: CampaignMaker) -> None:
     campaigns = make_campaign(), make_campaign(slug="other")

@@ -31,6 +31,8 @@ from tests.environment import PATIENCE_S
 from tests.evalsite.cast import OPEN, CampaignMaker, judge
 from tests.evalsite.shared import shared
 
+pytestmark = pytest.mark.database
+
 
 @shared
 def assignment(campaign: Campaign, bob: Annotator) -> Assignment:

@@ -90,6 +90,7 @@ def held(campaign: Campaign) -> dict[int, int]:
     return {batch.pk: ranking.filter(batch=batch).count() for batch in Batch.objects.filter(campaign=campaign)}
 
 
+@pytest.mark.database
 def test_nothing_that_they_answered_is_left_and_all_that_others_answered_is(
     campaign: Campaign, bob: Annotator, dora: Annotator
 ) -> None:
@@ -386,6 +387,7 @@ def test_while_the_account_cannot_be_closed_the_judgments_stay(campaign: Campaig
     assert len(_of(Answer, annotator)) == 3
 
 
+@pytest.mark.database
 @pytest.mark.django_db(transaction=True)
 def test_of_answers_that_come_at_the_same_time_none_stays(campaign: Campaign, bob: Annotator) -> None:
     Campaign.objects.update(pay_per="hour", quota=40)

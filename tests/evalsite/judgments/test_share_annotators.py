@@ -22,6 +22,8 @@ from tests.environment import PATIENCE_S
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 from tests.evalsite.shared import shared
 
+pytestmark = pytest.mark.database
+
 WIDE = replace(OPEN, batch_size=100)
 
 

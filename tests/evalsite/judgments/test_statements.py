@@ -12,6 +12,8 @@ from evalsite.judgments.models import Annotator, Assignment
 from evalsite.judgments.queue_statements import AT_ONCE, queued_add, queued_replan
 from evalsite.judgments.statements import claimable
 
+pytestmark = pytest.mark.database
+
 
 def test_a_long_queue_is_added_in_parts_and_every_place_has_its_own_item(campaign: Campaign) -> None:
     prompt = campaign.prompt_set.prompts.all()[0].pk

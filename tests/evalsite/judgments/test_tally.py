@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign
@@ -29,6 +30,7 @@ def test_the_judgments_of_another_campaign_are_not_counted(
     assert tally([campaign, other]).annotators == 2
 
 
+@pytest.mark.database
 def test_closed_batches_are_counted_once(campaign: Campaign, bob: Annotator, django_assert_num_queries: Any) -> None:
     given = judge(campaign, bob, blocks=3)
     assert Batch.objects.filter(campaign=campaign, state=Batch.State.CLOSED).exists()

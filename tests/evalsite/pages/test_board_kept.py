@@ -39,6 +39,7 @@ def read(campaign: Campaign, bob: Annotator) -> bytes:
     return Client().get(BOARD).content
 
 
+@pytest.mark.database
 @pytest.mark.parametrize("page", PAGES)
 def test_the_next_reader_costs_one_query_and_no_template(
     page: str, read: bytes, django_assert_num_queries: Any
@@ -158,6 +159,7 @@ def test_a_release_is_known_by_every_file_that_pages_are_made_of(tmp_path: Path)
     assert marks[4] == marks[2], "the same files are the same release, whenever they were written"
 
 
+@pytest.mark.database
 def test_a_board_has_one_address_by_its_id_however_that_may_be_written(read: bytes, campaign: Campaign) -> None:
     """What is kept is kept by its address: otherwise each spelling would be made, and kept, once more."""
     Campaign.objects.filter(pk=campaign.pk).update(visibility=Campaign.Visibility.LINK)

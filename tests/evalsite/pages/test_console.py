@@ -231,6 +231,7 @@ def test_a_preview_of_one_campaign_is_not_shown_in_another(
     assert owner.get(f"/console/other/preview/{Inquiry.objects.get().public_id}/").status_code == 404
 
 
+@pytest.mark.database
 @pytest.mark.parametrize("page", console_pages.CAMPAIGN)
 def test_a_page_asks_the_database_as_often_for_many_rows_as_for_few(
     owner: Client,
@@ -245,6 +246,7 @@ def test_a_page_asks_the_database_as_often_for_many_rows_as_for_few(
         owner.get(f"/console/trial/{page}")
 
 
+@pytest.mark.database
 def test_the_home_asks_as_often_for_many_campaigns_as_for_one(
     owner: Client,
     judged: Campaign,

@@ -145,6 +145,7 @@ def test_a_filter_of_a_private_board_is_not_found_either(filtered: Campaign, str
     assert stranger.get("/boards/trial/?category=maths").status_code == 404
 
 
+@pytest.mark.database
 def test_a_hundred_filters_cost_no_query_more(
     filtered: Campaign, stranger: Client, django_assert_max_num_queries: object
 ) -> None:

@@ -31,6 +31,7 @@ def metrics(client: Client) -> dict[str, float]:
     return {name: float(value) for name, value in values}
 
 
+@pytest.mark.database
 def test_metrics_tell_what_waits(campaign: Campaign, bob: Annotator, stranger: Client) -> None:
     judge(campaign, bob, blocks=2)
     before = metrics(stranger)
@@ -105,6 +106,7 @@ def test_the_health_page_is_for_staff(alice: User) -> None:
     assert client.get("/console/health/").status_code == 403
 
 
+@pytest.mark.database
 def test_looking_costs_few_queries(campaign: Campaign, django_assert_max_num_queries: MaxQueries) -> None:
     with django_assert_max_num_queries(12):
         vitals_get()

@@ -119,6 +119,7 @@ def test_hostile_names_are_text(owner: Client, draft: Campaign) -> None:
         assert "<img src=x" not in page
 
 
+@pytest.mark.database
 def test_they_ask_as_often_for_many_as_for_few(
     owner: Client,
     make_campaign: CampaignMaker,

@@ -58,6 +58,7 @@ def test_pay_by_the_hour_is_told_by_the_hour(visitor: Visitor) -> None:
     assert "12.00 USD an hour" in Page(Client().get("/me/")).words
 
 
+@pytest.mark.database
 def test_it_tells_what_was_done_and_what_is_owed_and_paid(visitor: Visitor, campaign: Campaign) -> None:
     visitor.answer("B")
     payment_record(campaign=campaign, annotator=Annotator.objects.get(), amount=Decimal("0.15"), currency="USD")

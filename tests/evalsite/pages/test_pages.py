@@ -58,6 +58,7 @@ class TestHome:
             make_campaign(slug=slug, chatbots=2, prompts=2)
         Board.objects.filter(slug="beta").update(name="Poems & songs")
 
+    @pytest.mark.database
     def test_a_search_finds_boards_by_every_word_of_name_question_owner_or_chatbot(
         self, three: None, stranger: Client
     ) -> None:
@@ -96,6 +97,7 @@ class TestHome:
     def test_a_board_that_ranks_nobody_yet_tells_how_many_take_part(self, campaign: Campaign, stranger: Client) -> None:
         assert "4 chatbots 0 judgments" in words(stranger.get("/"))
 
+    @pytest.mark.database
     def test_what_a_board_asks_for_and_its_limits_cost_no_queries_of_their_own(
         self, make_campaign: CampaignMaker, stranger: Client
     ) -> None:
