@@ -90,8 +90,7 @@ def compare(first: Path, second: Path) -> list[str]:
     return [
         *(f"only {first.name}: {sql}" for sql in sorted(one - other)),
         *(f"only {second.name}: {sql}" for sql in sorted(other - one)),
-        f"{len(one & other)} templates in both, {len(one - other)} only in {first.name}, "
-        f"{len(other - one)} only in {second.name}",
+        f"in both: {len(one & other)}, only {first.name}: {len(one - other)}, only {second.name}: {len(other - one)}",
     ]
 
 
