@@ -101,7 +101,7 @@ def _origin(made: Plan, snapshot: Snapshot | None) -> Origin:
 def queue_finish(planned: Planned, rest: QueueRest | None, lease: Lease) -> None:
     """The rest of a queue, each part in a transaction of its own, unless its plan has lost its worth meanwhile."""
     while rest:
-        _let_others_write()
+        let_others_write()
         with write_transaction():
             lease.confirm()
             now = Campaign.objects.select_for_update(no_key=True).get(pk=rest.campaign.pk)
@@ -172,5 +172,5 @@ def still_good(planned: Planned, now: Campaign) -> bool:
     return now.collecting
 
 
-def _let_others_write() -> None:
+def let_others_write() -> None:
     threading.Event().wait(LET_OTHERS_WRITE_S)  # sleep() is refused (EINVAL) where libfaketime sets the clock

@@ -50,7 +50,7 @@ def board_rows(posterior: Posterior, points: Mapping[int, Points]) -> dict[int, 
     """Version id -> row, by group (the largest part of the comparison graph first), then strongest first."""
     ids = [int(name) for name in posterior.chatbots]
     versions = Version.objects.select_related("chatbot__organisation").in_bulk(ids)
-    standings = _standings(posterior)
+    standings = standings_of(posterior)
     rows = [(pk, _row(versions[pk], standing, points[pk])) for pk, standing in zip(ids, standings, strict=True)]
     return dict(sorted(rows, key=lambda item: (item[1]["group"], item[1]["rank"], item[1]["name"])))
 
@@ -65,7 +65,7 @@ class _Standing(NamedTuple):
     tier: int | None
 
 
-def _standings(posterior: Posterior) -> list[_Standing]:
+def standings_of(posterior: Posterior) -> list[_Standing]:
     """What the posterior says of each of its chatbots, in its order, as plain numbers."""
     from irt_engine.looks import told_apart  # here, because readers of rows must not load the engine
     from scheduler.estimator import CAMPAIGN_PRIORS

@@ -62,7 +62,7 @@ def advice_of(campaign: Campaign, votes: Sequence[CountedVote]) -> dict[int, Adv
     found = {int(known[one.annotator]): Advice(one.decision, one.reason, _evidence(one)) for one in verdicts}
     for annotator, verdict in gold_verdicts(campaign).items():
         gold = Advice(verdict.decision, verdict.reason, verdict.evidence)
-        found[annotator] = _both(found[annotator], gold) if annotator in found else gold
+        found[annotator] = advice_of_both(found[annotator], gold) if annotator in found else gold
     return found
 
 
@@ -82,7 +82,7 @@ def _cleared(campaign: Campaign, found: Mapping[int, Advice]) -> dict[int, Advic
     }
 
 
-def _both(engine: Advice, gold: Advice) -> Advice:
+def advice_of_both(engine: Advice, gold: Advice) -> Advice:
     evidence = {**engine.evidence, **gold.evidence}
     decisions = {engine.decision, gold.decision}
     if "exclude" in decisions:

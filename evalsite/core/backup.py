@@ -58,7 +58,7 @@ def backup_write(path: Path) -> Manifest:
     except OSError as error:
         raise InvalidInput(f"{partial} cannot be written ({error.strerror}).", hint="Choose another folder.") from error
     with os.fdopen(handle, "wb") as file:
-        with _one_moment(), zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        with one_moment(), zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             rows = {model._meta.db_table: _write_table(archive, model) for model in tables()}
             manifest = Manifest(_migrations(), rows)
             about = {"format": FORMAT, "made_at": timezone.now().isoformat()}
@@ -108,7 +108,7 @@ def _named(migrations: Iterable[tuple[str, str]]) -> tuple[str, ...]:
 
 
 @contextmanager
-def _one_moment() -> Iterator[None]:
+def one_moment() -> Iterator[None]:
     """Everything read inside is of one moment, and nobody waits for it to be read."""
     if connection.vendor == "postgresql":
         with patient_statements(), transaction.atomic(), connection.cursor() as cursor:

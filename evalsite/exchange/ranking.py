@@ -123,10 +123,10 @@ def _chatbots(posterior: Posterior) -> tuple[ChatbotRow, ...]:
     rows = [
         ChatbotRow(
             name=name,
-            ability=_number(posterior.ability[m]),
-            se=_number(se[m]),
-            lower=_number(interval[m, 0]),
-            upper=_number(interval[m, 1]),
+            ability=finite_or_none(posterior.ability[m]),
+            se=finite_or_none(se[m]),
+            lower=finite_or_none(interval[m, 0]),
+            upper=finite_or_none(interval[m, 1]),
             rank=int(ranks[m, 0]),
             rank_lower=int(ranks[m, 1]),
             rank_upper=int(ranks[m, 2]),
@@ -147,9 +147,9 @@ def _pairs(posterior: Posterior) -> tuple[PairRow, ...]:
                 a=comparison.a,
                 b=comparison.b,
                 by=comparison.by,
-                delta=_number(difference.mean),
-                se=_number(difference.se),
-                p_better=_number(difference.p_better),
+                delta=finite_or_none(difference.mean),
+                se=finite_or_none(difference.se),
+                p_better=finite_or_none(difference.p_better),
                 significant=bool(difference.significant),
                 judgments=int(comparison.judgments),
             )
@@ -159,7 +159,7 @@ def _pairs(posterior: Posterior) -> tuple[PairRow, ...]:
 
 def _prompts(posterior: Posterior) -> tuple[PromptRow, ...]:
     return tuple(
-        PromptRow(name, _number(alpha), _number(se), tuple(_number(b) for b in thresholds))
+        PromptRow(name, finite_or_none(alpha), finite_or_none(se), tuple(finite_or_none(b) for b in thresholds))
         for name, alpha, se, thresholds in zip(
             posterior.prompts,
             posterior.discrimination.tolist(),
@@ -188,6 +188,6 @@ def _doubts(posterior: Posterior) -> Iterator[str]:
         )
 
 
-def _number(value: float) -> float | None:
+def finite_or_none(value: float) -> float | None:
     """A plain float, or None for what JSON has no number for."""
     return float(value) if math.isfinite(value) else None

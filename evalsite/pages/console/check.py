@@ -30,7 +30,7 @@ def check_context(desk: Desk) -> dict[str, Any]:
         "waiting": check is not None and check.finished_at is None and not check.trouble,
         "doing": _stages()[min(check.stage, FullCheck.STAGES - 1)] if check else "",
         "may_ask": desk.may(Act.FULL_CHECK),
-        "answer": _answer(result) if result else "",
+        "answer": answer_of(result) if result else "",
         "facts": _facts(result) if result else [],
         "rows": [_row(row) for row in result["rows"]] if result else [],
         "figure": figure_of(result["rows"]) if result else None,
@@ -41,7 +41,7 @@ def _stages() -> list[str]:
     return [_("The model is compiled."), _("The chains are drawn."), _("The draws are summarised.")]
 
 
-def _answer(result: Mapping[str, Any]) -> str:
+def answer_of(result: Mapping[str, Any]) -> str:
     found = result["agreement"]
     if not result["diagnostics"]["converged"]:
         return _("The chains have not settled: this check says little for or against the board.")

@@ -18,7 +18,7 @@ from evalsite.core.audit import audit_of
 from evalsite.core.errors import Conflict
 from evalsite.core.models import Job
 from evalsite.judgments.models import Annotator
-from evalsite.pages.console.check import _answer, figure_of
+from evalsite.pages.console.check import answer_of, figure_of
 from tests.evalsite.cast import by_number, judge_as, run_jobs
 from tests.evalsite.pages.test_pages import words
 from tests.evalsite.shared import shared
@@ -142,7 +142,7 @@ def test_other_work_does_not_wait_for_it(judged: Campaign, alice: User) -> None:
 )
 def test_the_answer_says_whether_to_trust_the_board(mean: float, sd: float, converged: bool, said: str) -> None:
     result = {"agreement": {"mean": mean, "sd": sd}, "diagnostics": {"converged": converged}}
-    assert said in _answer(result)
+    assert said in answer_of(result)
 
 
 def test_equal_fits_lie_on_the_diagonal_and_no_interval_leaves_the_picture() -> None:

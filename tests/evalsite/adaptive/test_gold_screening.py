@@ -9,7 +9,7 @@ import pytest
 from evalsite.accounts.models import User
 from evalsite.adaptive.gold import gold_findings, gold_verdict, items_doubted
 from evalsite.adaptive.models import Board, Findings
-from evalsite.adaptive.screening import Advice, _both
+from evalsite.adaptive.screening import Advice, advice_of_both
 from evalsite.adaptive.tables import fit_input
 from evalsite.campaigns.gold import NewGold, gold_add, gold_withdraw
 from evalsite.campaigns.models import Campaign
@@ -179,10 +179,10 @@ def test_few_answers_say_nothing_and_many_do() -> None:
 
 def test_either_rule_excludes_and_one_that_keeps_is_not_enough_against_it() -> None:
     keep, out, few = (Advice(decision, decision[:3], {}) for decision in ("keep", "exclude", "not enough yet"))
-    assert _both(keep, out).decision == _both(out, keep).decision == "exclude"
-    assert _both(keep, few).decision == _both(few, keep).decision == "keep"
-    assert _both(few, few).decision == "not enough yet"
-    assert _both(out, out).reason == "exc; exc"
+    assert advice_of_both(keep, out).decision == advice_of_both(out, keep).decision == "exclude"
+    assert advice_of_both(keep, few).decision == advice_of_both(few, keep).decision == "keep"
+    assert advice_of_both(few, few).decision == "not enough yet"
+    assert advice_of_both(out, out).reason == "exc; exc"
 
 
 def test_an_item_that_careful_annotators_fail_is_doubted_and_not_they(gilded: Campaign) -> None:

@@ -235,7 +235,7 @@ def test_a_stop_between_two_parts_of_a_plan_before_the_fit_ends_it(
     asked = Assignment.objects.filter(snapshot=board.public_id)
     already = asked.count()
     monkeypatch.setattr(queue, "PUT_AT_ONCE", 3)
-    monkeypatch.setattr(planning, "_let_others_write", lambda: campaign_stop(campaign=fast, reason="enough"))
+    monkeypatch.setattr(planning, "let_others_write", lambda: campaign_stop(campaign=fast, reason="enough"))
     run_jobs()
     fast.refresh_from_db()
     assert fast.state == Campaign.State.STOPPED

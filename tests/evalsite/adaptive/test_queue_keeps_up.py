@@ -81,7 +81,7 @@ def between_parts(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], object]]
     """What is done, one after another, between the parts of plans, which are of three asks each."""
     meanwhile: list[Callable[[], object]] = []
     monkeypatch.setattr(queue, "PUT_AT_ONCE", 3)
-    monkeypatch.setattr(planning, "_let_others_write", lambda: meanwhile.pop(0)() if meanwhile else None)
+    monkeypatch.setattr(planning, "let_others_write", lambda: meanwhile.pop(0)() if meanwhile else None)
     return meanwhile
 
 

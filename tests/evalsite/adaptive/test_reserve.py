@@ -252,7 +252,7 @@ def test_what_is_drawn_while_a_plan_is_written_is_asked_no_more_often_than_wante
     if when == "while it is planned":
         monkeypatch.setattr("evalsite.adaptive.refit.queue_look", looks)
     else:
-        monkeypatch.setattr(planning, "_let_others_write", claim_all)
+        monkeypatch.setattr(planning, "let_others_write", claim_all)
     planned_again(stocked)
     assert claimed == [OPEN.block_size] * 2
     assert left[-1] < 60, "some of it was drawn"

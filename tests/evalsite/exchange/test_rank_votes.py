@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from evalsite.exchange.presenters import as_csv, as_json
-from evalsite.exchange.ranking import ChatbotRow, FitRow, PairRow, PromptRow, Ranking, _number, rank_votes
+from evalsite.exchange.ranking import ChatbotRow, FitRow, PairRow, PromptRow, Ranking, finite_or_none, rank_votes
 from evalsite.exchange.tables import ASCII, as_table
 from evalsite.exchange.votefile import Votes, read_votes
 from irt_engine.errors import EngineWarning
@@ -208,7 +208,7 @@ def test_json_has_null_for_what_is_not_a_number(odd: Ranking) -> None:
 
 def test_a_number_that_is_not_finite_never_reaches_the_json() -> None:
     for value in (math.nan, math.inf, -math.inf):
-        assert _number(value) is None
+        assert finite_or_none(value) is None
 
 
 def test_csv_has_the_chatbots_of_a_board(odd: Ranking) -> None:

@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
+import pytest
 from django.test import Client
 
 from evalsite.accounts.models import User
