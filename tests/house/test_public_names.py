@@ -1,0 +1,45 @@
+"""Tests use the public names of the project, so that its modules can change inside."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = {"irt_engine", "scheduler", "evalsite"}
+
+
+def private_imports(source: str) -> Iterator[str]:
+    """Yield each name beginning with an underscore that is imported from a package of the project."""
+    for one in ast.walk(ast.parse(source)):
+        if isinstance(one, ast.ImportFrom) and (one.module or "").partition(".")[0] in PACKAGES:
+            yield from (f"{one.module}.{name.name}" for name in one.names if _is_private(f"{one.module}.{name.name}"))
+        elif isinstance(one, ast.Import):
+            yield from (
+                name.name for name in one.names if name.name.partition(".")[0] in PACKAGES and _is_private(name.name)
+            )
+
+
+def _is_private(path: str) -> bool:
+    return any(part.startswith("_") for part in path.split("."))
+
+
+def test_tests_import_no_private_name() -> None:
+    paths = sorted((ROOT / "tests").rglob("*.py"))
+    assert paths
+    found = {str(path.relative_to(ROOT)): list(private_imports(path.read_text())) for path in paths}
+    assert {path: names for path, names in found.items() if names} == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("from evalsite.core import _inner", ["evalsite.core._inner"]),
+        ("from scheduler._inner import f", ["scheduler._inner.f"]),
+        ("import irt_engine._inner", ["irt_engine._inner"]),
+        ("from evalsite.core import jobs\nfrom somewhere import _odd", []),
+    ],
+)
+def test_private_imports_are_found(source: str, found: list[str]) -> None:
+    assert list(private_imports(source)) == found
