@@ -172,7 +172,7 @@ def _called(name: str, owner: str, scope: Scope) -> Iterator[tuple[Function, Sco
         yield scope.functions[name], scope
         return
     module, there = scope.module.imports.get(owner or name, ("", name))
-    found = scope.module
+    found: Module | None = scope.module
     if module:
         found, there = (_imported(f"{module}.{there}"), name) if owner else (_imported(module), there)
     if found and there in found.functions and (module or not owner):

@@ -10,12 +10,14 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+import scheduler
+from evalsite.accounts.models import User
 from evalsite.adaptive import planning
+from evalsite.adaptive.acts import Given, act_perform
 from evalsite.adaptive.models import Snapshot
-from evalsite.adaptive.tables import Planner
 from evalsite.campaigns.models import Campaign, PlanSpec
+from evalsite.campaigns.permissions import Act
 from evalsite.campaigns.services import (
-    campaign_stop,
     design_mark,
     entrant_withdraw,
     prompt_retire,
@@ -30,18 +32,20 @@ from evalsite.judgments.asks import Origin, PlannedAsk
 from evalsite.judgments.exclusions import annotator_exclude
 from evalsite.judgments.items import item_parts
 from evalsite.judgments.models import Assignment, Place, Reserve, Skip
-from evalsite.judgments.queue import QueueSeen, queue_close, queue_look, queue_replace, queue_withdraw
-from evalsite.judgments.queue_statements import draw_lock, queue_share
-from evalsite.judgments.reserve import queue_refill, reserve_draw, reserve_drop, reserve_parts, reserve_size
+from evalsite.judgments.queue import QueueSeen, queue_look, queue_replace
+from evalsite.judgments.queue_statements import draw_lock
 from evalsite.judgments.services import annotator_enrol, assignment_claim
 from evalsite.judgments.sharing import work_claim
 from evalsite.prompts.models import Prompt
 from scheduler import CampaignState, Plan
+from tests.environment import FULL, PATIENCE_S
 from tests.evalsite.cast import OPEN, CampaignMaker, empty_queue, judge, run_jobs
+from tests.evalsite.shared import shared
 
 QUEUED = Assignment.objects.filter(state=Assignment.State.QUEUED)
 OPEN_OR_DONE = [Assignment.State.QUEUED, Assignment.State.ISSUED, Assignment.State.ANSWERED]
 PART = 7  # asks drawn at once, here
+PEOPLE = 200 if FULL else 60
 WAITS_S = 0.5  # who does nothing for so long is waiting
 
 
@@ -51,13 +55,33 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planning, "BEHIND", 60)
 
 
-@pytest.fixture
+@shared
 def stocked(make_campaign: CampaignMaker) -> Campaign:
     """It has a board, a queue, and sixty asks behind it."""
-    campaign = make_campaign(design=OPEN, chatbots=5, prompts=20)
-    judge(campaign, annotator_enrol(campaign=campaign), blocks=2)
-    run_jobs()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reserve, "DRAWN_AT_ONCE", PART)
+        patch.setattr(planning, "BEHIND", 60)
+        campaign = make_campaign(design=OPEN, chatbots=5, prompts=20)
+        judge(campaign, annotator_enrol(campaign=campaign), blocks=2)
+        run_jobs()
     return campaign
+
+
+def behind(campaign: Campaign) -> int:
+    """How many asks wait behind the queue."""
+    return sum(Reserve.objects.filter(campaign=campaign).values_list("size", flat=True))
+
+
+def parts_behind() -> set[int]:
+    return set(Reserve.objects.values_list("pk", flat=True))
+
+
+def draw(campaign: Campaign) -> list[Assignment]:
+    """Let somebody claim who finds the queue empty; return what was put into it from behind, in its order."""
+    before = set(Assignment.objects.values_list("pk", flat=True))
+    QUEUED.update(state=Assignment.State.WITHDRAWN)
+    assignment_claim(campaign=campaign, annotator=annotator_enrol(campaign=campaign))
+    return list(Assignment.objects.exclude(pk__in=before).order_by("priority"))
 
 
 def asks_of(campaign: Campaign) -> list[str]:
@@ -77,7 +101,7 @@ def times_asked() -> Counter[str]:
 @pytest.mark.database
 def test_a_plan_goes_on_behind_its_queue_with_other_items_from_the_same_snapshot(stocked: Campaign) -> None:
     items = asks_of(stocked)
-    assert len(items) == len(set(items)) == reserve_size(stocked) == 60
+    assert len(items) == len(set(items)) == behind(stocked) == 60
     assert not set(items) & set(QUEUED.all().values_list("item", flat=True))
     assert set(Reserve.objects.values_list("snapshot", flat=True)) == {Snapshot.objects.get().public_id}
     assert not set(Reserve.objects.values_list("plan_seed", flat=True)) & set(
@@ -85,25 +109,27 @@ def test_a_plan_goes_on_behind_its_queue_with_other_items_from_the_same_snapshot
     )
 
 
-def test_two_hundred_who_come_at_once_are_given_a_block_each_though_no_worker_comes(
+def test_many_who_come_at_once_are_given_a_block_each(
     make_campaign: CampaignMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(planning, "BEHIND", 2_000)
     monkeypatch.setattr(reserve, "DRAWN_AT_ONCE", 200)
     campaign = make_campaign(design=OPEN, chatbots=6, prompts=60)
-    assert QUEUED.all().count() < 200
-    blocks = [assignment_claim(campaign=campaign, annotator=annotator_enrol(campaign=campaign)) for _ in range(200)]
-    assert [len(block) for block in blocks] == [OPEN.block_size] * 200
+    assert QUEUED.all().count() < PEOPLE
+    blocks = [assignment_claim(campaign=campaign, annotator=annotator_enrol(campaign=campaign)) for _ in range(PEOPLE)]
+    assert [len(block) for block in blocks] == [OPEN.block_size] * PEOPLE
     assert max(times_asked().values()) == 1
 
 
 def test_what_is_drawn_comes_after_the_queue_and_says_where_it_comes_from(stocked: Campaign) -> None:
+    kept = QUEUED.order_by("priority").values_list("pk", flat=True)[: OPEN.block_size + 1]
+    QUEUED.exclude(pk__in=list(kept)).update(state=Assignment.State.WITHDRAWN)
     last = max(QUEUED.all().values_list("priority", flat=True))
     first = Reserve.objects.order_by("pk").first()
     assert first is not None
-    before = set(QUEUED.all().values_list("pk", flat=True))
-    assert reserve_draw(stocked)
-    drawn = list(QUEUED.exclude(pk__in=before).order_by("priority"))
+    before = set(Assignment.objects.values_list("pk", flat=True))
+    assert assignment_claim(campaign=stocked, annotator=annotator_enrol(campaign=stocked))
+    drawn = list(Assignment.objects.exclude(pk__in=before).order_by("priority"))
     assert [one.priority for one in drawn] == list(range(last + 1, last + 1 + PART))
     assert [[one.place.prompt_id, one.item, one.purpose, one.probability, 1] for one in drawn] == first.asks
     assert {(one.policy, one.snapshot, one.plan_seed) for one in drawn} == {
@@ -113,18 +139,18 @@ def test_what_is_drawn_comes_after_the_queue_and_says_where_it_comes_from(stocke
 
 @pytest.mark.database
 def test_who_finds_the_queue_low_draws_and_asks_for_a_plan_only_with_the_last_part(stocked: Campaign) -> None:
-    while reserve_size(stocked) > PART:
+    while behind(stocked) > PART:
         drain(stocked)
-        before = reserve_size(stocked)
+        before = behind(stocked)
         assert assignment_claim(campaign=stocked, annotator=annotator_enrol(campaign=stocked))
-        assert reserve_size(stocked) == before - PART
+        assert behind(stocked) == before - PART
         assert not job_waits(refit_key(stocked))
     drain(stocked)
     assert assignment_claim(campaign=stocked, annotator=annotator_enrol(campaign=stocked))
-    assert reserve_size(stocked) == 0
+    assert behind(stocked) == 0
     assert job_waits(refit_key(stocked))
     run_jobs()
-    assert reserve_size(stocked) > PART, "and it is there again"
+    assert behind(stocked) > PART, "and it is there again"
     assert Snapshot.objects.count() == 1
 
 
@@ -140,21 +166,18 @@ def test_who_asks_for_work_of_any_campaign_is_given_what_was_drawn(stocked: Camp
 
 def test_nothing_is_drawn_that_was_asked_as_often_as_wanted_meanwhile(stocked: Campaign) -> None:
     often, once = asks_of(stocked)[:2]
-    for item, state in ((often, Assignment.State.QUEUED), (once, Assignment.State.WITHDRAWN)):
-        place = Place.objects.create(campaign=stocked, prompt_id=item_parts(item)[0], item=item)
-        Assignment.objects.create(campaign=stocked, place=place, item=item, state=state)
-    assert reserve_draw(stocked)
+    ended(stocked, often, Assignment.State.ANSWERED)
+    place = Place.objects.create(campaign=stocked, prompt_id=item_parts(once)[0], item=once)
+    Assignment.objects.create(campaign=stocked, place=place, item=once, state=Assignment.State.WITHDRAWN)
+    assert draw(stocked)
     assert (times_asked()[often], times_asked()[once]) == (1, 1), "what was withdrawn was not asked"
 
 
 def test_a_part_of_which_nothing_is_wanted_any_more_is_passed_over(stocked: Campaign) -> None:
     for item in asks_of(stocked)[:PART]:
-        place = Place.objects.create(campaign=stocked, prompt_id=item_parts(item)[0], item=item)
-        Assignment.objects.create(campaign=stocked, place=place, item=item)
-    before = QUEUED.all().count()
-    assert reserve_draw(stocked)
-    assert QUEUED.all().count() == before + PART
-    assert reserve_size(stocked) == 60 - 2 * PART
+        ended(stocked, item, Assignment.State.ANSWERED)
+    assert len(draw(stocked)) == PART
+    assert behind(stocked) == 60 - 2 * PART
 
 
 @pytest.mark.parametrize("change", ["a chatbot left", "a prompt was retired", "the plan is another"])
@@ -168,23 +191,25 @@ def test_what_was_planned_for_another_design_is_forgotten_and_a_plan_asked_for(s
     stocked = Campaign.objects.get(pk=stocked.pk)
     drain(stocked)
     assignment_claim(campaign=stocked, annotator=annotator_enrol(campaign=stocked))
-    assert reserve_size(stocked) == 0
+    assert behind(stocked) == 0
     assert job_waits(refit_key(stocked))
     run_jobs()
     assert {part.design for part in Reserve.objects.all()} == {design_mark(stocked)}
 
 
-def test_a_stop_leaves_nothing_to_draw(stocked: Campaign) -> None:
-    with write_transaction():
-        campaign_stop(campaign=stocked, reason="enough")
-        queue_close(campaign=stocked)
-    assert not reserve_draw(stocked)
-    assert reserve_size(stocked) == 0
+def test_a_stop_leaves_nothing_to_draw(stocked: Campaign, alice: User) -> None:
+    late = annotator_enrol(campaign=stocked)
+    act_perform(key=stocked.slug, act=Act.STOP, user=alice, given=Given(reason="enough"))
+    assert behind(stocked) == 0
+    assert assignment_claim(campaign=Campaign.objects.get(pk=stocked.pk), annotator=late) == []
 
 
-def test_who_withdraws_a_queue_withdraws_what_is_behind_it(stocked: Campaign) -> None:
-    queue_withdraw(campaign=stocked)
-    assert reserve_size(stocked) == 0
+def test_a_refit_of_a_stopped_campaign_withdraws_what_is_behind_its_queue(stocked: Campaign) -> None:
+    campaign_stop(campaign=stocked, reason="enough")
+    refit_request(stocked)
+    run_jobs()
+    assert behind(stocked) == 0
+    assert not QUEUED.exists()
 
 
 def planned_again(campaign: Campaign) -> None:
@@ -203,12 +228,12 @@ def test_what_is_behind_a_queue_is_planned_anew_once_the_board_has_grown_by_a_te
     monkeypatch.setattr(planning, "STALE", 0.0)
     judge(stocked, annotator_enrol(campaign=stocked), blocks=2)
     run_jobs()
-    assert (seeds_behind(), reserve_size(stocked)) == (before, 60), "it is good enough"
+    assert (seeds_behind(), behind(stocked)) == (before, 60), "it is good enough"
     monkeypatch.setattr(planning, "STALE", 0.9)
     refit_request(stocked)
     run_jobs()
     assert not before & seeds_behind()
-    assert reserve_size(stocked) == 60
+    assert behind(stocked) == 60
     assert set(Reserve.objects.values_list("snapshot", flat=True)) == {Snapshot.objects.latest("pk").public_id}
 
 
@@ -221,7 +246,7 @@ def test_a_refit_that_falls_due_is_not_kept_waiting_and_what_was_behind_the_queu
     before = seeds_behind()
     judge(stocked, annotator_enrol(campaign=stocked), blocks=2)
     run_jobs()
-    assert reserve_size(stocked) == 40, "two parts of three"
+    assert behind(stocked) == 40, "two parts of three"
     assert len(seeds_behind() - before) == 2, "each of a plan of its own"
 
 
@@ -242,7 +267,7 @@ def test_what_is_drawn_while_a_plan_is_written_is_asked_no_more_often_than_wante
     def claim_all() -> None:
         while people:
             claimed.append(len(assignment_claim(campaign=stocked, annotator=people.pop())))
-            left.append(reserve_size(stocked))
+            left.append(behind(stocked))
 
     def looks(campaign: Campaign) -> QueueSeen:
         seen = queue_look(campaign)
@@ -263,7 +288,7 @@ def test_of_a_campaign_whose_refit_is_due_again_one_part_is_planned_behind_the_q
     stocked: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(planning, "BEHIND_AT_ONCE", 20)
-    reserve_drop(stocked)
+    Reserve.objects.filter(campaign=stocked).delete()
     refit_request(stocked)
     begin = planning.reserve_fill
     counts: list[int] = []
@@ -272,7 +297,7 @@ def test_of_a_campaign_whose_refit_is_due_again_one_part_is_planned_behind_the_q
         if not counts:
             refit_request(stocked)  # a batch has closed meanwhile
         begin(*given)
-        counts.append(reserve_size(stocked))
+        counts.append(behind(stocked))
 
     monkeypatch.setattr("evalsite.adaptive.refit.reserve_fill", fill)
     run_jobs()
@@ -281,38 +306,38 @@ def test_of_a_campaign_whose_refit_is_due_again_one_part_is_planned_behind_the_q
 
 @pytest.mark.parametrize("what", ["another design", "half of it drawn"])
 def test_a_refit_plans_anew_what_is_of_another_design_or_half_drawn(stocked: Campaign, what: str) -> None:
-    before = reserve_parts(stocked)
+    before = parts_behind()
     planned_again(stocked)
-    assert reserve_parts(stocked) == before, "there is nothing to mend"
+    assert parts_behind() == before, "there is nothing to mend"
     if what == "another design":
         Campaign.objects.filter(pk=stocked.pk).update(policy="random")
     else:
-        while reserve_size(stocked) >= 30:
-            assert reserve_draw(stocked)
+        while behind(stocked) >= 30:
+            assert draw(stocked)
         QUEUED.update(state=Assignment.State.WITHDRAWN)
     planned_again(stocked)
-    assert (reserve_parts(stocked) & before, reserve_size(stocked)) == (set(), 60)
+    assert (parts_behind() & before, behind(stocked)) == (set(), 60)
 
 
 @pytest.mark.parametrize("what", ["the design is another", "the lease is lost"])
 def test_what_lost_its_worth_while_it_was_planned_is_not_kept(
     stocked: Campaign, monkeypatch: pytest.MonkeyPatch, what: str
 ) -> None:
-    reserve_drop(stocked)
+    Reserve.objects.filter(campaign=stocked).delete()
     refit_request(stocked)
-    makes = planning._plan
+    makes = scheduler.plan
 
-    def plan(planner: Planner, state: CampaignState, count: int) -> Plan:
+    def plan(state: CampaignState, *, count: int, **given: Any) -> Plan:
         if count == planning.BEHIND:
             if what == "the lease is lost":
                 Job.objects.filter(state=Job.State.RUNNING).update(lease_owner="somebody else")
             else:
                 Campaign.objects.filter(pk=stocked.pk).update(policy="random")
-        return makes(planner, state, count)
+        return makes(state, count=count, **given)
 
-    monkeypatch.setattr(planning, "_plan", plan)
+    monkeypatch.setattr(planning, "plan", plan)
     assert work_once("test")
-    assert reserve_size(stocked) == 0
+    assert behind(stocked) == 0
 
 
 def test_nothing_is_planned_behind_a_queue_while_a_refit_is_due(
@@ -321,20 +346,20 @@ def test_nothing_is_planned_behind_a_queue_while_a_refit_is_due(
     monkeypatch.setattr("evalsite.core.jobs.job_is_due", lambda kind: kind == "refit")
     campaign = make_campaign(design=OPEN, chatbots=5, prompts=20)
     assert QUEUED.all().exists()
-    assert reserve_size(campaign) == 0
+    assert behind(campaign) == 0
 
 
 def test_queue_and_reserve_hold_no_more_than_the_budget_has(make_campaign: CampaignMaker) -> None:
     campaign = make_campaign(design=replace(OPEN, budget=40), chatbots=5, prompts=20)
-    assert QUEUED.all().count() + reserve_size(campaign) == 40
-    assert reserve_size(campaign) > 0
+    assert QUEUED.all().count() + behind(campaign) == 40
+    assert behind(campaign) > 0
 
 
 def test_where_votes_of_a_pair_are_counted_nothing_is_kept_behind(stocked: Campaign) -> None:
     PlanSpec.objects.filter(campaign=stocked).update(votes_per_pair=1_000)
     refit_request(stocked)
     run_jobs()
-    assert reserve_size(stocked) == 0
+    assert behind(stocked) == 0
 
 
 def claiming(campaign: Campaign, blocks: list[int]) -> threading.Thread:
@@ -356,14 +381,13 @@ def test_who_finds_nothing_while_somebody_draws_waits_and_is_given_of_the_same_p
     blocks: list[int] = []
     other = claiming(stocked, blocks)
     with write_transaction():
-        queue_share(stocked.pk)
-        assert queue_refill(stocked, wait=True)
+        assert draw(stocked)
         other.start()
         other.join(WAITS_S)
         assert other.is_alive(), "it waits: what is drawn is not there yet"
     other.join()
     assert blocks == [OPEN.block_size]
-    assert reserve_size(stocked) == 60 - PART, "it was drawn once, for both"
+    assert behind(stocked) == 60 - PART, "it was drawn once, for both"
 
 
 @pytest.mark.database
@@ -376,7 +400,7 @@ def test_who_has_got_a_block_does_not_wait_for_who_draws(stocked: Campaign) -> N
     with write_transaction():
         assert draw_lock(stocked.pk, wait=True)
         other.start()
-        other.join(10)
+        other.join(PATIENCE_S)
         assert blocks == [OPEN.block_size]
 
 
@@ -392,7 +416,7 @@ def test_two_who_find_what_was_planned_for_another_design_keep_each_other_from_n
     for person in people:
         person.join()
     assert blocks == [0] * 4
-    assert reserve_size(stocked) == 0
+    assert behind(stocked) == 0
     assert job_waits(refit_key(stocked))
 
 
@@ -444,10 +468,8 @@ def test_items_of_who_was_excluded_are_drawn_as_they_are_planned(stocked: Campai
     annotator_exclude(campaign=stocked, annotator=careless, reason="asleep", by=None)
     empty_queue(stocked)
     run_jobs()
-    QUEUED.update(state=Assignment.State.WITHDRAWN)
     asked_next(stocked, items)
-    assert reserve_draw(stocked)
-    assert set(QUEUED.values_list("item", flat=True)) == set(items)
+    assert {one.item for one in draw(stocked)} == set(items)
 
 
 def test_what_two_gave_back_is_not_drawn(stocked: Campaign) -> None:
@@ -456,9 +478,7 @@ def test_what_two_gave_back_is_not_drawn(stocked: Campaign) -> None:
     for _ in range(2):
         returned = ended(stocked, given_back, Assignment.State.RETURNED)
         Skip.objects.create(assignment=returned, reason=Skip.Reason.BROKEN)
-    QUEUED.update(state=Assignment.State.WITHDRAWN)
-    assert reserve_draw(stocked)
-    assert list(QUEUED.values_list("item", flat=True)) == [other]
+    assert [one.item for one in draw(stocked)] == [other]
 
 
 def test_a_prompt_that_was_corrected_is_not_drawn(stocked: Campaign) -> None:
@@ -471,11 +491,11 @@ def test_a_prompt_that_was_corrected_is_not_drawn(stocked: Campaign) -> None:
         corrects=prompt,
         revision=prompt.revision + 1,
     )
-    QUEUED.update(state=Assignment.State.WITHDRAWN)
-    while reserve_draw(stocked):
-        pass
-    assert prompt.pk not in set(QUEUED.values_list("place__prompt", flat=True))
-    assert QUEUED.all().exists()
+    prompts: set[int] = set()
+    while drawn := draw(stocked):
+        prompts |= {one.place.prompt_id for one in drawn}
+    assert prompts
+    assert prompt.pk not in prompts
 
 
 @pytest.mark.parametrize("what", ["nothing in it is wanted", "it is for another design"])
@@ -490,5 +510,5 @@ def test_who_asks_for_work_of_any_campaign_has_what_is_of_no_use_passed_over_and
     QUEUED.update(state=Assignment.State.WITHDRAWN)
     with django_capture_on_commit_callbacks(execute=True):
         assert not work_claim(annotator=annotator_enrol(campaign=stocked)).block
-    assert reserve_size(stocked) == 0
+    assert behind(stocked) == 0
     assert job_waits(refit_key(stocked))
