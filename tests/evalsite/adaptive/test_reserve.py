@@ -18,6 +18,7 @@ from evalsite.adaptive.models import Snapshot
 from evalsite.campaigns.models import Campaign, PlanSpec
 from evalsite.campaigns.permissions import Act
 from evalsite.campaigns.services import (
+    campaign_stop,
     design_mark,
     entrant_withdraw,
     prompt_retire,

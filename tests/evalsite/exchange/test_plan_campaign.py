@@ -95,8 +95,15 @@ def fits(monkeypatch: pytest.MonkeyPatch) -> list[Cohort]:
     return done
 
 
-@pytest.mark.parametrize(("chatbots", "prompts"), [(4, 300), (20, 5)])
-@pytest.mark.parametrize("target", [0.05, 0.001])
+@pytest.mark.parametrize(
+    ("chatbots", "prompts", "target"),
+    [
+        (4, 300, 0.05),
+        (20, 5, 0.001),
+        pytest.param(4, 300, 0.001, marks=pytest.mark.full),
+        pytest.param(20, 5, 0.05, marks=pytest.mark.full),
+    ],
+)
 def test_advice_takes_less_work_than_the_forecasts_do(
     fits: list[Cohort], chatbots: int, prompts: int, target: float
 ) -> None:
