@@ -25,6 +25,7 @@ from evalsite.judgments.services import annotator_enrol, assignment_claim
 from irt_engine import Posterior
 from scheduler.estimator import estimate
 from tests.evalsite.cast import OPEN, CampaignMaker, by_number, judge, judge_as, run_jobs
+from tests.evalsite.shared import shared
 
 SHARED = replace(
     OPEN,
@@ -63,8 +64,26 @@ def crowd(make_campaign: CampaignMaker, screening: Campaign.Screening) -> tuple[
     return campaign, adversary
 
 
-def test_who_judges_against_all_others_is_excluded_with_the_reason(make_campaign: CampaignMaker) -> None:
-    campaign, adversary = crowd(make_campaign, Campaign.Screening.ACT)
+Crowd = tuple[Campaign, Annotator]
+
+
+@shared
+def acting(make_campaign: CampaignMaker) -> Crowd:
+    return crowd(make_campaign, Campaign.Screening.ACT)
+
+
+@shared
+def proposing(make_campaign: CampaignMaker) -> Crowd:
+    return crowd(make_campaign, Campaign.Screening.PROPOSE)
+
+
+@shared
+def unscreened(make_campaign: CampaignMaker) -> Crowd:
+    return crowd(make_campaign, Campaign.Screening.OFF)
+
+
+def test_who_judges_against_all_others_is_excluded_with_the_reason(acting: Crowd) -> None:
+    campaign, adversary = acting
     fact = Exclusion.objects.get()
     assert (fact.annotator, fact.lifted, fact.proposed, fact.decided_by) == (adversary, False, False, None)
     assert fact.reason
@@ -93,23 +112,23 @@ def test_who_would_have_been_excluded_by_a_refit_that_broke_off_is_excluded_by_t
     assert Exclusion.objects.get().annotator == adversary
 
 
-def test_the_screen_comes_to_rest(make_campaign: CampaignMaker) -> None:
-    campaign, _ = crowd(make_campaign, Campaign.Screening.ACT)
+def test_the_screen_comes_to_rest(acting: Crowd) -> None:
+    campaign, _ = acting
     refit_request(campaign)
     assert run_jobs() == 1
     assert Exclusion.objects.count() == 1
 
 
-def test_who_is_excluded_gets_nothing_new_is_paid_and_leaves_items_to_ask(make_campaign: CampaignMaker) -> None:
-    campaign, adversary = crowd(make_campaign, Campaign.Screening.ACT)
+def test_who_is_excluded_gets_nothing_new_is_paid_and_leaves_items_to_ask(acting: Crowd) -> None:
+    campaign, adversary = acting
     assert assignment_claim(campaign=campaign, annotator=adversary) == []
     assert progress_get(campaign=campaign, annotator=adversary).pay == {"USD": 36 * Decimal("0.1")}
     counted = sum(item_counts(campaign).judged.values())
     assert counted == Judgment.objects.exclude(annotator=adversary).count()
 
 
-def test_where_people_decide_an_exclusion_is_only_proposed_and_once(make_campaign: CampaignMaker) -> None:
-    campaign, adversary = crowd(make_campaign, Campaign.Screening.PROPOSE)
+def test_where_people_decide_an_exclusion_is_only_proposed_and_once(proposing: Crowd) -> None:
+    campaign, adversary = proposing
     close(campaign)
     assert Exclusion.objects.get().proposed
     standing = standings(campaign)[adversary.pk]
@@ -118,8 +137,8 @@ def test_where_people_decide_an_exclusion_is_only_proposed_and_once(make_campaig
     assert adversary.pk in {vote.annotator for vote in fit_input(board_of(campaign)).votes}
 
 
-def test_what_a_person_has_decided_the_screen_leaves_alone(make_campaign: CampaignMaker, alice: User) -> None:
-    campaign, adversary = crowd(make_campaign, Campaign.Screening.PROPOSE)
+def test_what_a_person_has_decided_the_screen_leaves_alone(proposing: Crowd, alice: User) -> None:
+    campaign, adversary = proposing
     annotator_readmit(campaign=campaign, annotator=adversary, reason="I know them", by=alice)
     run_jobs()
     Campaign.objects.update(screening=Campaign.Screening.ACT)
@@ -129,15 +148,14 @@ def test_what_a_person_has_decided_the_screen_leaves_alone(make_campaign: Campai
     assert (standing.out, standing.decided, standing.proposal) == (False, True, None)
 
 
-def test_a_campaign_without_screening_screens_nobody(make_campaign: CampaignMaker) -> None:
-    crowd(make_campaign, Campaign.Screening.OFF)
+def test_a_campaign_without_screening_screens_nobody(unscreened: Crowd) -> None:
     assert not Exclusion.objects.exists()
 
 
 def test_excluding_gives_the_fit_without_them_and_readmitting_gives_the_board_back_to_the_bit(
-    make_campaign: CampaignMaker, alice: User
+    unscreened: Crowd, alice: User
 ) -> None:
-    campaign, adversary = crowd(make_campaign, Campaign.Screening.OFF)
+    campaign, adversary = unscreened
     board = board_of(campaign)
     full = snapshot_current(board)
     assert full is not None

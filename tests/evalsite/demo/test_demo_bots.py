@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from evalsite.demo.bots import BOTS, Bot
 from evalsite.demo.bots.base import MAX_REPLY
 from evalsite.demo.truth import load_prompts
+from tests.environment import FULL
 
 PROMPTS = load_prompts()
 each_bot = pytest.mark.parametrize("bot", BOTS, ids=lambda bot: bot.key)
@@ -42,7 +43,7 @@ def test_it_replies_well_formed_and_the_same_again_to_every_prompt(bot: Bot) -> 
 
 
 @each_bot
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60 if FULL else 15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(turns=TURNS)
 def test_no_text_breaks_it(bot: Bot, turns: list[Mapping[str, str]]) -> None:
     assert_well_formed(bot.reply(turns))

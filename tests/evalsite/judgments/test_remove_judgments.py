@@ -84,6 +84,11 @@ def judge_both(campaign: Campaign, *annotators: Annotator, rounds: int = 4) -> N
         run_jobs()
 
 
+@shared
+def both_judged(campaign: Campaign, bob: Annotator, dora: Annotator) -> None:
+    judge_both(campaign, bob, dora)
+
+
 def held(campaign: Campaign) -> dict[int, int]:
     """Batch -> judgments for ranking that are in it."""
     ranking = Judgment.objects.filter(batch__campaign=campaign, assignment__purpose__in=RANKING_PURPOSES)
@@ -91,10 +96,10 @@ def held(campaign: Campaign) -> dict[int, int]:
 
 
 @pytest.mark.database
+@pytest.mark.usefixtures("both_judged")
 def test_nothing_that_they_answered_is_left_and_all_that_others_answered_is(
     campaign: Campaign, bob: Annotator, dora: Annotator
 ) -> None:
-    judge_both(campaign, bob, dora)
     (one, *_) = assignment_claim(campaign=campaign, annotator=bob)
     first = judgment_record(
         annotator=bob, assignment_id=one.public_id, choices={"overall": "A"}, reasons=["clear"], comment="I am bob"
@@ -141,8 +146,8 @@ def test_the_next_fit_is_that_of_a_campaign_in_which_they_never_judged(
     assert verified.judgments == len(others)
 
 
+@pytest.mark.usefixtures("both_judged")
 def test_snapshots_that_were_published_stay_as_they_were(campaign: Campaign, bob: Annotator, dora: Annotator) -> None:
-    judge_both(campaign, bob, dora)
     before = list(Snapshot.objects.order_by("pk").values())
     erase(bob)
     run_jobs()
@@ -150,10 +155,10 @@ def test_snapshots_that_were_published_stay_as_they_were(campaign: Campaign, bob
     assert Snapshot.objects.count() > len(before), "and there is another one"
 
 
+@pytest.mark.usefixtures("both_judged")
 def test_what_was_earned_and_paid_stays_in_the_books_of_nobody_in_particular(
     campaign: Campaign, bob: Annotator, dora: Annotator
 ) -> None:
-    judge_both(campaign, bob, dora)
     payment_record(campaign=campaign, annotator=bob, amount=Decimal("0.50"), currency="USD", reference="May")
     books, (before,) = accounts(campaign), statements(campaign, [bob])
     assert before.due == before.judged * Decimal("0.10") - Decimal("0.50") > 0
@@ -179,8 +184,8 @@ def test_hours_that_were_worked_are_owed_as_before(campaign: Campaign, bob: Anno
     assert books[0] == {(bob.pk, "USD"): Decimal(3)}
 
 
+@pytest.mark.usefixtures("both_judged")
 def test_batches_heads_and_budget_count_what_is_there(campaign: Campaign, bob: Annotator, dora: Annotator) -> None:
-    judge_both(campaign, bob, dora)
     judge(campaign, bob)
     spent, left, given = judgments_spent(campaign), budget_left(campaign), _of(Judgment, dora)
     assert tally([campaign]).annotators == 2
