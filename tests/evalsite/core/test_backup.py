@@ -29,7 +29,7 @@ from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.judgments.leases import assignment_skip
 from evalsite.judgments.models import Judgment
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
-from tests.environment import DATABASE_URL, PRODUCTION, REDIS_PREFIX, REDIS_URL
+from tests.environment import DATABASE_URL, PATIENCE_S, PRODUCTION, REDIS_PREFIX, REDIS_URL
 from tests.evalsite.cast import CampaignMaker, judge, run_jobs
 from tests.processes import ROOT, forget_redis_keys
 
@@ -243,7 +243,7 @@ def test_writers_go_on_while_a_backup_reads(transactional_db: None) -> None:
         assert not User.objects.exists()
         thread = threading.Thread(target=_write)
         thread.start()
-        thread.join(60)
+        thread.join(PATIENCE_S)
         assert not thread.is_alive(), "the writer did not wait"
         assert not User.objects.exists(), "and the backup is of one moment"
     assert User.objects.exists()
