@@ -8,19 +8,6 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = {"irt_engine", "scheduler", "evalsite"}
-KERNEL = "compares a numerical kernel with its formula or with finite differences"
-# Test modules that import private names, each with the reason.
-EXCEPTIONS = {
-    "tests/irt_engine/test_average.py": KERNEL,
-    "tests/irt_engine/test_fit_full.py": KERNEL,
-    "tests/irt_engine/test_kernels.py": KERNEL,
-    "tests/irt_engine/test_prompt_parameters.py": KERNEL,
-    "tests/irt_engine/test_reliability.py": KERNEL,
-    "tests/irt_engine/test_scales.py": KERNEL,
-    "tests/irt_engine/test_tiers.py": KERNEL,
-    "tests/scheduler/test_recursion.py": KERNEL,
-    "tests/scheduler/test_sums.py": KERNEL,
-}
 
 
 def private_imports(source: str) -> Iterator[str]:
@@ -42,9 +29,7 @@ def test_tests_import_no_private_name() -> None:
     paths = sorted((ROOT / "tests").rglob("test_*.py"))
     assert paths
     found = {str(path.relative_to(ROOT)): list(private_imports(path.read_text())) for path in paths}
-    private = {path: names for path, names in found.items() if names}
-    assert {path: names for path, names in private.items() if path not in EXCEPTIONS} == {}
-    assert EXCEPTIONS.keys() - private.keys() == set(), "these need no exception any more"
+    assert {path: names for path, names in found.items() if names} == {}
 
 
 @pytest.mark.parametrize(
