@@ -20,9 +20,10 @@ import pytest
 from django.db.backends.signals import connection_created
 
 REPORT = os.environ.get("TEST_SQL_REPORT", "")
-# Transactions and settings of the connection, and questions about the schema: no statements of the site.
+# Transactions and settings of the connection, questions about the schema, and how a database is emptied and filled.
 LEFT_OUT = re.compile(
-    r"(SAVEPOINT|RELEASE|ROLLBACK|BEGIN|COMMIT|PRAGMA|EXPLAIN|SET|RESET|VACUUM|ANALYZE|CREATE|ALTER|DROP|TRUNCATE)\b"
+    r"(SAVEPOINT|RELEASE|ROLLBACK|BEGIN|COMMIT|PRAGMA|EXPLAIN|SET|RESET|VACUUM|ANALYZE|CREATE|ALTER|DROP|TRUNCATE|DO)\b"
+    r"|SELECT setval\(|DELETE FROM \"\w+\"$"
     r"|.*\b(sqlite_master|sqlite_sequence|pg_catalog|pg_class|pg_prepared_statements|information_schema)\b",
     re.IGNORECASE,
 )
@@ -35,6 +36,10 @@ STEPS: tuple[tuple[str, str], ...] = (
     (r"::[a-z]+(?:\(\d+\))?(?:\[\])?", ""),
     (r"(?<![\w\".])\d+(?:\.\d+)?\b", "?"),
     (r" FOR (?:NO KEY )?UPDATE(?: OF [\w\", .]+?)?(?: SKIP LOCKED| NOWAIT)?(?=$|[ )])", ""),
+    (r"INSERT OR IGNORE INTO", "INSERT INTO"),
+    (r" ON CONFLICT DO NOTHING", ""),
+    (r"\bGREATEST\(", "MAX("),
+    (r"\bLEAST\(", "MIN("),
     (r"\b(?:UPPER|LOWER)\(([^()]*)\)", r"\1"),
     (r"\((\?)\)(?!,)", r"\1"),
     (rf"\({VALUE}(?:, {VALUE})*\)(?:, \({VALUE}(?:, {VALUE})*\))*", "(?)"),
