@@ -51,10 +51,10 @@ journeys: $(VENV)/.kernels ## Run whole sites from end to end
 	TEST_LANE="the journeys" $(PY) -m pytest $(TOGETHER) $(BUT) tests/journey
 
 test-full: $(VENV)/.kernels $(BENCH_VENV)/.bench ## Nightly: every test at length on both forms, SQL of one database only, mutations; hours
-	@status=0; mkdir -p var; \
-	TEST_FULL=1 TEST_SQL_REPORT=var/sql-embedded.txt TEST_LANE="the full embedded lane" $(PY) -m pytest $(TOGETHER) $(BUT) || status=1; \
+	@status=0; mkdir -p var; rm -f var/sql-*.txt; \
+	TEST_FULL=1 TEST_SQL_REPORT=var/sql-embedded.txt TEST_LANE="the full embedded lane" $(PY) -m pytest -p tests.house.sql_templates $(TOGETHER) $(BUT) || status=1; \
 	TEST_FULL=1 TEST_SQL_REPORT=var/sql-production.txt TEST_FORM=production TEST_LANE="the full production lane" \
-	  $(PY) -m pytest $(TOGETHER) $(BUT) tests/evalsite || status=1; \
+	  $(PY) -m pytest -p tests.house.sql_templates $(TOGETHER) $(BUT) tests/evalsite || status=1; \
 	$(PY) -m tests.house.sql_templates var/sql-embedded.txt var/sql-production.txt; \
 	$(PY) -m tests.house.mutations || status=1; exit $$status
 

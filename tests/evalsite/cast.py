@@ -37,7 +37,7 @@ def campaign_make(
     organisation_id: int | None = None,
 ) -> Campaign:
     """A campaign of `chatbots` chatbots on `prompts` prompts, opened and planned unless `start` is False."""
-    owner = organisation or Organisation.objects.get(pk=organisation_id)
+    owner = organisation or Organisation.objects.get(pk=organisation_id or 0)
     new = [NewPrompt(f"p{n}", [{"speaker": "user", "text": f"Question {n}?"}], "general") for n in range(prompts)]
     prompt_set = prompt_set_create(organisation=owner, name=slug, prompts=new)
     campaign = campaign_create(organisation=owner, name=slug.title(), slug=slug, prompt_set=prompt_set, design=design)
