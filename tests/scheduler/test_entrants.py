@@ -75,11 +75,7 @@ def test_the_neighbours_are_those_of_where_it_stands_by_then() -> None:
     votes = np.array([[0, NEW, j] for j in range(6)])
     state = joined(posterior=known, judged=np.concatenate([every_item(), votes]))
     met = opponents(plan(state, policy="adaptive", count=8, seed=1, design=ALWAYS).asks)
-<<<<<<< HEAD
-    assert anchor_of(belief_of(state), np.arange(5)) not in met, "that was met often enough"
-=======
     nearest = np.argsort(POSTERIOR.ability, kind="stable")[:2].tolist()
->>>>>>> a1977a7 (Tell a newcomer's last anchor meeting from the next)
     assert weakest in met
     assert set(met) <= set(nearest), "it has had its meetings with the anchor, which is neither of these"
     assert anchor_of(Belief(state, known, Pool(state)), np.arange(5)) not in nearest
