@@ -9,7 +9,7 @@ from django.db import connection
 
 from evalsite.adaptive import planning
 from evalsite.adaptive import refit as refit_module
-from evalsite.adaptive.models import Board
+from evalsite.adaptive.models import Board, Decision, Snapshot
 from evalsite.adaptive.selectors import boards_public
 from evalsite.adaptive.tables import fit_input
 from evalsite.campaigns.models import Campaign
@@ -17,6 +17,7 @@ from evalsite.campaigns.services import campaign_stop, entrant_add, refit_reques
 from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
 from evalsite.core.db import write_transaction
+from evalsite.core.models import Job
 from evalsite.judgments.items import item_parts
 from evalsite.judgments.leases import assignment_skip
 from evalsite.judgments.models import Annotator, Assignment, Batch, Exclusion, Judgment
@@ -74,6 +75,19 @@ def test_while_a_refit_writes_it_counts_nothing(
     assert [sql for sql in written if sql.startswith("INSERT INTO judgments_assignment")], "the queue was written"
     assert not [sql for sql in written if "GROUP BY" in sql or "judgments_judgment" in sql]
     assert len(written) < 30, "so many statements, however long the queue is"
+
+
+def test_lost_lease_after_the_fit_decides_and_queues_nothing(
+    campaign: Campaign, bob: Annotator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge(campaign, bob, blocks=2)
+    queue = set(Assignment.objects.filter(state=Assignment.State.QUEUED).values_list("pk", "snapshot"))
+    running = Job.objects.filter(state=Job.State.RUNNING)
+    while_planning(monkeypatch, lambda: running.update(lease_owner="another"))
+    run_jobs()
+    assert Snapshot.objects.count() == 1, "readers need not wait for what follows from it"
+    assert not Decision.objects.exists()
+    assert set(Assignment.objects.filter(state=Assignment.State.QUEUED).values_list("pk", "snapshot")) == queue
 
 
 def test_the_budget_holds_although_blocks_are_claimed_while_the_plan_is_made(

@@ -20,8 +20,8 @@ from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.models import AuditEntry, Job
 from evalsite.judgments.exclusions import annotator_exclude, annotator_readmit
 from evalsite.judgments.models import Annotator, Assignment, Exclusion, Judgment
-from evalsite.judgments.selectors import IN_GOOD_STANDING, item_counts, progress_get, standings
-from evalsite.judgments.services import annotator_enrol, assignment_claim
+from evalsite.judgments.selectors import IN_GOOD_STANDING, item_counts, judgments_counted, progress_get, standings
+from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
 from irt_engine import Posterior
 from scheduler.estimator import estimate
 from tests.evalsite.cast import OPEN, CampaignMaker, by_number, judge, judge_as, run_jobs
@@ -135,6 +135,19 @@ def test_where_people_decide_an_exclusion_is_only_proposed_and_once(proposing: C
     assert standing.proposal is not None
     assert not standing.out
     assert adversary.pk in {vote.annotator for vote in fit_input(board_of(campaign)).votes}
+    assert judgments_counted([campaign]).count() == Judgment.objects.count(), "whatever a worker has kept of them"
+
+
+def test_excluded_annotator_stays_out_until_shown_careful(make_campaign: CampaignMaker) -> None:
+    campaign = make_campaign(design=SHARED, chatbots=4, prompts=12)
+    hasty, other = annotator_enrol(campaign=campaign), annotator_enrol(campaign=campaign)
+    judge_as(campaign, other, by_number)
+    for held in assignment_claim(campaign=campaign, annotator=hasty)[:2]:
+        judgment_record(annotator=hasty, assignment_id=held.public_id, choices={"overall": by_number(held)})
+    Exclusion.objects.create(campaign=campaign, annotator=hasty, reason="a rule says so")
+    close(campaign)
+    assert standings(campaign)[hasty.pk].out, "two answers say nothing yet"
+    assert Exclusion.objects.count() == 1
 
 
 def test_what_a_person_has_decided_the_screen_leaves_alone(proposing: Crowd, alice: User) -> None:
