@@ -108,7 +108,7 @@ MUTATIONS = (
         "evalsite/judgments/selectors.py",
         "return max(0, budget - judgments_spent(campaign) - issued)",
         "return max(0, budget - judgments_spent(campaign))",
-        (f"{_JUDGMENTS}/test_claim_assignments.py", "tests/evalsite/campaigns/test_limits.py"),
+        (f"{_ADAPTIVE}/test_refit.py", f"{_JUDGMENTS}/test_claim_assignments.py"),
     ),
     Mutation(
         "removed judgments are added to their batch",
@@ -123,7 +123,7 @@ MUTATIONS = (
         "evalsite/adaptive/refit.py",
         "    rest = None\n    with write_transaction():\n        lease.confirm()\n",
         "    rest = None\n    with write_transaction():\n",
-        (f"{_ADAPTIVE}/test_refit.py", f"{_ADAPTIVE}/test_refit_meets_the_world.py"),
+        (f"{_ADAPTIVE}/test_refit_meets_the_world.py", f"{_ADAPTIVE}/test_plan_ahead.py"),
     ),
     Mutation(
         "an outdated plan is put into the queue",
