@@ -25,7 +25,7 @@ from evalsite.judgments.blocks import WINDOW
 from evalsite.judgments.items import item_parts
 from evalsite.judgments.leases import assignments_expire, assignments_return
 from evalsite.judgments.models import Annotator, Assignment, Candidate, Enrolment, Judgment
-from evalsite.judgments.selectors import quota_taken
+from evalsite.judgments.selectors import budget_left, quota_taken
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
 from scheduler import plan
 from tests.environment import PATIENCE_S
@@ -146,6 +146,15 @@ def test_the_quota_ends_an_annotators_work(make_campaign: CampaignMaker) -> None
     campaign = make_campaign(design=replace(OPEN, quota=4))
     bob = annotator_enrol(campaign=campaign)
     assert judge(campaign, bob, blocks=5) == 4
+
+
+def test_budget_left_is_without_what_is_issued(make_campaign: CampaignMaker) -> None:
+    campaign = make_campaign(design=replace(OPEN, budget=10))
+    bob = annotator_enrol(campaign=campaign)
+    first, *_ = assignment_claim(campaign=campaign, annotator=bob)
+    assert budget_left(campaign) == 7
+    answer(bob, [first])
+    assert budget_left(campaign) == 7
 
 
 def test_who_has_not_joined_is_refused(campaign: Campaign) -> None:
