@@ -108,7 +108,7 @@ MUTATIONS = (
         "evalsite/judgments/selectors.py",
         "return max(0, budget - judgments_spent(campaign) - issued)",
         "return max(0, budget - judgments_spent(campaign))",
-        (f"{_ADAPTIVE}/test_refit.py", f"{_JUDGMENTS}/test_claim_assignments.py"),
+        (f"{_JUDGMENTS}/test_claim_assignments.py",),
     ),
     Mutation(
         "removed judgments are added to their batch",
