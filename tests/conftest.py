@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.environment import BENCH_PYTHON, CHROMIUM, CI, DATABASE_URL, FULL, PRODUCTION, REDIS_PREFIX, REDIS_URL
 from tests.processes import Start, end, forget_redis_keys, libfaketime, postgresql_bin, start_manage
+from tests.shared import in_order, no_shared_rows_left, shared_rows  # noqa: F401  fixtures
 from tests.templates import django_db_keepdb, django_db_modify_db_settings, seed  # noqa: F401  pytest-django's fixtures
 
 # What tests share asserts, too: without this a failure there says nothing of what it compared.
@@ -58,16 +59,17 @@ MISSING = {
 }
 
 
-# What waits for other processes or compiles for long begins first, so that no process of a run ends long after others.
-FIRST = ("tests/journey/", "tests/browser/", "tests/irt_engine/test_fit_full.py")
+# What waits for other processes begins first, so that no process of a run ends long after the others.
+FIRST = ("tests/journey/", "tests/browser/")
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if not FULL:
         left_out = [item for item in items if item.get_closest_marker("full")]
         items[:] = [item for item in items if not item.get_closest_marker("full")]
         config.hook.pytest_deselected(items=left_out)
-    items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
+    items[:] = in_order(sorted(items, key=lambda item: not item.nodeid.startswith(FIRST)))
     for item in items:
         if PRODUCTION:
             item.add_marker(pytest.mark.postgresql)

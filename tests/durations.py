@@ -1,7 +1,7 @@
 """Processor time of every test: measured in each run, kept in durations.csv, and what `make quick` is chosen by.
 
 A test's time is that of its call and of its own set-up, child processes included; rows that it shares with others
-(tests/evalsite/shared.py) and fixtures of a wider scope are not its own. Wall time would depend on what else the
+(tests/shared.py) and fixtures of a wider scope are not its own. Wall time would depend on what else the
 machine does.
 """
 

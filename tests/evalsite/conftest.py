@@ -16,15 +16,8 @@ from evalsite.judgments.models import Annotator
 from evalsite.judgments.services import annotator_enrol
 from tests.environment import PRODUCTION, REDIS_PREFIX, REDIS_URL
 from tests.evalsite.cast import CampaignMaker, campaign_make
-from tests.evalsite.shared import _no_rows_at_the_end, in_order, shared, shared_rows
 from tests.processes import forget_redis_keys
-
-__all__ = ["_no_rows_at_the_end", "shared_rows"]  # fixtures
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items[:] = in_order(items)
+from tests.shared import shared
 
 
 @pytest.fixture(autouse=True)

@@ -21,7 +21,7 @@ from evalsite.judgments.services import annotator_enrol
 from scheduler import TargetSE
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.test_pages import words
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 KNOWN = {"target": 0.2, "se": 0.4, "progress": 0.25, "judgments_to_go": 300.0, "out_of_reach": 0.0, "budget": 500.0}
 

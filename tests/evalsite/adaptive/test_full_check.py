@@ -21,7 +21,7 @@ from evalsite.judgments.models import Annotator
 from evalsite.pages.console.check import answer_of, figure_of
 from tests.evalsite.cast import by_number, judge_as, run_jobs
 from tests.evalsite.pages.test_pages import words
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 
 def ask(campaign: Campaign, by: User) -> None:

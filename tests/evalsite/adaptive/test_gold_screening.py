@@ -21,7 +21,7 @@ from evalsite.judgments.models import Annotator, Assignment, Exclusion, Judgment
 from evalsite.judgments.selectors import IN_GOOD_STANDING, standings
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
 from tests.evalsite.cast import OPEN, CampaignMaker, run_jobs
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 GILDED = replace(OPEN, gold_share=0.5, gold_mark=0.7, block_size=10, batch_size=1000, screening=Campaign.Screening.ACT)
 

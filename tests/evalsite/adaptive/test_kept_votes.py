@@ -22,7 +22,7 @@ from evalsite.judgments.selectors import CountedVote, annotators_excluded, votes
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
 from tests.environment import FULL
 from tests.evalsite.cast import OPEN, CampaignMaker, judge
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 Reads = list[Collection[int] | None]  # which batches were read, one time after the other; None: all
 

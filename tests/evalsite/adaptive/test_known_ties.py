@@ -33,7 +33,7 @@ from scheduler.estimator import estimate
 from tests.evalsite.api.client import Api
 from tests.evalsite.cast import OPEN, by_number, judge_as, run_jobs
 from tests.evalsite.pages.test_pages import words
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 # Who says what to p0, p1 and p2. Anna and Bert agree twice, all three once; on p3 each says something of their own.
 SAID = {"Anna": ("yes", "no", "so"), "Bert": ("yes", "no", "so"), "Cleo": ("maybe", "never", "so")}

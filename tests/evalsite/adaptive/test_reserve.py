@@ -41,7 +41,7 @@ from evalsite.prompts.models import Prompt
 from scheduler import CampaignState, Plan
 from tests.environment import FULL, PATIENCE_S
 from tests.evalsite.cast import OPEN, CampaignMaker, empty_queue, judge, run_jobs
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 QUEUED = Assignment.objects.filter(state=Assignment.State.QUEUED)
 OPEN_OR_DONE = [Assignment.State.QUEUED, Assignment.State.ISSUED, Assignment.State.ANSWERED]

@@ -25,7 +25,7 @@ from evalsite.judgments.services import annotator_enrol, assignment_claim, judgm
 from irt_engine import Posterior
 from scheduler.estimator import estimate
 from tests.evalsite.cast import OPEN, CampaignMaker, by_number, judge, judge_as, run_jobs
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 SHARED = replace(
     OPEN,

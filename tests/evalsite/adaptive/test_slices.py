@@ -23,7 +23,7 @@ from evalsite.judgments.services import annotator_enrol, assignment_claim, judgm
 from evalsite.prompts.services import NewPrompt, prompt_set_create
 from irt_engine import EngineError
 from tests.evalsite.cast import OPEN, run_jobs
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 ASPECTS = (NewAspect("overall", "Which is better?"), NewAspect("clear", "Which is clearer?"))
 

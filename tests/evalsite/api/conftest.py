@@ -12,7 +12,7 @@ from evalsite.campaigns.models import Campaign
 from tests.evalsite.api.client import CLAIMS, Api
 from tests.evalsite.api.operations import Tenant, tenant_make
 from tests.evalsite.cast import CampaignMaker
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from evalsite.judgments.models import Assignment, Judgment
 from tests.evalsite.api.client import CLAIMS, Api, answer, error_of, judgment_url
 from tests.evalsite.api.operations import DOCUMENT, everything
 from tests.evalsite.cast import CampaignMaker, run_jobs
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 ANSWERING = "/api/v1/assignments/{assignment}/judgment"
 CLAIMING = "/api/v1/campaigns/{key}/claims"

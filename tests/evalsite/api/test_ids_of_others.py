@@ -27,7 +27,7 @@ from tests.evalsite.api.operations import (
     with_value,
 )
 from tests.evalsite.cast import CampaignMaker
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 # What a field of this name names, as somebody else's: ids, or names that stand for them.
 THEIRS: Mapping[str, Callable[[Tenant], Any]] = {

@@ -8,7 +8,7 @@ from evalsite.campaigns.models import Campaign, CampaignRole
 from evalsite.core.audit import audit_of
 from tests.evalsite.api.client import Api, error_of
 from tests.evalsite.cast import CampaignMaker
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 LIMITS = "/api/v1/campaigns/trial/limits"
 NONE = {"target_se": None, "min_difference": None, "alpha": 0.05, "power": 0.8, "budget": None, "deadline": None}

@@ -27,7 +27,7 @@ from evalsite.judgments.services import assignment_claim, judgment_record
 from tests.environment import BENCH_PYTHON
 from tests.evalsite.api.client import Api, error_of
 from tests.evalsite.cast import CampaignMaker, judge, run_jobs
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 TRIAL = "/api/v1/campaigns/trial"
 MEMBERS_ONLY = [f"{TRIAL}/prompts", f"{TRIAL}/judgments", f"{TRIAL}/judgments.csv", f"{TRIAL}/judgments.jsonl"]

@@ -18,7 +18,7 @@ from evalsite.campaigns.services import campaign_stop
 from evalsite.judgments.models import Annotator, AnnotatorToken, Assignment, Enrolment, Judgment
 from tests.evalsite.api.client import Api, answer, error_of, judgment_url
 from tests.evalsite.cast import OPEN, CampaignMaker
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 WORK, NAMES = "/api/v1/claims", ("trial", "spring", "autumn")
 

@@ -22,7 +22,7 @@ from evalsite.judgments.services import annotator_enrol, assignment_claim
 from scheduler import TargetSE
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.test_pages import words
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 SOON = timezone.now() + timedelta(days=1)
 

@@ -23,7 +23,7 @@ from irt_engine import EngineError
 from scheduler import Forecast
 from tests.evalsite.cast import OPEN, CampaignMaker, run_jobs
 from tests.evalsite.pages.test_pages import words
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 STUDY = replace(OPEN, target_se=0.3, plan=PlanOptions(overlap_share=1.0, overlap_votes=2), batch_age_s=3600)
 

@@ -13,7 +13,7 @@ from evalsite.campaigns.services import entrant_withdraw, plan_options
 from evalsite.core.errors import InvalidInput
 from evalsite.core.models import AuditEntry
 from tests.evalsite.cast import OPEN, CampaignMaker
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 KEPT = PlanOptions(floor=0.2, votes_per_pair=40)  # what only a file says
 

@@ -20,7 +20,7 @@ from tests.evalsite.api.client import Api
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.reading import Visitor
 from tests.evalsite.pages.test_pages import words
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 BOARD = "/boards/trial/"
 

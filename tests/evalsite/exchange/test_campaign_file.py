@@ -23,7 +23,7 @@ from evalsite.core.models import AuditEntry
 from evalsite.exchange.campaignfile import CampaignFileError, campaign_read, campaign_take, campaign_write
 from evalsite.prompts.services import NewPrompt, prompt_set_create
 from tests.evalsite.cast import CampaignMaker
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 GOOD = """\
 touchstone: 1

@@ -12,7 +12,7 @@ from evalsite.chatbots.models import Chatbot, Reply
 from evalsite.core.errors import Conflict, InvalidInput, TooLarge
 from evalsite.prompts.files import prompt_set_import, prompts_import, prompts_preview
 from evalsite.prompts.models import Prompt, PromptSet
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 CSV = 'prompt_id,text,category\np1,"Why is the sky\nblue?",science\np2,Tell a joke,\n'
 UNSTORABLE = [("\\u0000", "a NUL character"), ("\\ud83d", "half a character (a lone surrogate)")]

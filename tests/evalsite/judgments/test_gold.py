@@ -37,7 +37,7 @@ from evalsite.prompts.services import NewPrompt, prompt_set_create
 from irt_engine import Posterior
 from scheduler.estimator import estimate
 from tests.evalsite.cast import OPEN, CampaignMaker, run_jobs
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 ASKED = [{"speaker": "user", "text": "What is two and two?"}]
 SHARE = replace(OPEN, gold_share=0.25, block_size=4, batch_size=60)

@@ -9,7 +9,7 @@ from evalsite.judgments.listing import Listed, Wanted, judgments_page
 from evalsite.judgments.models import Annotator, Batch, Judgment
 from evalsite.judgments.selectors import judgments_counted
 from tests.evalsite.cast import judge, run_jobs
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 
 @shared

@@ -44,7 +44,7 @@ from evalsite.judgments.services import annotator_enrol, assignment_claim, judgm
 from tests.environment import PATIENCE_S
 from tests.evalsite.cast import CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.test_pages import words
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 PAGE = "/console/trial/payments/"
 DUE = Decimal("0.0700")

@@ -29,7 +29,7 @@ from evalsite.judgments.services import (
 )
 from tests.environment import PATIENCE_S
 from tests.evalsite.cast import OPEN, CampaignMaker, judge
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 pytestmark = pytest.mark.database
 

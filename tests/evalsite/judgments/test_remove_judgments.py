@@ -58,7 +58,7 @@ from tests.evalsite.cast import OPEN, CampaignMaker, by_number, judge, judge_as,
 from tests.evalsite.judgments.test_gold import of_texts, opened
 from tests.evalsite.judgments.test_record_judgment import let_expire
 from tests.evalsite.pages.test_pages import words
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 ANSWERS: tuple[type[Model], ...] = (Judgment, Answer, JudgmentReason, Comment, Candidate)
 

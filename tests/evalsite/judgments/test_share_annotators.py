@@ -20,7 +20,7 @@ from evalsite.judgments.services import annotator_enrol, judgment_record
 from evalsite.judgments.sharing import Work, campaigns_fair, work_claim
 from tests.environment import PATIENCE_S
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 pytestmark = pytest.mark.database
 

@@ -15,7 +15,7 @@ from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Judg
 from evalsite.judgments.selectors import item_counts, judgments_counted, progress_get
 from evalsite.judgments.services import Recorded, assignment_claim, judgment_record
 from tests.evalsite.cast import judge
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 
 @shared

@@ -39,7 +39,7 @@ from evalsite.judgments.selectors import progress_get
 from evalsite.judgments.services import annotator_enrol, assignment_claim
 from tests.evalsite.cast import OPEN, CampaignMaker, empty_queue, run_jobs
 from tests.evalsite.pages.reading import Page, Visitor
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 CODES: dict[str, Any] = {"code_complete": "DONE-1", "code_screened_out": "OUT-1", "code_failed": "FAIL-1"}
 FROM_PROLIFIC = {"PROLIFIC_PID": "5f1e", "STUDY_ID": "study-1", "SESSION_ID": "session-1"}

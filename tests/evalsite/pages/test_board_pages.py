@@ -30,7 +30,7 @@ from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.test_pages import HOSTILE, words
 from tests.evalsite.pages.test_ranking import publish
 from tests.evalsite.pages.test_ranking import row as board_row
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 
 @shared

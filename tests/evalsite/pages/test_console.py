@@ -26,7 +26,7 @@ from evalsite.pages.figures import matrices
 from tests import console_pages
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.test_pages import HOSTILE, words
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 
 @shared

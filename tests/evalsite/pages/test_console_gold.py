@@ -16,7 +16,7 @@ from evalsite.judgments.services import annotator_enrol
 from tests.evalsite.api.client import Api, error_of
 from tests.evalsite.cast import CampaignMaker, judge
 from tests.evalsite.pages.test_pages import HOSTILE, words
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 FILE = """\
 id,prompt_id,text,reply_a,reply_b,chatbot_a,chatbot_b,right,shade

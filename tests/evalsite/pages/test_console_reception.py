@@ -18,7 +18,7 @@ from evalsite.core.models import AuditEntry
 from evalsite.judgments.models import Invitation
 from tests.evalsite.cast import CampaignMaker
 from tests.evalsite.pages.test_pages import HOSTILE, words
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 ITEM = {
     "write": "yes",

@@ -11,7 +11,7 @@ from evalsite.adaptive.models import Board, Refit, Slice, Snapshot
 from evalsite.campaigns.models import Campaign
 from tests.evalsite.pages.test_pages import words
 from tests.evalsite.pages.test_ranking import THREE, publish, row
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 MATHS = [row("Cow", 1), row("Bee", 2)]
 

@@ -16,7 +16,7 @@ from evalsite.judgments.models import Annotator, Assignment, Enrolment, Judgment
 from evalsite.judgments.services import annotator_enrol
 from tests.evalsite.cast import OPEN, CampaignMaker
 from tests.evalsite.pages.reading import Page, Visitor
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 BUTTON = "Go on where you are needed"
 NAMES = ("trial", "spring", "autumn")

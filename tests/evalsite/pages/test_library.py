@@ -17,7 +17,7 @@ from evalsite.chatbots.services import replies_add, version_create
 from evalsite.prompts.models import Prompt, PromptSet
 from tests.evalsite.cast import CampaignMaker
 from tests.evalsite.pages.test_pages import HOSTILE, words
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 
 @shared

@@ -27,7 +27,7 @@ from tests.evalsite.adaptive.test_screening import crowd
 from tests.evalsite.cast import CampaignMaker
 from tests.evalsite.pages.bilingual import alike
 from tests.evalsite.pages.reading import Visitor
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 BOARD = ("", "charts/", "prompts/", "method/", "embed/")
 ACCOUNT = ("login", "sign-up", "password", "password/sent")

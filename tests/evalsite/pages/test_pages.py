@@ -19,7 +19,7 @@ from evalsite.judgments.services import annotator_enrol, assignment_claim
 from evalsite.pages import views
 from evalsite.prompts.models import Prompt
 from tests.evalsite.cast import CampaignMaker, empty_queue, judge, run_jobs
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\u202e\u200b end"
 

@@ -18,7 +18,7 @@ from evalsite.judgments.models import Annotator
 from evalsite.pages import drawing
 from evalsite.pages.picture import Picture, picture_of, plain_line
 from tests.evalsite.cast import judge, run_jobs
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 PICTURE = "/boards/trial/picture.png"
 HOSTILE = {

@@ -18,7 +18,7 @@ from evalsite.pages.prompts import FIGURES, PromptMaterial, prompt_material
 from evalsite.prompts.models import Prompt
 from tests.evalsite.cast import judge, run_jobs
 from tests.evalsite.pages.test_pages import HOSTILE, words
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 
 @shared

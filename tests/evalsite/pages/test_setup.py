@@ -26,7 +26,7 @@ from evalsite.pages.console.setup import FORMS
 from evalsite.prompts.services import NewPrompt, prompt_set_create
 from tests.evalsite.cast import CampaignMaker, run_jobs
 from tests.evalsite.pages.test_pages import HOSTILE, words
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 GOAL = {"name": "Spring trial", "question": "Which is kinder?", "allow_tie": "on"}
 

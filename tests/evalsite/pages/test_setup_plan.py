@@ -20,7 +20,7 @@ from irt_engine.agreement import screen
 from scheduler import NewEntrant
 from tests.evalsite.cast import CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.test_pages import HOSTILE, words
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 STOPPING = {"target_se": "0.2", "budget": "400"}
 QUALITY = {"votes_per_item": "1", "block_size": "5", "lease_s": "600", "batch_size": "20"}

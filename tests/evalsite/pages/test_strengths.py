@@ -16,7 +16,7 @@ from evalsite.prompts.models import Prompt
 from tests.evalsite.cast import judge, run_jobs
 from tests.evalsite.pages.test_pages import HOSTILE, words
 from tests.evalsite.pages.test_ranking import publish, row
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 
 def fitted(board: Board, category: str, rows: list[BoardRow], *, judgments: int = 90) -> None:

@@ -199,7 +199,7 @@ def shared_rows(request: pytest.FixtureRequest, django_db_setup: None, django_db
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _no_rows_at_the_end(request: pytest.FixtureRequest) -> Iterator[None]:
+def no_shared_rows_left(request: pytest.FixtureRequest) -> Iterator[None]:
     """Roll back what is left open, before the database goes."""
     yield
     if _stack:
