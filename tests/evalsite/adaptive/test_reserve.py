@@ -34,7 +34,8 @@ from evalsite.judgments.exclusions import annotator_exclude
 from evalsite.judgments.items import item_parts
 from evalsite.judgments.models import Assignment, Place, Reserve, Skip
 from evalsite.judgments.queue import QueueSeen, queue_look, queue_replace
-from evalsite.judgments.queue_statements import draw_lock
+from evalsite.judgments.queue_statements import draw_lock, queue_share
+from evalsite.judgments.reserve import queue_refill
 from evalsite.judgments.services import annotator_enrol, assignment_claim
 from evalsite.judgments.sharing import work_claim
 from evalsite.prompts.models import Prompt
@@ -382,7 +383,8 @@ def test_who_finds_nothing_while_somebody_draws_waits_and_is_given_of_the_same_p
     blocks: list[int] = []
     other = claiming(stocked, blocks)
     with write_transaction():
-        assert draw(stocked)
+        queue_share(stocked.pk)
+        assert queue_refill(stocked, wait=True)
         other.start()
         other.join(WAITS_S)
         assert other.is_alive(), "it waits: what is drawn is not there yet"
