@@ -1,7 +1,5 @@
 """Judgments as files: CSV and JSON lines, the arena's columns first, so that its own tools read them unchanged."""
 
-import csv
-import io
 import json
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -9,7 +7,7 @@ from typing import Any
 
 from evalsite.adaptive.ties import Tie, ties_of
 from evalsite.campaigns.models import Campaign
-from evalsite.core.rowfiles import defused
+from evalsite.core.rowfiles import csv_text
 from evalsite.judgments.listing import Listed, entrant_names
 
 CHUNK = 1000
@@ -86,7 +84,5 @@ def as_csv(page: Page, names: Mapping[int | None, str]) -> Iterator[str]:
     """RFC 4180. A text that a spreadsheet would compute gets an apostrophe before it; JSON lines have it raw."""
     yield ",".join(COLUMNS) + "\r\n"
     for rows in pages(page):
-        text = io.StringIO()
-        writer = csv.DictWriter(text, COLUMNS)
-        writer.writerows({name: defused(value) for name, value in row_of(row, names).items()} for row in rows)
-        yield text.getvalue()
+        found = (row_of(row, names) for row in rows)
+        yield csv_text([row[name] for name in COLUMNS] for row in found)

@@ -27,13 +27,28 @@ CSV_PROBLEMS = (  # what Python says of a file, in its own words
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-# What a spreadsheet would compute; East Asian ones also by the signs of full width.
+# What a spreadsheet would compute; East Asian ones also by the signs of full width, some after blanks.
 FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\t", "\r", "\n")
 
 
 def defused(value: Any) -> Any:
     """A cell of a file that we write: a text that a spreadsheet would compute gets an apostrophe before it."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+    computed = isinstance(value, str) and (value.startswith(FORMULA) or value.lstrip().startswith(FORMULA))
+    return f"'{value}" if computed else value
+
+
+def csv_text(rows: Iterable[Iterable[Any]], *, lineterminator: str = "\r\n") -> str:
+    """Return rows as CSV (RFC 4180). Every text cell is defused: all CSV that we write comes from here."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator=lineterminator).writerows([defused(cell) for cell in row] for row in rows)
+    return text.getvalue()
+
+
+def identifier(value: Any) -> Any:
+    """Return a number as the text of an identifier, a whole one without a fraction; other values as they are."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 
+from evalsite.core.rowfiles import csv_text
 from evalsite.exchange.planning import CampaignPlan
 from evalsite.exchange.ranking import ChatbotRow, PairRow, Ranking
 from evalsite.exchange.replaying import Replay
@@ -29,15 +28,15 @@ def plan_as_json(plan: CampaignPlan) -> str:
 
 
 def as_csv(ranking: Ranking) -> str:
-    """The chatbots of a board, or the comparisons of model pair, with a header; None is an empty cell."""
+    """The chatbots of a board, or the comparisons of model pair, with a header; None is an empty cell.
+
+    A name that a spreadsheet would compute gets an apostrophe before it; JSON has it as it is.
+    """
     kind: type[ChatbotRow] | type[PairRow] = ChatbotRow if ranking.model == "board" else PairRow
     rows: Sequence[ChatbotRow | PairRow] = ranking.chatbots if ranking.model == "board" else ranking.pairs
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
     names = [field.name for field in fields(kind)]
-    writer.writerow(names)
-    writer.writerows([_cell(getattr(row, name)) for name in names] for row in rows)
-    return text.getvalue().removesuffix("\n")
+    cells = [[_cell(getattr(row, name)) for name in names] for row in rows]
+    return csv_text([names, *cells], lineterminator="\n").removesuffix("\n")
 
 
 def _cell(value: object) -> object:

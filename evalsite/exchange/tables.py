@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from evalsite.core.rowfiles import defused
 from evalsite.core.terminal import shown
 from evalsite.exchange.planning import CampaignPlan, ForecastRow
 from evalsite.exchange.ranking import ChatbotRow, PairRow, Ranking
@@ -229,7 +230,7 @@ def _count(number: int, thing: str) -> str:
 
 
 def _short(name: str) -> str:
-    name = shown(name)
+    name = defused(shown(name))  # a table is pasted into spreadsheets
     return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 3] + "..."
 
 

@@ -1,7 +1,5 @@
 """What annotators are owed and were paid: statements, the payment file, bonuses, and the fact of a payment."""
 
-import csv
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
@@ -17,7 +15,7 @@ from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.numbers import whole
-from evalsite.core.rowfiles import Row, defused, rows_read
+from evalsite.core.rowfiles import Row, csv_text, rows_read
 from evalsite.judgments.arrivals import identities_of, identity_source
 from evalsite.judgments.leases import checked_text
 from evalsite.judgments.ledger import SPENT_KEPT_S, exclusion_reasons
@@ -295,23 +293,22 @@ COLUMNS = (
 )
 
 
+_CENT_OF_A_CENT = Decimal("0.0001")
+
+
 def payment_file(campaign: Campaign) -> Iterator[str]:
     """The statements as CSV (RFC 4180), a text that a spreadsheet would compute with an apostrophe before it."""
     yield ",".join(COLUMNS) + "\r\n"
     everybody, money = list(annotators_of(campaign)), accounts(campaign)
     for start in range(0, len(everybody), CHUNK):
-        text = io.StringIO()
-        writer = csv.writer(text)
-        for one in statements(campaign, everybody[start : start + CHUNK], money):
-            writer.writerow(_cells(one))
-        yield text.getvalue()
+        yield csv_text(map(_cells, statements(campaign, everybody[start : start + CHUNK], money)))
 
 
 def _cells(one: Statement) -> list[Any]:
     out = "" if one.excluded is None else one.excluded or "yes"
-    who = [str(one.annotator.public_id), defused(one.platform), defused(one.platform_id)]
-    counts = [one.judged, one.counted, one.late, one.undone, one.gold, one.left_out, defused(out), one.hours]
-    money = [f"{amount:.4f}" for amount in (one.earned, one.bonus, one.paid, one.due)]
+    who = [str(one.annotator.public_id), one.platform, one.platform_id]
+    counts = [one.judged, one.counted, one.late, one.undone, one.gold, one.left_out, out, one.hours]
+    money = [amount.quantize(_CENT_OF_A_CENT) for amount in (one.earned, one.bonus, one.paid, one.due)]
     rates = " and ".join(f"{rate.amount.normalize():f} {PER[rate.per]}" for rate in one.rates)
     return [*who, *counts, rates, one.currency, *money, one.over_quota]
 

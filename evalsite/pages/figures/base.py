@@ -3,8 +3,6 @@
 Nothing is said by a picture alone.
 """
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +11,7 @@ from evalsite.adaptive.events import Event, events_of, newest_event
 from evalsite.adaptive.record import Pair
 from evalsite.adaptive.rows import BoardRow
 from evalsite.adaptive.selectors import BoardRecord, BoardState, Moment, history, record_get
-from evalsite.core.rowfiles import defused
+from evalsite.core.rowfiles import csv_text
 from evalsite.pages.ranking import stamp
 
 ROWS_SHOWN = 200
@@ -92,8 +90,4 @@ def version_of(standing: BoardState) -> str:
 
 def as_csv(table: Table) -> str:
     """RFC 4180. A text that a spreadsheet would run as a formula gets an apostrophe before it."""
-    file = io.StringIO()
-    writer = csv.writer(file)
-    writer.writerow(table.columns)
-    writer.writerows([[defused(cell) for cell in row] for row in table.rows])
-    return file.getvalue()
+    return csv_text([table.columns, *table.rows])

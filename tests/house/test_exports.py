@@ -1,0 +1,37 @@
+"""Files that we write: safe in a spreadsheet, wherever they are written."""
+
+import ast
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+from evalsite.core.rowfiles import csv_text, defused
+
+ROOT = Path(__file__).resolve().parents[2]
+SIGNS = ["=1", "+1", "-1", "@a", "\t=1", "\r=1", "\n=1", "＝1", " =1", "\u00a0@a", "\u3000=1"]  # noqa: RUF001
+
+
+def writers(path: Path) -> list[str]:
+    """Names of the writers of CSV that a module uses."""
+    tree = ast.parse(path.read_text())
+    named = [node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    return [name for name in named if name in {"writer", "DictWriter", "to_csv"}]
+
+
+def test_all_csv_is_written_in_one_place() -> None:
+    found = {path.relative_to(ROOT).as_posix() for path in (ROOT / "evalsite").rglob("*.py") if writers(path)}
+    assert found == {"evalsite/core/rowfiles.py"}
+
+
+@pytest.mark.parametrize("text", SIGNS)
+def test_a_text_that_a_spreadsheet_computes_is_defused(text: str) -> None:
+    assert defused(text) == f"'{text}"
+    rows = list(csv.reader(io.StringIO(csv_text([[text], ["a", text]]), newline="")))
+    assert rows == [[f"'{text}"], ["a", f"'{text}"]]
+
+
+@pytest.mark.parametrize("value", ["a=1", "a b", "", 1, -1.5, None, "'=1"])
+def test_other_cells_are_left_as_they_are(value: object) -> None:
+    assert defused(value) == value
