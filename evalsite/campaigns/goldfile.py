@@ -15,7 +15,7 @@ from evalsite.campaigns.gold import GoldBook, NewGold, gold_add
 from evalsite.campaigns.models import Campaign, GoldItem
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import InvalidInput
-from evalsite.core.rowfiles import Row, rows_read
+from evalsite.core.rowfiles import Row, identifier, rows_read
 
 COLUMNS = ("id", "prompt_id", "text", "turns", "category", "reply_a", "reply_b", "chatbot_a", "chatbot_b", "right")
 KNOWN = {*COLUMNS, "explanation"}
@@ -72,7 +72,7 @@ def gold_import(*, campaign: Campaign, content: bytes, name: str = "", by: User 
 
 
 def _judged(row: Row, number: int, book: GoldBook, seen: dict[str, int]) -> GoldRow:
-    key = str(row.cells.get("id") or f"g{number:03}")[:200]
+    key = str(identifier(row.cells.get("id", "")) or f"g{number:03}")[:200]
     try:
         if row.problem:
             raise InvalidInput(row.problem)
@@ -104,11 +104,9 @@ def gold_from(cells: Mapping[str, Any], key: str) -> NewGold:
 
 
 def _string(cells: Mapping[str, Any], name: str) -> str:
-    value = cells.get(name)
+    value = identifier(cells.get(name))
     if value is None:
         return ""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
     if not isinstance(value, str):
         raise InvalidInput(_("its %(name)s is not a text") % {"name": name}, field=name)
     return value

@@ -14,7 +14,7 @@ from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.numbers import whole
-from evalsite.core.rowfiles import LONGEST_CELL, Row, columns_named, rows_read, rows_refuse, unstorable
+from evalsite.core.rowfiles import LONGEST_CELL, Row, columns_named, identifier, rows_read, rows_refuse, unstorable
 from evalsite.prompts.models import Prompt, PromptSet
 
 KNOWN = {"prompt_id", "reply", "sample"}
@@ -83,7 +83,7 @@ def _prompts(prompt_set: PromptSet) -> dict[str, Prompt]:
 
 
 def _judged(row: Row, keys: Mapping[str, Prompt], seen: dict[tuple[str, int], int]) -> ReplyRow:
-    key = str(row.cells.get("prompt_id", "")).strip()
+    key = str(identifier(row.cells.get("prompt_id", ""))).strip()
     sample = _sample(row.cells.get("sample"))
     text = row.cells.get("reply")
     problem = row.problem or _problem(key, sample, text, keys)

@@ -17,7 +17,7 @@ from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import InvalidInput
 from evalsite.core.numbers import whole
-from evalsite.core.rowfiles import LONGEST_CELL, Row, columns_named, rows_read, rows_refuse, unstorable
+from evalsite.core.rowfiles import LONGEST_CELL, Row, columns_named, identifier, rows_read, rows_refuse, unstorable
 from evalsite.prompts.models import Prompt, PromptSet
 from evalsite.prompts.services import NewPrompt, check_turns, prompts_add
 
@@ -145,11 +145,9 @@ def _plain(value: Any) -> str:
 
 
 def _string(row: Row, name: str) -> str:
-    value = row.cells.get(name)
+    value = identifier(row.cells.get(name)) if name == "prompt_id" else row.cells.get(name)
     if value is None:
         return ""
-    if isinstance(value, int) and not isinstance(value, bool) and name == "prompt_id":
-        return str(value)
     if not isinstance(value, str):
         raise InvalidInput(_("its %(name)s is not a text") % {"name": name})
     if len(value) > LONGEST_CELL:

@@ -71,6 +71,12 @@ class TestPrompts:
         prompts_import(prompt_set=prompt_set, content=line.encode(), name="p.jsonl")
         assert Prompt.objects.get(key="7").turns == turns
 
+    def test_numbers_are_ids_of_prompts_with_or_without_fraction(self, prompt_set: PromptSet) -> None:
+        rows = ({"prompt_id": key, "text": "x"} for key in (0, 81.0, 7.5))
+        content = "\n".join(json.dumps(row) for row in rows).encode()
+        prompts_import(prompt_set=prompt_set, content=content, name="p.jsonl")
+        assert set(Prompt.objects.values_list("key", flat=True)) == {"0", "81", "7.5"}
+
     @pytest.mark.parametrize(
         ("row", "problem"),
         [
