@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import reprlib
+import warnings
 from collections.abc import Iterable, Sized
 from typing import Any, Protocol
 
 import numpy as np
 
-from .errors import InvalidResponses
+from .errors import EngineWarning, InvalidResponses
+from .qualifiers import QUALIFIERS, QUESTIONS, doubt_text, is_doubtful
 
 REQUIRED = ("system_a", "system_b", "prompt_id", "outcome")
 OPTIONAL = ("annotator_id", "a_first")
+TURN = "turn"
 _ALWAYS_KNOWN = {str, int, bool, type(None)}  # of these no value is other than itself: nothing to ask one by one
 
 
@@ -32,13 +35,16 @@ def is_frame(values: object) -> bool:
     return hasattr(values, "keys") and hasattr(values, "__getitem__") and not hasattr(values, "tolist")
 
 
-def columns_of(frame: Frame, label: str | None) -> dict[str, Any]:
-    """The columns of votes as lists, unknown values as None; label names one more column (as text, unknown is "").
+def columns_of(frame: Frame, label: str | None, turn: str | None = TURN) -> dict[str, Any]:
+    """Return the columns of votes as lists, unknown values as None.
 
-    Raises InvalidResponses (missing_column) with what the frame has instead.
+    `label` names one more column (unknown is ""), `turn` the one whose values are part of the item, which a frame need
+    not have under its usual name. Warn of columns that say which votes should count.
+    Raise InvalidResponses (missing_column) with what the frame has instead.
     """
     there = list(frame.keys())
-    for name in (*REQUIRED, *([] if label is None else [label])):
+    asked = [name for name in (label, turn if turn != TURN else None) if name is not None]
+    for name in (*REQUIRED, *asked):
         if name not in there:
             raise InvalidResponses(
                 f"there is no column {name}",
@@ -47,8 +53,27 @@ def columns_of(frame: Frame, label: str | None) -> dict[str, Any]:
             )
     columns: dict[str, Any] = {name: listed(frame[name]) for name in REQUIRED}
     columns |= {name: listed(frame[name]) if name in there else None for name in OPTIONAL}
-    of_label = None if label is None else ["" if x is None else str(x) for x in listed(frame[label])]
-    return columns | {"label": of_label}
+    of_label = None if label is None else ["" if x is None else x for x in listed(frame[label])]
+    of_turn = listed(frame[turn]) if turn is not None and turn in there else None
+    for name in there:
+        if isinstance(name, str) and name != label:
+            _warn_of(name, frame)
+    return columns | {"label": of_label, "turn": of_turn}
+
+
+def _warn_of(name: str, frame: Frame) -> None:
+    """Warn where a column says that some of its votes should not count, or that they answer several questions."""
+    if name.casefold() in QUALIFIERS:
+        values = ["" if value is None else str(value) for value in listed(frame[name])]
+        doubtful = [value for value in values if is_doubtful(name, value)]
+        if doubtful:
+            text = doubt_text(name, set(doubtful), len(doubtful), len(values))
+            warnings.warn(text, EngineWarning, stacklevel=4)
+    elif name in QUESTIONS:
+        found = {str(value) for value in listed(frame[name]) if value is not None}
+        if len(found) > 1:
+            text = f"The column {name} holds {len(found):,} questions, and their votes are pooled. Select one of them."
+            warnings.warn(text, EngineWarning, stacklevel=4)
 
 
 def check_column(column: object, kind: type = Sized) -> None:

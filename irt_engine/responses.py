@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, fields
-from typing import Any, Self, cast, overload
+from typing import Any, Self, overload
 
 import numpy as np
 
 from .arrays import IntArray, check_fields, frozen
 from .errors import InvalidResponses
-from .frames import REQUIRED, Frame, check_column, columns_of, is_frame, listed
+from .frames import REQUIRED, TURN, Frame, check_column, columns_of, is_frame, listed
+from .identifiers import items_of, labels_of, names_of, optional_of
 
 _MOST_WHOLE = 2**53  # floats tell all whole numbers up to it
 _SHOWN = {"": None, "1": 1, "0": 0, "1.0": 1, "0.0": 0}  # a_first as text
@@ -55,20 +55,21 @@ class ResponseTable:
 
     @overload
     @classmethod
-    def from_votes(cls, system_a: Frame, /, *, label: str | None = None) -> Self: ...
+    def from_votes(cls, system_a: Frame, /, *, label: str | None = None, turn: str | None = TURN) -> Self: ...
 
     @overload
     @classmethod
     def from_votes(
         cls,
-        system_a: Sequence[str],
-        system_b: Sequence[str],
-        prompt_id: Sequence[str],
+        system_a: Sequence[object],
+        system_b: Sequence[object],
+        prompt_id: Sequence[object],
         outcome: Sequence[int],
         *,
-        annotator_id: Sequence[str | None] | None = None,
+        annotator_id: Sequence[object] | None = None,
         a_first: Sequence[int | bool | None] | None = None,
-        label: Sequence[str] | None = None,
+        label: Sequence[object] | None = None,
+        turn: Sequence[object] | None = None,
     ) -> Self: ...
 
     @classmethod
@@ -82,52 +83,68 @@ class ResponseTable:
         annotator_id: Any = None,
         a_first: Any = None,
         label: Any = None,
+        turn: Any = TURN,
     ) -> Self:
         """A table from a data frame, or from columns of equal length (n,).
 
         A frame is a pandas DataFrame or any mapping of columns: system_a, system_b, prompt_id, outcome (-1 A better,
         0 tie, 1 B better), and where it has them annotator_id and a_first (1 A was shown first, 0 B was); None, NaN,
         NA and blank text in these two mean unknown. Numbers may be text, as `csv` reads them. `label` then names the
-        column that keeps repeated experiments on a pair apart, such as "category"; other columns are not looked at. Of
-        columns it is such a column, of text.
+        column that keeps repeated experiments on a pair apart, such as "category". Of columns it is such a column.
+
+        Identifiers (chatbots, prompts, annotators, labels) are any scalars: text, numbers, dates, UUIDs. They are known
+        by their text, and a whole number is written without a fraction: 81, 81.0 and "81" are one prompt.
+
+        A frame's column `turn` is part of the item: turn 2 of prompt 81 is the prompt "81 (turn 2)". `turn` names
+        another column, and None merges all turns of a prompt. Of columns it is such a column.
+
+        Every vote counts. A frame's columns that say otherwise (`anony`, `counted` and the like, see `qualifiers`) are
+        named in an EngineWarning; other columns are not looked at.
 
         Names are sorted before they are numbered, so the order of the rows never matters to a fit.
-        Raises InvalidResponses on a missing column (missing_column), columns of unequal length, empty names, labels
-        that are no text, and whatever the table itself refuses.
+        Raises InvalidResponses on a missing column (missing_column), columns of unequal length, empty names,
+        identifiers that are no scalars, and whatever the table itself refuses.
         """
         if is_frame(system_a):
             _only_frame(system_b, prompt_id, outcome, annotator_id, a_first)
-            return cls._from_columns(**columns_of(system_a, label))
+            return cls._from_columns(**columns_of(system_a, label, turn))
         needed = {"system_a": system_a, "system_b": system_b, "prompt_id": prompt_id, "outcome": outcome}
         _check_there([name for name, column in needed.items() if column is not None])
-        return cls._from_columns(**needed, annotator_id=annotator_id, a_first=a_first, label=label)
+        turns = None if isinstance(turn, str) else turn
+        return cls._from_columns(**needed, annotator_id=annotator_id, a_first=a_first, label=label, turn=turns)
 
     @classmethod
     def _from_columns(
         cls,
-        system_a: Sequence[str],
-        system_b: Sequence[str],
-        prompt_id: Sequence[str],
+        system_a: Sequence[object],
+        system_b: Sequence[object],
+        prompt_id: Sequence[object],
         outcome: Sequence[int],
-        annotator_id: Sequence[str | None] | None,
+        annotator_id: Sequence[object] | None,
         a_first: Sequence[int | bool | None] | None,
-        label: Sequence[str] | None,
+        label: Sequence[object] | None,
+        turn: Sequence[object] | None,
     ) -> Self:
-        _check_lengths(system_a, system_b, prompt_id, outcome, annotator_id, a_first, label)
-        chatbots = tuple(sorted(_names(system_a, "system_a") | _names(system_b, "system_b")))
-        prompts = tuple(sorted(_names(prompt_id, "prompt_id")))
-        labels = () if label is None else tuple(sorted(_labels(label)))
+        _check_lengths(system_a, system_b, prompt_id, outcome, annotator_id, a_first, label, turn)
+        first, second = names_of(system_a, "system_a"), names_of(system_b, "system_b")
+        items = names_of(prompt_id, "prompt_id")
+        if turn is not None:
+            items = items_of(items, turn)
+        kinds = None if label is None else labels_of(label)
+        chatbots = tuple(sorted({*first, *second}))
+        prompts = tuple(sorted(set(items)))
+        labels = () if kinds is None else tuple(sorted(set(kinds)))
         return cls(
             chatbots=chatbots,
             prompts=prompts,
             labels=labels,
-            a=_numbers(system_a, _places(chatbots)),
-            b=_numbers(system_b, _places(chatbots)),
-            prompt=_numbers(prompt_id, _places(prompts)),
+            a=_numbers(first, _places(chatbots)),
+            b=_numbers(second, _places(chatbots)),
+            prompt=_numbers(items, _places(prompts)),
             outcome=_int_column(outcome, "outcome"),
             annotator=_annotators(annotator_id, len(outcome)),
             a_first=_first_shown(a_first, len(outcome)),
-            label=np.zeros(len(outcome), np.int64) if label is None else _numbers(label, _places(labels)),
+            label=np.zeros(len(outcome), np.int64) if kinds is None else _numbers(kinds, _places(labels)),
         )
 
 
@@ -235,20 +252,6 @@ def _check_lengths(*columns: Sequence[object] | None) -> None:
         )
 
 
-def _names(column: Sequence[object], title: str) -> set[str]:
-    """The distinct names of a column; they are few, so that only they need to be looked at one by one."""
-    with suppress(TypeError):  # something that cannot be hashed is no name either
-        distinct = set(column)
-        if all(isinstance(value, str) and value for value in distinct):
-            return cast("set[str]", distinct)
-    row, value = next((i, x) for i, x in enumerate(column, start=1) if not (isinstance(x, str) and x))
-    raise InvalidResponses(
-        f"row {row}: {title} is {value!r}, not a name",
-        code="missing_name",
-        hint="names are non-empty text; turn numbers into text first",
-    )
-
-
 def _places(names: Sequence[Any]) -> dict[Any, int]:
     return {name: i for i, name in enumerate(names)}
 
@@ -257,44 +260,12 @@ def _numbers(column: Sequence[Any], number: dict[Any, int]) -> IntArray:
     return np.fromiter(map(number.__getitem__, column), np.int64, len(column))
 
 
-def _labels(column: Sequence[object]) -> set[str]:
-    """The distinct labels of a column; other than names they may be empty."""
-    with suppress(TypeError):
-        distinct = set(column)
-        if all(isinstance(value, str) for value in distinct):
-            return cast("set[str]", distinct)
-    row, value = next((i, x) for i, x in enumerate(column, start=1) if not isinstance(x, str))
-    raise InvalidResponses(
-        f"row {row}: label is {value!r}, not text",
-        code="missing_label",
-        hint='turn numbers into text first, and what is unknown into ""',
-    )
-
-
 def _annotators(column: Sequence[object] | None, n: int) -> IntArray:
     if column is None:
         return np.full(n, -1, np.int64)
-    ids = listed(column)
-    try:
-        distinct = {x for x in ids if x is not None}
-    except TypeError:
-        row, value = next((i, x) for i, x in enumerate(ids, start=1) if not _hashable(x))
-        raise InvalidResponses(
-            f"row {row}: annotator_id is {value!r}, which names nobody",
-            code="bad_annotator",
-            hint="give text or a number, None where it is unknown",
-        ) from None
-    blank = {x for x in distinct if isinstance(x, str) and not x.strip()}  # what `csv` has for an empty cell
-    known = sorted(distinct - blank, key=lambda x: (str(x), type(x).__name__))
-    return _numbers(ids, _places(known) | dict.fromkeys([None, *blank], -1))
-
-
-def _hashable(value: object) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
+    ids = optional_of(column, "annotator_id", "bad_annotator")
+    known = sorted({name for name in ids if name is not None})
+    return _numbers(ids, _places(known) | {None: -1})
 
 
 def _first_shown(column: Sequence[object] | None, n: int) -> IntArray:

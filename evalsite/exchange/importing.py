@@ -78,6 +78,7 @@ def votes_import(
     visibility: Campaign.Visibility | None = None,
     source: str = "",
     where: Sequence[tuple[str, str]] = (),
+    merge_turns: bool = False,
     progress: Progress | None = None,
 ) -> Imported:
     """Bring a vote file into the database as the campaign `name`, and ask for its fit.
@@ -95,7 +96,9 @@ def votes_import(
     for field, value in (("campaign", name), ("source", source), ("organisation", organisation)):
         if len(value) > 200 or "\0" in value:
             raise InvalidInput(f"The name given as --{field} cannot be stored (200 characters at most).", field=field)
-    votes = read_votes(path, where=where)  # every row is checked before the first one is written
+    votes = read_votes(
+        path, where=where, merge_turns=merge_turns
+    )  # every row is checked before the first one is written
     _check_lengths(votes.rows(), path)
     sha256 = _sha256(votes.rows())
     with write_transaction():

@@ -3,7 +3,8 @@
 Native: `system_a, system_b, outcome`; optionally `prompt_id, annotator_id, category, a_first, timestamp`.
 Arena: `model_a, model_b, winner`; optionally `prompt_id` or `question_id` (where both are filled, the first),
 `judge` or `annotator_id`, `tstamp` or `timestamp`, `category`, `a_first`.
-Both may have `vote_id` or `judgment_id`, the file's own name of the vote. All other columns are passed over.
+Both may have `vote_id` or `judgment_id`, the file's own name of the vote, and `turn`, which is part of the item: turn 2
+of prompt 81 is the prompt "81 (turn 2)". All other columns are passed over.
 
 A cell is never guessed at: what is not in the tables below is an error.
 """
@@ -17,6 +18,7 @@ from types import MappingProxyType
 
 from evalsite.exchange.errors import FormatError, listed, quoted
 from evalsite.exchange.records import NESTED
+from irt_engine.identifiers import item_prompt, looks_like_turn
 
 MAX_TEXT = 200  # characters of a name, an id or a label
 
@@ -45,6 +47,7 @@ class Layout:
     category: tuple[str, ...] = ("category",)
     a_first: tuple[str, ...] = ("a_first",)
     vote_id: tuple[str, ...] = ("vote_id", "judgment_id")
+    turn: tuple[str, ...] = ("turn",)
 
     @property
     def required(self) -> tuple[str, str, str]:
@@ -53,7 +56,7 @@ class Layout:
     @property
     def known(self) -> frozenset[str]:
         """Every column that this layout reads."""
-        optional = (self.prompt, self.annotator, self.timestamp, self.category, self.a_first, self.vote_id)
+        optional = (self.prompt, self.annotator, self.timestamp, self.category, self.a_first, self.vote_id, self.turn)
         return frozenset(self.required).union(*optional)
 
 
@@ -120,6 +123,22 @@ def optional_cell(values: Mapping[str, str], columns: tuple[str, ...]) -> str | 
         if column in values and (value := text_cell(values, column)):
             return value
     return None
+
+
+def prompt_cell(values: Mapping[str, str], layout: Layout, *, merge_turns: bool) -> str | None:
+    """The prompt, with its turn unless turns are merged; None if the row has no prompt."""
+    prompt = optional_cell(values, layout.prompt)
+    if prompt is None or merge_turns:
+        return prompt
+    turn = optional_cell(values, layout.turn)
+    if turn is not None and looks_like_turn(prompt):
+        raise FormatError(
+            f"the prompt id {quoted(prompt)} looks like the name of a turn",
+            code="ambiguous_prompt",
+            column=layout.turn[0],
+            hint="Rename it, or merge the turns (--merge-turns).",
+        )
+    return item_prompt(prompt, None if turn is None else turn.removesuffix(".0"))
 
 
 def outcome_cell(values: Mapping[str, str], layout: Layout) -> tuple[int, bool]:

@@ -22,11 +22,13 @@ from evalsite.exchange.layouts import (
     optional_cell,
     order_cell,
     outcome_cell,
+    prompt_cell,
     systems_cells,
     text_cell,
 )
-from evalsite.exchange.records import Record, Records
+from evalsite.exchange.records import NESTED, Record, Records
 from evalsite.exchange.sources import Progress, open_source
+from irt_engine.qualifiers import NESTED_FLAGS, QUALIFIERS, QUESTIONS, doubt_text, is_doubtful
 
 MAX_VOTES = 5_000_000  # what `read_votes` takes into memory: about 2 GB
 CRITERION = "criterion"
@@ -97,21 +99,27 @@ def iter_votes(
     by: str | None = None,
     where: Where = (),
     without: Where = (),
+    merge_turns: bool = False,
     progress: Progress | None = None,
 ) -> Generator[Vote, None, None]:
     """The votes of the file one by one, in constant memory.
 
     `where` keeps the rows that hold one of the values given for a column, for every column given; the other
     rows are not looked at any further. `without` leaves out the rows that hold a word, between semicolons, in a column
-    that the file may have: ("note", "same_output"). A fault far down the file is raised when it is reached: who stores
+    that the file may have: ("note", "same_output"). A column `turn` is part of the item, unless
+    `merge_turns`. A fault far down the file is raised when it is reached: who stores
     votes while reading does it in one transaction. Raises VoteFileError.
     """
-    path = Path(path)
+    asked = _Asked(by, where, without, merge_turns)
+    yield from _iter_votes(Path(path), asked, _Flags(column for column, _ in where), progress)
+
+
+def _iter_votes(path: Path, asked: _Asked, flags: _Flags, progress: Progress | None) -> Generator[Vote, None, None]:
     records: Records | None = None
     try:
         with open_source(path, progress=progress) as source:
             records = Records(source)
-            yield from _Reading(records, by, where, without).votes()
+            yield from _Reading(records, asked, flags).votes()
     except FormatError as problem:
         row, line = (records.row, records.line) if records is not None else (None, None)
         raise VoteFileError(problem, path=path, row=row, line=line) from problem
@@ -123,13 +131,19 @@ def read_votes(
     by: str | None = None,
     where: Where = (),
     without: Where = (),
+    merge_turns: bool = False,
     progress: Progress | None = None,
 ) -> Votes:
-    """All votes of the file, with warnings. Raises VoteFileError; at most MAX_VOTES votes."""
+    """All votes of the file, with warnings (also of columns that say which votes should count).
+
+    Raises VoteFileError; at most MAX_VOTES votes.
+    """
     path = Path(path)
+    asked = _Asked(by, where, without, merge_turns)
+    flags = _Flags({by, *(column for column, _ in where)})
     columns: tuple[list[object], ...] = tuple([] for _ in Vote._fields)
     repeats = _Repeats()
-    with closing(iter_votes(path, by=by, where=where, without=without, progress=progress)) as votes:
+    with closing(_iter_votes(path, asked, flags, progress)) as votes:
         for vote in votes:
             if len(columns[0]) == MAX_VOTES:
                 problem = FormatError(
@@ -141,19 +155,78 @@ def read_votes(
             repeats.add(vote, path)
     repeats.refuse_ambiguous_prompts(path)
     named = {name: tuple(column) for name, column in zip(Vote._fields, columns, strict=True)}
-    warnings = (*repeats.warnings(), *_look_alikes(repeats.names))
+    warnings = (*repeats.warnings(), *flags.warnings(), *_look_alikes(repeats.names))
     return Votes(path=path, by_column=by, warnings=warnings, **named)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What the caller wants of a file; see `iter_votes`."""
+
+    by: str | None
+    where: Where
+    without: Where
+    merge_turns: bool
+
+
+class _Flags:
+    """What was found in columns that say which votes should count, except in those that the caller chose by."""
+
+    def __init__(self, chosen: Iterable[str | None]) -> None:
+        self._chosen = set(chosen)
+        self._rows = 0
+        self._doubtful: dict[str, tuple[int, set[str]]] = {}
+        self._questions: dict[str, set[str]] = {}
+        self._nested: set[str] = set()
+        self._watched: dict[str, bool] = {}
+
+    def add(self, values: Mapping[str, str]) -> None:
+        self._rows += 1
+        for column, value in values.items():
+            watched = self._watched.get(column)
+            if watched is None:
+                watched = self._watched[column] = self._watches(column)
+            if watched:
+                self._look(column, value)
+
+    def _watches(self, column: str) -> bool:
+        known = (
+            column.casefold() in QUALIFIERS or column in NESTED_FLAGS or (column in QUESTIONS and column != CRITERION)
+        )
+        return known and column not in self._chosen
+
+    def _look(self, column: str, value: str) -> None:
+        if column in NESTED_FLAGS:
+            if value is NESTED:
+                self._nested.add(column)
+        elif column in QUESTIONS:
+            self._questions.setdefault(column, set()).add(value.strip())
+        elif is_doubtful(column, value):
+            rows, found = self._doubtful.get(column, (0, set()))
+            self._doubtful[column] = rows + 1, found | {value.strip()}
+
+    def warnings(self) -> Iterator[str]:
+        for column, (rows, found) in self._doubtful.items():
+            yield f"{doubt_text(column, found, rows, self._rows)} Use --where {column}=VALUE."
+        for column, found in self._questions.items():
+            if len(found) > 1:
+                names = listed(sorted(found))
+                yield f"The column {column} holds {names}: their votes are pooled. Choose with --where {column}=VALUE."
+        for column in sorted(self._nested):
+            yield f"The column {column} holds objects that mark votes to leave out. It is not read: all are counted."
 
 
 class _Reading:
     """One pass over the records: which rows are asked for, what they hold, and what only the end can tell."""
 
-    def __init__(self, records: Records, by: str | None, where: Where, without: Where) -> None:
+    def __init__(self, records: Records, asked: _Asked, flags: _Flags) -> None:
         self._records = records
-        self._by = by
-        self._without = without
+        self._flags = flags
+        self._by = asked.by
+        self._without = asked.without
+        self._merge_turns = asked.merge_turns
         self._wanted: dict[str, set[str]] = {}
-        for column, value in where:
+        for column, value in asked.where:
             self._wanted.setdefault(column, set()).add(value)
         self._criteria: dict[str, None] = {}
         self._rows = 0
@@ -169,7 +242,8 @@ class _Reading:
                 self._refuse_repeated(layout)
             if self._is_wanted(record.values) and self._criterion_is_one(record.values):
                 self._kept += 1
-                yield _vote(record, layout, self._by)
+                self._flags.add(record.values)
+                yield _vote(record, layout, self._by, self._merge_turns)
         self._records.row = self._records.line = None  # what is wrong with the whole file has no row
         self._finish()
 
@@ -242,7 +316,7 @@ class _Reading:
             raise FormatError("this column stands twice", code="repeated_column", column=column)
 
 
-def _vote(record: Record, layout: Layout, by: str | None) -> Vote:
+def _vote(record: Record, layout: Layout, by: str | None, merge_turns: bool) -> Vote:
     values = record.values
     a, b = systems_cells(values, layout)
     outcome, both_bad = outcome_cell(values, layout)
@@ -252,7 +326,7 @@ def _vote(record: Record, layout: Layout, by: str | None) -> Vote:
         system_b=intern(b),
         outcome=outcome,
         both_bad=both_bad,
-        prompt_id=_shared(optional_cell(values, layout.prompt)),
+        prompt_id=_shared(prompt_cell(values, layout, merge_turns=merge_turns)),
         annotator_id=_shared(optional_cell(values, layout.annotator)),
         a_first=order_cell(values, layout),
         category=_shared(optional_cell(values, layout.category)),

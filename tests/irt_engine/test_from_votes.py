@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import csv
+import datetime as dt
 import io
+import uuid
+import warnings
 from dataclasses import fields
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -13,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from irt_engine import InvalidResponses, ResponseTable
+from irt_engine import EngineWarning, InvalidResponses, ResponseTable
 
 GOOD: dict[str, Any] = {
     "system_a": ["eliza", "echo"],
@@ -140,7 +144,7 @@ def test_anything_else_is_no_word_on_who_was_shown_first(first: object) -> None:
         ResponseTable.from_votes(GOOD | {"a_first": [None, first]})
 
 
-@pytest.mark.parametrize("label", [None, 3, float("nan"), ["x"], {}])
+@pytest.mark.parametrize("label", [None, float("nan"), ["x"], {}])
 def test_a_label_is_text(label: Any) -> None:
     assert refused(label=["x", label]) == "missing_label"
     with pytest.raises(InvalidResponses, match="row 2: label is"):
@@ -154,7 +158,7 @@ def test_an_annotator_is_something_that_can_be_told_from_others(annotator: objec
         ResponseTable.from_votes(GOOD | {"annotator_id": [None, annotator]})
 
 
-@pytest.mark.parametrize("name", ["", None, 3, float("nan"), ["echo"]])
+@pytest.mark.parametrize("name", ["", None, float("nan"), ["echo"], b"echo"])
 def test_it_refuses_what_is_not_a_name(name: object) -> None:
     assert refused(system_a=[name, "echo"]) == "missing_name"
 
@@ -241,7 +245,7 @@ def test_a_frame_and_columns_together_are_refused() -> None:
         ({"outcome": [1, np.nan]}, "not_whole"),
         ({"outcome": ["A", "B"]}, "not_a_number"),
         ({"system_a": ["eliza", np.nan]}, "missing_name"),
-        ({"prompt_id": [1, 2]}, "missing_name"),
+        ({"prompt_id": [1, np.nan]}, "missing_name"),
     ],
 )
 def test_what_columns_may_not_hold_a_frame_may_not_hold(change: dict[str, Any], code: str) -> None:
@@ -281,3 +285,106 @@ def test_an_empty_frame_has_no_votes() -> None:
     with pytest.raises(InvalidResponses) as caught:
         ResponseTable.from_votes(pd.DataFrame(GOOD).iloc[:0])
     assert caught.value.code == "no_votes"
+
+
+@pytest.mark.parametrize(
+    ("ids", "names"),
+    [
+        ([81, 7], ("7", "81")),
+        (np.array([81, 7]), ("7", "81")),
+        (np.array([81.0, 7.5], np.float32), ("7.5", "81")),
+        (pd.Series([81, 7], dtype="Int64"), ("7", "81")),
+        (pd.Categorical(["x", "y"]), ("x", "y")),
+        ([True, Decimal("1.5")], ("1.5", "True")),
+        ([dt.date(2026, 1, 2), pd.Timestamp("2026-01-03")], ("2026-01-02", "2026-01-03 00:00:00")),
+        ([uuid.UUID(int=1), np.str_("y")], ("00000000-0000-0000-0000-000000000001", "y")),
+        ([81, "81"], ("81",)),
+        ([81.0, 81], ("81",)),
+    ],
+)
+def test_an_identifier_is_any_scalar_known_by_its_text(ids: Any, names: tuple[str, ...]) -> None:
+    for frame in (GOOD | {"prompt_id": ids}, pd.DataFrame(GOOD | {"prompt_id": ids})):
+        assert ResponseTable.from_votes(frame).prompts == names
+    assert ResponseTable.from_votes(**(GOOD | {"prompt_id": ids})).prompts == names
+    labels = ResponseTable.from_votes(**GOOD, label=ids).labels
+    assert labels == names
+    table = ResponseTable.from_votes(**GOOD, annotator_id=ids)
+    assert len(set(table.annotator.tolist())) == len(names)
+
+
+def test_chatbots_may_be_numbers_and_dates() -> None:
+    table = ResponseTable.from_votes(GOOD | {"system_a": [1, 2], "system_b": [2.0, dt.date(2026, 1, 2)]})
+    assert table.chatbots == ("1", "2", "2026-01-02")
+
+
+def test_a_csv_with_numbers_as_ids_is_read_as_documented() -> None:
+    text = "system_a,system_b,prompt_id,outcome,annotator_id\nheron,wren,0,-1,0\nwren,heron,1,0,\nheron,wren,10,1,3\n"
+    frame = pd.read_csv(io.StringIO(text))
+    table = ResponseTable.from_votes(frame)
+    assert (table.prompts, table.annotator.tolist()) == (("0", "1", "10"), [0, -1, 1])
+    assert same_table(table, ResponseTable.from_votes({name: frame[name].tolist() for name in frame}))
+    read = list(csv.DictReader(io.StringIO(text)))
+    assert same_table(table, ResponseTable.from_votes({name: [row[name] for row in read] for name in read[0]}))
+
+
+TURNS: dict[str, Any] = {
+    "system_a": ["a", "a", "a"],
+    "system_b": ["b", "b", "b"],
+    "prompt_id": [81, 81, 82],
+    "outcome": [-1, 1, 0],
+    "annotator_id": ["expert"] * 3,
+    "turn": [1, 2, None],
+}
+
+
+def test_turns_of_a_prompt_are_items_of_their_own() -> None:
+    table = ResponseTable.from_votes(**TURNS)
+    assert table.prompts == ("81", "81 (turn 2)", "82")
+    assert table.prompt.tolist() == [0, 1, 2]
+    for frame in (TURNS, pd.DataFrame(TURNS)):
+        assert same_table(ResponseTable.from_votes(frame), table)
+
+
+def test_turns_are_merged_only_when_asked_for() -> None:
+    assert ResponseTable.from_votes(TURNS, turn=None).prompts == ("81", "82")
+    assert ResponseTable.from_votes(**(TURNS | {"turn": None})).prompts == ("81", "82")
+    rounds = {("round" if name == "turn" else name): column for name, column in TURNS.items()}
+    assert ResponseTable.from_votes(rounds).prompts == ("81", "82")
+    assert ResponseTable.from_votes(rounds, turn="round").prompts == ("81", "81 (turn 2)", "82")
+    with pytest.raises(InvalidResponses, match="no column round"):
+        ResponseTable.from_votes(TURNS, turn="round")
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [({"turn": [1, [2], 3]}, "bad_turn"), ({"prompt_id": ["81", "81 (turn 2)", "82"]}, "ambiguous_prompt")],
+)
+def test_a_turn_that_names_no_item_is_refused(change: dict[str, Any], code: str) -> None:
+    with pytest.raises(InvalidResponses) as caught:
+        ResponseTable.from_votes(TURNS | change)
+    assert caught.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "said"),
+    [
+        ("anony", [False, True], "1 of 2 votes have anony False: the annotator could see"),
+        ("anony", np.array([False, False]), "2 of 2 votes have anony False"),
+        ("Counted", ["no", "yes"], "Counted no: the campaign did not count them"),
+        ("status", ["Rejected", "Approved"], "status Rejected"),
+        ("is_gold", [1.0, None], "is_gold 1.0"),
+        ("aspect", ["style", "overall"], "holds 2 questions"),
+    ],
+)
+def test_columns_that_change_what_counts_are_named(column: str, values: Any, said: str) -> None:
+    for frame in (GOOD | {column: values}, pd.DataFrame(GOOD | {column: values})):
+        with pytest.warns(EngineWarning, match=said):
+            assert len(ResponseTable.from_votes(frame)) == 2
+
+
+def test_columns_that_take_nothing_away_are_passed_over() -> None:
+    frame = GOOD | {"anony": [True, "true"], "counted": [1, 1], "aspect": ["a", "a"], "language": ["en", "de"]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ResponseTable.from_votes(frame)
+        ResponseTable.from_votes(GOOD | {"aspect": ["a", "b"]}, label="aspect")

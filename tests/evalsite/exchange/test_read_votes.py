@@ -160,7 +160,7 @@ WHERE = NATIVE.strip() + ",category,turn\nx,y,p,,1,chat,1\nx,y,q,,0,chat,2\nx,y,
 
 def test_where_keeps_the_rows_with_that_value_and_their_numbers(write: Write) -> None:
     votes = read_votes(write(WHERE), where=[("category", "chat"), ("turn", "2")])
-    assert (votes.row, votes.prompt_id) == ((2,), ("q",))
+    assert (votes.row, votes.prompt_id) == ((2,), ("q (turn 2)",))
 
 
 def test_two_values_of_one_column_are_alternatives(write: Write) -> None:

@@ -17,7 +17,7 @@ from evalsite.core.errors import TouchstoneError
 from evalsite.core.tasks import owner
 from evalsite.core.terminal import shown
 from evalsite.exchange.importing import Imported, votes_import
-from evalsite.exchange.management.commands.rank import condition
+from evalsite.exchange.management.commands.rank import condition, merge_turns_argument
 from evalsite.exchange.progress import Bar
 
 _BAD_INPUT = 2
@@ -42,6 +42,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--where", metavar="COLUMN=VALUE", action="append", default=[], type=condition, help="as in rank"
         )
+        merge_turns_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -53,6 +54,7 @@ class Command(BaseCommand):
                     visibility=Campaign.Visibility(options["visibility"]) if options["visibility"] else None,
                     source=options["source"],
                     where=options["where"],
+                    merge_turns=options["merge_turns"],
                     progress=bar,
                 )
         except TouchstoneError as error:

@@ -51,6 +51,7 @@ class Command(BaseCommand):
             type=condition,
             help="only rows with this value; repeat it for other columns, or for other values of one column",
         )
+        merge_turns_argument(parser)
         form = parser.add_mutually_exclusive_group()
         form.add_argument("--json", action="store_true", help="everything, as JSON")
         form.add_argument("--csv", action="store_true", help="chatbots (board) or comparisons (pair), as CSV")
@@ -71,7 +72,13 @@ class Command(BaseCommand):
 
     def _rank(self, options: dict[str, Any]) -> Ranking:
         with Bar(self.stderr, "Reading") as bar:
-            votes = read_votes(options["file"], by=options["by"], where=options["where"], progress=bar)
+            votes = read_votes(
+                options["file"],
+                by=options["by"],
+                where=options["where"],
+                merge_turns=options["merge_turns"],
+                progress=bar,
+            )
         with Bar(self.stderr, "Fitting") as bar:
             return rank_votes(votes, model=options["model"], progress=bar)
 
@@ -105,6 +112,14 @@ def condition(text: str) -> tuple[str, str]:
     if not sign or not column.strip():
         raise ArgumentTypeError(f"{text!r} is not COLUMN=VALUE")
     return column.strip(), value.strip()
+
+
+def merge_turns_argument(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--merge-turns",
+        action="store_true",
+        help="take all turns of a prompt as one item (by default a column turn keeps them apart)",
+    )
 
 
 def _forget_stdout() -> None:

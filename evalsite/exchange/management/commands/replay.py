@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from evalsite.core.terminal import shown
 from evalsite.exchange.errors import VoteFileError
-from evalsite.exchange.management.commands.rank import condition
+from evalsite.exchange.management.commands.rank import condition, merge_turns_argument
 from evalsite.exchange.presenters import replay_as_json
 from evalsite.exchange.progress import Bar
 from evalsite.exchange.replaying import Replay, Run, replay_simulated, replay_votes
@@ -61,6 +61,7 @@ class Command(BaseCommand):
             type=condition,
             help="only rows with this value; repeat it for other columns, or for other values of one column",
         )
+        merge_turns_argument(parser)
         parser.add_argument("--json", action="store_true", help="everything, as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -86,7 +87,13 @@ class Command(BaseCommand):
             with Bar(self.stderr, "Replaying") as bar:
                 return replay_simulated(chatbots, prompts, run, progress=bar)
         with Bar(self.stderr, "Reading") as bar:
-            votes = read_votes(options["file"], where=options["where"], without=SAME_OUTPUT, progress=bar)
+            votes = read_votes(
+                options["file"],
+                where=options["where"],
+                without=SAME_OUTPUT,
+                merge_turns=options["merge_turns"],
+                progress=bar,
+            )
         with Bar(self.stderr, "Replaying") as bar:
             return replay_votes(votes, run, progress=bar)
 
