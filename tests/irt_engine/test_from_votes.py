@@ -386,5 +386,8 @@ def test_columns_that_take_nothing_away_are_passed_over() -> None:
     frame = GOOD | {"anony": [True, "true"], "counted": [1, 1], "aspect": ["a", "a"], "language": ["en", "de"]}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        ResponseTable.from_votes(frame)
-        ResponseTable.from_votes(GOOD | {"aspect": ["a", "b"]}, label="aspect")
+        tables = [
+            ResponseTable.from_votes(frame),
+            ResponseTable.from_votes(GOOD | {"aspect": ["a", "b"]}, label="aspect"),
+        ]
+    assert [len(table.labels) for table in tables] == [0, 2]
