@@ -2,9 +2,10 @@
 
 import unicodedata
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 from io import BytesIO
 
+from django.conf import settings
 from PIL import Image, ImageDraw, ImageFont
 
 from evalsite.pages.picture import Picture, Row
@@ -24,10 +25,13 @@ PAPER, INK, SOFT, FAINT, LINE, DOUBT, ACCENT = (  # design.css: paper, ink, ink-
 )
 RANK, NAME, AXIS, END = MARGIN, 190, (520, 830), WIDTH - MARGIN  # columns, from the left
 
-# Fonts that know many scripts, where this machine has them; Pillow's own knows western Latin and serves without.
-REGULAR = ("NotoSans-Regular.ttf", "DejaVuSans.ttf")
-BOLD = ("NotoSans-Bold.ttf", "DejaVuSans-Bold.ttf")
-SIMPLER = str.maketrans({"−": "-", "–": "-", "—": "-", "·": "|", "ß": "ss"})
+# The bundled font has every sign that we write ourselves, and Latin, Greek and Cyrillic. The others, where this machine
+# has them, are for names in other scripts.
+FONTS = settings.BASE_DIR / "frontend" / "static" / "fonts"
+REGULAR = (str(FONTS / "Inter-Regular.otf"), "DejaVuSans.ttf", "NotoSans-Regular.ttf", "NotoSansCJK-Regular.ttc")
+BOLD = (str(FONTS / "Inter-Bold.otf"), "DejaVuSans-Bold.ttf", "NotoSans-Bold.ttf", "NotoSansCJK-Bold.ttc")
+NO_GLYPH = "\U000f0000"  # for private use: no font of these has it
+INSTEAD = "?"
 
 Font = ImageFont.FreeTypeFont
 
@@ -84,7 +88,7 @@ def _words(
     until: int = END,
 ) -> None:
     """One line from x on (or up to x), cut to the width and to its own height: marks piled on a letter stay inside."""
-    font = _font(size * SCALE, bold)
+    font, text = fitting(text, size * SCALE, bold)
     room = (x - MARGIN if right else until - x) * SCALE
     text = _cut(text, font, room)
     box = Image.new("L", (room, round(size * 1.5) * SCALE))
@@ -96,7 +100,6 @@ def _words(
 
 def _cut(text: str, font: Font, room: int) -> str:
     """As much of the text as there is room for, with an ellipsis where something is left out."""
-    text = text if _knows_more(font) else _simpler(text)
     if font.getlength(text) <= room:
         return text
     fits, over = 0, len(text)
@@ -106,23 +109,45 @@ def _cut(text: str, font: Font, room: int) -> str:
     return f"{text[:fits]}…"
 
 
-def _simpler(text: str) -> str:
-    """Letters without their marks."""
-    apart = unicodedata.normalize("NFKD", text.translate(SIMPLER))
-    return "".join(each for each in apart if not unicodedata.combining(each))
+def fitting(text: str, size: int, bold: bool) -> tuple[Font, str]:
+    """The first font that has the whole text, and the text; else the bundled font and what it can draw of the text."""
+    names = BOLD if bold else REGULAR
+    for name in names:
+        font = _font(name, size)
+        if font is not None and all(has_glyph(name, sign) for sign in text):
+            return font, text
+    own = _font(names[0], size)
+    assert own is not None  # noqa: S101 - it is a file of the project
+    return own, "".join(sign if has_glyph(names[0], sign) else _simpler(names[0], sign) for sign in text)
 
 
-def _knows_more(font: Font) -> bool:
-    return font.getname()[0] != "Aileron"
+def _simpler(name: str, sign: str) -> str:
+    """A letter without its marks, or else a question mark: never an empty box."""
+    apart = unicodedata.normalize("NFKD", sign)
+    plain = "".join(each for each in apart if not unicodedata.combining(each))
+    if plain and all(has_glyph(name, each) for each in plain):
+        return plain
+    return "" if unicodedata.combining(sign) else INSTEAD
 
 
-@cache
-def _font(size: int, bold: bool) -> Font:
-    for name in BOLD if bold else REGULAR:
-        try:
-            return ImageFont.truetype(name, size)
-        except OSError:
-            continue
-    own = ImageFont.load_default(size)
-    assert isinstance(own, ImageFont.FreeTypeFont)  # noqa: S101 - Pillow is built with FreeType
-    return own
+@lru_cache(maxsize=10_000)
+def has_glyph(name: str, sign: str) -> bool:
+    """Whether the font has a glyph for the sign: it is drawn otherwise than one that no font has."""
+    font = _font(name, 40)
+    if font is None:
+        return False
+    return sign.isspace() or _looks(font, sign) != _looks(font, NO_GLYPH)
+
+
+def _looks(font: Font, sign: str) -> tuple[object, bytes]:
+    mask = font.getmask(sign)
+    return mask.size, bytes(mask)
+
+
+@lru_cache(maxsize=100)
+def _font(name: str, size: int) -> Font | None:
+    """None where this machine does not have the font."""
+    try:
+        return ImageFont.truetype(name, size)
+    except OSError:
+        return None

@@ -109,17 +109,15 @@ def test_pages_of_the_board_name_it_by_its_whole_address(page: str, judged: Camp
 
 class TestHostileNames:
     @pytest.mark.parametrize("kind", HOSTILE)
-    @pytest.mark.parametrize("fonts", ["of this machine", "of Pillow alone"])
+    @pytest.mark.parametrize("fonts", ["of this machine", "bundled alone"])
     def test_are_drawn_inside_their_row(
         self, kind: str, fonts: str, shown: Picture, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        if fonts == "of Pillow alone":
-            monkeypatch.setattr(drawing, "REGULAR", ())
-            monkeypatch.setattr(drawing, "BOLD", ())
-        drawing._font.cache_clear()
+        if fonts == "bundled alone":
+            monkeypatch.setattr(drawing, "REGULAR", drawing.REGULAR[:1])
+            monkeypatch.setattr(drawing, "BOLD", drawing.BOLD[:1])
         usual, name = self.drawn(shown, "usual"), plain_line(HOSTILE[kind])
         hostile = self.drawn(shown, name)
-        drawing._font.cache_clear()
         own = (0, drawing.ROW_TOP, drawing.AXIS[0] - 1, drawing.ROW_TOP + drawing.ROW_STEP)
         for image in (usual, hostile):
             image.paste("white", own)
@@ -133,6 +131,31 @@ class TestHostileNames:
         assert plain_line(HOSTILE["controls"]) == "abc d e f"
         assert plain_line(HOSTILE["turned round"]) == "gptevil"
         assert len(plain_line(HOSTILE["long"])) == 200
+
+
+SIGNS = "".join(map(chr, range(0x20, 0x7F))) + "−–—…·“”’‘%±≥≤≈×€ßäöüÄÖÜéñøşżőİıΩλЖя№™"  # noqa: RUF001
+
+
+@pytest.mark.parametrize("fonts", ["REGULAR", "BOLD"])
+def test_the_bundled_font_has_every_sign_that_we_write(fonts: str) -> None:
+    bundled = getattr(drawing, fonts)[0]
+    assert [sign for sign in SIGNS if not drawing.has_glyph(bundled, sign)] == []
+
+
+def test_a_negative_ability_is_drawn_with_its_minus_sign(shown: Picture) -> None:
+    rows = [row for row in shown.rows if row.ability.startswith("−")]
+    assert rows
+    for bold in (False, True):
+        name = (drawing.BOLD if bold else drawing.REGULAR)[0]
+        assert [sign for sign in rows[0].ability if not drawing.has_glyph(name, sign)] == []
+        assert drawing.fitting(rows[0].ability, 46, bold)[1] == rows[0].ability
+
+
+def test_a_sign_that_no_font_has_is_no_empty_box(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drawing, "REGULAR", drawing.REGULAR[:1])
+    font, text = drawing.fitting("模型 ﬁx \U000f0001", 40, bold=False)
+    assert text == "?? fix ?"
+    assert font.getname()[0] == "Inter"
 
 
 def test_its_colours_are_the_design_s() -> None:
