@@ -32,6 +32,8 @@ With yearly rate $r$ the capital doubles after $t$ years, where
 
 $$(1+r)^t = 2 \\quad\\Rightarrow\\quad t = \\frac{\\ln 2}{\\ln(1+r)}$$
 
+and the rate that doubles it in $t$ years is $\\sqrt[t]{2} - 1$, or $\\sqrt{2} - 1$ for two.
+
 ```python
 import math
 for rate in (0.03, 0.05, 0.08):
