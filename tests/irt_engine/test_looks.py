@@ -188,3 +188,17 @@ def test_what_it_gives_is_frozen_and_empty_for_one_chatbot() -> None:
 def test_no_looks_and_no_probability_are_refused(looks: int | None, alpha: float) -> None:
     with pytest.raises(EngineError):
         told_apart(APART, looks=looks, alpha=alpha)
+
+
+def test_classes_and_intervals_answer_different_questions() -> None:
+    """Within a class intervals may lie apart, and between classes they may overlap."""
+    apart, alike = (exchangeable(2, 0.1, ability=np.array([half, -half])) for half in (0.15, 0.4))
+    (low, _), (_, high) = apart.interval()
+    assert low > high
+    assert told_apart(apart, looks=None).classes.tolist() == [1, 1]
+    many = exchangeable(12, 0.1, ability=np.linspace(0.55, -0.55, 12))
+    classes, interval = told_apart(many, looks=None).classes, many.interval()
+    opens = [m for m in range(1, 12) if classes[m] > classes[m - 1]]
+    assert opens
+    assert all(interval[m, 1] > interval[m - 1, 0] for m in opens)
+    assert told_apart(alike, looks=None).classes.tolist() == [1, 2]

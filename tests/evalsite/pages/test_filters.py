@@ -174,3 +174,18 @@ def test_a_tier_only_cuts_the_ranking_that_is_there_and_keeps_the_filter(campaig
 def test_rows_from_before_tiers_were_kept_offer_none(campaign: Campaign, stranger: Client) -> None:
     publish(campaign, [row(f"bot {n}", n) for n in range(1, 9)])
     assert b"tier=" not in stranger.get("/boards/trial/").content
+
+
+@pytest.mark.parametrize("address", ["/boards/trial/", "/boards/trial/?category=maths"])
+@pytest.mark.parametrize(
+    ("language", "said", "false"),
+    [
+        ("en", "a test of each pair tells one apart, and a new class begins", "whose intervals overlap"),
+        ("de", "unterscheidet ein Test der Paare den nächsten von ihm", "deren Intervalle sich"),
+    ],
+)
+def test_the_glossary_says_what_makes_a_class(
+    filtered: Campaign, address: str, language: str, said: str, false: str
+) -> None:
+    page = words(Client(headers={"Accept-Language": language}).get(address))
+    assert (said in page, false in page) == (True, False)
