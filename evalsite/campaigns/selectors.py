@@ -98,6 +98,18 @@ def campaigns_listed(user: User | None) -> QuerySet[Campaign]:
     return Campaign.objects.filter(begun | Q(pk__in=Campaign.objects.of(user)))
 
 
+def campaigns_open_beside(campaign: Campaign) -> list[Campaign]:
+    """Public campaigns of the same organisation that take judgments of anybody now, the newest first; three at most."""
+    crowd = Q(reception__platform__isnull=False) & ~Q(reception__platform=Reception.Platform.NONE)
+    found = Campaign.objects.filter(
+        organisation=campaign.organisation_id,
+        visibility=Campaign.Visibility.PUBLIC,
+        admission=Campaign.Admission.OPEN,
+        state__in=Campaign.COLLECTING,
+    )
+    return list(found.exclude(crowd).exclude(pk=campaign.pk).order_by("-pk")[:3])
+
+
 def campaign_of_member(*, key: str, user: User | None) -> Campaign:
     """The campaign at this address, for its organisation's members. Raises NotFound, NotAllowed."""
     campaign = campaign_get(key=key, user=user)

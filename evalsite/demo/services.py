@@ -1,6 +1,6 @@
-"""Writes of the demonstration: its campaign, and an administrator to look around with."""
+"""Writes of the demonstration: its campaigns, and an administrator to look around with."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.conf import settings
 
@@ -8,7 +8,7 @@ from evalsite.accounts.models import Organisation, User
 from evalsite.accounts.services import organisation_create, user_create
 from evalsite.adaptive.models import Board
 from evalsite.adaptive.services import campaign_open
-from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.campaigns.services import Design, campaign_create, entrant_add
 from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
@@ -20,6 +20,7 @@ from evalsite.prompts.models import Prompt, PromptSet
 from evalsite.prompts.services import NewPrompt, prompt_set_create
 
 SLUG = "demonstration"
+OPEN_SLUG = "your-turn"  # the campaign that takes judgments of visitors when the demonstration has stopped
 SEED = 20
 ADMIN = "admin"
 DESIGN = Design(
@@ -35,27 +36,55 @@ DESIGN = Design(
     target_se=0.13,
     budget=6000,
 )
+# Nothing ends it: no target, no budget, and more votes of an item than visitors give.
+OPEN_DESIGN = replace(DESIGN, target_se=None, budget=None, batch_size=10, votes_per_item=100, standing=True)
 
 
 def demonstration_load(*, design: Design = DESIGN) -> Board:
     """The demonstration campaign, running: eight chatbots, eighty prompts. Loaded once; later calls find it."""
     with write_transaction():
         campaign: Campaign | None = Campaign.objects.filter(slug=SLUG).first()
-        if campaign is not None:
-            return campaign.default_board
-        organisation = organisation_create(name="Touchstone")
-        prompt_set = _prompt_set(organisation)
-        campaign = campaign_create(
-            organisation=organisation,
-            name="Small chatbots, small talk",
-            slug=SLUG,
-            prompt_set=prompt_set,
-            design=design,
-            description="Eight small rule-based chatbots answer eighty prompts. Simulated annotators judge them "
-            "around the clock, and you can judge too.",
-        )
-        _enter_bots(campaign, organisation, list(prompt_set.prompts.order_by("pk")))
-        return campaign_open(campaign=campaign)
+        return campaign.default_board if campaign is not None else _demonstration(design)
+
+
+def standing_load() -> Board:
+    """Load the standing campaign beside the demonstration: its chatbots and prompts, judged by people alone, no end.
+
+    The demonstration stops when it has learnt enough, and visitors who come later want to judge too. Loaded once.
+    """
+    with write_transaction():
+        campaign: Campaign | None = Campaign.objects.filter(slug=OPEN_SLUG).first()
+        return campaign.default_board if campaign is not None else _standing(Campaign.objects.get(slug=SLUG))
+
+
+def _demonstration(design: Design) -> Board:
+    organisation = organisation_create(name="Touchstone")
+    prompt_set = _prompt_set(organisation)
+    campaign = campaign_create(
+        organisation=organisation,
+        name="Small chatbots, small talk",
+        slug=SLUG,
+        prompt_set=prompt_set,
+        design=design,
+        description="Eight small rule-based chatbots answer eighty prompts. Simulated annotators judge them "
+        "until the ranking is precise enough, and you can judge too.",
+    )
+    _enter_bots(campaign, organisation, list(prompt_set.prompts.order_by("pk")))
+    return campaign_open(campaign=campaign)
+
+
+def _standing(demonstration: Campaign) -> Board:
+    campaign = campaign_create(
+        organisation=demonstration.organisation,
+        name="Small chatbots, your turn",
+        slug=OPEN_SLUG,
+        prompt_set=demonstration.prompt_set,
+        design=OPEN_DESIGN,
+        description="The same eight chatbots, judged by people alone. It never ends: your judgments move this board.",
+    )
+    for entrant in demonstration.entrants.filter(state=Entrant.State.ACTIVE).select_related("version").order_by("pk"):
+        entrant_add(campaign=campaign, version=entrant.version)
+    return campaign_open(campaign=campaign)
 
 
 def _prompt_set(organisation: Organisation) -> PromptSet:

@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
 from evalsite.adaptive.reasons import reason_said
-from evalsite.campaigns.models import Aspect, Campaign
-from evalsite.campaigns.selectors import aspect_primary, reception_of
+from evalsite.campaigns.models import Aspect, Campaign, Reception
+from evalsite.campaigns.selectors import aspect_primary, campaigns_open_beside, reception_of
 from evalsite.judgments.arrivals import Ending, ending_get
 from evalsite.judgments.models import Annotator, Enrolment, QualificationAnswer
 from evalsite.judgments.own import is_left_out
@@ -69,6 +69,7 @@ def stage_context(
         "key": key,
         "campaign": _campaign(campaign, key, aspect),
         "stage": stage,
+        "others": _others(campaign, key, stage["state"]),
         "item": _item(campaign, enrolment.annotator, aspect, block, current) if current else None,
         "round": _round(block, aspect, url),
         "saved": _saved(block, aspect, url, happened.answered),
@@ -101,6 +102,7 @@ def welcome_context(
         "key": key,
         "campaign": _campaign(campaign, key, aspect),
         "stage": stage,
+        "others": _others(campaign, key, stage["state"]),
         "reception": reception,
         "action": "" if left_out else action or (reverse("judge_begin", args=[key]) if key else ""),
         "fields": fields or {},
@@ -115,6 +117,15 @@ def _campaign(campaign: Campaign, key: str, aspect: Aspect) -> dict[str, str]:
         "url": reverse("judge", args=[key]) if key else "",
         "board_url": reverse("board", args=[key]) if key and public else "",
     }
+
+
+def _others(campaign: Campaign, key: str, state: str) -> list[dict[str, str]]:
+    """Where somebody may judge instead who comes too late; none for those whom a crowd platform sent."""
+    if state not in {"stopped", "closed"} or not key or reception_of(campaign).platform != Reception.Platform.NONE:
+        return []
+    return [
+        {"name": other.name, "url": reverse("judge", args=[other.slug])} for other in campaigns_open_beside(campaign)
+    ]
 
 
 ENDINGS = {"complete": "finished", "screened_out": "screened", "failed": "blocked", "late": "late"}

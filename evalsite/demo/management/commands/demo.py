@@ -13,13 +13,13 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from evalsite.core.management.commands.serve import check_host, check_port, in_address, serving_children
 from evalsite.core.supervisor import Child, supervise
 from evalsite.demo.management.commands.simulate_annotators import nobody_or_how_many, speed
-from evalsite.demo.services import SLUG, administrator_ensure, demonstration_load
+from evalsite.demo.services import OPEN_SLUG, SLUG, administrator_ensure, demonstration_load, standing_load
 
 ADDRESSES = """
   Touchstone is running.
 
     Leaderboard   {url}/boards/{slug}/
-    Judge         {url}/judge/{slug}/
+    Judge         {url}/judge/{open_slug}/   (it never ends; its board is at /boards/{open_slug}/)
     Admin         {url}/admin/   ({username} / {password})
 
   {state}
@@ -49,6 +49,7 @@ class Command(BaseCommand):
             _forget()
         call_command("migrate", verbosity=0, interactive=False)
         board = demonstration_load()
+        standing_load()
         url = f"http://{in_address(host)}:{port}"
         threading.Thread(target=self._announce, args=(url, board.default_of), daemon=True).start()
         annotators = [_annotators(url, options)] if options["annotators"] else []
@@ -61,12 +62,13 @@ class Command(BaseCommand):
         if not _answers(f"{url}/readyz"):
             self.stderr.write("The web process does not answer; its messages are above.")
             return
-        stopped = f"This campaign has ended ({campaign.stop_reason}). `make demo FRESH=1` begins again."
-        collecting = "Simulated annotators are judging; watch the leaderboard converge."
+        stopped = f"The demonstration has ended ({campaign.stop_reason}). `make demo FRESH=1` begins again."
+        collecting = "Simulated annotators are judging; watch the leaderboard converge and stop."
         self.stdout.write(
             ADDRESSES.format(
                 url=url,
                 slug=SLUG,
+                open_slug=OPEN_SLUG,
                 username=administrator.username,
                 password=administrator.password,
                 state=collecting if campaign.collecting else stopped,

@@ -4,12 +4,14 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from evalsite.demo.services import demonstration_load
+from evalsite.demo.services import OPEN_SLUG, demonstration_load, standing_load
 
 
 class Command(BaseCommand):
-    help = "Load the demonstration campaign and start it. A second call changes nothing."
+    help = "Load the demonstration campaign and the standing one beside it. A second call changes nothing."
 
     def handle(self, *args: Any, **options: Any) -> None:
         board = demonstration_load()
+        standing_load()
         self.stdout.write(f"Leaderboard: /boards/{board.slug}/")
+        self.stdout.write(f"Judge:       /judge/{OPEN_SLUG}/")
