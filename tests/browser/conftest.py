@@ -124,6 +124,13 @@ class Watched:
         self.page.goto(self.site + path)
 
 
+@pytest.fixture(scope="session")
+def place(served: Site) -> Site:
+    """The same site, with the campaigns of tests.browser.showcase."""
+    served.run("make")
+    return served
+
+
 @pytest.fixture(params=[(1280, 900), pytest.param((375, 800), marks=pytest.mark.full)], ids=["desktop", "phone"])
 def visitor(browser: Browser, site: str, request: pytest.FixtureRequest) -> Iterator[Watched]:
     width, height = request.param

@@ -15,12 +15,6 @@ pytestmark = pytest.mark.browser
 SHOWCASE = "/judge/showcase/"
 
 
-@pytest.fixture(scope="session")
-def place(served: Site) -> Site:
-    served.run("make")
-    return served
-
-
 @contextmanager
 def visit(browser: Browser, place: Site, **look: Any) -> Iterator[Watched]:
     with window(browser, base_url=place.url, **look) as context:

@@ -19,12 +19,6 @@ TOP = "(box) => box.getBoundingClientRect().top + scrollY"
 BOTTOM = "(box) => box.getBoundingClientRect().bottom + scrollY"
 
 
-@pytest.fixture(scope="session")
-def place(served: Site) -> Site:
-    served.run("make")
-    return served
-
-
 def long_replies(page: Page) -> None:
     page.goto("/judge/showcase/")
     page.get_by_role("button", name="Start judging").click()
