@@ -10,6 +10,7 @@ CAMPAIGN = (  # of /console/<campaign>/, for everybody who sees the campaign
     "gold/",
     "payments/",
     "judgments/",
+    "skips/",
     "fits/",
     "log/",
     "check/",

@@ -8,11 +8,13 @@ from typing import Any
 from evalsite.adaptive.ties import Tie, ties_of
 from evalsite.campaigns.models import Campaign
 from evalsite.core.rowfiles import csv_text
-from evalsite.judgments.listing import Listed, entrant_names
+from evalsite.judgments.listing import Listed, ListedSkip, entrant_names
 
 CHUNK = 1000
 WINNERS = {"A": "model_a", "B": "model_b", "tie": "tie", "both_bad": "both_bad"}
 Page = Callable[[uuid.UUID | None], list[Listed]]  # the rows after this one
+SkipPage = Callable[[uuid.UUID | None], list[ListedSkip]]
+WriteSkips = Callable[[SkipPage, Mapping[int | None, str]], Iterator[str]]
 Write = Callable[[Page, Mapping[int | None, str]], Iterator[str]]
 
 
@@ -39,14 +41,37 @@ def row_of(row: Listed, names: Mapping[int | None, str]) -> dict[str, Any]:
         "judgment_id": str(row.judgment),
         "supersedes": str(row.supersedes) if row.supersedes else None,
         "over_quota": row.over_quota,
+        "reasons": list(row.reasons),
+        "comment": row.comment,
     }
 
 
 COLUMNS = (
     *("model_a", "model_b", "winner", "prompt_id", "category", "judge", "tstamp", "a_first", "aspect", "judge_kind"),
     *("client_ms", "late", "counted", "recorded_at", "purpose", "policy", "probability", "judgment_id", "supersedes"),
-    "over_quota",
+    *("over_quota", "reasons", "comment"),
 )
+SKIP_COLUMNS = (
+    *("model_a", "model_b", "prompt_id", "category", "judge", "judge_kind", "reason", "note", "purpose", "tstamp"),
+    "assignment_id",
+)
+
+
+def skip_of(row: ListedSkip, names: Mapping[int | None, str]) -> dict[str, Any]:
+    """Return a skip by the names of the columns of judgments, as far as it has them."""
+    return {
+        "model_a": names[row.first],
+        "model_b": names[row.second],
+        "prompt_id": row.prompt,
+        "category": row.category,
+        "judge": str(row.annotator) if row.annotator else None,
+        "judge_kind": row.annotator_kind,
+        "reason": row.reason,
+        "note": row.note,
+        "purpose": row.purpose,
+        "tstamp": row.skipped_at.isoformat(),
+        "assignment_id": str(row.assignment),
+    }
 
 
 def tie_of(tie: Tie, names: Mapping[int, str], prompts: Mapping[int, tuple[str, str]]) -> dict[str, Any]:
@@ -85,4 +110,25 @@ def as_csv(page: Page, names: Mapping[int | None, str]) -> Iterator[str]:
     yield ",".join(COLUMNS) + "\r\n"
     for rows in pages(page):
         found = (row_of(row, names) for row in rows)
-        yield csv_text([row[name] for name in COLUMNS] for row in found)
+        yield csv_text([_cell(row[name]) for name in COLUMNS] for row in found)
+
+
+def _cell(value: Any) -> Any:
+    return "; ".join(value) if isinstance(value, list) else value
+
+
+def skips_as_jsonl(page: SkipPage, names: Mapping[int | None, str]) -> Iterator[str]:
+    after: uuid.UUID | None = None
+    while rows := page(after):
+        yield "".join(json.dumps(skip_of(row, names), ensure_ascii=False) + "\n" for row in rows)
+        after = rows[-1].assignment
+
+
+def skips_as_csv(page: SkipPage, names: Mapping[int | None, str]) -> Iterator[str]:
+    """As `as_csv`."""
+    yield ",".join(SKIP_COLUMNS) + "\r\n"
+    after: uuid.UUID | None = None
+    while rows := page(after):
+        found = (skip_of(row, names) for row in rows)
+        yield csv_text([_cell(row[name]) for name in SKIP_COLUMNS] for row in found)
+        after = rows[-1].assignment

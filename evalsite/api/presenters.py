@@ -13,7 +13,7 @@ from evalsite.campaigns.selectors import aspects_of
 from evalsite.chatbots.files import ReplyReport, Submission
 from evalsite.chatbots.models import Version
 from evalsite.core.rowfiles import Fated
-from evalsite.judgments.listing import Listed
+from evalsite.judgments.listing import Listed, ListedSkip
 from evalsite.judgments.models import Assignment, Judgment
 from evalsite.judgments.selectors import Progress
 from evalsite.judgments.sharing import Work
@@ -149,6 +149,24 @@ def listed(row: Listed, names: Mapping[int | None, str]) -> dict[str, Any]:
         "policy": row.policy,
         "probability": row.probability,
         "over_quota": row.over_quota,
+        "reasons": list(row.reasons),
+        "comment": row.comment,
+    }
+
+
+def skip_listed(row: ListedSkip, names: Mapping[int | None, str]) -> dict[str, Any]:
+    """A skip as lists show it."""
+    return {
+        "assignment": str(row.assignment),
+        "prompt": row.prompt,
+        "category": row.category,
+        "candidates": [names[row.first], names[row.second]],
+        "annotator": _id(row.annotator),
+        "annotator_kind": row.annotator_kind,
+        "reason": row.reason,
+        "note": row.note,
+        "purpose": row.purpose,
+        "skipped_at": row.skipped_at.isoformat(),
     }
 
 

@@ -27,7 +27,7 @@ from evalsite.campaigns.selectors import campaign_get, campaign_of_member, campa
 from evalsite.core.errors import InvalidInput, NotAllowed
 from evalsite.core.http import unchanged
 from evalsite.core.throttle import admit, client_address
-from evalsite.judgments.listing import Listed, Wanted, entrant_names, judgments_page
+from evalsite.judgments.listing import Listed, ListedSkip, Wanted, entrant_names, judgments_page, skips_page
 
 
 class ResultsView(Door):
@@ -165,6 +165,54 @@ class JsonLinesView(FileView):
         return self.written(request, key, files.as_jsonl)
 
 
+class SkipsView(ResultsView):
+    scope = ApiToken.Scope.JUDGMENTS
+    query = PageSerializer
+
+    @reading("skips", "Its skips with reasons and notes, for members", shapes.Skips, query=PageSerializer)
+    def get(self, request: Request, key: str) -> Response:
+        campaign = campaign_of_member(key=key, user=person(request))
+        asked = self.asked(request)
+        limit = asked["limit"]
+        rows = _skip_reader(campaign, person(request))(asked["cursor"], limit + 1)
+        names = entrant_names(campaign)
+        results = [presenters.skip_listed(row, names) for row in rows[:limit]]
+        return Response({"results": results, "next": results[-1]["assignment"] if rows[limit:] else None})
+
+
+class SkipFileView(FileView):
+    """All skips, in one stream."""
+
+    query = StrictSerializer
+
+    def skips(self, request: Request, key: str, write: files.WriteSkips) -> HttpResponseBase:
+        campaign = campaign_of_member(key=key, user=person(request))
+        self.asked(request)
+        read = _skip_reader(campaign, person(request))
+        return self.sent(request, campaign, write(lambda after: read(after, files.CHUNK), entrant_names(campaign)))
+
+
+class SkipsCsvView(SkipFileView):
+    media_type, ending = "text/csv", "skips.csv"
+
+    @reading("skips_csv", "A file of them", TEXT, content_type="text/csv")
+    def get(self, request: Request, key: str) -> HttpResponseBase:
+        return self.skips(request, key, files.skips_as_csv)
+
+
+class SkipsJsonLinesView(SkipFileView):
+    media_type, ending = "application/jsonl", "skips.jsonl"
+
+    @reading("skips_jsonl", "A file of them", TEXT, content_type="application/jsonl")
+    def get(self, request: Request, key: str) -> HttpResponseBase:
+        return self.skips(request, key, files.skips_as_jsonl)
+
+
+def _skip_reader(campaign: Campaign, user: User | None) -> Callable[[uuid.UUID | None, int], list[ListedSkip]]:
+    gold = allows(role_of(user, campaign), Act.GOLD)
+    return lambda after, count: skips_page(campaign=campaign, gold=gold, after=after, count=count)
+
+
 class KnownTiesView(FileView):
     """What nobody is asked, because both replies are the same text."""
 
@@ -192,6 +240,7 @@ def _reader(
         counted=flags.get(asked["counted"]),
         gold=allows(role_of(user, campaign), Act.GOLD),
         late=flags.get(asked.get("late", "")),
+        explained=flags.get(asked.get("explained", "")),
         **{name: cast("Any", asked[name]) for name in same if name in asked},
     )
     return lambda after, count: judgments_page(

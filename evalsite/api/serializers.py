@@ -160,6 +160,9 @@ class WantedSerializer(StrictSerializer):
     chatbot = StrictUUIDField(required=False, help_text="on either side")
     annotator = StrictUUIDField(required=False)
     late = serializers.ChoiceField(choices=["true", "false"], required=False)
+    explained = serializers.ChoiceField(
+        choices=["true", "false"], required=False, help_text="with a reason or a comment"
+    )
     since = MomentField(required=False, help_text="recorded then or later, as 2026-11-24T12:00:00Z")
     until = MomentField(required=False, help_text="recorded before that time, as 2026-11-24T12:00:00Z")
 

@@ -194,6 +194,21 @@ class Judgment(Shape):
     policy = s.CharField(allow_blank=True, help_text="that chose it")
     probability = s.FloatField(allow_null=True, help_text="with which it was drawn")
     over_quota = s.BooleanField(help_text="a late one above its annotator's quota: does not count, is not paid")
+    reasons = s.ListField(child=s.CharField(), help_text="of those that the campaign offers")
+    comment = s.CharField(allow_blank=True, help_text="in the annotator's words")
+
+
+class SkipListed(Shape):
+    assignment = s.UUIDField(help_text="also the cursor of this list")
+    prompt = s.CharField(help_text="its key")
+    category = s.CharField(allow_blank=True)
+    candidates = s.ListField(child=s.CharField(), help_text="names, A first")
+    annotator = s.UUIDField(allow_null=True, help_text="a pseudonym")
+    annotator_kind = s.CharField(help_text="human, simulated, model or unknown")
+    reason = s.CharField(help_text="cannot_judge, broken, offensive or other")
+    note = s.CharField(allow_blank=True, help_text="in the annotator's words")
+    purpose = s.CharField(help_text="measure, overlap, gold or qualification")
+    skipped_at = s.DateTimeField()
 
 
 class BoardListed(Shape):
@@ -297,6 +312,10 @@ class Prompts(Page):
 
 class Judgments(Page):
     results = Judgment(many=True)
+
+
+class Skips(Page):
+    results = SkipListed(many=True)
 
 
 class Boards(Page):

@@ -52,7 +52,7 @@ class Act(StrEnum):
 
 
 WORDS: Mapping[Act, str | Promise] = {
-    Act.SEE: _("see its console, its log and single judgments"),
+    Act.SEE: _("see its console, its log, and judgments and skips with what annotators wrote"),
     Act.SET_UP: _("change it as long as it is a draft, or after its pilot"),
     Act.PILOT: _("try it on a few judgments"),
     Act.LAUNCH: _("launch it"),

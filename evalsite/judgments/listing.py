@@ -1,8 +1,8 @@
-"""Judgments one by one, as lists and files of them show them: page after page, in the order of their recording."""
+"""Judgments and skips one by one, as lists and files of them show them: page after page, in the order of recording."""
 
 import uuid
-from collections import Counter
-from collections.abc import Callable, Container, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Container, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,7 +11,16 @@ from django.utils.translation import gettext as _
 
 from evalsite.campaigns.models import Aspect, Campaign, Entrant
 from evalsite.core.errors import InvalidInput
-from evalsite.judgments.models import Answer, Assignment, Batch, Candidate, Judgment
+from evalsite.judgments.models import (
+    Answer,
+    Assignment,
+    Batch,
+    Candidate,
+    Comment,
+    Judgment,
+    JudgmentReason,
+    Skip,
+)
 from evalsite.judgments.selectors import judgments_counted
 
 
@@ -20,6 +29,7 @@ class Wanted:
     """Which judgments. `counted`: those that a fit sees, those that none sees, or (None) all. Times: from, before.
 
     gold: False for who may not know which comparisons check annotators: a viewer may judge.
+    explained: whether the annotator gave a reason or a comment.
     """
 
     counted: bool | None = True
@@ -28,6 +38,7 @@ class Wanted:
     chatbot: uuid.UUID | None = None
     annotator: uuid.UUID | None = None
     late: bool | None = None
+    explained: bool | None = None
     since: datetime | None = None
     until: datetime | None = None
 
@@ -36,7 +47,7 @@ class Wanted:
 class Listed:
     """One answer on one aspect. `choice`: "A" (the first entrant), "B", "tie" or "both_bad".
 
-    first, second: entrants; None for a text of gold.
+    first, second: entrants; None for a text of gold. reasons, comment: what the annotator said about the judgment.
     """
 
     judgment: uuid.UUID
@@ -60,6 +71,8 @@ class Listed:
     policy: str
     probability: float | None
     over_quota: bool
+    reasons: tuple[str, ...] = ()
+    comment: str = ""
 
 
 def judgments_page(
@@ -78,8 +91,23 @@ def judgments_page(
     rows = answers.order_by("judgment__pk", "judgment__assignment__candidates__position").values_list(
         *_FIELDS, "judgment__pk", F("judgment__assignment__candidates__entrant_id")
     )
+    said = _said(numbers)
     listed = iter(rows)
-    return [_listed(row, second[-1], aspect.key, counted) for row, second in zip(listed, listed, strict=True)]
+    return [
+        _listed(row, second[-1], aspect.key, counted, said.get(row[-2], ((), "")))
+        for row, second in zip(listed, listed, strict=True)
+    ]
+
+
+def _said(judgments: Collection[int]) -> dict[int, tuple[tuple[str, ...], str]]:
+    """Return the reasons and the comment of these judgments, by key."""
+    reasons: defaultdict[int, list[str]] = defaultdict(list)
+    for number, text in (
+        JudgmentReason.objects.filter(judgment__in=judgments).order_by("pk").values_list("judgment_id", "text")
+    ):
+        reasons[number].append(text)
+    comments = dict(Comment.objects.filter(judgment__in=judgments).values_list("judgment_id", "text"))
+    return {number: (tuple(reasons[number]), comments.get(number, "")) for number in [*reasons, *comments]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +174,13 @@ _FIELDS = (
 )
 
 
-def _listed(row: tuple, second: int | None, aspect: str, counted: Container[int]) -> Listed:  # type: ignore[type-arg]
+def _listed(
+    row: tuple,  # type: ignore[type-arg]
+    second: int | None,
+    aspect: str,
+    counted: Container[int],
+    said: tuple[tuple[str, ...], str],
+) -> Listed:
     (judgment, supersedes, assignment, prompt, category, order_known, position, value, annotator, kind, late) = row[:11]
     (client_ms, answered_at, recorded_at, purpose, policy, probability, over_quota, number, first) = row[11:]
     return Listed(
@@ -171,6 +205,8 @@ def _listed(row: tuple, second: int | None, aspect: str, counted: Container[int]
         policy=policy,
         probability=probability,
         over_quota=over_quota,
+        reasons=said[0],
+        comment=said[1],
     )
 
 
@@ -187,6 +223,11 @@ def _wanted(campaign: Campaign, wanted: Wanted) -> QuerySet[Judgment]:
     if wanted.chatbot is not None:
         shown = Candidate.objects.filter(entrant__version__chatbot__public_id=wanted.chatbot)
         judgments = judgments.filter(Exists(shown.filter(assignment=OuterRef("assignment"))))
+    if wanted.explained is not None:
+        explained = Exists(JudgmentReason.objects.filter(judgment=OuterRef("pk"))) | Exists(
+            Comment.objects.filter(judgment=OuterRef("pk"))
+        )
+        judgments = judgments.filter(explained if wanted.explained else ~explained)
     fields = {
         "assignment__place__prompt__category": wanted.category,
         "annotator__public_id": wanted.annotator,
@@ -195,6 +236,80 @@ def _wanted(campaign: Campaign, wanted: Wanted) -> QuerySet[Judgment]:
         "recorded_at__lt": wanted.until,
     }
     return judgments.filter(**{name: value for name, value in fields.items() if value is not None})
+
+
+@dataclass(frozen=True, slots=True)
+class ListedSkip:
+    """One assignment that an annotator gave back. first, second: as in `Listed`."""
+
+    assignment: uuid.UUID
+    prompt: str
+    category: str
+    first: int | None
+    second: int | None
+    annotator: uuid.UUID | None
+    annotator_kind: str
+    reason: str
+    note: str
+    purpose: str
+    skipped_at: datetime
+
+
+def skips_page(*, campaign: Campaign, gold: bool, after: uuid.UUID | None, count: int) -> list[ListedSkip]:
+    """Return the next `count` skips after the one of this assignment. Raises InvalidInput for an unknown `after`."""
+    skips = _skips(campaign, gold=gold)
+    if after is not None:
+        begin = skips.filter(assignment__public_id=after).values_list("pk", flat=True).first()
+        if begin is None:
+            raise InvalidInput(_("This list has no such cursor."), hint=_("Begin without one."), field="cursor")
+        skips = skips.filter(pk__gt=begin)
+    rows = list(skips.order_by("pk").values_list(*_SKIP_FIELDS)[:count])
+    shown = Candidate.objects.filter(assignment__in=[row[0] for row in rows]).order_by("position")
+    entrants: defaultdict[int, list[int | None]] = defaultdict(list)
+    for assignment, entrant in shown.values_list("assignment_id", "entrant_id"):
+        entrants[assignment].append(entrant)
+    return [_listed_skip(row, *entrants[row[0]]) for row in rows]
+
+
+def skips_count(campaign: Campaign, *, gold: bool) -> int:
+    """Return how many skips `skips_page` lists."""
+    return _skips(campaign, gold=gold).count()
+
+
+def _skips(campaign: Campaign, *, gold: bool) -> QuerySet[Skip]:
+    skips = Skip.objects.filter(assignment__campaign=campaign)
+    return skips if gold else skips.exclude(assignment__purpose=Assignment.Purpose.GOLD)
+
+
+_SKIP_FIELDS = (
+    "assignment_id",
+    "assignment__public_id",
+    "assignment__place__prompt__key",
+    "assignment__place__prompt__category",
+    "assignment__annotator__public_id",
+    "assignment__annotator__kind",
+    "reason",
+    "note__text",
+    "assignment__purpose",
+    "skipped_at",
+)
+
+
+def _listed_skip(row: tuple, first: int | None = None, second: int | None = None) -> ListedSkip:  # type: ignore[type-arg]
+    _number, assignment, prompt, category, annotator, kind, reason, note, purpose, skipped_at = row
+    return ListedSkip(
+        assignment=assignment,
+        prompt=prompt,
+        category=category,
+        first=first,
+        second=second,
+        annotator=annotator,
+        annotator_kind=kind or "unknown",
+        reason=reason,
+        note=note or "",
+        purpose=purpose,
+        skipped_at=skipped_at,
+    )
 
 
 GOLD_TEXT = "(gold)"  # where a chatbot's name would stand

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from django.http import QueryDict
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -26,7 +27,8 @@ from evalsite.core.audit import audit_of
 from evalsite.core.errors import InvalidInput
 from evalsite.core.models import AuditEntry
 from evalsite.judgments.ledger import WORKING_S, Person, next_planned, people_count, people_page
-from evalsite.judgments.listing import Wanted, entrant_names, judgments_page
+from evalsite.judgments.listing import Wanted, entrant_names, judgments_page, skips_count, skips_page
+from evalsite.judgments.models import Skip
 from evalsite.judgments.selectors import tally
 from evalsite.pages.cache import kept
 from evalsite.pages.console.frame import Desk, act_labels
@@ -269,7 +271,7 @@ def _decision(decision: str) -> str:
 # Judgments ----------------------------------------------------------------------------------------------
 
 
-FILTERS = ("counted", "category", "chatbot", "annotator", "late")
+FILTERS = ("counted", "category", "chatbot", "annotator", "late", "explained")
 
 
 def judgments_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
@@ -293,6 +295,8 @@ def judgments_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
             "second": names[row.second],
             "seconds": _seconds(row.client_ms),
             "verdict": {"tie": _("tie"), "both_bad": _("both bad")}.get(row.choice, row.choice),
+            "reasons": "; ".join(row.reasons),
+            "comment": row.comment,
         }
         for row in found[:ROWS]
     ]
@@ -301,6 +305,8 @@ def judgments_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
         "rows": rows,
         "judged": tally([campaign]).judgments,
         "more": more,
+        "files": _files(desk, wanted),
+        "skipped": skips_count(campaign, gold=desk.may(Act.GOLD)),
         "chosen": {name: query.get(name, "") for name in FILTERS},
         "filtered": bool(kept),
         "chatbots": [(str(one.version.chatbot.public_id), names[one.pk]) for one in entrants],
@@ -326,7 +332,43 @@ def _wanted(query: QueryDict, *, gold: bool) -> Wanted:
         chatbot=_id(query, "chatbot"),
         annotator=_id(query, "annotator"),
         late=flags.get(query.get("late", "")),
+        explained=flags.get(query.get("explained", "")),
     )
+
+
+def _files(desk: Desk, wanted: Wanted) -> dict[str, str]:
+    """Return the addresses of the files that hold what the page lists, by their form."""
+    chosen = {
+        "counted": _flag(wanted.counted) or "any",
+        "category": wanted.category,
+        "chatbot": wanted.chatbot,
+        "annotator": wanted.annotator,
+        "late": _flag(wanted.late),
+        "explained": _flag(wanted.explained),
+    }
+    query = urlencode({name: value for name, value in chosen.items() if value})
+    return {form: f"{reverse(f'api_{form}', args=[desk.key])}?{query}" for form in ("csv", "jsonl")}
+
+
+def _flag(value: bool | None) -> str:
+    return {True: "true", False: "false", None: ""}[value]
+
+
+def skips_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
+    """Return the skips one by one, with the reasons and notes of their annotators."""
+    campaign, gold = desk.campaign, desk.may(Act.GOLD)
+    found = skips_page(campaign=campaign, gold=gold, after=_id(query, "cursor"), count=ROWS + 1)
+    names, words = entrant_names(campaign), dict(Skip.Reason.choices)
+    rows = [
+        {"row": row, "first": names[row.first], "second": names[row.second], "reason": words.get(row.reason, "")}
+        for row in found[:ROWS]
+    ]
+    return {
+        "rows": rows,
+        "skipped": skips_count(campaign, gold=gold),
+        "more": urlencode({"cursor": str(found[ROWS - 1].assignment)}) if found[ROWS:] else "",
+        "files": {form: reverse(f"api_skips_{form}", args=[desk.key]) for form in ("csv", "jsonl")},
+    }
 
 
 def _id(query: QueryDict, name: str) -> uuid.UUID | None:

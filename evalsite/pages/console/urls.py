@@ -24,6 +24,7 @@ urlpatterns = [
     path("<slug:key>/payments/", payments_views.payments, name="console_payments"),
     path("<slug:key>/payments.csv", payments_views.file, name="console_payment_file"),
     path("<slug:key>/judgments/", views.judgments, name="console_judgments"),
+    path("<slug:key>/skips/", views.skips, name="console_skips"),
     path("<slug:key>/fits/", views.fits, name="console_fits"),
     path("<slug:key>/notices/seen/", views.notices_seen, name="console_notices_seen"),
     path("<slug:key>/check/", views.check, name="console_check"),

@@ -90,6 +90,7 @@ prompts = rows_page("prompts", tables.prompts_context)
 chatbots = rows_page("chatbots", lambda desk, _query: tables.chatbots_context(desk))
 annotators = rows_page("annotators", tables.annotators_context)
 judgments = rows_page("judgments", tables.judgments_context)
+skips = rows_page("skips", tables.skips_context)
 fits = rows_page("fits", tables.fits_context)
 log = rows_page("log", tables.log_context)
 

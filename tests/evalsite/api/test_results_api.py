@@ -30,7 +30,9 @@ from tests.evalsite.cast import CampaignMaker, judge, run_jobs
 from tests.shared import shared
 
 TRIAL = "/api/v1/campaigns/trial"
-MEMBERS_ONLY = [f"{TRIAL}/prompts", f"{TRIAL}/judgments", f"{TRIAL}/judgments.csv", f"{TRIAL}/judgments.jsonl"]
+MEMBERS_ONLY = [
+    f"{TRIAL}/{name}" for name in ("prompts", "judgments", "judgments.csv", "judgments.jsonl", "skips", "skips.csv")
+]
 PUBLIC = ["/api/v1/campaigns", TRIAL, f"{TRIAL}/chatbots", "/api/v1/boards", "/api/v1/boards/trial/snapshots"]
 
 
