@@ -304,6 +304,9 @@ UPLOADS_PER_HOUR = env.whole("TOUCHSTONE_UPLOADS_PER_HOUR", default=120)  # file
 QUESTIONS_PER_HOUR = env.whole("TOUCHSTONE_QUESTIONS_PER_HOUR", default=120)  # to the worker (forecasts), by one
 CAMPAIGN_MEGABYTES = env.whole("TOUCHSTONE_CAMPAIGN_MEGABYTES", default=200)  # of prompts, replies, gold, waiting files
 
+# Tokens of Prolific's API, by slug of organisation: arrivals at its campaigns are checked there.
+PROLIFIC_TOKENS = env.pairs("TOUCHSTONE_PROLIFIC_TOKENS")
+PROLIFIC_API = "https://api.prolific.com"
 METRICS_TOKEN = env.text("TOUCHSTONE_METRICS_TOKEN")  # that Prometheus sends; without it only this machine may ask
 
 # The API ------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ CAMPAIGN = (  # of /console/<campaign>/, for everybody who sees the campaign
     "log/",
     "check/",
     "invitations/",
+    "arrivals/",
 )
 ACTS = ("act/stop/", "act/extend/", "act/show/", "act/share/")  # that ask before they act, of /console/<campaign>/
 STEPS = ("goal", "prompts", "chatbots", "annotators", "quality", "stopping", "review")  # of /console/<campaign>/setup/

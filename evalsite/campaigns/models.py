@@ -396,6 +396,13 @@ class Reception(models.Model):
     code_complete = models.CharField(max_length=40, blank=True, default="")
     code_screened_out = models.CharField(max_length=40, blank=True, default="")
     code_failed = models.CharField(max_length=40, blank=True, default="")
+    secret_required = models.BooleanField(
+        default=True, help_text="the study's address has a secret, and nobody arrives without it"
+    )
+    secret_number = models.PositiveIntegerField(default=1, help_text="which secret; a new one ends those before it")
+    study = models.CharField(
+        max_length=200, blank=True, default="", help_text="STUDY_ID or hitId: nobody arrives from another; empty: any"
+    )
     instructions = models.TextField(blank=True, default="", help_text="Markdown; shown before the example")
     notice = models.TextField(blank=True, default="", help_text="Markdown; added to what is said about the data")
     consent_required = models.BooleanField(default=False, help_text="nobody begins without agreeing to the notice")

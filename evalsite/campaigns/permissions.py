@@ -71,7 +71,7 @@ WORDS: Mapping[Act, str | Promise] = {
     Act.ADD_ENTRANT: _("add a chatbot"),
     Act.WITHDRAW_ENTRANT: _("withdraw a chatbot"),
     Act.RETIRE_PROMPT: _("retire a prompt"),
-    Act.INVITE: _("invite annotators, and end an invitation"),
+    Act.INVITE: _("invite annotators, end an invitation, and say who may arrive from a crowd platform"),
     Act.GOLD: _("see the gold with its right answers, and add to it"),
     Act.WITHDRAW_GOLD: _("withdraw a gold item"),
     Act.PAY: _("see what annotators are owed, give bonuses and mark them as paid"),

@@ -49,6 +49,17 @@ def names(name: str) -> list[str]:
     return [part.strip() for part in text(name).split(",") if part.strip()]
 
 
+def pairs(name: str) -> dict[str, str]:
+    """A list of `key=value`, separated by commas. Raises ImproperlyConfigured for what is no pair."""
+    found = {}
+    for number, part in enumerate(names(name), start=1):
+        key, sign, value = (one.strip() for one in part.partition("="))
+        if not sign or not key or not value:
+            raise ImproperlyConfigured(f"Part {number} of {name} is not key=value: write acme=TOKEN,lab=TOKEN.")
+        found[key] = value
+    return found
+
+
 def site(name: str, hosts: list[str]) -> str:
     """The address under which people reach the site, for mails and invitations: `https://host`, without a slash behind.
 

@@ -205,6 +205,8 @@ RECEPTION: Mapping[str, Check] = {
     "erasure": one_of([str(erasure) for erasure in Reception.Erasure.values]),
     "pass_mark": whole(0),
     "comments": yes_no,
+    "secret_required": yes_no,
+    "study": text(200, least=0),
     "language": text(60, least=0),
 }
 QUALIFICATION: Mapping[str, Check] = {

@@ -12,7 +12,7 @@ from evalsite.campaigns.selectors import reception_of
 
 FIELDS = (
     *("platform", "code_complete", "code_screened_out", "code_failed", "instructions", "notice"),
-    *("consent_required", "erasure", "pass_mark", "comments", "language"),
+    *("consent_required", "erasure", "pass_mark", "comments", "language", "secret_required", "study"),
 )
 
 

@@ -1,11 +1,13 @@
 """How annotators come and how it ends for them: invitation links, crowd platforms, completion codes."""
 
+import hmac
 import re
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
 
+from django.conf import settings
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -15,7 +17,7 @@ from evalsite.campaigns.models import Campaign, Reception
 from evalsite.campaigns.selectors import reception_of
 from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
-from evalsite.core.errors import Conflict, InvalidInput, NotFound
+from evalsite.core.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from evalsite.core.numbers import whole
 from evalsite.core.rowfiles import unstorable
 from evalsite.core.tokens import keyed_hashes, token_hash, token_make
@@ -28,6 +30,7 @@ from evalsite.judgments.models import (
     Invitation,
     PastWorker,
 )
+from evalsite.judgments.prolific import submission_check
 from evalsite.judgments.qualification import qualification_get
 from evalsite.judgments.selectors import is_excluded, judgments_given
 from evalsite.judgments.services import enrolment_make
@@ -150,13 +153,19 @@ def consent_check(campaign: Campaign, *, consents: bool) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """Whom a platform sends, by its ids, and where MTurk wants the answer."""
+    """Whom a platform sends, by its ids, and where MTurk wants the answer.
+
+    secret: what the address has to show that it comes from the study. browser: a secret that this browser keeps; the
+    completion code is shown to no other.
+    """
 
     platform: Reception.Platform
     worker: str
     study: str
     session: str
     submit_to: str = ""
+    secret: str = ""
+    browser: str = ""
 
     def __post_init__(self) -> None:
         ids = (self.worker, self.study, self.session)
@@ -184,14 +193,73 @@ def identities_of(campaign: Campaign) -> QuerySet[AnnotatorIdentity]:
     return AnnotatorIdentity.objects.filter(own)
 
 
+SECRET_LENGTH = 32  # hexadecimal digits
+
+
+def arrival_secret(campaign: Campaign) -> str:
+    """Return the secret of the study's address, which only its platform is given."""
+    return _arrival_secrets(campaign)[0]
+
+
+def _arrival_secrets(campaign: Campaign) -> list[str]:
+    """Return the secret under each key of this site: addresses outlive a change of SECRET_KEY by its fallbacks."""
+    value = f"{campaign.public_id}:{reception_of(campaign).secret_number}"
+    return [one[:SECRET_LENGTH] for one in keyed_hashes(value, purpose="evalsite.judgments.arrival_secret")]
+
+
+def arrival_secret_check(campaign: Campaign, secret: str) -> None:
+    """Raise NotAllowed unless the address has the study's secret, where it needs one."""
+    if not reception_of(campaign).secret_required:
+        return
+    if not any(hmac.compare_digest(one, secret) for one in _arrival_secrets(campaign) if secret.isascii()):
+        raise NotAllowed(
+            gettext("This address lacks the secret of the study, or has an old one."),
+            hint=gettext("Open the study from the platform again. If this happens again, contact the researcher."),
+            code="arrival_secret",
+        )
+
+
+def prolific_token(campaign: Campaign) -> str:
+    """Return the API token with which submissions of this campaign's organisation are checked; "" for none."""
+    return str(settings.PROLIFIC_TOKENS.get(campaign.organisation.slug, ""))
+
+
+def arrivals_are_checked(campaign: Campaign) -> bool:
+    """Return whether made-up ids are refused: by a secret in the address, or by asking the platform."""
+    reception = reception_of(campaign)
+    by_api = reception.platform == Reception.Platform.PROLIFIC and bool(prolific_token(campaign))
+    return reception.secret_required or by_api
+
+
+def _visit_check(campaign: Campaign, visit: Visit) -> None:
+    """Raise NotFound, NotAllowed or Unavailable unless the platform has sent this visit, as far as that is checked.
+
+    Asks the platform, so no transaction may be open. A visit that this browser has begun is not asked about again.
+    """
+    reception = reception_of(campaign)
+    if reception.platform != visit.platform or reception.study not in {"", visit.study}:
+        raise NotFound(gettext("There is no such study."), hint=gettext("Check the address."))
+    arrival_secret_check(campaign, visit.secret)
+    token = prolific_token(campaign)
+    if visit.platform != Reception.Platform.PROLIFIC or not token:
+        return
+    begun = Arrival.objects.filter(enrolment__campaign=campaign, session=visit.session, browser=_browser_hash(visit))
+    if not visit.browser or not begun.exists():
+        submission_check(token=token, session=visit.session, worker=visit.worker, study=visit.study)
+
+
+def _browser_hash(visit: Visit) -> str:
+    return token_hash(visit.browser) if visit.browser else ""
+
+
 def visit_accept(*, campaign: Campaign, visit: Visit, consents: bool = False) -> Enrolment:
-    """Enrol whom the platform sends; the same worker is one annotator in this campaign. Raises NotFound, Conflict.
+    """Enrol whom the platform sends; the same worker is one annotator in this campaign.
 
     A further visit goes on where the one before was left. Where that one had its code it begins anew, if the campaign
     asks for more of the same annotator (it has no quota); otherwise it is refused, for a code is given once for a work.
+    Raises NotFound, NotAllowed, Conflict and Unavailable.
     """
-    if reception_of(campaign).platform != visit.platform:
-        raise NotFound(gettext("There is no such study."), hint=gettext("Check the address."))
+    _visit_check(campaign, visit)
     with write_transaction():
         source = identity_source(campaign, visit.platform)
         known = AnnotatorIdentity.objects.filter(source=source, external_id=visit.worker).first()
@@ -206,10 +274,16 @@ def visit_accept(*, campaign: Campaign, visit: Visit, consents: bool = False) ->
         )
         if known is None:
             AnnotatorIdentity.objects.create(annotator=enrolment.annotator, source=source, external_id=visit.worker)
-        Arrival.objects.get_or_create(
+        Arrival.objects.update_or_create(
             enrolment=enrolment,
             session=visit.session,
-            defaults={"study": visit.study, "submit_to": visit.submit_to, "counts_from": counts_from},
+            defaults={"browser": _browser_hash(visit)},
+            create_defaults={
+                "study": visit.study,
+                "submit_to": visit.submit_to,
+                "counts_from": counts_from,
+                "browser": _browser_hash(visit),
+            },
         )
     return enrolment
 
@@ -225,8 +299,33 @@ def _check_may_begin(campaign: Campaign, visit: Visit, known: AnnotatorIdentity 
         if is_past_worker(campaign=campaign, worker=visit.worker):
             raise _taken_part()
         return 0
-    again = enrolment.arrivals.filter(session=visit.session).exists()
-    return 0 if again else _next_counts_from(enrolment)
+    again = enrolment.arrivals.filter(session=visit.session).first()
+    counts_from = 0 if again else _next_counts_from(enrolment)
+    _check_browser(enrolment, visit, again or enrolment.arrivals.order_by("-pk").first())
+    return counts_from
+
+
+def _check_browser(enrolment: Enrolment, visit: Visit, before: Arrival | None) -> None:
+    """Raise Conflict if another browser would take over a visit that has earned its code.
+
+    Where anybody can make up ids, none may take over what was judged in another browser either.
+    """
+    if before is None or before.browser == _browser_hash(visit):
+        return
+    if before.session == visit.session and ending_get(enrolment).state:
+        raise _elsewhere()
+    campaign = enrolment.campaign
+    judged = judgments_given(campaign=campaign, annotator=enrolment.annotator) > before.counts_from
+    if judged and not ending_get(enrolment).state and not arrivals_are_checked(campaign):
+        raise _elsewhere()
+
+
+def _elsewhere() -> Conflict:
+    return Conflict(
+        gettext("You have opened this study in another browser."),
+        hint=gettext("Go on there. The completion code is shown only in the browser in which you judged."),
+        code="other_browser",
+    )
 
 
 def _next_counts_from(enrolment: Enrolment) -> int:
@@ -297,19 +396,22 @@ def _is_over(enrolment: Enrolment) -> bool:
 class Ending:
     """How an annotator's part ends. `state`: "" while it goes on, else complete, screened_out, failed or late.
 
-    `code` and `return_url` are for whom a platform sent; `arrival` is their last visit.
+    `code` and `return_url` are for whom a platform sent; `arrival` is their last visit. elsewhere: there is a code, and
+    another browser has earned it.
     """
 
     state: str = ""
     code: str = ""
     return_url: str = ""
     arrival: Arrival | None = None
+    elsewhere: bool = False
 
 
-def ending_get(enrolment: Enrolment) -> Ending:
+def ending_get(enrolment: Enrolment, browser: str = "") -> Ending:
     """Complete: the quota (without one, a block) is judged; or the campaign ended and something had been begun.
 
-    What an earlier visit had its code for does not count for the last one.
+    What an earlier visit had its code for does not count for the last one. The code is for the browser of that visit;
+    visits that began before browsers were told apart have none.
     """
     arrival = enrolment.arrivals.order_by("-pk").first()
     state = _state(enrolment, arrival)
@@ -321,6 +423,8 @@ def ending_get(enrolment: Enrolment) -> Ending:
         "screened_out": reception.code_screened_out,
         "failed": reception.code_failed,
     }.get(state, "")
+    if arrival.browser and not (browser and hmac.compare_digest(arrival.browser, token_hash(browser))):
+        return Ending(state, arrival=arrival, elsewhere=bool(code))
     by_link = enrolment.platform == Reception.Platform.PROLIFIC and code
     return Ending(state, code, PROLIFIC_RETURN + quote(code) if by_link else "", arrival)
 

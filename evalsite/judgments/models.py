@@ -125,6 +125,9 @@ class Arrival(models.Model):
     submit_to = models.CharField(max_length=200, blank=True, default="", help_text="turkSubmitTo")
     counts_from = models.PositiveIntegerField(default=0, help_text="judgments that an earlier visit had its code for")
     arrived_at = models.DateTimeField(default=timezone.now, editable=False)
+    browser = models.CharField(
+        max_length=64, blank=True, default="", help_text="hash of what the browser keeps that is shown the code"
+    )
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["enrolment", "session"], name="arrival_session_once")]

@@ -1,6 +1,7 @@
 """How annotators come: by an invitation's link, from Prolific, from Mechanical Turk."""
 
 import uuid
+from dataclasses import replace
 from typing import Any
 
 from csp.decorators import csp_replace
@@ -21,6 +22,7 @@ from evalsite.judgments.arrivals import (
     MTURK_HOSTS,
     PREVIEW,
     Visit,
+    arrival_secret_check,
     ending_get,
     invitation_accept,
     invitation_get,
@@ -29,7 +31,7 @@ from evalsite.judgments.arrivals import (
 from evalsite.judgments.models import Enrolment
 from evalsite.judgments.services import assignment_claim
 from evalsite.pages.judging import welcome_context
-from evalsite.pages.visitors import known_annotator, remember, remember_arrival, user_of
+from evalsite.pages.visitors import browser_ensure, known_annotator, remember, remember_arrival, user_of
 
 PROLIFIC_FIELDS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
 MTURK_FIELDS = ("workerId", "hitId", "assignmentId", "turkSubmitTo")
@@ -56,10 +58,13 @@ def arrive(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     """From a crowd platform, with its ids in the address; with POST the way in. Too late is told at once."""
     campaign = _campaign(campaign_id)
     visit = _visit(reception_of(campaign).platform, request.POST if request.method == "POST" else request.GET)
+    arrival_secret_check(campaign, visit.secret)
     if request.method != "POST":
-        fields = {name: request.GET[name] for name in (*PROLIFIC_FIELDS, *MTURK_FIELDS) if name in request.GET}
+        names = ("key", *PROLIFIC_FIELDS, *MTURK_FIELDS)
+        fields = {name: request.GET[name] for name in names if name in request.GET}
         return _welcome(request, campaign, action=reverse("arrive", args=[campaign_id]), fields=fields)
     admit(what="enrol", who=client_address(request), at_most=settings.ENROLMENTS_PER_HOUR, per_s=3600)
+    visit = replace(visit, browser=browser_ensure(request))
     enrolment = visit_accept(campaign=campaign, visit=visit, consents=_consents(request))
     remember_arrival(request, enrolment)
     return _begin(enrolment)
@@ -75,6 +80,7 @@ def mturk_frame(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     No cookie reaches a page within another site's page, so the task itself cannot be there.
     """
     campaign = _campaign(campaign_id)
+    arrival_secret_check(campaign, request.GET.get("key", ""))
     preview = request.GET.get("assignmentId", PREVIEW) == PREVIEW
     if not preview:
         _visit(reception_of(campaign).platform, request.GET)
@@ -109,11 +115,11 @@ def _visit(platform: str, given: Any) -> Visit:
         raise InvalidInput(_("This address is too long."))
     if platform == Reception.Platform.PROLIFIC:
         worker, study, session = (given.get(name, "") for name in PROLIFIC_FIELDS)
-        return Visit(Reception.Platform.PROLIFIC, worker, study, session)
+        return Visit(Reception.Platform.PROLIFIC, worker, study, session, secret=given.get("key", ""))
     worker, study, session, submit_to = (given.get(name, "") for name in MTURK_FIELDS)
     if session == PREVIEW:
         raise InvalidInput(_("This is only a preview."), hint=_("Accept the HIT first."))
-    return Visit(Reception.Platform.MTURK, worker, study, session, submit_to.rstrip("/"))
+    return Visit(Reception.Platform.MTURK, worker, study, session, submit_to.rstrip("/"), given.get("key", ""))
 
 
 def _consents(request: HttpRequest) -> bool:

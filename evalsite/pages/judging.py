@@ -53,17 +53,18 @@ def stage_context(
     user: User | None = None,
     revisit: str = "",
     happened: Happened = NOTHING,
+    browser: str = "",
 ) -> dict[str, Any]:
     """Everything that judge.html and its stage show. `revisit`: the answered assignment that is looked at again.
 
-    `user`: who is at the page, of whom there is no enrolment yet.
+    `user`: who is at the page, of whom there is no enrolment yet. `browser`: the secret by which a code is shown.
     """
     if enrolment is None:
         return welcome_context(campaign, key=key, user=user)
     aspect, url = aspect_primary(campaign), reverse("judge", args=[key])
     block = block_newest(campaign=campaign, annotator=enrolment.annotator)
     current = _current(block, revisit)
-    ending, qualification = ending_get(enrolment), qualification_get(enrolment)
+    ending, qualification = ending_get(enrolment, browser), qualification_get(enrolment)
     stage = _stage(campaign, enrolment, block, current, happened, ending, qualification)
     return {
         "key": key,

@@ -21,7 +21,7 @@ from evalsite.judgments.own import is_left_out
 from evalsite.judgments.qualification import qualification_answer
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
 from evalsite.pages.judging import NOTHING, Happened, stage_context
-from evalsite.pages.visitors import at_campaign, known_annotator, remember, user_of
+from evalsite.pages.visitors import at_campaign, browser_of, known_annotator, remember, user_of
 
 
 @never_cache
@@ -31,7 +31,9 @@ def judge(request: HttpRequest, key: str) -> HttpResponse:
     campaign, enrolment = at_campaign(request, key)
     happened = Happened(found_nothing="nothing" in request.GET)
     revisit, user = request.GET.get("item", ""), user_of(request)
-    context = stage_context(campaign, key, enrolment, user=user, revisit=revisit, happened=happened)
+    context = stage_context(
+        campaign, key, enrolment, user=user, revisit=revisit, happened=happened, browser=browser_of(request)
+    )
     return render(request, "_judge_stage.html" if request.htmx else "judge.html", context)  # type: ignore[attr-defined]
 
 
@@ -138,7 +140,7 @@ def judge_qualify(request: HttpRequest, key: str) -> HttpResponse:
         attempt=_whole(request.POST.get("attempt", "")) or 0,
         choice=request.POST.get("choice", ""),
     )
-    context = stage_context(campaign, key, enrolment, happened=Happened(explained=answer))
+    context = stage_context(campaign, key, enrolment, happened=Happened(explained=answer), browser=browser_of(request))
     return render(request, "_judge_stage.html" if request.htmx else "judge.html", context)  # type: ignore[attr-defined]
 
 
@@ -148,7 +150,7 @@ def judge_qualify(request: HttpRequest, key: str) -> HttpResponse:
 def judge_submit(request: HttpRequest, key: str) -> HttpResponse:
     """The form that hands the finished task back to Mechanical Turk."""
     _, enrolment = at_campaign(request, key)
-    ending = ending_get(enrolment) if enrolment else None
+    ending = ending_get(enrolment, browser_of(request)) if enrolment else None
     if ending is None or ending.arrival is None or not ending.arrival.submit_to or not ending.code:
         return redirect("judge", key=key)
     context = {"ending": ending, "action": f"{ending.arrival.submit_to}/mturk/externalSubmit"}
@@ -164,7 +166,7 @@ def _next(request: HttpRequest, campaign: Campaign, key: str, enrolment: Enrolme
     if not scripted and not happened.notice:
         return redirect(reverse("judge", args=[key]) + ("?nothing=1" if happened.found_nothing else ""))
     campaign.refresh_from_db()
-    context = stage_context(campaign, key, enrolment, happened=happened)
+    context = stage_context(campaign, key, enrolment, happened=happened, browser=browser_of(request))
     return render(request, "_judge_stage.html" if scripted else "judge.html", context)
 
 

@@ -8,11 +8,13 @@ from django.http import HttpRequest
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.selectors import as_uuid, campaign_get, visible_to
 from evalsite.core.errors import NotFound
+from evalsite.core.tokens import token_make
 from evalsite.judgments.models import Annotator, Enrolment
 from evalsite.judgments.statements import assignments_open
 
 ANNOTATOR = "annotator"
 ARRIVED = "arrived"
+BROWSER = "browser"
 
 
 def user_of(request: HttpRequest) -> Any:
@@ -36,6 +38,18 @@ def known_annotator(request: HttpRequest) -> Annotator | None:
 
 def remember(request: HttpRequest, annotator: Annotator) -> None:
     request.session[ANNOTATOR] = str(annotator.public_id)
+
+
+def browser_of(request: HttpRequest) -> str:
+    """Return the secret by which a completion code is shown to the browser that earned it; "" where nobody arrived."""
+    return str(request.session.get(BROWSER, ""))
+
+
+def browser_ensure(request: HttpRequest) -> str:
+    """Return this browser's secret; it is given one if it has none."""
+    if not browser_of(request):
+        request.session[BROWSER] = token_make("tsb")
+    return browser_of(request)
 
 
 def remember_arrival(request: HttpRequest, enrolment: Enrolment) -> None:

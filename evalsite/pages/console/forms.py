@@ -188,6 +188,22 @@ class AnnotatorsForm(ShownForm):
         return cleaned
 
 
+class ArrivalsForm(forms.Form):
+    """What an arrival from a crowd platform has to show."""
+
+    secret_required = forms.BooleanField(
+        label=_("The address of the study has a secret"),
+        help_text=_("Nobody arrives by an address without it. Give the platform the whole address."),
+        required=False,
+    )
+    study = forms.RegexField(
+        label=_("Only from this study"),
+        help_text=_("The study ID of Prolific, or the HIT ID of Mechanical Turk. Empty: from any."),
+        regex=r"^[A-Za-z0-9_-]{1,200}$",
+        required=False,
+    )
+
+
 class InviteForm(forms.Form):
     """A link to send out."""
 

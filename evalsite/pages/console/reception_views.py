@@ -9,16 +9,24 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from evalsite.campaigns.drafts import draft_check
-from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.models import Campaign, Reception
 from evalsite.campaigns.permissions import Act
-from evalsite.campaigns.reception import NewQualificationItem, qualification_of, qualification_set
+from evalsite.campaigns.reception import NewQualificationItem, qualification_of, qualification_set, reception_set
 from evalsite.campaigns.selectors import aspect_primary, reception_of
 from evalsite.core.errors import InvalidInput, TouchstoneError
-from evalsite.judgments.arrivals import invitation_issue, invitation_revoke, invitations_of
-from evalsite.pages.console.forms import InviteForm, QualificationForm
+from evalsite.judgments.arrivals import (
+    arrivals_are_checked,
+    invitation_issue,
+    invitation_revoke,
+    invitations_of,
+    prolific_token,
+)
+from evalsite.pages.console.forms import ArrivalsForm, InviteForm, QualificationForm
 from evalsite.pages.console.frame import Desk, desk_for, frame, person
 from evalsite.pages.console.gold import verdict_words
+from evalsite.pages.console.setup import arrive_url
 from evalsite.pages.console.views import console_page
+from evalsite.pages.console.words import unchecked_said
 
 
 @console_page
@@ -38,6 +46,45 @@ def invitations(request: HttpRequest, key: str) -> HttpResponse:
     context = {"form": form, "address": address, "trouble": trouble, "rows": list(invitations_of(desk.campaign)[:200])}
     shown = {**frame(desk, "console_annotators"), **context}
     return render(request, "console/invitations.html", shown, status=status)
+
+
+@console_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def arrivals(request: HttpRequest, key: str) -> HttpResponse:
+    """Who may arrive from the crowd platform: by which address, from which study."""
+    desk = desk_for(request, key, Act.INVITE)
+    reception = reception_of(desk.campaign)
+    initial = {"secret_required": reception.secret_required, "study": reception.study}
+    form, trouble, status = ArrivalsForm(request.POST if "save" in request.POST else None, initial=initial), "", 200
+    if request.method == "POST":
+        try:
+            _arrivals_set(request, desk, form)
+            messages.success(request, _("Saved."))
+            return redirect("console_arrivals", key=key)
+        except TouchstoneError as error:
+            trouble, status = f"{error.message} {error.hint}".strip(), error.status
+    shown = {**frame(desk, "console_annotators"), **_arrivals(desk.campaign), "form": form, "trouble": trouble}
+    return render(request, "console/arrivals.html", shown, status=status)
+
+
+def _arrivals(campaign: Campaign) -> dict[str, object]:
+    address = arrive_url(campaign)
+    return {
+        "address": address,
+        "secret": reception_of(campaign).secret_required,
+        "by_api": reception_of(campaign).platform == Reception.Platform.PROLIFIC and bool(prolific_token(campaign)),
+        "unchecked": unchecked_said() if address and not arrivals_are_checked(campaign) else "",
+    }
+
+
+def _arrivals_set(request: HttpRequest, desk: Desk, form: ArrivalsForm) -> None:
+    if "renew" in request.POST:
+        number = reception_of(desk.campaign).secret_number + 1
+        reception_set(campaign=desk.campaign, by=person(request), secret_number=number)
+        return
+    if not form.is_valid():
+        raise InvalidInput(_("Look at the fields below."), field="form")
+    reception_set(campaign=desk.campaign, by=person(request), **form.cleaned_data)
 
 
 def _invited(request: HttpRequest, desk: Desk, form: InviteForm) -> str:

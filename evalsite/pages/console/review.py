@@ -21,11 +21,12 @@ from evalsite.campaigns.selectors import (
 )
 from evalsite.campaigns.services import pilot_waits, plan_check, plan_options
 from evalsite.core.errors import InvalidInput
+from evalsite.judgments.arrivals import arrivals_are_checked
 from evalsite.judgments.own import members_are_left_out
 from evalsite.pages.console.limits import limit_lines
 from evalsite.pages.console.plan_forms import LEARNT, SCREENINGS
 from evalsite.pages.console.setup import AFTER_PILOT, STEPS
-from evalsite.pages.console.words import left_out_said
+from evalsite.pages.console.words import left_out_said, unchecked_said
 from evalsite.pages.words import fixed, plain, whole
 
 
@@ -118,6 +119,8 @@ def review_context(campaign: Campaign) -> dict[str, Any]:
         )
     if members_are_left_out(campaign):
         notes.append(left_out_said())
+    if reception_of(campaign).platform != Reception.Platform.NONE and not arrivals_are_checked(campaign):
+        notes.append(unchecked_said())
     if _screens_blindly(campaign, plan):
         notes.append(
             _("No comparison is judged by two annotators, and no share of gold is to be passed: nobody is screened.")

@@ -41,6 +41,7 @@ from evalsite.core.models import Inquiry, Upload
 from evalsite.core.throttle import admit_costly
 from evalsite.core.uploads import uploads_drop, uploads_keep, uploads_of
 from evalsite.exchange.forecasting import Idea, idea_of
+from evalsite.judgments.arrivals import arrival_secret
 from evalsite.pages.console.forms import AnnotatorsForm, GoalForm, others_said
 from evalsite.pages.console.frame import Desk, Link
 from evalsite.pages.console.plan_forms import QualityForm, StoppingForm
@@ -133,18 +134,22 @@ def beside(desk: Desk, step: str) -> dict[str, Any]:
     if step == "quality":
         return {"qualifying": len(qualification_of(desk.campaign))}
     if step == "annotators":
-        return {"may_invite": desk.may(Act.INVITE), "arrive_url": _arrive_url(desk.campaign)}
+        return {"may_invite": desk.may(Act.INVITE), "arrive_url": arrive_url(desk.campaign)}
     return {}
 
 
-def _arrive_url(campaign: Campaign) -> str:
-    """What the crowd platform is given, where one is set."""
+def arrive_url(campaign: Campaign) -> str:
+    """What the crowd platform is given, where one is set: with the study's secret, where it has one."""
     path = settings.SITE_URL + reverse("arrive", args=[str(campaign.public_id)])
-    platform = reception_of(campaign).platform
-    prolific = "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
-    if platform == Reception.Platform.NONE:
+    reception = reception_of(campaign)
+    if reception.platform == Reception.Platform.NONE:
         return ""
-    return path + prolific if platform == Reception.Platform.PROLIFIC else f"{path}mturk/"
+    query = [f"key={arrival_secret(campaign)}"] if reception.secret_required else []
+    if reception.platform == Reception.Platform.PROLIFIC:
+        query += [f"{name}={{{{%{name}%}}}}" for name in ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")]
+    else:
+        path += "mturk/"
+    return f"{path}?{'&'.join(query)}" if query else path
 
 
 def idea(campaign: Campaign, cleaned: Mapping[str, Any]) -> Idea:

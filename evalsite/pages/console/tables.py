@@ -20,18 +20,20 @@ from evalsite.adaptive.reasons import reason_said
 from evalsite.adaptive.record import DIFFERENCES, MARGIN
 from evalsite.adaptive.rows import BoardRow
 from evalsite.adaptive.selectors import BoardState, board_state_get, snapshot_current
-from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.models import Campaign, Reception
 from evalsite.campaigns.permissions import Act
-from evalsite.campaigns.selectors import as_uuid, aspect_primary, entrants_with_replies
+from evalsite.campaigns.selectors import as_uuid, aspect_primary, entrants_with_replies, reception_of
 from evalsite.core.audit import audit_of
 from evalsite.core.errors import InvalidInput
 from evalsite.core.models import AuditEntry
+from evalsite.judgments.arrivals import arrivals_are_checked
 from evalsite.judgments.ledger import WORKING_S, Person, next_planned, people_count, people_page
 from evalsite.judgments.listing import Wanted, entrant_names, judgments_page, skips_count, skips_page
 from evalsite.judgments.models import Skip
 from evalsite.judgments.selectors import tally
 from evalsite.pages.cache import kept
 from evalsite.pages.console.frame import Desk, act_labels
+from evalsite.pages.console.words import unchecked_said
 from evalsite.pages.figures.base import material
 from evalsite.pages.figures.matrices import counts
 from evalsite.pages.words import fixed, share, signed
@@ -183,6 +185,7 @@ def annotators_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
     campaign, start = desk.campaign, page_number(query)
     people = people_page(campaign=campaign, start=start, count=ROWS + 1)
     found, gold = findings_of(campaign, "annotators"), gold_findings_of(campaign, "annotators")
+    sent = reception_of(campaign).platform != Reception.Platform.NONE
     decisions = [one["decision"] for one in found.values()]
     rows = [{**_annotator(one, campaign, found.get(one.key, {})), **_gold(gold.get(one.key))} for one in people[:ROWS]]
     reasons = [row["reason"] for row in rows if row["reason"]]  # who has not judged yet has none
@@ -199,6 +202,8 @@ def annotators_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
         "may_note": desk.may(Act.NOTE),
         "may_invite": desk.may(Act.INVITE),
         "may_pay": desk.may(Act.PAY),
+        "sent": sent,
+        "unchecked": unchecked_said() if sent and not arrivals_are_checked(campaign) else "",
     }
 
 

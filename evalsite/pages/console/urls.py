@@ -19,6 +19,7 @@ urlpatterns = [
     path("<slug:key>/chatbots/", views.chatbots, name="console_chatbots"),
     path("<slug:key>/annotators/", views.annotators, name="console_annotators"),
     path("<slug:key>/invitations/", reception_views.invitations, name="console_invitations"),
+    path("<slug:key>/arrivals/", reception_views.arrivals, name="console_arrivals"),
     path("<slug:key>/qualification/", reception_views.qualification, name="console_qualification"),
     path("<slug:key>/gold/", gold_views.gold, name="console_gold"),
     path("<slug:key>/payments/", payments_views.payments, name="console_payments"),

@@ -19,6 +19,14 @@ def duration(days: float) -> str:
     return _("about %(n)s days") % {"n": whole(round(days))}
 
 
+def unchecked_said() -> str:
+    """What an owner is told whose platform's arrivals nobody checks."""
+    return _(
+        "Anybody can make up an address of this study, judge, and collect completion codes. Require a secret in the "
+        "address, or ask who runs this site to set a token of the Prolific API."
+    )
+
+
 def left_out_said() -> str:
     """Of a board that others see, judged by members alone, whose chatbots all but one are their own."""
     return _(

@@ -122,7 +122,7 @@ def test_nothing_that_names_the_person_is_left_in_any_column(
     quux: Client, campaign: Campaign, make_campaign: CampaignMaker
 ) -> None:
     study = make_campaign(slug="study")
-    reception_set(campaign=study, platform="prolific", code_complete="DONE-1")
+    reception_set(campaign=study, platform="prolific", code_complete="DONE-1", secret_required=False)
     url = f"/arrive/{study.public_id}/"
     quux.get(f"{url}?{urlencode(FROM_PROLIFIC)}")
     assert quux.post(url, FROM_PROLIFIC).status_code == 302

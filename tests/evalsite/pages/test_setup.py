@@ -20,6 +20,7 @@ from evalsite.core.errors import Conflict, NotAllowed
 from evalsite.core.inquiries import inquiry_ask
 from evalsite.core.models import AuditEntry, Inquiry, Upload
 from evalsite.exchange.forecasting import FORECAST, idea_of
+from evalsite.judgments.arrivals import arrival_secret
 from evalsite.judgments.models import Assignment
 from evalsite.pages.console import urls
 from evalsite.pages.console.setup import FORMS
@@ -341,7 +342,7 @@ def test_who_sends_annotators_is_set_up_and_the_platforms_address_is_shown(owner
         sent["instructions"],
     )
     page = owner.get(url(draft, "annotators")).content.decode()
-    assert f"/arrive/{draft.public_id}/?PROLIFIC_PID=" in page
+    assert f"/arrive/{draft.public_id}/?key={arrival_secret(draft)}&amp;PROLIFIC_PID=" in page
     assert "Sent by Prolific" in words(owner.get(url(draft, "review")))
     entry = AuditEntry.objects.filter(after__platform="prolific").get()
     assert entry.before["platform"] == "none"
