@@ -1,12 +1,17 @@
-from typing import Any
+from typing import Any, cast
 
+from django import forms
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
+from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from evalsite.accounts.models import ApiToken, Membership, Organisation, User
-from evalsite.accounts.services import personal_organisation_ensure
+from evalsite.accounts.services import organisation_verify, personal_organisation_ensure
 from evalsite.core.admin import ReadOnlyAdmin
+from evalsite.core.errors import InvalidInput
+from evalsite.core.lookalikes import name_check
 
 
 @admin.register(User)
@@ -21,10 +26,37 @@ class MembershipInline(admin.TabularInline):
     extra = 0
 
 
+class OrganisationForm(forms.ModelForm):
+    """A name that shows what it is."""
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        try:
+            name_check(name)
+        except InvalidInput as error:
+            raise ValidationError(f"{error.message} {error.hint}") from error
+        return name
+
+
 @admin.register(Organisation)
 class OrganisationAdmin(admin.ModelAdmin):
-    list_display = ("name", "slug", "created_at")
+    form = OrganisationForm
+    list_display = ("name", "slug", "verified_at", "created_at")
+    readonly_fields = ("verified_at",)
     inlines = (MembershipInline,)
+    actions = ("verify", "withdraw_verification")
+
+    @admin.action(description="Verify: it is who its name says")
+    def verify(self, request: HttpRequest, queryset: QuerySet[Organisation]) -> None:
+        self._verified(request, queryset, verified=True)
+
+    @admin.action(description="Withdraw the verification")
+    def withdraw_verification(self, request: HttpRequest, queryset: QuerySet[Organisation]) -> None:
+        self._verified(request, queryset, verified=False)
+
+    def _verified(self, request: HttpRequest, queryset: QuerySet[Organisation], *, verified: bool) -> None:
+        for organisation in queryset:
+            organisation_verify(organisation=organisation, verified=verified, by=cast("User", request.user))
 
 
 @admin.register(ApiToken)

@@ -68,6 +68,9 @@ class Organisation(PublicModel):
     )
     members = models.ManyToManyField(User, through="Membership", related_name="organisations")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
+    verified_at = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text="when staff confirmed that it is who its name says"
+    )
 
     objects = Organisations()
 

@@ -13,9 +13,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import ApiToken, Membership, Organisation, User
+from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
-from evalsite.core.errors import Conflict, InvalidInput, NotFound
+from evalsite.core.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from evalsite.core.idempotency import answers_rename
+from evalsite.core.lookalikes import name_check, skeleton
 from evalsite.core.models import IdempotencyKey
 from evalsite.core.rowfiles import unstorable
 from evalsite.core.tokens import token_hash, token_make
@@ -27,6 +29,7 @@ def user_create(
     *, username: str, password: str | None, email: str = "", staff: bool = False, language: str = ""
 ) -> User:
     """A person and the organisation of their own. Without a password the account cannot log in."""
+    name_check(username, field="username")
     if password is not None:
         try:
             validate_password(password, User(username=username, email=email))
@@ -37,11 +40,26 @@ def user_create(
             raise InvalidInput(
                 _("There is already an account called %(username)s.") % {"username": repr(username)}, field="username"
             )
+        if _looks_like_another(username):
+            raise InvalidInput(
+                _("There is already an account whose name looks the same."),
+                hint=_("Choose another name."),
+                field="username",
+            )
         if email and User.objects.filter(email__iexact=email).exists():
             raise InvalidInput(_("There is already an account with this address."), hint=_("Log in."), field="email")
         return User.objects.create_user(
             username, email, password, is_staff=staff, is_superuser=staff, language=language
         )
+
+
+def _looks_like_another(username: str) -> bool:
+    """Return whether somebody else's name looks the same, as far as one of the two is plain ASCII."""
+    looks = skeleton(username)
+    if looks != username.casefold():
+        return User.objects.filter(username__iexact=looks).exists()
+    others = User.objects.exclude(username__regex=r"^[ -~]*$")
+    return any(skeleton(other) == looks for other in others.values_list("username", flat=True).iterator())
 
 
 def user_language_set(*, user: User, language: str) -> None:
@@ -98,7 +116,28 @@ def personal_organisation_ensure(*, user: User) -> Organisation:
 
 def organisation_create(*, name: str, owner: User | None = None, personal: bool = False) -> Organisation:
     """An organisation, and its owner's membership."""
+    name_check(name)
     return Organisation.objects.found(name=name, owner=owner, personal=personal)
+
+
+def organisation_verify(*, organisation: Organisation, verified: bool, by: User) -> None:
+    """Confirm, or confirm no longer, that an organisation is who its name says. Raises NotAllowed."""
+    if not by.is_staff:
+        raise NotAllowed(_("Only staff verify organisations."), hint=_("Ask who runs this site."))
+    with write_transaction():
+        locked = Organisation.objects.select_for_update(no_key=True).get(pk=organisation.pk)
+        if (locked.verified_at is not None) == verified:
+            return
+        locked.verified_at = timezone.now() if verified else None
+        locked.save(update_fields=["verified_at"])
+        audit_record(
+            act="verify_organisation",
+            subject=locked.public_id,
+            by=by,
+            before={"verified": not verified},
+            after={"verified": verified},
+        )
+    organisation.refresh_from_db()
 
 
 def api_token_issue(*, user: User, name: str, scopes: Collection[str], days: int) -> str:

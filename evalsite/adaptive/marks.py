@@ -38,8 +38,9 @@ SAID = (
 class Mark:
     """Of a board that anybody may see at this moment. While it is the same, so is each page that names no filter.
 
-    said: what its owners say and show of it. told: its ranking, its judgments, its filters, who takes part, what was
-    done to its campaign last (who left may be another, or for another reason, while their number is the same).
+    said: what its owners say and show of it. told: its ranking, its judgments, its filters, who takes part, who is
+    verified, what was done to its campaign last (who left may be another, or for another reason, while their number
+    is the same).
     """
 
     said: tuple[object, ...]
@@ -94,6 +95,7 @@ def _told() -> dict[str, Subquery]:
         "entrants": _summed(entrants, "COUNT"),
         "withdrawn": _summed(withdrawn, "COUNT"),
         "withdrawn_which": _summed(withdrawn, "SUM"),
+        "verified": _summed(entrants.filter(version__chatbot__organisation__verified_at__isnull=False), "SUM"),
         "act": Subquery(acts.order_by("-pk").values("pk")[:1]),
         "slices_there": _summed(slices, "COUNT"),
         "slices_ranked": _summed(slices, "COUNT", of="own"),

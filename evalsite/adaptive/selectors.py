@@ -16,7 +16,7 @@ from evalsite.adaptive.record import Pair
 from evalsite.adaptive.rows import BoardRow
 from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Aspect, Campaign, Entrant
-from evalsite.campaigns.selectors import as_uuid, versions_withdrawn, visible_by_key
+from evalsite.campaigns.selectors import as_uuid, chatbots_verified, versions_withdrawn, visible_by_key
 from evalsite.core.errors import InvalidInput, NotFound
 from evalsite.judgments.selectors import Tally, tally
 
@@ -30,7 +30,7 @@ class BoardState:
 
     withdrawn: public ids of versions that take part no more, with the reason. slice: the filter that was chosen; the
     snapshot is then that of its own board, and everything else is the whole board's. decided_on: the judgments that
-    the decision knew.
+    the decision knew. verified: public ids of chatbots whose organisation is verified.
     """
 
     board: Board
@@ -41,6 +41,7 @@ class BoardState:
     withdrawn: Mapping[str, str]
     slice: Slice | None = None
     decided_on: int = 0
+    verified: frozenset[str] = frozenset()
 
     @property
     def after_stop(self) -> int:
@@ -62,9 +63,9 @@ class BoardState:
 
     @property
     def gone(self) -> str:
-        """Who takes part no more, and why, as part of a name; empty where all take part."""
-        said = repr(sorted(self.withdrawn.items()))
-        return sha256(said.encode(errors="replace")).hexdigest()[:12] if self.withdrawn else ""
+        """Who takes part no more, and why, and who is verified, as part of a name; empty where there is none."""
+        said = repr((sorted(self.withdrawn.items()), sorted(self.verified)))
+        return sha256(said.encode(errors="replace")).hexdigest()[:12] if self.withdrawn or self.verified else ""
 
     @property
     def evidence(self) -> Mapping[str, float]:
@@ -206,6 +207,7 @@ def board_state_get(board: Board, wanted: Filter | None = None) -> BoardState:
         versions_withdrawn(campaigns),
         piece,
         decision.decided_on if decision else 0,
+        chatbots_verified(campaigns),
     )
 
 

@@ -196,6 +196,7 @@ def as_markdown() -> str:
         "Who judges is no matter of roles, but for one thing: where others than members see the board, nobody with an",
         "account judges chatbots of an organisation that they are a member of. In a private campaign its members do.",
         "",
-        "The health page and `/admin/` are for staff.",
+        "The health page and `/admin/` are for staff. Staff verify organisations there: a verified one has a mark on",
+        "boards and in the API (`organisation_verified`). Nobody else can give or take that mark.",
     ]
     return "\n".join([*head, *rows, *own, ""])

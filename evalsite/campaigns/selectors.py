@@ -169,6 +169,14 @@ def versions_withdrawn(campaigns: Iterable[Campaign]) -> dict[str, str]:
     return {str(public_id): reasons[pk] for pk, public_id in kept.values_list("pk", "public_id")}
 
 
+def chatbots_verified(campaigns: Iterable[Campaign]) -> frozenset[str]:
+    """Public ids of the chatbots in these campaigns whose organisation staff have verified."""
+    verified = Entrant.objects.filter(
+        campaign__in=list(campaigns), version__chatbot__organisation__verified_at__isnull=False
+    )
+    return frozenset(map(str, verified.values_list("version__chatbot__public_id", flat=True)))
+
+
 @dataclass(frozen=True, slots=True)
 class Taking:
     """A chatbot's version beside a campaign: whether it takes part, and to how many of its prompts it has replies."""

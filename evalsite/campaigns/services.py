@@ -30,6 +30,7 @@ from evalsite.core import jobs
 from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
+from evalsite.core.lookalikes import skeleton
 from evalsite.prompts.models import Prompt, PromptSet
 
 REFIT = "refit"
@@ -298,13 +299,16 @@ def _check_qualification(campaign: Campaign) -> None:
         )
 
 
-def entrant_add(*, campaign: Campaign, version: Version, by: User | None = None) -> Entrant:
+def entrant_add(*, campaign: Campaign, version: Version, by: User | None = None, imported: bool = False) -> Entrant:
     """Let a chatbot take part (again). A standing campaign opens again for it, with its whole budget.
 
-    A pilot stays one: how the campaign goes on after it is its owner's to say.
+    A pilot stays one: how the campaign goes on after it is its owner's to say. Raises Conflict for a name that looks
+    like another one here, unless it was imported with its votes.
     """
     with write_transaction():
         locked = _locked(campaign)
+        if not imported:
+            _check_looks(locked, version)
         entrant, before = _joined(locked, version)
         _log(locked, "add_entrant", by, before={"state": before}, after={"state": "active"}, target=str(version))
         if locked.standing and (locked.collecting or locked.state == Campaign.State.STOPPED):
@@ -325,6 +329,23 @@ def _joined(campaign: Campaign, version: Version) -> tuple[Entrant, str | None]:
     entrant.state, entrant.withdrawn_reason = Entrant.State.ACTIVE, ""
     entrant.save(update_fields=["state", "withdrawn_reason"])
     return entrant, Entrant.State.WITHDRAWN
+
+
+def _check_looks(campaign: Campaign, version: Version) -> None:
+    """Raise Conflict for a chatbot whose name looks like that of another one in the campaign, withdrawn or not."""
+    looks = skeleton(version.chatbot.name)
+    others = campaign.entrants.exclude(version__chatbot=version.chatbot)
+    there = others.values_list("version__chatbot__name", flat=True)
+    if same := next((other for other in there if skeleton(other) == looks), None):
+        names = {"name": version.chatbot.name, "other": same}
+        if version.chatbot.name != same:
+            names = {"name": ascii(version.chatbot.name), "other": ascii(same)}
+        raise Conflict(
+            _("%(name)s looks like %(other)s, which takes part already.") % names,
+            hint=_("Give the chatbot a name that readers can tell from it."),
+            field="version",
+            code="lookalike",
+        )
 
 
 def entrant_withdraw(*, campaign: Campaign, entrant: Entrant, reason: str, by: User | None = None) -> None:

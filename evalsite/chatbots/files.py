@@ -13,6 +13,7 @@ from evalsite.chatbots.services import chatbot_create, text_sha256, version_crea
 from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
+from evalsite.core.lookalikes import name_check
 from evalsite.core.numbers import whole
 from evalsite.core.rowfiles import LONGEST_CELL, Row, columns_named, identifier, rows_read, rows_refuse, unstorable
 from evalsite.prompts.models import Prompt, PromptSet
@@ -174,6 +175,9 @@ def _check_names(name: str, label: str | None) -> None:
     if what := unstorable([name, label]):
         said = _("%(what)s stands in the name of a chatbot.") % {"what": what}
         raise InvalidInput(said[:1].upper() + said[1:], hint=_("Remove it."), field="name")
+    name_check(name)
+    if label:
+        name_check(label, field="label")
 
 
 def chatbot_import(

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from evalsite.accounts.models import Organisation
 from evalsite.chatbots.models import Chatbot, Reply, Version
 from evalsite.core.db import write_transaction
+from evalsite.core.lookalikes import name_check
 from evalsite.prompts.models import Prompt
 
 
@@ -14,7 +15,13 @@ def text_sha256(text: str) -> str:
     return hashlib.sha256(text.strip().encode()).hexdigest()
 
 
-def chatbot_create(*, organisation: Organisation, name: str, description: str = "") -> Chatbot:
+def chatbot_create(*, organisation: Organisation, name: str, description: str = "", imported: bool = False) -> Chatbot:
+    """Make a chatbot. Raises InvalidInput for a name that shows something else than it is.
+
+    imported: its votes were given under this name, so it is kept as it is.
+    """
+    if not imported:
+        name_check(name)
     with write_transaction():
         return Chatbot.objects.create(organisation=organisation, name=name, description=description)
 

@@ -247,11 +247,11 @@ class _Import:
 
     def _entrants(self, votes: Iterable[Vote]) -> dict[str, Entrant]:
         names = dict.fromkeys(itertools.chain.from_iterable((vote.system_a, vote.system_b) for vote in votes))
-        return {name: entrant_add(campaign=self.campaign, version=self._version(name)) for name in names}
+        return {name: entrant_add(campaign=self.campaign, version=self._version(name), imported=True) for name in names}
 
     def _version(self, name: str) -> Version:
         chatbot = Chatbot.objects.filter(organisation=self.organisation, name=name).first() or chatbot_create(
-            organisation=self.organisation, name=name
+            organisation=self.organisation, name=name, imported=True
         )
         return chatbot.versions.filter(label=IMPORTED).first() or version_create(chatbot=chatbot, label=IMPORTED)
 

@@ -14,7 +14,7 @@ from evalsite.adaptive.rows import BoardRow
 from evalsite.adaptive.selectors import BoardState
 from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.pages.links import Links
-from evalsite.pages.ranking import Cut, stamp
+from evalsite.pages.ranking import Cut, organisation_text, stamp
 from evalsite.pages.slicing import named, what_counts
 from evalsite.pages.words import fixed, whole
 
@@ -88,7 +88,7 @@ def _counts(standing: BoardState, rows: list[BoardRow]) -> dict[str, Any]:
     updated: datetime | None = standing.snapshot.created_at if standing.snapshot else None
     return {
         "chatbots": chatbots_of(standing),
-        "of_one": _shared(rows),
+        "of_one": _shared(rows, standing.verified),
         "kind": kinds_said(rows),
         "judgments": standing.tally.judgments,
         "annotators": standing.tally.annotators,
@@ -104,9 +104,9 @@ def chatbots_of(standing: BoardState) -> int:
     return standing.campaign.entrants.filter(state=Entrant.State.ACTIVE).count() if standing.campaign else 0
 
 
-def _shared(rows: list[BoardRow]) -> str:
+def _shared(rows: list[BoardRow], verified: frozenset[str]) -> str:
     """The organisation of all rows, which then need not repeat it."""
-    names = {row["organisation"] for row in rows}
+    names = {organisation_text(row, verified) for row in rows}
     return names.pop() if len(names) == 1 else ""
 
 

@@ -14,12 +14,13 @@ from evalsite.adaptive.rows import BoardRow
 from evalsite.adaptive.selectors import BoardState, Moment, categories_mark, history, record_get
 from evalsite.chatbots.models import Version
 from evalsite.core.errors import NotFound
+from evalsite.core.terminal import shown
 from evalsite.judgments.selectors import votes_counted
 from evalsite.pages.cache import kept
 from evalsite.pages.charts import Axis, Whisker, axis_for, whisker
 from evalsite.pages.figures import Panels, panels, version_of
 from evalsite.pages.links import Links
-from evalsite.pages.ranking import status_of
+from evalsite.pages.ranking import organisation_text, status_of
 from evalsite.pages.strengths import Example, Votes, examples_of, newest_text, strengths_of
 from evalsite.pages.words import chance, fixed, interval_text, rank_text, share, signed
 from evalsite.prompts.models import Prompt
@@ -101,8 +102,8 @@ def _context(standing: BoardState, key: str, chatbot: str) -> dict[str, Any]:
     links = Links.of(standing, key)
     counts = _by_prompt(own[0], standing) if _tells_prompts(standing) else None
     return {
-        "name": own[0]["name"],
-        "organisation": own[0]["organisation"],
+        "name": shown(own[0]["name"]),
+        "organisation": organisation_text(own[0], standing.verified),
         "kind": {"live": _("live endpoint"), "static": _("static file of replies")}.get(own[0]["kind"], ""),
         "recorded": record is not None,
         "standings": [_standing(row, standing, links, snapshot.rows, pairs, moments, events) for row in own],

@@ -47,7 +47,7 @@ def embed_context(standing: BoardState, key: str, look: Look) -> dict[str, Any]:
         "headline": headline(rows, more_to_come=campaign is None or campaign.collecting) if rows else "",
         "snapshot": standing.snapshot,
         "groups": max((row["group"] for row in rows), default=0),
-        "parts": parts_of(rows, shown, Cut(), links, standing.withdrawn),
+        "parts": parts_of(rows, shown, Cut(), links, standing),
         "more": len(rows) - len(shown),
     }
 

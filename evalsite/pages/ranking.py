@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from evalsite.adaptive.rows import BoardRow
 from evalsite.adaptive.selectors import BoardState
+from evalsite.core.terminal import shown
 from evalsite.pages.cache import kept
 from evalsite.pages.charts import Axis, Whisker, axis_for, whisker
 from evalsite.pages.links import Links
@@ -135,7 +136,7 @@ def ranking_context(standing: BoardState, key: str, cut: Cut) -> dict[str, Any]:
         "of": len(rows),
         "found": len(found),
         "groups": max((row["group"] for row in rows), default=0),
-        "parts": parts_of(rows, found, cut, links, standing.withdrawn),
+        "parts": parts_of(rows, found, cut, links, standing),
     }
 
 
@@ -170,11 +171,9 @@ def _column(cut: Cut, links: Links, slug: str, label: str, tip: str) -> Column:
     return Column(slug, label, tip, url if slug in SORTS else "", direction if slug == cut.sort else "")
 
 
-def parts_of(
-    rows: list[BoardRow], found: list[BoardRow], cut: Cut, links: Links, withdrawn: Mapping[str, str]
-) -> list[Part]:
+def parts_of(rows: list[BoardRow], found: list[BoardRow], cut: Cut, links: Links, standing: BoardState) -> list[Part]:
     """Axes are those of the whole board, so that a search moves nothing."""
-    beside = _Beside(rows)
+    beside, withdrawn = _Beside(rows, standing.verified), standing.withdrawn
     parts = []
     for group in sorted({row["group"] for row in found}):
         whole = [row for row in rows if row["group"] == group]
@@ -216,7 +215,8 @@ def status_of(row: BoardRow, rows: list[BoardRow], withdrawn: Mapping[str, str])
 class _Beside:
     """What stands beside a name: only what tells one row of this board from another."""
 
-    def __init__(self, rows: list[BoardRow]) -> None:
+    def __init__(self, rows: list[BoardRow], verified: frozenset[str]) -> None:
+        self.verified = verified
         self.organisations = len({row["organisation"] for row in rows}) > 1
         self.kinds = len({row["kind"] for row in rows}) > 1
         names = [(row["organisation"], row["name"]) for row in rows]
@@ -226,10 +226,20 @@ class _Beside:
         kinds = {"live": _("live"), "static": _("static")}
         parts = [
             row.get("version_label", "") if self.versions else "",
-            row["organisation"] if self.organisations else "",
+            self._organisation(row) if self.organisations else "",
             kinds.get(row["kind"], "") if self.kinds else "",
         ]
         return [part for part in parts if part]
+
+    def _organisation(self, row: BoardRow) -> str:
+        return organisation_text(row, self.verified)
+
+
+def organisation_text(row: BoardRow, verified: frozenset[str]) -> str:
+    """Return the organisation of a row, with the mark that staff gave it."""
+    if row["chatbot"] not in verified:
+        return shown(row["organisation"])
+    return _("%(organisation)s ✓ verified") % {"organisation": shown(row["organisation"])}
 
 
 def _shown(
@@ -248,7 +258,7 @@ def _shown(
         rank_class=own,
         opens_class=own != before,
         closes_class=own != after,
-        name=row["name"],
+        name=shown(row["name"]),  # of imported votes, and from before names were checked
         url=links.to("board_chatbot", row["chatbot"]),
         beside=beside.of(row),
         withdrawn=status.reason,

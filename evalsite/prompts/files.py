@@ -16,6 +16,7 @@ from evalsite.accounts.models import Organisation, User
 from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import InvalidInput
+from evalsite.core.lookalikes import hidden_sign, name_check
 from evalsite.core.numbers import whole
 from evalsite.core.rowfiles import LONGEST_CELL, Row, columns_named, identifier, rows_read, rows_refuse, unstorable
 from evalsite.prompts.models import Prompt, PromptSet
@@ -120,6 +121,9 @@ def _new(row: Row) -> NewPrompt:
             _("its prompt_id or category is longer than %(longest_key)s or %(longest_category)s characters")
             % {"longest_key": LONGEST_KEY, "longest_category": LONGEST_CATEGORY}
         )
+    for cell in (key, category):
+        if sign := hidden_sign(cell):
+            raise InvalidInput(_("its prompt_id or category has a character that cannot be seen: %s") % sign)
     new = NewPrompt(key, _turns(row), category)
     check_turns(new)
     return new
@@ -213,3 +217,4 @@ def _check_name(set_name: str) -> None:
             _("A prompt set's name has 1 to %(longest)s characters that can be kept.") % {"longest": LONGEST_NAME},
             field="set",
         )
+    name_check(set_name, field="set")

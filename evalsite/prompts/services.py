@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from evalsite.accounts.models import Organisation
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
+from evalsite.core.lookalikes import name_check
 from evalsite.core.rowfiles import unstorable
 from evalsite.prompts.models import Prompt, PromptSet
 
@@ -49,6 +50,8 @@ def prompts_add(*, prompt_set: PromptSet, prompts: Iterable[NewPrompt], origin: 
             raise InvalidInput(
                 _("The set already has a prompt %(key)s.") % {"key": repr(prompt.key)}, field="prompt_id"
             )
+        if origin == Prompt.Origin.AUTHORED:  # of imported votes names are shown, not chosen
+            name_check(prompt.key, field="prompt_id")
         known.add(prompt.key)
         if prompt.turns is not None:
             check_turns(prompt)

@@ -10,6 +10,8 @@ from evalsite.accounts.models import Organisation
 from evalsite.exchange.ranking import rank_votes
 from evalsite.exchange.tables import as_table
 from evalsite.exchange.votefile import read_votes
+from evalsite.prompts.models import Prompt
+from evalsite.prompts.services import NewPrompt, prompt_set_create
 from tests.evalsite.exchange.conftest import Write
 
 TURNED, NAMED = "bot\u202e1", r"bot\u202e1"
@@ -46,13 +48,13 @@ def test_votes_that_changed(write: Write) -> None:
 
 
 def test_rows_that_are_refused_and_prompts_without_a_reply(organisation: Organisation, write: Write) -> None:
-    prompts = f"prompt_id,text\n{TURNED},Why?\n"
     where = {"set": "spring", "organisation": organisation.slug}
-    told("import_prompts", str(write(prompts, name="p.csv")), **where)
-    changed = told("import_prompts", str(write(prompts.replace("Why", "How"), name="p.csv")), **where)
-    told("import_prompts", str(write("prompt_id,text\np,Why?\n", name="p.csv")), **where)
+    refused = told("import_prompts", str(write(f"prompt_id,text\n{TURNED},Why?\n", name="p.csv")), **where)
+    assert (TURNED in refused, NAMED in refused) == (False, True)
+    assert "U+202E RIGHT-TO-LEFT OVERRIDE" in refused
+    kept = [NewPrompt(TURNED, None), NewPrompt("p", None)]
+    prompt_set_create(organisation=organisation, name="spring", prompts=kept, origin=Prompt.Origin.IMPORT)
     unanswered = told("import_chatbot", str(write("prompt_id,reply\np,x\n", name="r.csv")), name="b", **where)
-    assert (TURNED in changed, NAMED in changed) == (False, True)
     assert (TURNED in unanswered, NAMED in unanswered) == (False, True)
 
 
