@@ -79,8 +79,13 @@ class Deadline:
 
 @dataclass(frozen=True, slots=True)
 class NothingLeft:
-    """No item is open and none is pending: an ask in flight may come back unanswered and open its item again."""
+    """No item is open and none is pending: an ask in flight may come back unanswered and open its item again.
 
+    `withheld` items are closed by skips alone. As long as there are any, the rule does not stop: people who skip must
+    not end a campaign.
+    """
+
+    withheld: int = 0
     order: ClassVar[int] = 7
 
     def decide(self, state: CampaignState) -> Decision:
@@ -88,6 +93,9 @@ class NothingLeft:
         evidence = {"open_items": float(open_items), "pending": float(len(state.pending))}
         if open_items or len(state.pending):
             return Decision(False, f"{open_items} items are open and {len(state.pending)} pending", evidence)
+        if self.withheld:
+            words = f"nothing is left to ask but {self.withheld} items that annotators skipped"
+            return Decision(False, words, evidence | {"withheld_items": float(self.withheld)})
         return Decision(True, self._why(state), evidence)
 
     def _why(self, state: CampaignState) -> str:

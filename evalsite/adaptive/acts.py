@@ -23,6 +23,7 @@ from evalsite.core.errors import InvalidInput, NotFound
 from evalsite.judgments.batches import batch_close_last
 from evalsite.judgments.exclusions import annotator_exclude, annotator_in, annotator_readmit
 from evalsite.judgments.queue import queue_close
+from evalsite.judgments.skips import skips_reopen
 from evalsite.judgments.stewardship import annotator_hold, annotator_note
 from evalsite.prompts.models import Prompt
 
@@ -203,6 +204,7 @@ _DO: Mapping[Act, Callable[[Campaign, Given, User], object]] = {
     Act.ADD_ENTRANT: _add_entrant,
     Act.WITHDRAW_ENTRANT: _withdraw_entrant,
     Act.RETIRE_PROMPT: _retire_prompt,
+    Act.REOPEN_SKIPPED: lambda campaign, _, by: skips_reopen(campaign=campaign, by=by),
     Act.WITHDRAW_GOLD: _withdraw_gold,
     Act.SHARE: _share,
 }

@@ -69,11 +69,12 @@ def overlap_of(options: PlanOptions, seed: int) -> Overlap:
     return Overlap(options.overlap_share, options.overlap_votes, seed)
 
 
-def rules_of(campaign: Campaign) -> list[StoppingRule]:
+def rules_of(campaign: Campaign, *, withheld: int = 0) -> list[StoppingRule]:
     """What stops the campaign; `scheduler.decide` says in which order they are asked.
 
     An aim that the prompts cannot give stops nothing: the owner is told (`adaptive.reach`), and the rest is still worth
-    having. It is what all of them could give; what the budget allows, forecasts say.
+    having. It is what all of them could give; what the budget allows, forecasts say. `withheld`: items that skips have
+    closed; as long as there are any, nothing left to ask is no reason to stop.
     """
     limits = limits_of(campaign.stopping)
     aim = aim_of(limits)
@@ -82,7 +83,7 @@ def rules_of(campaign: Campaign) -> list[StoppingRule]:
         rules.append(Budget(limits.budget))
     if limits.deadline is not None:
         rules.append(Deadline(limits.deadline))
-    return [*rules, NothingLeft()]
+    return [*rules, NothingLeft(withheld)]
 
 
 def aim_of(limits: Limits) -> TargetSE | None:

@@ -26,6 +26,7 @@ from evalsite.core.errors import InvalidInput
 from evalsite.core.jobs import job_enqueue, job_waits
 from evalsite.judgments.models import Assignment
 from evalsite.judgments.selectors import budget_left, judgments_spent
+from evalsite.judgments.skips import reopened_at
 
 log = logging.getLogger(__name__)
 
@@ -69,6 +70,11 @@ def _said(event: str, facts: Facts) -> str:
             "The refits of %(campaign)s fail and are tried again; the board before them is shown: %(message)s"
         ),
     }
+    if event == Notice.Event.QUEUE and "skipped" in facts:
+        words[Notice.Event.QUEUE] = _(
+            "%(campaign)s has nothing left to ask but %(skipped)s items that annotators skipped. It goes on: read "
+            "these items, then reopen them or stop the campaign."
+        )
     if facts.get("about") == Alarm.About.SLICES:
         words[Notice.Event.ALARM] = _(
             "The filters of the board of %(campaign)s cannot be fitted anew; the board itself goes on: %(message)s"
@@ -138,6 +144,15 @@ def budget_tell(campaign: Campaign) -> None:
     mark = f"{budget} from {campaign.opened_at.isoformat() if campaign.opened_at else ''}"
     facts = {"spent": judgments_spent(campaign), "budget": budget}
     notice_raise(campaign=campaign, event=Notice.Event.BUDGET, mark=mark, facts=facts)
+
+
+def skips_tell(campaign: Campaign, evidence: Mapping[str, float]) -> None:
+    """Tell that only skipped items are left; once for each number of them."""
+    skipped = round(evidence.get("withheld_items", 0.0))
+    if skipped:
+        since = reopened_at(campaign)
+        mark = f"skipped {skipped} since {since.isoformat() if since else ''}"
+        notice_raise(campaign=campaign, event=Notice.Event.QUEUE, mark=mark, facts={"skipped": skipped})
 
 
 def reach_tell(campaign: Campaign, evidence: Mapping[str, float]) -> None:

@@ -17,6 +17,7 @@ from evalsite.campaigns.services import refit_key
 from evalsite.core.models import Job
 from evalsite.core.numbers import whole
 from evalsite.judgments.ledger import batch_waiting_since, proposals, queue_size, spent
+from evalsite.judgments.skips import items_skipped
 
 PACE_OVER = timedelta(hours=24)
 REFIT_LATE = timedelta(minutes=5)
@@ -119,6 +120,9 @@ def _collecting_alarms(campaign: Campaign, standing: BoardState | None, job: Job
     waits = job is not None and job.state in {Job.State.QUEUED, Job.State.RUNNING}
     if queue_size(campaign) == 0 and not waits:
         found.append(Alarm("queue_empty"))
+    skipped = items_skipped(campaign)
+    if skipped:
+        found.append(Alarm("skipped", whole(skipped)))
     closed = batch_waiting_since(campaign)
     late = closed is not None and timezone.now() - closed > REFIT_LATE
     if waits and late and job is not None and job.created_at < timezone.now() - REFIT_LATE:

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from evalsite.adaptive.designs import rules_of
 from evalsite.adaptive.models import Board, Decision, Record, Refit, Snapshot
-from evalsite.adaptive.notices import budget_tell, reach_tell, stop_tell
+from evalsite.adaptive.notices import budget_tell, reach_tell, skips_tell, stop_tell
 from evalsite.adaptive.planning import Planned, planned_of, queue_begin, queue_finish, queue_size, reserve_fill
 from evalsite.adaptive.record import Pair, fit_facts, pairs, points
 from evalsite.adaptive.rows import BoardRow, board_rows
@@ -197,7 +197,7 @@ def _decision(planner: Planner, state: CampaignState, seen: QueueSeen, began: da
     """What is decided, and asked next."""
     campaign = planner.campaign
     state = with_retired(state, planner.design.retirement, planner.design.welcome)
-    verdict = decide(state, rules=rules_of(campaign))
+    verdict = decide(state, rules=rules_of(campaign, withheld=planner.withheld(state)))
     count = 0 if verdict.stop else queue_size(campaign, (timezone.now() - began).total_seconds())
     return verdict, planned_of(planner, state, seen, count)
 
@@ -316,6 +316,7 @@ def _act(campaign: Campaign, verdict: Verdict, planned: Planned, snapshot: Snaps
         log.info("campaign %s stopped: %s", now.slug, verdict.reason)
         return None
     budget_tell(now)
+    skips_tell(now, verdict.evidence)
     reach_tell(now, verdict.evidence)
     if now.state == Campaign.State.PILOT and _pilot_is_over(now):
         pilot_end(campaign=now)

@@ -1,5 +1,6 @@
 """Screening after a fit: whose judgments agree so little with the others' that they are noise, by the engine's rules;
-and who fails so much gold that they cannot be reading, where the campaign says which share is to be passed.
+who fails so much gold that they cannot be reading, where the campaign says which share is to be passed; and who skips
+more than they answer.
 
 Everybody is judged by the same votes, those of the excluded among them, so the same judgments give the same verdicts
 whatever was decided on the way, and who was excluded too early comes back by what they have done.
@@ -14,6 +15,7 @@ from evalsite.campaigns.models import Campaign
 from evalsite.judgments.exclusions import annotator_exclude, annotator_readmit, exclusion_propose
 from evalsite.judgments.models import Annotator, Exclusion
 from evalsite.judgments.selectors import IN_GOOD_STANDING, CountedVote, Standing, standings
+from evalsite.judgments.skips import FREE_SKIPS, skip_counts
 from irt_engine.agreement import Verdict, screen
 from irt_engine.responses import ResponseTable
 
@@ -63,6 +65,11 @@ def advice_of(campaign: Campaign, votes: Sequence[CountedVote]) -> dict[int, Adv
     for annotator, verdict in gold_verdicts(campaign).items():
         gold = Advice(verdict.decision, verdict.reason, verdict.evidence)
         found[annotator] = advice_of_both(found[annotator], gold) if annotator in found else gold
+    for annotator, (skips, answers) in skip_counts(campaign, least=FREE_SKIPS).items():
+        if skips > answers:
+            words = f"skipped {skips} questions and answered {answers}"
+            behaviour = Advice("exclude", words, {"skipped": skips, "answered": answers})
+            found[annotator] = advice_of_both(found[annotator], behaviour) if annotator in found else behaviour
     return found
 
 

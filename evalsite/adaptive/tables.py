@@ -6,7 +6,7 @@ In a ResponseTable a chatbot is called by its version's id and a prompt by its i
 import hashlib
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from django.utils import timezone
@@ -22,18 +22,18 @@ from evalsite.chatbots.models import Reply
 from evalsite.judgments.asks import PlannedAsk
 from evalsite.judgments.items import item_parts
 from evalsite.judgments.selectors import (
-    RETURNS_THAT_CLOSE,
     CountedVote,
     ItemCounts,
     LeftOut,
     counted_mark,
     item_counts,
-    items_given_back,
     votes_counted,
 )
+from evalsite.judgments.skips import items_closed
 from irt_engine import Posterior, ResponseTable
 from scheduler import Ask, CampaignState
 from scheduler.overlap import Lots
+from scheduler.pool import Pool
 
 ENGINE = "0.10"
 MODEL = "board, vote"  # what `scheduler.estimator` fits
@@ -208,16 +208,21 @@ class Planner:
                 rows.extend([(*places[pair], prompt_index[prompt])] * count)
         return _triples(rows)
 
-    def _closed(self) -> np.ndarray:
-        """Items that are not asked: a reply is missing, both are the same text (a known tie), or given back twice."""
-        given_back = items_given_back(self.campaign, times=RETURNS_THAT_CLOSE)
-        found = [self._items(dict.fromkeys(given_back, 1))]
+    def withheld(self, state: CampaignState) -> int:
+        """Items of a state without open ones that would be open if nobody had skipped them."""
+        if not items_closed(self.campaign) or Pool(state).total:
+            return 0
+        return Pool(replace(state, closed=self._closed(skipped=False))).total
+
+    def _closed(self, *, skipped: bool = True) -> np.ndarray:
+        """Items that are not asked: a reply is missing, both are the same text (a known tie), or `skipped` ones."""
+        found = [self._items(dict.fromkeys(items_closed(self.campaign), 1))] if skipped else []
         low, high = np.triu_indices(len(self.entrants), 1)
         for index, texts in enumerate(self._texts()):
             a, b = texts[low], texts[high]
             shut = np.flatnonzero((a == b) | (a < 0) | (b < 0))
             found.append(np.column_stack([low[shut], high[shut], np.full(len(shut), index)]))
-        return np.concatenate(found)
+        return np.concatenate([self._items({}), *found])
 
     def _texts(self) -> np.ndarray:
         """(prompts, entrants) a number of each reply's text, the same for equal texts; -1 where there is none."""

@@ -44,6 +44,7 @@ class Act(StrEnum):
     ADD_ENTRANT = "add_entrant"
     WITHDRAW_ENTRANT = "withdraw_entrant"
     RETIRE_PROMPT = "retire_prompt"
+    REOPEN_SKIPPED = "reopen_skipped"
     INVITE = "invite"
     GOLD = "gold"
     WITHDRAW_GOLD = "withdraw_gold"
@@ -71,6 +72,7 @@ WORDS: Mapping[Act, str | Promise] = {
     Act.ADD_ENTRANT: _("add a chatbot"),
     Act.WITHDRAW_ENTRANT: _("withdraw a chatbot"),
     Act.RETIRE_PROMPT: _("retire a prompt"),
+    Act.REOPEN_SKIPPED: _("reopen skipped items"),
     Act.INVITE: _("invite annotators, end an invitation, and say who may arrive from a crowd platform"),
     Act.GOLD: _("see the gold with its right answers, and add to it"),
     Act.WITHDRAW_GOLD: _("withdraw a gold item"),

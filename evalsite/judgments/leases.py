@@ -15,7 +15,7 @@ from evalsite.core.numbers import whole
 from evalsite.judgments.batches import batch_close_last
 from evalsite.judgments.models import Annotator, Assignment, Place, Skip, SkipNote
 from evalsite.judgments.queue import requeue
-from evalsite.judgments.selectors import RETURNS_THAT_CLOSE, items_given_back
+from evalsite.judgments.skips import items_closed, skips_check
 from evalsite.judgments.statements import Asked, assignment_asked, assignment_held
 
 LONGEST_HOLD = 6  # leases, from the issue on: a page that renews for ever must not block a study
@@ -111,8 +111,9 @@ def _check_held(assignment: Assignment, now: datetime) -> None:
 def assignment_skip(*, annotator: Annotator, assignment_id: uuid.UUID, reason: str, note: str = "") -> None:
     """Give an assignment back with a reason; its place is queued for somebody else.
 
-    An item that two annotators gave back is not asked again. A skip sent again changes nothing. Raises Conflict for
-    what was returned or answered, or has run out.
+    An item that two annotators skipped whom somebody knows (`skips.vouched`) is not asked again; skips of anonymous
+    pseudonyms close nothing. A skip sent again changes nothing. Raises Conflict for what was returned or answered, or
+    has run out, and where the annotator has no skips left.
     """
     if reason not in Skip.Reason.values:
         raise InvalidInput(
@@ -129,6 +130,7 @@ def assignment_skip(*, annotator: Annotator, assignment_id: uuid.UUID, reason: s
             raise given_back()
         if assignment.state != Assignment.State.ISSUED:
             raise Conflict(_("This one cannot be skipped any more."), hint=_("Ask for the next one."))
+        skips_check(assignment)
         skip = Skip.objects.create(assignment=assignment, reason=reason)
         if note:
             SkipNote.objects.create(skip=skip, text=note)
@@ -194,7 +196,7 @@ def end_unanswered(assignment: Assignment, state: Assignment.State) -> None:
         batch_close_last(campaign)
     if not campaign.collecting or assignment.purpose == Assignment.Purpose.GOLD:
         return  # gold checks this one annotator: its place is nobody else's
-    if assignment.item in items_given_back(campaign, times=RETURNS_THAT_CLOSE):
+    if assignment.item in items_closed(campaign, among=[assignment.item]):
         refit_request(campaign)  # without it a campaign whose last items were given back would wait for ever
         return
     requeue(assignment)

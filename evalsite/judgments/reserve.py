@@ -14,13 +14,8 @@ from evalsite.campaigns.services import design_mark, plan_request
 from evalsite.judgments.asks import Origin, PlannedAsk
 from evalsite.judgments.models import Reserve
 from evalsite.judgments.queue_statements import draw_lock, queued_add
-from evalsite.judgments.selectors import (
-    RETURNS_THAT_CLOSE,
-    asked_often,
-    items_given_back,
-    last_priority,
-    queue_is_low,
-)
+from evalsite.judgments.selectors import asked_often, last_priority, queue_is_low
+from evalsite.judgments.skips import items_closed
 from evalsite.prompts.models import Prompt
 
 DRAWN_AT_ONCE = 200  # asks, which are put into a queue in 20 ms
@@ -90,12 +85,12 @@ def _still_wanted(campaign: Campaign, part: Reserve) -> list[tuple[int, str, int
     them."""
     items = [item for _, item, *_ in part.asks]
     often = Counter(asked_often(campaign, items))
-    given_back = items_given_back(campaign, times=RETURNS_THAT_CLOSE, among=items)
+    closed = items_closed(campaign, among=items)
     corrected = _corrected({prompt for prompt, *_ in part.asks})
     first = last_priority(campaign) + 1
     asks: list[tuple[int, str, int, str, float]] = []
     for prompt, item, purpose, probability, votes in part.asks:
-        if item not in given_back and prompt not in corrected and often[item] < votes:
+        if item not in closed and prompt not in corrected and often[item] < votes:
             often[item] += 1
             asks.append((prompt, item, first + len(asks), purpose, probability))
     return asks

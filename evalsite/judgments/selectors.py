@@ -20,7 +20,6 @@ from evalsite.judgments.items import item_parts
 from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Candidate, Exclusion, Judgment, Skip
 from evalsite.judgments.statements import LAST_EXCLUSION
 
-RETURNS_THAT_CLOSE = 2
 TALLY_KEPT_S = 3600
 PACE_OVER = timedelta(seconds=1)
 NOBODY_FOR = timedelta(seconds=3)  # longer than any pause of many who judge, and than clocks of machines are apart
@@ -314,17 +313,6 @@ def last_priority(campaign: Campaign) -> int:
     queued = Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED)
     last = queued.order_by("-priority").values_list("priority", flat=True).first()
     return -1 if last is None else last
-
-
-def items_given_back(campaign: Campaign, *, times: int, among: Collection[str] | None = None) -> set[str]:
-    """Items, of all or of some, that at least so many annotators skipped: something is wrong with them, and nobody else
-    is asked."""
-    ranking = Assignment.objects.filter(campaign=campaign, purpose__in=RANKING_PURPOSES)
-    if among is not None:
-        ranking = ranking.filter(place__campaign=campaign, place__item__in=among)
-    returned = ranking.filter(state=Assignment.State.RETURNED, skip__isnull=False)
-    counted = returned.values("item").annotate(count=Count("pk")).filter(count__gte=times)
-    return set(counted.values_list("item", flat=True))
 
 
 def judgments_spent(campaign: Campaign) -> int:

@@ -119,12 +119,17 @@ def judge_skip(request: HttpRequest, key: str) -> HttpResponse:
     campaign, enrolment = at_campaign(request, key)
     if enrolment is None:
         return redirect("judge", key=key)
-    assignment_skip(
-        annotator=enrolment.annotator,
-        assignment_id=_uuid(request.POST.get("assignment", "")),
-        reason=request.POST.get("reason", ""),
-        note=request.POST.get("note", ""),
-    )
+    try:
+        assignment_skip(
+            annotator=enrolment.annotator,
+            assignment_id=_uuid(request.POST.get("assignment", "")),
+            reason=request.POST.get("reason", ""),
+            note=request.POST.get("note", ""),
+        )
+    except Conflict as refused:
+        if refused.code != "skips_used":
+            raise
+        return _next(request, campaign, key, enrolment, Happened(notice=f"{refused.message} {refused.hint}"))
     return _next(request, campaign, key, enrolment, NOTHING)
 
 

@@ -144,6 +144,10 @@ def effects() -> Mapping[Act, Effect]:
         Act.RETIRE_PROMPT: Effect(
             _("It is asked no more in this campaign. What was judged of it counts on."), no_undo, "required", quiet=True
         ),
+        Act.REOPEN_SKIPPED: Effect(
+            _("Items that annotators skipped are asked again. Skips given before now close no item any more."),
+            _("Annotators can skip them again."),
+        ),
         Act.WITHDRAW_GOLD: Effect(
             _(
                 "It is shown no more, and what was answered to it counts neither for nor against anybody. Whoever was "

@@ -14,6 +14,7 @@ from evalsite.adaptive.notices import notice_said, notices_for
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.permissions import ROLE_WORDS, Act, Role, allows, campaign_for
 from evalsite.campaigns.services import pilot_waits
+from evalsite.judgments.skips import items_skipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,9 @@ def acts_offered(desk: Desk) -> list[Link]:
     offered = AFTER_PILOT if pilot_waits(desk.campaign) else OFFERED[desk.campaign.state]
     if Act.EXTEND in offered and stopped_by_hand(desk.campaign):
         offered = tuple(act for act in offered if act != Act.EXTEND)
-    return [Link(words[act], desk.url("console_act", act.value)) for act in (*offered, Act.SHARE) if desk.may(act)]
+    skipped = (Act.REOPEN_SKIPPED,) if desk.campaign.collecting and items_skipped(desk.campaign) else ()
+    acts = (*offered, *skipped, Act.SHARE)
+    return [Link(words[act], desk.url("console_act", act.value)) for act in acts if desk.may(act)]
 
 
 def act_labels() -> dict[Act, str]:
@@ -119,6 +122,7 @@ def act_labels() -> dict[Act, str]:
         Act.ADD_ENTRANT: _("Add a chatbot"),
         Act.WITHDRAW_ENTRANT: _("Withdraw"),
         Act.RETIRE_PROMPT: _("Retire"),
+        Act.REOPEN_SKIPPED: _("Reopen skipped items"),
         Act.GOLD: _("Add gold"),
         Act.WITHDRAW_GOLD: _("Withdraw gold"),
         Act.PAY: _("Mark as paid"),

@@ -19,8 +19,7 @@ from evalsite.chatbots.services import chatbot_create, replies_add, version_crea
 from evalsite.core.db import write_transaction
 from evalsite.core.models import Job
 from evalsite.judgments.items import item_parts
-from evalsite.judgments.leases import assignment_skip
-from evalsite.judgments.models import Annotator, Assignment, Batch, Exclusion, Judgment
+from evalsite.judgments.models import Annotator, Assignment, Batch, Exclusion
 from evalsite.judgments.services import annotator_enrol, assignment_claim
 from scheduler import Plan, decide, plan
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
@@ -155,18 +154,6 @@ def test_a_chatbot_that_joins_while_the_campaign_is_about_to_stop_is_judged(
     newcomer = campaign.entrants.order_by("-pk")[0]
     queued = Assignment.objects.filter(state=Assignment.State.QUEUED).values_list("item", flat=True)
     assert any(newcomer.pk in item_parts(item)[1] for item in queued)
-
-
-def test_items_that_two_annotators_gave_back_do_not_keep_a_campaign_running(make_campaign: CampaignMaker) -> None:
-    campaign = make_campaign(chatbots=2, prompts=2)
-    for _ in range(2):
-        annotator = annotator_enrol(campaign=campaign)
-        for assignment in assignment_claim(campaign=campaign, annotator=annotator):
-            assignment_skip(annotator=annotator, assignment_id=assignment.public_id, reason="broken")
-        run_jobs()
-    campaign.refresh_from_db()
-    assert campaign.state == Campaign.State.STOPPED
-    assert not Judgment.objects.exists()
 
 
 def test_a_stop_empties_the_queue_at_the_next_look(campaign: Campaign) -> None:

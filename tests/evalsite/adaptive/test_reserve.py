@@ -32,7 +32,7 @@ from evalsite.judgments import queue, reserve
 from evalsite.judgments.asks import Origin, PlannedAsk
 from evalsite.judgments.exclusions import annotator_exclude
 from evalsite.judgments.items import item_parts
-from evalsite.judgments.models import Assignment, Place, Reserve, Skip
+from evalsite.judgments.models import Assignment, Enrolment, Place, Reserve, Skip
 from evalsite.judgments.queue import QueueSeen, queue_look, queue_replace
 from evalsite.judgments.queue_statements import draw_lock, queue_share
 from evalsite.judgments.reserve import queue_refill
@@ -480,6 +480,7 @@ def test_what_two_gave_back_is_not_drawn(stocked: Campaign) -> None:
     asked_next(stocked, [given_back, other])
     for _ in range(2):
         returned = ended(stocked, given_back, Assignment.State.RETURNED)
+        Enrolment.objects.filter(annotator=returned.annotator).update(platform="prolific")
         Skip.objects.create(assignment=returned, reason=Skip.Reason.BROKEN)
     assert [one.item for one in draw(stocked)] == [other]
 

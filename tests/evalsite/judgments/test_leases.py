@@ -18,8 +18,8 @@ from evalsite.judgments.leases import (
     lease_renew,
 )
 from evalsite.judgments.models import Annotator, Assignment, Skip
-from evalsite.judgments.selectors import items_given_back
 from evalsite.judgments.services import assignment_claim, judgment_record
+from evalsite.judgments.skips import items_skipped
 
 pytestmark = pytest.mark.database
 
@@ -196,7 +196,7 @@ def test_leaving_says_nothing_about_the_items(
         assignment_claim(campaign=campaign, annotator=annotator)
         assignments_return(campaign=campaign, annotator=annotator)
     assert not Skip.objects.exists()
-    assert items_given_back(campaign, times=1) == set()
+    assert items_skipped(campaign) == 0
 
 
 def test_what_was_returned_is_not_skipped_as_well_and_a_skip_sent_again_is_one(
@@ -210,16 +210,6 @@ def test_what_was_returned_is_not_skipped_as_well_and_a_skip_sent_again_is_one(
         assignment_skip(annotator=bob, assignment_id=block[1].public_id, reason="broken")
     assert refused.value.code == "returned"
     assert Skip.objects.count() == 1
-
-
-def test_two_skips_close_an_item(campaign: Campaign, bob: Annotator, dora: Annotator, block: list[Assignment]) -> None:
-    item = block[0].item
-    assignment_skip(annotator=bob, assignment_id=block[0].public_id, reason="broken")
-    Assignment.objects.filter(state=Assignment.State.QUEUED).exclude(item=item).update(priority=9999)
-    again = next(one for one in assignment_claim(campaign=campaign, annotator=dora) if one.item == item)
-    assignment_skip(annotator=dora, assignment_id=again.public_id, reason="broken")
-    assert items_given_back(campaign, times=2) == {item}
-    assert not Assignment.objects.filter(item=item, state=Assignment.State.QUEUED).exists()
 
 
 def test_a_lease_from_before_the_clock_was_set_back_does_not_block_its_place_for_hours(
