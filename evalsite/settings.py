@@ -79,6 +79,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "evalsite.pages.devices.DeviceMemory",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -292,6 +293,9 @@ if PRODUCTION and env.flag("TOUCHSTONE_HTTPS", default=True):
 
 PROXIES = env.whole("TOUCHSTONE_PROXIES", default=0)  # trusted proxies before this site
 ENROLMENTS_PER_HOUR = env.whole("TOUCHSTONE_ENROLMENTS_PER_HOUR", default=300)  # from one address
+NEWCOMER_PERCENT = env.whole(
+    "TOUCHSTONE_NEWCOMER_PERCENT", default=25
+)  # of a campaign's open queue, that newcomers of one network may hold; 100: no limit
 ANSWERS_PER_MINUTE = env.whole("TOUCHSTONE_ANSWERS_PER_MINUTE", default=600)  # by one annotator, and of each other act
 SIGN_UPS_PER_HOUR = env.whole("TOUCHSTONE_SIGN_UPS_PER_HOUR", default=60)  # from one address
 LOG_INS_PER_5_MINUTES = env.whole(

@@ -34,6 +34,7 @@ for name in (
 ):
     os.environ.pop(name, None)
 os.environ["TOUCHSTONE_DATA_DIR"] = tempfile.mkdtemp(prefix="touchstone-tests-")
+os.environ["TOUCHSTONE_NEWCOMER_PERCENT"] = "100"  # all of a test's annotators come from one address
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"  # Playwright's synchronous API runs a loop in the test's thread
 if PRODUCTION:
     os.environ |= {

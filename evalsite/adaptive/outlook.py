@@ -16,7 +16,7 @@ from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import refit_key
 from evalsite.core.models import Job
 from evalsite.core.numbers import whole
-from evalsite.judgments.ledger import batch_waiting_since, proposals, queue_size, spent
+from evalsite.judgments.ledger import batch_waiting_since, proposals, queue_size, spent, unqualified_count
 from evalsite.judgments.skips import items_skipped
 
 PACE_OVER = timedelta(hours=24)
@@ -123,6 +123,9 @@ def _collecting_alarms(campaign: Campaign, standing: BoardState | None, job: Job
     skipped = items_skipped(campaign)
     if skipped:
         found.append(Alarm("skipped", whole(skipped)))
+    unqualified = unqualified_count(campaign)
+    if unqualified:
+        found.append(Alarm("unqualified", whole(unqualified)))
     closed = batch_waiting_since(campaign)
     late = closed is not None and timezone.now() - closed > REFIT_LATE
     if waits and late and job is not None and job.created_at < timezone.now() - REFIT_LATE:

@@ -15,9 +15,11 @@ from evalsite.chatbots.models import Version
 from evalsite.core.rowfiles import Fated
 from evalsite.judgments.listing import Listed, ListedSkip
 from evalsite.judgments.models import Assignment, Judgment
+from evalsite.judgments.qualification import ATTEMPTS, Qualification
 from evalsite.judgments.selectors import Progress
 from evalsite.judgments.sharing import Work
 from evalsite.judgments.statements import Shown, shown_by
+from evalsite.judgments.waits import Wait
 from evalsite.prompts.files import PromptReport
 from evalsite.prompts.models import Prompt, PromptSet
 
@@ -38,23 +40,49 @@ def assignment(row: Assignment, shown: Shown, aspects: list[dict[str, Any]]) -> 
     }
 
 
-def block(rows: list[Assignment], of: Campaign) -> dict[str, Any]:
+def block(rows: list[Assignment], of: Campaign, wait: Wait | None = None) -> dict[str, Any]:
     aspects = _aspects(aspects_of(of.pk)) if rows else []
     shown = shown_by(rows)
     return {
         "assignments": [assignment(row, shown[row.pk], aspects) for row in rows],
-        "campaign": {"state": of.state, "retry_after_s": POLL_S},
+        "campaign": {"state": of.state, "retry_after_s": POLL_S, **_why_empty(wait)},
     }
+
+
+def _why_empty(wait: Wait | None) -> dict[str, Any]:
+    return {"reason": wait.value if wait else None, "hint": wait.hint if wait else ""}
 
 
 def work(found: Work) -> dict[str, Any]:
     """A block as `block` has it, and whose it is."""
     if found.campaign is None:
-        campaign = {"id": None, "slug": None, "state": found.state, "retry_after_s": POLL_S}
+        campaign = {"id": None, "slug": None, "state": found.state, "retry_after_s": POLL_S, **_why_empty(found.wait)}
         return {"assignments": [], "campaign": campaign}
     shown = block([*found.block], found.campaign)
     whose = {"id": str(found.campaign.public_id), "slug": found.campaign.slug}
     return {**shown, "campaign": {**whose, **shown["campaign"]}}
+
+
+def qualification(found: Qualification, aspect: Aspect) -> dict[str, Any]:
+    """Where an annotator stands, and what is asked next."""
+    state = "passed" if found.passed else "failed" if found.screened_out else "open"
+    item = found.item
+    asked = item and {
+        "item": item.pk,
+        "attempt": found.attempt,
+        "question": aspect.question,
+        "choices": aspect.choices,
+        "turns": item.turns,
+        "candidates": [{"label": "A", "text": item.reply_a}, {"label": "B", "text": item.reply_b}],
+    }
+    return {
+        "state": state,
+        "answered": found.answered,
+        "of": found.of,
+        "pass_mark": found.pass_mark,
+        "attempts": ATTEMPTS,
+        "next": asked,
+    }
 
 
 def judgment(row: Judgment) -> dict[str, Any]:

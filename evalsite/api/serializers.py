@@ -121,6 +121,17 @@ class NothingSerializer(StrictSerializer):
 class EnrolSerializer(StrictSerializer):
     campaign = KeyField(max_length=80)
     kind = serializers.ChoiceField(choices=["human", "simulated", "model"], default=Annotator.Kind.HUMAN)
+    consent = StrictBooleanField(default=False, help_text="to the notice of the campaign, where it asks for that")
+
+
+class JoinSerializer(StrictSerializer):
+    consent = StrictBooleanField(default=False, help_text="to the notice of the campaign, where it asks for that")
+
+
+class QualificationSerializer(StrictSerializer):
+    item = StrictIntegerField(min_value=1)
+    attempt = StrictIntegerField(min_value=1, max_value=2)
+    choice = StrictCharField(max_length=20)
 
 
 class ClaimSerializer(StrictSerializer):

@@ -4,6 +4,8 @@ from typing import Any
 
 from rest_framework import serializers as s
 
+from evalsite.judgments.waits import Wait
+
 
 class Shape(s.Serializer[Any]):
     pass
@@ -68,6 +70,10 @@ class Assignment(Shape):
 class Waiting(Shape):
     state = s.CharField(help_text="of the campaign; stopped: there will be nothing more")
     retry_after_s = s.FloatField(help_text="when to ask again after an empty block")
+    reason = s.ChoiceField(
+        choices=[wait.value for wait in Wait], allow_null=True, help_text="why the block is empty; null with a block"
+    )
+    hint = s.CharField(allow_blank=True, help_text="what to do about an empty block")
 
 
 class Block(Shape):
@@ -83,6 +89,36 @@ class Whose(Waiting):
 class Work(Shape):
     assignments = Assignment(many=True)
     campaign = Whose()
+
+
+class QualificationCandidate(Shape):
+    label = s.CharField(help_text="A or B")  # type: ignore[assignment]  # also an attribute of every field
+    text = s.CharField()
+
+
+class QualificationAsked(Shape):
+    item = s.IntegerField()
+    attempt = s.IntegerField(help_text="1 or 2")
+    question = s.CharField()
+    choices = s.ListField(child=s.CharField())
+    turns = Turn(many=True)
+    candidates = QualificationCandidate(many=True)
+
+
+class Qualification(Shape):
+    state = s.ChoiceField(choices=["open", "passed", "failed"])
+    answered = s.IntegerField(help_text="in this attempt")
+    of = s.IntegerField()
+    pass_mark = s.IntegerField()
+    attempts = s.IntegerField()
+    next = QualificationAsked(allow_null=True)
+
+
+class Qualified(Shape):
+    choice = s.CharField()
+    right = s.CharField()
+    explanation = s.CharField(allow_blank=True)
+    qualification = Qualification()
 
 
 class Joined(Shape):

@@ -50,6 +50,7 @@ urlpatterns = [
     path("claims", views.WorkView.as_view(), name="api_work"),
     path("campaigns/<key:key>/enrolments", views.JoinView.as_view(), name="api_join"),
     path("campaigns/<key:key>/claims", views.ClaimView.as_view(), name="api_claim"),
+    path("campaigns/<key:key>/qualification", views.QualificationView.as_view(), name="api_qualification"),
     path("campaigns/<key:key>/returns", views.ReturnView.as_view(), name="api_return"),
     path("campaigns/<key:key>/progress", views.ProgressView.as_view(), name="api_progress"),
     path("assignments/<id:assignment>/judgment", views.JudgmentView.as_view(), name="api_judgment"),

@@ -21,24 +21,28 @@ from evalsite.api.parsers import json_sent
 from evalsite.api.serializers import (
     ClaimSerializer,
     EnrolSerializer,
+    JoinSerializer,
     JudgmentSerializer,
     NothingSerializer,
+    QualificationSerializer,
     SkipSerializer,
     StrictSerializer,
 )
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.selectors import campaign_get
+from evalsite.campaigns.selectors import aspect_primary, campaign_get
 from evalsite.core.errors import Conflict, NotFound
 from evalsite.core.idempotency import Outcome
 from evalsite.core.throttle import admit, client_address
 from evalsite.core.tokens import keyed_hashes
 from evalsite.judgments.leases import assignment_skip, assignments_return, lease_renew
 from evalsite.judgments.models import Annotator
+from evalsite.judgments.qualification import qualification_answer, qualification_get
 from evalsite.judgments.selectors import progress_get
 from evalsite.judgments.services import (
     UnknownVerdict,
     annotator_enrol,
-    assignment_claim,
+    block_claim,
+    enrolment_get,
     judgment_record,
     token_again,
     token_issue,
@@ -74,7 +78,8 @@ class EnrolView(Door):
         key, issued = request.headers.get(HEADER, ""), []
 
         def enrol() -> Outcome:
-            annotator = annotator_enrol(campaign=campaign, kind=Annotator.Kind(given["kind"]))
+            kind = Annotator.Kind(given["kind"])
+            annotator = annotator_enrol(campaign=campaign, kind=kind, consents=given["consent"])
             issued.append(token_issue(annotator=annotator, again=key))
             # Kept for a retry, and so without the token.
             return Outcome(201, {"annotator": str(annotator.public_id)})
@@ -110,15 +115,15 @@ def _nobody(address: str) -> str:
 class JoinView(Door):
     """Take part in one more campaign, as the annotator that one is. Joined already, it is the same once more."""
 
-    @judging("join", "Take part in one more campaign", shapes.Joined, body=NothingSerializer, admits=True)
+    @judging("join", "Take part in one more campaign", shapes.Joined, body=JoinSerializer, admits=True)
     def post(self, request: Request, key: str) -> Response:
         annotator = _caller(request)
         _admit_enrolment(request)
-        _checked(NothingSerializer, request)
+        consents = _checked(JoinSerializer, request)["consent"]
         campaign = campaign_get(key=key, user=annotator.user)
 
         def join() -> Outcome:
-            annotator_enrol(campaign=campaign, annotator=annotator, user=annotator.user)
+            annotator_enrol(campaign=campaign, annotator=annotator, user=annotator.user, consents=consents)
             return Outcome(200, {"annotator": str(annotator.public_id), "campaign": str(campaign.public_id)})
 
         return _answered(request, join)
@@ -133,7 +138,8 @@ class WorkView(Door):
         given = _checked(ClaimSerializer, request)
 
         def claim() -> Outcome:
-            return Outcome(200, presenters.work(work_claim(annotator=annotator, count=given.get("count"))))
+            found = work_claim(annotator=annotator, count=given.get("count"), address=_address(request))
+            return Outcome(200, presenters.work(found))
 
         return _answered(request, claim)
 
@@ -148,10 +154,42 @@ class ClaimView(Door):
         campaign = _joined(key, annotator)
 
         def claim() -> Outcome:
-            rows = assignment_claim(campaign=campaign, annotator=annotator, count=given.get("count"))
-            return Outcome(200, presenters.block(rows, campaign))
+            count, address = given.get("count"), _address(request)
+            claimed = block_claim(campaign=campaign, annotator=annotator, count=count, address=address)
+            return Outcome(200, presenters.block(claimed.block, campaign, claimed.wait))
 
         return _answered(request, claim)
+
+
+class QualificationView(Door):
+    """The qualification that stands before a campaign's work: what is asked next, and an answer to it."""
+
+    @operation("qualification", "What the qualification asks next", {200: shapes.Qualification}, JUDGING)
+    def get(self, request: Request, key: str) -> Response:
+        annotator = _admitted(request, "read", settings.READS_PER_MINUTE)
+        enrolment = enrolment_get(campaign=_joined(key, annotator), annotator=annotator)
+        aspect = aspect_primary(enrolment.campaign)
+        return Response(presenters.qualification(qualification_get(enrolment), aspect))
+
+    @judging("qualify", "Answer a qualification item", shapes.Qualified, body=QualificationSerializer)
+    def post(self, request: Request, key: str) -> Response:
+        annotator = _admitted(request, "answer", settings.ANSWERS_PER_MINUTE)
+        given = _checked(QualificationSerializer, request)
+        enrolment = enrolment_get(campaign=_joined(key, annotator), annotator=annotator)
+
+        def answer() -> Outcome:
+            said = qualification_answer(
+                enrolment=enrolment, item_id=given["item"], attempt=given["attempt"], choice=given["choice"]
+            )
+            now = presenters.qualification(qualification_get(enrolment), aspect_primary(enrolment.campaign))
+            told = {"choice": said.choice, "right": said.item.right, "explanation": said.item.explanation}
+            return Outcome(200, {**told, "qualification": now})
+
+        return _answered(request, answer)
+
+
+def _address(request: Request) -> str:
+    return client_address(request._request)
 
 
 def _answered(request: Request, act: Callable[[], Outcome]) -> Response:

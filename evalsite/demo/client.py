@@ -198,7 +198,7 @@ class _Session:
             campaign = claimed["campaign"]
             if campaign["state"] == "stopped":
                 return "the campaign has stopped"
-            self._tell("waiting", campaign["state"])
+            self._tell("waiting", _why_waiting(campaign))
             self._wait(float(campaign.get("retry_after_s") or 1.0))
 
     def leave(self) -> None:
@@ -227,7 +227,9 @@ class _Session:
         return f"/api/v1/campaigns/{self._drive.campaign}"
 
     def _enrol(self) -> None:
-        enrolled = self._send("/api/v1/annotators", {"campaign": self._drive.campaign, "kind": "simulated"})
+        enrolled = self._send(
+            "/api/v1/annotators", {"campaign": self._drive.campaign, "kind": "simulated", "consent": True}
+        )
         self._http.headers["Authorization"] = f"Bearer {enrolled['token']}"
         self._tell("enrolled", str(enrolled["annotator"]))
 
@@ -307,6 +309,12 @@ class _Session:
 
     def _tell(self, what: What, detail: str = "", receipt: Receipt | None = None) -> None:
         self._report(Event(self._annotator.name, what, detail, receipt))
+
+
+def _why_waiting(campaign: JsonObject) -> str:
+    """What the server says of an empty block."""
+    reason, hint = campaign.get("reason") or campaign["state"], campaign.get("hint", "")
+    return f"{reason}: {hint}" if hint else str(reason)
 
 
 def _new_key() -> dict[str, str]:

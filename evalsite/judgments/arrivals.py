@@ -4,7 +4,6 @@ import hmac
 import re
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
 from urllib.parse import quote
 
 from django.conf import settings
@@ -21,6 +20,7 @@ from evalsite.core.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from evalsite.core.numbers import whole
 from evalsite.core.rowfiles import unstorable
 from evalsite.core.tokens import keyed_hashes, token_hash, token_make
+from evalsite.judgments.admission import consent_check
 from evalsite.judgments.models import (
     Annotator,
     AnnotatorIdentity,
@@ -133,19 +133,10 @@ def invitation_accept(
         )
         if invitation.at_most is not None and not known.exists() and admitted.count() >= invitation.at_most:
             raise Conflict(gettext("This invitation has been used up."), hint=gettext("Ask who sent it for a new one."))
-        consent = consent_check(invitation.campaign, consents=consents)
+        consent = consent_check(invitation.campaign, consents=consents, earlier=known.first())
         return enrolment_make(
             campaign=invitation.campaign, annotator=annotator, user=user, invitation=invitation, **consent
         )
-
-
-def consent_check(campaign: Campaign, *, consents: bool) -> dict[str, Any]:
-    """What an enrolment keeps of the consent. Raises InvalidInput where it is required and was not given."""
-    if not consents and reception_of(campaign).consent_required:
-        raise InvalidInput(
-            gettext("You can take part only if you agree."), hint=gettext("Go back and tick the box."), field="consent"
-        )
-    return {"consented_at": timezone.now()} if consents else {}
 
 
 # Crowd platforms ----------------------------------------------------------------------------------------
@@ -264,7 +255,8 @@ def visit_accept(*, campaign: Campaign, visit: Visit, consents: bool = False) ->
         source = identity_source(campaign, visit.platform)
         known = AnnotatorIdentity.objects.filter(source=source, external_id=visit.worker).first()
         counts_from = _check_may_begin(campaign, visit, known)
-        consent = consent_check(campaign, consents=consents)
+        part = Enrolment.objects.filter(campaign=campaign, annotator=known.annotator).first() if known else None
+        consent = consent_check(campaign, consents=consents, earlier=part)
         enrolment = enrolment_make(
             campaign=campaign,
             annotator=known.annotator if known else None,

@@ -1,7 +1,7 @@
 """Issuing a block: what waits is composed for this annotator, and from then on it shows two replies on their sides."""
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
 from itertools import chain
 from typing import Any
@@ -21,24 +21,34 @@ WINDOW = 5  # times the block's size: the best of the queue, from which a block 
 COMPOSED_AT_MOST = 6  # times, while others claim the same rows
 
 
-def block_issue(campaign: Campaign, annotator: Annotator, enrolment: Enrolment, size: int) -> list[Assignment]:
+def block_issue(
+    campaign: Campaign, annotator: Annotator, enrolment: Enrolment, size: int, *, users: Collection[int] = ()
+) -> list[Assignment]:
     """Issue up to `size` queued assignments to an annotator, composed and mixed for them (`scheduler.blocks`).
 
     The campaign's share of them is gold, which is made here: it stands in no queue. Part of the claim's transaction,
-    with the enrolment locked: its number of blocks is part of the seed.
+    with the enrolment locked: its number of blocks is part of the seed. `users`: accounts (keys) whose own chatbots are
+    left out.
     """
     gold = _gold(campaign, annotator)
-    block = _issued(campaign, annotator, enrolment, size, gold)
+    own = own_entrants(campaign, users)
+    block = _issued(campaign, annotator, enrolment, size, gold, own)
     if not block and size == 1 and gold:
-        return _issued(campaign, annotator, enrolment, size, {})  # the one check was of a reply that was taken back
+        # The one check was of a reply that was taken back.
+        return _issued(campaign, annotator, enrolment, size, {}, own)
     return block
 
 
 def _issued(
-    campaign: Campaign, annotator: Annotator, enrolment: Enrolment, size: int, gold: Mapping[int, GoldItem]
+    campaign: Campaign,
+    annotator: Annotator,
+    enrolment: Enrolment,
+    size: int,
+    gold: Mapping[int, GoldItem],
+    own: set[int],
 ) -> list[Assignment]:
     """The block, where one could be issued. One of gold alone is none, unless it was composed so: of one seat."""
-    waiting, seats = _seats_locked(campaign, annotator, enrolment, size, gold)
+    waiting, seats = _seats_locked(campaign, annotator, enrolment, size, gold, own)
     replies = _replies([waiting[seat.key] for seat in seats if not seat.gold])
     replies |= _replies([gold[seat.key].item for seat in seats if seat.gold and gold[seat.key].entrant_a_id])
     shown: list[tuple[Seat, list[Candidate]]] = []
@@ -62,14 +72,18 @@ def _issued(
 
 
 def _seats_locked(
-    campaign: Campaign, annotator: Annotator, enrolment: Enrolment, size: int, gold: Mapping[int, GoldItem]
+    campaign: Campaign,
+    annotator: Annotator,
+    enrolment: Enrolment,
+    size: int,
+    gold: Mapping[int, GoldItem],
+    own: set[int],
 ) -> tuple[dict[int, str], list[Seat]]:
     """A composed block whose rows are locked, and the items that waited.
 
     Rows that others are claiming meanwhile are left to them, and the block is composed anew: a lock on all that it is
     composed from would show everybody else an empty queue.
     """
-    own = own_entrants(campaign, annotator.user_id)
     if own and not leaves_a_pair(campaign, own):
         return {}, []
     waiting: dict[int, str] = {}

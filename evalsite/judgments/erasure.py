@@ -90,6 +90,7 @@ def _part_erase(part: Enrolment, user: User | None) -> None:
     Comment.objects.filter(judgment__annotator=annotator, judgment__batch__campaign=campaign).delete()
     SkipNote.objects.filter(skip__assignment__annotator=annotator, skip__assignment__campaign=campaign).delete()
     Enrolment.objects.filter(pk=part.pk, left_at=None).update(left_at=timezone.now())
+    Enrolment.objects.filter(pk=part.pk).update(network="")
 
 
 def _words_erase(rows: QuerySet[Any], field: str, names: re.Pattern[str]) -> None:

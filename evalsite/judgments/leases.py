@@ -13,11 +13,13 @@ from evalsite.core.db import CLOCK_SET_BACK, write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotFound
 from evalsite.core.numbers import whole
 from evalsite.judgments.batches import batch_close_last
-from evalsite.judgments.models import Annotator, Assignment, Place, Skip, SkipNote
+from evalsite.judgments.models import Annotator, Assignment, Enrolment, Place, Skip, SkipNote
+from evalsite.judgments.newcomers import has_answered
 from evalsite.judgments.queue import requeue
 from evalsite.judgments.skips import items_closed, skips_check
 from evalsite.judgments.statements import Asked, assignment_asked, assignment_held
 
+NEWCOMER_HOLD = 2  # leases, before the first answer
 LONGEST_HOLD = 6  # leases, from the issue on: a page that renews for ever must not block a study
 
 
@@ -85,13 +87,22 @@ def lease_renew(*, annotator: Annotator, assignment_id: uuid.UUID) -> datetime:
     _check_held(assignment, now)
     campaign = assignment.campaign
     lease = timedelta(seconds=campaign.lease_s)
-    until = min(now + lease, (assignment.issued_at or now) + LONGEST_HOLD * lease)
+    until = min(now + lease, (assignment.issued_at or now) + _longest_hold(assignment) * lease)
     block = Assignment.objects.filter(annotator=annotator, campaign=campaign, block=assignment.block)
     # One conditional UPDATE: a lease that is ending just now is either still held and renewed, or gone.
     held = block.filter(state=Assignment.State.ISSUED, lease_until__gte=now, lease_until__lt=until)
     with write_transaction():
         held.update(lease_until=until)
     return until
+
+
+def _longest_hold(assignment: Assignment) -> int:
+    """Leases that a block may be held for: few for a newcomer who has answered nothing yet."""
+    own = Enrolment.objects.filter(campaign=assignment.campaign_id, annotator=assignment.annotator_id)
+    newcomer = own.exclude(network="").exists()
+    if newcomer and not has_answered(assignment.campaign_id, assignment.annotator_id or 0):
+        return NEWCOMER_HOLD
+    return LONGEST_HOLD
 
 
 def _check_held(assignment: Assignment, now: datetime) -> None:

@@ -6,7 +6,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from django.core.cache import cache
-from django.db.models import Count, Max, Q
+from django.db.models import Count, Exists, Max, OuterRef, Q
 
 from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.judgments.items import item_parts
@@ -14,6 +14,7 @@ from evalsite.judgments.models import Annotator, AnnotatorNote, Assignment, Batc
 from evalsite.judgments.selectors import annotators_excluded, pay_of, standings
 
 SPENT_KEPT_S = 20
+LEAST_KEPT_OFF = 3  # annotators
 WORKING_S = 1800  # who has answered within half an hour is at work
 
 
@@ -91,6 +92,16 @@ def spent(campaign: Campaign) -> Mapping[str, Decimal]:
         found = pay_of(Assignment.objects.filter(campaign=campaign))
         cache.set(name, found, SPENT_KEPT_S)
     return found
+
+
+def unqualified_count(campaign: Campaign) -> int:
+    """How many annotators a qualification keeps from work, where it keeps most of them; else 0."""
+    if not campaign.qualification_items.exists():
+        return 0
+    enrolled = Enrolment.objects.filter(campaign=campaign, left_at=None)
+    begun = Assignment.objects.filter(campaign=campaign, annotator=OuterRef("annotator"))
+    kept_off = enrolled.filter(~Exists(begun)).count()
+    return kept_off if kept_off >= LEAST_KEPT_OFF and 2 * kept_off > enrolled.count() else 0
 
 
 def queue_size(campaign: Campaign) -> int:

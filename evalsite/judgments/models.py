@@ -98,6 +98,9 @@ class Enrolment(models.Model):
     left_at = models.DateTimeField(null=True, blank=True)
     paused_at = models.DateTimeField(null=True, blank=True, help_text="by who runs the campaign: nothing new is issued")
     blocks_claimed = models.PositiveIntegerField(default=0)
+    network = models.CharField(
+        max_length=64, blank=True, default="", help_text="keyed hash of a newcomer's network; blank once they answered"
+    )
     joined_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
@@ -105,6 +108,7 @@ class Enrolment(models.Model):
             models.UniqueConstraint(fields=["campaign", "annotator"], name="enrolment_once"),
             models.CheckConstraint(condition=Q(erasure__in=["keep", "remove"]), name="enrolment_erasure_known"),
         ]
+        indexes = [models.Index(fields=["campaign", "network"], condition=~Q(network=""), name="enrolment_newcomers")]
 
     def __str__(self) -> str:
         return f"{self.annotator} in {self.campaign}"

@@ -1,28 +1,33 @@
 """Nobody judges their own chatbots where others see the board: what that leaves for somebody with an account."""
 
+from collections.abc import Collection
+
 from django.db.models import Count, QuerySet
 
 from evalsite.accounts.models import Membership, User
 from evalsite.campaigns.models import Campaign, Entrant
 
 
-def own_entrants(campaign: Campaign, user: int | None) -> set[int]:
-    """Entrants that this person (their key) may not judge: those of the organisations that they are a member of.
+def own_entrants(campaign: Campaign, users: Collection[int]) -> set[int]:
+    """Entrants that these people (their keys) may not judge: those of the organisations that they are members of.
+
+    One is at the device; others were logged in there before, as far as it remembers.
 
     In a private campaign its own organisation's members do judge its chatbots: nobody else sees the board, and often
     there is nobody else to judge. Who has no account is a pseudonym, of whom nobody knows the organisations.
     """
-    if user is None:
+    if not users:
         return set()
-    own = Entrant.objects.filter(campaign=campaign, version__chatbot__organisation__members=user)
+    own = Entrant.objects.filter(campaign=campaign, version__chatbot__organisation__members__in=users)
     if campaign.visibility == Campaign.Visibility.PRIVATE:
         own = own.exclude(version__chatbot__organisation=campaign.organisation_id)
     return set(own.values_list("pk", flat=True))
 
 
-def is_left_out(campaign: Campaign, user: User | None) -> bool:
-    """Whether this person can be asked nothing here: fewer than two of those that take part are not their own."""
-    own = own_entrants(campaign, user.pk) if user is not None else set()
+def is_left_out(campaign: Campaign, user: User | None, *, users: Collection[int] = ()) -> bool:
+    """Whether this person, or who was logged in on their device (`users`), can be asked nothing here: fewer than two of
+    those that take part are not their own."""
+    own = own_entrants(campaign, {*users, *([user.pk] if user is not None else [])})
     return bool(own) and not leaves_a_pair(campaign, own)
 
 

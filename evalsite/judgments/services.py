@@ -1,7 +1,7 @@
 """Writes of the judgments room: enrol, claim, record (leases.py: how an issue ends without an answer)."""
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,6 +15,7 @@ from evalsite.campaigns.selectors import reception_of
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from evalsite.core.tokens import keyed_hashes, token_hash, token_make
+from evalsite.judgments.admission import admission_check, consent_check
 from evalsite.judgments.batches import batch_close_due
 from evalsite.judgments.blocks import block_issue
 from evalsite.judgments.hours import time_worked
@@ -30,16 +31,20 @@ from evalsite.judgments.models import (
     Judgment,
     JudgmentReason,
 )
+from evalsite.judgments.newcomers import newcomer_room
+from evalsite.judgments.own import leaves_a_pair, own_entrants
 from evalsite.judgments.qualification import qualification_get
 from evalsite.judgments.reserve import queue_refill
 from evalsite.judgments.selectors import (
     RANKING_PURPOSES,
     budget_left,
     judgments_given,
+    queue_is_empty,
     queue_is_low,
     quota_taken,
 )
-from evalsite.judgments.statements import Asked, assignments_open, claim_terms, enrolment_lock, judgment_add
+from evalsite.judgments.statements import Asked, Terms, assignments_open, claim_terms, enrolment_lock, judgment_add
+from evalsite.judgments.waits import Wait
 
 TOKEN_LIFE = timedelta(days=90)
 LONGEST_CLIENT_MS = 24 * 3600 * 1000
@@ -66,13 +71,14 @@ def annotator_enrol(
     annotator: Annotator | None = None,
     user: User | None = None,
     kind: Annotator.Kind = Annotator.Kind.HUMAN,
-    **how: Any,
+    consents: bool = False,
 ) -> Annotator:
-    """Admit an annotator to a campaign. `how`: fields of the enrolment.
+    """Admit an annotator to a campaign: the one way in for the judging page and the API.
 
-    Raises NotAllowed; Conflict where the campaign has stopped, since whoever joins then is never asked anything. A
-    person with an account is one annotator everywhere; the pseudonym that their browser had before logging in
-    becomes theirs. Without an account, a new pseudonym if none is given.
+    Raises NotAllowed; InvalidInput where a consent is required and was not given; Conflict where the campaign has
+    stopped, since whoever joins then is never asked anything. A person with an account is one annotator everywhere; the
+    pseudonym that their browser had before logging in becomes theirs. Without an account, a new pseudonym if none is
+    given.
     """
     earlier = Enrolment.objects.filter(campaign=campaign, annotator=annotator).first()
     if earlier is None and campaign.state == Campaign.State.STOPPED:
@@ -83,8 +89,14 @@ def annotator_enrol(
             code="stopped",
         )
     if earlier is None or not earlier.invited:
-        _check_admission(campaign, user)
-    return enrolment_make(campaign=campaign, annotator=annotator, user=user, kind=kind, **how).annotator
+        admission_check(campaign, user)
+    consent = consent_check(campaign, consents=consents, earlier=earlier)
+    return enrolment_make(campaign=campaign, annotator=annotator, user=user, kind=kind, **consent).annotator
+
+
+def enrolment_get(*, campaign: Campaign, annotator: Annotator) -> Enrolment:
+    """Return an annotator's part in a campaign that they have joined."""
+    return Enrolment.objects.select_related("campaign", "annotator").get(campaign=campaign, annotator=annotator)
 
 
 def enrolment_make(
@@ -123,16 +135,6 @@ def _annotator_of(annotator: Annotator | None, user: User | None, kind: Annotato
     return annotator
 
 
-def _check_admission(campaign: Campaign, user: User | None) -> None:
-    """Raise NotAllowed unless this person may judge here now (a campaign may have become private since they joined)."""
-    by_members = campaign.admission == Campaign.Admission.MEMBERS
-    private = campaign.visibility == Campaign.Visibility.PRIVATE
-    if (by_members or private) and not Campaign.objects.of(user).filter(pk=campaign.pk).exists():
-        raise NotAllowed(
-            gettext("This campaign is judged by invited people only."), hint=gettext("Ask its owner for an invitation.")
-        )
-
-
 def token_issue(*, annotator: Annotator, again: str = "") -> str:
     """A key for an annotator's program; shown this once, kept as a hash.
 
@@ -161,12 +163,33 @@ def _tokens_again(annotator_id: uuid.UUID, again: str) -> list[str]:
 # Claiming -----------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A block, or the reason why there is none."""
+
+    block: list[Assignment]
+    wait: Wait | None = None
+
+
 def assignment_claim(*, campaign: Campaign, annotator: Annotator, count: int | None = None) -> list[Assignment]:
+    """Return the annotator's block, without the reason of an empty one (`block_claim`)."""
+    return block_claim(campaign=campaign, annotator=annotator, count=count).block
+
+
+def block_claim(
+    *,
+    campaign: Campaign,
+    annotator: Annotator,
+    count: int | None = None,
+    address: str = "",
+    users: Collection[int] = (),
+) -> Claimed:
     """The annotator's block: what was issued and is still open, or else the best of the queue.
 
     No two annotators get the same assignment, and nobody gets an item twice. Asking again while a block is open gives
-    the same block; one whose lease has ended is open no more, although no sweep has come yet. Empty when there is
-    nothing for this annotator now.
+    the same block; one whose lease has ended is open no more, although no sweep has come yet. An empty block has its
+    reason. `address`: where the caller is, by which newcomers are limited; `users`: accounts (keys) that were logged in
+    on the caller's device, whose own chatbots are not shown either.
     """
     assignments_expire_of(campaign=campaign, annotator=annotator)
     with write_transaction():
@@ -176,29 +199,78 @@ def assignment_claim(*, campaign: Campaign, annotator: Annotator, count: int | N
                 gettext("You have not joined this campaign."), hint=gettext("Open its judging page first.")
             )
         open_block = assignments_open(campaign.pk, annotator.pk)
-        excluded, qualifies = claim_terms(campaign, annotator.pk)
+        terms = claim_terms(campaign, annotator.pk)
         enrolment.campaign = campaign
-        held_off = enrolment.paused_at is not None or excluded
-        if open_block or not campaign.collecting or held_off:
-            return open_block
-        if not enrolment.invited:
-            _check_admission(campaign, annotator.user)
-        if qualifies and not qualification_get(enrolment).passed:
-            return []
-        wanted = _room(campaign, annotator, count or campaign.block_size)
-        block = block_issue(campaign, annotator, enrolment, wanted)
-        if queue_is_low(campaign) and queue_refill(campaign, wait=not block) and not block:
-            block = block_issue(campaign, annotator, enrolment, wanted)
-    return block
+        if open_block:
+            return Claimed(open_block)
+        if wait := _kept_off(campaign, annotator, enrolment, terms):
+            return Claimed([], wait)
+        own = {*users} if annotator.user_id is None else {*users, annotator.user_id}
+        return _block(campaign, annotator, enrolment, count, address, own)
 
 
-def _room(campaign: Campaign, annotator: Annotator, asked: int) -> int:
-    """How many may be issued now: the block's size, the annotator's quota and the campaign's budget permitting."""
+def _kept_off(campaign: Campaign, annotator: Annotator, enrolment: Enrolment, terms: Terms) -> Wait | None:
+    """Why an annotator is issued nothing, whatever waits; None where they may be. Raises NotAllowed."""
+    states = {
+        Campaign.State.DRAFT: Wait.NOT_STARTED,
+        Campaign.State.PAUSED: Wait.PAUSED,
+        Campaign.State.STOPPED: Wait.STOPPED,
+    }
+    if not campaign.collecting:
+        return states[Campaign.State(campaign.state)]
+    if terms.excluded:
+        return Wait.EXCLUDED
+    if enrolment.paused_at is not None:
+        return Wait.ON_HOLD
+    if not enrolment.invited:
+        admission_check(campaign, annotator.user)
+    if terms.consent and enrolment.consented_at is None:
+        return Wait.CONSENT
+    if terms.qualifies:
+        standing = qualification_get(enrolment)
+        if not standing.passed:
+            return Wait.NOT_QUALIFIED if standing.screened_out else Wait.QUALIFICATION
+    return None
+
+
+def _block(
+    campaign: Campaign,
+    annotator: Annotator,
+    enrolment: Enrolment,
+    count: int | None,
+    address: str,
+    users: Collection[int],
+) -> Claimed:
+    """A new block for somebody who may be issued one, or why there is none."""
+    wanted, wait = _room(campaign, annotator, count or campaign.block_size)
+    newcomers = newcomer_room(campaign, annotator, enrolment, address) if wanted else None
+    if newcomers is not None:
+        wanted, wait = min(wanted, newcomers), None if newcomers else Wait.NETWORK
+    if not wanted:
+        return Claimed([], wait)
+    block = block_issue(campaign, annotator, enrolment, wanted, users=users)
+    if queue_is_low(campaign) and queue_refill(campaign, wait=not block) and not block:
+        block = block_issue(campaign, annotator, enrolment, wanted, users=users)
+    if block:
+        return Claimed(block)
+    own = own_entrants(campaign, users)
+    if own and not leaves_a_pair(campaign, own):
+        return Claimed([], Wait.OWN_CHATBOTS)
+    return Claimed([], Wait.PLANNING if queue_is_empty(campaign) else Wait.SEEN_ALL)
+
+
+def _room(campaign: Campaign, annotator: Annotator, asked: int) -> tuple[int, Wait | None]:
+    """How many may be issued now: the block's size, the annotator's quota and the campaign's budget permitting; and
+    what does not permit any."""
     room = min(asked, campaign.block_size)
     if campaign.quota is not None:
         room = min(room, campaign.quota - judgments_given(campaign=campaign, annotator=annotator))
+        if room <= 0:
+            return 0, Wait.QUOTA
     left = budget_left(campaign)
-    return max(0, room if left is None else min(room, left))
+    if left is not None:
+        room = min(room, left)
+    return max(0, room), Wait.BUDGET if left == 0 else None
 
 
 # Recording ----------------------------------------------------------------------------------------------

@@ -15,7 +15,8 @@ from evalsite.judgments.models import Annotator, Assignment
 from evalsite.judgments.queue_statements import queue_share
 from evalsite.judgments.reserve import queue_refill
 from evalsite.judgments.selectors import queue_is_low
-from evalsite.judgments.services import assignment_claim
+from evalsite.judgments.services import Claimed, block_claim
+from evalsite.judgments.waits import Wait
 
 REMEMBERED = 100  # assignments: what lies further back is forgotten, so that a newcomer is not owed the whole past
 
@@ -28,6 +29,7 @@ class Work:
     state: str
     campaign: Campaign | None = None
     block: Sequence[Assignment] = ()
+    wait: Wait | None = None
 
 
 def campaigns_fair(annotator: Annotator, *, among: Collection[int] | None = None) -> list[Campaign]:
@@ -41,39 +43,54 @@ def campaigns_fair(annotator: Annotator, *, among: Collection[int] | None = None
     return sorted(collecting, key=lambda campaign: had[campaign.pk])
 
 
-def work_claim(*, annotator: Annotator, count: int | None = None, among: Collection[int] | None = None) -> Work:
+def work_claim(
+    *,
+    annotator: Annotator,
+    count: int | None = None,
+    among: Collection[int] | None = None,
+    address: str = "",
+    users: Collection[int] = (),
+) -> Work:
     """The annotator's open block, or the next one of the campaign whose turn it is.
 
     Counted in assignments, so that a campaign of long blocks gets no more than one of short ones. One that has nothing
-    for this annotator is passed over and loses no turn.
+    for this annotator is passed over and loses no turn. `address`, `users`: as for `block_claim`.
     """
     turns = campaigns_fair(annotator, among=among)
     first, state = _with_open_block(annotator, among), ""
+    wait: Wait | None = None
     for campaign in [first, *turns] if first else turns:
         try:
-            block = _block(campaign, annotator, count)
+            claimed = _claimed(campaign, annotator, count, address, users)
         except NotAllowed:  # it has become private since they joined
+            wait = wait or Wait.NOT_ADMITTED
             continue
-        if block:
-            return Work(campaign.state, campaign, block)
-        state = state or campaign.state
+        if claimed.block:
+            return Work(campaign.state, campaign, claimed.block)
+        state, wait = state or campaign.state, wait or claimed.wait
     waits = _joined(annotator, among).filter(state__in=[Campaign.State.DRAFT, Campaign.State.PAUSED])
-    return Work(state or (Campaign.State.PAUSED if waits.exists() else Campaign.State.STOPPED))
+    if state:
+        return Work(state, wait=wait)
+    paused = waits.exists()
+    nothing = Wait.PAUSED if paused else Wait.NOTHING_JOINED
+    return Work(Campaign.State.PAUSED if paused else Campaign.State.STOPPED, wait=wait or nothing)
 
 
-def _block(campaign: Campaign, annotator: Annotator, count: int | None) -> list[Assignment]:
+def _claimed(
+    campaign: Campaign, annotator: Annotator, count: int | None, address: str, users: Collection[int]
+) -> Claimed:
     """As a claim in this campaign, but one that gives nothing is undone: it holds no lock, and refills no queue yet.
 
     Under an Idempotency-Key all of this is one transaction. Of two annotators who pass over the same two campaigns in
     different orders, each would hold what the other waits for.
     """
     with write_transaction():
-        block = assignment_claim(campaign=campaign, annotator=annotator, count=count)
-        if not block:
+        claimed = block_claim(campaign=campaign, annotator=annotator, count=count, address=address, users=users)
+        if not claimed.block:
             transaction.set_rollback(True)
-    if not block:
+    if not claimed.block:
         transaction.on_commit(partial(_refill_where_low, campaign))
-    return block
+    return claimed
 
 
 def _refill_where_low(campaign: Campaign) -> None:

@@ -221,20 +221,31 @@ LAST_EXCLUSION = (
 )
 
 
-def claim_terms(campaign: Campaign, annotator: int) -> tuple[bool, bool]:
-    """Read a campaign anew with its limits and its plan; whether it excludes the annotator, and has a qualification."""
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a campaign asks of an annotator. excluded: it asks nothing of them. consent: one is required."""
+
+    excluded: bool
+    qualifies: bool
+    consent: bool
+
+
+def claim_terms(campaign: Campaign, annotator: int) -> Terms:
+    """Read a campaign anew with its limits and its plan; and on which terms it asks the annotator."""
     found = read_beside(
         [Campaign, StoppingSpec, PlanSpec],
         f"SELECT {columns(Campaign, 'campaign')}, {columns(StoppingSpec, 'stopping')}, "  # noqa: S608  names of ours
         f"{columns(PlanSpec, 'plan')}, {LAST_EXCLUSION}, "
-        "EXISTS (SELECT 1 FROM campaigns_qualificationitem item WHERE item.campaign_id = campaign.id) "
+        "EXISTS (SELECT 1 FROM campaigns_qualificationitem item WHERE item.campaign_id = campaign.id), "
+        "EXISTS (SELECT 1 FROM campaigns_reception reception WHERE reception.campaign_id = campaign.id "
+        "AND reception.consent_required) "
         "FROM campaigns_campaign campaign JOIN campaigns_stoppingspec stopping ON stopping.campaign_id = campaign.id "
         "JOIN campaigns_planspec plan ON plan.campaign_id = campaign.id WHERE campaign.id = %s",
         [annotator, campaign.pk, campaign.pk],
     )
-    ((fresh, fresh.stopping, fresh.plan, lifted, qualifies),) = found
+    ((fresh, fresh.stopping, fresh.plan, lifted, qualifies, consent),) = found
     campaign.__dict__.update(fresh.__dict__)  # whoever asked sees its state now; nothing was prefetched
-    return lifted is not None and not lifted, bool(qualifies)
+    return Terms(lifted is not None and not lifted, bool(qualifies), bool(consent))
 
 
 def claimable(campaign: int, annotator: int, *, without: Sequence[int], at_most: int | None) -> dict[int, str]:

@@ -29,7 +29,8 @@ from evalsite.judgments.arrivals import (
     visit_accept,
 )
 from evalsite.judgments.models import Enrolment
-from evalsite.judgments.services import assignment_claim
+from evalsite.judgments.services import block_claim
+from evalsite.pages.devices import device_users
 from evalsite.pages.judging import welcome_context
 from evalsite.pages.visitors import browser_ensure, known_annotator, remember, remember_arrival, user_of
 
@@ -49,7 +50,7 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
         secret=secret, annotator=known_annotator(request), user=user_of(request), consents=_consents(request)
     )
     remember(request, enrolment.annotator)
-    return _begin(enrolment)
+    return _begin(request, enrolment)
 
 
 @never_cache
@@ -67,7 +68,7 @@ def arrive(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     visit = replace(visit, browser=browser_ensure(request))
     enrolment = visit_accept(campaign=campaign, visit=visit, consents=_consents(request))
     remember_arrival(request, enrolment)
-    return _begin(enrolment)
+    return _begin(request, enrolment)
 
 
 @xframe_options_exempt
@@ -95,10 +96,11 @@ def _welcome(
     return render(request, "judge.html", welcome_context(campaign, action=action, fields=fields or {}))
 
 
-def _begin(enrolment: Enrolment) -> HttpResponse:
+def _begin(request: HttpRequest, enrolment: Enrolment) -> HttpResponse:
     """The first item at once, if there is one and nothing stands before it."""
     if not ending_get(enrolment).state:
-        assignment_claim(campaign=enrolment.campaign, annotator=enrolment.annotator)
+        address, users = client_address(request), device_users(request)
+        block_claim(campaign=enrolment.campaign, annotator=enrolment.annotator, address=address, users=users)
     return redirect("judge", key=enrolment.campaign.public_id)
 
 

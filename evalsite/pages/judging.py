@@ -1,7 +1,7 @@
 """The judging page's stages: what an annotator sees next, and why."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,12 +13,14 @@ from evalsite.accounts.models import User
 from evalsite.adaptive.reasons import reason_said
 from evalsite.campaigns.models import Aspect, Campaign, Reception
 from evalsite.campaigns.selectors import aspect_primary, campaigns_open_beside, reception_of
+from evalsite.judgments.admission import lacks_consent
 from evalsite.judgments.arrivals import Ending, ending_get
 from evalsite.judgments.models import Annotator, Enrolment, QualificationAnswer
 from evalsite.judgments.own import is_left_out
 from evalsite.judgments.qualification import Qualification, qualification_get
 from evalsite.judgments.rounds import Block, Item, block_newest, pace_s
 from evalsite.judgments.selectors import judgments_given, queue_is_empty
+from evalsite.judgments.waits import Wait
 
 UNDO_S = 10  # how long the last answer can be taken back by one press
 
@@ -40,6 +42,7 @@ class Happened:
     found_nothing: bool = False
     notice: str = ""
     explained: QualificationAnswer | None = None
+    wait: Wait | None = None
 
 
 NOTHING = Happened()
@@ -54,13 +57,15 @@ def stage_context(
     revisit: str = "",
     happened: Happened = NOTHING,
     browser: str = "",
+    users: Collection[int] = (),
 ) -> dict[str, Any]:
     """Everything that judge.html and its stage show. `revisit`: the answered assignment that is looked at again.
 
-    `user`: who is at the page, of whom there is no enrolment yet. `browser`: the secret by which a code is shown.
+    `user`: who is at the page, of whom there is no enrolment yet; `users`: who was logged in on the device;
+    `browser`: the secret by which a code is shown.
     """
-    if enrolment is None:
-        return welcome_context(campaign, key=key, user=user)
+    if enrolment is None or (lacks_consent(enrolment) and campaign.collecting):
+        return welcome_context(campaign, key=key, user=user, users=users)
     aspect, url = aspect_primary(campaign), reverse("judge", args=[key])
     block = block_newest(campaign=campaign, annotator=enrolment.annotator)
     current = _current(block, revisit)
@@ -88,6 +93,7 @@ def welcome_context(
     action: str = "",
     fields: Mapping[str, str] | None = None,
     user: User | None = None,
+    users: Collection[int] = (),
 ) -> dict[str, Any]:
     """What somebody reads who has not begun. `action`: where they begin; `fields`: what a platform sent along.
 
@@ -96,7 +102,7 @@ def welcome_context(
     aspect, reception = aspect_primary(campaign), reception_of(campaign)
     closed = _("It is not collecting judgments now. The leaderboard shows what it has found.") if key else ""
     came = _("You came too late: this study takes nobody any more. Nothing was recorded; return the task.")
-    left_out = campaign.collecting and is_left_out(campaign, user)
+    left_out = campaign.collecting and is_left_out(campaign, user, users=users)
     stage = _words("welcome") if campaign.collecting else _words("closed" if key else "late", closed or came)
     stage = _left_out("welcome") if left_out else stage
     return {
@@ -160,11 +166,26 @@ def _stage(
         return _words("stopped", _("Thank you. It stopped because %(reason)s.") % {"reason": reason})
     if campaign.state == Campaign.State.PAUSED:
         return _words("paused")
+    return _may_judge(campaign, enrolment, block, happened, qualification)
+
+
+def _may_judge(
+    campaign: Campaign, enrolment: Enrolment, block: Block, happened: Happened, qualification: Qualification
+) -> dict[str, str]:
+    """What stands before somebody with nothing open in a campaign that collects."""
     if is_left_out(campaign, enrolment.annotator.user):
         return _left_out("own")
     if not qualification.passed:
         return _words("qualification")
-    return _words(_between_rounds(campaign, enrolment.annotator, block, happened))
+    return _waiting(_between_rounds(campaign, enrolment.annotator, block, happened), happened.wait)
+
+
+def _waiting(state: str, wait: Wait | None) -> dict[str, str]:
+    """The state between two rounds, with what a claim in vain said."""
+    if wait == Wait.OWN_CHATBOTS:
+        return _left_out("own")
+    told = state == "waiting" and wait in {Wait.NETWORK, Wait.SEEN_ALL, Wait.EXCLUDED, Wait.ON_HOLD}
+    return _words(state, wait.hint if wait and told else "")
 
 
 def _between_rounds(campaign: Campaign, annotator: Annotator, block: Block, happened: Happened) -> str:

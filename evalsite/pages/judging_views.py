@@ -14,12 +14,14 @@ from django.views.decorators.http import require_POST, require_safe
 from evalsite.campaigns.models import Campaign
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.throttle import admit, client_address
-from evalsite.judgments.arrivals import MTURK_HOSTS, consent_check, ending_get
+from evalsite.judgments.admission import lacks_consent
+from evalsite.judgments.arrivals import MTURK_HOSTS, ending_get
 from evalsite.judgments.leases import assignment_skip
 from evalsite.judgments.models import Enrolment, Judgment
 from evalsite.judgments.own import is_left_out
 from evalsite.judgments.qualification import qualification_answer
-from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
+from evalsite.judgments.services import annotator_enrol, block_claim, judgment_record
+from evalsite.pages.devices import device_users
 from evalsite.pages.judging import NOTHING, Happened, stage_context
 from evalsite.pages.visitors import at_campaign, browser_of, known_annotator, remember, user_of
 
@@ -32,7 +34,14 @@ def judge(request: HttpRequest, key: str) -> HttpResponse:
     happened = Happened(found_nothing="nothing" in request.GET)
     revisit, user = request.GET.get("item", ""), user_of(request)
     context = stage_context(
-        campaign, key, enrolment, user=user, revisit=revisit, happened=happened, browser=browser_of(request)
+        campaign,
+        key,
+        enrolment,
+        user=user,
+        revisit=revisit,
+        happened=happened,
+        browser=browser_of(request),
+        users=device_users(request),
     )
     return render(request, "_judge_stage.html" if request.htmx else "judge.html", context)  # type: ignore[attr-defined]
 
@@ -41,22 +50,27 @@ def judge(request: HttpRequest, key: str) -> HttpResponse:
 def judge_begin(request: HttpRequest, key: str) -> HttpResponse:
     """Take part, or go on: whoever has nothing open is given the next block."""
     campaign, enrolment = at_campaign(request, key)
-    if enrolment is None:
-        if campaign.state == Campaign.State.STOPPED or is_left_out(campaign, user_of(request)):
+    users = device_users(request)
+    if enrolment is None or lacks_consent(enrolment):
+        if campaign.state == Campaign.State.STOPPED or is_left_out(campaign, user_of(request), users=users):
             return redirect("judge", key=key)  # an old page; what stands there now says so
-        enrolment = _enrol(request, campaign)
-    may_go_on = not ending_get(enrolment).state
-    block = assignment_claim(campaign=campaign, annotator=enrolment.annotator) if may_go_on else []
-    return _next(request, campaign, key, enrolment, Happened(found_nothing=not block))
+        enrolment = _enrol(request, campaign, enrolment)
+    if ending_get(enrolment).state:
+        return _next(request, campaign, key, enrolment, Happened(found_nothing=True))
+    address = client_address(request)
+    claimed = block_claim(campaign=campaign, annotator=enrolment.annotator, address=address, users=users)
+    return _next(request, campaign, key, enrolment, Happened(found_nothing=not claimed.block, wait=claimed.wait))
 
 
-def _enrol(request: HttpRequest, campaign: Campaign) -> Enrolment:
-    known = known_annotator(request)
+def _enrol(request: HttpRequest, campaign: Campaign, earlier: Enrolment | None) -> Enrolment:
+    known = earlier.annotator if earlier else known_annotator(request)
     if known is None:
         admit(what="enrol", who=client_address(request), at_most=settings.ENROLMENTS_PER_HOUR, per_s=3600)
-    consent = consent_check(campaign, consents=request.POST.get("consent") == "on")
-    annotator = annotator_enrol(campaign=campaign, annotator=known, user=user_of(request), **consent)
-    remember(request, annotator)
+    consents = request.POST.get("consent") == "on"
+    user = earlier.annotator.user if earlier else user_of(request)
+    annotator = annotator_enrol(campaign=campaign, annotator=known, user=user, consents=consents)
+    if earlier is None:
+        remember(request, annotator)
     return Enrolment.objects.select_related("campaign", "annotator").get(campaign=campaign, annotator=annotator)
 
 

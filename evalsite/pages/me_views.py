@@ -17,6 +17,7 @@ from evalsite.accounts.services import user_language_set
 from evalsite.campaigns.models import Campaign, Reception
 from evalsite.campaigns.selectors import campaigns_to_judge, reception_of
 from evalsite.core.errors import InvalidInput, NotFound
+from evalsite.core.throttle import client_address
 from evalsite.judgments.annotators import Part, campaign_leave, part_get, round_minutes
 from evalsite.judgments.arrivals import ending_get
 from evalsite.judgments.erasure import Erased, person_erase
@@ -24,6 +25,7 @@ from evalsite.judgments.models import Enrolment
 from evalsite.judgments.own import campaigns_with_others, is_left_out
 from evalsite.judgments.qualification import qualification_get
 from evalsite.judgments.sharing import work_claim
+from evalsite.pages.devices import device_users
 from evalsite.pages.richtext import visible
 from evalsite.pages.visitors import enrolments_of, known_annotator, opened, user_of
 
@@ -57,7 +59,8 @@ def _shared(request: HttpRequest, enrolments: list[Enrolment]) -> dict[int, Enro
     """
     pages, annotator = opened(request, enrolments), known_annotator(request)
     mine = [one for one in enrolments if one.annotator == annotator and not one.platform and one.campaign_id in pages]
-    left_out = {one.campaign_id for one in mine if is_left_out(one.campaign, user_of(request))}
+    user, users = user_of(request), device_users(request)
+    left_out = {one.campaign_id for one in mine if is_left_out(one.campaign, user, users=users)}
     return {one.campaign_id: one for one in mine if one.campaign_id not in left_out and not ending_get(one).state}
 
 
@@ -65,7 +68,8 @@ def _shared(request: HttpRequest, enrolments: list[Enrolment]) -> dict[int, Enro
 def go_on(request: HttpRequest) -> HttpResponse:
     """To the open block, or the next one of the campaign whose turn it is, of all that this visitor judges in."""
     shared, annotator = _shared(request, enrolments_of(request)), known_annotator(request)
-    work = work_claim(annotator=annotator, among=shared.keys()) if annotator else None
+    address, users = client_address(request), device_users(request)
+    work = work_claim(annotator=annotator, among=shared.keys(), address=address, users=users) if annotator else None
     if work is not None and work.campaign is not None:
         return redirect("judge", key=work.campaign.public_id)
     collecting = (one for one in shared.values() if one.campaign.collecting)

@@ -136,6 +136,10 @@ def alarm_text(alarm: Alarm) -> str:
         "proposals": _("Annotators whom the screening would exclude or re-admit, and you decide: %(value)s."),
         "not_converged": _("The last fit did not converge; its intervals may be too narrow. Try a refit."),
         "queue_empty": _("Nothing waits to be judged, and no plan is being made. Ask for one with “Refit now”."),
+        "unqualified": _(
+            "The qualification keeps %(value)s annotators from work, which is most of them. Look at its items and its "
+            "pass mark: programs must answer it, too."
+        ),
         "skipped": _(
             "Items that two or more annotators skipped: %(value)s. Read them on the page Judgments. “Reopen skipped "
             "items” asks them again."

@@ -195,10 +195,13 @@ def test_where_none_has_work_it_says_when_to_ask_again_and_when_there_is_nothing
     for campaign in campaigns.values():
         withdraw_all(campaign)
     nothing = {"id": None, "slug": None, "state": "running", "retry_after_s": 1.0}
-    assert claim(api) == {"assignments": [], "campaign": nothing}
+    found = claim(api)
+    assert {name: found["campaign"][name] for name in nothing} == nothing
+    assert (found["assignments"], found["campaign"]["reason"]) == ([], "planning")
     for campaign in campaigns.values():
         campaign_stop(campaign=campaign, reason="enough")
-    assert claim(api)["campaign"] == {**nothing, "state": "stopped"}
+    ended = claim(api)["campaign"]
+    assert (ended["state"], ended["reason"]) == ("stopped", "nothing_joined")
 
 
 def test_one_that_refuses_the_annotator_is_not_waited_for(api: Api) -> None:

@@ -52,7 +52,7 @@ class Campaign:
         body = json.loads(raw)
         self.keys.setdefault(key, set()).add(f"{path} {raw!r}")
         if path == "/api/v1/annotators":
-            assert body == {"campaign": "demo", "kind": "simulated"}
+            assert body == {"campaign": "demo", "kind": "simulated", "consent": True}
             self.tokens.add(name := str(uuid.uuid4()))
             return 201, {"annotator": str(uuid.uuid4()), "token": name}
         if token.removeprefix("Bearer ") not in self.tokens:

@@ -1,9 +1,11 @@
 """`manage.py demo`: everything at once, on one machine, with nothing to install beside Python."""
 
+import os
 import threading
 import time
 import urllib.error
 import urllib.request
+from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
@@ -53,7 +55,7 @@ class Command(BaseCommand):
         url = f"http://{in_address(host)}:{port}"
         threading.Thread(target=self._announce, args=(url, board.default_of), daemon=True).start()
         annotators = [_annotators(url, options)] if options["annotators"] else []
-        supervise([*serving_children(host, port), *annotators])
+        supervise([*_serving(host, port), *annotators])
         self.stdout.write("Touchstone has ended.")
 
     def _announce(self, url: str, campaign: Any) -> None:
@@ -75,6 +77,12 @@ class Command(BaseCommand):
             )
         )
         self.stdout.flush()
+
+
+def _serving(host: str, port: int) -> list[Child]:
+    """The two processes of the site; its simulated annotators are all newcomers of one network, and not limited."""
+    no_limit = {"TOUCHSTONE_NEWCOMER_PERCENT": os.environ.get("TOUCHSTONE_NEWCOMER_PERCENT", "100")}
+    return [replace(child, environment={**child.environment, **no_limit}) for child in serving_children(host, port)]
 
 
 def _annotators(url: str, options: dict[str, Any]) -> Child:

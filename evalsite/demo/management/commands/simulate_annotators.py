@@ -23,6 +23,8 @@ GAVE_UP = "gave up"
 MOST_ANNOTATORS = 1000
 SLOWEST, FASTEST = 0.001, 1000.0
 LONGEST_WAIT_S = 86_400.0
+WAITS_TOLD = 30  # in all, for what usually passes by itself
+PASSING = ("planning", "seen_all", "budget", "running", "stopped")
 QUIET_S = 3.0  # a site that is starting is waited for without a word
 
 
@@ -42,6 +44,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        self._waits: Counter[str] = Counter()
         stop = threading.Event()
 
         def ask(number: int, frame: FrameType | None) -> None:
@@ -87,6 +90,15 @@ class Command(BaseCommand):
     def _report(self, event: Event) -> None:
         if event.what == "ended" and event.detail.startswith(GAVE_UP):
             self.stderr.write(shown(f"{event.annotator} {event.detail}"))
+        elif event.what == "waiting":
+            self._report_wait(event.detail)
+
+    def _report_wait(self, why: str) -> None:
+        """Say each reason once: at once where time does not mend it, else when all have waited for it a while."""
+        self._waits[why] += 1
+        least = WAITS_TOLD if why.startswith(PASSING) else 1
+        if self._waits[why] == least:
+            self.stderr.write(shown(f"An annotator waits ({why.rstrip('.')})."))
 
     def _tell(self, summary: Summary) -> None:
         kinds = Counter(tally.kind for tally in summary.tallies)

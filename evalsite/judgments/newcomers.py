@@ -1,0 +1,88 @@
+"""Newcomers without a name: how much of an open queue those of one network may hold.
+
+A pseudonym costs nothing, so nothing is believed of one that has answered nothing yet. Members, invited people and
+whom a platform sent are exempt, and so is whoever has answered a first small block.
+"""
+
+import ipaddress
+
+from django.conf import settings
+from django.db import connection
+
+from evalsite.campaigns.models import Campaign
+from evalsite.core.db import rows
+from evalsite.core.tokens import keyed_hashes
+from evalsite.judgments.models import Annotator, Enrolment
+from evalsite.judgments.skips import is_vouched
+
+FIRST_BLOCK = 3
+NETWORK_LOCK = 5_703  # of PostgreSQL's advisory locks, as statements.QUEUE_LOCK
+IPV6_PREFIX = 64  # what one subscriber has
+
+
+def network_of(campaign: Campaign, address: str) -> str:
+    """Return a keyed hash of the caller's network, of this campaign alone; the address itself is stored nowhere."""
+    return keyed_hashes(f"{campaign.public_id}:{_network(address)}", purpose="evalsite.judgments.network")[0]
+
+
+def _network(address: str) -> str:
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(found, ipaddress.IPv6Address):
+        if found.ipv4_mapped is not None:
+            return str(found.ipv4_mapped)
+        return str(ipaddress.ip_network((found, IPV6_PREFIX), strict=False))
+    return str(found)
+
+
+def answered_first_block(campaign: Campaign, annotator: Annotator) -> bool:
+    """Whether the annotator has answered as many questions as a first block has."""
+    enough = min(FIRST_BLOCK, campaign.block_size)
+    return _answered(campaign.pk, annotator.pk, enough) >= enough
+
+
+def has_answered(campaign: int, annotator: int) -> bool:
+    return _answered(campaign, annotator, 1) > 0
+
+
+def _answered(campaign: int, annotator: int, at_most: int) -> int:
+    ((count,),) = rows(
+        "SELECT COUNT(*) FROM (SELECT 1 FROM judgments_assignment "  # noqa: S608  a number of ours
+        f"WHERE annotator_id = %s AND state = 'answered' AND campaign_id = %s LIMIT {at_most:d}) AS answered",
+        [annotator, campaign],
+    )
+    return int(count)
+
+
+def newcomer_room(campaign: Campaign, annotator: Annotator, enrolment: Enrolment, address: str) -> int | None:
+    """Return how many questions a newcomer may be issued now; None for whoever is no newcomer.
+
+    Part of the claim's transaction, with the enrolment locked. Newcomers of one network are one after the other.
+    """
+    if not address or settings.NEWCOMER_PERCENT >= 100 or enrolment.invited:
+        return None
+    if answered_first_block(campaign, annotator) or is_vouched(campaign, annotator):
+        _remember(enrolment, "")
+        return None
+    network = network_of(campaign, address)
+    if connection.vendor == "postgresql":
+        rows(f"SELECT pg_advisory_xact_lock({NETWORK_LOCK}, hashtext(%s))", [network])
+    _remember(enrolment, network)
+    ((open_queue, held),) = rows(
+        "SELECT (SELECT COUNT(*) FROM judgments_assignment WHERE campaign_id = %s AND state IN ('queued', 'issued')), "
+        "(SELECT COUNT(*) FROM judgments_enrolment newcomer JOIN judgments_assignment held "
+        "ON held.annotator_id = newcomer.annotator_id AND held.campaign_id = newcomer.campaign_id "
+        "WHERE newcomer.campaign_id = %s AND newcomer.network = %s AND held.state = 'issued')",
+        [campaign.pk, campaign.pk, network],
+    )
+    most = max(campaign.block_size, int(open_queue) * settings.NEWCOMER_PERCENT // 100)
+    return max(0, min(FIRST_BLOCK, most - int(held)))
+
+
+def _remember(enrolment: Enrolment, network: str) -> None:
+    """Keep the network of a newcomer, and of nobody else."""
+    if enrolment.network != network:
+        enrolment.network = network
+        Enrolment.objects.filter(pk=enrolment.pk).update(network=network)
