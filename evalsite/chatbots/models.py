@@ -14,6 +14,14 @@ class Chatbot(PublicModel):
     """What is compared, under the name that the board shows."""
 
     organisation = models.ForeignKey(Organisation, on_delete=models.PROTECT, related_name="chatbots")
+    made_by = models.ForeignKey(
+        Organisation,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="made",
+        help_text="whose it is, where another organisation keeps it: its members do not judge it either",
+    )
     name = models.CharField(max_length=200)
     description = models.TextField(blank=True, default="")
     created_at = models.DateTimeField(default=timezone.now, editable=False)

@@ -15,15 +15,24 @@ def text_sha256(text: str) -> str:
     return hashlib.sha256(text.strip().encode()).hexdigest()
 
 
-def chatbot_create(*, organisation: Organisation, name: str, description: str = "", imported: bool = False) -> Chatbot:
-    """Make a chatbot. Raises InvalidInput for a name that shows something else than it is.
+def chatbot_create(
+    *,
+    organisation: Organisation,
+    name: str,
+    description: str = "",
+    imported: bool = False,
+    made_by: Organisation | None = None,
+) -> Chatbot:
+    """Create a chatbot. Raises InvalidInput for a name that shows something else than it is.
 
-    imported: its votes were given under this name, so it is kept as it is.
+    imported: its votes were given under this name, so it is kept as it is. made_by: the organisation whose it is, if
+    that is another one.
     """
     if not imported:
         name_check(name)
+    maker = None if made_by == organisation else made_by
     with write_transaction():
-        return Chatbot.objects.create(organisation=organisation, name=name, description=description)
+        return Chatbot.objects.create(organisation=organisation, name=name, description=description, made_by=maker)
 
 
 def version_create(*, chatbot: Chatbot, label: str = "1", kind: Version.Kind = Version.Kind.STATIC) -> Version:

@@ -192,7 +192,12 @@ ASPECT: Mapping[str, Check] = {
     "allow_both_bad": yes_no,
 }
 PROMPT: Mapping[str, Check] = {"id": text(200), "category": text(100, least=0), "text": text(LONGEST_CELL)}
-CHATBOT: Mapping[str, Check] = {"name": text(200), "version": text(100), "description": text(5000, least=0)}
+CHATBOT: Mapping[str, Check] = {
+    "name": text(200),
+    "version": text(100),
+    "description": text(5000, least=0),
+    "organisation": text(80, least=0),
+}
 GOLD: Mapping[str, Check] = {
     name: text(200 if name in {"id", "prompt_id"} else LONGEST_CELL, least=name == "id") for name in FIELDS[:-2]
 }
@@ -225,6 +230,7 @@ class ChatbotPart:
     version: str
     description: str
     replies: Mapping[str, Sequence[str]]
+    organisation: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -548,7 +554,11 @@ def _chatbots(reader: _Reader, node: Any, prompts: set[str]) -> list[ChatbotPart
         values = reader.fields(item, key, CHATBOT, required={"name"}, beside={"replies"})
         replies = _replies(reader, parts["replies"][1], f"{key}.replies", prompts) if "replies" in parts else {}
         part = ChatbotPart(
-            str(values.get("name", "")), values.get("version", "1"), values.get("description", ""), replies
+            str(values.get("name", "")),
+            values.get("version", "1"),
+            values.get("description", ""),
+            replies,
+            values.get("organisation", ""),
         )
         if (part.name, part.version) in {(one.name, one.version) for one in chatbots}:
             reader.wrong(item, f"{key}.name", f"{part.name!r} of version {part.version!r} stands here twice")
@@ -682,6 +692,7 @@ def _chatbot(version: Version, prompts: Sequence[Prompt]) -> dict[str, Any]:
         "name": version.chatbot.name,
         "version": version.label,
         "description": version.chatbot.description,
+        "organisation": (version.chatbot.made_by or version.chatbot.organisation).slug,
         "replies": {key: texts[0] if len(texts) == 1 else texts for key, texts in replies.items()},
     }
 
@@ -730,7 +741,12 @@ def campaign_take(*, organisation: Organisation, given: CampaignFile, by: User |
 
 def _take_chatbot(organisation: Organisation, part: ChatbotPart, keys: Mapping[str, Prompt]) -> Version:
     chatbot = Chatbot.objects.filter(organisation=organisation, name=part.name).first()
-    chatbot = chatbot or chatbot_create(organisation=organisation, name=part.name, description=part.description)
+    chatbot = chatbot or chatbot_create(
+        organisation=organisation,
+        name=part.name,
+        description=part.description,
+        made_by=Organisation.objects.filter(slug=part.organisation).first(),
+    )
     if chatbot.versions.filter(label=part.version).exists():
         raise Conflict(
             f"{part.name} has a version {part.version!r} already, and what a version says never changes.",

@@ -1,8 +1,9 @@
 """Nobody judges their own chatbots where others see the board: what that leaves for somebody with an account."""
 
 from collections.abc import Collection
+from typing import Any
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from evalsite.accounts.models import Membership, User
 from evalsite.campaigns.models import Campaign, Entrant
@@ -18,10 +19,16 @@ def own_entrants(campaign: Campaign, users: Collection[int]) -> set[int]:
     """
     if not users:
         return set()
-    own = Entrant.objects.filter(campaign=campaign, version__chatbot__organisation__members__in=users)
+    theirs = Membership.objects.filter(user__in=users).values("organisation")
+    own = Entrant.objects.filter(_of(theirs), campaign=campaign)
     if campaign.visibility == Campaign.Visibility.PRIVATE:
         own = own.exclude(version__chatbot__organisation=campaign.organisation_id)
     return set(own.values_list("pk", flat=True))
+
+
+def _of(organisations: Any) -> Q:
+    """Entrants that belong to organisations, or that were made by them and are kept by another one."""
+    return Q(version__chatbot__organisation__in=organisations) | Q(version__chatbot__made_by__in=organisations)
 
 
 def is_left_out(campaign: Campaign, user: User | None, *, users: Collection[int] = ()) -> bool:
@@ -55,6 +62,6 @@ def leaves_a_pair(campaign: Campaign, own: set[int]) -> bool:
 def campaigns_with_others(user: User) -> QuerySet[Entrant]:
     """Keys of campaigns in which two or more of those that take part are of no organisation of this person's."""
     theirs = Membership.objects.filter(user=user).values("organisation")
-    others = Entrant.objects.filter(state=Entrant.State.ACTIVE).exclude(version__chatbot__organisation__in=theirs)
+    others = Entrant.objects.filter(state=Entrant.State.ACTIVE).exclude(_of(theirs))
     pairs = others.order_by().values("campaign").annotate(count=Count("pk")).filter(count__gte=2)
     return pairs.values("campaign")  # type: ignore[return-value]

@@ -12,6 +12,7 @@ from evalsite.adaptive.models import Slice
 from evalsite.adaptive.record import Pair
 from evalsite.adaptive.rows import BoardRow
 from evalsite.adaptive.selectors import BoardState, Moment, categories_mark, history, record_get
+from evalsite.campaigns.models import Campaign
 from evalsite.chatbots.models import Version
 from evalsite.core.errors import NotFound
 from evalsite.core.terminal import shown
@@ -86,6 +87,7 @@ def chatbot_context(standing: BoardState, key: str, chatbot: str) -> dict[str, A
     shown = f"{campaign.shows_prompts:d}{campaign.shows_replies:d}" if campaign else ""
     if campaign is not None and campaign.shows_replies:
         shown += newest_text(campaign, chatbot)  # what was corrected is public no more
+        shown += f"{_may_be_asked(standing):d}"
     fitted = categories_mark(standing.board)  # they are fitted after the whole
     name = f"chatbot-{key}-{version_of(standing)}-{shown}-{fitted}-{chatbot}"
     return kept(name, lambda: _context(standing, key, chatbot))
@@ -110,6 +112,7 @@ def _context(standing: BoardState, key: str, chatbot: str) -> dict[str, Any]:
         "preview": preview(own[0], standing),
         "strengths": strengths_of(own[0], standing, links),
         "prompts": None if counts is None else _told_on(counts, links),
+        "examples_wait": _examples_wait(standing),
         "examples": _examples(own[0], standing, counts, links),
         "badge_url": links.to("chatbot_badge", chatbot),
     }
@@ -146,12 +149,24 @@ def _told_on(counts: Mapping[int, Votes], links: Links) -> dict[str, list[OnProm
     return {"best": [shown(prompt) for prompt in best], "worst": [shown(prompt) for prompt in worst]}
 
 
+def _examples_wait(standing: BoardState) -> bool:
+    """Whether examples are released, and only the campaign's end is waited for."""
+    released = standing.campaign is not None and standing.campaign.shows_replies and standing.campaign.shows_prompts
+    return released and _may_be_asked(standing)
+
+
 def _examples(row: BoardRow, standing: BoardState, counts: Mapping[int, Votes] | None, links: Links) -> list[Example]:
-    """None unless its campaign releases them."""
-    if standing.campaign is None or not standing.campaign.shows_replies or not counts:
+    """None unless its campaign releases them, and has stopped: while it runs each of its replies may be asked again,
+    and who has read whose it is would not judge blindly."""
+    if standing.campaign is None or not standing.campaign.shows_replies or not counts or _may_be_asked(standing):
         return []
     version = _version(row)
     return examples_of(version, counts, links) if version else []
+
+
+def _may_be_asked(standing: BoardState) -> bool:
+    """Whether a campaign of this board still asks, or may go on to ask."""
+    return standing.board.campaigns.exclude(state=Campaign.State.STOPPED).exists()
 
 
 def _version(row: BoardRow) -> int | None:

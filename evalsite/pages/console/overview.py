@@ -141,7 +141,7 @@ def alarm_text(alarm: Alarm) -> str:
             "pass mark: programs must answer it, too."
         ),
         "skipped": _(
-            "Items that two or more annotators skipped: %(value)s. Read them on the page Judgments. “Reopen skipped "
+            "Items that two or more annotators skipped: %(value)s. “Reopen skipped "
             "items” asks them again."
         ),
         "refit_late": _("A refit has waited for more than five minutes. Is a worker running? The health page tells."),

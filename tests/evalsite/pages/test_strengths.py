@@ -126,7 +126,7 @@ def test_replies_are_shown_where_the_campaign_releases_them_and_prompts_may_be_r
     talked: str, stranger: Client
 ) -> None:
     assert replies(talked, stranger) == []
-    Campaign.objects.update(shows_replies=True)
+    Campaign.objects.update(shows_replies=True, state="stopped", stopped_at=timezone.now())
     shown = replies(talked, stranger)
     assert len(shown) == len(set(shown)) == 3
     name = Snapshot.objects.latest().rows[0]["name"]
@@ -141,7 +141,7 @@ def test_replies_are_shown_where_the_campaign_releases_them_and_prompts_may_be_r
 def test_a_corrected_reply_is_shown_as_it_was_corrected_and_a_hostile_one_is_text(
     talked: str, stranger: Client
 ) -> None:
-    Campaign.objects.update(shows_replies=True)
+    Campaign.objects.update(shows_replies=True, state="stopped", stopped_at=timezone.now())
     bot = Chatbot.objects.get(public_id=talked.split("/")[-2])
     for reply in Reply.objects.filter(version__chatbot=bot):
         Reply.objects.create(
@@ -162,7 +162,7 @@ def test_a_corrected_reply_is_shown_as_it_was_corrected_and_a_hostile_one_is_tex
 
 def test_what_is_corrected_while_the_page_is_kept_is_public_no_more(talked: str, owner: Client) -> None:
     """For whoever is logged in at once; for anybody when the whole page is made anew, after a minute."""
-    Campaign.objects.update(shows_replies=True)
+    Campaign.objects.update(shows_replies=True, state="stopped", stopped_at=timezone.now())
     wrong, misasked, *_ = replies(talked, owner)
     reply = Reply.objects.get(text=wrong)
     given = {"version": reply.version, "prompt": reply.prompt, "revision": 2, "corrects": reply, "origin": "file"}
@@ -177,8 +177,17 @@ def test_what_is_corrected_while_the_page_is_kept_is_public_no_more(talked: str,
     assert asked.turns[0]["text"] not in text
 
 
-def test_what_is_released_no_more_is_gone_at_once(talked: str, stranger: Client) -> None:
+def test_examples_of_a_running_campaign_wait_for_its_end(talked: str, stranger: Client) -> None:
     Campaign.objects.update(shows_replies=True)
+    assert replies(talked, stranger) == []
+    assert "appear here when the campaign has stopped" in words(stranger.get(talked))
+    Campaign.objects.update(state="stopped", stopped_at=timezone.now())
+    assert len(replies(talked, stranger)) == 3
+    assert "when the campaign has stopped" not in words(stranger.get(talked))
+
+
+def test_what_is_released_no_more_is_gone_at_once(talked: str, stranger: Client) -> None:
+    Campaign.objects.update(shows_replies=True, state="stopped", stopped_at=timezone.now())
     assert replies(talked, stranger)
     Campaign.objects.update(shows_replies=False)
     assert replies(talked, stranger) == []
