@@ -9,16 +9,25 @@ from urllib.parse import urlencode
 
 import yaml
 from django.apps import apps
+from django.utils import timezone
 
 from evalsite.accounts.models import ApiToken, User
 from evalsite.accounts.services import api_token_issue
 from evalsite.adaptive.acts import Given, act_perform
 from evalsite.campaigns.gold import NewGold, gold_add
-from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.models import Campaign, QualificationItem
 from evalsite.campaigns.permissions import Act
 from evalsite.chatbots.models import Reply, Version
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
-from evalsite.judgments.models import Annotator, Judgment
+from evalsite.judgments.models import (
+    Annotator,
+    Assignment,
+    Enrolment,
+    Judgment,
+    Place,
+    QualificationAnswer,
+    Skip,
+)
 from evalsite.judgments.services import annotator_enrol, assignment_claim, token_issue
 from tests.evalsite.api.client import Api
 from tests.evalsite.cast import CampaignMaker, judge, run_jobs
@@ -130,6 +139,7 @@ class Tenant:
     holder: Annotator  # holds a block
     held: str
     judgment: str
+    qualification: int  # the item that both have answered
     gold: str
     newcomer: Version  # with replies, in no campaign
     tokens: Mapping[str, str]
@@ -157,6 +167,7 @@ def tenant_make(make_campaign: CampaignMaker, owner: User, slug: str) -> Tenant:
         holder=holder,
         held=str(block[0].public_id),
         judgment=str(judgment.public_id),
+        qualification=_qualification_passed(campaign),
         gold=str(gold.public_id),
         newcomer=newcomer,
         tokens={
@@ -164,6 +175,22 @@ def tenant_make(make_campaign: CampaignMaker, owner: User, slug: str) -> Tenant:
             "person": api_token_issue(user=owner, name="all", scopes=ApiToken.Scope.values, days=1),
         },
     )
+
+
+def _qualification_passed(campaign: Campaign) -> int:
+    """Add a qualification item that everybody there has answered; its key."""
+    item = QualificationItem.objects.create(
+        campaign=campaign,
+        position=0,
+        turns=[{"speaker": "user", "text": "Two and two?"}],
+        reply_a="Four.",
+        reply_b="Five.",
+        right="A",
+        explanation="Two and two are four.",
+    )
+    for enrolment in Enrolment.objects.filter(campaign=campaign):
+        QualificationAnswer.objects.create(enrolment=enrolment, item=item, attempt=1, choice="A")
+    return int(item.pk)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +218,7 @@ BODIES: Mapping[str, Callable[[Tenant], Json]] = {
     "enrol": lambda there: {"campaign": there.campaign.slug, "kind": "simulated"},
     "answer": lambda _: dict(ANSWER),
     "skip": lambda _: {"reason": "broken"},
+    "qualify": lambda there: {"item": there.qualification, "attempt": 1, "choice": "A"},
     "work": lambda _: {"count": 2},
     "claim": lambda _: {"count": 2},
     "add_gold": lambda _: {
@@ -219,6 +247,7 @@ WITH: Mapping[str, Callable[[Tenant], Json]] = {
     "pilot": lambda _: {"judgments": 3},
     "readmit": lambda there: {"annotator": str(there.judge.public_id), "reason": "was a fast reader"},
     "refit": lambda _: {},
+    "reopen_skipped": lambda _: {},
     "resume": lambda _: {},
     "resume_annotator": lambda there: {"annotator": str(there.judge.public_id), "reason": "is back"},
     "retire_prompt": lambda there: {"prompt": str(prompt_of(there)), "reason": "has a wrong premise"},
@@ -268,8 +297,29 @@ def right(there: Tenant, operation: Operation) -> Sent:
     )
 
 
+def _skip_twice(campaign: Campaign) -> None:
+    """Have two annotators skip the same item."""
+    queued = Assignment.objects.filter(campaign=campaign, state="queued").order_by("priority")[0]
+    now = timezone.now()
+    for _ in range(2):
+        place = Place.objects.create(campaign=campaign, prompt_id=queued.place.prompt_id, item=queued.item)
+        skipped = Assignment.objects.create(
+            campaign=campaign,
+            place=place,
+            item=queued.item,
+            state="returned",
+            annotator=annotator_enrol(campaign=campaign),
+            issued_at=now,
+            lease_until=now,
+            closed_at=now,
+        )
+        Skip.objects.create(assignment=skipped, reason=Skip.Reason.BROKEN)
+
+
 def done_before(there: Tenant, operation: Operation) -> None:
     """What must have been done, so that this can be."""
+    if operation.act == "reopen_skipped":
+        _skip_twice(there.campaign)
     if operation.act in BEFORE:
         first = Act(BEFORE[operation.act])
         act_perform(key=there.campaign.slug, act=first, user=there.owner, given=Given(**WITH[first](there)))
