@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("campaigns", "0001_squashed_0016_facts_stay"),
-        ("judgments", "0001_squashed_0020_facts_stay"),
+        ("judgments", "0002_arrival_browser"),
     ]
 
     operations = [
