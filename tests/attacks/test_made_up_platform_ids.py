@@ -15,7 +15,7 @@ from evalsite.campaigns.reception import reception_set
 from evalsite.judgments.arrivals import arrival_secret
 from evalsite.judgments.models import Annotator, Arrival
 from tests.evalsite.pages.reading import Page, Visitor
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 CODE = "DONE-1"
 TOKEN = "prolific-token-of-alice"

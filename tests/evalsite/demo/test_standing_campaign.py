@@ -16,7 +16,7 @@ from evalsite.judgments.services import annotator_enrol
 from evalsite.prompts.models import PromptSet
 from tests.evalsite.cast import CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.test_pages import words
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 
 @shared

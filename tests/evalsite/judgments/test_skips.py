@@ -18,7 +18,7 @@ from evalsite.judgments.models import Annotator, Assignment, Judgment
 from evalsite.judgments.services import annotator_enrol, assignment_claim
 from evalsite.judgments.skips import FREE_SKIPS, items_closed, items_skipped
 from tests.evalsite.cast import CampaignMaker, judge, run_jobs
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 
 @shared

@@ -18,7 +18,7 @@ from evalsite.judgments.leases import assignment_skip
 from evalsite.judgments.models import Annotator, Assignment
 from evalsite.judgments.services import assignment_claim, judgment_record
 from tests.evalsite.api.client import error_of
-from tests.evalsite.shared import shared
+from tests.shared import shared
 
 TRIAL = "/api/v1/campaigns/trial"
 COMMENT, NOTE = "B invents a reference <b>", "I do not read Basque <b>"
