@@ -221,9 +221,17 @@ LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "me"
 PASSWORD_RESET_TIMEOUT = 4 * 3600
 
-# Mail: by SMTP where a host is given, else printed to the log.
+# Mail: by SMTP where a host is given. Without one it is printed, but only where no one outside can reach the site:
+# mails hold links that open accounts, and logs are read by many.
 EMAIL_HOST = env.text("EMAIL_HOST")
-EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'console'}.EmailBackend"
+PROXIES = env.whole("TOUCHSTONE_PROXIES", default=0)  # trusted proxies before this site
+REACHABLE = PRODUCTION or PROXIES > 0 or not env.all_loopback([*ALLOWED_HOSTS, SITE_URL])
+if EMAIL_HOST:
+    EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+elif REACHABLE:
+    EMAIL_BACKEND = "evalsite.core.mail.Unsent"
+else:
+    EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
 EMAIL_PORT = env.whole("EMAIL_PORT", default=587)
 EMAIL_HOST_USER = env.text("EMAIL_HOST_USER")
 EMAIL_HOST_PASSWORD = env.text("EMAIL_HOST_PASSWORD")
@@ -291,7 +299,6 @@ if PRODUCTION and env.flag("TOUCHSTONE_HTTPS", default=True):
 
 # How often somebody may knock (core.throttle) ---------------------------------------------------------------
 
-PROXIES = env.whole("TOUCHSTONE_PROXIES", default=0)  # trusted proxies before this site
 ENROLMENTS_PER_HOUR = env.whole("TOUCHSTONE_ENROLMENTS_PER_HOUR", default=300)  # from one address
 NEWCOMER_PERCENT = env.whole(
     "TOUCHSTONE_NEWCOMER_PERCENT", default=25
@@ -301,6 +308,7 @@ SIGN_UPS_PER_HOUR = env.whole("TOUCHSTONE_SIGN_UPS_PER_HOUR", default=60)  # fro
 LOG_INS_PER_5_MINUTES = env.whole(
     "TOUCHSTONE_LOG_INS_PER_5_MINUTES", default=10
 )  # tries at one account from one address
+FAILED_LOG_INS_PER_HOUR = env.whole("TOUCHSTONE_FAILED_LOG_INS_PER_HOUR", default=3000)  # over the whole site
 READS_PER_MINUTE = env.whole("TOUCHSTONE_READS_PER_MINUTE", default=600)  # by one person, annotator or address
 FILES_PER_HOUR = env.whole("TOUCHSTONE_FILES_PER_HOUR", default=60)  # whole files of judgments, by one person
 CAMPAIGNS_PER_HOUR = env.whole("TOUCHSTONE_CAMPAIGNS_PER_HOUR", default=20)  # begun by one person

@@ -4,10 +4,12 @@ from django.contrib import admin
 from django.urls import include, path, re_path
 
 from evalsite.api.errors import not_found
+from evalsite.pages.account_views import admin_log_in
 
 urlpatterns = [
     path("api/v1/", include("evalsite.api.urls")),
     re_path(r"^api(/.*)?$", not_found),
+    path("admin/login/", admin_log_in),
     path("admin/", admin.site.urls),
     path("", include("evalsite.pages.urls")),
 ]

@@ -192,7 +192,7 @@ def roll_back(*, to: int = 0) -> None:
 
 
 @pytest.fixture
-def shared_rows(request: pytest.FixtureRequest, django_db_setup: None, django_db_blocker: Any) -> None:
+def shared_rows(request: pytest.FixtureRequest, _form: None, django_db_setup: None, django_db_blocker: Any) -> None:
     """Bring the shared rows to what this test needs."""
     with django_db_blocker.unblock():
         bring(request.node)

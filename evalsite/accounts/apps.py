@@ -5,3 +5,7 @@ class AccountsConfig(AppConfig):
     name = "evalsite.accounts"
     label = "accounts"
     verbose_name = "Accounts and organisations"
+
+    def ready(self) -> None:
+        """Register what the worker can do."""
+        from evalsite.accounts import mails  # noqa: F401

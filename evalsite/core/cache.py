@@ -27,11 +27,11 @@ class Redis(RedisCache):
         """Django makes a client for each call, which takes half as long as the call itself."""
         return self._cache.get_client(write=True)
 
-    def count(self, key: str, timeout: float) -> int:
+    def count(self, key: str, timeout: float, by: int = 1) -> int:
         """As Counting says."""
         made = self.make_and_validate_key(key)
         pipeline = self._counter.pipeline(transaction=False)
-        pipeline.incr(made)
+        pipeline.incrby(made, by)
         pipeline.expire(made, math.ceil(timeout))
         return int(pipeline.execute()[0])
 
@@ -55,8 +55,8 @@ class RedisOrMemory(Redis):
     def set(self, *args: Any, **kwargs: Any) -> Any:
         return self._ask("set", *args, **kwargs)
 
-    def count(self, key: str, timeout: float) -> int:
-        return int(self._ask("count", key, timeout))
+    def count(self, key: str, timeout: float, by: int = 1) -> int:
+        return int(self._ask("count", key, timeout, by))
 
     def delete(self, *args: Any, **kwargs: Any) -> Any:
         return self._ask("delete", *args, **kwargs)

@@ -6,6 +6,7 @@ at its first line and not at its first visitor.
 
 import os
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -71,6 +72,12 @@ def site(name: str, hosts: list[str]) -> str:
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path or parts.query or parts.fragment:
         raise ImproperlyConfigured(f"{name}={value!r} is no address of a site: use one like https://eval.example.org.")
     return value
+
+
+def all_loopback(hosts: Sequence[str]) -> bool:
+    """Whether each of these hosts, or addresses of sites, names this machine only."""
+    names = [(urlsplit(host).hostname or "") if "//" in host else host.strip("[]").lower() for host in hosts]
+    return all(name in {"localhost", "::1"} or name.startswith("127.") for name in names)
 
 
 def data_directory(default: Path) -> Path:

@@ -1,5 +1,6 @@
 """How often somebody may knock: an atomic count in the shared cache (Redis, or the one embedded web process)."""
 
+import ipaddress
 import time
 import uuid
 from typing import cast
@@ -29,6 +30,11 @@ def admit(*, what: str, who: str, at_most: int, per_s: int) -> None:
         )
 
 
+def give_back(*, what: str, who: str, per_s: int) -> None:
+    """Take back one count of `admit` in the current window: the act turned out to be harmless."""
+    cast("Counting", cache).count(f"throttle:{what}:{who}:{int(time.time() // per_s)}", timeout=2 * per_s, by=-1)
+
+
 # Acts that cost the site much, and the settings that say how often one person may do each in an hour.
 COSTLY = {"campaign": "CAMPAIGNS_PER_HOUR", "upload": "UPLOADS_PER_HOUR", "question": "QUESTIONS_PER_HOUR"}
 
@@ -47,3 +53,16 @@ def client_address(request: HttpRequest) -> str:
     if settings.PROXIES and len(forwarded) >= settings.PROXIES:
         return forwarded[-settings.PROXIES]
     return str(request.META.get("REMOTE_ADDR", ""))
+
+
+def client_network(request: HttpRequest) -> str:
+    """Return the network that a caller belongs to: the IPv4 address, or the /64 that one IPv6 subscriber owns."""
+    address = client_address(request)
+    try:
+        parsed = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if parsed.version == 4:
+        return str(parsed)
+    mapped = parsed.ipv4_mapped
+    return str(mapped) if mapped else str(ipaddress.ip_network((parsed, 64), strict=False).network_address)

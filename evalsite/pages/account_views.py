@@ -4,25 +4,31 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
-from django.contrib.auth import login
+from django.contrib import messages
+from django.contrib.auth import REDIRECT_FIELD_NAME, login
 from django.contrib.auth import views as auth
-from django.contrib.auth.forms import PasswordResetForm
+from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse, reverse_lazy
-from django.utils import translation
-from django.utils.translation import get_language
+from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
+from django.views.generic import FormView
 
+from evalsite.accounts.guessing import DEVICE_AGE_S, DEVICE_COOKIE, attempt_admit, device_cookie
+from evalsite.accounts.mails import address_confirm, address_mail_ask, password_mail_ask
+from evalsite.accounts.models import User
 from evalsite.accounts.services import user_create
 from evalsite.campaigns.models import Campaign
-from evalsite.core.errors import InvalidInput
-from evalsite.core.throttle import admit, client_address
+from evalsite.core.errors import InvalidInput, NotAllowed
+from evalsite.core.throttle import admit, client_network
 from evalsite.judgments.annotators import annotator_adopt
 from evalsite.pages.visitors import known_annotator
 
+REFUSED_SIGN_UPS_PER_HOUR = 10  # of one network: a refusal tells that a name is taken
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
@@ -45,27 +51,64 @@ class SignUp(forms.Form):
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_up(request: HttpRequest) -> HttpResponse:
-    """A new account; what this browser's pseudonym judged becomes its own."""
+    """A new account; what this browser's pseudonym judged becomes its own.
+
+    An e-mail address is the account's once its owner has confirmed it, so the answer does not tell who has one.
+    """
     if request.user.is_authenticated:
         return redirect("me")
     form = SignUp(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        admit(what="signup", who=client_address(request), at_most=settings.SIGN_UPS_PER_HOUR, per_s=3600)
+        network, email = client_network(request), form.cleaned_data.pop("email")
+        admit(what="signup", who=network, at_most=settings.SIGN_UPS_PER_HOUR, per_s=3600)
         pseudonym = known_annotator(request)
         try:
             user = user_create(**form.cleaned_data, language=get_language() or "")
         except InvalidInput as refused:
+            admit(what="signup-refused", who=network, at_most=REFUSED_SIGN_UPS_PER_HOUR, per_s=3600)
             form.add_error(refused.field or None, f"{refused.message} {refused.hint}".strip())
         else:
             annotator_adopt(annotator=pseudonym, user=user)
             login(request, user, backend=BACKEND)
-            return redirect("me")
+            if email:
+                address_mail_ask(user=user, email=email)
+                messages.info(request, _("A mail is on its way to you. Open its link to confirm your e-mail address."))
+            return mark_device(redirect("me"), user)
     words = {"title": _("Sign up"), "button": _("Sign up"), "other": "login", "other_words": _("I have an account")}
     return render(request, "account.html", {"form": form, **words}, status=400 if form.errors else 200)
 
 
+class LogInForm(AuthenticationForm):
+    """Django's form. Each attempt is counted under the name that Django looks up, before the password is checked."""
+
+    def clean(self) -> dict[str, Any]:
+        username, request = self.cleaned_data.get("username"), self.request
+        if not username or not self.cleaned_data.get("password") or request is None:
+            return super().clean()
+        device = request.COOKIES.get(DEVICE_COOKIE, "")
+        attempt = attempt_admit(username=username, network=client_network(request), device=device)
+        cleaned = super().clean()
+        attempt.succeed()
+        return cleaned
+
+
+def mark_device(response: HttpResponse, user: User) -> HttpResponse:
+    """Mark the browser as one that this account has been used in."""
+    response.set_cookie(
+        DEVICE_COOKIE,
+        device_cookie(user),
+        max_age=DEVICE_AGE_S,
+        path="/account/",
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
+    return response
+
+
 class LogIn(auth.LoginView):
     template_name = "account.html"
+    authentication_form = LogInForm
     redirect_authenticated_user = True
     extra_context = {
         "title": _("Log in"),
@@ -75,12 +118,8 @@ class LogIn(auth.LoginView):
         "forgotten": True,
     }
 
-    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Guessing is slow: counted by address and name together, and by address."""
-        address, name = client_address(request), request.POST.get("username", "")[:150].lower()
-        admit(what="login", who=address, at_most=10 * settings.LOG_INS_PER_5_MINUTES, per_s=300)
-        admit(what="login-as", who=f"{address}:{name}", at_most=settings.LOG_INS_PER_5_MINUTES, per_s=300)
-        return super().post(request, *args, **kwargs)
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        return mark_device(super().form_valid(form), form.get_user())
 
     def get_default_redirect_url(self) -> str:
         """Who has campaigns to look after comes to the console, others to their own page."""
@@ -89,27 +128,27 @@ class LogIn(auth.LoginView):
         return reverse("console") if runs else super().get_default_redirect_url()
 
 
-class ResetForm(PasswordResetForm):
-    """Written in the language of the account, whoever asked for it.
-
-    Where the link leads is the site's to say: the host of a request is whatever its sender wrote, and with it the link
-    would hand the account to them.
-    """
-
-    def send_mail(self, *args: Any, **kwargs: Any) -> None:
-        context = kwargs.get("context") or args[2]
-        context["site"] = settings.SITE_URL
-        with translation.override(context["user"].mail_language):
-            super().send_mail(*args, **kwargs)
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def admin_log_in(request: HttpRequest) -> HttpResponse:
+    """Send a visitor of Django's admin to the site's own log-in, which is the only door for passwords."""
+    if request.user.is_authenticated and not request.user.is_staff:
+        raise NotAllowed(
+            gettext("This page is for the staff of this site."), hint=gettext("Log in with an account of the staff.")
+        )
+    after = request.GET.get(REDIRECT_FIELD_NAME) or reverse("admin:index")
+    return redirect_to_login(after, reverse("login"))
 
 
-class ForgottenPassword(auth.PasswordResetView):
-    """The answer is the same whether there is such an account or not."""
+class Forgotten(forms.Form):
+    email = forms.EmailField(label=_("E-mail"), max_length=254, widget=forms.EmailInput({"autocomplete": "email"}))
+
+
+class ForgottenPassword(FormView):  # type: ignore[type-arg]  # not generic at run time
+    """The answer and the work are the same whether there is such an account or not: the worker looks it up."""
 
     template_name = "account.html"
-    form_class = ResetForm
-    email_template_name = "account_reset.txt"
-    subject_template_name = "account_reset_subject.txt"
+    form_class = Forgotten
     success_url = reverse_lazy("password_sent")
     extra_context = {
         "title": _("A new password"),
@@ -117,9 +156,24 @@ class ForgottenPassword(auth.PasswordResetView):
         "button": _("Send the link"),
     }
 
-    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        admit(what="reset", who=client_address(request), at_most=settings.LOG_INS_PER_5_MINUTES, per_s=300)
-        return super().post(request, *args, **kwargs)
+    def form_valid(self, form: Forgotten) -> HttpResponse:
+        who = client_network(self.request)
+        admit(what="reset", who=who, at_most=settings.LOG_INS_PER_5_MINUTES, per_s=300)
+        password_mail_ask(email=form.cleaned_data["email"])
+        return super().form_valid(form)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def confirm_address(request: HttpRequest, token: str) -> HttpResponse:
+    """The link of the mail opens a page with a button: programs that check mails open links, too."""
+    if request.method == "POST":
+        admit(what="address", who=client_network(request), at_most=settings.LOG_INS_PER_5_MINUTES, per_s=300)
+        address_confirm(token=token)
+        messages.info(request, _("Your e-mail address is confirmed."))
+        return redirect("me" if request.user.is_authenticated else "login")
+    words = {"title": _("Confirm your e-mail address"), "button": _("Confirm"), "form": forms.Form()}
+    return render(request, "account.html", words)
 
 
 class NewPassword(auth.PasswordResetConfirmView):

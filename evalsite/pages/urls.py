@@ -66,6 +66,7 @@ urlpatterns = [
     path("account/password/", account_views.ForgottenPassword.as_view(), name="password"),
     path("account/password/sent/", account_views.PasswordSent.as_view(), name="password_sent"),
     path("account/password/<uidb64>/<token>/", account_views.NewPassword.as_view(), name="password_reset_confirm"),
+    path("account/address/<str:token>/", account_views.confirm_address, name="address_confirm"),
     path("console/", include("evalsite.pages.console.urls")),
     # Another site could at most change the language; a token would cost every cached page a cookie.
     path("language/", csrf_exempt(set_language), name="set_language"),

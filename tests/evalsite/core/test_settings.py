@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
+from django.core.mail import send_mail
 from django.test import override_settings
 
 from evalsite.core import env
@@ -201,3 +202,39 @@ def test_serve_says_it_at_its_start(tmp_path: Path) -> None:
     finally:
         end(serving)
     assert f"set SITE_URL=http://eval.example.org:{port} and start again." in said.read_text()
+
+
+@pytest.mark.parametrize(
+    ("environment", "backend"),
+    [
+        ({}, "console"),
+        ({"SITE_URL": "http://127.0.0.1:8000", "ALLOWED_HOSTS": "localhost"}, "console"),
+        ({"ALLOWED_HOSTS": "eval.example.org"}, "Unsent"),
+        ({"SITE_URL": "http://192.168.1.5:8000"}, "Unsent"),
+        ({"TOUCHSTONE_PROXIES": "1"}, "Unsent"),
+        (PRODUCTION, "Unsent"),
+        ({**PRODUCTION, "EMAIL_HOST": "mail.example.org"}, "smtp"),
+    ],
+)
+def test_mails_are_printed_only_where_no_one_outside_comes(
+    tmp_path: Path, environment: dict[str, str], backend: str
+) -> None:
+    clean = {"PATH": os.environ["PATH"], "TOUCHSTONE_DATA_DIR": str(tmp_path), **environment}
+    code = "from django.conf import settings; print(settings.EMAIL_BACKEND)"
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**clean, "DJANGO_SETTINGS_MODULE": "evalsite.settings"},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert backend in result.stdout
+
+
+def test_a_site_without_mail_server_logs_no_mail(caplog: pytest.LogCaptureFixture) -> None:
+    with override_settings(EMAIL_BACKEND="evalsite.core.mail.Unsent"):
+        assert send_mail("Password", "https://eval.example.org/secret", "a@example.org", ["b@example.org"]) == 0
+    assert "Set EMAIL_HOST" in caplog.text
+    assert "secret" not in caplog.text
+    assert "b@example.org" not in caplog.text

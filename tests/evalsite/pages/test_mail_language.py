@@ -5,6 +5,7 @@ from django.core.mail import EmailMessage
 from django.test import Client
 
 from evalsite.accounts.models import User
+from tests.evalsite.cast import run_jobs
 
 
 @pytest.fixture
@@ -45,8 +46,10 @@ def test_the_way_to_a_new_password_is_in_it_whoever_asks(
 ) -> None:
     reader.post("/me/language/", {"language": "de"})
     Client(headers={"Accept-Language": "en"}).post("/account/password/", {"email": "alice@example.org"})
+    run_jobs()
     User.objects.update(language="en")
     Client(headers={"Accept-Language": "de"}).post("/account/password/", {"email": "alice@example.org"})
+    run_jobs()
     german, english = mailoutbox
     assert "Passwort" in german.body
     assert "password" in english.body

@@ -1,0 +1,108 @@
+"""Mails about an account: a new password, and the confirmation of an e-mail address.
+
+Requests only queue a job, with the same work whether an account exists or not: neither the answer nor its duration
+tells. The worker looks the account up, writes the mail and then removes the address from the job's row.
+"""
+
+import hashlib
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.forms import PasswordResetForm
+from django.core import signing
+from django.core.mail import send_mail
+from django.template.loader import render_to_string
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from evalsite.accounts.models import User
+from evalsite.core import jobs
+from evalsite.core.db import write_transaction
+from evalsite.core.errors import NotFound
+from evalsite.core.models import Job
+from evalsite.core.throttle import admit
+
+PASSWORD_MAIL, ADDRESS_MAIL = "password_mail", "address_mail"
+ADDRESS_SALT = "accounts.address"
+MAILS_PER_HOUR = 5  # to one address
+
+
+def password_mail_ask(*, email: str) -> None:
+    """Queue a mail with a link for a new password, whether an account has this address or not. Raises TooMany."""
+    _ask(PASSWORD_MAIL, email, {"email": email})
+
+
+def address_mail_ask(*, user: User, email: str) -> None:
+    """Queue a mail by which this person confirms that the address is theirs. Raises TooMany."""
+    _ask(ADDRESS_MAIL, f"{email}:{user.pk}", {"email": email, "user": user.pk})
+
+
+def _ask(kind: str, to: str, args: dict[str, Any]) -> None:
+    key = hashlib.sha256(to.lower().encode()).hexdigest()[:32]
+    admit(what=kind, who=key, at_most=MAILS_PER_HOUR, per_s=3600)
+    with write_transaction():
+        jobs.job_enqueue(kind=kind, key=f"{kind}:{key}", args=args)
+
+
+def address_confirm(*, token: str) -> None:
+    """Give the account of a confirmation link its address. Raises NotFound for a link that is used or too old."""
+    try:
+        number, email = signing.loads(token, salt=ADDRESS_SALT, max_age=settings.PASSWORD_RESET_TIMEOUT)
+    except (signing.BadSignature, ValueError, TypeError):
+        raise _link_is_void() from None
+    with write_transaction():
+        taken = User.objects.filter(email__iexact=email).exists()
+        if taken or not User.objects.filter(public_id=number, email="", is_active=True).update(email=email):
+            raise _link_is_void()
+
+
+def _link_is_void() -> NotFound:
+    return NotFound(_("This link has been used or is too old."), hint=_("Log in, or ask for a new password."))
+
+
+@jobs.handles(PASSWORD_MAIL)
+def password_mail_send(lease: jobs.Lease) -> None:
+    """Write to every account with the address, each in its own language."""
+    form = _Reset({"email": lease.args.get("email", "")})
+    if form.is_valid():
+        form.save(
+            domain_override="unused",  # the template takes the site's own address
+            subject_template_name="account_reset_subject.txt",
+            email_template_name="account_reset.txt",
+        )
+    _forget(lease)
+
+
+@jobs.handles(ADDRESS_MAIL)
+def address_mail_send(lease: jobs.Lease) -> None:
+    """Write to the address: a link that confirms it, or that an account has it already."""
+    user, email = User.objects.filter(pk=lease.args["user"], email="", is_active=True).first(), lease.args["email"]
+    if user is not None:
+        context = {
+            "site": settings.SITE_URL,
+            "taken": User.objects.filter(email__iexact=email).exists(),
+            "token": signing.dumps([str(user.public_id), email], salt=ADDRESS_SALT),
+        }
+        with translation.override(user.mail_language):
+            subject, body = _("Your e-mail address at Touchstone"), render_to_string("account_address.txt", context)
+        send_mail(subject, body, settings.DEFAULT_FROM_EMAIL, [email])
+    _forget(lease)
+
+
+def _forget(lease: jobs.Lease) -> None:
+    with write_transaction():
+        Job.objects.filter(pk=lease.job_id).update(args={})
+
+
+class _Reset(PasswordResetForm):
+    """Django's own, in the language of the account.
+
+    The link leads to the site's own address: the host of a request is whatever its sender wrote, and with it the link
+    would hand the account to them.
+    """
+
+    def send_mail(self, *args: Any, **kwargs: Any) -> None:
+        context = kwargs.get("context") or args[2]
+        context["site"] = settings.SITE_URL
+        with translation.override(context["user"].mail_language):
+            super().send_mail(*args, **kwargs)
