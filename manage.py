@@ -12,7 +12,10 @@ def main() -> None:
     except ImportError as error:
         message = "Django is not installed in this Python: run `make demo` or `make test`, which set up .venv."
         raise SystemExit(message) from error
-    execute_from_command_line(sys.argv)
+    from evalsite.core.terminal import told_in_a_sentence
+
+    with told_in_a_sentence():
+        execute_from_command_line(sys.argv)
 
 
 if __name__ == "__main__":

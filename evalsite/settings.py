@@ -112,7 +112,7 @@ TEMPLATES = [
 # locked"), whatever the timeout. FULL: an acknowledged judgment survives a loss of power.
 SQLITE: dict[str, Any] = {
     "ENGINE": "django.db.backends.sqlite3",
-    "NAME": DATA_DIR / "touchstone.sqlite3",
+    "NAME": DATA_DIR / "touchstone.sqlite3" if PRODUCTION else env.private_file(DATA_DIR / "touchstone.sqlite3"),
     "CONN_MAX_AGE": None,
     # Tests run on a file too: Django's in-memory default shares one cache among threads and locks whole tables.
     "TEST": {"NAME": DATA_DIR / "test.sqlite3"},
@@ -319,7 +319,9 @@ CAMPAIGN_MEGABYTES = env.whole("TOUCHSTONE_CAMPAIGN_MEGABYTES", default=200)  # 
 # Tokens of Prolific's API, by slug of organisation: arrivals at its campaigns are checked there.
 PROLIFIC_TOKENS = env.pairs("TOUCHSTONE_PROLIFIC_TOKENS")
 PROLIFIC_API = "https://api.prolific.com"
-METRICS_TOKEN = env.text("TOUCHSTONE_METRICS_TOKEN")  # that Prometheus sends; without it only this machine may ask
+METRICS_TOKEN = env.text("TOUCHSTONE_METRICS_TOKEN")  # that Prometheus sends; without it the site has no /metrics
+METRICS_LISTEN = env.text("TOUCHSTONE_METRICS_LISTEN")  # host:port or unix:/path, where they are told without a token
+WORKING_THREADS = env.whole("TOUCHSTONE_WORKING_THREADS", default=0)  # of the web server's; the others answer /livez
 
 # The API ------------------------------------------------------------------------------------------------
 

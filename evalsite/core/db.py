@@ -3,11 +3,14 @@
 import logging
 import sqlite3
 import threading
+import time
 import uuid
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar
 
 from django.apps.registry import Apps
@@ -19,6 +22,7 @@ from django.db.migrations import RunPython
 from django.db.migrations.state import ProjectState, StateApps
 from django.db.models.sql.compiler import SQLCompiler
 
+from evalsite.core.env import unwritable
 from evalsite.core.errors import Unavailable
 
 log = logging.getLogger(__name__)
@@ -83,6 +87,12 @@ def patient_statements() -> Iterator[None]:
             cursor.execute("RESET statement_timeout; RESET idle_in_transaction_session_timeout")
 
 
+PROBE_S, REFUSED_FOR_S = 2.0, 5.0
+_probing = threading.Lock()
+_probed: list[tuple[float, str]] = []  # when the last probe was, and what it found
+_write_refused: deque[float] = deque(maxlen=1)  # when a request last found that nothing can be written
+_POSTGRESQL_UNWRITABLE = frozenset({"53100", "25006"})  # disk full, read-only transaction
+
 # Locked, full, unreadable: what passes. Any other error of SQLite (no such table) is a fault of ours.
 _SQLITE_AWAY = frozenset({
     sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL,
@@ -99,9 +109,29 @@ def as_unavailable(error: BaseException | None) -> Unavailable | None:
     if not (is_outdated(error) or (isinstance(error, OperationalError | InterfaceError) and _passes(error))):
         return None
     log.warning("the database does not answer: %s", error)
+    if error is not None and getattr(error.__cause__, "sqlstate", "") in _POSTGRESQL_UNWRITABLE:
+        _write_refused.append(time.monotonic())
     return Unavailable(
         "The database does not answer at the moment.", hint="Send the same request again later; it is done once."
     )
+
+
+def why_not_writable() -> str:
+    """Return why nothing can be written now, or "": by a probe of the disk or server, and by what requests have met.
+
+    The probe writes a file beside SQLite's, at most every PROBE_S seconds in a process.
+    """
+    now = time.monotonic()
+    if any(now - at < REFUSED_FOR_S for at in _write_refused):
+        return "the database refuses to write"
+    if connection.vendor == "sqlite":
+        with _probing:
+            if not _probed or now - _probed[0][0] > PROBE_S:
+                _probed[:] = [(now, unwritable(Path(connection.settings_dict["NAME"]).parent))]
+            why = _probed[0][1]
+        return f"nothing can be written ({why})" if why else ""
+    read_only = rows("SELECT current_setting('transaction_read_only')")[0][0] == "on"
+    return "the database is read-only" if read_only else ""
 
 
 def is_outdated(error: BaseException | None) -> bool:

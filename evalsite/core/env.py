@@ -4,8 +4,11 @@ Every reader names the variable, the value it met and what it would accept, so t
 at its first line and not at its first visitor.
 """
 
+import contextlib
 import os
 import secrets
+import stat
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -14,6 +17,8 @@ from django.core.exceptions import ImproperlyConfigured
 
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off"}
+OWN_FILES = ("touchstone.sqlite3*", "secret_key", "serve.lock", "celerybeat-schedule*")
+PROBE_BYTES = 1_048_576
 
 
 def text(name: str, default: str = "") -> str:
@@ -81,15 +86,52 @@ def all_loopback(hosts: Sequence[str]) -> bool:
 
 
 def data_directory(default: Path) -> Path:
-    """Where the embedded form keeps its database, its key and its caches."""
+    """Return the folder where the embedded form keeps its database, its key and its caches: 0700, its files 0600."""
     path = Path(text("TOUCHSTONE_DATA_DIR", str(default))).expanduser().resolve()
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise ImproperlyConfigured(
             f"{path} cannot be made ({error.strerror}): set TOUCHSTONE_DATA_DIR to a folder that can be written."
         ) from error
+    _close_to_others(path, 0o700)
+    for pattern in OWN_FILES:
+        for file in path.glob(pattern):
+            _close_to_others(file, 0o600)
     return path
+
+
+def _close_to_others(path: Path, mode: int) -> None:
+    """Take the rights of group and others from what is ours; a folder that many share (like /tmp) is left alone."""
+    try:
+        found = path.stat()
+        if found.st_uid == os.geteuid() and found.st_mode & 0o077 and not found.st_mode & stat.S_ISVTX:
+            path.chmod(mode)
+    except OSError:  # gone meanwhile, or on a file system that cannot be changed: a start tells
+        return
+
+
+def private_file(path: Path) -> Path:
+    """Make the file (0600) unless it is there. SQLite gives the files beside its database the same mode."""
+    with contextlib.suppress(OSError):  # whoever opens it tells what is wrong
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+    return path
+
+
+def unwritable(folder: Path) -> str:
+    """Return why nothing can be written into the folder ("No space left on device"), or "".
+
+    A file of a megabyte is written to the disk and removed: a full disk, a quota, a read-only file system and missing rights
+    all show there.
+    """
+    try:
+        with tempfile.NamedTemporaryFile(prefix=".probe-", dir=folder) as file:
+            file.write(bytes(PROBE_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
 
 
 def generated_secret(path: Path) -> str:
@@ -112,7 +154,12 @@ def generated_secret(path: Path) -> str:
 
 
 def _kept_secret(path: Path) -> str:
-    value = path.read_text().strip()
+    try:
+        value = path.read_text().strip()
+    except OSError as error:
+        raise ImproperlyConfigured(
+            f"{path} cannot be read ({error.strerror}): run this as the user whose site it is."
+        ) from error
     if len(value) < 32:
         raise ImproperlyConfigured(f"{path} does not hold a whole key: delete it, and a new one is made.")
     return value

@@ -1,8 +1,10 @@
 """Small things that both doors need."""
 
 import math
+import threading
 from typing import Any
 
+from django.conf import settings
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest, get_bytes_from_wsgi
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.template import loader
@@ -40,7 +42,33 @@ class Request(WSGIRequest):
 
 
 class Handler(WSGIHandler):
+    """Django's, which keeps one thread of the web server free to say that the process lives.
+
+    With WORKING_THREADS set, so many requests are worked on at once. One more waits for PATIENCE_S and is then told to
+    come again, as are all others until a thread is free: so `/livez` is answered while the database is locked and all
+    threads wait for it.
+    """
+
     request_class = Request
+    PATIENCE_S = 2.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._free = threading.BoundedSemaphore(settings.WORKING_THREADS) if settings.WORKING_THREADS else None
+        self._stuck = False
+
+    def __call__(self, environ: Any, start_response: Any) -> Any:
+        if self._free is None or environ.get("PATH_INFO") == "/livez":
+            return super().__call__(environ, start_response)
+        if not self._free.acquire(timeout=0.0 if self._stuck else self.PATIENCE_S):
+            self._stuck = True
+            start_response("503 Service Unavailable", [("Content-Type", "text/plain"), ("Retry-After", "2")])
+            return [b"All threads of this site wait for its database. Send the same request again later.\n"]
+        self._stuck = False
+        try:
+            return super().__call__(environ, start_response)
+        finally:
+            self._free.release()
 
 
 def unchanged(request: HttpRequest, etag: str) -> bool:

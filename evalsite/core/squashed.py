@@ -8,6 +8,7 @@ With all of them in `replaces`, Django would leave the initial migration out the
 from collections.abc import Iterable
 
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 
 from evalsite.core.errors import Conflict
@@ -124,3 +125,16 @@ def older_state_refuse(connection: BaseDatabaseWrapper) -> None:
                 f"{earlier[-1]}. Nothing was changed.",
                 hint="Migrate it with the version of November 2026 (commit 8a345b9) first, or begin with a new one.",
             )
+
+
+def migrations_pending(connection: BaseDatabaseWrapper) -> int:
+    """Return how many migrations of this code the database lacks."""
+    executor = MigrationExecutor(connection)
+    return len(executor.migration_plan(executor.loader.graph.leaf_nodes()))
+
+
+def pending_refuse(connection: BaseDatabaseWrapper) -> None:
+    """Raise Conflict for a database whose tables are not those of this code."""
+    pending = migrations_pending(connection)
+    if pending:
+        raise Conflict(f"The database lacks {pending} migrations of this version.", hint="Run `manage.py migrate`.")

@@ -3,6 +3,7 @@
 Used by `manage.py serve` (web and worker) and `manage.py demo` (the same and the simulated annotators).
 """
 
+import fcntl
 import logging
 import os
 import signal
@@ -10,15 +11,21 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
+
+from evalsite.core.env import unwritable
+from evalsite.core.errors import Conflict
 
 log = logging.getLogger(__name__)
 
 MANAGE = Path(__file__).resolve().parent.parent.parent / "manage.py"
 WATCH_PARENT = "TOUCHSTONE_WATCH_PARENT"
+LOCK = "serve.lock"
+ANOTHER_FOLDER = "Give this user the right to write there, or set TOUCHSTONE_DATA_DIR to another folder."
 GRACE_S = 10.0
 STEADY_S = 30.0
 LONGEST_PAUSE_S = 30.0
@@ -81,6 +88,35 @@ class _Kept:
     def stop(self, signal_number: int) -> None:
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(signal_number)
+
+
+@contextmanager
+def sole_supervisor(folder: Path) -> Iterator[None]:
+    """Hold the data directory for one supervisor. Raises Conflict while another one has it.
+
+    Two would each start a worker and a web process on one database. The lock ends with the process, however it ends.
+    """
+    path = folder / LOCK
+    try:
+        handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    except OSError as error:
+        raise Conflict(f"{folder} cannot be written ({error.strerror}).", hint=ANOTHER_FOLDER) from error
+    with os.fdopen(handle, "r+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            other = file.read(20).strip() or "unknown"
+            raise Conflict(
+                f"Another Touchstone (process {other}) runs on {folder}.",
+                hint="Stop it, or set TOUCHSTONE_DATA_DIR to another folder.",
+            ) from None
+        why = unwritable(folder)
+        if why:
+            raise Conflict(f"{folder} cannot be written ({why}).", hint=ANOTHER_FOLDER)
+        file.truncate(0)
+        file.write(f"{os.getpid()}\n")
+        file.flush()
+        yield
 
 
 def supervise(children: Sequence[Child], *, stop: threading.Event | None = None) -> None:

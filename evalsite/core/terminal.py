@@ -1,7 +1,14 @@
-"""Text of other people as a terminal may show it."""
+"""What a terminal shows: text of other people, and why a command cannot go on."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from unicodedata import category
+
+from django.core.exceptions import ImproperlyConfigured
+from django.db import Error, connection
+
+from evalsite.core.errors import TouchstoneError
 
 # Controls, marks of direction and signs of no width, lone surrogates, separators of lines: obeyed, or not seen.
 HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
@@ -19,3 +26,34 @@ def shown(text: str) -> str:
 def _shown(sign: str) -> str:
     hidden = category(sign) in HIDDEN or sign in FILLERS
     return sign.encode("unicode_escape").decode() if hidden else sign
+
+
+@contextmanager
+def told_in_a_sentence() -> Iterator[None]:
+    """End the process with one sentence where the operator can mend the cause; a fault of ours keeps its traceback."""
+    try:
+        yield
+    except (ImproperlyConfigured, TouchstoneError) as error:
+        hint = getattr(error, "hint", "")
+        raise SystemExit(f"Error: {error} {hint}".strip()) from None
+    except Error as error:
+        why = _of_the_database(error)
+        if not why:
+            raise
+        raise SystemExit(f"Error: {why}") from None
+
+
+def _of_the_database(error: Error) -> str:
+    """Return what the operator can do about an error of the database, or ""."""
+    from evalsite.core.squashed import migrations_pending
+
+    text = str(error)
+    if "readonly database" in text or "unable to open database" in text:
+        return f"The database cannot be written ({text}). Give this user the right to write it and its folder."
+    if "database or disk is full" in text:
+        return "The disk is full. Free some space and run the command again."
+    try:
+        pending = migrations_pending(connection)
+    except Error:
+        return f"The database does not answer ({text.strip().splitlines()[0]}). Check that it runs, and its address."
+    return f"The database lacks {pending} migrations of this version. Run `manage.py migrate`." if pending else ""

@@ -4,16 +4,15 @@ import hmac
 
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connection
-from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from evalsite.adaptive.vitals import as_metrics, vitals_get
+from evalsite.core.db import why_not_writable
 from evalsite.core.errors import NotFound
-from evalsite.core.throttle import client_address
+from evalsite.core.squashed import migrations_pending
 
-LOOPBACK = {"127.0.0.1", "::1"}
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -25,7 +24,7 @@ def livez(request: HttpRequest) -> JsonResponse:
 
 @require_safe
 def readyz(request: HttpRequest) -> JsonResponse:
-    """The database answers and its tables are those of this code."""
+    """The database answers, its tables are those of this code, and it can be written."""
     why = not_ready()
     return JsonResponse({"ready": False, "why": why}, status=503) if why else JsonResponse({"ready": True})
 
@@ -33,24 +32,24 @@ def readyz(request: HttpRequest) -> JsonResponse:
 def not_ready() -> str:
     """Why this process cannot serve; "" where it can."""
     try:
-        executor = MigrationExecutor(connection)
-        pending = executor.migration_plan(executor.loader.graph.leaf_nodes())
+        if migrations_pending(connection):
+            return "migrations are pending"
+        return why_not_writable()
     except (DatabaseError, InterfaceError):
         return "the database does not answer"
-    return "migrations are pending" if pending else ""
 
 
 @never_cache
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """For Prometheus: by the token of the settings; without one, from this machine only."""
+    """For Prometheus, by the token of the settings. Without a token: `manage.py metrics`, on a socket of its own."""
     if not _may_measure(request):
         raise NotFound("There is nothing at this address.")
     return HttpResponse(as_metrics(vitals_get()), content_type=METRICS_TYPE)
 
 
 def _may_measure(request: HttpRequest) -> bool:
-    if settings.METRICS_TOKEN:
-        sent = request.headers.get("Authorization", "")
-        return hmac.compare_digest(sent.encode(), f"Bearer {settings.METRICS_TOKEN}".encode())
-    return client_address(request) in LOOPBACK and "X-Forwarded-For" not in request.headers
+    """An address says nothing: behind a proxy on this machine every visitor comes from it."""
+    sent = request.headers.get("Authorization", "")
+    expected = f"Bearer {settings.METRICS_TOKEN}"
+    return bool(settings.METRICS_TOKEN) and hmac.compare_digest(sent.encode(), expected.encode())

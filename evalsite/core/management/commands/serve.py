@@ -9,18 +9,19 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from evalsite.core import env
-from evalsite.core.supervisor import Child, supervise
+from evalsite.core.supervisor import Child, sole_supervisor, supervise
 
 WILDCARDS = {"0.0.0.0", "::"}  # noqa: S104  what a person may ask for
 
 
 def serving_children(host: str, port: int) -> list[Child]:
-    """The two processes of the embedded form. A host that is asked for by name is allowed by name."""
+    """The processes of the embedded form. A host that is asked for by name is allowed by name."""
     allowed = [*settings.ALLOWED_HOSTS, *([] if host in WILDCARDS else [in_address(host)])]
     address = {"SITE_URL": site_url(host, port)}
     environment = {"ALLOWED_HOSTS": ",".join(allowed), **address}
     web = Child("web", ("web", "--host", host, "--port", str(port)), environment)
-    return [web, Child("worker", ("worker",), address)]
+    metrics = [Child("metrics", ("metrics",))] if settings.METRICS_LISTEN else []
+    return [web, Child("worker", ("worker",), address), *metrics]
 
 
 def site_url(host: str, port: int) -> str:
@@ -82,8 +83,9 @@ class Command(BaseCommand):
         if settings.PRODUCTION:
             raise CommandError("DATABASE_URL is set: in the production form run granian and celery (docs/operator.md).")
         check_host(host)
-        check_port(host, port)
-        call_command("migrate", verbosity=0, interactive=False)
-        self.stdout.write(f"Touchstone serves http://{in_address(host)}:{port}/ (Ctrl-C ends it)")
-        self.stdout.write(site_url_said(host, port))
-        supervise(serving_children(host, port))
+        with sole_supervisor(settings.DATA_DIR):
+            check_port(host, port)
+            call_command("migrate", verbosity=0, interactive=False)
+            self.stdout.write(f"Touchstone serves http://{in_address(host)}:{port}/ (Ctrl-C ends it)")
+            self.stdout.write(site_url_said(host, port))
+            supervise(serving_children(host, port))

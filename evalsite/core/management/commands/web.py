@@ -1,10 +1,15 @@
 """`manage.py web`: the web process of the embedded form (started by `serve`)."""
 
+import os
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
+from django.db import connection
 
+from evalsite.core.squashed import pending_refuse
 from evalsite.core.supervisor import follow_parent
+
+THREADS = 8
 
 
 class Command(BaseCommand):
@@ -19,15 +24,18 @@ class Command(BaseCommand):
         from granian.constants import Interfaces
         from granian.log import LogLevels
 
+        pending_refuse(connection)
         follow_parent()
-        # One process, eight threads: SQLite has one writer, and threads share its lock (core.db).
+        # One process, eight threads: SQLite has one writer, and threads share its lock (core.db). One more answers
+        # /livez while all eight wait for the database (core.http).
+        os.environ["TOUCHSTONE_WORKING_THREADS"] = str(THREADS)
         Granian(
             "evalsite.wsgi:application",
             address=host,
             port=port,
             interface=Interfaces.WSGI,
             workers=1,
-            blocking_threads=8,
+            blocking_threads=THREADS + 1,
             log_level=LogLevels.error,
             workers_kill_timeout=5,
         ).serve()

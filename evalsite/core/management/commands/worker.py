@@ -8,7 +8,9 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand
+from django.db import connection
 
+from evalsite.core.squashed import pending_refuse
 from evalsite.core.supervisor import follow_parent
 from evalsite.core.worker import work_until
 
@@ -17,6 +19,7 @@ class Command(BaseCommand):
     help = "The worker process of the embedded form; `serve` starts and watches it."
 
     def handle(self, *args: Any, **options: Any) -> None:
+        pending_refuse(connection)
         stop = threading.Event()
 
         def ask(number: int, frame: FrameType | None) -> None:

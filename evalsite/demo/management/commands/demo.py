@@ -12,8 +12,9 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from evalsite.core.env import private_file
 from evalsite.core.management.commands.serve import check_host, check_port, in_address, serving_children
-from evalsite.core.supervisor import Child, supervise
+from evalsite.core.supervisor import Child, sole_supervisor, supervise
 from evalsite.demo.management.commands.simulate_annotators import nobody_or_how_many, speed
 from evalsite.demo.services import OPEN_SLUG, SLUG, administrator_ensure, demonstration_load, standing_load
 
@@ -46,7 +47,11 @@ class Command(BaseCommand):
             raise CommandError("DATABASE_URL is set. The demonstration runs on its own SQLite database: unset it.")
         host, port = options["host"], options["port"]
         check_host(host)
-        check_port(host, port)
+        with sole_supervisor(settings.DATA_DIR):
+            check_port(host, port)
+            self._run(host, port, options)
+
+    def _run(self, host: str, port: int, options: dict[str, Any]) -> None:
         if options["fresh"]:
             _forget()
         call_command("migrate", verbosity=0, interactive=False)
@@ -96,6 +101,7 @@ def _forget() -> None:
     """Remove the demonstration's database (its port is free, so nothing runs on it)."""
     for file in settings.DATA_DIR.glob("touchstone.sqlite3*"):
         file.unlink()
+    private_file(settings.DATA_DIR / "touchstone.sqlite3")
 
 
 def _answers(url: str, *, within_s: float = 60.0) -> bool:
