@@ -30,7 +30,7 @@ from evalsite.api.serializers import (
 )
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.selectors import aspect_primary, campaign_get
-from evalsite.core.errors import Conflict, NotFound
+from evalsite.core.errors import Conflict, InvalidInput, NotFound
 from evalsite.core.idempotency import Outcome
 from evalsite.core.throttle import admit, client_address
 from evalsite.core.tokens import keyed_hashes
@@ -84,7 +84,7 @@ class EnrolView(Door):
             # Kept for a retry, and so without the token.
             return Outcome(201, {"annotator": str(annotator.public_id)})
 
-        response = answered(request, _nobody(address), enrol)
+        response = answered(request, _nobody(request, address, key) if HEADER in request.headers else "", enrol)
         token = issued[0] if issued else token_again(annotator_id=response.data["annotator"], again=key)
         if not token:
             raise Conflict(
@@ -104,12 +104,27 @@ def _admit_enrolment(request: Request) -> str:
     return address
 
 
-def _nobody(address: str) -> str:
-    """Who sends a key before being anybody: their address, so that nobody elsewhere is given their token.
-
-    It is kept as a hash that nobody can undo by trying all addresses.
+def _nobody(request: Request, address: str, key: str) -> str:
+    """Who sends a key before being anybody. Many people share an address, so the key itself is the sender's secret:
+    one that somebody else could guess is refused. Address, program and key are kept as a hash that nobody can undo by
+    trying all addresses.
     """
-    return f"address:{keyed_hashes(address, purpose='enrol')[0]}"
+    if not _is_random(key):
+        raise InvalidInput(
+            "To join, an Idempotency-Key must be a random UUID: who knows it is given the same token again.",
+            hint="Use a new UUID (version 4 or 7) for each new annotator.",
+            field=HEADER,
+        )
+    sender = f"{address} {request.headers.get('User-Agent', '')} {key}"
+    return f"nobody:{keyed_hashes(sender, purpose='enrol')[0]}"
+
+
+def _is_random(key: str) -> bool:
+    try:
+        made = uuid.UUID(key)
+    except ValueError:
+        return False
+    return made.version in {4, 7} and len(set(made.hex)) >= 8
 
 
 class JoinView(Door):
