@@ -182,7 +182,9 @@ CELERY_TASK_TIME_LIMIT = 900
 CELERY_TASK_SOFT_TIME_LIMIT = 840
 CELERY_WORKER_MAX_TASKS_PER_CHILD = 200
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
-QUEUE, SLOW_QUEUE = "touchstone", "touchstone-slow"  # what takes minutes has a queue, and may have workers, of its own
+# What takes minutes, and what people ask (forecasts, previews), have queues, and may have workers, of their own.
+QUEUE, SLOW_QUEUE, INQUIRY_QUEUE = "touchstone", "touchstone-slow", "touchstone-inquiries"
+INQUIRY_LIMIT_S = env.whole("TOUCHSTONE_INQUIRY_LIMIT_S", default=120)  # a question that takes longer is given up
 CELERY_TASK_DEFAULT_QUEUE = QUEUE
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": 1200,  # longer than a task may last, else the broker hands it out twice

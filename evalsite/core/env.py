@@ -121,8 +121,8 @@ def private_file(path: Path) -> Path:
 def unwritable(folder: Path) -> str:
     """Return why nothing can be written into the folder ("No space left on device"), or "".
 
-    A file of a megabyte is written to the disk and removed: a full disk, a quota, a read-only file system and missing rights
-    all show there.
+    A file of a megabyte is written to the disk and removed: a full disk, a quota, a read-only file system and missing
+    rights all show there.
     """
     try:
         with tempfile.NamedTemporaryFile(prefix=".probe-", dir=folder) as file:

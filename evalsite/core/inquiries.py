@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext
 
@@ -23,6 +24,7 @@ from evalsite.core.throttle import admit_costly
 log = logging.getLogger(__name__)
 
 KIND = "inquiry"
+SUPERSEDED = "A newer question replaced this one."
 KEPT = timedelta(days=1)
 Answerer = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 _answerers: dict[str, Answerer] = {}
@@ -41,35 +43,68 @@ def answers(kind: str) -> Callable[[Answerer], Answerer]:
     return register
 
 
-def inquiry_ask(*, kind: str, args: Mapping[str, Any], by: uuid.UUID | None = None) -> Inquiry:
-    """The inquiry with these arguments: the one that was asked before, or a new one.
+def inquiry_ask(
+    *,
+    kind: str,
+    args: Mapping[str, Any],
+    by: uuid.UUID | None = None,
+    subject: uuid.UUID | None = None,
+    topic: str = "",
+) -> Inquiry:
+    """The inquiry with these arguments about this subject: the one that was asked before, or a new one.
 
     What failed is asked again, and what has no answer is worked on whoever lost the job before: each asking sees to it
-    that a job waits or runs. What is new is counted as a costly act of the person who asks (`by`: their public id).
+    that a job waits or runs. What is new is counted as a costly act of the person who asks (`by`: their public id), and
+    replaces what they asked before about the same topic of the subject and nobody has begun to answer.
 
     Raises TooMany.
     """
-    sha256 = hashlib.sha256(json.dumps(args, sort_keys=True).encode()).hexdigest()
+    asked = json.dumps(args, sort_keys=True) if subject is None else json.dumps([str(subject), args], sort_keys=True)
+    sha256 = hashlib.sha256(asked.encode()).hexdigest()
     if by is not None and not Inquiry.objects.filter(kind=kind, sha256=sha256, trouble="").exists():
         admit_costly(what="question", who=by)
+    given = {"args": dict(args), "subject": subject, "topic": topic}
     with write_transaction():
         Inquiry.objects.filter(kind=kind, sha256=sha256).exclude(trouble="").delete()
-        inquiry, _ = Inquiry.objects.get_or_create(kind=kind, sha256=sha256, defaults={"args": dict(args)})
+        inquiry, _ = Inquiry.objects.get_or_create(kind=kind, sha256=sha256, defaults={**given, "asked_by": by})
+        if inquiry.asked_by != by:
+            Inquiry.objects.filter(pk=inquiry.pk).update(asked_by=by)
         key = f"{KIND}:{inquiry.pk}"
         if inquiry.answered_at is None and not jobs.job_waits(key):
-            jobs.job_enqueue(kind=KIND, key=key, args={"inquiry": inquiry.pk})
+            jobs.job_enqueue(kind=KIND, key=key, args={"inquiry": inquiry.pk}, account=by)
+        if by is not None and subject is not None:
+            _supersede(inquiry, by)
     return inquiry
 
 
-def inquiry_get(*, kind: str, public_id: uuid.UUID) -> Inquiry:
-    """Raises NotFound: old ones are forgotten."""
-    found = Inquiry.objects.filter(kind=kind, public_id=public_id).first()
+def _supersede(newer: Inquiry, by: uuid.UUID) -> None:
+    """Drop what this person asked before on the same topic, unless a worker is at it."""
+    same = Inquiry.objects.filter(kind=newer.kind, subject=newer.subject, topic=newer.topic, asked_by=by)
+    for number in same.filter(answered_at=None).exclude(pk=newer.pk).values_list("pk", flat=True):
+        if jobs.job_drop(f"{KIND}:{number}", why=SUPERSEDED):
+            Inquiry.objects.filter(pk=number).update(trouble=SUPERSEDED, answered_at=timezone.now())
+
+
+def inquiry_get(*, kind: str, public_id: uuid.UUID, subject: uuid.UUID) -> Inquiry:
+    """The inquiry about this subject, which the caller has been allowed to read.
+
+    Raises NotFound, also for an inquiry about another subject: old ones are forgotten.
+    """
+    found = Inquiry.objects.filter(kind=kind, public_id=public_id, subject=subject).first()
     if found is None:
         raise NotFound(gettext("There is no such question any more."), hint=gettext("Ask it again."))
     return found
 
 
-@jobs.handles(KIND)
+def _out_of_time(lease: jobs.Lease) -> None:
+    """Tell who asked that it took too long; their next question is a new one."""
+    trouble = f"This took longer than {settings.INQUIRY_LIMIT_S} seconds. Ask for less: fewer prompts or chatbots."
+    Inquiry.objects.filter(pk=lease.args["inquiry"], answered_at=None).update(
+        trouble=trouble, answered_at=timezone.now()
+    )
+
+
+@jobs.handles(KIND, limit_s=settings.INQUIRY_LIMIT_S, out_of_time=_out_of_time)
 def answer(lease: jobs.Lease) -> None:
     """Work out the answer with no transaction open; then write it, fenced by the lease."""
     inquiry = Inquiry.objects.filter(pk=lease.args["inquiry"], answered_at=None).first()

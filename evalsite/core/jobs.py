@@ -7,16 +7,18 @@ is renewed while it runs, and what it writes is fenced: a worker that lost its l
 
 import logging
 import threading
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Any
 
 from django.conf import settings
 from django.db import DatabaseError, IntegrityError, connection, transaction
-from django.db.models import Case, DateTimeField, Exists, F, OuterRef, Q, QuerySet, Value, When
-from django.db.models.functions import Greatest
+from django.db.models import Case, Count, DateTimeField, Exists, F, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
 from evalsite.core.db import CLOCK_SET_BACK, patient_statements, write_transaction
@@ -29,6 +31,7 @@ LEASE = timedelta(seconds=settings.JOB_LEASE_S)
 MAX_ATTEMPTS = 6
 MAX_DEATHS = 2 * MAX_ATTEMPTS  # of workers: a machine that goes down again and again takes with it whatever it does
 LONGEST_BACKOFF = timedelta(minutes=5)
+TURN = timedelta(minutes=10)  # whose work was done in it waits for those whose was not
 KEPT = timedelta(days=7)  # what is done, for whoever looks into what happened
 
 
@@ -54,18 +57,45 @@ class Lease:
 
 
 Handler = Callable[[Lease], None]
+
+
+class Lane(StrEnum):
+    """Who does a job: the loop that refits, a thread beside it, or a process apart."""
+
+    PLAIN = "plain"
+    SLOW = "slow"
+    APART = "apart"
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """A kind of job that is done in a process apart: its time limit, and what to note when it is over."""
+
+    limit_s: float
+    out_of_time: Handler
+
+
 _handlers: dict[str, Handler] = {}
 _tireless: set[str] = set()
 _slow: set[str] = set()
+_apart: dict[str, "Apart"] = {}
 _sweeps: list[Callable[[], None]] = []
 _preparations: list[Callable[[], None]] = []
 
 
-def handles(kind: str, *, tireless: bool = False, slow: bool = False) -> Callable[[Handler], Handler]:
+def handles(
+    kind: str,
+    *,
+    tireless: bool = False,
+    slow: bool = False,
+    limit_s: float | None = None,
+    out_of_time: Handler = lambda lease: None,
+) -> Callable[[Handler], Handler]:
     """Register the function that runs jobs of this kind. What is `tireless` is tried again however often it fails.
 
     What is `slow` takes minutes: the embedded worker does it beside the others, which do not wait for it, and Celery
-    carries it in a queue of its own.
+    carries it in a queue of its own. What has a time limit is asked for by people, as often as they like: it is done in
+    a process apart, accounts take turns, and what takes longer is given up (`out_of_time` notes it).
     """
 
     def register(handler: Handler) -> Handler:
@@ -76,6 +106,8 @@ def handles(kind: str, *, tireless: bool = False, slow: bool = False) -> Callabl
             _tireless.add(kind)
         if slow:
             _slow.add(kind)
+        if limit_s is not None:
+            _apart[kind] = Apart(limit_s, out_of_time)
         return handler
 
     return register
@@ -105,18 +137,26 @@ def prepare() -> threading.Thread:
     return thread
 
 
-def job_enqueue(*, kind: str, key: str, args: Mapping[str, Any] | None = None, wait: timedelta = timedelta(0)) -> Job:
+def job_enqueue(
+    *,
+    kind: str,
+    key: str,
+    args: Mapping[str, Any] | None = None,
+    wait: timedelta = timedelta(0),
+    account: uuid.UUID | None = None,
+) -> Job:
     """Queue work in the caller's transaction, to be done after `wait`; a job already queued under this key is the same
     job, and due when it was."""
     try:
         with transaction.atomic():
-            job = Job.objects.create(kind=kind, key=key, args=dict(args or {}), run_after=timezone.now() + wait)
+            due = timezone.now() + wait
+            job = Job.objects.create(kind=kind, key=key, args=dict(args or {}), account=account, run_after=due)
     except IntegrityError:
         # Touching the queued row locks it until we commit. Without the lock a worker could claim it now and read
         # the database before our change is there, and nobody would look again.
         queued = Job.objects.filter(key=key, state=Job.State.QUEUED)
         if not queued.update(args=dict(args or {})):
-            return job_enqueue(kind=kind, key=key, args=args, wait=wait)
+            return job_enqueue(kind=kind, key=key, args=args, wait=wait, account=account)
         return queued.get()
     if settings.PRODUCTION and not wait:  # the sweep wakes what has waited
         transaction.on_commit(lambda: _wake(job.pk, _queue_of(kind)))
@@ -133,12 +173,21 @@ def job_is_asked_again(lease: Lease) -> bool:
     return Job.objects.filter(key=lease.key, state=Job.State.QUEUED).exists()
 
 
-def job_claim(*, owner: str, job_id: int | None = None, slow: bool | None = None) -> Lease | None:
-    """Take one due job: this one, if named; only a slow one, or none that is, if said so. None: nothing to take."""
+def job_drop(key: str, *, why: str) -> bool:
+    """End the queued job of this key without doing it; whether there was one."""
+    queued = Job.objects.filter(key=key, state=Job.State.QUEUED)
+    return bool(queued.update(state=Job.State.DONE, finished_at=_ended(timezone.now()), last_error=why))
+
+
+def job_claim(*, owner: str, job_id: int | None = None, lane: Lane | None = None) -> Lease | None:
+    """Take one due job: this one, if named; of this lane, if named. None: nothing to take.
+
+    What is done apart goes by turns: first the account that has had the fewest jobs done of late.
+    """
     now = timezone.now()
-    due = _due(now).filter(pk=job_id) if job_id else _due(now)
-    if slow is not None:
-        due = due.filter(kind__in=_slow) if slow else due.exclude(kind__in=_slow)
+    due = _due(now).filter(pk=job_id) if job_id else _in_lane(_due(now), lane)
+    if lane is Lane.APART:
+        due = _by_turns(due, now)
     if not due.exists():  # without a lock: idling must not take the write lock
         return None
     with write_transaction():
@@ -168,9 +217,9 @@ def job_run(lease: Lease) -> bool:
     return _finish(lease, state=Job.State.DONE)
 
 
-def work_once(owner: str, *, slow: bool | None = None) -> bool:
+def work_once(owner: str, *, lane: Lane | None = None) -> bool:
     """Claim and run one job (as `job_claim`); False when there was none."""
-    lease = job_claim(owner=owner, slow=slow)
+    lease = job_claim(owner=owner, lane=lane)
     if lease is None:
         return False
     job_run(lease)
@@ -182,6 +231,11 @@ def job_run_now(*, key: str, owner: str) -> bool:
     queued = Job.objects.filter(key=key, state=Job.State.QUEUED).values_list("pk", flat=True).first()
     lease = job_claim(owner=owner, job_id=queued) if queued is not None else None
     return lease is not None and job_run(lease)
+
+
+def job_is_due_in(lane: Lane) -> bool:
+    """Whether a job of this lane could be taken now."""
+    return _in_lane(_due(timezone.now()), lane).exists()
 
 
 def job_is_due(kind: str) -> bool:
@@ -222,7 +276,10 @@ def jobs_forget() -> None:
 
 def jobs_due() -> list[tuple[int, str]]:
     """Ids and queues of the jobs that a worker could take now, for the production sweep to send again."""
-    return [(number, _queue_of(kind)) for number, kind in _due(timezone.now()).values_list("pk", "kind")[:100]]
+    due = _due(timezone.now())
+    # Of each lane so many: a hundred questions of one account must not hide a refit.
+    lanes = [_in_lane(due, lane).values_list("pk", "kind")[:100] for lane in Lane]
+    return [(number, _queue_of(kind)) for found in lanes for number, kind in found]
 
 
 def _all_of(functions: list[Callable[[], None]]) -> None:
@@ -234,7 +291,26 @@ def _all_of(functions: list[Callable[[], None]]) -> None:
 
 
 def _queue_of(kind: str) -> str:
+    if kind in _apart:
+        return settings.INQUIRY_QUEUE
     return settings.SLOW_QUEUE if kind in _slow else settings.QUEUE
+
+
+def _in_lane(jobs: QuerySet[Job], lane: Lane | None) -> QuerySet[Job]:
+    match lane:
+        case Lane.SLOW:
+            return jobs.filter(kind__in=_slow)
+        case Lane.APART:
+            return jobs.filter(kind__in=_apart)
+        case Lane.PLAIN:
+            return jobs.exclude(kind__in=[*_slow, *_apart])
+    return jobs
+
+
+def _by_turns(jobs: QuerySet[Job], now: datetime) -> QuerySet[Job]:
+    recent = Job.objects.filter(kind__in=_apart, account=OuterRef("account"), created_at__gt=now - TURN, attempts__gt=0)
+    count = recent.order_by().values("account").annotate(n=Count("pk")).values("n")
+    return jobs.annotate(begun=Coalesce(Subquery(count), 0)).order_by("begun", "run_after", "pk")
 
 
 def _due(now: datetime) -> QuerySet[Job]:
@@ -335,10 +411,49 @@ def _heartbeat(lease: Lease) -> Iterator[None]:
         thread.join()
 
 
+@contextmanager
+def limited(lease: Lease, end: Callable[[], None]) -> Iterator[None]:
+    """Give a job up when its time is over: note it from another thread, then call `end`, which ends the process.
+
+    A thread cannot be stopped in the middle of compiled code; only a process can.
+    """
+    apart, done = _apart[lease.kind], threading.Event()
+
+    def watch() -> None:
+        if done.wait(apart.limit_s):
+            return
+        log.warning("job %s (%s) took longer than %s s and is given up", lease.job_id, lease.kind, apart.limit_s)
+        try:
+            with write_transaction():
+                lease.confirm()
+                apart.out_of_time(lease)
+            _finish(lease, state=Job.State.DONE, error="it took too long")
+        except Exception:
+            log.exception("job %s could not be given up", lease.job_id)
+        end()
+
+    thread = threading.Thread(target=watch, name=f"limit-{lease.job_id}", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+
+
+def work_apart(owner: str, *, end: Callable[[], None]) -> bool:
+    """Do one job of the lane apart within its time limit; False when there was none. `end` ends this process."""
+    lease = job_claim(owner=owner, lane=Lane.APART)
+    if lease is None:
+        return False
+    with limited(lease, end):
+        job_run(lease)
+    return True
+
+
 def _wake(job_id: int, queue: str = settings.QUEUE) -> None:
-    from evalsite.core.tasks import run_job  # Celery is loaded only where a broker is configured
+    from evalsite.core.tasks import job_send  # Celery is loaded only where a broker is configured
 
     try:
-        run_job.apply_async((job_id,), queue=queue, retry=False)
+        job_send(job_id, queue)
     except Exception as error:  # noqa: BLE001  the row is safe; the sweep sends it again
         log.warning("broker not reachable, job %s waits for the sweep: %s", job_id, error)

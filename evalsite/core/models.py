@@ -21,6 +21,9 @@ class Job(models.Model):
     kind = models.CharField(max_length=40)
     key = models.CharField(max_length=200)
     args = models.JSONField(default=dict)
+    account = models.UUIDField(
+        null=True, help_text="public id of the person whose work it is, where accounts take turns"
+    )
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
     run_after = models.DateTimeField(default=timezone.now)
     lease_owner = models.CharField(max_length=100, blank=True, default="")
@@ -93,6 +96,11 @@ class Inquiry(models.Model):
     public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     kind = models.CharField(max_length=40)
     sha256 = models.CharField(max_length=64, help_text="of the question: asked again, it has its answer")
+    subject = models.UUIDField(null=True, help_text="public id of the campaign: who may read it may read the answer")
+    topic = models.CharField(
+        max_length=100, blank=True, default="", help_text="a newer question on it replaces this one"
+    )
+    asked_by = models.UUIDField(null=True, help_text="public id of the person who asked last")
     args = models.JSONField(default=dict)
     result = models.JSONField(null=True)
     trouble = models.TextField(blank=True, default="", help_text="why there is no answer, for the person who asked")

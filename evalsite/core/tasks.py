@@ -6,6 +6,7 @@ from typing import Any
 
 from celery import shared_task
 from celery.signals import worker_process_init
+from django.conf import settings
 
 from evalsite.core import idempotency, jobs
 
@@ -33,8 +34,22 @@ def run_job(job_id: int) -> None:
 
 
 @shared_task
+def run_apart() -> None:
+    """Do one job of those that are done apart: not the one that was sent, but the one whose account's turn it is."""
+    jobs.work_apart(owner(), end=lambda: os._exit(1))
+
+
+@shared_task
 def sweep() -> None:
     """Periodic checks, and a second wake-up for jobs whose first one a broker lost."""
     jobs.sweep()
     for job_id, queue in jobs.jobs_due():
+        job_send(job_id, queue)
+
+
+def job_send(job_id: int, queue: str) -> None:
+    """Send word of a job to the workers of its queue."""
+    if queue == settings.INQUIRY_QUEUE:
+        run_apart.apply_async((), queue=queue, retry=False)
+    else:
         run_job.apply_async((job_id,), queue=queue, retry=False)

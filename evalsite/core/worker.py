@@ -6,6 +6,8 @@ In production Celery's workers call the same functions.
 
 import logging
 import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -13,12 +15,15 @@ from django.db import DatabaseError, OperationalError, close_old_connections
 
 from evalsite.core import jobs
 from evalsite.core.db import checkpoint
+from evalsite.core.supervisor import MANAGE, WATCH_PARENT
 from evalsite.core.tasks import owner
 
 log = logging.getLogger(__name__)
 
 POLL_S = 0.1
 SWEEP_S = 1.0
+IDLE_S = 60.0
+GIVEN_UP = 70  # the status of a process that ended itself because a job took too long
 CHECKPOINT_S = 0.5
 
 
@@ -41,13 +46,14 @@ def work_until(stop: threading.Event) -> None:
     jobs.leases_release(host=name.rpartition(":")[0], alive=_alive)
     jobs.prepare()
     threading.Thread(target=_work_slowly, args=(stop, name), name="slow-jobs", daemon=True).start()
+    threading.Thread(target=_keep_apart, args=(stop,), name="jobs-apart", daemon=True).start()
     threading.Thread(target=_checkpoint, args=(stop,), name="checkpoints", daemon=True).start()
     while not stop.is_set():
         try:
             if time.monotonic() >= next_sweep:
                 jobs.sweep()
                 next_sweep = time.monotonic() + SWEEP_S
-            worked = jobs.work_once(name, slow=False)
+            worked = jobs.work_once(name, lane=jobs.Lane.PLAIN)
         except OperationalError:
             log.exception("the database did not answer; trying again")
             close_old_connections()
@@ -57,10 +63,45 @@ def work_until(stop: threading.Event) -> None:
             stop.wait(POLL_S)
 
 
+def work_apart_until(stop: threading.Event, *, idle_s: float = IDLE_S) -> None:
+    """Answer what people ask, in a process of its own, until nothing has been asked for `idle_s`.
+
+    What takes longer than its limit ends with this process; the worker starts another one.
+    """
+    name, last = owner(), time.monotonic()
+    jobs.prepare()
+    while not stop.is_set() and time.monotonic() - last < idle_s:
+        try:
+            worked = jobs.work_apart(name, end=lambda: os._exit(GIVEN_UP))
+        except OperationalError:
+            log.exception("the database did not answer; trying again")
+            close_old_connections()
+            worked = False
+        if worked:
+            last = time.monotonic()
+        else:
+            stop.wait(POLL_S)
+
+
+def _keep_apart(stop: threading.Event) -> None:
+    """Start the process that answers what people ask whenever something is asked and none runs: refits wait neither
+    for its answers nor for its share of the interpreter."""
+    process: subprocess.Popen[bytes] | None = None
+    while not stop.wait(2 * POLL_S):
+        try:
+            if (process is None or process.poll() is not None) and jobs.job_is_due_in(jobs.Lane.APART):
+                environment = {**os.environ, WATCH_PARENT: str(os.getpid())}
+                process = subprocess.Popen([sys.executable, str(MANAGE), "worker", "--apart"], env=environment)  # noqa: S603
+        except Exception:  # nobody would notice that this thread ended
+            log.exception("the process for questions could not be started; trying again")
+            close_old_connections()
+            stop.wait(1.0)
+
+
 def _work_slowly(stop: threading.Event, name: str) -> None:
     while not stop.wait(SWEEP_S):
         try:
-            jobs.work_once(name, slow=True)
+            jobs.work_once(name, lane=jobs.Lane.SLOW)
         except Exception:  # nobody would notice that this thread ended
             log.exception("slow jobs could not be looked for; trying again")
             close_old_connections()

@@ -90,6 +90,6 @@ def _budget(limits: Limits, per_day: int | None) -> int | None:
     return by_then if limits.budget is None else min(limits.budget, by_then)
 
 
-def forecast_ask(idea: Idea, *, by: User) -> Inquiry:
-    """The same idea is worked out once. Raises TooMany for who asks about too many."""
-    return inquiry_ask(kind=FORECAST, args=asdict(idea), by=by.public_id)
+def forecast_ask(campaign: Campaign, idea: Idea, *, by: User) -> Inquiry:
+    """The same idea of a campaign is worked out once. Raises TooMany for who asks about too many."""
+    return inquiry_ask(kind=FORECAST, args=asdict(idea), by=by.public_id, subject=campaign.public_id)

@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
-from tests.processes import end, free_port, start_manage, visit, wait_until_ready
+from tests.environment import PATIENCE_S
+from tests.processes import free_port, start_manage, visit, wait_until_ready
 from tests.templates import FILE, seed
 
 VISITORS = 24
@@ -31,7 +32,8 @@ def test_livez_answers_while_all_threads_wait(tmp_path: Path) -> None:
         assert set(codes) <= {302, 503}
         assert 302 in codes, "those that waited are served"
     finally:
-        end(web)
+        web.terminate()
+        web.wait(PATIENCE_S)
 
 
 def sign_up(url: str, number: int) -> int:

@@ -204,7 +204,7 @@ def _forecast(campaign: Any, owner: Any) -> tuple[float, float, float]:
     from evalsite.campaigns.limits import limits_of
     from evalsite.exchange.forecasting import forecast_ask, idea_of
 
-    inquiry = forecast_ask(idea_of(campaign, limits_of(campaign.stopping)), by=owner)
+    inquiry = forecast_ask(campaign, idea_of(campaign, limits_of(campaign.stopping)), by=owner)
     _work()
     inquiry.refresh_from_db()
     if not inquiry.result:

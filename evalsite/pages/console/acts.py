@@ -286,7 +286,8 @@ def preview_ask(campaign: Campaign, annotator_id: uuid.UUID, by: User) -> Inquir
     annotator = annotator_in(campaign=campaign, annotator_id=annotator_id)
     snapshot = snapshot_current(board_default(campaign=campaign))
     args = {"campaign": campaign.pk, "annotator": str(annotator.public_id), "at": snapshot.number if snapshot else 0}
-    return inquiry_ask(kind=EXCLUSION, args=args, by=by.public_id)
+    topic = str(annotator.public_id)
+    return inquiry_ask(kind=EXCLUSION, args=args, by=by.public_id, subject=campaign.public_id, topic=topic)
 
 
 def preview_context(inquiry: Inquiry) -> dict[str, Any]:

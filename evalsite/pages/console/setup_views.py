@@ -158,7 +158,7 @@ def forecast(request: HttpRequest, key: str) -> HttpResponse:
     if not form.is_valid():
         return _told(request, _first_problem(form))
     try:
-        asked = forecast_ask(setup.idea(desk.campaign, form.cleaned_data), by=person(request))
+        asked = forecast_ask(desk.campaign, setup.idea(desk.campaign, form.cleaned_data), by=person(request))
     except (InvalidInput, TooMany) as error:
         return _told(request, f"{error.message} {error.hint}".strip())
     return _forecast(request, desk, asked.public_id)
@@ -180,6 +180,6 @@ def forecast_of(request: HttpRequest, key: str, inquiry: uuid.UUID) -> HttpRespo
 
 
 def _forecast(request: HttpRequest, desk: Desk, inquiry: uuid.UUID) -> HttpResponse:
-    found = inquiry_get(kind=FORECAST, public_id=inquiry)
+    found = inquiry_get(kind=FORECAST, public_id=inquiry, subject=desk.campaign.public_id)
     context = {**setup.forecast_context(desk.campaign, found), "key": desk.key, "trouble": reason_said(found.trouble)}
     return render(request, "console/setup/_forecast.html", context)

@@ -183,9 +183,7 @@ def preview(request: HttpRequest, key: str) -> HttpResponse:
 def preview_of(request: HttpRequest, key: str, inquiry: uuid.UUID) -> HttpResponse:
     """Whether it is worked out."""
     desk = desk_for(request, key, Act.EXCLUDE)
-    found = inquiry_get(kind=EXCLUSION, public_id=inquiry)
-    if found.args["campaign"] != desk.campaign.pk:
-        raise NotFound(_("There is no such question any more."), hint=_("Ask it again."))
+    found = inquiry_get(kind=EXCLUSION, public_id=inquiry, subject=desk.campaign.public_id)
     return _previewed(request, desk, preview_context(found))
 
 

@@ -48,7 +48,7 @@ def test_from_the_question_to_the_answer_past_a_worker_that_dies(
     assert answer["Location"] == "/console/trial/check/"
     assert "is being checked" in words(owner.get("/console/trial/check/state/"))
 
-    lost = jobs.job_claim(owner="a worker that dies", slow=True)
+    lost = jobs.job_claim(owner="a worker that dies", lane=jobs.Lane.SLOW)
     assert lost is not None
     with pytest.raises(Conflict, match="under way"):
         ask(judged, alice)
@@ -124,7 +124,7 @@ def test_a_check_whose_workers_died_each_time_is_said_and_begun_anew(
 def test_other_work_does_not_wait_for_it(judged: Campaign, alice: User) -> None:
     ask(judged, alice)
     act_perform(key="trial", act=Act.REFIT, user=alice, given=Given())
-    while jobs.work_once("test", slow=False):
+    while jobs.work_once("test", lane=jobs.Lane.PLAIN):
         pass
     assert not jobs.job_waits(f"refit:{judged.pk}")
     assert jobs.job_waits(f"full_check:{judged.pk}")

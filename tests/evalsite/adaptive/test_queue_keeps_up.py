@@ -17,7 +17,7 @@ from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.permissions import Act
 from evalsite.campaigns.services import campaign_stop, entrant_withdraw, refit_request
 from evalsite.core.db import write_transaction
-from evalsite.core.jobs import work_once
+from evalsite.core.jobs import Lane, work_once
 from evalsite.core.models import Job
 from evalsite.judgments import queue
 from evalsite.judgments.items import item_parts
@@ -138,7 +138,7 @@ def test_who_finds_the_queue_low_between_two_parts_asks_for_no_other_plan(
 
     between_parts += [claim]
     refit_request(campaign)
-    assert work_once("me", slow=False)
+    assert work_once("me", lane=Lane.PLAIN)
     assert low == [True]
     assert not Job.objects.filter(kind="refit", state=Job.State.QUEUED).exists()
     assert not queue_is_low(campaign)
@@ -163,7 +163,7 @@ def test_a_plan_that_is_outdated_between_two_parts_gives_way_to_another(
     before = Assignment.objects.count()
     between_parts += [partial(entrant_withdraw, campaign=campaign, entrant=leaving, reason="left")]
     refit_request(campaign)
-    assert work_once("me", slow=False)
+    assert work_once("me", lane=Lane.PLAIN)
     assert not between_parts
     assert Assignment.objects.count() == before + 3
     run_jobs()
@@ -179,7 +179,7 @@ def test_who_has_lost_the_lease_between_two_parts_writes_no_more(
     running = Job.objects.filter(kind="refit", state=Job.State.RUNNING)
     between_parts += [lambda: running.update(lease_owner="somebody else")]
     refit_request(campaign)
-    work_once("me", slow=False)
+    work_once("me", lane=Lane.PLAIN)
     assert Assignment.objects.count() == before + 3
 
 

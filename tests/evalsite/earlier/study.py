@@ -184,4 +184,4 @@ def _leave_work(campaign: Campaign, annotator: Annotator, alice: User) -> None:
     facts = {"spent": 320, "budget": 400}
     notice_raise(campaign=campaign, event=Notice.Event.BUDGET, mark="made up", facts=facts)
     inquiry_ask(kind=EXCLUSION, args={"campaign": campaign.pk, "annotator": str(annotator.public_id)})
-    forecast_ask(idea_of(campaign, limits_of(campaign.stopping)), by=alice)
+    forecast_ask(campaign, idea_of(campaign, limits_of(campaign.stopping)), by=alice)

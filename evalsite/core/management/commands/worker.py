@@ -7,19 +7,26 @@ from types import FrameType
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandParser
 from django.db import connection
 
 from evalsite.core.squashed import pending_refuse
 from evalsite.core.supervisor import follow_parent
-from evalsite.core.worker import work_until
+from evalsite.core.worker import work_apart_until, work_until
 
 
 class Command(BaseCommand):
     help = "The worker process of the embedded form; `serve` starts and watches it."
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--apart", action="store_true", help="answer what people ask, and end when nobody asks")
+
+    def handle(self, *args: Any, apart: bool, **options: Any) -> None:
         pending_refuse(connection)
+        follow_parent()
+        if apart:  # as nice as the worker that started it; a signal ends it at once, and its job is begun anew
+            work_apart_until(threading.Event())
+            return
         stop = threading.Event()
 
         def ask(number: int, frame: FrameType | None) -> None:
@@ -28,5 +35,4 @@ class Command(BaseCommand):
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, ask)
         os.nice(settings.WORKER_NICE)  # a fit must never slow down a page
-        follow_parent()
         work_until(stop)
