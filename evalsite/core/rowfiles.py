@@ -1,8 +1,9 @@
 """Files of rows that a person uploads or pastes: CSV with a head, JSONL, or a plain text, a line each.
 
-Read whole (they are bounded), never guessed at: what is not of its form is refused with its line.
+Read row by row and counted meanwhile, never guessed at: what is not of its form is refused with its line.
 """
 
+import codecs
 import csv
 import io
 import json
@@ -19,6 +20,9 @@ from evalsite.core.numbers import whole
 
 MOST_BYTES = 20_000_000
 MOST_ROWS = 200_000
+MOST_LINES = 10 * MOST_ROWS  # blank ones and those within a cell of CSV included
+MOST_CELLS, MOST_COLUMNS = 3_000_000, 200
+PIECE = 1_000_000
 LONGEST_CELL = 200_000  # characters; longer than any reply that a person would read
 CSV_PROBLEMS = (  # what Python says of a file, in its own words
     gettext_noop("unexpected end of data"),
@@ -120,29 +124,35 @@ def rows_read(content: bytes, name: str = "") -> Reading:
             hint=_("Split it."),
             field="file",
         )
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise InvalidInput(
-            _("Line %(line)s is not UTF-8.") % {"line": line}, hint=_("Save the file as UTF-8."), field="file"
-        ) from None
-    if "\0" in text:
-        raise InvalidInput(_("The file holds NUL characters: it is no text."), field="file")
-    form = _form(text, name)
-    reading = _READERS[form](text)
+    _check_text(content)
+    form = _form(content, name)
+    reading = _READERS[form](content)
     if not reading.rows:
         raise InvalidInput(_("The file has no rows."), hint=_("Check that it is the right one."), field="file")
-    if len(reading.rows) > MOST_ROWS:
-        raise TooLarge(
-            _("The file has more than %(most_rows)s rows.") % {"most_rows": whole(MOST_ROWS)},
-            hint=_("Split it."),
-            field="file",
-        )
     return reading
 
 
-def _form(text: str, name: str) -> str:
+def _check_text(content: bytes) -> None:
+    """Raise InvalidInput for what is not UTF-8 or holds NUL, piece by piece: a large file is not copied."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    for begin in range(0, len(content) + 1, PIECE):
+        pending = len(decoder.getstate()[0])
+        try:
+            decoder.decode(content[begin : begin + PIECE], final=begin + PIECE > len(content))
+        except UnicodeDecodeError as error:
+            line = content.count(b"\n", 0, begin - pending + error.start) + 1
+            raise InvalidInput(
+                _("Line %(line)s is not UTF-8.") % {"line": line}, hint=_("Save the file as UTF-8."), field="file"
+            ) from None
+    if b"\0" in content:
+        raise InvalidInput(_("The file holds NUL characters: it is no text."), field="file")
+
+
+def _beginning(content: bytes) -> str:
+    return content[:PIECE].decode("utf-8-sig", "ignore")
+
+
+def _form(content: bytes, name: str) -> str:
     ending = name.rpartition(".")[2].lower() if "." in name else ""
     known = {"csv": "csv", "jsonl": "jsonl", "ndjson": "jsonl", "txt": "text"}
     if ending in known:
@@ -153,33 +163,80 @@ def _form(text: str, name: str) -> str:
             hint=_("Use .csv, .jsonl or .txt."),
             field="file",
         )
-    start = text.lstrip()
+    start = _beginning(content).lstrip()
     if start.startswith("{"):
         return "jsonl"
     return "csv" if "prompt_id" in start.split("\n", 1)[0] else "text"
 
 
-def _csv(text: str) -> Reading:
-    _check_separator(re.split("[\r\n]", text, maxsplit=1)[0])
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+def _opened(content: bytes, newline: str) -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig", newline=newline)
+
+
+def _too_many_rows() -> TooLarge:
+    return TooLarge(
+        _("The file has more than %(most_rows)s rows.") % {"most_rows": whole(MOST_ROWS)},
+        hint=_("Split it."),
+        field="file",
+    )
+
+
+def _bounded(lines: Iterable[str]) -> Iterator[str]:
+    """The lines, blank ones too, as long as there are not too many. Raises TooLarge."""
+    for number, line in enumerate(lines, start=1):
+        if number > MOST_LINES:
+            raise _too_many_rows()
+        yield line
+
+
+def _gathered(rows: Iterable[Row], columns: int = 1) -> tuple[Row, ...]:
+    """All rows, counted while they are read. Raises TooLarge at the first row, or cell, too many."""
+    found: list[Row] = []
+    for row in rows:
+        found.append(row)
+        if len(found) > MOST_ROWS:
+            raise _too_many_rows()
+        if len(found) * columns > MOST_CELLS:
+            raise _too_many_values()
+    return tuple(found)
+
+
+def _too_many_values() -> TooLarge:
+    return TooLarge(
+        _("The file has more than %(most)s values.") % {"most": whole(MOST_CELLS)}, hint=_("Split it."), field="file"
+    )
+
+
+def _csv(content: bytes) -> Reading:
+    _check_separator(re.split("[\r\n]", _beginning(content), maxsplit=1)[0])
+    reader = csv.DictReader(_bounded(_opened(content, "")), strict=True)
     csv.field_size_limit(max(csv.field_size_limit(), MOST_BYTES))  # longer cells are refused with their line
-    rows: list[Row] = []
     before = 0  # the last line of what was read so far: the reader's own number lags behind where it fails
+
+    def rows() -> Iterator[Row]:
+        nonlocal before
+        for cells in reader:
+            yield _csv_row(before + 1, cells)
+            before = reader.line_num
+
     try:
+        if len(reader.fieldnames or ()) > MOST_COLUMNS:
+            raise TooLarge(
+                _("The file has more than %(most)s columns.") % {"most": MOST_COLUMNS},
+                hint=_("Leave out those that are not needed."),
+                field="file",
+            )
         columns = tuple(name.strip() for name in reader.fieldnames or ())
         reader.fieldnames = list(columns)
         if len(set(columns)) < len(columns):
             raise InvalidInput(_("Two columns have the same name."), field="file")
         before = reader.line_num
-        for cells in reader:
-            rows.append(_csv_row(before + 1, cells))
-            before = reader.line_num
+        return Reading("csv", columns, _gathered(rows(), len(columns)))
     except csv.Error as error:
         raise InvalidInput(
             _("Line %(line_num)s is not CSV: %(error)s.") % {"line_num": before + 1, "error": _(str(error))},
             field="file",
         ) from None
-    return Reading("csv", columns, tuple(rows))
 
 
 def _check_separator(head: str) -> None:
@@ -200,8 +257,10 @@ def _csv_row(line: int, cells: Mapping[Any, Any]) -> Row:
     return Row(line, cells)
 
 
-def _jsonl(text: str) -> Reading:
-    rows = tuple(_json_row(number, line) for number, line in _lines(text))
+def _jsonl(content: bytes) -> Reading:
+    if sum(content.count(sign) for sign in (b"{", b"[", b",")) > MOST_CELLS:  # each may become a value in memory
+        raise _too_many_values()
+    rows = _gathered(_json_row(number, line) for number, line in _lines(content))
     names = dict.fromkeys(name for row in rows for name in row.cells)
     return Reading("jsonl", tuple(names), rows)
 
@@ -241,12 +300,12 @@ def unstorable(value: Any) -> str:
     return ""
 
 
-def _plain(text: str) -> Reading:
-    return Reading("text", ("text",), tuple(Row(number, {"text": line}) for number, line in _lines(text)))
+def _plain(content: bytes) -> Reading:
+    return Reading("text", ("text",), _gathered(Row(number, {"text": line}) for number, line in _lines(content)))
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(text.split("\n"), start=1):
+def _lines(content: bytes) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(_bounded(_opened(content, "\n")), start=1):
         if line.strip():
             yield number, line.strip()
 
