@@ -323,7 +323,6 @@ PROLIFIC_TOKENS = env.pairs("TOUCHSTONE_PROLIFIC_TOKENS")
 PROLIFIC_API = "https://api.prolific.com"
 METRICS_TOKEN = env.text("TOUCHSTONE_METRICS_TOKEN")  # that Prometheus sends; without it the site has no /metrics
 METRICS_LISTEN = env.text("TOUCHSTONE_METRICS_LISTEN")  # host:port or unix:/path, where they are told without a token
-WORKING_THREADS = env.whole("TOUCHSTONE_WORKING_THREADS", default=0)  # of the web server's; the others answer /livez
 
 # The API ------------------------------------------------------------------------------------------------
 

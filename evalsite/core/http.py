@@ -4,7 +4,6 @@ import math
 import threading
 from typing import Any
 
-from django.conf import settings
 from django.core.handlers.wsgi import WSGIHandler, WSGIRequest, get_bytes_from_wsgi
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.template import loader
@@ -12,6 +11,7 @@ from django.utils.cache import add_never_cache_headers
 from django.utils.functional import cached_property
 from django.utils.http import parse_header_parameters
 
+from evalsite.core import env
 from evalsite.core.errors import TouchstoneError
 
 
@@ -44,9 +44,9 @@ class Request(WSGIRequest):
 class Handler(WSGIHandler):
     """Django's, which keeps one thread of the web server free to say that the process lives.
 
-    With WORKING_THREADS set, so many requests are worked on at once. One more waits for PATIENCE_S and is then told to
-    come again, as are all others until a thread is free: so `/livez` is answered while the database is locked and all
-    threads wait for it.
+    With TOUCHSTONE_WORKING_THREADS set, so many requests are worked on at once. One more waits for PATIENCE_S and is
+    then told to come again, as are all others until a thread is free: so `/livez` is answered while the database is
+    locked and all threads wait for it.
     """
 
     request_class = Request
@@ -54,7 +54,10 @@ class Handler(WSGIHandler):
 
     def __init__(self) -> None:
         super().__init__()
-        self._free = threading.BoundedSemaphore(settings.WORKING_THREADS) if settings.WORKING_THREADS else None
+        working = env.whole(
+            "TOUCHSTONE_WORKING_THREADS", default=0
+        )  # `manage.py web` sets it after its settings are read
+        self._free = threading.BoundedSemaphore(working) if working else None
         self._stuck = False
 
     def __call__(self, environ: Any, start_response: Any) -> Any:
