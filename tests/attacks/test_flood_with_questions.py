@@ -1,9 +1,13 @@
 """Attack: one account asks for forecast after forecast while another organisation's batch waits for its board."""
 
+import os
+import subprocess
+import sys
 import threading
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +23,8 @@ from evalsite.core.models import Inquiry, Job
 from evalsite.judgments.models import Annotator
 from tests.environment import PATIENCE_S
 from tests.evalsite.cast import judge
+from tests.processes import ROOT, end, free_port, start_manage, wait_for, wait_until_ready
+from tests.templates import seed
 
 pytestmark = pytest.mark.django_db
 EVE, MALLORY = uuid.uuid4(), uuid.uuid4()
@@ -123,3 +129,27 @@ def test_a_question_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPa
     inquiry.refresh_from_db()
     assert (inquiry.result, inquiry.trouble[:22]) == (None, "This took longer than ")
     assert Job.objects.get().state == Job.State.DONE
+
+
+@pytest.mark.full
+@pytest.mark.django_db(transaction=True)
+def test_a_board_comes_in_ten_seconds_while_a_hundred_forecasts_wait(tmp_path: Path) -> None:
+    seed(tmp_path)
+
+    def rows(what: str) -> str:
+        command = [sys.executable, "-m", "tests.attacks.flooded_site", what]
+        clean = {"PATH": os.environ["PATH"], "TOUCHSTONE_DATA_DIR": str(tmp_path)}
+        return subprocess.run(command, env=clean, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+    rows("prepare")
+    port = free_port()
+    with (tmp_path / "said").open("w") as output:
+        site = start_manage(tmp_path, "serve", "--port", str(port), output=output)
+    try:
+        wait_until_ready(f"http://127.0.0.1:{port}", site)
+        rows("flood")
+        seconds, waiting = wait_for(lambda: rows("board"), what="the board").split()
+    finally:
+        end(site)
+    assert float(seconds) <= 10, (seconds, waiting)
+    assert int(waiting) > 0, "the forecasts were over before the board"
