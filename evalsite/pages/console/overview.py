@@ -140,10 +140,7 @@ def alarm_text(alarm: Alarm) -> str:
             "The qualification keeps %(value)s annotators from work, which is most of them. Look at its items and its "
             "pass mark: programs must answer it, too."
         ),
-        "skipped": _(
-            "Items that two or more annotators skipped: %(value)s. “Reopen skipped "
-            "items” asks them again."
-        ),
+        "skipped": _("Items that two or more annotators skipped: %(value)s. “Reopen skipped items” asks them again."),
         "refit_late": _("A refit has waited for more than five minutes. Is a worker running? The health page tells."),
         "budget": _("Four fifths of the budget are spent: %(value)s judgments."),
     }
