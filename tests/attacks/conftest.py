@@ -1,7 +1,6 @@
 """The cast of the service's tests, for attacks that go through its pages and its API."""
 
 from tests.evalsite.conftest import (
-    _no_rows_at_the_end,
     alice,
     bob,
     campaign,
@@ -12,12 +11,10 @@ from tests.evalsite.conftest import (
     nobody_has_knocked,
     organisation,
     owner,
-    shared_rows,
     stranger,
 )
 
 __all__ = [
-    "_no_rows_at_the_end",
     "alice",
     "bob",
     "campaign",
@@ -28,6 +25,5 @@ __all__ = [
     "nobody_has_knocked",
     "organisation",
     "owner",
-    "shared_rows",
     "stranger",
 ]
