@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .errors import EngineWarning, InvalidResponses
-from .qualifiers import QUALIFIERS, QUESTIONS, doubt_text, is_doubtful
+from .qualifiers import NESTED_FLAGS, QUALIFIERS, QUESTIONS, doubt_text, is_doubtful
 
 REQUIRED = ("system_a", "system_b", "prompt_id", "outcome")
 OPTIONAL = ("annotator_id", "a_first")
@@ -74,6 +74,9 @@ def _warn_of(name: str, frame: Frame) -> None:
         if len(found) > 1:
             text = f"The column {name} holds {len(found):,} questions, and their votes are pooled. Select one of them."
             warnings.warn(text, EngineWarning, stacklevel=4)
+    elif name in NESTED_FLAGS and any(isinstance(value, dict | list) for value in listed(frame[name])):
+        text = f"The column {name} holds objects that mark votes to leave out. It is not read: all are counted."
+        warnings.warn(text, EngineWarning, stacklevel=4)
 
 
 def check_column(column: object, kind: type = Sized) -> None:

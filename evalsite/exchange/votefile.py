@@ -7,7 +7,8 @@ a VoteFileError that names the file, the row and the column; nothing is skipped,
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,7 @@ from evalsite.exchange.sources import Progress, open_source
 from irt_engine.qualifiers import NESTED_FLAGS, QUALIFIERS, QUESTIONS, doubt_text, is_doubtful
 
 MAX_VOTES = 5_000_000  # what `read_votes` takes into memory: about 2 GB
+MOST_QUESTIONS = 100  # that are remembered, to be named in a warning
 CRITERION = "criterion"
 
 Where = Sequence[tuple[str, str]]
@@ -175,24 +177,24 @@ class _Flags:
     def __init__(self, chosen: Iterable[str | None]) -> None:
         self._chosen = set(chosen)
         self._rows = 0
-        self._doubtful: dict[str, tuple[int, set[str]]] = {}
+        self._columns = 0
+        self._watched: list[str] = []
+        self._doubtful: dict[str, Counter[str]] = {}
         self._questions: dict[str, set[str]] = {}
         self._nested: set[str] = set()
-        self._watched: dict[str, bool] = {}
 
-    def add(self, values: Mapping[str, str]) -> None:
+    def add(self, values: Mapping[str, str], columns: Collection[str]) -> None:
+        """`columns`: those met so far, of which a JSON file may bring more with every row."""
         self._rows += 1
-        for column, value in values.items():
-            watched = self._watched.get(column)
-            if watched is None:
-                watched = self._watched[column] = self._watches(column)
-            if watched:
-                self._look(column, value)
+        if len(columns) != self._columns:
+            self._columns = len(columns)
+            self._watched = [column for column in columns if self._watches(column)]
+        for column in self._watched:
+            if column in values:
+                self._look(column, values[column])
 
     def _watches(self, column: str) -> bool:
-        known = (
-            column.casefold() in QUALIFIERS or column in NESTED_FLAGS or (column in QUESTIONS and column != CRITERION)
-        )
+        known = column.casefold() in QUALIFIERS or column in NESTED_FLAGS or column in QUESTIONS - {CRITERION}
         return known and column not in self._chosen
 
     def _look(self, column: str, value: str) -> None:
@@ -200,18 +202,21 @@ class _Flags:
             if value is NESTED:
                 self._nested.add(column)
         elif column in QUESTIONS:
-            self._questions.setdefault(column, set()).add(value.strip())
+            found = self._questions.setdefault(column, set())
+            if len(found) < MOST_QUESTIONS:
+                found.add(value.strip())
         elif is_doubtful(column, value):
-            rows, found = self._doubtful.get(column, (0, set()))
-            self._doubtful[column] = rows + 1, found | {value.strip()}
+            self._doubtful.setdefault(column, Counter())[value.strip()] += 1
 
     def warnings(self) -> Iterator[str]:
-        for column, (rows, found) in self._doubtful.items():
-            yield f"{doubt_text(column, found, rows, self._rows)} Use --where {column}=VALUE."
-        for column, found in self._questions.items():
-            if len(found) > 1:
-                names = listed(sorted(found))
-                yield f"The column {column} holds {names}: their votes are pooled. Choose with --where {column}=VALUE."
+        for column, found in self._doubtful.items():
+            yield f"{doubt_text(column, found, found.total(), self._rows)} Use --where {column}=VALUE."
+        for column, names in self._questions.items():
+            if len(names) > 1:
+                yield (
+                    f"The column {column} holds {listed(sorted(names))}: their votes are pooled. "
+                    f"Choose with --where {column}=VALUE."
+                )
         for column in sorted(self._nested):
             yield f"The column {column} holds objects that mark votes to leave out. It is not read: all are counted."
 
@@ -242,7 +247,7 @@ class _Reading:
                 self._refuse_repeated(layout)
             if self._is_wanted(record.values) and self._criterion_is_one(record.values):
                 self._kept += 1
-                self._flags.add(record.values)
+                self._flags.add(record.values, self._records.columns)
                 yield _vote(record, layout, self._by, self._merge_turns)
         self._records.row = self._records.line = None  # what is wrong with the whole file has no row
         self._finish()

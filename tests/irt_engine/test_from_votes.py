@@ -374,6 +374,7 @@ def test_a_turn_that_names_no_item_is_refused(change: dict[str, Any], code: str)
         ("status", ["Rejected", "Approved"], "status Rejected"),
         ("is_gold", [1.0, None], "is_gold 1.0"),
         ("aspect", ["style", "overall"], "holds 2 questions"),
+        ("dedup_tag", [{"sampled": True}, {"sampled": False}], "holds objects that mark votes to leave out"),
     ],
 )
 def test_columns_that_change_what_counts_are_named(column: str, values: Any, said: str) -> None:
