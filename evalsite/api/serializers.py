@@ -129,7 +129,7 @@ class JoinSerializer(StrictSerializer):
 
 
 class QualificationSerializer(StrictSerializer):
-    item = StrictIntegerField(min_value=1)
+    item = StrictIntegerField(min_value=1, max_value=2**53)
     attempt = StrictIntegerField(min_value=1, max_value=2)
     choice = StrictCharField(max_length=20)
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from evalsite.campaigns.models import Campaign, PlanSpec, StoppingSpec
 from evalsite.core.db import as_unavailable, columns, read, read_beside, rows
 from evalsite.judgments.models import Annotator, Exclusion
-from evalsite.judgments.statements import campaign_joined, claim_terms
+from evalsite.judgments.statements import Terms, campaign_joined, claim_terms
 
 pytestmark = pytest.mark.database
 
@@ -44,12 +44,12 @@ def test_the_terms_of_a_claim_are_those_of_now(campaign: Campaign, bob: Annotato
     held = Campaign.objects.select_related("stopping").get(pk=campaign.pk)
     Campaign.objects.filter(pk=campaign.pk).update(state=Campaign.State.PAUSED)
     StoppingSpec.objects.filter(campaign=campaign).update(budget=12)
-    assert claim_terms(held, bob.pk) == (False, False)
+    assert claim_terms(held, bob.pk) == Terms(excluded=False, qualifies=False, consent=False)
     assert (held.state, held.stopping.budget) == (Campaign.State.PAUSED, 12)
     Exclusion.objects.create(campaign=campaign, annotator=bob, reason="asked for")
-    assert claim_terms(held, bob.pk) == (True, False)
+    assert claim_terms(held, bob.pk) == Terms(excluded=True, qualifies=False, consent=False)
     Exclusion.objects.create(campaign=campaign, annotator=bob, reason="asked for", lifted=True)
-    assert claim_terms(held, bob.pk) == (False, False)
+    assert claim_terms(held, bob.pk) == Terms(excluded=False, qualifies=False, consent=False)
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite prepares by itself")
