@@ -41,6 +41,7 @@ class Campaign:
     given_back: dict[str, str] = field(default_factory=dict)
     idle_claims: int = 0
     forever: bool = False
+    kept_off: int = 0  # claims that a qualification stands before
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def fault_for(self, path: str) -> str:
@@ -73,6 +74,10 @@ class Campaign:
         return {*self.judged, *self.given_back}
 
     def claim(self, token: str, count: int) -> dict[str, Any]:
+        if self.kept_off > 0:
+            self.kept_off -= 1
+            why = {"reason": "qualification", "hint": "Answer the items first."}
+            return {"assignments": [], "campaign": {"state": "running", "retry_after_s": 0.01, **why}}
         state = "stopped" if len(self.closed) >= self.places and not self.forever else "running"
         fresh = [str(uuid.uuid4()) for _ in range(min(count, self.places - len(self.issued)))]
         self.issued.update(dict.fromkeys(fresh, token))
@@ -415,3 +420,10 @@ def test_the_command_fails_where_every_annotator_is_refused_and_not_where_one_is
     with pytest.raises(CommandError, match=r"Every annotator gave up: HTTP 404: Not now\. Is") as refused:
         call_command("simulate_annotators", *where, stdout=StringIO(), stderr=StringIO())
     assert "--campaign" in str(refused.value)
+
+
+def test_the_command_says_why_annotators_wait_once(stage: Stage, own_signals: None) -> None:
+    stage.campaign.kept_off, told = 5, StringIO()
+    where = (f"--url={stage.drive.base_url}", "--campaign=demo", "--count=2", "--speed=1000")
+    call_command("simulate_annotators", *where, stdout=StringIO(), stderr=told)
+    assert told.getvalue() == "An annotator waits (qualification: Answer the items first).\n"
