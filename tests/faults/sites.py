@@ -53,6 +53,7 @@ DESIGN = Design(
 # As many annotators as a test likes from one address; a dead worker's job is taken over soon.
 SETTINGS = {
     "TOUCHSTONE_ENROLMENTS_PER_HOUR": "100000",
+    "TOUCHSTONE_NEWCOMER_PERCENT": "100",
     "TOUCHSTONE_ANSWERS_PER_MINUTE": "100000",
     "TOUCHSTONE_READS_PER_MINUTE": "100000",
     "TOUCHSTONE_JOB_LEASE_S": "6",
