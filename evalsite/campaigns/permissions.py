@@ -206,7 +206,7 @@ def as_markdown() -> str:
         "Anybody can make a pseudonym, so the acts of pseudonyms have limits. Members, people with a role in the",
         "campaign, invited people and annotators sent by a crowd platform are known.",
         "",
-        "| | known | pseudonym |",
+        "| act | known | pseudonym |",
         "|---|---|---|",
         "| two skips close an item | yes | no: the owner sees how many items were skipped |",
         "| skips | half of a block, and 10 in all plus 1 for each 2 answers | the same |",
