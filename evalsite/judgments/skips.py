@@ -65,8 +65,14 @@ def items_closed(campaign: Campaign, *, among: Collection[str] | None = None) ->
     return set(counted.filter(count__gte=SKIPS_THAT_CLOSE).values_list("item", flat=True))
 
 
+def has_skips(campaign: Campaign) -> bool:
+    return Skip.objects.filter(assignment__campaign=campaign).exists()
+
+
 def items_skipped(campaign: Campaign) -> int:
     """Return how many items at least two annotators of any kind skipped: the owner should look at them."""
+    if not has_skips(campaign):
+        return 0
     counted = _in_force(campaign).order_by().values("item").annotate(count=Count("annotator", distinct=True))
     return counted.filter(count__gte=SKIPS_THAT_CLOSE).count()
 

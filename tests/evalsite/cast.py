@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+from django.utils import timezone
+
 from evalsite.accounts.models import Organisation
 from evalsite.adaptive.services import campaign_open
 from evalsite.campaigns.models import Campaign
@@ -9,7 +11,8 @@ from evalsite.campaigns.services import Design, campaign_create, entrant_add
 from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
 from evalsite.core import jobs
-from evalsite.judgments.models import Annotator, Assignment
+from evalsite.judgments.items import item_of
+from evalsite.judgments.models import Annotator, Assignment, Place, Skip
 from evalsite.judgments.reserve import reserve_drop
 from evalsite.judgments.services import assignment_claim, judgment_record
 from evalsite.prompts.services import NewPrompt, prompt_set_create
@@ -65,6 +68,25 @@ def empty_queue(campaign: Campaign) -> None:
     """Leave nothing that could be claimed, in the queue or behind it, until the worker has planned again."""
     Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED).update(state=Assignment.State.WITHDRAWN)
     reserve_drop(campaign)
+
+
+def skip_twice(campaign: Campaign) -> None:
+    """Have two annotators skip the same item."""
+    prompt = campaign.prompt_set.prompts.order_by("pk")[0]
+    item = item_of(prompt.pk, [one.pk for one in campaign.entrants.order_by("pk")[:2]])
+    now = timezone.now()
+    for _ in range(2):
+        skipped = Assignment.objects.create(
+            campaign=campaign,
+            place=Place.objects.create(campaign=campaign, prompt=prompt, item=item),
+            item=item,
+            state=Assignment.State.RETURNED,
+            annotator=Annotator.objects.create(),
+            issued_at=now,
+            lease_until=now,
+            closed_at=now,
+        )
+        Skip.objects.create(assignment=skipped, reason=Skip.Reason.BROKEN)
 
 
 def judge(campaign: Campaign, annotator: Annotator, choice: str = "A", *, blocks: int = 1) -> int:

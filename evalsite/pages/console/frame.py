@@ -14,7 +14,7 @@ from evalsite.adaptive.notices import notice_said, notices_for
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.permissions import ROLE_WORDS, Act, Role, allows, campaign_for
 from evalsite.campaigns.services import pilot_waits
-from evalsite.judgments.skips import items_skipped
+from evalsite.judgments.skips import has_skips
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def acts_offered(desk: Desk) -> list[Link]:
     offered = AFTER_PILOT if pilot_waits(desk.campaign) else OFFERED[desk.campaign.state]
     if Act.EXTEND in offered and stopped_by_hand(desk.campaign):
         offered = tuple(act for act in offered if act != Act.EXTEND)
-    skipped = (Act.REOPEN_SKIPPED,) if desk.campaign.collecting and items_skipped(desk.campaign) else ()
+    skipped = (Act.REOPEN_SKIPPED,) if desk.campaign.collecting and has_skips(desk.campaign) else ()
     acts = (*offered, *skipped, Act.SHARE)
     return [Link(words[act], desk.url("console_act", act.value)) for act in acts if desk.may(act)]
 

@@ -9,7 +9,6 @@ from urllib.parse import urlencode
 
 import yaml
 from django.apps import apps
-from django.utils import timezone
 
 from evalsite.accounts.models import ApiToken, User
 from evalsite.accounts.services import api_token_issue
@@ -21,16 +20,13 @@ from evalsite.chatbots.models import Reply, Version
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
 from evalsite.judgments.models import (
     Annotator,
-    Assignment,
     Enrolment,
     Judgment,
-    Place,
     QualificationAnswer,
-    Skip,
 )
 from evalsite.judgments.services import annotator_enrol, assignment_claim, token_issue
 from tests.evalsite.api.client import Api
-from tests.evalsite.cast import CampaignMaker, judge, run_jobs
+from tests.evalsite.cast import CampaignMaker, judge, run_jobs, skip_twice
 
 FILE = Path(__file__).resolve().parents[3] / "docs" / "openapi.yaml"
 DOCUMENT = yaml.safe_load(FILE.read_text())
@@ -297,29 +293,10 @@ def right(there: Tenant, operation: Operation) -> Sent:
     )
 
 
-def _skip_twice(campaign: Campaign) -> None:
-    """Have two annotators skip the same item."""
-    queued = Assignment.objects.filter(campaign=campaign, state="queued").order_by("priority")[0]
-    now = timezone.now()
-    for _ in range(2):
-        place = Place.objects.create(campaign=campaign, prompt_id=queued.place.prompt_id, item=queued.item)
-        skipped = Assignment.objects.create(
-            campaign=campaign,
-            place=place,
-            item=queued.item,
-            state="returned",
-            annotator=annotator_enrol(campaign=campaign),
-            issued_at=now,
-            lease_until=now,
-            closed_at=now,
-        )
-        Skip.objects.create(assignment=skipped, reason=Skip.Reason.BROKEN)
-
-
 def done_before(there: Tenant, operation: Operation) -> None:
     """What must have been done, so that this can be."""
     if operation.act == "reopen_skipped":
-        _skip_twice(there.campaign)
+        skip_twice(there.campaign)
     if operation.act in BEFORE:
         first = Act(BEFORE[operation.act])
         act_perform(key=there.campaign.slug, act=first, user=there.owner, given=Given(**WITH[first](there)))

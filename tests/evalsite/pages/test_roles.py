@@ -29,7 +29,7 @@ from evalsite.judgments.stewardship import annotator_hold
 from evalsite.pages.console.acts import OF_ANNOTATOR
 from evalsite.pages.console.setup import STEPS
 from tests.evalsite.api.client import Api
-from tests.evalsite.cast import CampaignMaker
+from tests.evalsite.cast import CampaignMaker, skip_twice
 
 ROOT = Path(__file__).resolve().parents[3]
 OF_DRAFTS = {Act.PILOT, Act.LAUNCH, Act.SET_UP}
@@ -101,6 +101,8 @@ def stage(make_campaign: CampaignMaker, charlie: User) -> Callable[[Act], Stage]
         given = given_for(Campaign.objects.get(pk=campaign.pk), act)
         if act == Act.FULL_CHECK:
             fitted(campaign)
+        if act == Act.REOPEN_SKIPPED:
+            skip_twice(campaign)
         if act in OF_DRAFTS:
             rows(campaign).update(state="draft")
         with deletion_permitted():
