@@ -1,8 +1,7 @@
 """Attack: a thousand pseudonyms from one address hold a campaign's whole queue, and answer nothing."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -24,10 +23,9 @@ ADDRESS, ELSEWHERE = "198.51.100.7", "203.0.113.9"
 
 
 @pytest.fixture(autouse=True)
-def _a_quarter(settings: Any) -> Iterator[None]:
+def _a_quarter(settings: Any) -> None:
     settings.NEWCOMER_PERCENT = 25
     settings.ENROLMENTS_PER_HOUR = 10**6
-    return
 
 
 @pytest.fixture
@@ -101,7 +99,8 @@ def test_members_and_invited_people_are_exempt(study: Campaign, charlie: User) -
 def test_newcomer_renews_little_until_it_has_answered(study: Campaign) -> None:
     newcomer: Annotator = annotator_enrol(campaign=study)
     first, second, _ = block_claim(campaign=study, annotator=newcomer, address=ADDRESS).block
-    limit = first.issued_at + timedelta(seconds=2 * study.lease_s)  # type: ignore[operator]
+    assert first.issued_at is not None
+    limit: datetime = first.issued_at + timedelta(seconds=2 * study.lease_s)
     begun = timezone.now()
     with time_machine.travel(begun + timedelta(seconds=study.lease_s - 1), tick=False):
         lease_renew(annotator=newcomer, assignment_id=first.public_id)
