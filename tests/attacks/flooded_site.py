@@ -53,7 +53,7 @@ def board() -> None:
 
     batch = Batch.objects.filter(campaign__slug="victim", closed_at__isnull=False).order_by("closed_at").first()
     made = Snapshot.objects.filter(board__default_of__slug="victim", judgments__gt=0).order_by("created_at").first()
-    if batch and made:
+    if batch and batch.closed_at and made:
         waiting = Inquiry.objects.filter(answered_at=None).count()
         sys.stdout.write(f"{(made.created_at - batch.closed_at).total_seconds():.2f} {waiting}\n")
 
