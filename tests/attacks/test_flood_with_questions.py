@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 
 from evalsite.adaptive.models import Snapshot
 from evalsite.adaptive.services import board_default
@@ -70,7 +71,9 @@ def test_a_flood_hides_no_refit_from_the_sweep(campaign: Campaign, bob: Annotato
         ask(n, by=uuid.uuid4())
     judge(campaign, bob, blocks=2)
     refits = Job.objects.filter(kind="refit", state=Job.State.QUEUED).values_list("pk", flat=True)
-    assert set(refits) <= {number for number, _ in jobs.jobs_due()}
+    due = jobs.jobs_due()
+    assert set(refits) <= {number for number, queue in due if queue == settings.QUEUE}
+    assert 0 < sum(queue == settings.INQUIRY_QUEUE for _, queue in due) < FLOOD
 
 
 def test_newer_questions_replace_older_ones(asked: list[Any]) -> None:
@@ -149,6 +152,7 @@ def test_a_board_comes_in_ten_seconds_while_a_hundred_forecasts_wait(tmp_path: P
         wait_until_ready(f"http://127.0.0.1:{port}", site)
         rows("flood")
         seconds, waiting = wait_for(lambda: rows("board"), what="the board").split()
+        wait_for(lambda: int(rows("board").split()[1]) < 100, what="the answer to a forecast")
     finally:
         end(site)
     assert float(seconds) <= 10, (seconds, waiting)
