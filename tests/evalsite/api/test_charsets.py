@@ -27,7 +27,7 @@ def answered(method: str, path: str, kind: str, *, body: bytes = b"", query: str
     environ |= {"HTTP_AUTHORIZATION": f"Bearer {token}"} if token else {}
     setup_testing_defaults(environ)
     begun: list[int] = []
-    response = Handler()(environ, lambda status, headers, error=None: begun.append(int(status[:3])))  # type: ignore[arg-type]
+    response = Handler()(environ, lambda status, headers, error=None: begun.append(int(status[:3])))
     content = b"".join(response)
     response.close()
     return begun[0], content
