@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import dropwhile, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -127,9 +128,10 @@ def table(after: str) -> dict[str, dict[str, str]]:
     """A table of docs/roles.md, the first below a line that begins so: act -> who -> cell."""
     lines = (ROOT / "docs" / "roles.md").read_text().splitlines()
     start = next(number for number, line in enumerate(lines) if line.startswith(after))
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[start:] if line.startswith("|")]
-    end = next((number for number, row in enumerate(rows) if number and row[0] == "act"), len(rows))
-    return {act: dict(zip(rows[0][1:], cells, strict=True)) for act, *cells in rows[2:end]}
+    below = dropwhile(lambda line: not line.startswith("|"), lines[start:])
+    whole = takewhile(lambda line: line.startswith("|"), below)
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in whole]
+    return {act: dict(zip(rows[0][1:], cells, strict=True)) for act, *cells in rows[2:]}
 
 
 OF_CAMPAIGNS, OF_ORGANISATIONS = table("# Who may do what"), table("In an organisation")
