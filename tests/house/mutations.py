@@ -91,10 +91,10 @@ MUTATIONS = (
     ),
     Mutation(
         "three skips close an item instead of two",
-        "evalsite/judgments/selectors.py",
-        "filter(count__gte=times)",
-        "filter(count__gt=times)",
-        (f"{_JUDGMENTS}/test_leases.py",),
+        "evalsite/judgments/skips.py",
+        "return set(counted.filter(count__gte=SKIPS_THAT_CLOSE)",
+        "return set(counted.filter(count__gt=SKIPS_THAT_CLOSE)",
+        (f"{_JUDGMENTS}/test_skips.py", f"{_JUDGMENTS}/test_leases.py"),
     ),
     Mutation(
         "proposed exclusions count as exclusions",

@@ -11,6 +11,8 @@ from typing import Any
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign
+from evalsite.judgments.leases import assignment_skip
+from evalsite.judgments.models import Assignment, Skip
 from tests.evalsite.api.operations import (
     ACTING,
     EACH_ACT,
@@ -54,6 +56,7 @@ CURSORS: Mapping[str, Callable[[Tenant], Any]] = {
     "gold": lambda them: [them.gold],
     "judgments": lambda them: [them.judgment],
     "prompts": lambda them: [prompt_of(them)],
+    "skips": lambda them: [Skip.objects.get(assignment__campaign=them.campaign).assignment.public_id],
     "snapshots": lambda them: [them.campaign.default_board.snapshots.order_by("pk")[0].public_id],
 }
 OF_CHATBOTS = [{"id": "g2", "right": ["A"], "prompt_id": "p1", "chatbot_a": "trial bot 0", "chatbot_b": "trial bot 1"}]
@@ -63,6 +66,8 @@ OF_CHATBOTS = [{"id": "g2", "right": ["A"], "prompt_id": "p1", "chatbot_a": "tri
 def them(make_campaign: CampaignMaker, charlie: User) -> Tenant:
     """charlie's campaigns, which nobody else may see."""
     them = tenant_make(make_campaign, charlie, "theirs")
+    other = Assignment.objects.filter(annotator=them.holder, state=Assignment.State.ISSUED).exclude(public_id=them.held)
+    assignment_skip(annotator=them.holder, assignment_id=other[0].public_id, reason="other", note="")
     Campaign.objects.filter(slug__startswith="theirs").update(visibility="private")
     return them
 

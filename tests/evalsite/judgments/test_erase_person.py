@@ -76,6 +76,7 @@ def quux(campaign: Campaign, alice: User) -> Client:
     client = Client()
     form = {"username": "QuuxName", "email": "Quux-Mail@example.org", "password": PASSWORD}
     assert client.post("/account/sign-up/", form).status_code == 302
+    User.objects.filter(username="QuuxName").update(email="Quux-Mail@example.org")  # the link in the mail was opened
     user = User.objects.get(username="QuuxName")
     visitor = Visitor(client, "/judge/trial/")
     visitor.begin()
