@@ -14,8 +14,9 @@ from typing import IO, Any
 import httpx2
 import pytest
 import redis
+from django.core.cache import cache
 
-from tests.environment import PATIENCE_S
+from tests.environment import PATIENCE_S, PRODUCTION, REDIS_PREFIX, REDIS_URL
 
 ROOT = Path(__file__).resolve().parents[1]
 Start = Callable[..., subprocess.Popen[str]]
@@ -72,6 +73,14 @@ def forget_redis_keys(url: str, prefix: str) -> None:
     with redis.Redis.from_url(url) as client:
         for key in client.scan_iter(match=f"{prefix}:*", count=1000):
             client.delete(key)
+
+
+def forget_cache() -> None:
+    """Empty the cache of this process. Redis is not emptied: others use it, too."""
+    if PRODUCTION:
+        forget_redis_keys(REDIS_URL, f"{REDIS_PREFIX}:1")  # Django's cache: the prefix, and the version of its keys
+    else:
+        cache.clear()
 
 
 def start_manage(

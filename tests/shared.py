@@ -15,11 +15,11 @@ from typing import Any, TypeVar
 
 import pytest
 from django.conf import settings
-from django.core.cache import cache
 from django.db import connection, models, transaction
 from django.utils import translation
 
 from tests import durations
+from tests.processes import forget_cache
 
 F = TypeVar("F", bound=Callable[..., Any])
 Identities = dict[tuple[type[models.Model], Any], models.Model]
@@ -171,7 +171,7 @@ def _build(builder: Builder, module: str) -> Layer:
     held.__enter__()
     results = {layer.builder.name: layer.result for layer in _stack}
     identities: Identities = {}
-    cache.clear()
+    forget_cache()
     with translation.override(settings.LANGUAGE_CODE):
         try:
             result = builder.function(**{name: fresh(results[name], identities) for name in builder.takes})

@@ -13,6 +13,8 @@ from django.test.utils import CaptureQueriesContext
 from evalsite.accounts.models import User
 from tests.evalsite.cast import run_jobs
 
+pytestmark = pytest.mark.database  # counts in Redis, locks
+
 PASSWORD = "correct horse battery"
 SPELLINGS = ("charlie", "Charlie", "CHARLIE", "\uff43harlie", "\uff43\uff48arlie", " charlie ", "\U0001d41charlie")
 

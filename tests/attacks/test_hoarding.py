@@ -19,6 +19,8 @@ from evalsite.judgments.services import annotator_enrol, block_claim, judgment_r
 from tests.evalsite.api.client import Api, answer, error_of, judgment_url
 from tests.evalsite.cast import OPEN, CampaignMaker
 
+pytestmark = pytest.mark.database  # counts in Redis, locks
+
 ADDRESS, ELSEWHERE = "198.51.100.7", "203.0.113.9"
 
 

@@ -13,6 +13,8 @@ from evalsite.campaigns.models import Campaign
 from evalsite.judgments.models import Annotator
 from tests.evalsite.api.client import CLAIMS, Api, error_of
 
+pytestmark = pytest.mark.database  # counts in Redis, locks
+
 ENROL = "/api/v1/annotators"
 GUESSABLE = ("1", "enrol", "0" * 32, "00000000-0000-4000-8000-000000000000", str(uuid.uuid5(uuid.NAMESPACE_DNS, "a")))
 

@@ -10,6 +10,8 @@ from evalsite.judgments.skips import items_closed
 from tests.evalsite.api.client import Api
 from tests.evalsite.cast import CampaignMaker, judge, run_jobs
 
+pytestmark = pytest.mark.database  # counts in Redis, locks
+
 
 def pseudonym(campaign: Campaign, address: str) -> Api:
     answer = Api(address=address).post("/api/v1/annotators", {"campaign": campaign.slug})

@@ -5,7 +5,6 @@ from functools import partial
 
 import pytest
 from django.conf import settings
-from django.core.cache import cache
 from django.test import Client
 from django.utils import translation
 
@@ -14,9 +13,8 @@ from evalsite.accounts.services import user_create
 from evalsite.campaigns.models import Campaign
 from evalsite.judgments.models import Annotator
 from evalsite.judgments.services import annotator_enrol
-from tests.environment import PRODUCTION, REDIS_PREFIX, REDIS_URL
 from tests.evalsite.cast import CampaignMaker, campaign_make
-from tests.processes import forget_redis_keys
+from tests.processes import forget_cache
 from tests.shared import shared
 
 
@@ -24,13 +22,9 @@ from tests.shared import shared
 def nobody_has_knocked() -> None:
     """What was counted of one test's people and its address does not count against the next one's.
 
-    SQLite gives each test's alice the id of the last one's, and a run's tests all come from one address. Redis is not
-    emptied: others use it too.
+    SQLite gives each test's alice the id of the last one's, and a run's tests all come from one address.
     """
-    if PRODUCTION:
-        forget_redis_keys(REDIS_URL, f"{REDIS_PREFIX}:1")  # Django's cache: the prefix, and the version of its keys
-    else:
-        cache.clear()
+    forget_cache()
 
 
 @pytest.fixture(autouse=True)

@@ -325,7 +325,7 @@ class _Copy:
         """Run what `make test` runs; return the first test that failed, or ""."""
         together = ("-n", str(self.processes), "--dist", "loadfile", "--no-loadscope-reorder")
         return self.tests(*together, limit_s=LANE_LIMIT_S) or self.tests(
-            *together, "tests/evalsite", limit_s=LANE_LIMIT_S, production=True
+            *together, "tests/evalsite", "tests/attacks", limit_s=LANE_LIMIT_S, production=True
         )
 
 
