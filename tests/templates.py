@@ -99,8 +99,12 @@ def sqlite_template() -> Path:
 
 
 def postgresql_template() -> str:
-    """Return the name of the template on the tests' server, made first where there is none."""
-    name = POSTGRESQL + state()
+    """Return the name of the template on the tests' server, made first where there is none.
+
+    Each role has its own: a role may not copy the database of another one.
+    """
+    role = hashlib.sha256((urlsplit(DATABASE_URL).username or "").encode()).hexdigest()[:4]
+    name = f"{POSTGRESQL}{state()}_{role}"
     with psycopg.connect(DATABASE_URL, autocommit=True) as server:
         if not _there(server, name):
             server.execute("SELECT pg_advisory_lock(hashtext(%s))", [name])  # other checkouts use the same server

@@ -126,12 +126,12 @@ def test_many_who_come_at_once_are_given_a_block_each(
 def test_what_is_drawn_comes_after_the_queue_and_says_where_it_comes_from(stocked: Campaign) -> None:
     kept = QUEUED.order_by("priority").values_list("pk", flat=True)[: OPEN.block_size + 1]
     QUEUED.exclude(pk__in=list(kept)).update(state=Assignment.State.WITHDRAWN)
-    last = max(QUEUED.all().values_list("priority", flat=True))
     first = Reserve.objects.order_by("pk").first()
     assert first is not None
     before = set(Assignment.objects.values_list("pk", flat=True))
     assert assignment_claim(campaign=stocked, annotator=annotator_enrol(campaign=stocked))
     drawn = list(Assignment.objects.exclude(pk__in=before).order_by("priority"))
+    last = max(QUEUED.filter(pk__in=before).values_list("priority", flat=True))  # what the claim has left
     assert [one.priority for one in drawn] == list(range(last + 1, last + 1 + PART))
     assert [[one.place.prompt_id, one.item, one.purpose, one.probability, 1] for one in drawn] == first.asks
     assert {(one.policy, one.snapshot, one.plan_seed) for one in drawn} == {

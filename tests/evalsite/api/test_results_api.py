@@ -306,6 +306,7 @@ def test_a_file_ranks_as_the_board_does(
     assert {row["name"]: row["judgments"] for row in ranked} == {row["name"]: row["judgments"] for row in board}
 
 
+@pytest.mark.full
 @pytest.mark.arena_rank
 @pytest.mark.parametrize("form", ["csv", "jsonl"])
 def test_a_file_loads_in_arena_rank_unchanged(judged: Campaign, member: Api, tmp_path: Path, form: str) -> None:
