@@ -6,6 +6,7 @@ import importlib
 import subprocess
 import sys
 import warnings
+from importlib.machinery import ModuleSpec
 from types import SimpleNamespace
 from typing import Any
 
@@ -127,6 +128,8 @@ def test_too_few_draws_are_said_to_be_too_few() -> None:
 class PriorSampler:
     """A stand-in for nutpie that draws from the prior, so that nothing has to be compiled."""
 
+    __spec__ = ModuleSpec("nutpie", None)  # newer PyMC looks for it
+
     def compile_pymc_model(self, written: Any, var_names: list[str]) -> Any:
         self.effects = {variable.name: variable.type.shape for variable in written.free_RVs}
         return {name: self.effects[name] for name in var_names}
@@ -208,6 +211,8 @@ def test_a_sampler_that_stops_is_a_typed_error(monkeypatch: pytest.MonkeyPatch) 
 
 class OnePoint(PriorSampler):
     """A stand-in for nutpie whose draws all lie at one point, where the likelihood of the model is kept."""
+
+    __spec__ = ModuleSpec("nutpie", None)
 
     def compile_pymc_model(self, written: Any, var_names: list[str]) -> Any:
         compiled = super().compile_pymc_model(written, var_names)
