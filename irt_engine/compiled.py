@@ -6,6 +6,7 @@ writes to rows of its own and sums are taken in a fixed order, so the number of 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -42,7 +43,8 @@ def _source(kernel: Any) -> Path:
 
 def _is_kept(kernel: Any) -> bool:
     source = _source(kernel)
-    kept = Path(kernel.stats.cache_path or "").glob(f"{source.stem}.{kernel.py_func.__qualname__}-*.nbi")
+    python = f"py{sys.version_info.major}{sys.version_info.minor}"  # each Python has machine code of its own
+    kept = Path(kernel.stats.cache_path or "").glob(f"{source.stem}.{kernel.py_func.__qualname__}-*.{python}.nbi")
     return any(one.stat().st_mtime >= source.stat().st_mtime for one in kept)
 
 

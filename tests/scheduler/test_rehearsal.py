@@ -25,9 +25,12 @@ def compiled():
     found = {f for room in rooms for f in vars(room).values() if hasattr(f, "signatures")}
     return {(f.py_func.__module__, f.__name__, signature) for f in found for signature in f.signatures}
 
+from irt_engine.compiled import needs_compiling
+
 assert not compiled()
 with warnings.catch_warnings(action="error"):
     rehearse()
+assert not needs_compiling()
 ready = compiled()
 for chatbots, prompts, batch, reply_sd in ((12, 60, 150, 1.0), (5, 250, 240, 0.0), (3, 5, 6, 0.3)):
     votes = draw_votes(draw_truth(chatbots, prompts, reply_sd=reply_sd, seed=4), all_cells(chatbots, prompts), seed=5)
@@ -56,3 +59,15 @@ def test_after_a_rehearsal_campaigns_of_other_sizes_find_everything_compiled() -
     ready, _, left = found.stdout.strip().partition(" ")
     assert int(ready) > 0
     assert left == "[]"
+
+
+def test_fresh_environment_needs_compiling(tmp_path: Path) -> None:
+    found = subprocess.run(
+        [sys.executable, "-c", "import scheduler.rehearsal, irt_engine.compiled as c; print(c.needs_compiling())"],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert found.stdout.strip() == "True"
