@@ -62,11 +62,15 @@ INSTALLED_APPS = [
     "evalsite.chatbots.apps.ChatbotsConfig",
     "evalsite.campaigns.apps.CampaignsConfig",
     "evalsite.judgments.apps.JudgmentsConfig",
-    "evalsite.adaptive.apps.AdaptiveConfig",
+    "evalsite.boards.apps.BoardsConfig",
+    "evalsite.refits.apps.RefitsConfig",
+    "evalsite.operations.apps.OperationsConfig",
     "evalsite.exchange.apps.ExchangeConfig",
     "evalsite.demo.apps.DemoConfig",
     "evalsite.api.apps.ApiConfig",
+    "evalsite.presentation.apps.PresentationConfig",
     "evalsite.pages.apps.PagesConfig",
+    "evalsite.console.apps.ConsoleConfig",
 ]
 
 MIDDLEWARE = [
@@ -79,7 +83,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "evalsite.pages.devices.DeviceMemory",
+    "evalsite.pages.known_devices.DeviceMemory",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -151,7 +155,7 @@ CACHES: dict[str, dict[str, Any]]
 if PRODUCTION:
     CACHES = {
         "default": {
-            "BACKEND": "evalsite.core.cache.RedisOrMemory",
+            "BACKEND": "evalsite.core.redis_cache.RedisOrMemory",
             "LOCATION": REDIS_URL,
             "KEY_PREFIX": REDIS_PREFIX,
             "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 1},
@@ -161,7 +165,7 @@ else:
     # Room for every throttle's count: the default of 300 entries would forget some of them, and admit too many.
     CACHES = {
         "default": {
-            "BACKEND": "evalsite.core.memory.Memory",
+            "BACKEND": "evalsite.core.memory_cache.Memory",
             "OPTIONS": {"MAX_ENTRIES": 100_000},
         }
     }
@@ -201,7 +205,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "interval_max": 0.2,
 }
 CELERY_BEAT_SCHEDULE = {"sweep": {"task": "evalsite.core.tasks.sweep", "schedule": 2.0}}
-CELERY_BEAT_SCHEDULER = "evalsite.core.beat:SteadyScheduler"
+CELERY_BEAT_SCHEDULER = "evalsite.core.beat_scheduler:SteadyScheduler"
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "celerybeat-schedule")
 
 WORKER_NICE = env.whole("TOUCHSTONE_WORKER_NICE", default=19)  # how far `serve`'s worker gives way to its pages

@@ -5,7 +5,7 @@ import os
 import django
 from django.urls import get_resolver
 
-from evalsite.core.heap import settle
+from evalsite.core.garbage_collection import settle
 from evalsite.core.http import Handler
 from evalsite.core.supervisor import follow_parent
 

@@ -10,8 +10,8 @@ from django.http import HttpRequest
 from evalsite.accounts.models import ApiToken, Membership, Organisation, User
 from evalsite.accounts.services import organisation_verify, personal_organisation_ensure
 from evalsite.core.admin import ReadOnlyAdmin
+from evalsite.core.confusable_names import name_check
 from evalsite.core.errors import InvalidInput
-from evalsite.core.lookalikes import name_check
 
 
 @admin.register(User)

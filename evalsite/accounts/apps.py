@@ -8,4 +8,4 @@ class AccountsConfig(AppConfig):
 
     def ready(self) -> None:
         """Register what the worker can do."""
-        from evalsite.accounts import mails  # noqa: F401
+        from evalsite.accounts import account_mail  # noqa: F401

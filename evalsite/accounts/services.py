@@ -14,12 +14,12 @@ from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import ApiToken, Membership, Organisation, User
 from evalsite.core.audit import audit_record
+from evalsite.core.confusable_names import name_check, skeleton
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from evalsite.core.idempotency import answers_rename
-from evalsite.core.lookalikes import name_check, skeleton
 from evalsite.core.models import IdempotencyKey
-from evalsite.core.rowfiles import unstorable
+from evalsite.core.row_files import unstorable
 from evalsite.core.tokens import token_hash, token_make
 
 LONGEST_TOKEN_DAYS, LONGEST_TOKEN_NAME = 366, 100

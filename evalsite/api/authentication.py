@@ -10,8 +10,8 @@ from rest_framework.request import Request
 
 from evalsite.accounts.models import ApiToken, User
 from evalsite.core.tokens import token_hash
+from evalsite.judgments.claim_sql import token_in_force
 from evalsite.judgments.models import Annotator, AnnotatorToken
-from evalsite.judgments.statements import token_in_force
 
 
 @dataclass(frozen=True, slots=True)

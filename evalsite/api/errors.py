@@ -15,7 +15,7 @@ from evalsite.api.presenters import fates
 from evalsite.core.db import as_unavailable
 from evalsite.core.errors import TouchstoneError
 from evalsite.core.http import tell_when, unavailable_page
-from evalsite.core.rowfiles import RowsRefused
+from evalsite.core.row_files import RowsRefused
 
 HINTS = {
     "not_authenticated": "Send the header Authorization: Bearer <token>.",

@@ -7,18 +7,18 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsite.accounts.models import ApiToken
+from evalsite.api.board_views import ResultsView, person
 from evalsite.api.idempotency import answered
 from evalsite.api.openapi import ACTING, IDEMPOTENCY_KEY, operation, reading
 from evalsite.api.paging import PageSerializer, page_of
 from evalsite.api.parsers import json_sent
-from evalsite.api.results import ResultsView, person
 from evalsite.api.serializers import StrictCharField, StrictSerializer
 from evalsite.api.shapes import Page, Shape
 from evalsite.campaigns.gold import gold_add, gold_bytes
-from evalsite.campaigns.goldfile import gold_from
-from evalsite.campaigns.holdings import rows_admit
+from evalsite.campaigns.gold_file import gold_from
 from evalsite.campaigns.models import GoldItem
 from evalsite.campaigns.permissions import Act, campaign_for
+from evalsite.campaigns.storage_quota import rows_admit
 from evalsite.core.errors import NotAllowed
 from evalsite.core.idempotency import Outcome
 

@@ -8,9 +8,9 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 
-from evalsite.adaptive.acts import PERFORMED
 from evalsite.api import shapes
 from evalsite.api.serializers import StrictSerializer
+from evalsite.operations.actions import PERFORMED
 
 JSON = "application/json"
 REFUSALS = {

@@ -1,6 +1,6 @@
 """Read JSON that may be hostile: deep nesting and huge integers are bad requests, not faults of the server.
 
-A file of rows is a body by itself: its bytes are read as they are, and core.rowfiles tells what they hold.
+A file of rows is a body by itself: its bytes are read as they are, and core.row_files tells what they hold.
 """
 
 import json
@@ -17,7 +17,7 @@ from rest_framework.parsers import BaseParser
 from rest_framework.request import Request, is_form_media_type
 
 from evalsite.core.errors import InvalidInput, TooLarge, TouchstoneError
-from evalsite.core.rowfiles import MOST_BYTES
+from evalsite.core.row_files import MOST_BYTES
 
 ENDINGS = {"text/csv": "csv", "application/jsonl": "jsonl", "application/x-ndjson": "jsonl", "text/plain": "txt"}
 CHARSETS = {"", "utf-8", "utf8", "us-ascii"}

@@ -5,21 +5,21 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from evalsite.adaptive.models import Board, Snapshot
-from evalsite.adaptive.selectors import BoardState
+from evalsite.boards.models import Board, Snapshot
+from evalsite.boards.selectors import BoardState
 from evalsite.campaigns.limits import LIMITS, limits_of
 from evalsite.campaigns.models import Aspect, Campaign, Entrant
 from evalsite.campaigns.selectors import aspects_of
 from evalsite.chatbots.files import ReplyReport, Submission
 from evalsite.chatbots.models import Version
-from evalsite.core.rowfiles import Fated
-from evalsite.judgments.listing import Listed, ListedSkip
+from evalsite.core.row_files import Fated
+from evalsite.judgments.campaign_choice import Work
+from evalsite.judgments.claim_sql import Shown, shown_by
+from evalsite.judgments.empty_claims import Wait
+from evalsite.judgments.judgment_lists import Listed, ListedSkip
 from evalsite.judgments.models import Assignment, Judgment
 from evalsite.judgments.qualification import ATTEMPTS, Qualification
 from evalsite.judgments.selectors import Progress
-from evalsite.judgments.sharing import Work
-from evalsite.judgments.statements import Shown, shown_by
-from evalsite.judgments.waits import Wait
 from evalsite.prompts.files import PromptReport
 from evalsite.prompts.models import Prompt, PromptSet
 

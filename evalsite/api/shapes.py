@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers as s
 
-from evalsite.judgments.waits import Wait
+from evalsite.judgments.empty_claims import Wait
 
 
 class Shape(s.Serializer[Any]):

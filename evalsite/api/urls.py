@@ -5,9 +5,9 @@ import uuid
 from django.urls import path, re_path, register_converter
 from django.urls.converters import SlugConverter
 
-from evalsite.adaptive.acts import PERFORMED
-from evalsite.api import acts, errors, gold, intake, results, views
+from evalsite.api import actions, annotator_views, board_views, errors, gold, upload_views
 from evalsite.api.serializers import ID, as_key
+from evalsite.operations.actions import PERFORMED
 
 
 class ActConverter:
@@ -46,35 +46,35 @@ register_converter(IdConverter, "id")
 register_converter(KeyConverter, "key")
 
 urlpatterns = [
-    path("annotators", views.EnrolView.as_view(), name="api_enrol"),
-    path("claims", views.WorkView.as_view(), name="api_work"),
-    path("campaigns/<key:key>/enrolments", views.JoinView.as_view(), name="api_join"),
-    path("campaigns/<key:key>/claims", views.ClaimView.as_view(), name="api_claim"),
-    path("campaigns/<key:key>/qualification", views.QualificationView.as_view(), name="api_qualification"),
-    path("campaigns/<key:key>/returns", views.ReturnView.as_view(), name="api_return"),
-    path("campaigns/<key:key>/progress", views.ProgressView.as_view(), name="api_progress"),
-    path("assignments/<id:assignment>/judgment", views.JudgmentView.as_view(), name="api_judgment"),
-    path("assignments/<id:assignment>/skip", views.SkipView.as_view(), name="api_skip"),
-    path("assignments/<id:assignment>/renewal", views.RenewalView.as_view(), name="api_renewal"),
-    path("campaigns", results.CampaignsView.as_view(), name="api_campaigns"),
-    path("campaigns/<key:key>", results.CampaignView.as_view(), name="api_campaign"),
-    path("campaigns/<key:key>/chatbots", results.ChatbotsView.as_view(), name="api_chatbots"),
-    path("campaigns/<key:key>/prompts", results.PromptsView.as_view(), name="api_prompts"),
+    path("annotators", annotator_views.EnrolView.as_view(), name="api_enrol"),
+    path("claims", annotator_views.WorkView.as_view(), name="api_work"),
+    path("campaigns/<key:key>/enrolments", annotator_views.JoinView.as_view(), name="api_join"),
+    path("campaigns/<key:key>/claims", annotator_views.ClaimView.as_view(), name="api_claim"),
+    path("campaigns/<key:key>/qualification", annotator_views.QualificationView.as_view(), name="api_qualification"),
+    path("campaigns/<key:key>/returns", annotator_views.ReturnView.as_view(), name="api_return"),
+    path("campaigns/<key:key>/progress", annotator_views.ProgressView.as_view(), name="api_progress"),
+    path("assignments/<id:assignment>/judgment", annotator_views.JudgmentView.as_view(), name="api_judgment"),
+    path("assignments/<id:assignment>/skip", annotator_views.SkipView.as_view(), name="api_skip"),
+    path("assignments/<id:assignment>/renewal", annotator_views.RenewalView.as_view(), name="api_renewal"),
+    path("campaigns", board_views.CampaignsView.as_view(), name="api_campaigns"),
+    path("campaigns/<key:key>", board_views.CampaignView.as_view(), name="api_campaign"),
+    path("campaigns/<key:key>/chatbots", board_views.ChatbotsView.as_view(), name="api_chatbots"),
+    path("campaigns/<key:key>/prompts", board_views.PromptsView.as_view(), name="api_prompts"),
     path("campaigns/<key:key>/gold", gold.GoldView.as_view(), name="api_gold"),
-    path("campaigns/<key:key>/judgments", results.JudgmentsView.as_view(), name="api_judgments"),
-    path("campaigns/<key:key>/judgments.csv", results.CsvView.as_view(), name="api_csv"),
-    path("campaigns/<key:key>/judgments.jsonl", results.JsonLinesView.as_view(), name="api_jsonl"),
-    path("campaigns/<key:key>/skips", results.SkipsView.as_view(), name="api_skips_list"),
-    path("campaigns/<key:key>/skips.csv", results.SkipsCsvView.as_view(), name="api_skips_csv"),
-    path("campaigns/<key:key>/skips.jsonl", results.SkipsJsonLinesView.as_view(), name="api_skips_jsonl"),
-    path("campaigns/<key:key>/known_ties.jsonl", results.KnownTiesView.as_view(), name="api_known_ties"),
-    path("campaigns/<key:key>/acts/<act:act>", acts.ActView.as_view(), name="api_act"),
-    path("campaigns/<key:key>/limits", acts.LimitsView.as_view(), name="api_limits"),
-    path("boards", results.BoardsView.as_view(), name="api_boards"),
-    path("boards/<key:key>/snapshots", results.SnapshotsView.as_view(), name="api_snapshots"),
-    path("boards/<key:key>/snapshots/<int:number>", results.SnapshotView.as_view(), name="api_snapshot"),
-    path("boards/<key:key>", results.BoardView.as_view(), name="api_board"),
-    path("organisations/<slug:organisation>/prompts", intake.PromptFileView.as_view(), name="api_send_prompts"),
-    path("organisations/<slug:organisation>/chatbots", intake.ReplyFileView.as_view(), name="api_send_replies"),
+    path("campaigns/<key:key>/judgments", board_views.JudgmentsView.as_view(), name="api_judgments"),
+    path("campaigns/<key:key>/judgments.csv", board_views.CsvView.as_view(), name="api_csv"),
+    path("campaigns/<key:key>/judgments.jsonl", board_views.JsonLinesView.as_view(), name="api_jsonl"),
+    path("campaigns/<key:key>/skips", board_views.SkipsView.as_view(), name="api_skips_list"),
+    path("campaigns/<key:key>/skips.csv", board_views.SkipsCsvView.as_view(), name="api_skips_csv"),
+    path("campaigns/<key:key>/skips.jsonl", board_views.SkipsJsonLinesView.as_view(), name="api_skips_jsonl"),
+    path("campaigns/<key:key>/known_ties.jsonl", board_views.KnownTiesView.as_view(), name="api_known_ties"),
+    path("campaigns/<key:key>/acts/<act:act>", actions.ActView.as_view(), name="api_act"),
+    path("campaigns/<key:key>/limits", actions.LimitsView.as_view(), name="api_limits"),
+    path("boards", board_views.BoardsView.as_view(), name="api_boards"),
+    path("boards/<key:key>/snapshots", board_views.SnapshotsView.as_view(), name="api_snapshots"),
+    path("boards/<key:key>/snapshots/<int:number>", board_views.SnapshotView.as_view(), name="api_snapshot"),
+    path("boards/<key:key>", board_views.BoardView.as_view(), name="api_board"),
+    path("organisations/<slug:organisation>/prompts", upload_views.PromptFileView.as_view(), name="api_send_prompts"),
+    path("organisations/<slug:organisation>/chatbots", upload_views.ReplyFileView.as_view(), name="api_send_replies"),
     re_path(r"^.*$", errors.not_found),
 ]

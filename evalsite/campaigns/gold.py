@@ -16,7 +16,7 @@ from evalsite.campaigns.services import refit_request
 from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotFound
-from evalsite.core.numbers import whole
+from evalsite.core.number_format import whole
 from evalsite.prompts.models import Prompt, PromptSet
 from evalsite.prompts.services import NewPrompt, check_turns, prompt_set_create, prompts_add
 

@@ -1,6 +1,6 @@
 """When a campaign has learnt enough, and how far it may go: plain values, checked when they are made.
 
-The scheduler's rules are made of them in the worker (`adaptive.designs.rules_of`), which asks them in this order: the
+The scheduler's rules are made of them in the worker (`refits.designs.rules_of`), which asks them in this order: the
 aim first, then the budget, the deadline, and whether anything is left to ask.
 """
 

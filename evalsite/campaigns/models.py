@@ -264,7 +264,7 @@ class Pilot(models.Model):
     begun_at = models.DateTimeField(default=timezone.now, editable=False)
     ended_at = models.DateTimeField(null=True, blank=True)
     went_on_at = models.DateTimeField(null=True, blank=True, help_text="when a person launched the whole campaign")
-    summary = models.JSONField(null=True, blank=True, help_text="adaptive.piloting.Summary; null until worked out")
+    summary = models.JSONField(null=True, blank=True, help_text="refits.pilot_summary.Summary; null until worked out")
 
     class Meta:
         constraints = [
@@ -281,7 +281,7 @@ class Pilot(models.Model):
 class PlanSpec(models.Model):
     """What a campaign's plans want and keep to; see campaigns.plans for what fits together.
 
-    What is left of these after all is the scheduler's `Design` and `CampaignState` (adaptive.designs maps them).
+    What is left of these after all is the scheduler's `Design` and `CampaignState` (refits.designs maps them).
     """
 
     class Target(models.TextChoices):

@@ -1,7 +1,7 @@
 """What a campaign's plans want and keep to: plain values, checked when they are made.
 
-The scheduler checks the same again (`adaptive.designs` hands them over), but late, in the worker: what contradicts
-itself is to be told to the person who asks for it. tests/evalsite/adaptive/test_designs.py holds the two together.
+The scheduler checks the same again (`refits.designs` hands them over), but late, in the worker: what contradicts
+itself is to be told to the person who asks for it. tests/evalsite/refits/test_designs.py holds the two together.
 """
 
 import math

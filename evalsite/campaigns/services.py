@@ -28,9 +28,9 @@ from evalsite.campaigns.selectors import gold_in_use, gold_misfits, qualificatio
 from evalsite.chatbots.models import Version
 from evalsite.core import jobs
 from evalsite.core.audit import audit_record
+from evalsite.core.confusable_names import skeleton
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
-from evalsite.core.lookalikes import skeleton
 from evalsite.prompts.models import Prompt, PromptSet
 
 REFIT = "refit"
@@ -519,7 +519,7 @@ def campaign_extend(*, campaign: Campaign, limits: Limits, by: User | None = Non
     """Go on to these limits; one that had stopped runs again, within the budget that it has.
 
     A pilot that had stopped is over: wider limits are its owner's word on how to go on.
-    Whether they are wider, and whether anything is left to do, the caller has asked (adaptive.extension).
+    Whether they are wider, and whether anything is left to do, the caller has asked (operations.extension).
     """
     with write_transaction():
         locked = _locked(campaign)

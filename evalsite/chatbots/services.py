@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 
 from evalsite.accounts.models import Organisation
 from evalsite.chatbots.models import Chatbot, Reply, Version
+from evalsite.core.confusable_names import name_check
 from evalsite.core.db import write_transaction
-from evalsite.core.lookalikes import name_check
 from evalsite.prompts.models import Prompt
 
 

@@ -32,7 +32,7 @@ from django.utils import timezone
 
 from evalsite.core.db import patient_statements, write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
-from evalsite.core.squashed import squashed
+from evalsite.core.migration_history import squashed
 
 FORMAT = 1
 CHUNK = 1000

@@ -22,7 +22,7 @@ from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
 from evalsite.core.db import CLOCK_SET_BACK, patient_statements, write_transaction
-from evalsite.core.heap import settle
+from evalsite.core.garbage_collection import settle
 from evalsite.core.models import Job
 
 log = logging.getLogger(__name__)

@@ -45,7 +45,7 @@ def told_in_a_sentence() -> Iterator[None]:
 
 def _of_the_database(error: Error) -> str:
     """Return what the operator can do about an error of the database, or ""."""
-    from evalsite.core.squashed import migrations_pending
+    from evalsite.core.migration_history import migrations_pending
 
     text = str(error)
     if "readonly database" in text or "unable to open database" in text:

@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from evalsite.core.errors import TooMany
-from evalsite.core.memory import Counting
+from evalsite.core.memory_cache import Counting
 
 
 def admit(*, what: str, who: str, at_most: int, per_s: int) -> None:

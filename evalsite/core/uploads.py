@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 from evalsite.core.db import Octets, write_transaction
 from evalsite.core.errors import TooLarge
 from evalsite.core.models import Upload
-from evalsite.core.rowfiles import MOST_BYTES
+from evalsite.core.row_files import MOST_BYTES
 
 MOST_FILES = 50
 

@@ -6,8 +6,7 @@ from django.conf import settings
 
 from evalsite.accounts.models import Organisation, User
 from evalsite.accounts.services import organisation_create, user_create
-from evalsite.adaptive.models import Board
-from evalsite.adaptive.services import campaign_open
+from evalsite.boards.models import Board
 from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.campaigns.services import Design, campaign_create, entrant_add
 from evalsite.chatbots.models import Reply
@@ -16,6 +15,7 @@ from evalsite.core import env
 from evalsite.core.db import write_transaction
 from evalsite.demo.bots import BOTS
 from evalsite.demo.truth import load_prompts
+from evalsite.operations.services import campaign_open
 from evalsite.prompts.models import Prompt, PromptSet
 from evalsite.prompts.services import NewPrompt, prompt_set_create
 

@@ -16,9 +16,10 @@ import yaml
 
 from evalsite.accounts.models import Organisation, User
 from evalsite.campaigns.gold import MOST_SHARE, GoldBook, NewGold, gold_add
-from evalsite.campaigns.goldfile import gold_from
+from evalsite.campaigns.gold_file import gold_from
 from evalsite.campaigns.limits import LEAST_AIM, LIMITS, MOST_AIM, Limits, is_aim, limits_of
 from evalsite.campaigns.models import Campaign, PlanSpec, Reception
+from evalsite.campaigns.onboarding import LONGEST_REASON, MOST_REASONS, NewQualificationItem
 from evalsite.campaigns.plans import (
     LONGEST_LEASE_S,
     MOST_IN_A_BATCH,
@@ -28,14 +29,13 @@ from evalsite.campaigns.plans import (
     PlanOptions,
     policy_check,
 )
-from evalsite.campaigns.reception import LONGEST_REASON, MOST_REASONS, NewQualificationItem
 from evalsite.campaigns.services import Design, NewAspect, campaign_create, entrant_add, plan_options, plan_set
 from evalsite.chatbots.models import Chatbot, Reply, Version
 from evalsite.chatbots.services import chatbot_create, text_sha256, version_create
 from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
-from evalsite.core.rowfiles import LONGEST_CELL, unstorable
+from evalsite.core.row_files import LONGEST_CELL, unstorable
 from evalsite.exchange.campaigngold import FIELDS, book_of, gold_written
 from evalsite.exchange.campaignreception import reception_take, reception_written
 from evalsite.prompts.models import Prompt

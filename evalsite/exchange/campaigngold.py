@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from evalsite.campaigns.gold import GoldBook, by_name
-from evalsite.campaigns.goldfile import gold_from
+from evalsite.campaigns.gold_file import gold_from
 from evalsite.campaigns.models import Campaign, Entrant, GoldItem
 from evalsite.campaigns.selectors import gold_in_use
 from evalsite.core.errors import InvalidInput

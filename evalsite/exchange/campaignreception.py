@@ -7,7 +7,7 @@ from typing import Any
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign, Reception
-from evalsite.campaigns.reception import NewQualificationItem, qualification_of, qualification_set, reception_set
+from evalsite.campaigns.onboarding import NewQualificationItem, qualification_of, qualification_set, reception_set
 from evalsite.campaigns.selectors import reception_of
 
 FIELDS = (

@@ -6,10 +6,10 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 
-from evalsite.core.rowfiles import csv_text
-from evalsite.exchange.planning import CampaignPlan
-from evalsite.exchange.ranking import ChatbotRow, PairRow, Ranking
-from evalsite.exchange.replaying import Replay
+from evalsite.core.row_files import csv_text
+from evalsite.exchange.campaign_planning import CampaignPlan
+from evalsite.exchange.file_ranking import ChatbotRow, PairRow, Ranking
+from evalsite.exchange.replays import Replay
 
 
 def as_json(ranking: Ranking) -> str:

@@ -8,15 +8,15 @@ from evalsite.campaigns.limits import Limits
 from evalsite.campaigns.plans import PlanOptions
 from evalsite.core import inquiries
 from evalsite.core.errors import InvalidInput
-from evalsite.exchange.forecasting import FORECAST, Idea
+from evalsite.exchange.draft_forecasts import FORECAST, Idea
 
 
 @inquiries.answers(FORECAST)
 def forecast(args: Mapping[str, Any]) -> Mapping[str, Any]:
     """Judgments, money and days of a campaign that is only an idea, by its own plan options and limits."""
     # Imported here: every process registers this, and only the worker should pay for numpy and scipy.
-    from evalsite.adaptive.designs import design_of, goal_of, overlap_of
-    from evalsite.exchange.planning import Campaign, plan_campaign
+    from evalsite.exchange.campaign_planning import Campaign, plan_campaign
+    from evalsite.refits.designs import design_of, goal_of, overlap_of
     from scheduler import SchedulerError
     from scheduler.forecasting import QUICK, Terms
 

@@ -17,8 +17,8 @@ from evalsite.campaigns.selectors import reception_of
 from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed, NotFound
-from evalsite.core.numbers import whole
-from evalsite.core.rowfiles import unstorable
+from evalsite.core.number_format import whole
+from evalsite.core.row_files import unstorable
 from evalsite.core.tokens import keyed_hashes, token_hash, token_make
 from evalsite.judgments.admission import consent_check
 from evalsite.judgments.models import (

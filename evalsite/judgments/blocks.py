@@ -11,10 +11,10 @@ from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign, Entrant, GoldItem
 from evalsite.campaigns.selectors import gold_in_use
-from evalsite.judgments.items import item_parts
+from evalsite.judgments.claim_sql import assignments_issue, candidates_add, claimable, queued_lock, replies_shown
+from evalsite.judgments.conflict_of_interest import leaves_a_pair, own_entrants
+from evalsite.judgments.item_keys import item_parts
 from evalsite.judgments.models import Annotator, Assignment, Candidate, Enrolment, Place
-from evalsite.judgments.own import leaves_a_pair, own_entrants
-from evalsite.judgments.statements import assignments_issue, candidates_add, claimable, queued_lock, replies_shown
 from scheduler.blocks import Reader, Seat, Waiting, compose_block
 
 WINDOW = 5  # times the block's size: the best of the queue, from which a block that fits together is chosen

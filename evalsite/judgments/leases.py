@@ -11,13 +11,13 @@ from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import refit_request
 from evalsite.core.db import CLOCK_SET_BACK, write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotFound
-from evalsite.core.numbers import whole
+from evalsite.core.number_format import whole
 from evalsite.judgments.batches import batch_close_last
+from evalsite.judgments.claim_sql import Asked, assignment_asked, assignment_held
 from evalsite.judgments.models import Annotator, Assignment, Enrolment, Place, Skip, SkipNote
-from evalsite.judgments.newcomers import has_answered
+from evalsite.judgments.newcomer_limits import has_answered
 from evalsite.judgments.queue import requeue
 from evalsite.judgments.skips import items_closed, skips_check
-from evalsite.judgments.statements import Asked, assignment_asked, assignment_held
 
 NEWCOMER_HOLD = 2  # leases, before the first answer
 LONGEST_HOLD = 6  # leases, from the issue on: a page that renews for ever must not block a study

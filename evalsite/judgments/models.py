@@ -403,8 +403,8 @@ class Batch(models.Model):
 class Judgment(PublicModel):
     """What an annotator decided about an assignment. Append-only: an undo is a new judgment that supersedes.
 
-    Only an annotator's own erasure removes any (judgments.removal), where that was promised to them: the database
-    refuses every other (core.facts).
+    Only an annotator's own erasure removes any (judgments.judgment_removal), where that was promised
+    to them: the database refuses every other (core.deletion_guard).
     """
 
     assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="judgments")

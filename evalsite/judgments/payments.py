@@ -14,11 +14,11 @@ from evalsite.campaigns.models import Campaign
 from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
-from evalsite.core.numbers import whole
-from evalsite.core.rowfiles import Row, csv_text, rows_read
+from evalsite.core.number_format import whole
+from evalsite.core.row_files import Row, csv_text, rows_read
+from evalsite.judgments.annotator_statistics import SPENT_KEPT_S, exclusion_reasons
 from evalsite.judgments.arrivals import identities_of, identity_source
 from evalsite.judgments.leases import checked_text
-from evalsite.judgments.ledger import SPENT_KEPT_S, exclusion_reasons
 from evalsite.judgments.models import Annotator, Assignment, Bonus, Enrolment, Judgment, Payment
 from evalsite.judgments.selectors import COUNTABLE, LEAST_PAID, earnings_of, judgments_left_out
 

@@ -10,17 +10,17 @@ from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign
 from evalsite.core.db import write_transaction
-from evalsite.judgments.asks import Origin, PlannedAsk
-from evalsite.judgments.items import item_parts
+from evalsite.judgments.backlog import reserve_drop, reserve_items, reserve_parts
+from evalsite.judgments.item_keys import item_parts
 from evalsite.judgments.models import Assignment
-from evalsite.judgments.queue_statements import (
+from evalsite.judgments.planned_items import Origin, PlannedAsk
+from evalsite.judgments.queue_sql import (
     queue_lock,
     queued_add,
     queued_all,
     queued_replan,
     queued_withdraw,
 )
-from evalsite.judgments.reserve import reserve_drop, reserve_items, reserve_parts
 from evalsite.judgments.selectors import ItemCounts, asked_often, budget_left, item_counts
 
 WITHDRAWN_AT_ONCE = 500

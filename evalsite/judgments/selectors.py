@@ -16,9 +16,9 @@ from evalsite.campaigns.limits import judgments_allowed
 from evalsite.campaigns.models import Aspect, Campaign, Entrant
 from evalsite.core.db import as_stored, rows
 from evalsite.core.models import AuditEntry
-from evalsite.judgments.items import item_parts
+from evalsite.judgments.claim_sql import LAST_EXCLUSION
+from evalsite.judgments.item_keys import item_parts
 from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Candidate, Exclusion, Judgment, Skip
-from evalsite.judgments.statements import LAST_EXCLUSION
 
 TALLY_KEPT_S = 3600
 PACE_OVER = timedelta(seconds=1)

@@ -16,9 +16,12 @@ from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from evalsite.core.tokens import keyed_hashes, token_hash, token_make
 from evalsite.judgments.admission import admission_check, consent_check
+from evalsite.judgments.backlog import queue_refill
 from evalsite.judgments.batches import batch_close_due
 from evalsite.judgments.blocks import block_issue
-from evalsite.judgments.hours import time_worked
+from evalsite.judgments.claim_sql import Asked, Terms, assignments_open, claim_terms, enrolment_lock, judgment_add
+from evalsite.judgments.conflict_of_interest import leaves_a_pair, own_entrants
+from evalsite.judgments.empty_claims import Wait
 from evalsite.judgments.leases import assignment_lock_asked, assignments_expire_of, checked_text, given_back
 from evalsite.judgments.models import (
     Annotator,
@@ -31,10 +34,8 @@ from evalsite.judgments.models import (
     Judgment,
     JudgmentReason,
 )
-from evalsite.judgments.newcomers import newcomer_room
-from evalsite.judgments.own import leaves_a_pair, own_entrants
+from evalsite.judgments.newcomer_limits import newcomer_room
 from evalsite.judgments.qualification import qualification_get
-from evalsite.judgments.reserve import queue_refill
 from evalsite.judgments.selectors import (
     RANKING_PURPOSES,
     budget_left,
@@ -43,8 +44,7 @@ from evalsite.judgments.selectors import (
     queue_is_low,
     quota_taken,
 )
-from evalsite.judgments.statements import Asked, Terms, assignments_open, claim_terms, enrolment_lock, judgment_add
-from evalsite.judgments.waits import Wait
+from evalsite.judgments.work_time import time_worked
 
 TOKEN_LIFE = timedelta(days=90)
 LONGEST_CLIENT_MS = 24 * 3600 * 1000

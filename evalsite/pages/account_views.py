@@ -18,8 +18,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 from django.views.generic import FormView
 
-from evalsite.accounts.guessing import DEVICE_AGE_S, DEVICE_COOKIE, attempt_admit, device_cookie
-from evalsite.accounts.mails import address_confirm, address_mail_ask, password_mail_ask
+from evalsite.accounts.account_mail import address_confirm, address_mail_ask, password_mail_ask
+from evalsite.accounts.login_throttle import DEVICE_AGE_S, DEVICE_COOKIE, attempt_admit, device_cookie
 from evalsite.accounts.models import User
 from evalsite.accounts.services import user_create
 from evalsite.campaigns.models import Campaign

@@ -30,8 +30,8 @@ from evalsite.judgments.arrivals import (
 )
 from evalsite.judgments.models import Enrolment
 from evalsite.judgments.services import block_claim
-from evalsite.pages.devices import device_users
 from evalsite.pages.judging import welcome_context
+from evalsite.pages.known_devices import device_users
 from evalsite.pages.visitors import browser_ensure, known_annotator, remember, remember_arrival, user_of
 
 PROLIFIC_FIELDS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")

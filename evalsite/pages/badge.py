@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from evalsite.adaptive.rows import BoardRow
-from evalsite.adaptive.selectors import BoardState
-from evalsite.pages.board import headline
+from evalsite.boards.rows import BoardRow
+from evalsite.boards.selectors import BoardState
 from evalsite.pages.chatbot import rows_of
-from evalsite.pages.words import rank_text
+from evalsite.presentation.board_head import headline
+from evalsite.presentation.formatting import rank_text
 
 PADDING = 8
 LONGEST = 60  # characters of a side; the rest is left out

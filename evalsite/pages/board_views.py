@@ -11,19 +11,19 @@ from django.utils.translation import gettext as _
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
-from evalsite.adaptive.selectors import BoardState, Filter, board_get, board_state_get
+from evalsite.boards.selectors import BoardState, Filter, board_get, board_state_get
 from evalsite.core.errors import NotFound
-from evalsite.pages.anybody import kept_for_anybody
+from evalsite.pages.anonymous_cache import kept_for_anybody
 from evalsite.pages.badge import Badge, board_badge, chatbot_badge
-from evalsite.pages.board import board_context, page_etag
 from evalsite.pages.chatbot import chatbot_context
 from evalsite.pages.embed import Look, embed_context, snippet
-from evalsite.pages.figures import FIGURES, Drawn, Table, as_csv, figure_html, figures_html, material
 from evalsite.pages.filters import menus
-from evalsite.pages.links import Links
 from evalsite.pages.method import method_context
-from evalsite.pages.picture import board_png
-from evalsite.pages.ranking import Cut, ranking_html
+from evalsite.pages.share_picture import board_png
+from evalsite.presentation.board_head import board_context, page_etag
+from evalsite.presentation.figures import FIGURES, Drawn, Table, as_csv, figure_html, figures_html, material
+from evalsite.presentation.links import Links
+from evalsite.presentation.ranking import Cut, ranking_html
 
 
 def _standing(request: HttpRequest, key: str) -> BoardState:

@@ -7,23 +7,23 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from evalsite.adaptive.events import Event, events_of
-from evalsite.adaptive.models import Slice
-from evalsite.adaptive.record import Pair
-from evalsite.adaptive.rows import BoardRow
-from evalsite.adaptive.selectors import BoardState, Moment, categories_mark, history, record_get
+from evalsite.boards.chart_data import Pair
+from evalsite.boards.events import Event, events_of
+from evalsite.boards.models import Slice
+from evalsite.boards.rows import BoardRow
+from evalsite.boards.selectors import BoardState, Moment, categories_mark, history, record_get
 from evalsite.campaigns.models import Campaign
 from evalsite.chatbots.models import Version
 from evalsite.core.errors import NotFound
 from evalsite.core.terminal import shown
 from evalsite.judgments.selectors import votes_counted
-from evalsite.pages.cache import kept
-from evalsite.pages.charts import Axis, Whisker, axis_for, whisker
-from evalsite.pages.figures import Panels, panels, version_of
-from evalsite.pages.links import Links
-from evalsite.pages.ranking import organisation_text, status_of
 from evalsite.pages.strengths import Example, Votes, examples_of, newest_text, strengths_of
-from evalsite.pages.words import chance, fixed, interval_text, rank_text, share, signed
+from evalsite.presentation.chart_geometry import Axis, Whisker, axis_for, whisker
+from evalsite.presentation.figures import Panels, panels, version_of
+from evalsite.presentation.formatting import chance, fixed, interval_text, rank_text, share, signed
+from evalsite.presentation.links import Links
+from evalsite.presentation.page_cache import kept
+from evalsite.presentation.ranking import organisation_text, status_of
 from evalsite.prompts.models import Prompt
 
 ON_PROMPTS = 5

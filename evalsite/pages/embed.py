@@ -5,14 +5,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from evalsite.adaptive.models import Board
-from evalsite.adaptive.rows import BoardRow
-from evalsite.adaptive.selectors import BoardState, board_get
+from evalsite.boards.models import Board
+from evalsite.boards.rows import BoardRow
+from evalsite.boards.selectors import BoardState, board_get
 from evalsite.core.errors import NotFound
-from evalsite.pages.board import headline
-from evalsite.pages.links import Links, whole_address
-from evalsite.pages.ranking import Cut, parts_of
-from evalsite.pages.slicing import named, what_is_there
+from evalsite.presentation.board_head import headline
+from evalsite.presentation.filter_text import named, what_is_there
+from evalsite.presentation.links import Links, whole_address
+from evalsite.presentation.ranking import Cut, parts_of
 
 ROWS, ROWS_AT_MOST = 10, 50
 HEAD_PX, ROW_PX = 190, 45

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from evalsite.adaptive.selectors import BoardState, slices_of
-from evalsite.pages.links import Links
-from evalsite.pages.ranking import Cut
-from evalsite.pages.slicing import label_of
+from evalsite.boards.selectors import BoardState, slices_of
+from evalsite.presentation.filter_text import label_of
+from evalsite.presentation.links import Links
+from evalsite.presentation.ranking import Cut
 
 CUT_FROM = 6  # chatbots
 SHOWN_AT_ONCE = 12  # choices of a filter; more stand behind their number

@@ -10,17 +10,17 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
-from evalsite.adaptive.reasons import reason_said
+from evalsite.boards.reasons import reason_said
 from evalsite.campaigns.models import Aspect, Campaign, Reception
 from evalsite.campaigns.selectors import aspect_primary, campaigns_open_beside, reception_of
 from evalsite.judgments.admission import lacks_consent
 from evalsite.judgments.arrivals import Ending, ending_get
+from evalsite.judgments.block_view import Block, Item, block_newest, pace_s
+from evalsite.judgments.conflict_of_interest import is_left_out
+from evalsite.judgments.empty_claims import Wait
 from evalsite.judgments.models import Annotator, Enrolment, QualificationAnswer
-from evalsite.judgments.own import is_left_out
 from evalsite.judgments.qualification import Qualification, qualification_get
-from evalsite.judgments.rounds import Block, Item, block_newest, pace_s
 from evalsite.judgments.selectors import judgments_given, queue_is_empty
-from evalsite.judgments.waits import Wait
 
 UNDO_S = 10  # how long the last answer can be taken back by one press
 

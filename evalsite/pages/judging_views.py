@@ -16,13 +16,13 @@ from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.throttle import admit, client_address
 from evalsite.judgments.admission import lacks_consent
 from evalsite.judgments.arrivals import MTURK_HOSTS, ending_get
+from evalsite.judgments.conflict_of_interest import is_left_out
 from evalsite.judgments.leases import assignment_skip
 from evalsite.judgments.models import Enrolment, Judgment
-from evalsite.judgments.own import is_left_out
 from evalsite.judgments.qualification import qualification_answer
 from evalsite.judgments.services import annotator_enrol, block_claim, judgment_record
-from evalsite.pages.devices import device_users
 from evalsite.pages.judging import NOTHING, Happened, stage_context
+from evalsite.pages.known_devices import device_users
 from evalsite.pages.visitors import at_campaign, browser_of, known_annotator, remember, user_of
 
 

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from evalsite.adaptive.selectors import BoardState, record_fit
+from evalsite.boards.selectors import BoardState, record_fit
 from evalsite.judgments.models import Skip
 from evalsite.judgments.selectors import accounting, skips_by_reason
-from evalsite.pages.cache import kept
-from evalsite.pages.ranking import stamp
-from evalsite.pages.words import fixed, share, signed
+from evalsite.presentation.formatting import fixed, share, signed
+from evalsite.presentation.page_cache import kept
+from evalsite.presentation.ranking import stamp
 
 ACCOUNT_KEPT_S = 10  # counting 100,000 judgments in five ways takes a quarter of a second
 

@@ -7,13 +7,13 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from evalsite.adaptive.selectors import BoardState, board_get, board_state_get
+from evalsite.boards.selectors import BoardState, board_get, board_state_get
 from evalsite.campaigns.selectors import prompts_readable
 from evalsite.core.errors import NotFound
-from evalsite.pages.board import board_context
 from evalsite.pages.board_views import table_file
 from evalsite.pages.prompts import FIGURES, prompt_context, prompt_material, prompts_context
 from evalsite.pages.visitors import user_of
+from evalsite.presentation.board_head import board_context
 
 
 def _standing(request: HttpRequest, key: str) -> BoardState:

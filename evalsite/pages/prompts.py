@@ -11,19 +11,19 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from evalsite.adaptive.outlook import findings_of
-from evalsite.adaptive.record import DIFFERENCES, MARGIN
-from evalsite.adaptive.rows import BoardRow
-from evalsite.adaptive.selectors import BoardState
+from evalsite.boards.chart_data import DIFFERENCES, MARGIN
+from evalsite.boards.rows import BoardRow
+from evalsite.boards.selectors import BoardState
 from evalsite.chatbots.models import Version
 from evalsite.core.errors import NotFound
 from evalsite.judgments.selectors import votes_counted
-from evalsite.pages.cache import kept
-from evalsite.pages.charts import Axis, Frame, axis_for
-from evalsite.pages.figures.base import Cell, Figure, Table
-from evalsite.pages.links import Links
-from evalsite.pages.ranking import stamp
-from evalsite.pages.words import fixed
+from evalsite.operations.campaign_status import findings_of
+from evalsite.presentation.chart_geometry import Axis, Frame, axis_for
+from evalsite.presentation.figures.base import Cell, Figure, Table
+from evalsite.presentation.formatting import fixed
+from evalsite.presentation.links import Links
+from evalsite.presentation.page_cache import kept
+from evalsite.presentation.ranking import stamp
 from evalsite.prompts.models import Prompt
 
 ON_A_PAGE = 100

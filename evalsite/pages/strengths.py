@@ -9,14 +9,14 @@ from typing import Any
 from django.db.models import Max
 from django.utils.translation import gettext as _
 
-from evalsite.adaptive.models import Slice
-from evalsite.adaptive.rows import BoardRow
-from evalsite.adaptive.selectors import BoardState, Category, categories_of
+from evalsite.boards.models import Slice
+from evalsite.boards.rows import BoardRow
+from evalsite.boards.selectors import BoardState, Category, categories_of
 from evalsite.campaigns.models import Campaign
 from evalsite.chatbots.models import Reply
-from evalsite.pages.charts import Axis, Whisker, axis_for, whisker
-from evalsite.pages.links import Links
-from evalsite.pages.words import interval_text, rank_text, signed
+from evalsite.presentation.chart_geometry import Axis, Whisker, axis_for, whisker
+from evalsite.presentation.formatting import interval_text, rank_text, signed
+from evalsite.presentation.links import Links
 from evalsite.prompts.models import Prompt
 
 FALSE_ALARMS = 0.05  # of all categories of a chatbot together

@@ -10,11 +10,11 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_safe
 
-from evalsite.adaptive.models import Board
-from evalsite.adaptive.selectors import board_state_get, boards_found
+from evalsite.boards.models import Board
+from evalsite.boards.selectors import board_state_get, boards_found
 from evalsite.campaigns.selectors import campaigns_to_judge
-from evalsite.pages.board import chatbots_of, status
-from evalsite.pages.design import design_context
+from evalsite.pages.design_system import design_context
+from evalsite.presentation.board_head import chatbots_of, status
 
 SHOWN_ON_HOME = 30
 SEARCH_AT_MOST = 80  # characters

@@ -14,11 +14,11 @@ from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import Organisation, User
 from evalsite.core.audit import audit_record
+from evalsite.core.confusable_names import hidden_sign, name_check
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import InvalidInput
-from evalsite.core.lookalikes import hidden_sign, name_check
-from evalsite.core.numbers import whole
-from evalsite.core.rowfiles import LONGEST_CELL, Row, columns_named, identifier, rows_read, rows_refuse, unstorable
+from evalsite.core.number_format import whole
+from evalsite.core.row_files import LONGEST_CELL, Row, columns_named, identifier, rows_read, rows_refuse, unstorable
 from evalsite.prompts.models import Prompt, PromptSet
 from evalsite.prompts.services import NewPrompt, check_turns, prompts_add
 

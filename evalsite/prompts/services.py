@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import Organisation
+from evalsite.core.confusable_names import name_check
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
-from evalsite.core.lookalikes import name_check
-from evalsite.core.rowfiles import unstorable
+from evalsite.core.row_files import unstorable
 from evalsite.prompts.models import Prompt, PromptSet
 
 SPEAKERS = {"user", "chatbot"}

@@ -32,7 +32,7 @@ def flood() -> None:
     from evalsite.campaigns.limits import Limits
     from evalsite.campaigns.models import Campaign
     from evalsite.core.inquiries import inquiry_ask
-    from evalsite.exchange.forecasting import FORECAST, idea_of
+    from evalsite.exchange.draft_forecasts import FORECAST, idea_of
     from evalsite.judgments.services import annotator_enrol
     from tests.evalsite.cast import judge
 
@@ -47,7 +47,7 @@ def flood() -> None:
 
 def board() -> None:
     """Print how long the victim's batch took."""
-    from evalsite.adaptive.models import Snapshot
+    from evalsite.boards.models import Snapshot
     from evalsite.core.models import Inquiry
     from evalsite.judgments.models import Batch
 

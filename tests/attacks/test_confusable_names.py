@@ -10,8 +10,8 @@ from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import entrant_add, entrant_withdraw
 from evalsite.chatbots.models import Chatbot
 from evalsite.chatbots.services import chatbot_create, version_create
+from evalsite.core.confusable_names import hidden_sign, mixed_word, skeleton
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed
-from evalsite.core.lookalikes import hidden_sign, mixed_word, skeleton
 from evalsite.judgments.models import Annotator
 from evalsite.prompts.models import Prompt
 from evalsite.prompts.services import NewPrompt, prompt_set_create

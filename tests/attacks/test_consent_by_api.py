@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from evalsite.adaptive.outlook import outlook_get
-from evalsite.adaptive.services import campaign_open
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.reception import NewQualificationItem, qualification_set, reception_set
+from evalsite.campaigns.onboarding import NewQualificationItem, qualification_set, reception_set
 from evalsite.judgments.models import Annotator, Enrolment
+from evalsite.operations.campaign_status import outlook_get
+from evalsite.operations.services import campaign_open
 from tests.evalsite.api.client import Api, answer, error_of, judgment_url
 from tests.evalsite.cast import CampaignMaker, run_jobs
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from evalsite.adaptive.models import Snapshot
-from evalsite.adaptive.services import board_default
+from evalsite.boards.models import Snapshot
+from evalsite.boards.services import board_default
 from evalsite.campaigns.models import Campaign
 from evalsite.core import inquiries, jobs
 from evalsite.core.errors import NotFound

@@ -11,10 +11,10 @@ from django.utils import timezone
 from evalsite.accounts.models import Membership, User
 from evalsite.campaigns.models import Campaign
 from evalsite.judgments.arrivals import invitation_accept, invitation_issue
+from evalsite.judgments.backlog import reserve_drop
 from evalsite.judgments.leases import lease_renew
 from evalsite.judgments.models import Annotator, Assignment, Enrolment
-from evalsite.judgments.newcomers import network_of
-from evalsite.judgments.reserve import reserve_drop
+from evalsite.judgments.newcomer_limits import network_of
 from evalsite.judgments.services import annotator_enrol, block_claim, judgment_record
 from tests.evalsite.api.client import Api, answer, error_of, judgment_url
 from tests.evalsite.cast import OPEN, CampaignMaker

@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 
 from evalsite.campaigns.models import Campaign, Reception
-from evalsite.campaigns.reception import reception_set
+from evalsite.campaigns.onboarding import reception_set
 from evalsite.judgments.arrivals import arrival_secret
 from evalsite.judgments.models import Annotator, Arrival
 from tests.evalsite.pages.reading import Page, Visitor

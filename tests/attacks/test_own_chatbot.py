@@ -9,14 +9,14 @@ from django.urls import reverse
 
 from evalsite.accounts.models import Organisation, User
 from evalsite.accounts.services import user_create
-from evalsite.adaptive.services import campaign_open
 from evalsite.campaigns.models import Campaign
 from evalsite.exchange.campaignfile import campaign_read, campaign_take, campaign_write
-from evalsite.judgments.items import item_parts
+from evalsite.judgments.conflict_of_interest import own_entrants
+from evalsite.judgments.item_keys import item_parts
 from evalsite.judgments.models import Assignment
-from evalsite.judgments.own import own_entrants
 from evalsite.judgments.services import annotator_enrol, assignment_claim
-from evalsite.pages.devices import DEVICE
+from evalsite.operations.services import campaign_open
+from evalsite.pages.known_devices import DEVICE
 from tests.evalsite.cast import CampaignMaker, run_jobs
 
 PASSWORD = "correct horse battery"

@@ -6,9 +6,9 @@ import tracemalloc
 
 import pytest
 
-from evalsite.core import rowfiles
+from evalsite.core import row_files
 from evalsite.core.errors import InvalidInput, TooLarge
-from evalsite.core.rowfiles import MOST_BYTES, rows_read
+from evalsite.core.row_files import MOST_BYTES, rows_read
 from tests.processes import ROOT
 
 LIMIT_MB, LIMIT_S = 200, 2.0
@@ -33,7 +33,7 @@ def content_of(piece: bytes, size: int) -> bytes:
 def test_a_file_is_refused_while_it_is_read(shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A hundredth of each limit, so that the peak of memory can be traced."""
     for name, value in {"MOST_ROWS": 2_000, "MOST_LINES": 20_000, "MOST_CELLS": 30_000}.items():
-        monkeypatch.setattr(rowfiles, name, value, raising=False)
+        monkeypatch.setattr(row_files, name, value, raising=False)
     piece, name = SHAPES[shape]
     content = content_of(piece, 1_000_000)
     tracemalloc.start()
@@ -55,7 +55,7 @@ def test_twenty_megabytes_cost_little_before_they_are_refused(shape: str) -> Non
         "os.environ['DJANGO_SETTINGS_MODULE'] = 'evalsite.settings'\n"
         "import django; django.setup()\n"
         "from evalsite.core.errors import TouchstoneError\n"
-        "from evalsite.core.rowfiles import rows_read\n"
+        "from evalsite.core.row_files import rows_read\n"
         "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024\n"
         f"before, piece = peak(), {piece!r}\n"
         f"content = piece * ({MOST_BYTES} // len(piece))\n"
@@ -78,7 +78,7 @@ def test_many_lines_within_a_cell_are_one_row() -> None:
 
 
 def test_what_is_no_text_is_told_with_its_line_across_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rowfiles, "PIECE", 7, raising=False)
+    monkeypatch.setattr(row_files, "PIECE", 7, raising=False)
     assert rows_read("ä\nöü\n\U0001f600x\n".encode(), "x.txt").rows[2].cells["text"] == "\U0001f600x"
     for line in range(1, 9):
         content = b"abcd\n" * (line - 1) + "ä\n".encode("latin-1") + b"abcd\n"

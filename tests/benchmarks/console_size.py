@@ -301,7 +301,7 @@ def _chunk(
 
 def _queue(campaign: Any) -> None:
     """A thousand asks that wait."""
-    from evalsite.judgments.asks import Origin, PlannedAsk
+    from evalsite.judgments.planned_items import Origin, PlannedAsk
     from evalsite.judgments.queue import queue_go_on, queue_replace
 
     pairs = islice(combinations(campaign.entrants.order_by("pk"), 2), 1000)
@@ -314,11 +314,12 @@ def _queue(campaign: Any) -> None:
 
 def _fitted(campaign: Any, args: argparse.Namespace) -> None:
     """What a refit leaves, without one: pages read it, and what it says is of no matter here."""
-    from evalsite.adaptive.models import Decision, Findings, Record, Refit, Snapshot
-    from evalsite.adaptive.record import Pair
-    from evalsite.adaptive.services import board_default
+    from evalsite.boards.chart_data import Pair
+    from evalsite.boards.models import BoardChartData, Decision, Refit, Snapshot
+    from evalsite.boards.services import board_default
     from evalsite.judgments.models import Annotator
     from evalsite.judgments.payments import annotators_of
+    from evalsite.refits.models import Findings
 
     board, rng = board_default(campaign=campaign), random.Random(3)
     rows = [_row(place, one, args) for place, one in enumerate(campaign.entrants.select_related("version__chatbot"))]
@@ -345,7 +346,7 @@ def _fitted(campaign: Any, args: argparse.Namespace) -> None:
     Decision.objects.create(snapshot=snapshot, stop=False, reason="Go on: it is not known yet", evidence=evidence)
     pairs = [Pair(a, b, 4, 2, 4, 0.1, 0.2, 0.4, 0.7) for a, b in combinations(range(len(rows)), 2)]
     kept = [list(asdict(pair).values()) for pair in pairs]
-    Record.objects.create(board=board, snapshot=snapshot, pairs=kept, fit={})
+    BoardChartData.objects.create(board=board, snapshot=snapshot, pairs=kept, fit={})
     Findings.objects.create(
         campaign=campaign,
         annotators=[_annotator(one.pk, rng) for one in annotators_of(campaign)],

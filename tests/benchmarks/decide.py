@@ -32,8 +32,8 @@ from pathlib import Path
 
 import numpy as np
 
-from evalsite.exchange.ranking import table_of
-from evalsite.exchange.votefile import read_votes
+from evalsite.exchange.file_ranking import table_of
+from evalsite.exchange.vote_file import read_votes
 from irt_engine import ResponseTable
 from irt_engine.arrays import FloatArray
 from irt_engine.errors import EngineWarning

@@ -24,17 +24,17 @@ from django.db import connection, models, transaction
 from django.utils import timezone
 
 from evalsite.accounts.services import organisation_create
-from evalsite.adaptive.models import Snapshot
-from evalsite.adaptive.selectors import snapshot_current
-from evalsite.adaptive.services import campaign_open
+from evalsite.boards.models import Snapshot
+from evalsite.boards.selectors import snapshot_current
 from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.campaigns.services import Design, campaign_create, entrant_add, refit_request
 from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
 from evalsite.core.db import rows
 from evalsite.core.models import Job
-from evalsite.judgments.items import item_of
+from evalsite.judgments.item_keys import item_of
 from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Candidate, Judgment, Place
+from evalsite.operations.services import campaign_open
 from evalsite.prompts.services import NewPrompt, prompt_set_create
 from tests.faults.sites import SETTINGS, Embedded, Production, Site
 from tests.processes import ROOT, children_of, processor_s, wait_for

@@ -9,15 +9,15 @@ from datetime import timedelta
 from django.utils import timezone
 
 from evalsite.accounts.services import user_create
-from evalsite.adaptive.services import campaign_open
 from evalsite.campaigns.gold import NewGold, gold_add
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.reception import NewQualificationItem, qualification_set, reception_set
+from evalsite.campaigns.onboarding import NewQualificationItem, qualification_set, reception_set
 from evalsite.campaigns.services import Design, NewAspect, campaign_create, entrant_add
 from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
 from evalsite.judgments.leases import assignments_expire
 from evalsite.judgments.models import Assignment
+from evalsite.operations.services import campaign_open
 from evalsite.prompts.services import NewPrompt, prompt_set_create
 from tests.browser.addresses import DRAFT, SHOWCASE, STUDY
 

@@ -2,19 +2,21 @@
 
 from collections.abc import Callable
 
+from django.db.models import Sum
 from django.utils import timezone
 
 from evalsite.accounts.models import Organisation
-from evalsite.adaptive.services import campaign_open
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import Design, campaign_create, entrant_add
 from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
 from evalsite.core import jobs
-from evalsite.judgments.items import item_of
+from evalsite.core.models import Job
+from evalsite.judgments.backlog import reserve_drop
+from evalsite.judgments.item_keys import item_of
 from evalsite.judgments.models import Annotator, Assignment, Place, Skip
-from evalsite.judgments.reserve import reserve_drop
 from evalsite.judgments.services import assignment_claim, judgment_record
+from evalsite.operations.services import campaign_open
 from evalsite.prompts.services import NewPrompt, prompt_set_create
 
 OPEN = Design(
@@ -62,6 +64,14 @@ def run_jobs() -> int:
     while jobs.work_once("test"):
         done += 1
     return done
+
+
+def run_refits() -> int:
+    """Do what the worker would do, now; the number of refits that were tried."""
+    tried = Job.objects.filter(kind="refit").aggregate(times=Sum("attempts", default=0))
+    run_jobs()
+    again = Job.objects.filter(kind="refit").aggregate(times=Sum("attempts", default=0))
+    return int(again["times"] - tried["times"])
 
 
 def empty_queue(campaign: Campaign) -> None:

@@ -8,13 +8,13 @@ import numpy as np
 from django.db.models import Count
 from django.utils import timezone
 
-from evalsite.adaptive.selectors import snapshot_current
-from evalsite.adaptive.tables import fit_input
+from evalsite.boards.selectors import snapshot_current
 from evalsite.campaigns.models import Campaign
 from evalsite.core.models import Job
 from evalsite.demo.client import Receipt
 from evalsite.judgments.models import Answer, Assignment, Batch, Judgment
 from evalsite.judgments.selectors import judgments_counted
+from evalsite.refits.mapping import fit_input
 from irt_engine import Posterior
 from scheduler.estimator import estimate
 from tests.faults.annotators import Ledger

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import Max
 
-from evalsite.adaptive.models import Refit
+from evalsite.boards.models import Refit
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import REFIT
 from evalsite.core.models import Job
@@ -160,8 +160,8 @@ def last_refit() -> int:
 def is_fitting(frames: Sequence[str]) -> bool:
     """Whether a worker with these functions on its stack computes a posterior for a refit: it neither plans
     for those who wait meanwhile, nor compiles what it will compute with."""
-    within = ("adaptive/refit.py refit_campaign", "scheduler/estimator.py estimate", "irt_engine/fit.py fit")
-    beside = ("adaptive/supply.py", "numba/core")
+    within = ("refits/refit.py refit_campaign", "scheduler/estimator.py estimate", "irt_engine/fit.py fit")
+    beside = ("refits/queue_top_up.py", "numba/core")
     there = all(any(frame.endswith(wanted) for frame in frames) for wanted in within)
     return there and not any(other in frame for frame in frames for other in beside)
 

@@ -13,7 +13,7 @@ import pytest
 import redis
 from django.utils import timezone
 
-from evalsite.adaptive.models import Refit
+from evalsite.boards.models import Refit
 from evalsite.campaigns.services import REFIT
 from evalsite.core.models import Job
 from tests.faults.annotators import judging

@@ -54,7 +54,7 @@ class Mutation:
         return text.replace(self.original, self.replacement)
 
 
-_JUDGMENTS, _ADAPTIVE = "tests/evalsite/judgments", "tests/evalsite/adaptive"
+_JUDGMENTS, _REFITS = "tests/evalsite/judgments", "tests/evalsite/refits"
 _SCHEDULER, _ENGINE = "tests/scheduler", "tests/irt_engine"
 
 MUTATIONS = (
@@ -75,7 +75,7 @@ MUTATIONS = (
     ),
     Mutation(
         "claims do not lock what they take",
-        "evalsite/judgments/statements.py",
+        "evalsite/judgments/claim_sql.py",
         'row_locks(" FOR UPDATE SKIP LOCKED")',
         'row_locks("")',
         (f"{_JUDGMENTS}/test_claim_assignments.py",),
@@ -101,7 +101,7 @@ MUTATIONS = (
         "evalsite/judgments/selectors.py",
         "facts = Exclusion.objects.filter(campaign__in=campaigns, proposed=False)",
         "facts = Exclusion.objects.filter(campaign__in=campaigns)",
-        (f"{_ADAPTIVE}/test_screening.py",),
+        (f"{_REFITS}/test_screening.py",),
     ),
     Mutation(
         "the budget forgets what is issued",
@@ -112,57 +112,57 @@ MUTATIONS = (
     ),
     Mutation(
         "removed judgments are added to their batch",
-        "evalsite/judgments/removal.py",
+        "evalsite/judgments/judgment_removal.py",
         'update(size=F("size") - count)',
         'update(size=F("size") + count)',
         (f"{_JUDGMENTS}/test_remove_judgments.py",),
     ),
-    # evalsite/adaptive
+    # evalsite/refits
     Mutation(
         "a lost lease publishes what follows from a refit",
-        "evalsite/adaptive/refit.py",
+        "evalsite/refits/refit.py",
         "    rest = None\n    with write_transaction():\n        lease.confirm()\n",
         "    rest = None\n    with write_transaction():\n",
-        (f"{_ADAPTIVE}/test_refit_meets_the_world.py", f"{_ADAPTIVE}/test_plan_ahead.py"),
+        (f"{_REFITS}/test_refit_under_change.py", f"{_REFITS}/test_plan_ahead.py"),
     ),
     Mutation(
         "an outdated plan is put into the queue",
-        "evalsite/adaptive/refit.py",
+        "evalsite/refits/refit.py",
         "    if planned.planner.is_outdated(now):\n        refit_request(now)\n        return None\n",
         "",
-        (f"{_ADAPTIVE}/test_refit_meets_the_world.py", f"{_ADAPTIVE}/test_refit.py"),
+        (f"{_REFITS}/test_refit_under_change.py", f"{_REFITS}/test_refit.py"),
     ),
     Mutation(
         "who is excluded comes back without showing care",
-        "evalsite/adaptive/screening.py",
+        "evalsite/refits/screening.py",
         'return advice.decision == "exclude" or (now.out and advice.decision != "keep")',
         'return advice.decision == "exclude"',
-        (f"{_ADAPTIVE}/test_screening.py", f"{_ADAPTIVE}/test_gold_screening.py"),
+        (f"{_REFITS}/test_screening.py", f"{_REFITS}/test_gold_screening.py"),
     ),
     Mutation(
         "gold judges after one answer more",
-        "evalsite/adaptive/gold.py",
+        "evalsite/refits/gold_findings.py",
         "if given < LEAST_GOLD:",
         "if given <= LEAST_GOLD:",
-        (f"{_ADAPTIVE}/test_gold_screening.py",),
+        (f"{_REFITS}/test_gold_screening.py",),
     ),
     Mutation(
         "retired prompts are asked about",
-        "evalsite/adaptive/tables.py",
+        "evalsite/refits/mapping.py",
         '        in_use = in_use.exclude(pk__in=campaign.retirements.values("prompt"))\n',
         "",
-        ("tests/evalsite/campaigns/test_acts.py", f"{_ADAPTIVE}/test_rows.py", f"{_ADAPTIVE}/test_refit.py"),
+        ("tests/evalsite/campaigns/test_acts.py", "tests/evalsite/boards/test_rows.py", f"{_REFITS}/test_refit.py"),
     ),
     Mutation(
         "known ties are asked about",
-        "evalsite/adaptive/tables.py",
+        "evalsite/refits/mapping.py",
         "np.flatnonzero((a == b) | (a < 0) | (b < 0))",
         "np.flatnonzero((a < 0) | (b < 0))",
-        (f"{_ADAPTIVE}/test_known_ties.py",),
+        (f"{_REFITS}/test_known_ties.py",),
     ),
     Mutation(
         "a pilot ends before its last batch is in the board",
-        "evalsite/adaptive/refit.py",
+        "evalsite/refits/refit.py",
         "return judgments_spent(campaign) >= campaign.pilot.judgments and not waiting.exists()",
         "return judgments_spent(campaign) >= campaign.pilot.judgments",
         ("tests/evalsite/campaigns/test_pilot.py",),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evalsite.core.rowfiles import csv_text, defused
+from evalsite.core.row_files import csv_text, defused
 
 ROOT = Path(__file__).resolve().parents[2]
 SIGNS = ["=1", "+1", "-1", "@a", "\t=1", "\r=1", "\n=1", "＝1", " =1", "\u00a0@a", "\u3000=1"]  # noqa: RUF001
@@ -22,7 +22,7 @@ def writers(path: Path) -> list[str]:
 
 def test_all_csv_is_written_in_one_place() -> None:
     found = {path.relative_to(ROOT).as_posix() for path in (ROOT / "evalsite").rglob("*.py") if writers(path)}
-    assert found == {"evalsite/core/rowfiles.py"}
+    assert found == {"evalsite/core/row_files.py"}
 
 
 @pytest.mark.parametrize("text", SIGNS)

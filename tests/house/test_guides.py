@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from evalsite.adaptive.acts import PERFORMED
+from evalsite.operations.actions import PERFORMED
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -6,8 +6,8 @@ from django.utils.functional import Promise
 # Read by programs and the administration only; whoever shows one on a page wraps its labels first.
 ONLY_PROGRAMS = {
     "accounts.ApiToken.Scope": "tokens are made and listed by commands, which speak English",
-    "adaptive.Alarm.About": "pages have sentences of their own for alarms",
-    "adaptive.Slice.By": "a board's filters have words of their own",
+    "refits.Alarm.About": "pages have sentences of their own for alarms",
+    "boards.Slice.By": "a board's filters have words of their own",
     "campaigns.Aspect.Kind": "pages differ by it and do not name it",
     "campaigns.Campaign.Screening": "pages have names of their own for them",
     "campaigns.Entrant.State": "pages say in words of their own who was withdrawn",

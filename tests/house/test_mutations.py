@@ -21,6 +21,6 @@ def test_mutations_are_spread_over_four_packages() -> None:
     assert len(MUTATIONS) == 30 >= FEWEST
     assert len({one.name for one in MUTATIONS}) == 30
     spread = Counter("/".join(one.file.split("/")[:-1]) for one in MUTATIONS)
-    assert spread.keys() == {"evalsite/judgments", "evalsite/adaptive", "scheduler", "irt_engine"}
+    assert spread.keys() == {"evalsite/judgments", "evalsite/refits", "scheduler", "irt_engine"}
     assert min(spread.values()) >= 7
     assert sum(one.on_postgresql for one in MUTATIONS) == 2

@@ -14,8 +14,8 @@ from decimal import Decimal
 
 import pytest
 
-from evalsite.adaptive.selectors import board_state_get, snapshot_current
 from evalsite.api import presenters
+from evalsite.boards.selectors import board_state_get, snapshot_current
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.plans import PlanOptions
 from evalsite.demo.annotators import Kind, SimulatedAnnotator

@@ -7,7 +7,7 @@ import uuid
 from django.conf import settings
 from django.db import migrations, models
 
-from evalsite.core.squashed import replaced
+from evalsite.core.migration_history import replaced
 
 
 class Migration(migrations.Migration):

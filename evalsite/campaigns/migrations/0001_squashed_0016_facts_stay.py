@@ -5,8 +5,8 @@ from django.conf import settings
 from django.db import migrations, models
 
 from evalsite.core.db import forbid_update
-from evalsite.core.facts import forbid_delete
-from evalsite.core.squashed import replaced
+from evalsite.core.deletion_guard import forbid_delete
+from evalsite.core.migration_history import replaced
 
 
 class Migration(migrations.Migration):
@@ -400,7 +400,7 @@ class Migration(migrations.Migration):
                 (
                     "summary",
                     models.JSONField(
-                        blank=True, help_text="adaptive.piloting.Summary; null until worked out", null=True
+                        blank=True, help_text="refits.pilot_summary.Summary; null until worked out", null=True
                     ),
                 ),
             ],

@@ -3,8 +3,8 @@ import uuid
 from django.db import migrations, models
 
 from evalsite.core.db import forbid_update
-from evalsite.core.facts import PERMITS, forbid_delete
-from evalsite.core.squashed import replaced
+from evalsite.core.deletion_guard import PERMITS, forbid_delete
+from evalsite.core.migration_history import replaced
 
 
 class Migration(migrations.Migration):

@@ -7,7 +7,7 @@ from typing import TypeVar
 from django.core.management.base import BaseCommand, CommandError
 
 from evalsite.core.errors import TouchstoneError
-from evalsite.core.rowfiles import Fated, RowsRefused
+from evalsite.core.row_files import Fated, RowsRefused
 from evalsite.core.terminal import shown
 
 TakenT = TypeVar("TakenT")

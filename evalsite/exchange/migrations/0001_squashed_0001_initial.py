@@ -2,7 +2,7 @@ import django.db.models.deletion
 import django.utils.timezone
 from django.db import migrations, models
 
-from evalsite.core.squashed import replaced
+from evalsite.core.migration_history import replaced
 
 
 class Migration(migrations.Migration):

@@ -12,7 +12,6 @@ from django.apps import apps
 
 from evalsite.accounts.models import ApiToken, User
 from evalsite.accounts.services import api_token_issue
-from evalsite.adaptive.acts import Given, act_perform
 from evalsite.campaigns.gold import NewGold, gold_add
 from evalsite.campaigns.models import Campaign, QualificationItem
 from evalsite.campaigns.permissions import Act
@@ -25,6 +24,7 @@ from evalsite.judgments.models import (
     QualificationAnswer,
 )
 from evalsite.judgments.services import annotator_enrol, assignment_claim, token_issue
+from evalsite.operations.actions import Given, act_perform
 from tests.evalsite.api.client import Api
 from tests.evalsite.cast import CampaignMaker, judge, run_jobs, skip_twice
 

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.reception import reception_set
+from evalsite.campaigns.onboarding import reception_set
 from evalsite.campaigns.services import NewAspect, campaign_stop
 from evalsite.judgments.models import Annotator, AnnotatorToken, Comment, Judgment, Skip
 from tests.evalsite.api.client import CLAIMS, Api, answer, error_of, judgment_url

@@ -11,10 +11,10 @@ from django.utils import timezone
 
 from evalsite.accounts.models import ApiToken, User
 from evalsite.accounts.services import api_token_issue
-from evalsite.adaptive.acts import Given, act_perform
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.permissions import Act
 from evalsite.judgments.models import Assignment, Judgment
+from evalsite.operations.actions import Given, act_perform
 from tests.evalsite.api.client import CLAIMS, Api, answer, error_of, judgment_url
 from tests.evalsite.api.operations import DOCUMENT, everything
 from tests.evalsite.cast import CampaignMaker, run_jobs

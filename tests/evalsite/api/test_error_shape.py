@@ -7,7 +7,7 @@ from django.conf import settings
 from django.test import Client
 
 from evalsite.accounts.models import User
-from evalsite.api import results
+from evalsite.api import board_views
 from evalsite.campaigns.models import Campaign
 from tests.evalsite.api.client import CLAIMS, Api, error_of
 
@@ -102,7 +102,7 @@ def test_a_fault_of_ours_says_so_and_tells_no_detail(monkeypatch: pytest.MonkeyP
     def fail(**_: Any) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr(results, "board_get", fail)
+    monkeypatch.setattr(board_views, "board_get", fail)
     response = Client(raise_request_exception=False).get(BOARD)
     assert (response.status_code, error_of(response)["code"]) == (500, "server_error")
     assert "secret" not in response.content.decode()

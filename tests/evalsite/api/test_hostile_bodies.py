@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from evalsite.core.rowfiles import MOST_BYTES
+from evalsite.core.row_files import MOST_BYTES
 from tests.evalsite.api.client import error_of
 from tests.evalsite.api.operations import (
     JSON,

@@ -6,16 +6,16 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from evalsite.accounts.models import User
-from evalsite.adaptive.acts import Given, act_perform
-from evalsite.adaptive.selectors import snapshot_current
+from evalsite.boards.selectors import snapshot_current
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.permissions import Act
 from evalsite.core.audit import audit_of
 from evalsite.core.errors import Conflict, InvalidInput, NotFound
 from evalsite.core.models import AuditEntry, Job
-from evalsite.judgments.items import item_parts
+from evalsite.judgments.item_keys import item_parts
 from evalsite.judgments.models import Annotator, Assignment
 from evalsite.judgments.services import assignment_claim
+from evalsite.operations.actions import Given, act_perform
 from tests.evalsite.cast import CampaignMaker, judge, run_jobs
 
 

@@ -9,8 +9,6 @@ from django.utils import timezone
 from scipy.optimize import brentq
 
 from evalsite.accounts.models import User
-from evalsite.adaptive.acts import Given, act_perform
-from evalsite.adaptive.extension import evidence_of
 from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.permissions import Act
@@ -19,6 +17,8 @@ from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.models import AuditEntry
 from evalsite.judgments.models import Annotator, Assignment
 from evalsite.judgments.services import annotator_enrol, assignment_claim
+from evalsite.operations.actions import Given, act_perform
+from evalsite.operations.extension import evidence_of
 from scheduler import TargetSE
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.test_pages import words

@@ -10,9 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from evalsite.accounts.models import User
-from evalsite.adaptive.designs import rules_of
-from evalsite.adaptive.models import Decision
-from evalsite.adaptive.services import campaign_open
+from evalsite.boards.models import Decision
 from evalsite.campaigns.drafts import draft_change
 from evalsite.campaigns.limits import Limits, limits_of
 from evalsite.campaigns.models import Campaign, StoppingSpec
@@ -20,6 +18,8 @@ from evalsite.core import jobs
 from evalsite.core.errors import InvalidInput
 from evalsite.judgments.models import Annotator, Assignment
 from evalsite.judgments.services import annotator_enrol, assignment_claim
+from evalsite.operations.services import campaign_open
+from evalsite.refits.designs import rules_of
 from scheduler import Budget, Deadline, Futility, NothingLeft, TargetSE
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.test_pages import words

@@ -6,9 +6,6 @@ import pytest
 from django.test import Client
 
 from evalsite.accounts.models import User
-from evalsite.adaptive import piloting
-from evalsite.adaptive.acts import Given, act_perform
-from evalsite.adaptive.services import pilot_summary_request
 from evalsite.campaigns.drafts import draft_change
 from evalsite.campaigns.models import Campaign, Pilot
 from evalsite.campaigns.permissions import Act
@@ -19,6 +16,9 @@ from evalsite.core.audit import audit_of
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed
 from evalsite.judgments.models import Annotator
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
+from evalsite.operations.actions import Given, act_perform
+from evalsite.refits import pilot_summary
+from evalsite.refits.services import pilot_summary_request
 from irt_engine import EngineError
 from scheduler import Forecast
 from tests.evalsite.cast import OPEN, CampaignMaker, run_jobs
@@ -222,7 +222,7 @@ def test_a_forecast_that_fails_leaves_the_rest_of_the_summary(over: Campaign, mo
     def fails(*args: object, **options: object) -> Forecast:
         raise EngineError("no answer", code="did_not_converge", hint="look at the data")
 
-    monkeypatch.setattr(piloting, "campaign_forecast", fails)
+    monkeypatch.setattr(pilot_summary, "campaign_forecast", fails)
     Pilot.objects.update(summary=None)
     pilot_summary_request(over)
     run_jobs()

@@ -13,8 +13,8 @@ from evalsite.campaigns.services import (
     entrant_add,
     rubric_create,
 )
+from evalsite.core.deletion_guard import deletion_permitted
 from evalsite.core.errors import Conflict, InvalidInput
-from evalsite.core.facts import deletion_permitted
 from evalsite.core.models import Job
 from evalsite.judgments.models import Annotator, Candidate
 from evalsite.judgments.services import assignment_claim

@@ -7,15 +7,15 @@ from django.test import Client
 
 from evalsite.accounts.models import ApiToken, Membership, User
 from evalsite.accounts.services import api_token_issue
-from evalsite.adaptive.acts import Given, act_perform
-from evalsite.adaptive.services import board_default
+from evalsite.boards.services import board_default
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.permissions import Act
 from evalsite.core.audit import audit_of
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed
+from evalsite.judgments.conflict_of_interest import is_left_out
 from evalsite.judgments.models import Annotator, Judgment
-from evalsite.judgments.own import is_left_out
 from evalsite.judgments.services import annotator_enrol
+from evalsite.operations.actions import Given, act_perform
 from tests.evalsite.api.client import Api
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.reading import Visitor

@@ -21,9 +21,9 @@ from django.db import connection
 
 from evalsite.accounts.models import Membership, Organisation, User
 from evalsite.accounts.services import user_create
-from evalsite.adaptive.selectors import board_get, board_state_get
+from evalsite.boards.selectors import board_get, board_state_get
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.reception import reception_set
+from evalsite.campaigns.onboarding import reception_set
 from evalsite.core.backup import MANIFEST, backup_read, backup_write, one_moment
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.judgments.leases import assignment_skip
@@ -39,8 +39,8 @@ pytestmark = pytest.mark.database
 QUESTIONS = """
 import json
 from evalsite.accounts.services import user_create
-from evalsite.adaptive.models import Refit
-from evalsite.adaptive.selectors import board_get, board_state_get
+from evalsite.boards.models import Refit
+from evalsite.boards.selectors import board_get, board_state_get
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import refit_request
 from evalsite.core import jobs

@@ -14,7 +14,7 @@ from django.test import Client
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.reception import reception_set
+from evalsite.campaigns.onboarding import reception_set
 from evalsite.core.errors import Unavailable
 from evalsite.judgments.models import Annotator, Answer, Assignment, Comment, Judgment
 from evalsite.judgments.services import token_issue

@@ -8,11 +8,11 @@ from django.core.management import call_command
 from django.db import IntegrityError, connection, transaction
 from django.db.models import QuerySet
 
-from evalsite.adaptive.models import Decision, Snapshot
+from evalsite.boards.models import Decision, Snapshot
 from evalsite.campaigns.models import Campaign
 from evalsite.chatbots.models import Reply, Version
 from evalsite.core.db import write_transaction
-from evalsite.core.facts import deletion_permitted
+from evalsite.core.deletion_guard import deletion_permitted
 from evalsite.judgments.models import Annotator, Answer, Candidate, Judgment
 from evalsite.prompts.models import Prompt
 from tests.evalsite.cast import judge, run_jobs
@@ -143,7 +143,7 @@ def test_nobody_deletes_by_the_permit_of_another(campaign: Campaign, bob: Annota
 
 def test_permits_are_given_to_erasures_and_to_who_empties_the_database() -> None:
     users = {path.name for path in (ROOT / "evalsite").rglob("*.py") if "deletion_permitted()" in path.read_text()}
-    assert users == {"facts.py", "flush.py", "removal.py"}
+    assert users == {"deletion_guard.py", "flush.py", "judgment_removal.py"}
 
 
 @pytest.mark.django_db(transaction=True)

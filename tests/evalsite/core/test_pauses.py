@@ -18,7 +18,7 @@ from evalsite.accounts.services import organisation_create
 from evalsite.campaigns.models import Campaign
 from evalsite.core import jobs, worker
 from evalsite.core.db import checkpoint, rows
-from evalsite.judgments.queue_statements import queued_all, queued_withdraw
+from evalsite.judgments.queue_sql import queued_all, queued_withdraw
 from tests.processes import ROOT, wait_for
 
 pytestmark = pytest.mark.database

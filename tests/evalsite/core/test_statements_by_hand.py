@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign, PlanSpec, StoppingSpec
 from evalsite.core.db import as_unavailable, columns, read, read_beside, rows
+from evalsite.judgments.claim_sql import Terms, campaign_joined, claim_terms
 from evalsite.judgments.models import Annotator, Exclusion
-from evalsite.judgments.statements import Terms, campaign_joined, claim_terms
 
 pytestmark = pytest.mark.database
 

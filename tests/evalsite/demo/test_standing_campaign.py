@@ -8,7 +8,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.reception import reception_set
+from evalsite.campaigns.onboarding import reception_set
 from evalsite.campaigns.services import campaign_stop
 from evalsite.chatbots.models import Version
 from evalsite.demo.services import OPEN_SLUG, SLUG, demonstration_load, standing_load

@@ -39,11 +39,11 @@ def _campaign(  # type: ignore[no-untyped-def]
 ):
     from evalsite.accounts.models import User
     from evalsite.accounts.services import user_create
-    from evalsite.adaptive.services import campaign_open
     from evalsite.campaigns.models import Campaign
     from evalsite.campaigns.services import Design, campaign_create, entrant_add
     from evalsite.chatbots.models import Reply
     from evalsite.chatbots.services import chatbot_create, replies_add, version_create
+    from evalsite.operations.services import campaign_open
     from evalsite.prompts.services import NewPrompt, prompt_set_create
 
     alice = User.objects.filter(username="alice").first() or user_create(username="alice", password=None)
@@ -131,7 +131,7 @@ def _stopped() -> None:
 
 def _imported() -> None:
     from evalsite.campaigns.models import Campaign
-    from evalsite.exchange.importing import votes_import
+    from evalsite.exchange.vote_import import votes_import
 
     winners = ("model_a", "model_b", "tie")
     rows = [

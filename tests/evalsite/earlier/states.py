@@ -15,7 +15,7 @@ from django.db import connection, transaction
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
-from evalsite.core.squashed import squashed
+from evalsite.core.migration_history import squashed
 
 FOLDER = Path(__file__).parent
 MANIFEST = "manifest.json"

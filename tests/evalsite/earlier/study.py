@@ -11,36 +11,30 @@ from django.utils import timezone
 
 from evalsite.accounts.models import User
 from evalsite.accounts.services import user_create
-from evalsite.adaptive.checks import check_ask
-from evalsite.adaptive.models import Notice
-from evalsite.adaptive.notices import mail_choose, notice_raise, notices_see
-from evalsite.adaptive.services import (
-    EXCLUSION,
-    alarm_raise,
-    campaign_open,
-    findings_request,
-    pilot_summary_request,
-    slices_request,
-)
 from evalsite.campaigns.gold import NewGold, gold_add, gold_withdraw
 from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Campaign, Reception
-from evalsite.campaigns.reception import NewQualificationItem, qualification_set, reception_set
+from evalsite.campaigns.onboarding import NewQualificationItem, qualification_set, reception_set
 from evalsite.campaigns.services import entrant_withdraw, pilot_waits, prompt_retire, refit_request, role_give
 from evalsite.core.idempotency import Outcome, once
 from evalsite.core.inquiries import inquiry_ask
 from evalsite.core.uploads import uploads_keep
-from evalsite.exchange.forecasting import forecast_ask, idea_of
+from evalsite.exchange.draft_forecasts import forecast_ask, idea_of
+from evalsite.judgments.annotator_actions import annotator_hold, annotator_note
 from evalsite.judgments.arrivals import Visit, invitation_accept, invitation_issue, visit_accept
-from evalsite.judgments.erasure import person_erase
 from evalsite.judgments.exclusions import annotator_exclude, annotator_readmit, exclusion_propose
 from evalsite.judgments.leases import assignment_skip, assignments_expire_of
 from evalsite.judgments.models import Annotator, Assignment, Enrolment
 from evalsite.judgments.payments import accounts_shown, bonuses_import, payments_mark
+from evalsite.judgments.person_erasure import person_erase
 from evalsite.judgments.qualification import qualification_answer
 from evalsite.judgments.selectors import quota_taken
 from evalsite.judgments.services import assignment_claim, judgment_record
-from evalsite.judgments.stewardship import annotator_hold, annotator_note
+from evalsite.operations.models import Notice
+from evalsite.operations.notices import mail_choose, notice_raise, notices_see
+from evalsite.operations.services import campaign_open
+from evalsite.refits.full_check import check_ask
+from evalsite.refits.services import EXCLUSION, alarm_raise, findings_request, pilot_summary_request, slices_request
 
 ASKED = [{"speaker": "user", "text": "What is two and two?"}]
 QUOTA = 16

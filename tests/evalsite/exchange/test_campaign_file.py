@@ -13,8 +13,8 @@ from evalsite.accounts.models import Organisation, User
 from evalsite.campaigns.drafts import draft_prompt_set
 from evalsite.campaigns.limits import Limits, limits_of
 from evalsite.campaigns.models import Campaign, StoppingSpec
+from evalsite.campaigns.onboarding import qualification_of
 from evalsite.campaigns.plans import PlanOptions
-from evalsite.campaigns.reception import qualification_of
 from evalsite.campaigns.services import Design, NewAspect, entrant_withdraw, plan_options
 from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import text_sha256

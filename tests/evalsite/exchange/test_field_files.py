@@ -10,11 +10,11 @@ import pytest
 from django.core.management import call_command
 
 from evalsite.exchange.errors import VoteFileError
-from evalsite.exchange.importing import votes_import
+from evalsite.exchange.file_ranking import rank_votes
 from evalsite.exchange.presenters import as_csv
-from evalsite.exchange.ranking import rank_votes
-from evalsite.exchange.tables import as_table
-from evalsite.exchange.votefile import iter_votes, read_votes
+from evalsite.exchange.text_tables import as_table
+from evalsite.exchange.vote_file import iter_votes, read_votes
+from evalsite.exchange.vote_import import votes_import
 from evalsite.prompts.models import Prompt
 from tests.evalsite.exchange.conftest import Write
 

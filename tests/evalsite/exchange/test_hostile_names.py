@@ -7,9 +7,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from evalsite.accounts.models import Organisation
-from evalsite.exchange.ranking import rank_votes
-from evalsite.exchange.tables import as_table
-from evalsite.exchange.votefile import read_votes
+from evalsite.exchange.file_ranking import rank_votes
+from evalsite.exchange.text_tables import as_table
+from evalsite.exchange.vote_file import read_votes
 from evalsite.prompts.models import Prompt
 from evalsite.prompts.services import NewPrompt, prompt_set_create
 from tests.evalsite.exchange.conftest import Write

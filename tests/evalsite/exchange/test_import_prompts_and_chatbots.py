@@ -157,7 +157,7 @@ class TestPrompts:
     def test_a_file_beyond_all_measure_is_not_even_read(
         self, prompt_set: PromptSet, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("evalsite.core.rowfiles.MOST_BYTES", 10)
+        monkeypatch.setattr("evalsite.core.row_files.MOST_BYTES", 10)
         with pytest.raises(TooLarge):
             prompts_preview(prompt_set=prompt_set, content=b"x" * 11)
 

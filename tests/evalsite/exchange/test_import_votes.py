@@ -9,14 +9,14 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from evalsite.accounts.models import Organisation
-from evalsite.adaptive.models import Snapshot
-from evalsite.adaptive.selectors import snapshot_current
-from evalsite.adaptive.tables import fit_input
+from evalsite.boards.models import Snapshot
+from evalsite.boards.selectors import snapshot_current
 from evalsite.campaigns.models import Campaign
-from evalsite.exchange.importing import moment
 from evalsite.exchange.models import ImportedVote, VoteSource
+from evalsite.exchange.vote_import import moment
 from evalsite.judgments.models import Annotator, AnnotatorIdentity, Answer, Assignment, Candidate, Judgment
 from evalsite.prompts.models import Prompt
+from evalsite.refits.mapping import fit_input
 
 pytestmark = pytest.mark.django_db
 

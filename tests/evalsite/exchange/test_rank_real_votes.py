@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from evalsite.exchange.errors import VoteFileError
-from evalsite.exchange.ranking import rank_votes
-from evalsite.exchange.votefile import read_votes
+from evalsite.exchange.file_ranking import rank_votes
+from evalsite.exchange.vote_file import read_votes
 
 DATA = os.environ.get("EVAL_DATA_DIR", "")
 pytestmark = pytest.mark.skipif(not DATA, reason="EVAL_DATA_DIR is not set: no real votes to rank")

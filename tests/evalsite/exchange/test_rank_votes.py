@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from evalsite.exchange.file_ranking import ChatbotRow, FitRow, PairRow, PromptRow, Ranking, finite_or_none, rank_votes
 from evalsite.exchange.presenters import as_csv, as_json
-from evalsite.exchange.ranking import ChatbotRow, FitRow, PairRow, PromptRow, Ranking, finite_or_none, rank_votes
-from evalsite.exchange.tables import ASCII, as_table
-from evalsite.exchange.votefile import Votes, read_votes
+from evalsite.exchange.text_tables import ASCII, as_table
+from evalsite.exchange.vote_file import Votes, read_votes
 from irt_engine.errors import EngineWarning
 from irt_engine.fit import fit
 
@@ -167,7 +167,7 @@ def test_the_engines_warnings_and_a_fit_that_did_not_converge_are_told(
         object.__setattr__(posterior, "converged", False)
         return posterior
 
-    monkeypatch.setattr("evalsite.exchange.ranking.fit", doubtful)
+    monkeypatch.setattr("evalsite.exchange.file_ranking.fit", doubtful)
     ranking = rank_votes(read_votes(ladder))
     assert not ranking.fit.converged
     assert ranking.warnings[0].startswith("The fit had not converged")

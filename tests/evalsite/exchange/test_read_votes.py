@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from evalsite.exchange.errors import VoteFileError
-from evalsite.exchange.votefile import Vote, iter_votes, read_votes
+from evalsite.exchange.vote_file import Vote, iter_votes, read_votes
 
 Write = Callable[..., Path]
 

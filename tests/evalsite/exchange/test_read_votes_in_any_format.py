@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalsite.exchange.errors import VoteFileError
-from evalsite.exchange.votefile import Vote, iter_votes, read_votes
+from evalsite.exchange.vote_file import Vote, iter_votes, read_votes
 
 NAMES = ["eliza", "écho", "a, b", 'quo"te', "日本", "-1", "null"]
 Row = dict[str, Any]

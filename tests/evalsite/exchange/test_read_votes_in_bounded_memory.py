@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from evalsite.exchange.errors import VoteFileError
-from evalsite.exchange.votefile import iter_votes
+from evalsite.exchange.vote_file import iter_votes
 from tests.environment import PATIENCE_S
 
 MEMORY = 400 << 20  # bytes of address space for the whole process, a fraction of the line's
 CHILD = f"""
 import resource, sys
 from evalsite.exchange.errors import VoteFileError
-from evalsite.exchange.votefile import read_votes
+from evalsite.exchange.vote_file import read_votes
 resource.setrlimit(resource.RLIMIT_AS, ({MEMORY}, {MEMORY}))
 try:
     read_votes(sys.argv[1])
@@ -71,7 +71,7 @@ def test_a_gigabyte_of_spaces_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_whole_file_has_a_limit_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evalsite.exchange.sources.MAX_BYTES", 1 << 20)
+    monkeypatch.setattr("evalsite.exchange.file_opening.MAX_BYTES", 1 << 20)
     path = tmp_path / "bomb"
     gigabyte(path, b"model_a,model_b,winner\n", b"x,y,tie\n")
     with pytest.raises(VoteFileError) as caught:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evalsite.exchange.errors import VoteFileError
-from evalsite.exchange.votefile import iter_votes, read_votes
+from evalsite.exchange.vote_file import iter_votes, read_votes
 
 Write = Callable[..., Path]
 
@@ -242,7 +242,7 @@ def test_a_file_whose_first_bytes_cannot_be_read_is_refused() -> None:
 
 
 def test_more_votes_than_memory_is_meant_for_are_refused(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evalsite.exchange.votefile.MAX_VOTES", 3)
+    monkeypatch.setattr("evalsite.exchange.vote_file.MAX_VOTES", 3)
     assert len(read_votes(write(NATIVE + "x,y,p,a,1\n" * 3))) == 3
     error = refusal(write(NATIVE + "x,y,p,a,1\n" * 4))
     assert (error.code, error.row) == ("too_big", 4)

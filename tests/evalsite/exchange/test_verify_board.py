@@ -10,9 +10,9 @@ from django.core.management import CommandError, call_command
 
 from evalsite.accounts.models import ApiToken, User
 from evalsite.accounts.services import api_token_issue
-from evalsite.adaptive.models import Snapshot
+from evalsite.boards.models import Snapshot
 from evalsite.campaigns.models import Campaign
-from evalsite.exchange.verifying import TOLERANCE, board_verify
+from evalsite.exchange.board_verification import TOLERANCE, board_verify
 from evalsite.judgments.exclusions import annotator_exclude
 from evalsite.judgments.models import Annotator
 from tests.evalsite.api.client import Api

@@ -13,20 +13,20 @@ from django.utils import timezone
 
 from evalsite.accounts.models import User
 from evalsite.accounts.services import organisation_create
-from evalsite.adaptive.models import Snapshot
-from evalsite.adaptive.services import campaign_open
-from evalsite.adaptive.tables import Planner
+from evalsite.boards.models import Snapshot
 from evalsite.campaigns.models import Campaign, CampaignRole
 from evalsite.campaigns.services import Design, campaign_stop, entrant_add
 from evalsite.chatbots.models import Chatbot, Reply
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
 from evalsite.core.errors import NotAllowed
 from evalsite.judgments.blocks import WINDOW
-from evalsite.judgments.items import item_parts
+from evalsite.judgments.item_keys import item_parts
 from evalsite.judgments.leases import assignments_expire, assignments_return
 from evalsite.judgments.models import Annotator, Assignment, Candidate, Enrolment, Judgment
 from evalsite.judgments.selectors import budget_left, quota_taken
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
+from evalsite.operations.services import campaign_open
+from evalsite.refits.mapping import Planner
 from scheduler import plan
 from tests.environment import PATIENCE_S
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs

@@ -14,13 +14,12 @@ from django.test import Client
 from evalsite.accounts.models import ApiToken, User
 from evalsite.accounts.services import api_token_issue, organisation_create
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.reception import reception_set
+from evalsite.campaigns.onboarding import reception_set
 from evalsite.core.backup import tables
 from evalsite.core.db import FORBID_UPDATE
 from evalsite.core.errors import Conflict
 from evalsite.judgments.annotators import payment_record
 from evalsite.judgments.arrivals import identity_source
-from evalsite.judgments.erasure import person_erase
 from evalsite.judgments.models import (
     Annotator,
     AnnotatorIdentity,
@@ -31,6 +30,7 @@ from evalsite.judgments.models import (
     Judgment,
     Payment,
 )
+from evalsite.judgments.person_erasure import person_erase
 from evalsite.judgments.selectors import tally
 from evalsite.judgments.services import judgment_record
 from tests.evalsite.api.client import Api

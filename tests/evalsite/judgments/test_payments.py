@@ -17,15 +17,14 @@ from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign, CampaignRole
 from evalsite.campaigns.selectors import aspect_primary
 from evalsite.core.db import write_transaction
+from evalsite.core.deletion_guard import deletion_permitted
 from evalsite.core.errors import Conflict, InvalidInput
-from evalsite.core.facts import deletion_permitted
 from evalsite.core.models import AuditEntry
+from evalsite.judgments.annotator_statistics import spent
 from evalsite.judgments.annotators import part_get, payment_record
 from evalsite.judgments.arrivals import identity_source
 from evalsite.judgments.exclusions import annotator_exclude
-from evalsite.judgments.hours import LONGEST, time_worked
 from evalsite.judgments.leases import assignments_expire
-from evalsite.judgments.ledger import spent
 from evalsite.judgments.models import Annotator, AnnotatorIdentity, Assignment, Bonus, Enrolment, Judgment, Payment
 from evalsite.judgments.payments import (
     accounts,
@@ -41,6 +40,7 @@ from evalsite.judgments.payments import (
 )
 from evalsite.judgments.selectors import earnings_of, pay_of, votes_counted
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
+from evalsite.judgments.work_time import LONGEST, time_worked
 from tests.environment import PATIENCE_S
 from tests.evalsite.cast import CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.test_pages import words

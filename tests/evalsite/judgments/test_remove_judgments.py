@@ -15,19 +15,17 @@ from django.utils import timezone
 
 from evalsite.accounts.models import ApiToken, User
 from evalsite.accounts.services import api_token_issue, organisation_create
-from evalsite.adaptive.models import Board, Snapshot
-from evalsite.adaptive.tables import input_of
+from evalsite.boards.models import Board, Snapshot
 from evalsite.campaigns.gold import gold_add
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.reception import reception_set
+from evalsite.campaigns.onboarding import reception_set
 from evalsite.core.errors import Conflict, NotFound
 from evalsite.core.models import AuditEntry, Job
-from evalsite.exchange.verifying import board_verify
+from evalsite.exchange.board_verification import board_verify
+from evalsite.judgments.annotator_statistics import proposals
 from evalsite.judgments.annotators import campaign_leave, part_get, payment_record
-from evalsite.judgments.erasure import person_erase
 from evalsite.judgments.exclusions import exclusion_propose
-from evalsite.judgments.gold import gold_answers
-from evalsite.judgments.ledger import proposals
+from evalsite.judgments.gold_answers import gold_answers
 from evalsite.judgments.models import (
     Annotator,
     Answer,
@@ -41,6 +39,7 @@ from evalsite.judgments.models import (
     JudgmentReason,
 )
 from evalsite.judgments.payments import accounts, payment_file, statements
+from evalsite.judgments.person_erasure import person_erase
 from evalsite.judgments.selectors import (
     RANKING_PURPOSES,
     budget_left,
@@ -51,11 +50,12 @@ from evalsite.judgments.selectors import (
     votes_counted,
 )
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
+from evalsite.refits.mapping import input_of
 from irt_engine import Posterior
 from scheduler.estimator import estimate
 from tests.evalsite.api.client import Api
 from tests.evalsite.cast import OPEN, CampaignMaker, by_number, judge, judge_as, run_jobs
-from tests.evalsite.judgments.test_gold import of_texts, opened
+from tests.evalsite.judgments.test_gold_answers import of_texts, opened
 from tests.evalsite.judgments.test_record_judgment import let_expire
 from tests.evalsite.pages.test_pages import words
 from tests.shared import shared

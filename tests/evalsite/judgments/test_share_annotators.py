@@ -15,9 +15,9 @@ from evalsite.campaigns.services import refit_key
 from evalsite.core.db import write_transaction
 from evalsite.core.models import Job
 from evalsite.judgments.annotators import campaign_leave
+from evalsite.judgments.campaign_choice import Work, campaigns_fair, work_claim
 from evalsite.judgments.models import Annotator, Assignment, Enrolment
 from evalsite.judgments.services import annotator_enrol, judgment_record
-from evalsite.judgments.sharing import Work, campaigns_fair, work_claim
 from tests.environment import PATIENCE_S
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 from tests.shared import shared

@@ -3,11 +3,6 @@
 import pytest
 
 from evalsite.accounts.models import User
-from evalsite.adaptive.acts import Given, act_perform
-from evalsite.adaptive.models import Notice
-from evalsite.adaptive.notices import notice_said
-from evalsite.adaptive.outlook import outlook_get
-from evalsite.adaptive.screening import advice_of
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.permissions import Act
 from evalsite.core.errors import Conflict
@@ -17,6 +12,11 @@ from evalsite.judgments.leases import assignment_skip, assignments_return
 from evalsite.judgments.models import Annotator, Assignment, Judgment
 from evalsite.judgments.services import annotator_enrol, assignment_claim
 from evalsite.judgments.skips import FREE_SKIPS, items_closed, items_skipped
+from evalsite.operations.actions import Given, act_perform
+from evalsite.operations.campaign_status import outlook_get
+from evalsite.operations.models import Notice
+from evalsite.operations.notices import notice_said
+from evalsite.refits.screening import advice_of
 from tests.evalsite.cast import CampaignMaker, judge, run_jobs
 from tests.shared import shared
 

@@ -17,9 +17,8 @@ from django.test import Client
 from django.utils import timezone
 
 from evalsite.accounts.models import User
-from evalsite.adaptive.services import campaign_open
 from evalsite.campaigns.models import Campaign, Reception
-from evalsite.campaigns.reception import NewQualificationItem, qualification_set, reception_set
+from evalsite.campaigns.onboarding import NewQualificationItem, qualification_set, reception_set
 from evalsite.campaigns.services import campaign_stop
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed
 from evalsite.core.tokens import keyed_hashes
@@ -37,6 +36,7 @@ from evalsite.judgments.models import (
 )
 from evalsite.judgments.selectors import progress_get
 from evalsite.judgments.services import annotator_enrol, assignment_claim
+from evalsite.operations.services import campaign_open
 from tests.evalsite.cast import OPEN, CampaignMaker, empty_queue, run_jobs
 from tests.evalsite.pages.reading import Page, Visitor
 from tests.shared import shared

@@ -13,9 +13,9 @@ from django.conf import settings
 from django.test import Client
 
 from evalsite.accounts.models import User
-from evalsite.adaptive.events import events_of
-from evalsite.adaptive.models import Record, Snapshot
-from evalsite.adaptive.selectors import board_state_get
+from evalsite.boards.events import events_of
+from evalsite.boards.models import BoardChartData, Snapshot
+from evalsite.boards.selectors import board_state_get
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import campaign_pause, campaign_resume, entrant_withdraw
 from evalsite.chatbots.models import Chatbot
@@ -25,11 +25,11 @@ from evalsite.judgments.models import Annotator, Assignment, Exclusion, Judgment
 from evalsite.judgments.selectors import accounting
 from evalsite.judgments.services import annotator_enrol, assignment_claim
 from evalsite.pages.badge import width
-from evalsite.pages.figures import FIGURES, Material, material
+from evalsite.presentation.figures import FIGURES, Material, material
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.test_pages import HOSTILE, words
-from tests.evalsite.pages.test_ranking import publish
-from tests.evalsite.pages.test_ranking import row as board_row
+from tests.evalsite.presentation.test_ranking import publish
+from tests.evalsite.presentation.test_ranking import row as board_row
 from tests.shared import shared
 
 
@@ -132,7 +132,7 @@ class TestCharts:
         snapshot = publish(campaign, [board_row(f"bot {n}", n) for n in range(1, 91)]).snapshot
         pairs = [[n, n + 1, 3, 1, 2, 0.5, 0.1, 0.2, 0.9] for n in range(89)]
         assert snapshot
-        Record.objects.create(board=campaign.default_board, snapshot=snapshot, pairs=pairs, fit={})
+        BoardChartData.objects.create(board=campaign.default_board, snapshot=snapshot, pairs=pairs, fit={})
         page = stranger.get("/boards/trial/charts/counts/").content.decode()
         assert [len(page.split('<table class="matrix">')[1].split("</table>")[0].split("<tr>")) - 2] == [40]
         assert [f"{a}–{b}" in page for a, b in ((1, 40), (41, 80), (81, 90))] == [True] * 3
@@ -166,7 +166,7 @@ class TestCharts:
     def test_what_asking_at_random_would_have_cost_is_said_drawn_and_in_the_data(
         self, judged: Campaign, stranger: Client
     ) -> None:
-        record = Record.objects.get(board=judged.default_board)
+        record = BoardChartData.objects.get(board=judged.default_board)
         latest = Snapshot.objects.latest()
         largest = max(row["se"] for row in latest.rows)
         course = record.fit["at_random"]
@@ -189,7 +189,7 @@ class TestCharts:
         campaign = make_campaign(design=replace(OPEN, policy="random"))
         judge(campaign, annotator_enrol(campaign=campaign), blocks=2)
         run_jobs()
-        assert Record.objects.get(board=campaign.default_board).fit["at_random"] == []
+        assert BoardChartData.objects.get(board=campaign.default_board).fit["at_random"] == []
 
     def test_events_stand_on_the_course_where_they_happened(
         self, judged: Campaign, alice: User, bob: Annotator, dora: Annotator, stranger: Client
@@ -253,7 +253,7 @@ class TestChatbot:
         assert words(stranger.get(path)) != before
 
     def test_before_a_record_is_kept_it_says_when_it_comes(self, judged: Campaign, stranger: Client) -> None:
-        Record.objects.all().delete()
+        BoardChartData.objects.all().delete()
         chatbot = Snapshot.objects.latest().rows[0]["chatbot"]
         assert "appears with the next refit" in words(stranger.get(f"/boards/trial/chatbots/{chatbot}/"))
 

@@ -10,13 +10,13 @@ import pytest
 from django.test import Client
 
 from evalsite.accounts.models import User
-from evalsite.adaptive.acts import Given, act_perform
 from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.onboarding import reception_set
 from evalsite.campaigns.permissions import Act
-from evalsite.campaigns.reception import reception_set
 from evalsite.judgments.leases import assignment_skip
 from evalsite.judgments.models import Annotator, Assignment
 from evalsite.judgments.services import assignment_claim, judgment_record
+from evalsite.operations.actions import Given, act_perform
 from tests.evalsite.api.client import error_of
 from tests.shared import shared
 
@@ -97,7 +97,7 @@ def test_api_lists_skips_page_by_page(owner: Client, told: Told) -> None:
 
 
 def test_files_of_skips_hold_reasons_and_notes(owner: Client, told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evalsite.api.files.CHUNK", 1)
+    monkeypatch.setattr("evalsite.api.judgment_files.CHUNK", 1)
     wanted = [("cannot_judge", NOTE), ("broken", "")]
     rows = csv.DictReader(io.StringIO(file_of(owner, f"{TRIAL}/skips.csv")))
     assert [(row["reason"], row["note"]) for row in rows] == wanted

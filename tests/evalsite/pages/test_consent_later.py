@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.reception import reception_set
+from evalsite.campaigns.onboarding import reception_set
 from evalsite.judgments.models import Annotator, Assignment, Enrolment
 from tests.evalsite.cast import empty_queue
 

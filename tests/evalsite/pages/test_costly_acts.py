@@ -13,21 +13,21 @@ from evalsite.accounts.models import ApiToken, Membership, User
 from evalsite.accounts.services import api_token_issue
 from evalsite.campaigns.drafts import draft_create
 from evalsite.campaigns.gold import NewGold, gold_add, gold_bytes
-from evalsite.campaigns.holdings import bytes_held, files_read
 from evalsite.campaigns.models import Campaign, GoldItem
 from evalsite.campaigns.services import NewAspect
+from evalsite.campaigns.storage_quota import bytes_held, files_read
 from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
 from evalsite.core.errors import TooLarge, TooMany
 from evalsite.core.inquiries import inquiry_ask
 from evalsite.core.models import Inquiry, Job, Upload
 from evalsite.core.uploads import uploads_keep
-from evalsite.exchange.forecasting import FORECAST
+from evalsite.exchange.draft_forecasts import FORECAST
 from evalsite.prompts.models import Prompt
 from tests.evalsite.api.client import Api, error_of
 from tests.evalsite.cast import CampaignMaker
+from tests.evalsite.console.test_setup import GOAL, draft, file, fill, url
 from tests.evalsite.pages.test_pages import words
-from tests.evalsite.pages.test_setup import GOAL, draft, file, fill, url
 
 __all__ = ["draft"]  # a fixture
 

@@ -8,10 +8,10 @@ from django.conf import settings
 from django.test import Client
 
 from evalsite.accounts.models import User
-from evalsite.adaptive.models import Slice
+from evalsite.boards.models import Slice
 from evalsite.campaigns.models import Campaign
 from tests.evalsite.pages.test_pages import HOSTILE, words
-from tests.evalsite.pages.test_ranking import THREE, publish, row
+from tests.evalsite.presentation.test_ranking import THREE, publish, row
 
 
 def test_only_the_embedded_board_may_stand_in_another_sites_page(campaign: Campaign, stranger: Client) -> None:

@@ -7,10 +7,10 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from evalsite.adaptive.models import Board, Refit, Slice, Snapshot
+from evalsite.boards.models import Board, Refit, Slice, Snapshot
 from evalsite.campaigns.models import Campaign
 from tests.evalsite.pages.test_pages import words
-from tests.evalsite.pages.test_ranking import THREE, publish, row
+from tests.evalsite.presentation.test_ranking import THREE, publish, row
 from tests.shared import shared
 
 MATHS = [row("Cow", 1), row("Bee", 2)]

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.reception import reception_set
+from evalsite.campaigns.onboarding import reception_set
 from evalsite.campaigns.services import NewAspect
 from evalsite.core.errors import InvalidInput
 from evalsite.judgments.models import Answer, Comment, Judgment, JudgmentReason

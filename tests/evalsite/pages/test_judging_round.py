@@ -9,9 +9,9 @@ from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import campaign_stop
+from evalsite.judgments.block_view import block_newest, pace_s
 from evalsite.judgments.leases import assignments_expire
 from evalsite.judgments.models import Annotator, Assignment, Judgment
-from evalsite.judgments.rounds import block_newest, pace_s
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
 from tests.evalsite.cast import empty_queue
 from tests.evalsite.pages.reading import Page, Visitor

@@ -11,12 +11,12 @@ from evalsite.accounts.models import User
 from evalsite.campaigns.limits import Limits
 from evalsite.campaigns.models import Campaign, CampaignRole
 from evalsite.campaigns.services import campaign_pause
+from evalsite.console.forms import AnnotatorsForm
+from evalsite.console.overview import money
+from evalsite.console.stopping_rules import limit_lines
 from evalsite.core.errors import Conflict
-from evalsite.pages.charts import axis_for
-from evalsite.pages.console.forms import AnnotatorsForm
-from evalsite.pages.console.limits import limit_lines
-from evalsite.pages.console.overview import money
-from evalsite.pages.words import fixed, plain, signed, whole
+from evalsite.presentation.chart_geometry import axis_for
+from evalsite.presentation.formatting import fixed, plain, signed, whole
 
 BOARD, JUDGE = "/boards/trial/", "/judge/trial/"
 NOBODY = "00000000-0000-4000-8000-000000000000"

@@ -8,25 +8,25 @@ from django.test import Client
 from django.utils import timezone
 
 from evalsite.accounts.models import User
-from evalsite.adaptive.acts import PERFORMED
-from evalsite.adaptive.checks import check_ask
-from evalsite.adaptive.models import Notice
-from evalsite.adaptive.notices import notice_raise
-from evalsite.adaptive.reach import OutOfReach
-from evalsite.adaptive.services import alarm_raise
+from evalsite.boards.feasibility import OutOfReach
 from evalsite.campaigns.gold import NewGold, gold_add
 from evalsite.campaigns.models import Campaign, GoldItem
 from evalsite.campaigns.services import prompt_retire
 from evalsite.chatbots.models import Chatbot
+from evalsite.judgments.annotator_actions import annotator_note
 from evalsite.judgments.exclusions import annotator_exclude
 from evalsite.judgments.models import Annotator
-from evalsite.judgments.stewardship import annotator_note
+from evalsite.operations.actions import PERFORMED
+from evalsite.operations.models import Notice
+from evalsite.operations.notices import notice_raise
 from evalsite.prompts.models import Prompt
+from evalsite.refits.full_check import check_ask
+from evalsite.refits.services import alarm_raise
 from tests import console_pages
-from tests.evalsite.adaptive.test_screening import crowd
 from tests.evalsite.cast import CampaignMaker
 from tests.evalsite.pages.bilingual import alike
 from tests.evalsite.pages.reading import Visitor
+from tests.evalsite.refits.test_screening import crowd
 from tests.shared import shared
 
 BOARD = ("", "charts/", "prompts/", "method/", "embed/")

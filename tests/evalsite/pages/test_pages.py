@@ -9,13 +9,13 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from evalsite.accounts.models import User
-from evalsite.adaptive.models import Board
-from evalsite.adaptive.services import campaign_open
+from evalsite.boards.models import Board
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import campaign_stop
 from evalsite.chatbots.models import Reply
 from evalsite.judgments.models import Annotator, Assignment, Judgment, Skip
 from evalsite.judgments.services import annotator_enrol, assignment_claim
+from evalsite.operations.services import campaign_open
 from evalsite.pages import views
 from evalsite.prompts.models import Prompt
 from tests.evalsite.cast import CampaignMaker, empty_queue, judge, run_jobs

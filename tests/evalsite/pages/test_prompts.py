@@ -8,14 +8,15 @@ from typing import Any
 from django.test import Client
 
 from evalsite.accounts.models import User
-from evalsite.adaptive.models import Findings, Snapshot
-from evalsite.adaptive.record import DIFFERENCES
-from evalsite.adaptive.selectors import board_state_get
+from evalsite.boards.chart_data import DIFFERENCES
+from evalsite.boards.models import Snapshot
+from evalsite.boards.selectors import board_state_get
 from evalsite.campaigns.models import Campaign
 from evalsite.judgments.models import Annotator, Assignment
 from evalsite.judgments.selectors import votes_counted
 from evalsite.pages.prompts import FIGURES, PromptMaterial, prompt_material
 from evalsite.prompts.models import Prompt
+from evalsite.refits.models import Findings
 from tests.evalsite.cast import judge, run_jobs
 from tests.evalsite.pages.test_pages import HOSTILE, words
 from tests.shared import shared

@@ -15,20 +15,20 @@ from django.utils import timezone
 
 from evalsite.accounts.models import ApiToken, Membership, User
 from evalsite.accounts.services import api_token_issue, user_create
-from evalsite.adaptive.acts import PERFORMED
-from evalsite.adaptive.models import Refit, Snapshot
-from evalsite.adaptive.services import board_default
+from evalsite.boards.models import Refit, Snapshot
+from evalsite.boards.services import board_default
 from evalsite.campaigns.gold import NewGold, gold_add
 from evalsite.campaigns.models import Campaign, CampaignRole
 from evalsite.campaigns.permissions import WORDS, Act, Role, as_markdown, role_of
 from evalsite.campaigns.services import entrant_withdraw
-from evalsite.core.facts import deletion_permitted
+from evalsite.console.action_pages import OF_ANNOTATOR
+from evalsite.console.setup import STEPS
+from evalsite.core.deletion_guard import deletion_permitted
 from evalsite.core.models import AuditEntry
+from evalsite.judgments.annotator_actions import annotator_hold
 from evalsite.judgments.models import Exclusion
 from evalsite.judgments.services import annotator_enrol
-from evalsite.judgments.stewardship import annotator_hold
-from evalsite.pages.console.acts import OF_ANNOTATOR
-from evalsite.pages.console.setup import STEPS
+from evalsite.operations.actions import PERFORMED
 from tests.evalsite.api.client import Api
 from tests.evalsite.cast import CampaignMaker, skip_twice
 

@@ -6,8 +6,8 @@ from typing import Any, cast
 from django.test import Client
 from django.utils import timezone
 
-from evalsite.adaptive.models import Board, Refit, Slice, Snapshot
-from evalsite.adaptive.rows import BoardRow
+from evalsite.boards.models import Board, Refit, Slice, Snapshot
+from evalsite.boards.rows import BoardRow
 from evalsite.campaigns.models import Campaign
 from evalsite.chatbots.models import Chatbot, Reply
 from evalsite.judgments.models import Annotator
@@ -15,7 +15,7 @@ from evalsite.pages.strengths import apart
 from evalsite.prompts.models import Prompt
 from tests.evalsite.cast import judge, run_jobs
 from tests.evalsite.pages.test_pages import HOSTILE, words
-from tests.evalsite.pages.test_ranking import publish, row
+from tests.evalsite.presentation.test_ranking import publish, row
 from tests.shared import shared
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.commands import flush
 from django.db import connection
 
-from evalsite.core.facts import deletion_permitted
+from evalsite.core.deletion_guard import deletion_permitted
 
 ASKS = "This deletes every row of {database} and cannot be undone. Type 'yes' to go on, anything else to leave it: "
 

@@ -7,7 +7,7 @@ from django.core.management.commands.migrate import Command as MigrateCommand
 from django.db import connections
 
 from evalsite.core.errors import Conflict
-from evalsite.core.squashed import older_state_refuse
+from evalsite.core.migration_history import older_state_refuse
 
 
 class Command(MigrateCommand):

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import connection
 
-from evalsite.core.squashed import pending_refuse
+from evalsite.core.migration_history import pending_refuse
 from evalsite.core.supervisor import follow_parent
 
 THREADS = 8

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import connection
 
-from evalsite.core.squashed import pending_refuse
+from evalsite.core.migration_history import pending_refuse
 from evalsite.core.supervisor import follow_parent
 from evalsite.core.worker import work_apart_until, work_until
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from evalsite.adaptive.designs import RESOLVED, aim_of, goal_of
-from evalsite.adaptive.forecasts import campaign_forecast
 from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Campaign
+from evalsite.refits.designs import RESOLVED, aim_of, goal_of
+from evalsite.refits.forecasts import campaign_forecast
 from scheduler import Forecast, Range, SchedulerError
 
 _BAD_INPUT = 2

@@ -9,16 +9,16 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from evalsite.adaptive.selectors import snapshot_current
+from evalsite.boards.selectors import snapshot_current
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import refit_key
 from evalsite.core import jobs
 from evalsite.core.errors import TouchstoneError
 from evalsite.core.tasks import owner
 from evalsite.core.terminal import shown
-from evalsite.exchange.importing import Imported, votes_import
 from evalsite.exchange.management.commands.rank import condition, merge_turns_argument
 from evalsite.exchange.progress import Bar
+from evalsite.exchange.vote_import import Imported, votes_import
 
 _BAD_INPUT = 2
 _ORGANISATION = "Imported votes"

@@ -9,11 +9,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from evalsite.campaigns.limits import LEAST_AIM, MOST_AIM, is_aim
+from evalsite.exchange.campaign_planning import MOST_PROMPTS, Campaign, CampaignPlan, plan_campaign
 from evalsite.exchange.management.commands.replay import natural, positive
-from evalsite.exchange.planning import MOST_PROMPTS, Campaign, CampaignPlan, plan_campaign
 from evalsite.exchange.presenters import plan_as_json
 from evalsite.exchange.progress import Bar
-from evalsite.exchange.tables import plan_as_table
+from evalsite.exchange.text_tables import plan_as_table
 from irt_engine.errors import DidNotConverge, EngineError
 from scheduler import Overlap, SchedulerError
 from scheduler.forecasting import QUICK, Terms

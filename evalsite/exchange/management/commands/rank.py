@@ -12,11 +12,11 @@ from django.core.management.base import BaseCommand, CommandError
 
 from evalsite.core.terminal import shown
 from evalsite.exchange.errors import VoteFileError
+from evalsite.exchange.file_ranking import Ranking, rank_votes
 from evalsite.exchange.presenters import as_csv, as_json
 from evalsite.exchange.progress import Bar
-from evalsite.exchange.ranking import Ranking, rank_votes
-from evalsite.exchange.tables import ASCII, UNICODE, as_table
-from evalsite.exchange.votefile import read_votes
+from evalsite.exchange.text_tables import ASCII, UNICODE, as_table
+from evalsite.exchange.vote_file import read_votes
 from irt_engine.errors import DidNotConverge, EngineError
 
 _BAD_INPUT = 2

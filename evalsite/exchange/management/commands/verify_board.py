@@ -5,11 +5,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from evalsite.adaptive.models import Board
+from evalsite.boards.models import Board
 from evalsite.core.errors import TouchstoneError
 from evalsite.core.terminal import shown
+from evalsite.exchange.board_verification import board_verify
 from evalsite.exchange.errors import VoteFileError
-from evalsite.exchange.verifying import board_verify
 from irt_engine import EngineError
 
 _BAD_INPUT = 2

@@ -11,9 +11,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, InterfaceError, close_old_connections
 
-from evalsite.adaptive.vitals import as_metrics, vitals_get
 from evalsite.core.supervisor import follow_parent
-from evalsite.pages.health import METRICS_TYPE
+from evalsite.operations.service_health import as_metrics, vitals_get
+from evalsite.pages.health_views import METRICS_TYPE
 
 
 class _Metrics(BaseHTTPRequestHandler):

@@ -1,0 +1,58 @@
+"""What may be done with a campaign, by a person's program: the same gate as the console's (operations.actions)."""
+
+from dataclasses import asdict
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from evalsite.accounts.models import ApiToken
+from evalsite.api import presenters, shapes
+from evalsite.api.board_views import ResultsView, person
+from evalsite.api.idempotency import answered
+from evalsite.api.openapi import ACTING, acting, operation
+from evalsite.api.parsers import json_sent
+from evalsite.api.serializers import ActSerializer, LimitsSerializer
+from evalsite.campaigns.drafts import draft_change
+from evalsite.campaigns.limits import Limits
+from evalsite.campaigns.permissions import Act, campaign_for
+from evalsite.core.errors import NotAllowed
+from evalsite.core.idempotency import Outcome
+from evalsite.operations.actions import Given, act_perform
+
+
+class ActView(ResultsView):
+    """Launch, pause, exclude, ...: what a role allows stands in docs/roles.md."""
+
+    scope = ApiToken.Scope.ACTS
+
+    @acting("act", "Do something with a campaign", shapes.Campaign, body=ActSerializer)
+    def post(self, request: Request, key: str, act: str) -> Response:
+        user = person(request)
+        if user is None:
+            raise NotAllowed("Acts need to know who you are.", hint="Send a token with campaigns:write.")
+        shape = ActSerializer(data=json_sent(request))
+        shape.is_valid(raise_exception=True)
+        given = Given(**shape.validated_data)
+
+        def perform() -> Outcome:
+            campaign = act_perform(key=key, act=Act(act), user=user, given=given)
+            return Outcome(200, presenters.campaign(campaign))
+
+        return answered(request, f"user:{user.public_id}", perform)
+
+
+class LimitsView(ResultsView):
+    """What ends a campaign, as long as it is set up."""
+
+    scope = ApiToken.Scope.ACTS
+
+    @operation("limits", "Set what ends a draft", {200: shapes.Campaign}, ACTING, body=LimitsSerializer)
+    def put(self, request: Request, key: str) -> Response:
+        user = person(request)
+        if user is None:
+            raise NotAllowed("This needs to know who you are.", hint="Send a token with campaigns:write.")
+        campaign, _ = campaign_for(key=key, user=user, act=Act.SET_UP)
+        shape = LimitsSerializer(data=json_sent(request))
+        shape.is_valid(raise_exception=True)
+        draft_change(campaign=campaign, changes=asdict(Limits(**shape.validated_data)), by=user)
+        return Response(presenters.campaign(campaign))

@@ -1,0 +1,61 @@
+"""What happened to a board while it came to be, placed on its course: who came and went, pauses, limits, exclusions."""
+
+import itertools
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import QuerySet
+
+from evalsite.boards.models import Board
+from evalsite.boards.selectors import Moment
+from evalsite.core.models import AuditEntry
+
+NAMED = ("add_entrant", "withdraw_entrant")  # whose targets readers may know: chatbots, not people or prompts
+COUNTED = ("exclude", "readmit", "retire_prompt")
+PLAIN = ("pause", "resume", "launch", "stop", "extend")
+ENGINE = "engine"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something between two snapshots. moment: index of the one before it. names: of chatbots, or of an engine.
+
+    count: how often it happened there.
+    """
+
+    moment: int
+    at: datetime
+    what: str
+    names: tuple[str, ...]
+    count: int
+
+
+def events_of(board: Board, moments: Sequence[Moment]) -> list[Event]:
+    """Everything since the first of these snapshots, oldest first; what happened several times in between is one."""
+    if not moments:
+        return []
+    told = _acts(board).filter(at__gt=moments[0].created_at)
+    times = [moment.created_at for moment in moments]
+    found: dict[tuple[int, str], list[tuple[datetime, str]]] = {}
+    for at, act, target in told.order_by("pk").values_list("at", "act", "target"):
+        found.setdefault((bisect_right(times, at) - 1, act), []).append((at, target if act in NAMED else ""))
+    for index, (before, after) in enumerate(itertools.pairwise(moments)):
+        if before.engine != after.engine:
+            found[index, ENGINE] = [(after.created_at, after.engine)]
+    events = [
+        Event(moment, each[0][0], what, tuple(dict.fromkeys(name for _, name in each if name)), len(each))
+        for (moment, what), each in found.items()
+    ]
+    return sorted(events, key=lambda event: event.at)
+
+
+def newest_event(board: Board) -> int:
+    """Of the acts that are told: another number where there is another one. 0 before the first."""
+    return _acts(board).order_by("-pk").values_list("pk", flat=True).first() or 0
+
+
+def _acts(board: Board) -> QuerySet[AuditEntry]:
+    subjects = list(board.campaigns.values_list("public_id", flat=True))
+    return AuditEntry.objects.filter(subject__in=subjects, act__in=[*NAMED, *COUNTED, *PLAIN])

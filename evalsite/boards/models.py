@@ -1,0 +1,167 @@
+"""Boards with what is fitted, shown and decided of them."""
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from evalsite.accounts.models import Organisation, OwnedQuerySet
+from evalsite.campaigns.models import Aspect, Campaign
+from evalsite.core.db import PublicModel
+
+
+class Board(PublicModel):
+    """Which judgments are ranked together: campaigns, an aspect, a slice. Each campaign has a default one."""
+
+    organisation = models.ForeignKey(Organisation, on_delete=models.PROTECT, related_name="boards")
+    name = models.CharField(max_length=200)
+    slug = models.SlugField(max_length=80, unique=True)
+    aspect = models.ForeignKey(Aspect, on_delete=models.PROTECT, related_name="boards")
+    campaigns = models.ManyToManyField(Campaign, related_name="boards")
+    default_of = models.OneToOneField(
+        Campaign, null=True, blank=True, on_delete=models.PROTECT, related_name="default_board"
+    )
+    category = models.CharField(max_length=100, blank=True, default="", help_text="the slice; blank ranks all prompts")
+    kind = models.CharField(max_length=10, blank=True, default="", help_text="the slice; blank ranks all chatbots")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    objects = OwnedQuerySet.as_manager()
+
+    class Meta:
+        db_table = "adaptive_board"  # its name before the app was split
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Snapshot(PublicModel):
+    """A board at a moment: the posterior and the rows that pages show. Immutable; keyed by its input's hash."""
+
+    board = models.ForeignKey(Board, on_delete=models.PROTECT, related_name="snapshots")
+    number = models.PositiveIntegerField()
+    input_sha256 = models.CharField(max_length=64)
+    engine = models.CharField(max_length=30, help_text="version of the engine that made it")
+    seed = models.PositiveIntegerField()
+    judgments = models.PositiveIntegerField()
+    annotators = models.PositiveIntegerField()
+    converged = models.BooleanField()
+    seconds = models.FloatField(help_text="that the fit took")
+    rows = models.JSONField(help_text="the leaderboard, strongest first")
+    posterior = models.BinaryField()
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        db_table = "adaptive_snapshot"  # its name before the app was split
+        get_latest_by = "number"
+        constraints = [
+            models.UniqueConstraint(fields=["board", "number"], name="snapshot_number_once"),
+            models.UniqueConstraint(fields=["board", "input_sha256"], name="snapshot_input_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"snapshot {self.number} of {self.board}"
+
+
+class Slice(models.Model):
+    """A filter of a board that readers may choose, and what there is behind it: summed up by the worker after a refit.
+
+    `own` is the board that it has once there is enough to fit; judgments and chatbots are those of its last input.
+    """
+
+    class By(models.TextChoices):
+        ASPECT = "aspect"
+        CATEGORY = "category"
+        KIND = "kind"
+
+    LEAST_JUDGMENTS = 30  # fewer say nothing of anybody
+
+    board = models.ForeignKey(Board, on_delete=models.PROTECT, related_name="slices")
+    by = models.CharField(max_length=10, choices=By)
+    value = models.CharField(max_length=100, help_text="an aspect's key, a category, or a kind of chatbot")
+    own = models.OneToOneField(Board, null=True, on_delete=models.PROTECT, related_name="slice_of")
+    judgments = models.PositiveIntegerField(default=0)
+    chatbots = models.PositiveIntegerField(default=0)
+    trouble = models.TextField(blank=True, default="", help_text="why the last fit failed; the one before it is shown")
+    seen = models.CharField(max_length=64, blank=True, default="", help_text="hash of what its input depends on")
+    looked_at = models.DateTimeField(null=True, help_text="last; those of longest ago come first")
+
+    class Meta:
+        db_table = "adaptive_slice"  # its name before the app was split
+        ordering = ["by", "pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["board", "by", "value"], name="slice_once"),
+            models.CheckConstraint(condition=Q(by__in=["aspect", "category", "kind"]), name="slice_by_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.board}: {self.by} {self.value}"
+
+    @property
+    def enough(self) -> bool:
+        """Whether there is anything to rank."""
+        return self.judgments >= self.LEAST_JUDGMENTS
+
+
+class BoardChartData(models.Model):
+    """How the chatbots of a board fared against each other, and what its fit learned: of its newest snapshot only.
+
+    Not a fact but a summary of facts (boards.chart_data), made anew with each refit.
+    """
+
+    board = models.OneToOneField(Board, on_delete=models.PROTECT, related_name="record")
+    snapshot = models.ForeignKey(Snapshot, on_delete=models.PROTECT, related_name="+")
+    pairs = models.JSONField(help_text="boards.chart_data.Pair, as lists of its fields")
+    fit = models.JSONField(help_text="boards.chart_data.fit_facts")
+
+    class Meta:
+        db_table = "adaptive_record"  # its name before the app was split
+
+    def __str__(self) -> str:
+        return f"record of {self.snapshot}"
+
+
+class Decision(models.Model):
+    """Whether to go on after a refit, and why. A snapshot gets another when the rules or the entrants changed."""
+
+    snapshot = models.ForeignKey(Snapshot, on_delete=models.PROTECT, related_name="decisions")
+    stop = models.BooleanField()
+    reason = models.TextField()
+    evidence = models.JSONField(default=dict)
+    decided_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        db_table = "adaptive_decision"  # its name before the app was split
+        constraints = [models.CheckConstraint(condition=~Q(reason=""), name="decision_has_reason")]
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+class Refit(models.Model):
+    """One run of the worker on a board, whatever came of it."""
+
+    class Outcome(models.TextChoices):
+        PUBLISHED = "published", _("Published")
+        UNCHANGED = "unchanged", _("Unchanged")
+        FAILED = "failed", _("Failed")
+
+    board = models.ForeignKey(Board, on_delete=models.PROTECT, related_name="refits")
+    outcome = models.CharField(max_length=10, choices=Outcome)
+    snapshot = models.ForeignKey(Snapshot, null=True, on_delete=models.PROTECT, related_name="refits")
+    message = models.TextField(blank=True, default="")
+    seen = models.CharField(max_length=64, blank=True, default="", help_text="hash of what its input depends on")
+    started_at = models.DateTimeField()
+    finished_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        db_table = "adaptive_refit"  # its name before the app was split
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(outcome="failed", snapshot__isnull=True)
+                | Q(outcome__in=["published", "unchanged"], snapshot__isnull=False),
+                name="refit_outcome_fits_snapshot",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"refit of {self.board}: {self.outcome}"

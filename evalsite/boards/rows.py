@@ -1,0 +1,120 @@
+"""A posterior as the rows that every reader of a board sees, rendered once per snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple, NotRequired, TypedDict
+
+from evalsite.boards.chart_data import Points
+from evalsite.chatbots.models import Version
+
+if TYPE_CHECKING:  # the web process reads rows and must not load the engine
+    from irt_engine import Posterior
+
+PRELIMINARY_BELOW = 30
+
+
+class BoardRow(TypedDict):
+    """One chatbot on a board. Ability, SE and bounds in logits, relative to the mean of its group; 95 % interval.
+
+    rank_lower, rank_upper and rank_class rest on who is told apart however often a board is looked at
+    (docs/decisions/0006). rank_class counts from 1 in the group. win_rate is of the votes as they were given, whoever
+    the opponents were, and of the known ties (`ties`), of which there are known_ties. tier: 1 for the stronger half, 2
+    for the weaker one; None where parts have scales of their own.
+    Snapshots never change: those made before a field was added are without it.
+    """
+
+    chatbot: str
+    name: str
+    organisation: str
+    kind: str
+    rank: int
+    rank_lower: int
+    rank_upper: int
+    ability: float
+    se: float
+    lower: float
+    upper: float
+    judgments: int
+    group: int
+    preliminary: bool
+    version: NotRequired[str]
+    version_label: NotRequired[str]
+    rank_class: NotRequired[int]
+    win_rate: NotRequired[float | None]
+    known_ties: NotRequired[int]
+    tier: NotRequired[int | None]
+
+
+def board_rows(posterior: Posterior, points: Mapping[int, Points]) -> dict[int, BoardRow]:
+    """Version id -> row, by group (the largest part of the comparison graph first), then strongest first."""
+    ids = [int(name) for name in posterior.chatbots]
+    versions = Version.objects.select_related("chatbot__organisation").in_bulk(ids)
+    standings = standings_of(posterior)
+    rows = [(pk, _row(versions[pk], standing, points[pk])) for pk, standing in zip(ids, standings, strict=True)]
+    return dict(sorted(rows, key=lambda item: (item[1]["group"], item[1]["rank"], item[1]["name"])))
+
+
+class _Standing(NamedTuple):
+    rank: list[int]
+    rank_class: int
+    ability: float
+    se: float
+    interval: list[float]
+    group: int
+    tier: int | None
+
+
+def standings_of(posterior: Posterior) -> list[_Standing]:
+    """What the posterior says of each of its chatbots, in its order, as plain numbers."""
+    from irt_engine.looks import told_apart  # here, because readers of rows must not load the engine
+    from scheduler.estimator import CAMPAIGN_PRIORS
+
+    # However many looks there will be: a plan of them would make a board depend on more than its judgments.
+    told = told_apart(posterior, looks=None, ability_sd=CAMPAIGN_PRIORS.ability_sd / posterior.scales.unit)
+    columns = (
+        told.bounds,
+        told.classes,
+        posterior.ability,
+        posterior.se,
+        posterior.interval(),
+        posterior.group,
+    )
+    return [
+        _Standing(*values) for values in zip(*(column.tolist() for column in columns), _tiers(posterior), strict=True)
+    ]
+
+
+def _tiers(posterior: Posterior) -> list[int | None]:
+    """From 1, the stronger half; None where parts of the board have scales of their own."""
+    from scheduler.tiers import place
+
+    tiers = place(posterior) if int(posterior.group.max(initial=1)) == 1 else {}
+    return [tiers[name] + 1 if tiers else None for name in posterior.chatbots]
+
+
+def _row(version: Version, standing: _Standing, points: Points) -> BoardRow:
+    rank, rank_lower, rank_upper = standing.rank
+    lower, upper = standing.interval
+    return BoardRow(
+        chatbot=str(version.chatbot.public_id),
+        name=version.chatbot.name,
+        organisation=version.chatbot.organisation.name,
+        kind=version.kind,
+        rank=rank,
+        rank_lower=rank_lower,
+        rank_upper=rank_upper,
+        ability=standing.ability,
+        se=standing.se,
+        lower=lower,
+        upper=upper,
+        judgments=points.judgments,
+        group=standing.group,
+        preliminary=points.judgments < PRELIMINARY_BELOW,
+        version=str(version.public_id),
+        version_label=version.label,
+        rank_class=standing.rank_class,
+        win_rate=points.win_rate,
+        known_ties=points.known,
+        tier=standing.tier,
+    )

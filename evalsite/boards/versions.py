@@ -1,0 +1,110 @@
+"""What tells, in one query, whether the pages that anybody may read of a board are still as they were."""
+
+import uuid
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from django.db import connection, models
+from django.db.models import Exists, F, Func, IntegerField, OuterRef, QuerySet, Subquery
+
+from evalsite.boards.models import Board, Decision, Refit, Slice
+from evalsite.campaigns.models import Campaign, Entrant
+from evalsite.campaigns.selectors import as_uuid, open_to_anybody
+from evalsite.core.models import AuditEntry
+from evalsite.judgments.models import Batch, Judgment
+
+ANY_SLUG, ANY_ID = "any-slug", uuid.UUID(int=0)  # stand for the key in a statement that is made once
+
+SAID = (
+    "public_id",
+    "slug",
+    "name",
+    "aspect__question",
+    "default_of__public_id",
+    "default_of__slug",
+    "default_of__state",
+    "default_of__stop_reason",
+    "default_of__description",
+    "default_of__visibility",
+    "default_of__admission",
+    "default_of__shows_prompts",
+    "default_of__shows_replies",
+    *(f"default_of__stopping__{name}" for name in ("target_se", "min_difference", "power", "alpha", "budget")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Of a board that anybody may see at this moment. While it is the same, so is each page that names no filter.
+
+    said: what its owners say and show of it. told: its ranking, its judgments, its filters, who takes part, who is
+    verified, what was done to its campaign last (who left may be another, or for another reason, while their number
+    is the same).
+    """
+
+    said: tuple[object, ...]
+    told: tuple[object, ...]
+
+
+def board_mark(key: str) -> Mark | None:
+    """The mark of the board at this address; None where there is none, or not everybody may see it."""
+    public_id = as_uuid(key)
+    of_any, own = (ANY_SLUG, key) if public_id is None else (_as_value(ANY_ID), _as_value(public_id))
+    statement, values = _statement(public_id is not None)
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [own if value == of_any else value for value in values])
+        row = cursor.fetchone()
+    return Mark(row[: len(SAID)], row[len(SAID) :]) if row else None
+
+
+def _as_value(public_id: uuid.UUID) -> Any:
+    """As the database at hand has it."""
+    return models.UUIDField().get_db_prep_value(public_id, connection)
+
+
+@cache
+def _statement(by_link: bool) -> tuple[str, tuple[Any, ...]]:
+    """SQL and its values: to put the query together takes longer than to ask it, and every reader asks."""
+    statement, values = _marked(by_link).query.sql_with_params()
+    return statement, tuple(values)
+
+
+def _marked(by_link: bool) -> QuerySet[Any, Any]:
+    at = {"public_id": ANY_ID} if by_link else {"slug": ANY_SLUG}
+    campaigns = Campaign.objects.filter(boards=OuterRef("pk"))
+    shut = campaigns.exclude(open_to_anybody(by_link=by_link))
+    told = _told()
+    boards = Board.objects.filter(Exists(campaigns), ~Exists(shut), slice_of=None, **at)
+    marked: QuerySet[Any, Any] = boards.annotate(**told).values_list(*SAID, *told)
+    return marked
+
+
+def _told() -> dict[str, Subquery]:
+    of_board, of_campaigns = {"board": OuterRef("pk")}, {"campaign__boards": OuterRef("pk")}
+    entrants, slices = Entrant.objects.filter(**of_campaigns), Slice.objects.filter(**of_board)
+    refits = Refit.objects.filter(snapshot__isnull=False, **of_board)
+    withdrawn = entrants.filter(state=Entrant.State.WITHDRAWN)
+    acts = AuditEntry.objects.filter(subject=OuterRef("default_of__public_id"))
+    open_now = Judgment.objects.filter(batch__campaign__boards=OuterRef("pk"), batch__state=Batch.State.OPEN)
+    return {
+        "refit": Subquery(refits.order_by("-pk").values("pk")[:1]),
+        "decision": _summed(Decision.objects.filter(snapshot__board=OuterRef("pk")), "MAX"),
+        "batch": _summed(Batch.objects.filter(**of_campaigns), "MAX"),
+        "judgments_open": _summed(open_now, "COUNT"),
+        "entrants": _summed(entrants, "COUNT"),
+        "withdrawn": _summed(withdrawn, "COUNT"),
+        "withdrawn_which": _summed(withdrawn, "SUM"),
+        "verified": _summed(entrants.filter(version__chatbot__organisation__verified_at__isnull=False), "SUM"),
+        "act": Subquery(acts.order_by("-pk").values("pk")[:1]),
+        "slices_there": _summed(slices, "COUNT"),
+        "slices_ranked": _summed(slices, "COUNT", of="own"),
+        "slices_judgments": _summed(slices, "SUM", of="judgments"),
+        "slices_chatbots": _summed(slices, "SUM", of="chatbots"),
+    }
+
+
+def _summed(rows: QuerySet[Any], how: str, of: str = "pk") -> Subquery:
+    """One number of all rows; as a function, because an aggregate would group them."""
+    number = Func(F(of), function=how, output_field=IntegerField())
+    return Subquery(rows.order_by().annotate(_number=number).values("_number"))

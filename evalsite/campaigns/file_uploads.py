@@ -1,0 +1,129 @@
+"""Files of prompts and of replies that a person's program sends into an organisation.
+
+The services that take them in are the commands' and the console's; what is added here is what a person at a distance
+may do: prompts that a campaign has begun to ask stay, what a set may hold has a measure, and gold is not among them.
+"""
+
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from evalsite.accounts.models import Organisation, User
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.storage_quota import set_room_check
+from evalsite.chatbots.files import ReplyReport, Submission, chatbot_import, chatbot_preview
+from evalsite.chatbots.models import Version
+from evalsite.core.db import write_transaction
+from evalsite.core.errors import Conflict, NotFound
+from evalsite.prompts.files import PromptReport, prompt_set_import, prompt_set_preview
+from evalsite.prompts.models import PromptSet
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A file, and the prompt set that it is for, by its name. `filename` tells the file's form."""
+
+    organisation: Organisation
+    set_name: str
+    content: bytes
+    filename: str
+
+    def prompt_set(self) -> PromptSet | None:
+        return PromptSet.objects.filter(organisation=self.organisation, name=self.set_name).first()
+
+
+def prompts_look(sent: Sent) -> tuple[PromptSet | None, PromptReport]:
+    """The set (None: it would be made) and what `prompts_take` would do with each row. Nothing is written."""
+    prompt_set = _set_to_fill(sent)
+    report = prompt_set_preview(
+        organisation=sent.organisation, set_name=sent.set_name, content=sent.content, name=sent.filename
+    )
+    return prompt_set, report
+
+
+def prompts_take(sent: Sent, *, partly: bool, by: User) -> tuple[PromptSet, PromptReport]:
+    """Add the prompts of a file to a set, which is made if there is none.
+
+    Raises RowsRefused unless `partly`, Conflict for a set whose prompts stay, TooLarge.
+    """
+    with write_transaction():
+        prompt_set = _set_to_fill(sent, locked=True)
+        drafts = Campaign.objects.filter(prompt_set=prompt_set) if prompt_set else Campaign.objects.none()
+        return prompt_set_import(
+            organisation=sent.organisation,
+            set_name=sent.set_name,
+            content=sent.content,
+            name=sent.filename,
+            partly=partly,
+            by=by,
+            told=list(drafts.values_list("public_id", flat=True)),
+        )
+
+
+def _set_to_fill(sent: Sent, *, locked: bool = False) -> PromptSet | None:
+    """Raises Conflict where a campaign asks these prompts already. `locked`: none begins to, meanwhile."""
+    prompt_set = sent.prompt_set()
+    if prompt_set is None:
+        return None
+    if prompt_set.gold_of.exists():
+        raise Conflict(
+            _("%(name)s holds the gold of a campaign.") % {"name": repr(sent.set_name)},
+            hint=_("Add gold to its campaign, or send prompts under another name."),
+            field="set",
+        )
+    still_open_check(prompt_set, locked=locked)
+    set_room_check(prompt_set=prompt_set, sent=len(sent.content))
+    return prompt_set
+
+
+def still_open_check(prompt_set: PromptSet, *, locked: bool = False) -> None:
+    """Raise Conflict where a campaign asks these prompts already. `locked`: none begins to, meanwhile."""
+    campaigns = Campaign.objects.filter(prompt_set=prompt_set).order_by("pk")
+    if locked:
+        campaigns = campaigns.select_for_update(no_key=True)
+    if any(campaign.state != Campaign.State.DRAFT for campaign in campaigns):
+        raise Conflict(
+            _("A campaign that is no draft asks the prompts of %(name)s: they stay.") % {"name": repr(prompt_set.name)},
+            hint=_("Send others under another name."),
+            field="set",
+        )
+
+
+def replies_look(sent: Sent, *, name: str, label: str | None) -> Submission:
+    """What `replies_take` would do with each row. Nothing is written."""
+    return chatbot_preview(
+        organisation=sent.organisation,
+        prompt_set=_set_to_answer(sent),
+        name=name,
+        label=label,
+        content=sent.content,
+        filename=sent.filename,
+    )
+
+
+def replies_take(sent: Sent, *, name: str, label: str | None, partly: bool, by: User) -> tuple[Version, ReplyReport]:
+    """A version with the replies of a file, of a chatbot that is made if there is none of this name.
+
+    Raises RowsRefused unless `partly`, NotFound for a set that is not there, Conflict for a version that is, TooLarge.
+    """
+    with write_transaction():
+        return chatbot_import(
+            organisation=sent.organisation,
+            prompt_set=_set_to_answer(sent),
+            name=name,
+            label=label,
+            content=sent.content,
+            filename=sent.filename,
+            partly=partly,
+            by=by,
+        )
+
+
+def _set_to_answer(sent: Sent) -> PromptSet:
+    prompt_set = sent.prompt_set()
+    if prompt_set is None or prompt_set.gold_of.exists():
+        raise NotFound(
+            _("There is no such prompt set."), hint=_("Send its prompts first, or check its name."), field="set"
+        )
+    set_room_check(prompt_set=prompt_set, sent=len(sent.content))
+    return prompt_set

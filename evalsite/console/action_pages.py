@@ -1,0 +1,315 @@
+"""Asking once before an act: what it will do, what it needs to be told, and whether it can be undone."""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.forms import Form
+from django.http import QueryDict
+from django.utils.translation import gettext as _
+
+from evalsite.accounts.models import User
+from evalsite.boards.reasons import reason_said
+from evalsite.boards.selectors import snapshot_current
+from evalsite.boards.services import board_default
+from evalsite.campaigns.gold import gold_of
+from evalsite.campaigns.limits import Limits, limits_of
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.permissions import Act
+from evalsite.console.formatting import left_out_said
+from evalsite.console.forms import ExtendForm, PilotForm, ShownForm
+from evalsite.console.page_frame import Desk, act_labels
+from evalsite.console.stopping_rules import limit_lines
+from evalsite.core.errors import InvalidInput
+from evalsite.core.inquiries import inquiry_ask
+from evalsite.core.models import Inquiry
+from evalsite.judgments.conflict_of_interest import members_would_be_left_out
+from evalsite.judgments.exclusions import annotator_in
+from evalsite.operations.actions import Given, entrant_of, prompt_of, version_of
+from evalsite.operations.campaign_status import findings_of
+from evalsite.operations.extension import OF_DIFFERENCE, evidence_of
+from evalsite.presentation.formatting import fixed, signed
+from evalsite.refits.services import EXCLUSION
+
+ACT_FORMS: Mapping[Act, type[Form]] = {Act.PILOT: PilotForm, Act.EXTEND: ExtendForm, Act.SHOW: ShownForm}
+SUBJECTS = ("annotator", "entrant", "version", "prompt", "gold")
+OF_ANNOTATOR = {Act.EXCLUDE, Act.READMIT, Act.NOTE, Act.PAUSE_ANNOTATOR, Act.RESUME_ANNOTATOR}
+LANDS_ON = {
+    Act.FULL_CHECK: "console_check",
+    Act.EXCLUDE: "console_annotators",
+    Act.READMIT: "console_annotators",
+    Act.NOTE: "console_annotators",
+    Act.PAUSE_ANNOTATOR: "console_annotators",
+    Act.RESUME_ANNOTATOR: "console_annotators",
+    Act.RETIRE_PROMPT: "console_prompts",
+    Act.WITHDRAW_GOLD: "console_gold",
+    Act.ADD_ENTRANT: "console_chatbots",
+    Act.WITHDRAW_ENTRANT: "console_chatbots",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a person is told before they do it. `reason`: required, optional or not asked ("")."""
+
+    text: str
+    undo: str
+    reason: str = ""
+    quiet: bool = False
+
+
+def effects() -> Mapping[Act, Effect]:
+    no_undo = _("This cannot be undone.")
+    return {
+        Act.LAUNCH: Effect(
+            _("Annotators are asked from now on, and each judgment costs what you have set. Its questions are fixed."),
+            no_undo,
+        ),
+        Act.PILOT: Effect(
+            _(
+                "Annotators are asked from now on. After the pilot's judgments the campaign pauses by itself and says "
+                "what they taught: time, ties, agreement and a new forecast. They count in the campaign."
+            ),
+            _("Its question, prompts and chatbots are fixed from then on. All else can be changed before you launch."),
+        ),
+        Act.EXTEND: Effect(
+            _("The campaign goes on to the new limit; each judgment costs what was set. One that ended runs again."),
+            _("A limit cannot be narrowed again. You can pause or stop the campaign at any time."),
+        ),
+        Act.SHOW: Effect(
+            _(
+                "Its pages, figures and files open to those who may see the board, and close to all others, at once. "
+                "Where others see it, members are asked of no chatbot of their own any more; where only members see "
+                "it, only they and those who were invited are asked. What is issued may still be answered, and all "
+                "that was judged counts on."
+            ),
+            _("You can change it back. What somebody has read or taken they keep."),
+        ),
+        Act.PAUSE: Effect(
+            _("Nothing new is issued. What annotators hold may still be answered and counts."), _("You can resume.")
+        ),
+        Act.RESUME: Effect(_("The next plan is made, and annotators are asked again."), _("You can pause again.")),
+        Act.STOP: Effect(
+            _("The campaign ends. What is issued may still be answered; then the board stands as it is."),
+            no_undo,
+            "optional",
+            quiet=True,
+        ),
+        Act.REFIT: Effect(
+            _("The worker works in all closed batches now and plans again. It does so by itself after every batch."),
+            _("It changes nothing but the time."),
+        ),
+        Act.FULL_CHECK: Effect(
+            _(
+                "The worker fits the newest snapshot's judgments by full Bayes (Markov chains), which takes some "
+                "minutes, and compares the result with the board. The same judgments are checked once."
+            ),
+            _("It changes nothing on the board."),
+        ),
+        Act.EXCLUDE: Effect(
+            _(
+                "None of this annotator's judgments counts in this campaign any more, and nothing new is issued to "
+                "them. They are paid for what they did."
+            ),
+            _("You can re-admit them: the board is then what it was."),
+            "required",
+            quiet=True,
+        ),
+        Act.READMIT: Effect(
+            _("All of this annotator's judgments count again, and they are asked again."),
+            _("You can exclude them again."),
+            "required",
+        ),
+        Act.NOTE: Effect(
+            _("It stands beside the annotator, for those who run the campaign. The annotator does not see it."),
+            _("You can write a newer one: the newest is shown."),
+            "required",
+        ),
+        Act.PAUSE_ANNOTATOR: Effect(
+            _("Nothing new is issued to this annotator. What they hold may be answered; all they did counts."),
+            _("You can let them go on."),
+            "optional",
+        ),
+        Act.RESUME_ANNOTATOR: Effect(_("This annotator is asked again."), _("You can pause them again.")),
+        Act.ADD_ENTRANT: Effect(
+            _("It is compared with the others from the next plan on. A standing campaign that has ended opens again."),
+            _("You can withdraw it."),
+        ),
+        Act.WITHDRAW_ENTRANT: Effect(
+            _("It is asked about no more. Its judgments count on, and boards say that it was withdrawn."),
+            _("You can add it again."),
+            "required",
+            quiet=True,
+        ),
+        Act.RETIRE_PROMPT: Effect(
+            _("It is asked no more in this campaign. What was judged of it counts on."), no_undo, "required", quiet=True
+        ),
+        Act.REOPEN_SKIPPED: Effect(
+            _("Items that annotators skipped are asked again. Skips given before now close no item any more."),
+            _("Annotators can skip them again."),
+        ),
+        Act.WITHDRAW_GOLD: Effect(
+            _(
+                "It is shown no more, and what was answered to it counts neither for nor against anybody. Whoever was "
+                "excluded by it is judged anew."
+            ),
+            no_undo,
+            "required",
+            quiet=True,
+        ),
+        Act.SHARE: Effect(
+            _("The person has this role in this campaign, beside the one that your organisation gives them."),
+            _("You can change or take it at any time."),
+        ),
+    }
+
+
+def given_of(query: QueryDict) -> Given:
+    """What the form or the address says. Raises InvalidInput."""
+    named: dict[str, Any] = {name: _id(query, name) for name in SUBJECTS}
+    return Given(
+        reason=query.get("reason", ""),
+        username=query.get("username", "").strip(),
+        role=query.get("role", ""),
+        **named,
+    )
+
+
+def given_numbers(given: Given, act: Act, query: QueryDict) -> Given:
+    """With what the act's own form says. Raises InvalidInput with its first problem."""
+    kind = ACT_FORMS.get(act)
+    if kind is None:
+        return given
+    form = kind(query)
+    if not form.is_valid():
+        field, problems = next(iter(form.errors.items()))
+        raise InvalidInput(f"{form.fields[field].label}: {problems[0]}", field=field)
+    found = dict(form.cleaned_data)
+    if "percent" in found:
+        percent = found.pop("percent")
+        found["share"] = None if percent is None else percent / 100
+    return replace(given, **found)
+
+
+def _id(query: QueryDict, name: str) -> uuid.UUID | None:
+    text = query.get(name, "")
+    try:
+        return uuid.UUID(text) if text else None
+    except ValueError:
+        raise InvalidInput(
+            _("This page was opened by a broken link."), hint=_("Go back and try again."), field=name
+        ) from None
+
+
+def confirm_context(
+    desk: Desk, act: Act, given: Given, *, trouble: str = "", sent: QueryDict | None = None
+) -> dict[str, Any]:
+    """What the page asks; `sent` is what it was told before, if that could not be."""
+    limits = limits_of(desk.campaign.stopping)
+    return {
+        "form": _form(desk.campaign, act, limits, sent),
+        "limits": limit_lines(limits, evidence_of(desk.campaign)) if act == Act.EXTEND else [],
+        "act": act.value,
+        "label": act_labels()[act],
+        "effect": effects()[act],
+        "notes": _notes(desk.campaign) if act == Act.SHOW else [],
+        "subject": _subject(desk.campaign, act, given),
+        "hidden": [(name, getattr(given, name)) for name in SUBJECTS if getattr(given, name) is not None],
+        "given": given,
+        "preview": act == Act.EXCLUDE,
+        "sharing": act == Act.SHARE,
+        "roles": _roles(desk.campaign) if act == Act.SHARE else [],
+        "suggested": reason_said(_suggested(desk.campaign, given)) if act == Act.EXCLUDE else "",
+        "trouble": trouble,
+        "back": desk.url(LANDS_ON.get(act, "console_campaign")),
+    }
+
+
+def _form(campaign: Campaign, act: Act, limits: Limits, sent: QueryDict | None) -> Form | None:
+    """The act's own form, as things stand; of an extension, only for the limits that there are."""
+    kind = ACT_FORMS.get(act)
+    if kind is None:
+        return None
+    as_it_stands = {name: getattr(campaign, name) for name in kind.base_fields} if act == Act.SHOW else None
+    form = kind(sent, initial=as_it_stands)
+    if act == Act.EXTEND:
+        lacks = set() if limits.min_difference is not None else OF_DIFFERENCE
+        for name in [name for name in form.fields if getattr(limits, name) is None or name in lacks]:
+            del form.fields[name]
+    return form
+
+
+def _notes(campaign: Campaign) -> list[str]:
+    """Who judges where others see the board: that stays as it was set up."""
+    said = _("Who judges stays as it was set up: %(who)s.") % {"who": campaign.get_admission_display()}
+    return [said, left_out_said()] if members_would_be_left_out(campaign) else [said]
+
+
+def _subject(campaign: Campaign, act: Act, given: Given) -> str:
+    """Whom or what it concerns, by name. Raises NotFound for what is not of this campaign."""
+    if act in OF_ANNOTATOR and given.annotator:
+        return str(annotator_in(campaign=campaign, annotator_id=given.annotator))
+    if act == Act.WITHDRAW_ENTRANT and given.entrant:
+        return str(entrant_of(campaign, given.entrant).version)
+    if act == Act.ADD_ENTRANT and given.version:
+        return str(version_of(campaign, given.version))
+    if act == Act.WITHDRAW_GOLD and given.gold:
+        return gold_of(campaign, given.gold).key
+    if act == Act.RETIRE_PROMPT and given.prompt:
+        return prompt_of(campaign, given.prompt).key
+    return ""
+
+
+def _suggested(campaign: Campaign, given: Given) -> str:
+    """The screening's reason, if it says so."""
+    if given.annotator is None:
+        return ""
+    annotator = annotator_in(campaign=campaign, annotator_id=given.annotator)
+    found = findings_of(campaign, "annotators").get(annotator.pk, {})
+    return str(found["reason"]) if found.get("decision") == "exclude" else ""
+
+
+def as_suggested(campaign: Campaign, given: Given) -> Given:
+    """With the suggested reason as it is kept, which every reader is told in their own language, where it was sent as
+    it was shown."""
+    suggested = _suggested(campaign, given)
+    return replace(given, reason=suggested) if suggested and given.reason == reason_said(suggested) else given
+
+
+def _roles(campaign: Campaign) -> list[tuple[str, str]]:
+    held = campaign.roles.select_related("user").order_by("user__username")
+    return [(one.user.get_username(), one.get_role_display()) for one in held]
+
+
+def preview_ask(campaign: Campaign, annotator_id: uuid.UUID, by: User) -> Inquiry:
+    """Ask what the board would be without this annotator, as it stands now. Raises TooMany."""
+    annotator = annotator_in(campaign=campaign, annotator_id=annotator_id)
+    snapshot = snapshot_current(board_default(campaign=campaign))
+    args = {"campaign": campaign.pk, "annotator": str(annotator.public_id), "at": snapshot.number if snapshot else 0}
+    topic = str(annotator.public_id)
+    return inquiry_ask(kind=EXCLUSION, args=args, by=by.public_id, subject=campaign.public_id, topic=topic)
+
+
+def preview_context(inquiry: Inquiry) -> dict[str, Any]:
+    """The board as it stands and as it would be; None for `rows` as long as the worker works."""
+    result = inquiry.result or {}
+    rows = [
+        {
+            "name": row["name"],
+            "rank": row["rank"],
+            "moved": row["rank"][0] != row["rank"][1],
+            "before": signed(row["ability"][0]),
+            "after": "–" if row["ability"][1] is None else signed(row["ability"][1]),
+            "change": "–" if row["ability"][1] is None else signed(row["ability"][1] - row["ability"][0]),
+            "se": "–" if row["se"][1] is None else f"{fixed(row['se'][0])} → {fixed(row['se'][1])}",
+        }
+        for row in result.get("rows", [])
+    ]
+    return {
+        "inquiry": inquiry,
+        "waiting": inquiry.answered_at is None,
+        "rows": rows,
+        "moved": sum(row["moved"] for row in rows),
+        "judgments": result.get("judgments"),
+    }

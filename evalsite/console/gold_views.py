@@ -1,0 +1,46 @@
+"""The door of a campaign's gold: shown only to who may add to it, for a viewer may judge and must not know it."""
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods
+
+from evalsite.campaigns.permissions import Act
+from evalsite.console.forms import GoldForm
+from evalsite.console.gold import gold_context, gold_keep, gold_take, gold_write
+from evalsite.console.page_frame import Desk, desk_for, frame, person
+from evalsite.console.views import console_page
+from evalsite.core.errors import InvalidInput, TouchstoneError
+
+
+@console_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def gold(request: HttpRequest, key: str) -> HttpResponse:
+    """Its items; a file is looked at first, a written one is added at once."""
+    desk = desk_for(request, key, Act.GOLD)
+    form, trouble, status = GoldForm(), "", 200
+    if request.method == "POST":
+        form = GoldForm(request.POST) if "write" in request.POST else form
+        try:
+            _sent(request, desk, form)
+            return redirect("console_gold", key=key)
+        except TouchstoneError as error:
+            trouble, status = f"{error.message} {error.hint}".strip(), error.status
+    context = {**frame(desk, "console_gold"), **gold_context(desk, request.GET), "form": form, "trouble": trouble}
+    return render(request, "console/gold.html", context, status=status)
+
+
+def _sent(request: HttpRequest, desk: Desk, form: GoldForm) -> None:
+    if "write" in request.POST:
+        if not form.is_valid():
+            raise InvalidInput(_("Look at the fields below."), field="form")
+        gold_write(desk.campaign, form, person(request))
+        messages.success(request, _("The gold item was added."))
+    elif "take" in request.POST:
+        added = gold_take(desk.campaign, person(request))
+        words = ngettext("%(n)s gold item was added.", "%(n)s gold items were added.", added) % {"n": added}
+        messages.success(request, words)
+    else:
+        gold_keep(desk.campaign, request.FILES.get("file"), person(request))

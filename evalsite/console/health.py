@@ -1,0 +1,77 @@
+"""The health page: is the service well, and what to do where it is not."""
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from evalsite.operations.service_health import Vitals
+from evalsite.presentation.formatting import fixed, whole
+
+
+def health_context(vitals: Vitals, not_ready: str) -> dict[str, Any]:
+    """`not_ready`: why /readyz says that this process cannot serve; "" where it can."""
+    troubles = [not_ready] if not_ready else []
+    troubles += [_troubles()[name] for name in vitals.troubles]
+    words = _job_states()
+    jobs = ", ".join(f"{whole(count)} {words.get(state, state)}" for state, count in sorted(vitals.jobs.items()))
+    facts = [
+        (_("Web"), _("cannot serve") if not_ready else _("answers")),
+        (_("Worker"), _worker(vitals)),
+        (_("Database"), _("answers in %(ms)s ms") % {"ms": fixed(vitals.database_ms, 1)}),
+        (_("Broker"), _broker(vitals)),
+        (_("Jobs that are not done"), jobs or _("none")),
+        (_("Oldest job that is due"), _seconds(vitals.job_age)),
+        (_("Oldest closed batch without a refit"), _seconds(vitals.batch_age)),
+        (_("Judgments in open batches"), whole(vitals.open_judgments)),
+        (_("Assignments that wait"), whole(vitals.queued)),
+        (_("Assignments that annotators hold"), whole(vitals.issued)),
+        (_("Last refit"), _last(vitals)),
+        (_("Refits that failed today"), whole(vitals.refits_failed)),
+        (_("Campaigns whose refits fail now"), whole(vitals.failing)),
+        (_("Free on disk"), "–" if vitals.disk_free is None else f"{fixed(vitals.disk_free / 1e9, 1)} GB"),
+    ]
+    return {"troubles": troubles, "facts": facts}
+
+
+def _troubles() -> dict[str, str]:
+    return {
+        "worker": _("A job is due for more than a minute: no worker takes it. Start one; nothing is lost meanwhile."),
+        "dead_jobs": _("A job was given up after several attempts. The administration shows its error."),
+        "failing": _("A campaign's refit fails and is tried again; its overview shows the error."),
+        "batch": _("A closed batch waits for its refit for more than five minutes. Look at the worker's log."),
+        "broker": _("The broker does not answer. The sweep does the work meanwhile, some seconds later."),
+        "disk": _("The disk is nearly full. Make room: without it nothing more can be recorded."),
+    }
+
+
+def _worker(vitals: Vitals) -> str:
+    if "worker" in vitals.troubles:
+        return _("takes no job")
+    if vitals.worker_age is None:
+        return _("had nothing to do yet")
+    return _("ended a job %(age)s s ago") % {"age": fixed(vitals.worker_age, 0)}
+
+
+def _job_states() -> dict[str, str]:
+    return {"queued": _("queued"), "running": _("running"), "dead": _("given up")}
+
+
+def _broker(vitals: Vitals) -> str:
+    if vitals.broker_trouble:
+        return vitals.broker_trouble
+    if vitals.broker_ms is None:
+        return _("none is needed")
+    return _("answers in %(ms)s ms") % {"ms": fixed(vitals.broker_ms, 1)}
+
+
+def _seconds(age: float | None) -> str:
+    return _("none") if age is None else f"{fixed(age, 0)} s"
+
+
+def _last(vitals: Vitals) -> str:
+    if vitals.refit_age is None or vitals.refit_seconds is None:
+        return _("none yet")
+    return _("%(age)s s ago, took %(took)s s") % {
+        "age": fixed(vitals.refit_age, 0),
+        "took": fixed(vitals.refit_seconds, 1),
+    }

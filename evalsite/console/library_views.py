@@ -1,0 +1,82 @@
+"""The doors of what campaigns are made of: chatbots with their versions, and prompt sets."""
+
+import uuid
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from evalsite.campaigns import library
+from evalsite.console.page_frame import person
+from evalsite.console.tables import ROWS, log_rows, page_number, paged
+from evalsite.console.views import console_page
+from evalsite.core.audit import audit_of
+from evalsite.core.errors import InvalidInput
+
+
+@console_page
+@require_safe
+def chatbots(request: HttpRequest) -> HttpResponse:
+    """The chatbots of one's organisations."""
+    own, start = library.chatbots_owned(person(request)), page_number(request.GET)
+    rows = list(own[start : start + ROWS + 1])
+    context = {"rows": rows[:ROWS], "of": own.count(), **paged(request.GET, start, bool(rows[ROWS:]))}
+    return render(request, "console/library/chatbots.html", context)
+
+
+@console_page
+@require_safe
+def chatbot(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
+    """One of them: its versions, where they are used, how complete their replies are."""
+    found = library.chatbot_owned(person(request), public_id)
+    versions = list(found.versions.order_by("-pk")[: library.MOST_VERSIONS])
+    context = {
+        "chatbot": found,
+        "versions": versions,
+        "completeness": library.completeness_of_chatbot(versions),
+        "entrants": library.part_taken(found),
+        "log": log_rows(list(audit_of(found.public_id)[:ROWS])),
+    }
+    return render(request, "console/library/chatbot.html", context)
+
+
+@console_page
+@require_safe
+def prompt_sets(request: HttpRequest) -> HttpResponse:
+    """The prompt sets of one's organisations."""
+    own, start = library.prompt_sets_owned(person(request)), page_number(request.GET)
+    rows = list(own[start : start + ROWS + 1])
+    context = {"rows": rows[:ROWS], "of": own.count(), **paged(request.GET, start, bool(rows[ROWS:]))}
+    return render(request, "console/library/prompt_sets.html", context)
+
+
+@console_page
+@require_safe
+def prompt_set(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
+    """One of them: where it is used, who has replied to it, its prompts; ?lacking=<version>: those without a reply."""
+    found, start = library.prompt_set_owned(person(request), public_id), page_number(request.GET)
+    completeness = library.completeness_of_set(found)
+    lacking = _lacking(request.GET.get("lacking", ""), [row.version for row in completeness])
+    prompts = library.prompts_shown(found, lacking)
+    page = list(prompts[start : start + ROWS + 1])
+    context: dict[str, Any] = {
+        "prompt_set": found,
+        "campaigns": library.campaigns_using(found),
+        "completeness": completeness,
+        "lacking": lacking,
+        "log": [] if start or lacking else log_rows(list(audit_of(found.public_id)[:ROWS])),
+        "rows": [{"prompt": one, "text": (one.turns or [{"text": ""}])[-1]["text"]} for one in page[:ROWS]],
+        **paged(request.GET, start, bool(page[ROWS:])),
+    }
+    return render(request, "console/library/prompt_set.html", context)
+
+
+def _lacking(text: str, versions: list[Any]) -> Any:
+    if not text:
+        return None
+    found = next((one for one in versions if str(one.public_id) == text), None)
+    if found is None:
+        raise InvalidInput(_("No such version has replies to these prompts."), hint=_("Go back and choose again."))
+    return found

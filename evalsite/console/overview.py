@@ -1,0 +1,147 @@
+"""The console's home and a campaign's overview: is it going well, when will it end, what does it cost."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from evalsite.accounts.models import User
+from evalsite.boards.reasons import reason_said
+from evalsite.boards.selectors import campaigns_standing
+from evalsite.campaigns.limits import limits_of
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.services import pilot_waits
+from evalsite.console.formatting import duration
+from evalsite.console.pilot import pilot_context
+from evalsite.console.stopping_rules import limit_lines
+from evalsite.operations.campaign_status import Alarm, Outlook, outlook_get
+from evalsite.presentation.board_head import headline, status
+from evalsite.presentation.formatting import fixed, whole
+
+SHOWN_ON_HOME = 50
+
+
+def home_context(user: User, start: int) -> dict[str, Any]:
+    """The person's campaigns, newest first."""
+    rows = campaigns_standing(user, start=start, count=SHOWN_ON_HOME + 1)
+    shown = rows[:SHOWN_ON_HOME]
+    campaigns = [
+        {
+            "name": row.campaign.name,
+            "organisation": row.campaign.organisation.name,
+            "state": row.campaign.state,
+            "state_text": row.campaign.get_state_display(),
+            "url": reverse("console_campaign", args=[row.campaign.public_id]),
+            "percent": percent(row.progress),
+            "judgments": row.judgments,
+            "chatbots": row.chatbots,
+            "reason": reason_said(row.campaign.stop_reason),
+        }
+        for row in shown
+    ]
+    more = start + SHOWN_ON_HOME if rows[SHOWN_ON_HOME:] else None
+    running = sum(row.campaign.collecting for row in shown)
+    return {"campaigns": campaigns, "more": more, "lead": _lead(len(shown), running)}
+
+
+def _lead(count: int, running: int) -> str:
+    if not count:
+        return _("You have no campaign yet.")
+    if not running:
+        return _("No campaign is collecting now.")
+    return ngettext("%(n)s campaign is collecting.", "%(n)s campaigns are collecting.", running) % {"n": running}
+
+
+def percent(progress: float | None) -> int | None:
+    return None if progress is None else round(100 * min(1.0, max(0.0, progress)))
+
+
+def overview_context(campaign: Campaign) -> dict[str, Any]:
+    """What the overview shows; its first line answers "is it going well?"."""
+    outlook = outlook_get(campaign)
+    standing = outlook.standing
+    rows = standing.snapshot.rows if standing and standing.snapshot else []
+    return {
+        "answer": _answer(campaign, outlook),
+        "percent": percent(outlook.progress),
+        "status": status(standing)["text"] if standing else "",
+        "headline": headline(rows, more_to_come=campaign.collecting) if rows else "",
+        "facts": _facts(campaign, outlook),
+        "alarms": [alarm_text(alarm) for alarm in outlook.alarms],
+        "decision": standing.decision if standing else None,
+        "pilot": pilot_context(campaign),
+        "limits": limit_lines(limits_of(campaign.stopping), standing.evidence if standing else {}),
+    }
+
+
+def _answer(campaign: Campaign, outlook: Outlook) -> str:
+    if outlook.alarms:
+        return ngettext(
+            "Something needs you: there is %(n)s alarm.",
+            "Something needs you: there are %(n)s alarms.",
+            len(outlook.alarms),
+        ) % {"n": len(outlook.alarms)}
+    if pilot_waits(campaign):
+        return _("Its pilot is over: look at what it taught, then launch it, or change its set-up.")
+    answers: Mapping[str, str] = {
+        Campaign.State.DRAFT: _("It is a draft: nobody is asked yet."),
+        Campaign.State.PAUSED: _("It is paused: nothing new is issued."),
+        Campaign.State.STOPPED: _("It has ended: %(reason)s.")
+        % {"reason": reason_said(campaign.stop_reason) or _("by its owner")},
+    }
+    return answers.get(campaign.state) or _going(outlook)
+
+
+def _going(outlook: Outlook) -> str:
+    if outlook.to_go is None and outlook.looks_anew:
+        return _("It goes on to another target. Whether its prompts can give it is told after the next refit.")
+    if outlook.to_go is None:
+        return _("It is going well. A forecast needs the first batches.")
+    parts = [_("%(n)s judgments to go") % {"n": whole(outlook.to_go)}]
+    if outlook.days is not None:
+        parts.append(duration(outlook.days))
+    if outlook.money is not None:
+        parts.append(fixed(outlook.money))
+    return _("It is going well: %(what)s.") % {"what": ", ".join(parts)}
+
+
+def _facts(campaign: Campaign, outlook: Outlook) -> list[tuple[str, str]]:
+    judged = outlook.standing.tally if outlook.standing else None
+    budget = campaign.stopping.budget
+    of = f" / {whole(budget)}" if budget else ""
+    facts = [
+        (_("Judgments"), f"{whole(judged.judgments if judged else 0)}{of}"),
+        (_("Annotators"), whole(judged.annotators if judged else 0)),
+        (_("Pace"), _("%(n)s a day") % {"n": fixed(outlook.per_day, 0)} if outlook.per_day else "–"),
+        (_("To the target"), whole(outlook.to_go) if outlook.to_go is not None else "–"),
+        (_("Time to the target"), duration(outlook.days) if outlook.days is not None else "–"),
+        (_("Spent"), money(outlook.spent)),
+    ]
+    if outlook.money is not None:
+        facts.append((_("Still to be spent"), f"{fixed(outlook.money)} {campaign.currency}"))
+    return facts
+
+
+def money(amounts: Mapping[str, Decimal]) -> str:
+    return ", ".join(f"{fixed(amount)} {currency}" for currency, amount in sorted(amounts.items())) or _("nothing")
+
+
+def alarm_text(alarm: Alarm) -> str:
+    words = {
+        "refit_fails": _("The refit fails and is tried again; the board before it is shown: %(value)s"),
+        "slices_fail": _("A filtered board could not be fitted; the board itself goes on: %(value)s"),
+        "proposals": _("Annotators whom the screening would exclude or re-admit, and you decide: %(value)s."),
+        "not_converged": _("The last fit did not converge; its intervals may be too narrow. Try a refit."),
+        "queue_empty": _("Nothing waits to be judged, and no plan is being made. Ask for one with “Refit now”."),
+        "unqualified": _(
+            "The qualification keeps %(value)s annotators from work, which is most of them. Look at its items and its "
+            "pass mark: programs must answer it, too."
+        ),
+        "skipped": _("Items that two or more annotators skipped: %(value)s. “Reopen skipped items” asks them again."),
+        "refit_late": _("A refit has waited for more than five minutes. Is a worker running? The health page tells."),
+        "budget": _("Four fifths of the budget are spent: %(value)s judgments."),
+    }
+    return words[alarm.what] % {"value": alarm.value}

@@ -1,0 +1,130 @@
+"""What every page of the console stands in: who is asking, the campaign's head, its tabs, what may be done."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from evalsite.accounts.models import User
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.permissions import ROLE_WORDS, Act, Role, allows, campaign_for
+from evalsite.campaigns.services import pilot_waits
+from evalsite.judgments.skips import has_skips
+from evalsite.operations.extension import stopped_by_hand
+from evalsite.operations.notices import notice_said, notices_for
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    label: str
+    url: str
+    here: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """A campaign as this person has it before them."""
+
+    campaign: Campaign
+    role: Role
+    key: str
+    user: User
+
+    def may(self, act: Act) -> bool:
+        return allows(self.role, act)
+
+    def url(self, name: str, *more: Any) -> str:
+        return reverse(name, args=[self.key, *more])
+
+
+def person(request: HttpRequest) -> User:
+    """The person who is logged in (every page of the console asks for that)."""
+    assert isinstance(request.user, User)  # noqa: S101
+    return request.user
+
+
+def desk_for(request: HttpRequest, key: str, act: Act = Act.SEE) -> Desk:
+    """Raises NotFound, NotAllowed."""
+    campaign, role = campaign_for(key=key, user=person(request), act=act)
+    return Desk(campaign, role, key, person(request))
+
+
+def frame(desk: Desk, here: str) -> Mapping[str, Any]:
+    """Head and tabs of a campaign's pages; `here` is the name of the open one."""
+    campaign = desk.campaign
+    return {
+        "campaign": campaign,
+        "key": desk.key,
+        "role": ROLE_WORDS[desk.role],
+        "tabs": [Link(label, desk.url(name), name == here) for name, label in _pages(desk)],
+        "acts": acts_offered(desk),
+        "notices": [(notice_said(one), one.raised_at) for one in notices_for(desk.user, campaign)],
+        "board_url": reverse("board", args=[campaign.slug]) if campaign.state != Campaign.State.DRAFT else None,
+        "state_text": campaign.get_state_display(),
+    }
+
+
+def _pages(desk: Desk) -> list[tuple[str, str]]:
+    campaign = desk.campaign
+    overview = ("console_campaign", _("Overview"))
+    content = [("console_prompts", _("Prompts")), ("console_chatbots", _("Chatbots"))]
+    gold = [("console_gold", _("Gold"))] if desk.may(Act.GOLD) else []
+    log = ("console_log", _("Log"))
+    if campaign.state == Campaign.State.DRAFT:  # nothing was judged yet
+        return [("console_setup", _("Set-up")), overview, *content, *gold, log]
+    setup = [("console_setup", _("Set-up"))] if pilot_waits(campaign) else []
+    money = [("console_payments", _("Payments"))] if desk.may(Act.PAY) else []
+    judged = [("console_annotators", _("Annotators")), *gold, ("console_judgments", _("Judgments"))]
+    pairs, fits = ("console_pairs", _("Pairs")), ("console_fits", _("Fits"))
+    return [overview, *setup, pairs, *content, *judged, fits, *money, log]
+
+
+OFFERED: Mapping[str, tuple[Act, ...]] = {
+    Campaign.State.DRAFT: (),
+    Campaign.State.PILOT: (Act.PAUSE, Act.REFIT, Act.STOP, Act.SHOW),
+    Campaign.State.RUNNING: (Act.PAUSE, Act.REFIT, Act.EXTEND, Act.STOP, Act.SHOW),
+    Campaign.State.PAUSED: (Act.RESUME, Act.REFIT, Act.EXTEND, Act.STOP, Act.SHOW),
+    Campaign.State.STOPPED: (Act.EXTEND, Act.REFIT, Act.SHOW),
+}
+AFTER_PILOT = (Act.LAUNCH, Act.REFIT, Act.STOP, Act.SHOW)
+
+
+def acts_offered(desk: Desk) -> list[Link]:
+    """What this person may do with the whole campaign in its state."""
+    words = act_labels()
+    offered = AFTER_PILOT if pilot_waits(desk.campaign) else OFFERED[desk.campaign.state]
+    if Act.EXTEND in offered and stopped_by_hand(desk.campaign):
+        offered = tuple(act for act in offered if act != Act.EXTEND)
+    skipped = (Act.REOPEN_SKIPPED,) if desk.campaign.collecting and has_skips(desk.campaign) else ()
+    acts = (*offered, *skipped, Act.SHARE)
+    return [Link(words[act], desk.url("console_act", act.value)) for act in acts if desk.may(act)]
+
+
+def act_labels() -> dict[Act, str]:
+    return {
+        Act.PILOT: _("Pilot"),
+        Act.LAUNCH: _("Launch"),
+        Act.PAUSE: _("Pause"),
+        Act.RESUME: _("Resume"),
+        Act.STOP: _("Stop now"),
+        Act.EXTEND: _("Extend the target"),
+        Act.SHOW: _("Visibility"),
+        Act.REFIT: _("Refit now"),
+        Act.FULL_CHECK: _("Full check now"),
+        Act.EXCLUDE: _("Exclude"),
+        Act.READMIT: _("Re-admit"),
+        Act.NOTE: _("Note"),
+        Act.PAUSE_ANNOTATOR: _("Pause the annotator"),
+        Act.RESUME_ANNOTATOR: _("Let the annotator go on"),
+        Act.ADD_ENTRANT: _("Add a chatbot"),
+        Act.WITHDRAW_ENTRANT: _("Withdraw"),
+        Act.RETIRE_PROMPT: _("Retire"),
+        Act.REOPEN_SKIPPED: _("Reopen skipped items"),
+        Act.GOLD: _("Add gold"),
+        Act.WITHDRAW_GOLD: _("Withdraw gold"),
+        Act.PAY: _("Mark as paid"),
+        Act.SHARE: _("Roles"),
+    }

@@ -1,0 +1,25 @@
+"""Files that were sent and wait to be looked at, before anything is taken from them."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from evalsite.accounts.models import User
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.storage_quota import files_read
+from evalsite.core.errors import InvalidInput
+from evalsite.core.uploads import Incoming, uploads_keep
+
+
+def file_keep(
+    campaign: Campaign, purpose: str, file: Incoming | None, by: User, look: Callable[[bytes, str], Any]
+) -> None:
+    """Keep one file, its content and name looked at first. Raises InvalidInput for none, and for what `look` cannot
+    read; TooMany, TooLarge."""
+    if file is None:
+        raise InvalidInput(_("Choose a file."), field="file")
+    kept = files_read(campaign=campaign, purpose=purpose, files=[file], by=by)
+    for name, content in kept:
+        look(content, name)
+    uploads_keep(subject=campaign.public_id, purpose=purpose, files=kept)

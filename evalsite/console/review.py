@@ -1,0 +1,151 @@
+"""The last step of a set-up: what was set up, and what is still missing."""
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from evalsite.campaigns.drafts import PLAN_FIELDS
+from evalsite.campaigns.limits import limits_of
+from evalsite.campaigns.models import Campaign, PlanSpec, Reception
+from evalsite.campaigns.onboarding import qualification_of
+from evalsite.campaigns.plans import PlanOptions
+from evalsite.campaigns.selectors import (
+    aspect_primary,
+    entrants_active,
+    entrants_with_replies,
+    gold_in_use,
+    gold_misfits,
+    qualification_misfits,
+    reception_of,
+)
+from evalsite.campaigns.services import pilot_waits, plan_check, plan_options
+from evalsite.console.formatting import left_out_said, unchecked_said
+from evalsite.console.plan_forms import LEARNT, SCREENINGS
+from evalsite.console.setup import AFTER_PILOT, STEPS
+from evalsite.console.stopping_rules import limit_lines
+from evalsite.core.errors import InvalidInput
+from evalsite.judgments.arrivals import arrivals_are_checked
+from evalsite.judgments.conflict_of_interest import members_are_left_out
+from evalsite.presentation.formatting import fixed, plain, whole
+
+
+def _price(campaign: Campaign) -> str:
+    """Cents, and parts of a cent only where there are any."""
+    digits = 2 if campaign.pay_rate == round(campaign.pay_rate, 2) else 4
+    return f"{fixed(campaign.pay_rate, digits)} {campaign.currency}"
+
+
+def _gold_missing(campaign: Campaign) -> list[str]:
+    if not gold_in_use(campaign).exists():
+        return [_("A share of gold is set, and there are no gold items.")]
+    telling_nothing, elsewhere = gold_misfits(campaign)
+    passed = _("Gold item %(key)s is passed by no answer to the question, or by every one.")
+    absent = _("Gold item %(key)s is on a prompt that the campaign does not have.")
+    return [*(passed % {"key": key} for key in telling_nothing), *(absent % {"key": key} for key in elsewhere)]
+
+
+def _qualification_missing(campaign: Campaign) -> list[str]:
+    said = _("Comparison %(number)s that is asked first has a right answer that nobody can give.")
+    return [said % {"number": number} for number in qualification_misfits(campaign)]
+
+
+def _plan_missing(campaign: Campaign) -> list[tuple[str, str]]:
+    """Why the plan does not fit who takes part, with the step that mends it: that of what only a file says is none."""
+    try:
+        plan_check(campaign)
+    except InvalidInput as error:
+        return [("stopping" if error.field in PLAN_FIELDS else "", f"{error.message} {error.hint}")]
+    return []
+
+
+def _received(campaign: Campaign) -> list[tuple[str, str, str]]:
+    """Whence annotators come, what they are promised and what they are asked first."""
+    reception, items = reception_of(campaign), len(qualification_of(campaign))
+    sent = reception.platform != Reception.Platform.NONE
+    platform = [("annotators", _("Sent by"), reception.get_platform_display())] if sent else []
+    mark = _("%(mark)s of %(n)s comparisons right") % {"mark": reception.pass_mark, "n": items}
+    promise = ("annotators", _("Judgments of who is erased"), reception.get_erasure_display())
+    return [*platform, promise, *([("quality", _("To begin"), mark)] if items else [])]
+
+
+def _learnt(campaign: Campaign, plan: PlanOptions) -> str:
+    name = str(LEARNT[PlanSpec.Target(plan.target)][0])
+    if plan.newcomer is not None:
+        return f"{name}: {campaign.entrants.select_related('version__chatbot').get(pk=plan.newcomer).version}"
+    return name if plan.top is None else f"{name}: {whole(plan.top)}"
+
+
+def _overlap(plan: PlanOptions) -> str:
+    if not plan.overlap_share:
+        return _("none")
+    given = {"share": plain(100 * plan.overlap_share), "n": whole(plan.overlap_votes)}
+    return _("%(share)s %%, by %(n)s annotators each") % given
+
+
+def _screens_blindly(campaign: Campaign, plan: PlanOptions) -> bool:
+    """Whether annotators are to be screened and nothing tells the careful from the careless."""
+    by_gold = bool(campaign.gold_share) and campaign.gold_mark is not None
+    off = campaign.screening == Campaign.Screening.OFF
+    return not (off or by_gold or plan.compares_annotators(campaign.votes_per_item))
+
+
+def review_context(campaign: Campaign) -> dict[str, Any]:
+    """What was set up, and what is still missing."""
+    entrants, plan = entrants_active(campaign).count(), plan_options(campaign)
+    prompts = campaign.prompt_set.prompts.filter(corrected_by__isnull=True).count()
+    taking = entrants_with_replies(campaign)[0]
+    incomplete = [one for one in taking if one.missing]
+    missing = []
+    if prompts == 0:
+        missing.append(("prompts", _("It has no prompts.")))
+    if entrants < 2:
+        missing.append(("chatbots", _("It needs at least two chatbots.")))
+    limits = limits_of(campaign.stopping)
+    if not limits.ends:
+        missing.append(("stopping", _("Nothing stops it.")))
+    missing += _plan_missing(campaign)
+    missing += [("quality", text) for text in _gold_missing(campaign)] if campaign.gold_share else []
+    missing += [("quality", text) for text in _qualification_missing(campaign)]
+    notes = []
+    if incomplete:
+        notes.append(
+            ngettext(
+                "%(n)s chatbot lacks replies; those prompts are asked of the others.",
+                "%(n)s chatbots lack replies; those prompts are asked of the others.",
+                len(incomplete),
+            )
+            % {"n": len(incomplete)}
+        )
+    if members_are_left_out(campaign):
+        notes.append(left_out_said())
+    if reception_of(campaign).platform != Reception.Platform.NONE and not arrivals_are_checked(campaign):
+        notes.append(unchecked_said())
+    if _screens_blindly(campaign, plan):
+        notes.append(
+            _("No comparison is judged by two annotators, and no share of gold is to be passed: nobody is screened.")
+        )
+    changed = AFTER_PILOT if pilot_waits(campaign) else STEPS
+    facts = [
+        ("goal", _("Question"), aspect_primary(campaign).question),
+        *[("goal", _("Also asked"), one.question) for one in campaign.rubric.aspects.exclude(position=0)],
+        ("prompts", _("Prompts"), whole(prompts)),
+        ("chatbots", _("Chatbots"), whole(entrants)),
+        ("annotators", _("Judged by"), campaign.get_admission_display()),
+        *_received(campaign),
+        ("annotators", _("Board seen by"), campaign.get_visibility_display()),
+        ("annotators", _("Pay"), f"{_price(campaign)} {campaign.get_pay_per_display()}"),
+        ("quality", _("Judgments of one pair on one prompt"), whole(campaign.votes_per_item)),
+        ("quality", _("Gold"), f"{plain(100 * campaign.gold_share)} %"),
+        ("quality", _("Comparisons judged by several"), _overlap(plan)),
+        ("quality", _("Careless annotators"), str(SCREENINGS[Campaign.Screening(campaign.screening)][0])),
+        (
+            "quality",
+            _("Known ties"),
+            _("in shares of wins and abilities") if campaign.fits_known_ties else _("in shares of wins"),
+        ),
+        ("stopping", _("Worth learning"), _learnt(campaign, plan)),
+        *[("stopping", line.name, line.text) for line in limit_lines(limits)[:-1]],
+    ]
+    facts = [(step if step in changed else "", name, value) for step, name, value in facts]
+    return {"missing": missing, "notes": notes, "facts": facts, "ready": not missing}

@@ -1,0 +1,378 @@
+"""The steps of a set-up: what each shows, and what it saves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+from typing import Any
+
+from django.conf import settings
+from django.core.files.base import ContentFile
+from django.core.files.uploadedfile import UploadedFile
+from django.forms import Form
+from django.http import QueryDict
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from evalsite.accounts.models import User
+from evalsite.campaigns.drafts import PLAN_FIELDS, draft_ask, draft_change, draft_prompt_set, plan_changed
+from evalsite.campaigns.file_uploads import still_open_check
+from evalsite.campaigns.limits import LIMITS, Limits
+from evalsite.campaigns.models import Aspect, Campaign, Reception
+from evalsite.campaigns.onboarding import qualification_of, reception_set
+from evalsite.campaigns.permissions import Act
+from evalsite.campaigns.selectors import (
+    Taking,
+    asked_by,
+    aspect_primary,
+    entrants_active,
+    entrants_with_replies,
+    prompt_sets_to_use,
+    prompts_lacking,
+    reception_of,
+)
+from evalsite.campaigns.services import NewAspect, chatbots_check, entrant_add, pilot_waits, plan_options
+from evalsite.campaigns.storage_quota import files_read
+from evalsite.chatbots.files import ReplyReport, chatbot_import, replies_preview
+from evalsite.console.formatting import duration, ranged
+from evalsite.console.forms import AnnotatorsForm, GoalForm, others_said
+from evalsite.console.page_frame import Desk, Link
+from evalsite.console.pending_uploads import file_keep
+from evalsite.console.plan_forms import QualityForm, StoppingForm
+from evalsite.core.db import write_transaction
+from evalsite.core.errors import InvalidInput, NotFound, TouchstoneError
+from evalsite.core.models import Inquiry, Upload
+from evalsite.core.throttle import admit_costly
+from evalsite.core.uploads import uploads_drop, uploads_keep, uploads_of
+from evalsite.exchange.draft_forecasts import Idea, idea_of
+from evalsite.judgments.arrivals import arrival_secret
+from evalsite.presentation.formatting import fixed
+from evalsite.prompts.files import PromptReport, prompts_import, prompts_preview
+
+AFTER_PILOT = ("annotators", "quality", "stopping", "review")
+STEPS = ("goal", "prompts", "chatbots", "annotators", "quality", "stopping", "review")
+FORMS: Mapping[str, type[Form]] = {
+    "goal": GoalForm,
+    "annotators": AnnotatorsForm,
+    "quality": QualityForm,
+    "stopping": StoppingForm,
+}
+RECEPTION = (
+    *("platform", "code_complete", "code_screened_out", "code_failed"),
+    *("instructions", "erasure", "consent_required"),
+)
+ROWS_SHOWN = 200
+LACKING_SHOWN, LACKING_OF = 100, 8  # prompts, and versions
+MISSING_SHOWN = 20
+
+
+def step_labels() -> dict[str, str]:
+    return {
+        "goal": _("Goal"),
+        "prompts": _("Prompts"),
+        "chatbots": _("Chatbots"),
+        "annotators": _("Annotators"),
+        "quality": _("Quality"),
+        "stopping": _("Stopping"),
+        "review": _("Review"),
+    }
+
+
+def steps_context(desk: Desk, step: str) -> dict[str, Any]:
+    """The row of steps, and where the person goes from here."""
+    labels = step_labels()
+    steps = AFTER_PILOT if pilot_waits(desk.campaign) else STEPS
+    at = steps.index(step)
+    following = steps[at + 1] if at + 1 < len(steps) else None
+    return {
+        "step": step,
+        "step_label": labels[step],
+        "steps": [Link(labels[name], desk.url("console_step", name), name == step) for name in steps],
+        "piloted": steps == AFTER_PILOT,
+        "next_url": desk.url("console_step", following) if following else None,
+        "next_label": labels[following] if following else "",
+    }
+
+
+# Steps that are a form -------------------------------------------------------------------------------
+
+
+def initial(campaign: Campaign, step: str) -> dict[str, Any]:
+    """What stands in the step's form now."""
+    if step == "goal":
+        aspect: Aspect = aspect_primary(campaign)
+        own = {"name": campaign.name, "description": campaign.description, "question": aspect.question}
+        others = others_said(campaign.rubric.aspects.exclude(position=0))
+        return {**own, "allow_tie": aspect.allow_tie, "allow_both_bad": aspect.allow_both_bad, "others": others}
+    received = reception_of(campaign)
+    rows = {name: received if name in RECEPTION else _row_of(campaign, name) for name in FORMS[step].base_fields}
+    values = {name: getattr(row, name) for name, row in rows.items()}
+    found = {name: value for name, value in values.items() if value is not None}
+    if "pay_rate" in found:
+        found["pay_rate"] = f"{found['pay_rate'].normalize():f}"  # 0.1, and not 0.1000
+    return found
+
+
+def _row_of(campaign: Campaign, name: str) -> Any:
+    """Which row of the campaign holds this field."""
+    return campaign.plan if name in PLAN_FIELDS else campaign.stopping if name in LIMITS else campaign
+
+
+def form_of(campaign: Campaign, step: str, sent: QueryDict | None = None) -> Form:
+    """The step's form, as the campaign has it or as it was sent."""
+    form = FORMS[step](sent, initial=initial(campaign, step))
+    if isinstance(form, StoppingForm):
+        form.choose_from(entrants_active(campaign))
+    if isinstance(form, GoalForm):
+        form.primary = aspect_primary(campaign).key
+    return form
+
+
+def beside(desk: Desk, step: str) -> dict[str, Any]:
+    """What a step's page shows beside its form."""
+    if step == "quality":
+        return {"qualifying": len(qualification_of(desk.campaign))}
+    if step == "annotators":
+        return {"may_invite": desk.may(Act.INVITE), "arrive_url": arrive_url(desk.campaign)}
+    return {}
+
+
+def arrive_url(campaign: Campaign) -> str:
+    """What the crowd platform is given, where one is set: with the study's secret, where it has one."""
+    path = settings.SITE_URL + reverse("arrive", args=[str(campaign.public_id)])
+    reception = reception_of(campaign)
+    if reception.platform == Reception.Platform.NONE:
+        return ""
+    query = [f"key={arrival_secret(campaign)}"] if reception.secret_required else []
+    if reception.platform == Reception.Platform.PROLIFIC:
+        query += [f"{name}={{{{%{name}%}}}}" for name in ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")]
+    else:
+        path += "mturk/"
+    return f"{path}?{'&'.join(query)}" if query else path
+
+
+def idea(campaign: Campaign, cleaned: Mapping[str, Any]) -> Idea:
+    """The campaign as it would be with this step. Raises InvalidInput for what cannot be."""
+    plan = plan_changed(plan_options(campaign), cleaned)
+    chatbots_check(campaign, plan)
+    return idea_of(campaign, Limits(**{name: cleaned[name] for name in LIMITS}), plan)
+
+
+def save(desk: Desk, step: str, cleaned: Mapping[str, Any], by: Any) -> None:
+    """Save a step that is a form."""
+    changes, received = dict(cleaned), {}
+    with write_transaction():
+        if step == "goal":
+            draft_ask(campaign=desk.campaign, aspect=new_aspect(changes), others=_others(changes), by=by)
+            changes = {"name": cleaned["name"], "description": cleaned["description"]}
+        if step == "annotators":
+            received = {name: changes.pop(name) for name in RECEPTION}
+        draft_change(campaign=desk.campaign, changes=changes, by=by)
+        if received != {name: getattr(reception_of(desk.campaign), name) for name in received}:
+            reception_set(campaign=desk.campaign, by=by, **received)
+
+
+def _others(cleaned: Mapping[str, Any]) -> list[NewAspect] | None:
+    """The further questions, with the verdicts that the first one allows."""
+    if cleaned["others"] is None:
+        return None
+    allowed = {name: cleaned[name] for name in ("allow_tie", "allow_both_bad")}
+    return [replace(one, **allowed) for one in cleaned["others"]]
+
+
+def new_aspect(cleaned: Mapping[str, Any]) -> NewAspect:
+    return NewAspect("overall", cleaned["question"], cleaned["allow_tie"], cleaned["allow_both_bad"])
+
+
+# Prompts --------------------------------------------------------------------------------------------------
+
+
+def prompts_keep(campaign: Campaign, file: UploadedFile[bytes] | None, pasted: str, by: User) -> None:
+    """Keep what was sent, to be looked at. Raises InvalidInput for nothing, and for what cannot be read; TooLarge."""
+    if file is None and not pasted.strip():
+        raise InvalidInput(_("Choose a file, or paste prompts."), field="file")
+
+    def look(content: bytes, name: str) -> PromptReport:
+        return prompts_preview(prompt_set=campaign.prompt_set, content=content, name=name)
+
+    still_open_check(campaign.prompt_set)
+    file_keep(campaign, "prompts", file or ContentFile(pasted.encode(), name=""), by, look)
+
+
+def prompts_context(campaign: Campaign, user: User) -> dict[str, Any]:
+    """What is in the set, the report on what was sent, if anything waits, and the sets that this person may choose."""
+    waiting = uploads_of(campaign.public_id, "prompts")
+    report = None
+    stays, stays_for = asked_by(campaign.prompt_set, user)
+    if waiting:
+        upload = waiting[0]
+        report = prompts_preview(prompt_set=campaign.prompt_set, content=bytes(upload.content), name=upload.name)
+    return {
+        "count": campaign.prompt_set.prompts.filter(corrected_by__isnull=True).count(),
+        "report": report,
+        "rows": _refused_first(report.rows)[:ROWS_SHOWN] if report else [],
+        "adds": report.count("add") if report else 0,
+        "same": report.count("same") if report else 0,
+        "refused": report.count("refused") if report else 0,
+        "file_name": waiting[0].name if waiting else "",
+        "own_set": campaign.prompt_set,
+        "sets": prompt_sets_to_use(campaign, user),
+        "stays": stays,
+        "stays_for": stays_for,
+    }
+
+
+def _refused_first(rows: tuple[Any, ...]) -> list[Any]:
+    return sorted(rows, key=lambda row: row.fate != "refused")
+
+
+def set_use(campaign: Campaign, public_id: str, by: User) -> None:
+    """Ask the prompts of a set that is there already. Raises NotFound."""
+    found = next((one for one in prompt_sets_to_use(campaign, by) if str(one.public_id) == public_id), None)
+    if found is None:
+        raise NotFound(_("There is no such prompt set."), hint=_("Choose one of the list."), field="set")
+    draft_prompt_set(campaign=campaign, prompt_set=found, by=by)
+
+
+def prompts_take(campaign: Campaign, by: User) -> int:
+    """Take in what waits; how many prompts were added."""
+    admit_costly(what="upload", who=by.public_id)
+    added = 0
+    with write_transaction():
+        still_open_check(campaign.prompt_set, locked=True)
+        told = list(Campaign.objects.filter(prompt_set=campaign.prompt_set).values_list("public_id", flat=True))
+        for upload in uploads_of(campaign.public_id, "prompts"):
+            report = prompts_import(
+                prompt_set=campaign.prompt_set, content=bytes(upload.content), name=upload.name, by=by, told=told
+            )
+            added += report.count("add")
+        uploads_drop(subject=campaign.public_id, purpose="prompts")
+    return added
+
+
+# Chatbots ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A reply file that waits: the chatbot that it would make, and the report; or why it cannot be read."""
+
+    upload: Upload
+    name: str
+    report: ReplyReport | None
+    trouble: str
+
+    @property
+    def usable(self) -> bool:
+        return self.report is not None and self.report.count("add") > 0
+
+    @property
+    def adds(self) -> int:
+        return self.report.count("add") if self.report else 0
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        return self.report.missing[:MISSING_SHOWN] if self.report else ()
+
+    @property
+    def refused(self) -> list[Any]:
+        return self.report.refused[:ROWS_SHOWN] if self.report else []
+
+
+def replies_keep(campaign: Campaign, files: list[UploadedFile[bytes]], by: User) -> None:
+    """Keep the files, to be looked at. Raises InvalidInput for none, TooLarge."""
+    if not files:
+        raise InvalidInput(_("Choose at least one file."), field="file")
+    kept = files_read(campaign=campaign, purpose="replies", files=files, by=by)
+    uploads_keep(subject=campaign.public_id, purpose="replies", files=kept)
+
+
+def chatbots_context(campaign: Campaign) -> dict[str, Any]:
+    """Who takes part with how many replies, who could, and the report on each file that waits."""
+    taking, others, prompts = entrants_with_replies(campaign)
+    waiting = [_waiting(campaign, upload) for upload in uploads_of(campaign.public_id, "replies")]
+    return {
+        "taking": taking,
+        "others": others,
+        "prompts": prompts,
+        "waiting": waiting,
+        "usable": sum(one.usable for one in waiting),
+        **lacking_context(campaign, taking),
+    }
+
+
+def lacking_context(campaign: Campaign, taking: Sequence[Taking]) -> dict[str, Any]:
+    """Prompts that some who take part have no reply to, the first of them, each with who has one."""
+    lacking = sorted((one for one in taking if one.missing), key=lambda one: -one.missing)
+    versions = [one.version for one in lacking[:LACKING_OF]]
+    found = prompts_lacking(campaign, versions, LACKING_SHOWN + 1)
+    return {
+        "lacking": found[:LACKING_SHOWN],
+        "lacking_of": versions,
+        "lacking_more": len(found) > LACKING_SHOWN or len(lacking) > LACKING_OF,
+    }
+
+
+def _waiting(campaign: Campaign, upload: Upload) -> Waiting:
+    name = PurePath(upload.name).stem.replace("_", " ").strip() or upload.name
+    try:
+        report = replies_preview(prompt_set=campaign.prompt_set, content=bytes(upload.content), name=upload.name)
+    except TouchstoneError as error:
+        return Waiting(upload, name, None, f"{error.message} {error.hint}".strip())
+    return Waiting(upload, name, report, "")
+
+
+def chatbots_take(campaign: Campaign, names: Mapping[str, str], by: User) -> int:
+    """Make a chatbot of each file that can be used, under the name given for it, and enter it; how many."""
+    admit_costly(what="upload", who=by.public_id)
+    taken = 0
+    for one in chatbots_context(campaign)["waiting"]:
+        if not one.usable:
+            continue
+        version, _report = chatbot_import(
+            organisation=campaign.organisation,
+            prompt_set=campaign.prompt_set,
+            name=names.get(f"name-{one.upload.public_id}", "") or one.name,
+            content=bytes(one.upload.content),
+            filename=one.upload.name,
+            by=by,
+        )
+        entrant_add(campaign=campaign, version=version, by=by)
+        one.upload.delete()
+        taken += 1
+    uploads_drop(subject=campaign.public_id, purpose="replies")
+    return taken
+
+
+# Forecast ------------------------------------------------------------------------------------------------
+
+
+def forecast_context(campaign: Campaign, inquiry: Inquiry) -> dict[str, Any]:
+    """The forecast in words, beside the design that does not adapt; nothing as long as the worker works."""
+    result = inquiry.result or {}
+    rows = [_forecast_row(campaign, row) for row in result.get("forecasts", [])]
+    return {
+        "inquiry": inquiry,
+        "waiting": inquiry.answered_at is None,
+        "rows": rows,
+        "saves": round(100 * result["saves"]) if result else None,
+        "advice": result.get("advice", []),
+        "aimless": inquiry.args.get("target_se") is None and inquiry.args.get("min_difference") is None,
+    }
+
+
+def _forecast_row(campaign: Campaign, row: Mapping[str, Any]) -> dict[str, str]:
+    found = row["forecast"]
+    adaptive = row["policy"] != "random"
+    return {
+        "design": _("This campaign") if adaptive else _("Without choosing what to ask"),
+        "judgments": ranged(found["judgments"], lambda value: fixed(value, 0)),
+        "money": _money(found["cost"], campaign.currency),
+        "time": ranged(found["days"], duration),
+        "reached": f"{fixed(100 * found['reached'], 0)} %",
+    }
+
+
+def _money(found: Mapping[str, float] | None, currency: str) -> str:
+    return "–" if found is None else f"{ranged(found, fixed)} {currency}"

@@ -1,0 +1,185 @@
+"""The doors of a set-up. Every step is saved when it is sent; nothing is kept in the browser."""
+
+import uuid
+from typing import Any
+
+from django.contrib import messages
+from django.forms import Form
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from evalsite.boards.reasons import reason_said
+from evalsite.campaigns.drafts import draft_check, draft_create, organisations_to_set_up_in
+from evalsite.campaigns.permissions import Act
+from evalsite.campaigns.services import pilot_waits
+from evalsite.console import setup
+from evalsite.console.forms import GoalForm, PromptsForm
+from evalsite.console.page_frame import Desk, desk_for, frame, person
+from evalsite.console.review import review_context
+from evalsite.console.views import console_page
+from evalsite.core.errors import InvalidInput, NotAllowed, NotFound, TooMany, TouchstoneError
+from evalsite.core.inquiries import inquiry_get
+from evalsite.exchange.draft_forecasts import FORECAST, forecast_ask
+
+
+@console_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request: HttpRequest) -> HttpResponse:
+    """The first step of a campaign that is not there yet."""
+    own = organisations_to_set_up_in(person(request))
+    if not own:
+        raise NotAllowed(
+            _("You may set up campaigns in no organisation."), hint=_("Ask an owner for the role of manager.")
+        )
+    form = GoalForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        chosen = next((one for one in own if str(one.public_id) == request.POST.get("organisation")), own[0])
+        aspect = setup.new_aspect(form.cleaned_data)
+        made = draft_create(organisation=chosen, name=form.cleaned_data["name"], aspect=aspect, by=person(request))
+        desk = desk_for(request, str(made.public_id), Act.SET_UP)
+        setup.save(desk, "goal", form.cleaned_data, person(request))
+        return redirect("console_step", key=made.public_id, step="prompts")
+    return render(request, "console/new.html", {"form": form, "organisations": own if len(own) > 1 else []})
+
+
+@console_page
+@require_safe
+def begin(request: HttpRequest, key: str) -> HttpResponse:
+    desk = desk_for(request, key, Act.SET_UP)
+    return redirect("console_step", key=key, step=setup.AFTER_PILOT[0] if pilot_waits(desk.campaign) else "goal")
+
+
+@console_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def step(request: HttpRequest, key: str, step: str) -> HttpResponse:
+    """One step: shown, and saved."""
+    desk = _draft_desk(request, key, fixed=step not in setup.AFTER_PILOT)
+    if step in setup.FORMS:
+        return _form_step(request, desk, step)
+    steps = {"prompts": _prompts_step, "chatbots": _chatbots_step, "review": _review_step}
+    if step not in steps:
+        raise NotFound(_("There is no such step."), hint=_("Go back to the set-up."))
+    return steps[step](request, desk)
+
+
+def _draft_desk(request: HttpRequest, key: str, *, fixed: bool = False) -> Desk:
+    desk = desk_for(request, key, Act.SET_UP)
+    draft_check(desk.campaign, fixed=fixed)
+    return desk
+
+
+def _page(request: HttpRequest, desk: Desk, step: str, context: dict[str, Any], *, status: int = 200) -> HttpResponse:
+    shown = {**frame(desk, "console_setup"), **setup.steps_context(desk, step), **context}
+    return render(request, f"console/setup/{step if step not in setup.FORMS else 'form'}.html", shown, status=status)
+
+
+def _form_step(request: HttpRequest, desk: Desk, step: str) -> HttpResponse:
+    form = setup.form_of(desk.campaign, step, request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid() and _saved(request, desk, step, form):
+        return redirect(setup.steps_context(desk, step)["next_url"])
+    context = {"form": form, **setup.beside(desk, step)}
+    return _page(request, desk, step, context, status=400 if form.errors else 200)
+
+
+def _saved(request: HttpRequest, desk: Desk, step: str, form: Form) -> bool:
+    """Whether the step was saved; otherwise the form says, beside the field at fault, what cannot be."""
+    try:
+        setup.save(desk, step, form.cleaned_data, person(request))
+    except InvalidInput as error:
+        form.add_error(error.field if error.field in form.fields else None, f"{error.message} {error.hint}")
+        return False
+    return True
+
+
+def _prompts_step(request: HttpRequest, desk: Desk) -> HttpResponse:
+    form, trouble, status = PromptsForm(request.POST or None, request.FILES or None), "", 200
+    if request.method == "POST":
+        try:
+            return _prompts_sent(request, desk, form)
+        except TouchstoneError as error:
+            trouble, status = f"{error.message} {error.hint}".strip(), error.status
+    context = {"form": form, "trouble": trouble, **setup.prompts_context(desk.campaign, person(request))}
+    return _page(request, desk, "prompts", context, status=status)
+
+
+def _prompts_sent(request: HttpRequest, desk: Desk, form: PromptsForm) -> HttpResponse:
+    """Sent to be looked at, or to be taken in."""
+    if "take" in request.POST:
+        added = setup.prompts_take(desk.campaign, person(request))
+        words = ngettext("%(n)s prompt was added.", "%(n)s prompts were added.", added) % {"n": added}
+        messages.success(request, words)
+        return redirect(desk.url("console_step", "chatbots" if added else "prompts"))
+    if "use" in request.POST:
+        setup.set_use(desk.campaign, request.POST.get("set", ""), person(request))
+        messages.success(request, _("Saved."))
+        return redirect(desk.url("console_step", "chatbots"))
+    if not form.is_valid():
+        raise InvalidInput(_("The file is empty."), field="file")
+    setup.prompts_keep(desk.campaign, form.cleaned_data["file"], form.cleaned_data["pasted"], person(request))
+    return redirect(desk.url("console_step", "prompts"))
+
+
+def _chatbots_step(request: HttpRequest, desk: Desk) -> HttpResponse:
+    trouble, status = "", 200
+    if request.method == "POST":
+        try:
+            return _chatbots_sent(request, desk)
+        except TouchstoneError as error:
+            trouble, status = f"{error.message} {error.hint}".strip(), error.status
+    context = {"trouble": trouble, **setup.chatbots_context(desk.campaign)}
+    return _page(request, desk, "chatbots", context, status=status)
+
+
+def _chatbots_sent(request: HttpRequest, desk: Desk) -> HttpResponse:
+    if "take" in request.POST:
+        names = {name: str(value) for name, value in request.POST.items()}
+        taken = setup.chatbots_take(desk.campaign, names, person(request))
+        words = ngettext("%(n)s chatbot was added.", "%(n)s chatbots were added.", taken) % {"n": taken}
+        messages.success(request, words)
+    else:
+        setup.replies_keep(desk.campaign, request.FILES.getlist("file"), person(request))
+    return redirect(desk.url("console_step", "chatbots"))
+
+
+def _review_step(request: HttpRequest, desk: Desk) -> HttpResponse:
+    may = {"may_launch": desk.may(Act.LAUNCH), "may_try": desk.may(Act.PILOT)}
+    return _page(request, desk, "review", {**may, **review_context(desk.campaign)})
+
+
+@console_page
+@require_POST
+def forecast(request: HttpRequest, key: str) -> HttpResponse:
+    """What the draft would take under these limits; asked again whenever they change."""
+    desk = _draft_desk(request, key)
+    form = setup.form_of(desk.campaign, "stopping", request.POST)
+    if not form.is_valid():
+        return _told(request, _first_problem(form))
+    try:
+        asked = forecast_ask(desk.campaign, setup.idea(desk.campaign, form.cleaned_data), by=person(request))
+    except (InvalidInput, TooMany) as error:
+        return _told(request, f"{error.message} {error.hint}".strip())
+    return _forecast(request, desk, asked.public_id)
+
+
+def _first_problem(form: Form) -> str:
+    return str(next(iter(form.errors.values()))[0])
+
+
+def _told(request: HttpRequest, trouble: str) -> HttpResponse:
+    return render(request, "console/setup/_forecast.html", {"trouble": trouble})
+
+
+@console_page
+@require_safe
+def forecast_of(request: HttpRequest, key: str, inquiry: uuid.UUID) -> HttpResponse:
+    """Whether it is worked out."""
+    return _forecast(request, _draft_desk(request, key), inquiry)
+
+
+def _forecast(request: HttpRequest, desk: Desk, inquiry: uuid.UUID) -> HttpResponse:
+    found = inquiry_get(kind=FORECAST, public_id=inquiry, subject=desk.campaign.public_id)
+    context = {**setup.forecast_context(desk.campaign, found), "key": desk.key, "trouble": reason_said(found.trouble)}
+    return render(request, "console/setup/_forecast.html", context)

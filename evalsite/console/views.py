@@ -1,0 +1,190 @@
+"""The doors of the console: they ask who it is and what they may, call one service or selector, and present."""
+
+import uuid
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, QueryDict
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from evalsite.campaigns.permissions import Act
+from evalsite.console import tables
+from evalsite.console.action_pages import (
+    LANDS_ON,
+    as_suggested,
+    confirm_context,
+    given_numbers,
+    given_of,
+    preview_ask,
+    preview_context,
+)
+from evalsite.console.full_check import check_context
+from evalsite.console.health import health_context
+from evalsite.console.overview import home_context, overview_context
+from evalsite.console.page_frame import Desk, act_labels, desk_for, frame, person
+from evalsite.core.errors import Conflict, InvalidInput, NotAllowed, NotFound
+from evalsite.core.inquiries import inquiry_get
+from evalsite.operations.actions import PERFORMED, act_perform
+from evalsite.operations.models import Notice
+from evalsite.operations.notices import mail_choose, mail_wanted, notices_see
+from evalsite.operations.service_health import not_ready, vitals_get
+from evalsite.refits.services import EXCLUSION
+
+View = Callable[..., HttpResponseBase]
+
+
+def console_page(view: View) -> Callable[..., HttpResponseBase]:
+    """Only for who is logged in, and never kept by a browser or a proxy."""
+
+    @wraps(view)
+    def asked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        return view(request, *args, **kwargs)
+
+    return never_cache(login_required(asked))
+
+
+@console_page
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    return render(request, "console/home.html", home_context(person(request), tables.page_number(request.GET)))
+
+
+@console_page
+@require_safe
+def health(request: HttpRequest) -> HttpResponse:
+    """How the service is; for staff."""
+    if not person(request).is_staff:
+        raise NotAllowed(_("The health page is for staff."), hint=_("Ask who runs this site."))
+    return render(request, "console/health.html", health_context(vitals_get(), not_ready()))
+
+
+@console_page
+@require_safe
+def campaign(request: HttpRequest, key: str) -> HttpResponse:
+    desk = desk_for(request, key)
+    context = {**frame(desk, "console_campaign"), **overview_context(desk.campaign)}
+    return render(request, "console/overview.html", context)
+
+
+def rows_page(name: str, context: Callable[[Desk, QueryDict], Mapping[str, Any]]) -> Callable[..., HttpResponseBase]:
+    """A page of rows about a campaign: `console_<name>`, from the template of the same name."""
+
+    @require_safe
+    def page(request: HttpRequest, key: str) -> HttpResponse:
+        desk = desk_for(request, key)
+        shown = {**frame(desk, f"console_{name}"), **context(desk, request.GET)}
+        return render(request, f"console/{name}.html", shown)
+
+    return console_page(page)
+
+
+pairs = rows_page("pairs", tables.pairs_context)
+prompts = rows_page("prompts", tables.prompts_context)
+chatbots = rows_page("chatbots", lambda desk, _query: tables.chatbots_context(desk))
+annotators = rows_page("annotators", tables.annotators_context)
+judgments = rows_page("judgments", tables.judgments_context)
+skips = rows_page("skips", tables.skips_context)
+fits = rows_page("fits", tables.fits_context)
+log = rows_page("log", tables.log_context)
+
+
+@console_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def notices(request: HttpRequest) -> HttpResponse:
+    """About what this person wants mail."""
+    user = person(request)
+    if request.method == "POST":
+        mail_choose(user=user, wanted=request.POST.getlist("wanted"))
+        messages.success(request, _("Saved."))
+        return redirect("console_notices")
+    wanted = mail_wanted(user)
+    events = [(event.value, event.label, event.value in wanted) for event in Notice.Event]
+    return render(request, "console/notices.html", {"events": events, "address": user.email})
+
+
+@console_page
+@require_POST
+def notices_seen(request: HttpRequest, key: str) -> HttpResponse:
+    """Put the banner away."""
+    desk = desk_for(request, key)
+    notices_see(campaign=desk.campaign, user=desk.user)
+    return redirect("console_campaign", key=key)
+
+
+@console_page
+@require_safe
+def check(request: HttpRequest, key: str) -> HttpResponse:
+    """The full Bayesian check: how far it is, or what came of it."""
+    desk = desk_for(request, key)
+    return render(request, "console/check.html", {**frame(desk, "console_fits"), **check_context(desk)})
+
+
+@console_page
+@require_safe
+def check_state(request: HttpRequest, key: str) -> HttpResponse:
+    """The part of that page that changes."""
+    desk = desk_for(request, key)
+    return render(request, "console/_check.html", {"key": desk.key, **check_context(desk)})
+
+
+@console_page
+@require_http_methods(["GET", "HEAD", "POST"])
+def act(request: HttpRequest, key: str, act: str) -> HttpResponse:
+    """GET asks, POST does."""
+    wanted = _act(act)
+    if request.method != "POST":
+        desk, given = desk_for(request, key, wanted), given_of(request.GET)
+        return render(request, "console/act.html", _asked(desk, confirm_context(desk, wanted, given)))
+    given = given_of(request.POST)
+    try:
+        given = given_numbers(given, wanted, request.POST)
+        if wanted == Act.EXCLUDE:
+            given = as_suggested(desk_for(request, key, wanted).campaign, given)
+        act_perform(key=key, act=wanted, user=person(request), given=given)
+    except (Conflict, InvalidInput) as error:
+        desk = desk_for(request, key, wanted)
+        trouble = f"{error.message} {error.hint}".strip()
+        context = confirm_context(desk, wanted, given, trouble=trouble, sent=request.POST)
+        return render(request, "console/act.html", _asked(desk, context), status=error.status)
+    messages.success(request, _("Done: %(act)s.") % {"act": act_labels()[wanted]})
+    return redirect(LANDS_ON.get(wanted, "console_campaign"), key=key)
+
+
+def _act(name: str) -> Act:
+    if name not in PERFORMED:
+        raise NotFound(_("There is no such act."), hint=_("Go back to the campaign."))
+    return Act(name)
+
+
+def _asked(desk: Desk, context: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**frame(desk, ""), **context}
+
+
+@console_page
+@require_POST
+def preview(request: HttpRequest, key: str) -> HttpResponse:
+    """Begin to work out the board without an annotator."""
+    desk = desk_for(request, key, Act.EXCLUDE)
+    annotator = given_of(request.POST).annotator
+    if annotator is None:
+        raise InvalidInput(_("This page was opened by a broken link."), hint=_("Go back and try again."))
+    return _previewed(request, desk, preview_context(preview_ask(desk.campaign, annotator, person(request))))
+
+
+@console_page
+@require_safe
+def preview_of(request: HttpRequest, key: str, inquiry: uuid.UUID) -> HttpResponse:
+    """Whether it is worked out."""
+    desk = desk_for(request, key, Act.EXCLUDE)
+    found = inquiry_get(kind=EXCLUSION, public_id=inquiry, subject=desk.campaign.public_id)
+    return _previewed(request, desk, preview_context(found))
+
+
+def _previewed(request: HttpRequest, desk: Desk, context: Mapping[str, Any]) -> HttpResponse:
+    return render(request, "console/_preview.html", {**context, "key": desk.key})

@@ -1,0 +1,313 @@
+"""Files of rows that a person uploads or pastes: CSV with a head, JSONL, or a plain text, a line each.
+
+Read row by row and counted meanwhile, never guessed at: what is not of its form is refused with its line.
+"""
+
+import codecs
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop, ngettext
+
+from evalsite.core.errors import InvalidInput, TooLarge
+from evalsite.core.number_format import whole
+
+MOST_BYTES = 20_000_000
+MOST_ROWS = 200_000
+MOST_LINES = 10 * MOST_ROWS  # blank ones and those within a cell of CSV included
+MOST_CELLS, MOST_COLUMNS = 3_000_000, 200
+PIECE = 1_000_000
+LONGEST_CELL = 200_000  # characters; longer than any reply that a person would read
+CSV_PROBLEMS = (  # what Python says of a file, in its own words
+    gettext_noop("unexpected end of data"),
+    gettext_noop("',' expected after '\"'"),
+)
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+# What a spreadsheet would compute; East Asian ones also by the signs of full width, some after blanks.
+FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\t", "\r", "\n")
+
+
+def defused(value: Any) -> Any:
+    """A cell of a file that we write: a text that a spreadsheet would compute gets an apostrophe before it."""
+    computed = isinstance(value, str) and (value.startswith(FORMULA) or value.lstrip().startswith(FORMULA))
+    return f"'{value}" if computed else value
+
+
+def csv_text(rows: Iterable[Iterable[Any]], *, lineterminator: str = "\r\n") -> str:
+    """Return rows as CSV (RFC 4180). Every text cell is defused: all CSV that we write comes from here."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator=lineterminator).writerows([defused(cell) for cell in row] for row in rows)
+    return text.getvalue()
+
+
+def identifier(value: Any) -> Any:
+    """Return a number as the text of an identifier, a whole one without a fraction; other values as they are."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row with the line that it begins on (from 1). `problem`: why it is not usable; `cells`: what could be read."""
+
+    line: int
+    cells: Mapping[str, Any]
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A file's rows, and the names of its columns where it has them."""
+
+    form: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+class Fated(Protocol):
+    """A row of a report: what became of it, and why where it is refused."""
+
+    @property
+    def line(self) -> int: ...
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def fate(self) -> str: ...
+
+    @property
+    def problem(self) -> str: ...
+
+
+class RowsRefused(InvalidInput):
+    """Some rows of a file cannot be taken in, and so none was. `rows`: those that cannot, with their problems."""
+
+    code = "rows_refused"
+
+    def __init__(self, rows: Sequence[Fated]) -> None:
+        count = len(rows)
+        said = ngettext("%(n)s row is refused; nothing was added.", "%(n)s rows are refused; nothing was added.", count)
+        super().__init__(said % {"n": count}, hint=_("Mend them, or ask for the others alone."), field="file")
+        self.rows = tuple(rows)
+
+
+def rows_refuse(rows: Iterable[Fated]) -> None:
+    """Raise RowsRefused if any row is refused."""
+    refused = [row for row in rows if row.fate == "refused"]
+    if refused:
+        raise RowsRefused(refused)
+
+
+def columns_named(columns: Sequence[str]) -> str:
+    """The columns of a file as a message names them: never an endless line."""
+    return ", ".join(name[:60] for name in columns[:10])
+
+
+def rows_read(content: bytes, name: str = "") -> Reading:
+    """The rows of a file, its form told by its name's ending or, for what was pasted, by its beginning.
+
+    Raises InvalidInput for what is no text or has no rows, TooLarge beyond MOST_BYTES or MOST_ROWS.
+    """
+    if len(content) > MOST_BYTES:
+        raise TooLarge(
+            _("The file is longer than %(megabytes)s MB.") % {"megabytes": MOST_BYTES // 1_000_000},
+            hint=_("Split it."),
+            field="file",
+        )
+    _check_text(content)
+    form = _form(content, name)
+    reading = _READERS[form](content)
+    if not reading.rows:
+        raise InvalidInput(_("The file has no rows."), hint=_("Check that it is the right one."), field="file")
+    return reading
+
+
+def _check_text(content: bytes) -> None:
+    """Raise InvalidInput for what is not UTF-8 or holds NUL, piece by piece: a large file is not copied."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    for begin in range(0, len(content) + 1, PIECE):
+        pending = len(decoder.getstate()[0])
+        try:
+            decoder.decode(content[begin : begin + PIECE], final=begin + PIECE > len(content))
+        except UnicodeDecodeError as error:
+            line = content.count(b"\n", 0, begin - pending + error.start) + 1
+            raise InvalidInput(
+                _("Line %(line)s is not UTF-8.") % {"line": line}, hint=_("Save the file as UTF-8."), field="file"
+            ) from None
+    if b"\0" in content:
+        raise InvalidInput(_("The file holds NUL characters: it is no text."), field="file")
+
+
+def _beginning(content: bytes) -> str:
+    return content[:PIECE].decode("utf-8-sig", "ignore")
+
+
+def _form(content: bytes, name: str) -> str:
+    ending = name.rpartition(".")[2].lower() if "." in name else ""
+    known = {"csv": "csv", "jsonl": "jsonl", "ndjson": "jsonl", "txt": "text"}
+    if ending in known:
+        return known[ending]
+    if ending:
+        raise InvalidInput(
+            _("%(name)s ends in .%(ending)s.") % {"name": repr(name), "ending": ending},
+            hint=_("Use .csv, .jsonl or .txt."),
+            field="file",
+        )
+    start = _beginning(content).lstrip()
+    if start.startswith("{"):
+        return "jsonl"
+    return "csv" if "prompt_id" in start.split("\n", 1)[0] else "text"
+
+
+def _opened(content: bytes, newline: str) -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig", newline=newline)
+
+
+def _too_many_rows() -> TooLarge:
+    return TooLarge(
+        _("The file has more than %(most_rows)s rows.") % {"most_rows": whole(MOST_ROWS)},
+        hint=_("Split it."),
+        field="file",
+    )
+
+
+def _bounded(lines: Iterable[str]) -> Iterator[str]:
+    """The lines, blank ones too, as long as there are not too many. Raises TooLarge."""
+    for number, line in enumerate(lines, start=1):
+        if number > MOST_LINES:
+            raise _too_many_rows()
+        yield line
+
+
+def _gathered(rows: Iterable[Row], columns: int = 1) -> tuple[Row, ...]:
+    """All rows, counted while they are read. Raises TooLarge at the first row, or cell, too many."""
+    found: list[Row] = []
+    for row in rows:
+        found.append(row)
+        if len(found) > MOST_ROWS:
+            raise _too_many_rows()
+        if len(found) * columns > MOST_CELLS:
+            raise _too_many_values()
+    return tuple(found)
+
+
+def _too_many_values() -> TooLarge:
+    return TooLarge(
+        _("The file has more than %(most)s values.") % {"most": whole(MOST_CELLS)}, hint=_("Split it."), field="file"
+    )
+
+
+def _csv(content: bytes) -> Reading:
+    _check_separator(re.split("[\r\n]", _beginning(content), maxsplit=1)[0])
+    reader = csv.DictReader(_bounded(_opened(content, "")), strict=True)
+    csv.field_size_limit(max(csv.field_size_limit(), MOST_BYTES))  # longer cells are refused with their line
+    before = 0  # the last line of what was read so far: the reader's own number lags behind where it fails
+
+    def rows() -> Iterator[Row]:
+        nonlocal before
+        for cells in reader:
+            yield _csv_row(before + 1, cells)
+            before = reader.line_num
+
+    try:
+        if len(reader.fieldnames or ()) > MOST_COLUMNS:
+            raise TooLarge(
+                _("The file has more than %(most)s columns.") % {"most": MOST_COLUMNS},
+                hint=_("Leave out those that are not needed."),
+                field="file",
+            )
+        columns = tuple(name.strip() for name in reader.fieldnames or ())
+        reader.fieldnames = list(columns)
+        if len(set(columns)) < len(columns):
+            raise InvalidInput(_("Two columns have the same name."), field="file")
+        before = reader.line_num
+        return Reading("csv", columns, _gathered(rows(), len(columns)))
+    except csv.Error as error:
+        raise InvalidInput(
+            _("Line %(line_num)s is not CSV: %(error)s.") % {"line_num": before + 1, "error": _(str(error))},
+            field="file",
+        ) from None
+
+
+def _check_separator(head: str) -> None:
+    """A head without a comma that holds what others separate columns with is of more than one column."""
+    if "," not in head and any(other in head for other in ";\t|"):
+        raise InvalidInput(
+            _("The columns are not separated by commas: %(head)s") % {"head": columns_named([head.strip()])},
+            hint=_("Save the file with commas between its columns."),
+            field="file",
+        )
+
+
+def _csv_row(line: int, cells: Mapping[Any, Any]) -> Row:
+    if None in cells:
+        return Row(line, {}, _("it has more cells than the head"))
+    if None in cells.values():
+        return Row(line, {}, _("it has fewer cells than the head"))
+    return Row(line, cells)
+
+
+def _jsonl(content: bytes) -> Reading:
+    if sum(content.count(sign) for sign in (b"{", b"[", b",")) > MOST_CELLS:  # each may become a value in memory
+        raise _too_many_values()
+    rows = _gathered(_json_row(number, line) for number, line in _lines(content))
+    names = dict.fromkeys(name for row in rows for name in row.cells)
+    return Reading("jsonl", tuple(names), rows)
+
+
+def _json_row(number: int, line: str) -> Row:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return Row(number, {}, _("it is not JSON"))
+    if not isinstance(value, dict):
+        return Row(number, {}, _("it is not a JSON object"))
+    found = {name: unstorable([name, cell]) for name, cell in value.items()}
+    cells = {name: "" if found[name] else cell for name, cell in value.items() if not unstorable(name)}
+    return Row(number, cells, next((_stands_in(what, name) for name, what in found.items() if what), ""))
+
+
+def _stands_in(what: str, column: str) -> str:
+    return _("%(what)s stands in its %(column)s") % {"what": what, "column": ascii(column)[1:-1]}
+
+
+def unstorable(value: Any) -> str:
+    """What no database of ours can keep in a text, or in one somewhere within lists and objects; else "".
+
+    JSON may escape both, and inside a string it may hold more JSON: whoever reads that asks again.
+    """
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Mapping):
+            waiting += [*one.keys(), *one.values()]
+        elif isinstance(one, list | tuple):
+            waiting += one
+        elif isinstance(one, str) and "\0" in one:
+            return _("a NUL character")
+        elif isinstance(one, str) and LONE_SURROGATE.search(one):
+            return _("half a character (a lone surrogate)")
+    return ""
+
+
+def _plain(content: bytes) -> Reading:
+    return Reading("text", ("text",), _gathered(Row(number, {"text": line}) for number, line in _lines(content)))
+
+
+def _lines(content: bytes) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(_bounded(_opened(content, "\n")), start=1):
+        if line.strip():
+            yield number, line.strip()
+
+
+_READERS = {"csv": _csv, "jsonl": _jsonl, "text": _plain}

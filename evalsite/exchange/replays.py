@@ -1,0 +1,113 @@
+"""Votes of a file, or of known parameters, to a replay of plain values: the closed loop under one policy."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TypedDict
+
+from evalsite.exchange.file_ranking import table_of
+from evalsite.exchange.vote_file import Votes
+from irt_engine.errors import EngineWarning
+from irt_engine.responses import ResponseTable
+from irt_engine.simulate import draw_truth
+from scheduler.estimator import estimate
+from scheduler.pairs import DEFAULT_DESIGN
+from scheduler.replay import Point, Reference, reference_of, reference_of_truth, replay, simulated
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceRow:
+    """What the points are compared with; `judgments` is 0 where the truth is known. Pairs of chatbots, by name."""
+
+    judgments: int
+    chatbots: dict[str, float]
+    pairs: int
+    separated: int
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What `replay` answers; the field names are those of its JSON."""
+
+    policy: str
+    seed: int
+    reference: ReferenceRow
+    points: tuple[Point, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """How a replay is run: up to `budget` votes, a refit after `every`, with so many `tiers` of quality."""
+
+    policy: str
+    budget: int
+    every: int
+    seed: int
+    tiers: int = 1
+
+
+def replay_votes(votes: Votes, run: Run, progress: Progress | None = None) -> Replay:
+    """The closed loop on recorded votes, against the fit on all of them. Raises SchedulerError, EngineError."""
+    table = table_of(votes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EngineWarning)  # each point says by its coverage what an uncertain fit is worth
+        reference = reference_of(estimate(table))
+        return _replay(table, reference, run, votes.warnings, progress)
+
+
+def replay_simulated(chatbots: int, prompts: int, run: Run, progress: Progress | None = None) -> Replay:
+    """The closed loop on votes drawn from the priors, against the known truth. Raises SchedulerError, EngineError."""
+    truth = draw_truth(chatbots, prompts, seed=run.seed, form="vote", **_EFFECTS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EngineWarning)
+        return _replay(simulated(truth, seed=run.seed), reference_of_truth(truth), run, (), progress)
+
+
+class _Effects(TypedDict):
+    pair_sd: float
+    cell_sd: float
+    reply_sd: float
+
+
+# What real votes show (ChatEval, Vicuna): a pair's own effect, what a cell's votes share, and what a reply is worth.
+_EFFECTS = _Effects(pair_sd=0.1, cell_sd=0.35, reply_sd=0.6)
+
+
+def _replay(
+    table: ResponseTable, reference: Reference, run: Run, said: tuple[str, ...], progress: Progress | None
+) -> Replay:
+    points = replay(
+        table,
+        reference,
+        policy=run.policy,
+        budget=run.budget,
+        every=run.every,
+        seed=run.seed,
+        design=replace(DEFAULT_DESIGN, tiers=run.tiers),
+        progress=progress,
+    )
+    found = tuple(points)
+    return Replay(run.policy, run.seed, _reference(reference), found, (*said, *_short(found, run)))
+
+
+def _reference(reference: Reference) -> ReferenceRow:
+    M = len(reference.chatbots)  # noqa: N806 - the number of chatbots, as everywhere
+    return ReferenceRow(
+        judgments=reference.judgments,
+        chatbots=dict(zip(reference.chatbots, reference.ability.tolist(), strict=True)),
+        pairs=math.comb(M, 2),
+        separated=int(reference.separated.sum()),
+    )
+
+
+def _short(points: tuple[Point, ...], run: Run) -> list[str]:
+    used = points[-1].votes if points else 0
+    if used == run.budget:
+        return []
+    return [f"Nothing was left to ask after {used:,} of {run.budget:,} votes: the policy may not ask for the others."]

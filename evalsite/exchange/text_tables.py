@@ -1,0 +1,245 @@
+"""A ranking as a table of text, for people: aligned, and with each interval drawn where there is room.
+
+rank        chatbot     ability   95 % interval                             judgments
+1           gpt-4          1.31    1.02 to  1.60                  |---o---|       1,680
+2  (2-3)    bard           0.22   -0.04 to  0.48        |---o---|                 1,680
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from evalsite.core.row_files import defused
+from evalsite.core.terminal import shown
+from evalsite.exchange.campaign_planning import CampaignPlan, ForecastRow
+from evalsite.exchange.file_ranking import ChatbotRow, PairRow, Ranking
+from evalsite.exchange.replays import Replay
+from scheduler.forecasting import Range
+
+_Z = 1.959963984540054  # of a two-sided 95 % interval
+_LEAST_DRAWING, _MOST_DRAWING = 16, 48  # columns
+_LONGEST_NAME = 40
+_GAP = "  "
+
+
+@dataclass(frozen=True, slots=True)
+class Pen:
+    """The characters of an interval: its ends, its line, its middle, and where zero is."""
+
+    left: str
+    line: str
+    middle: str
+    right: str
+    zero: str
+
+
+UNICODE = Pen("├", "─", "●", "┤", "·")
+ASCII = Pen("|", "-", "o", "|", ".")
+
+
+def as_table(ranking: Ranking, *, width: int = 100, pen: Pen = UNICODE) -> str:
+    """The ranking in lines of `width` columns where names allow it; `pen` is what the screen can show."""
+    facts = ranking.fit
+    head = (
+        f"{_MODELS[ranking.model]}: {_count(facts.judgments, 'judgment')} in {_count(facts.cells, 'cell')} "
+        f"of {_count(len(ranking.prompts), 'prompt')}, fitted in {facts.seconds:.1f} s"
+    )
+    body = _board(ranking, width, pen) if ranking.model == "board" else _comparisons(ranking.pairs, width, pen)
+    return "\n".join([head, "", *body])
+
+
+def replay_as_table(replay: Replay) -> str:
+    """A replay in lines: one for each point."""
+    known, base = replay.reference.judgments, replay.reference
+    against = f"the board of all {known:,} votes" if known else "the known truth"
+    head = (
+        f"Policy {replay.policy}, seed {replay.seed}, against {against}: {_count(len(base.chatbots), 'chatbot')}, "
+        f"{base.separated:,} of {_count(base.pairs, 'pair')} separated"
+    )
+    heads = ("votes", "tau", "RMSE", "decided", "wrong", "mean SE", "coverage")
+    cells = [
+        [
+            f"{p.votes:,}",
+            _decimal(p.tau),
+            _decimal(p.rmse),
+            f"{p.decided:.0%}",
+            f"{p.wrong:.1%}",
+            _decimal(p.mean_se),
+            f"{p.coverage:.0%}",
+        ]
+        for p in replay.points
+    ]
+    return "\n".join([head, "", *_lines(heads, ">" * len(heads), cells, [], 0, ASCII)])
+
+
+def plan_as_table(plan: CampaignPlan) -> str:
+    """A plan in lines: one for each forecast, then what choosing saves, and what to change."""
+    head = (
+        f"{_count(plan.chatbots, 'chatbot')} on {_count(plan.prompts, 'prompt')}, "
+        f"{_count(plan.votes_per_item, 'vote')} an item, until {plan.goal} is {plan.target:g}"
+    )
+    if plan.budget is not None:
+        head += f", with a budget of {_count(plan.budget, 'judgment')}"
+    heads, cells = _forecast_cells(plan.forecasts)
+    lines = _lines(heads, "<" + ">" * (len(heads) - 1), cells, [], 0, ASCII)
+    campaigns = " and ".join(f"{row.forecast.campaigns:,}" for row in plan.forecasts if row.simulated)
+    notes = ["In brackets: where four of five such campaigns end." + (f" Simulated: {campaigns}." if campaigns else "")]
+    if len({row.policy for row in plan.forecasts}) > 1:
+        notes.append(f"Policy {plan.forecasts[0].policy} takes {_saving(plan.saves)} a random design.")
+    return "\n".join([head, "", *lines, "", *notes, *plan.advice])
+
+
+def _saving(share: float) -> str:
+    """By the middles of the two forecasts."""
+    if abs(share) < 0.01:
+        return "as many judgments as"
+    return f"{abs(share):.0%} {'fewer' if share > 0.0 else 'more'} judgments than"
+
+
+def _forecast_cells(rows: Sequence[ForecastRow]) -> tuple[list[str], list[list[str]]]:
+    """Heads and cells; money and days only where they are known."""
+    heads = ["policy", "judgments"]
+    money, days = rows[0].forecast.cost is not None, rows[0].forecast.days is not None
+    heads += ["money"] * money + ["days"] * days + ["goal reached"]
+    cells = []
+    for row in rows:
+        found = row.forecast
+        line = [row.policy + (", simulated" if row.simulated else ""), _ranged(found.judgments, ",.0f")]
+        line += [_ranged(found.cost, ",.2f")] if found.cost else []
+        line += [_ranged(found.days, ",.1f")] if found.days else []
+        cells.append([*line, f"{found.reached:.0%}"])
+    return heads, cells
+
+
+def _ranged(range_: Range, form: str) -> str:
+    return f"{range_.middle:{form}} ({range_.low:{form}} to {range_.high:{form}})"
+
+
+_MODELS = {"board": "Board", "pair": "Comparisons"}
+
+
+def _board(ranking: Ranking, width: int, pen: Pen) -> list[str]:
+    groups = sorted({row.group for row in ranking.chatbots})
+    lines: list[str] = []
+    for group in groups:
+        rows = [row for row in ranking.chatbots if row.group == group]
+        lines += [f"Group {group} of {len(groups)}"] if len(groups) > 1 else []
+        lines += [*_chatbot_lines(rows, width, pen), ""]
+    return [*lines, "Ranks in brackets: the best and the worst that the 95 % intervals allow."]
+
+
+def _chatbot_lines(rows: Sequence[ChatbotRow], width: int, pen: Pen) -> list[str]:
+    cells = [
+        [
+            _rank(row),
+            _short(row.name),
+            _decimal(row.ability),
+            _interval(row.lower, row.upper),
+            f"{row.judgments:,}",
+        ]
+        for row in rows
+    ]
+    spans = [(row.lower, row.ability, row.upper) for row in rows]
+    return _lines(("rank", "chatbot", "ability", "95 % interval", "judgments"), "<<>>>", cells, spans, width, pen)
+
+
+def _comparisons(rows: Sequence[PairRow], width: int, pen: Pen) -> list[str]:
+    labelled = any(row.by is not None for row in rows)
+    spans = [_span(row) for row in rows]
+    cells = [
+        [
+            _short(row.a),
+            _short(row.b),
+            *([_short(row.by or "(blank)")] if labelled else []),
+            _decimal(row.delta) + ("*" if row.significant else " "),
+            _interval(span[0], span[2]),
+            _decimal(row.p_better),
+            f"{row.judgments:,}",
+        ]
+        for row, span in zip(rows, spans, strict=True)
+    ]
+    heads = ("A", "B", *(["by"] if labelled else []), "delta ", "95 % interval", "P(B better)", "judgments")
+    lines = _lines(heads, "<<" + "<" * labelled + ">>>>", cells, spans, width, pen)
+    return [*lines, "", "delta > 0: B is better; *: the 95 % interval excludes 0."]
+
+
+def _lines(
+    heads: Sequence[str],
+    sides: str,
+    cells: Sequence[Sequence[str]],
+    spans: Sequence[tuple[float | None, float | None, float | None]],
+    width: int,
+    pen: Pen,
+) -> list[str]:
+    """Aligned rows under their heads, each with its drawing at the end if at least the smallest one fits."""
+    widths = [max(map(_columns, column)) for column in zip(heads, *cells, strict=True)]
+    texts = [
+        _GAP.join(_padded(cell, size, side) for cell, size, side in zip(row, widths, sides, strict=True))
+        for row in (heads, *cells)
+    ]
+    room = min(width - _columns(texts[0]) - len(_GAP), _MOST_DRAWING)
+    if room >= _LEAST_DRAWING:
+        drawings = _drawings(spans, room, pen)
+        texts[1:] = [text + _GAP + drawing for text, drawing in zip(texts[1:], drawings, strict=True)]
+    return [text.rstrip() for text in texts]
+
+
+def _drawings(spans: Sequence[tuple[float | None, float | None, float | None]], room: int, pen: Pen) -> Iterable[str]:
+    """All intervals on one scale, `room` columns wide, which always holds zero."""
+    ends = [0.0, *(end for span in spans for end in span if end is not None)]
+    low, high = min(ends), max(ends)
+    scale = (room - 1) / (high - low) if high > low else 0.0
+
+    def at(value: float) -> int:
+        return round((value - low) * scale)
+
+    for lower, middle, upper in spans:
+        canvas = [" "] * room
+        canvas[at(0.0)] = pen.zero
+        if lower is not None and middle is not None and upper is not None:
+            first, last = at(lower), at(upper)
+            canvas[first : last + 1] = [pen.line] * (last + 1 - first)
+            canvas[first], canvas[last], canvas[at(middle)] = pen.left, pen.right, pen.middle
+        yield "".join(canvas)
+
+
+def _span(row: PairRow) -> tuple[float | None, float | None, float | None]:
+    if row.delta is None or row.se is None:
+        return (None, row.delta, None)
+    return (row.delta - _Z * row.se, row.delta, row.delta + _Z * row.se)
+
+
+def _rank(row: ChatbotRow) -> str:
+    return str(row.rank) if row.rank_lower == row.rank_upper else f"{row.rank} ({row.rank_lower}-{row.rank_upper})"
+
+
+def _decimal(value: float | None) -> str:
+    if value is None:
+        return "?"
+    return f"{value:.2f}" if abs(value) >= 0.005 else "0.00"  # never "-0.00"
+
+
+def _interval(lower: float | None, upper: float | None) -> str:
+    return f"{_decimal(lower)} to {_decimal(upper):>5}"
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+def _short(name: str) -> str:
+    name = defused(shown(name))  # a table is pasted into spreadsheets
+    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 3] + "..."
+
+
+def _columns(text: str) -> int:
+    """How many columns a terminal takes for the text: two for a wide character, none for a combining mark."""
+    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
+    return len(text) + wide - sum(unicodedata.combining(letter) > 0 for letter in text)
+
+
+def _padded(text: str, size: int, side: str) -> str:
+    blanks = " " * (size - _columns(text))
+    return text + blanks if side == "<" else blanks + text

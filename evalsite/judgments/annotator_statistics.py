@@ -1,0 +1,123 @@
+"""What a campaign's owner asks of its judgments: who gave how many, and what they cost."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from django.core.cache import cache
+from django.db.models import Count, Exists, Max, OuterRef, Q
+
+from evalsite.campaigns.models import Campaign, Entrant
+from evalsite.judgments.item_keys import item_parts
+from evalsite.judgments.models import Annotator, AnnotatorNote, Assignment, Batch, Enrolment, Exclusion
+from evalsite.judgments.selectors import annotators_excluded, pay_of, standings
+
+SPENT_KEPT_S = 20
+LEAST_KEPT_OFF = 3  # annotators
+WORKING_S = 1800  # who has answered within half an hour is at work
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """An annotator as the console lists them. `excluded`: the reason in force, or None.
+
+    note: the newest about them,. paused: nothing new is issued.
+    proposed: what the screening asks a person to decide, "exclude" or "readmit"; "" where nothing waits.
+    """
+
+    key: int
+    annotator: Annotator
+    done: int
+    open: int
+    last: datetime | None
+    excluded: str | None
+    proposed: str
+    paused: bool = False
+    note: str = ""
+
+
+def people_page(*, campaign: Campaign, start: int, count: int) -> list[Person]:
+    """`count` annotators of the campaign from the `start`-th on, in the order of their joining."""
+    joined = Enrolment.objects.filter(campaign=campaign).select_related("annotator").order_by("pk")
+    enrolments = list(joined[start : start + count])
+    annotators = [enrolment.annotator for enrolment in enrolments]
+    notes = AnnotatorNote.objects.filter(campaign=campaign, annotator__in=annotators).order_by("pk")
+    newest = dict(notes.values_list("annotator", "text"))
+    own = Assignment.objects.filter(campaign=campaign, annotator__in=annotators).values("annotator").order_by()
+    counted = own.annotate(
+        done=Count("pk", filter=Q(state=Assignment.State.ANSWERED)),
+        open=Count("pk", filter=Q(state=Assignment.State.ISSUED)),
+        last=Max("closed_at", filter=Q(state=Assignment.State.ANSWERED)),
+    )
+    numbers = {row["annotator"]: (row["done"], row["open"], row["last"]) for row in counted}
+    out = exclusion_reasons(campaign)
+    waiting = proposals(campaign)
+    return [
+        Person(
+            one.annotator.pk,
+            one.annotator,
+            *numbers.get(one.annotator.pk, (0, 0, None)),
+            out.get(one.annotator.pk),
+            waiting.get(one.annotator.pk, ""),
+            one.paused_at is not None,
+            newest.get(one.annotator.pk, ""),
+        )
+        for one in enrolments
+    ]
+
+
+def proposals(campaign: Campaign) -> dict[int, str]:
+    """Annotator id -> the act that the screening proposes and nobody has decided about."""
+    found = {number: standing.proposal for number, standing in standings(campaign).items()}
+    return {number: "readmit" if fact.lifted else "exclude" for number, fact in found.items() if fact is not None}
+
+
+def exclusion_reasons(campaign: Campaign) -> dict[int, str]:
+    """Annotator id -> why their judgments do not count in this campaign now."""
+    out = annotators_excluded(campaign)
+    facts = Exclusion.objects.filter(campaign=campaign, annotator__in=out, lifted=False, proposed=False).order_by("pk")
+    return dict(facts.values_list("annotator_id", "reason"))
+
+
+def people_count(campaign: Campaign) -> int:
+    return Enrolment.objects.filter(campaign=campaign).count()
+
+
+def spent(campaign: Campaign) -> Mapping[str, Decimal]:
+    """What its judgments have cost, late ones too, by currency; some seconds old at most."""
+    name = f"spent:{campaign.public_id}"
+    found: dict[str, Decimal] | None = cache.get(name)
+    if found is None:
+        found = pay_of(Assignment.objects.filter(campaign=campaign))
+        cache.set(name, found, SPENT_KEPT_S)
+    return found
+
+
+def unqualified_count(campaign: Campaign) -> int:
+    """How many annotators a qualification keeps from work, where it keeps most of them; else 0."""
+    if not campaign.qualification_items.exists():
+        return 0
+    enrolled = Enrolment.objects.filter(campaign=campaign, left_at=None)
+    begun = Assignment.objects.filter(campaign=campaign, annotator=OuterRef("annotator"))
+    kept_off = enrolled.filter(~Exists(begun)).count()
+    return kept_off if kept_off >= LEAST_KEPT_OFF and 2 * kept_off > enrolled.count() else 0
+
+
+def queue_size(campaign: Campaign) -> int:
+    return Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED).count()
+
+
+def next_planned(campaign: Campaign, count: int) -> list[tuple[Assignment, list[Entrant]]]:
+    """The head of the queue, each with the entrants that it will show; on which side is decided when it is claimed."""
+    queued = Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED).order_by("priority", "pk")
+    rows = list(queued.select_related("place__prompt")[:count])
+    pairs = [item_parts(row.item)[1] for row in rows]
+    entrants = campaign.entrants.select_related("version__chatbot").in_bulk({one for pair in pairs for one in pair})
+    return [(row, [entrants[one] for one in pair]) for row, pair in zip(rows, pairs, strict=True)]
+
+
+def batch_waiting_since(campaign: Campaign) -> datetime | None:
+    """When the newest batch closed."""
+    closed = Batch.objects.filter(campaign=campaign, state=Batch.State.CLOSED).order_by("-number")
+    return closed.values_list("closed_at", flat=True).first()

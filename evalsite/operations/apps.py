@@ -1,0 +1,10 @@
+from django.apps import AppConfig
+
+
+class OperationsConfig(AppConfig):
+    name = "evalsite.operations"
+    label = "operations"
+    verbose_name = "Operations and notices"
+
+    def ready(self) -> None:
+        from evalsite.operations import tasks  # noqa: F401  registers what the worker can do

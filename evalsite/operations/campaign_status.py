@@ -1,0 +1,179 @@
+"""How a campaign goes: how far it is, what is still to come, and what is wrong."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from evalsite.boards.models import Board, Refit, Snapshot
+from evalsite.boards.selectors import BoardState, board_state_get
+from evalsite.boards.services import board_default
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.services import refit_key
+from evalsite.core.models import Job
+from evalsite.core.number_format import whole
+from evalsite.judgments.annotator_statistics import batch_waiting_since, proposals, queue_size, spent, unqualified_count
+from evalsite.judgments.skips import items_skipped
+from evalsite.refits.models import Findings
+
+PACE_OVER = timedelta(hours=24)
+REFIT_LATE = timedelta(minutes=5)
+BUDGET_ALARM = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """Something that a person should look at. `what` names it; `value` is what its words need."""
+
+    what: str
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """A campaign at this moment. per_day: at the pace of the last day.
+
+    to_go, days, money: to the target, if they are known and it can be reached. looks_anew: the target is another one
+    than the last refit knew, and may be out of reach.
+    """
+
+    standing: BoardState | None
+    progress: float | None
+    to_go: int | None
+    per_day: float | None
+    days: float | None
+    money: Decimal | None
+    spent: Mapping[str, Decimal]
+    alarms: Sequence[Alarm]
+    looks_anew: bool = False
+
+
+def outlook_get(campaign: Campaign) -> Outlook:
+    """Everything that the overview says."""
+    board = board_of(campaign)
+    standing = board_state_get(board) if board else None
+    evidence = standing.evidence if standing else {}
+    ahead = campaign.collecting and not evidence.get("out_of_reach")
+    to_go = round(evidence["judgments_to_go"]) if "judgments_to_go" in evidence and ahead else None
+    per_day = pace(board) if board else None
+    return Outlook(
+        standing=standing,
+        progress=evidence.get("progress"),
+        to_go=to_go,
+        per_day=per_day,
+        days=to_go / per_day if to_go is not None and per_day else None,
+        money=to_go * campaign.judgment_price if to_go is not None and campaign.pay_rate else None,
+        spent=spent(campaign),
+        alarms=list(_alarms(campaign, board, standing)),
+        looks_anew=_looks_anew(standing),
+    )
+
+
+def _looks_anew(standing: BoardState | None) -> bool:
+    if standing is None or standing.decision is None:
+        return False
+    another = standing.evidence.get("target") != standing.decision.evidence.get("target")
+    return another and "judgments_to_go" not in standing.evidence
+
+
+def board_of(campaign: Campaign) -> Board | None:
+    """The campaign's own board; a draft may have none yet."""
+    return Board.objects.filter(default_of=campaign).select_related("default_of__stopping", "aspect").first()
+
+
+def board_ensured(campaign: Campaign) -> Board:
+    return board_default(campaign=campaign)
+
+
+def pace(board: Board) -> float | None:
+    """Judgments in a day, as the last day's snapshots tell; None where they tell nothing yet."""
+    recent = board.snapshots.filter(created_at__gte=timezone.now() - PACE_OVER).order_by("number")
+    moments = list(recent.values_list("created_at", "judgments"))
+    if len(moments) < 2:
+        return None
+    (begin, before), (end, after) = moments[0], moments[-1]
+    days = (end - begin).total_seconds() / 86_400
+    return (after - before) / days if days > 0 and after > before else None
+
+
+def _alarms(campaign: Campaign, board: Board | None, standing: BoardState | None) -> Sequence[Alarm]:
+    names = {"loop": "refit_fails", "slices": "slices_fail"}
+    failing = campaign.alarms.filter(cleared_at=None).order_by("about")
+    found = [Alarm(names[one.about], one.message) for one in failing]
+    snapshot = standing.snapshot if standing else None
+    if snapshot is not None and not snapshot.converged:
+        found.append(Alarm("not_converged"))
+    job = Job.objects.filter(key=refit_key(campaign)).order_by("-pk").first()
+    proposed = len(proposals(campaign))
+    if proposed:
+        found.append(Alarm("proposals", str(proposed)))
+    if campaign.collecting:
+        found += _collecting_alarms(campaign, standing, job)
+    return found
+
+
+def _collecting_alarms(campaign: Campaign, standing: BoardState | None, job: Job | None) -> list[Alarm]:
+    found: list[Alarm] = []
+    waits = job is not None and job.state in {Job.State.QUEUED, Job.State.RUNNING}
+    if queue_size(campaign) == 0 and not waits:
+        found.append(Alarm("queue_empty"))
+    skipped = items_skipped(campaign)
+    if skipped:
+        found.append(Alarm("skipped", whole(skipped)))
+    unqualified = unqualified_count(campaign)
+    if unqualified:
+        found.append(Alarm("unqualified", whole(unqualified)))
+    closed = batch_waiting_since(campaign)
+    late = closed is not None and timezone.now() - closed > REFIT_LATE
+    if waits and late and job is not None and job.created_at < timezone.now() - REFIT_LATE:
+        found.append(Alarm("refit_late"))
+    budget = campaign.stopping.budget
+    judged = standing.tally.judgments if standing else 0
+    if budget and judged >= BUDGET_ALARM * budget:
+        found.append(Alarm("budget", f"{whole(judged)} / {whole(budget)}"))
+    return found
+
+
+def refits_of(board: Board) -> QuerySet[Refit]:
+    """Its refits with their snapshots, newest first."""
+    return Refit.objects.filter(board=board).select_related("snapshot").defer("snapshot__posterior").order_by("-pk")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a snapshot changed: the ability that moved furthest, and whether any two changed places."""
+
+    name: str
+    by: float
+    order: bool
+
+
+def change_of(snapshot: Snapshot, before: Snapshot | None) -> Change | None:
+    """Against the one before it; None for the first."""
+    if before is None:
+        return None
+    was = {row["chatbot"]: row for row in before.rows}
+    both = [row for row in snapshot.rows if row["chatbot"] in was]
+    moves = [(row["ability"] - was[row["chatbot"]]["ability"], row["name"]) for row in both]
+    if not moves:
+        return None
+    by, name = max(moves, key=lambda move: abs(move[0]))
+    here = [row["chatbot"] for row in both]
+    kept = set(here)
+    return Change(name, by, here != [row["chatbot"] for row in before.rows if row["chatbot"] in kept])
+
+
+def gold_findings_of(campaign: Campaign, what: str) -> dict[int, dict[str, Any]]:
+    """What gold told at the last refit, of "annotators" or "items", by their keys."""
+    found = Findings.objects.filter(campaign=campaign).values_list("gold", flat=True).first() or {}
+    return {one[what.removesuffix("s")]: one for one in found.get(what, [])}
+
+
+def findings_of(campaign: Campaign, what: str) -> dict[int, dict[str, Any]]:
+    """The newest findings about "annotators" or "prompts", by their keys."""
+    found = Findings.objects.filter(campaign=campaign).values_list(what, flat=True).first() or []
+    return {one[what.removesuffix("s")]: one for one in found}

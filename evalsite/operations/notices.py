@@ -1,0 +1,233 @@
+"""A campaign's owners are told what they would want to know, once: by mail, and by a banner in the console."""
+
+import logging
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, fields
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.core.mail import send_mail
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet
+from django.utils import timezone, translation
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
+
+from evalsite.accounts.models import Membership, User
+from evalsite.boards.feasibility import OutOfReach, out_of_reach, out_of_reach_said, wanted_se
+from evalsite.boards.models import Refit
+from evalsite.boards.reasons import reason_said
+from evalsite.campaigns.limits import limits_of
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.services import refit_key
+from evalsite.core.db import write_transaction
+from evalsite.core.errors import InvalidInput
+from evalsite.core.jobs import job_enqueue, job_waits
+from evalsite.judgments.models import Assignment
+from evalsite.judgments.selectors import budget_left, judgments_spent
+from evalsite.judgments.skips import reopened_at
+from evalsite.operations.models import Notice, NotificationOptOut
+from evalsite.refits.models import Alarm
+
+log = logging.getLogger(__name__)
+
+MAIL = "mail"
+BUDGET_SHARE = 0.8
+EMPTY_FOR = timedelta(minutes=5)
+SHOWN_FOR = timedelta(days=30)
+
+Facts = Mapping[str, str | int | float]
+
+
+def notice_raise(*, campaign: Campaign, event: Notice.Event, mark: str, facts: Facts) -> None:
+    """Tell the owners, unless this occurrence was told before. Part of the caller's transaction, if there is one."""
+    facts = {"campaign": campaign.name, **facts}
+    with translation.override(settings.LANGUAGE_CODE):
+        given = {"text": _said(event, facts), "facts": facts}
+    with write_transaction():
+        notice, new = Notice.objects.get_or_create(campaign=campaign, event=event, mark=mark, defaults=given)
+        if not new:
+            return
+        for user in recipients(campaign, event):
+            args = {"notice": notice.pk, "user": user.pk}
+            job_enqueue(kind=MAIL, key=f"{MAIL}:{notice.pk}:{user.pk}", args=args)
+
+
+def notice_said(notice: Notice) -> str:
+    """What happened, in the active language."""
+    return _said(notice.event, notice.facts) if notice.facts else notice.text
+
+
+def _said(event: str, facts: Facts) -> str:
+    if event == Notice.Event.REACH:
+        return _reach_said(facts)
+    words = {
+        Notice.Event.STOP: _("%(campaign)s has stopped: %(reason)s."),
+        Notice.Event.BUDGET: _("%(spent)s of the %(budget)s judgments of %(campaign)s are in."),
+        Notice.Event.QUEUE: _(
+            "Nothing waits to be judged in %(campaign)s, and no plan is being made. Ask for a refit in the console."
+        ),
+        Notice.Event.ALARM: _(
+            "The refits of %(campaign)s fail and are tried again; the board before them is shown: %(message)s"
+        ),
+    }
+    if event == Notice.Event.QUEUE and "skipped" in facts:
+        words[Notice.Event.QUEUE] = _(
+            "%(campaign)s has nothing left to ask but %(skipped)s items that annotators skipped. It goes on: read "
+            "these items, then reopen them or stop the campaign."
+        )
+    if facts.get("about") == Alarm.About.SLICES:
+        words[Notice.Event.ALARM] = _(
+            "The filters of the board of %(campaign)s cannot be fitted anew; the board itself goes on: %(message)s"
+        )
+    shown = {name: _shown(name, value) for name, value in facts.items()}
+    return words[Notice.Event(event)] % shown
+
+
+def _reach_said(facts: Mapping[str, Any]) -> str:
+    found = OutOfReach(**{field.name: facts[field.name] for field in fields(OutOfReach)})
+    return _("The target of %(campaign)s is out of reach. %(why)s") % {
+        "campaign": facts["campaign"],
+        "why": out_of_reach_said(found),
+    }
+
+
+def _shown(name: str, value: str | int | float) -> str:
+    if not isinstance(value, str):
+        return str(number_format(value, force_grouping=True))
+    return reason_said(value) if name == "reason" else value
+
+
+def recipients(campaign: Campaign, event: str) -> QuerySet[User]:
+    """Its owners, and its organisation's, who have an address and want mail about such events."""
+    owners = Q(campaign_roles__campaign=campaign, campaign_roles__role=Membership.Role.OWNER) | Q(
+        memberships__organisation=campaign.organisation_id, memberships__role=Membership.Role.OWNER
+    )
+    unwanted = NotificationOptOut.objects.filter(user=OuterRef("pk"), event=event)
+    return User.objects.filter(owners, ~Exists(unwanted), is_active=True).exclude(email="").distinct()
+
+
+def mail_send(notice: Notice, user: User) -> None:
+    """One mail to one person, in their language. What goes wrong raises: the job is tried again."""
+    with translation.override(user.mail_language):
+        # Whatever would begin a new line in a header, and there are more than two such characters.
+        subject = " ".join(f"{notice.campaign.name}: {_subject(notice)}".split())
+        console = f"{settings.SITE_URL}/console"
+        page = _("The campaign's page: %(path)s") % {"path": f"{console}/{notice.campaign.public_id}/"}
+        choice = _("Which mails you get is set at %(path)s") % {"path": f"{console}/notices/"}
+        body = "\n".join([notice_said(notice), "", page, choice])
+    send_mail(subject[:200], body, settings.DEFAULT_FROM_EMAIL, [user.email])
+
+
+def _subject(notice: Notice) -> str:
+    """Words of their own: the events' labels stand in a list of what one may be told of."""
+    words = {
+        Notice.Event.STOP: pgettext("subject of a mail", "a campaign has stopped"),
+        Notice.Event.ALARM: pgettext("subject of a mail", "its refits fail"),
+        Notice.Event.QUEUE: pgettext("subject of a mail", "nothing waits to be judged"),
+        Notice.Event.BUDGET: pgettext("subject of a mail", "four fifths of its budget are spent"),
+        Notice.Event.REACH: pgettext("subject of a mail", "its target is out of reach"),
+    }
+    return words[Notice.Event(notice.event)]
+
+
+def stop_tell(campaign: Campaign) -> None:
+    """It has stopped, just now."""
+    mark = campaign.stopped_at.isoformat() if campaign.stopped_at else ""
+    notice_raise(campaign=campaign, event=Notice.Event.STOP, mark=mark, facts={"reason": campaign.stop_reason})
+
+
+def alarm_tell(alarm: Alarm) -> None:
+    """Its refits fail, or those of its slices."""
+    facts = {"about": alarm.about, "message": alarm.message}
+    notice_raise(campaign=alarm.campaign, event=Notice.Event.ALARM, mark=str(alarm.pk), facts=facts)
+
+
+def progress_tell(campaign: Campaign, evidence: Mapping[str, float]) -> None:
+    """Tell what the last decision of a campaign that collects shows: budget, skipped items, a target out of reach."""
+    if campaign.collecting:
+        budget_tell(campaign)
+        skips_tell(campaign, evidence)
+        reach_tell(campaign, evidence)
+
+
+def budget_tell(campaign: Campaign) -> None:
+    """Four fifths of the budget are spent; told once for each budget."""
+    budget = campaign.stopping.budget
+    if budget is None or judgments_spent(campaign) < BUDGET_SHARE * budget:
+        return
+    mark = f"{budget} from {campaign.opened_at.isoformat() if campaign.opened_at else ''}"
+    facts = {"spent": judgments_spent(campaign), "budget": budget}
+    notice_raise(campaign=campaign, event=Notice.Event.BUDGET, mark=mark, facts=facts)
+
+
+def skips_tell(campaign: Campaign, evidence: Mapping[str, float]) -> None:
+    """Tell that only skipped items are left; once for each number of them."""
+    skipped = round(evidence.get("withheld_items", 0.0))
+    if skipped:
+        since = reopened_at(campaign)
+        mark = f"skipped {skipped} since {since.isoformat() if since else ''}"
+        notice_raise(campaign=campaign, event=Notice.Event.QUEUE, mark=mark, facts={"skipped": skipped})
+
+
+def reach_tell(campaign: Campaign, evidence: Mapping[str, float]) -> None:
+    """Its prompts cannot give its target; told once for each target, and again when it has more prompts or fewer."""
+    limits = limits_of(campaign.stopping)
+    found = out_of_reach(limits, evidence)
+    if found is None:
+        return
+    aim = "difference" if found.difference else "SE"
+    mark = f"{aim} {wanted_se(limits):g}, {found.prompts} prompts"
+    notice_raise(campaign=campaign, event=Notice.Event.REACH, mark=mark, facts=asdict(found))
+
+
+def empty_queues_tell() -> None:
+    """A sweep: campaigns that collect and have had nothing to issue for minutes, while no plan is being made."""
+    now = timezone.now()
+    queued = Assignment.objects.filter(campaign=OuterRef("pk"), state=Assignment.State.QUEUED)
+    for campaign in Campaign.objects.filter(~Exists(queued), state__in=Campaign.COLLECTING).select_related("stopping"):
+        if job_waits(refit_key(campaign)) or budget_left(campaign) == 0 or not _is_quiet(campaign, now):
+            continue
+        newest = Assignment.objects.filter(campaign=campaign).aggregate(newest=Max("pk"))["newest"] or 0
+        told = Notice.objects.filter(campaign=campaign, event=Notice.Event.QUEUE, mark=str(newest))
+        if not told.exists():  # first without a lock: this is asked every second
+            notice_raise(campaign=campaign, event=Notice.Event.QUEUE, mark=str(newest), facts={})
+
+
+def _is_quiet(campaign: Campaign, now: datetime) -> bool:
+    """Whether nothing was issued or refitted for some minutes."""
+    issued = Assignment.objects.filter(campaign=campaign).aggregate(at=Max("issued_at"))["at"]
+    refitted = Refit.objects.filter(board__default_of=campaign).aggregate(at=Max("finished_at"))["at"]
+    last = max((at for at in (issued, refitted, campaign.opened_at) if at is not None), default=None)
+    return last is None or now - last >= EMPTY_FOR
+
+
+def notices_for(user: User, campaign: Campaign) -> list[Notice]:
+    """What this person has not put away yet, newest first."""
+    recent = Notice.objects.filter(campaign=campaign, raised_at__gte=timezone.now() - SHOWN_FOR)
+    return list(recent.exclude(seen_by=user).order_by("-pk")[:5])
+
+
+def notices_see(*, campaign: Campaign, user: User) -> None:
+    """Put away what is shown to this person about the campaign."""
+    with write_transaction():
+        for notice in notices_for(user, campaign):
+            notice.seen_by.add(user)
+
+
+def mail_choose(*, user: User, wanted: Collection[str]) -> None:
+    """Mail about these events, and about no others. Raises InvalidInput for an event that there is not."""
+    unknown = sorted(set(wanted) - set(Notice.Event.values))
+    if unknown:
+        raise InvalidInput(_("There is no event %(unknown)s.") % {"unknown": repr(unknown[0])}, field="wanted")
+    with write_transaction():
+        NotificationOptOut.objects.filter(user=user).delete()
+        off = [event for event in Notice.Event.values if event not in wanted]
+        NotificationOptOut.objects.bulk_create(NotificationOptOut(user=user, event=event) for event in off)
+
+
+def mail_wanted(user: User) -> list[str]:
+    """Events about which this person gets mail."""
+    off = set(NotificationOptOut.objects.filter(user=user).values_list("event", flat=True))
+    return [event for event in Notice.Event.values if event not in off]

@@ -1,0 +1,19 @@
+"""Open campaigns."""
+
+from evalsite.accounts.models import User
+from evalsite.boards.models import Board
+from evalsite.boards.services import board_default
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.services import campaign_start
+from evalsite.core.db import write_transaction
+
+
+def campaign_open(*, campaign: Campaign, by: User | None = None, pilot: int | None = None) -> Board:
+    """Start collecting, with a board that shows the result from the first judgment on.
+
+    pilot: the number of judgments after which the campaign waits for its owner.
+    """
+    with write_transaction():
+        board = board_default(campaign=campaign)
+        campaign_start(campaign=campaign, by=by, pilot=pilot)
+    return board

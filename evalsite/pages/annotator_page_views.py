@@ -1,0 +1,173 @@
+"""An annotator's own page: what can be judged, what was done and earned, and how to leave."""
+
+import uuid
+from collections.abc import Iterable
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import logout
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from evalsite.accounts.services import user_language_set
+from evalsite.campaigns.models import Campaign, Reception
+from evalsite.campaigns.selectors import campaigns_to_judge, reception_of
+from evalsite.core.errors import InvalidInput, NotFound
+from evalsite.core.throttle import client_address
+from evalsite.judgments.annotators import Part, campaign_leave, part_get, round_minutes
+from evalsite.judgments.arrivals import ending_get
+from evalsite.judgments.campaign_choice import work_claim
+from evalsite.judgments.conflict_of_interest import campaigns_with_others, is_left_out
+from evalsite.judgments.models import Enrolment
+from evalsite.judgments.person_erasure import Erased, person_erase
+from evalsite.judgments.qualification import qualification_get
+from evalsite.pages.known_devices import device_users
+from evalsite.pages.visitors import enrolments_of, known_annotator, opened, user_of
+from evalsite.presentation.rich_text import visible
+
+SHOWN = 30
+
+
+@never_cache
+@require_safe
+def me(request: HttpRequest) -> HttpResponse:
+    enrolments, user = enrolments_of(request), user_of(request)
+    parts, pages = [part_get(enrolment) for enrolment in enrolments], opened(request, enrolments)
+    others = campaigns_to_judge().exclude(pk__in=[one.campaign_id for one in enrolments])
+    if user is not None:
+        others = others.filter(pk__in=campaigns_with_others(user))
+    context = {
+        "parts": [_part(part, opens=part.enrolment.campaign_id in pages) for part in parts],
+        "several": sum(one.campaign.collecting for one in _shared(request, enrolments).values()) > 1,
+        "open": [_open(campaign, campaign.slug) for campaign in others.prefetch_related("rubric__aspects")[:SHOWN]],
+        "account": user,
+        "languages": settings.LANGUAGES,
+        "sent": any(part.enrolment.platform for part in parts),
+        **_erasing(request),
+    }
+    return render(request, "me.html", context)
+
+
+def _shared(request: HttpRequest, enrolments: list[Enrolment]) -> dict[int, Enrolment]:
+    """Campaign -> this visitor's part, of those among which their time is shared: that open, and may ask them.
+
+    A platform's study is judged by whom it sent, and from there.
+    """
+    pages, annotator = opened(request, enrolments), known_annotator(request)
+    mine = [one for one in enrolments if one.annotator == annotator and not one.platform and one.campaign_id in pages]
+    user, users = user_of(request), device_users(request)
+    left_out = {one.campaign_id for one in mine if is_left_out(one.campaign, user, users=users)}
+    return {one.campaign_id: one for one in mine if one.campaign_id not in left_out and not ending_get(one).state}
+
+
+@require_POST
+def go_on(request: HttpRequest) -> HttpResponse:
+    """To the open block, or the next one of the campaign whose turn it is, of all that this visitor judges in."""
+    shared, annotator = _shared(request, enrolments_of(request)), known_annotator(request)
+    address, users = client_address(request), device_users(request)
+    work = work_claim(annotator=annotator, among=shared.keys(), address=address, users=users) if annotator else None
+    if work is not None and work.campaign is not None:
+        return redirect("judge", key=work.campaign.public_id)
+    collecting = (one for one in shared.values() if one.campaign.collecting)
+    asked_first = next((one.campaign for one in collecting if not qualification_get(one).passed), None)
+    if asked_first is not None:
+        return redirect("judge", key=asked_first.public_id)
+    messages.info(request, _("Nothing waits to be judged by you at the moment. Look again in a few minutes."))
+    return redirect("me")
+
+
+def _erasing(request: HttpRequest) -> dict[str, object]:
+    """What an erasure would do to this visitor's judgments: `removing` names the campaigns, left ones too, in which
+    they go; `keeping` says whether they stay anywhere."""
+    parts = enrolments_of(request, left=True)
+    removing = [part.campaign for part in parts if part.erasure == Reception.Erasure.REMOVE]
+    return {"removing": _quoted(removing), "keeping": len(removing) < len(parts)}
+
+
+def _quoted(campaigns: Iterable[Campaign]) -> str:
+    """Their names, each in quotation marks: they are whatever their owners call them, and stand in a sentence."""
+    return ", ".join(_("“%(name)s”") % {"name": visible(campaign.name)} for campaign in campaigns)
+
+
+def _part(part: Part, *, opens: bool) -> dict[str, object]:
+    campaign = part.enrolment.campaign
+    return {
+        **_open(campaign, str(campaign.public_id)),
+        "id": campaign.public_id,
+        "judgments": part.judgments,
+        "since": part.since,
+        "paid": part.paid,
+        "owed": part.owed,
+        "goes_on": opens and campaign.collecting,
+    }
+
+
+def _open(campaign: Campaign, key: str) -> dict[str, object]:
+    """A campaign as somebody chooses it: what is asked, how long a round takes, what it pays, in which language."""
+    by_the_hour = campaign.pay_per == Campaign.PayPer.HOUR
+    return {
+        "name": campaign.name,
+        "question": campaign.rubric.aspects.all()[0].question,
+        "url": reverse("judge", args=[key]),
+        "size": campaign.block_size,
+        "minutes": round_minutes(campaign),
+        "pay": campaign.pay_rate if by_the_hour else campaign.judgment_price * campaign.block_size,
+        "by_the_hour": by_the_hour,
+        "currency": campaign.currency,
+        "language": reception_of(campaign).language,
+    }
+
+
+@require_POST
+def mail_language(request: HttpRequest) -> HttpResponse:
+    """In which language this account is written to."""
+    user = user_of(request)
+    if user is None:
+        return redirect("login")
+    user_language_set(user=user, language=request.POST.get("language", ""))
+    messages.success(request, _("Saved."))
+    return redirect("me")
+
+
+@require_POST
+def leave(request: HttpRequest) -> HttpResponse:
+    """Leave one campaign; what was judged and earned stays."""
+    try:
+        wanted = uuid.UUID(request.POST.get("campaign", ""))
+    except ValueError:
+        raise InvalidInput(_("The form does not say which campaign."), hint=_("Reload the page.")) from None
+    mine = [enrolment for enrolment in enrolments_of(request) if enrolment.campaign.public_id == wanted]
+    if not mine:
+        raise NotFound(_("You take no part in such a campaign."), hint=_("Reload the page."))
+    for enrolment in mine:
+        campaign_leave(enrolment=enrolment)
+    messages.success(request, _("You have left. What you judged is kept, and what you earned is owed to you."))
+    return redirect("me")
+
+
+@require_POST
+def erase(request: HttpRequest) -> HttpResponse:
+    """Remove the person; the judgments stay, given by nobody in particular, or go too, as was promised."""
+    if request.POST.get("sure") != "on":
+        raise InvalidInput(_("Nothing was erased."), hint=_("Tick the box that says that you are sure."), field="sure")
+    erased = person_erase(user=user_of(request), parts=enrolments_of(request, left=True))
+    logout(request)
+    messages.success(request, _erased_said(erased))
+    return redirect("home")
+
+
+def _erased_said(erased: Erased) -> str:
+    """To somebody who has just been forgotten: what became of what they answered."""
+    if not erased.removed_from:
+        kept = _("Erased. Your judgments stay, given by nobody in particular: nothing here leads from them to you.")
+        return kept if erased.kept else _("Erased. You had judged nothing.")
+    if not erased.kept:
+        return _("Erased. Your judgments were removed with you.")
+    return _(
+        "Erased. Your judgments in %(names)s were removed with you; the others stay, given by nobody in particular: "
+        "nothing here leads from them to you."
+    ) % {"names": _quoted(erased.removed_from)}

@@ -1,0 +1,42 @@
+"""Answers for load balancers and Prometheus: does the process live, can it serve, how is it."""
+
+import hmac
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from evalsite.core.errors import NotFound
+from evalsite.operations.service_health import as_metrics, not_ready, vitals_get
+
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+@require_safe
+def livez(request: HttpRequest) -> JsonResponse:
+    """The process answers; nothing else is looked at."""
+    return JsonResponse({"live": True})
+
+
+@require_safe
+def readyz(request: HttpRequest) -> JsonResponse:
+    """The database answers, its tables are those of this code, and it can be written."""
+    why = not_ready()
+    return JsonResponse({"ready": False, "why": why}, status=503) if why else JsonResponse({"ready": True})
+
+
+@never_cache
+@require_safe
+def metrics(request: HttpRequest) -> HttpResponse:
+    """For Prometheus, by the token of the settings. Without a token: `manage.py metrics`, on a socket of its own."""
+    if not _may_measure(request):
+        raise NotFound("There is nothing at this address.")
+    return HttpResponse(as_metrics(vitals_get()), content_type=METRICS_TYPE)
+
+
+def _may_measure(request: HttpRequest) -> bool:
+    """An address says nothing: behind a proxy on this machine every visitor comes from it."""
+    sent = request.headers.get("Authorization", "")
+    expected = f"Bearer {settings.METRICS_TOKEN}"
+    return bool(settings.METRICS_TOKEN) and hmac.compare_digest(sent.encode(), expected.encode())

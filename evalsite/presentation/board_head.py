@@ -1,0 +1,214 @@
+"""What every page of a board says first: a head line, the state of its campaign, how much was judged."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.urls import reverse
+from django.utils.translation import get_language, ngettext
+from django.utils.translation import gettext as _
+
+from evalsite.boards.reasons import reason_said
+from evalsite.boards.rows import BoardRow
+from evalsite.boards.selectors import BoardState
+from evalsite.campaigns.models import Campaign, Entrant
+from evalsite.presentation.filter_text import named, what_counts
+from evalsite.presentation.formatting import fixed, whole
+from evalsite.presentation.links import Links
+from evalsite.presentation.ranking import Cut, organisation_text, stamp
+
+POLL_S = 2
+POLL_STOPPED_S = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    label: str
+    url: str
+    here: bool
+
+
+def board_context(standing: BoardState, key: str, *, here: str = "board", cut: Cut | None = None) -> dict[str, Any]:
+    """What the head of a board's pages and its live part show; `here` names the page that is open."""
+    rows: list[BoardRow] = standing.snapshot.rows if standing.snapshot else []
+    campaign = standing.campaign
+    cut, links = cut or Cut(), Links.of(standing, key)
+    return {
+        "key": key,
+        "board": _head(standing, links),
+        "tabs": _tabs(links, here, prompts=campaign is not None and campaign.shows_prompts),
+        "slice": standing.slice,
+        "slice_name": named(standing.slice) if standing.slice else "",
+        "counted": what_counts(standing.slice) if standing.slice else "",
+        "query": links.query,
+        "headline": headline(rows, more_to_come=campaign is None or campaign.collecting),
+        "status": status(standing),
+        "counts": _counts(standing, rows),
+        "stamp": stamp(standing),
+        "cut": cut,
+        "poll_s": POLL_STOPPED_S if campaign and campaign.state == Campaign.State.STOPPED else POLL_S,
+    }
+
+
+def page_etag(standing: BoardState) -> str:
+    """Of this state of the board in the reader's language."""
+    return f'{standing.etag.removesuffix(chr(34))}.{get_language()}"'
+
+
+def _tabs(links: Links, here: str, *, prompts: bool) -> list[Tab]:
+    pages = [("board", _("Ranking")), ("board_charts", _("Charts")), ("board_method", _("Method"))]
+    tabs = [Tab(label, links.to(name), name == here) for name, label in pages]
+    whole = Tab(_("Prompts"), Links(links.key).to("board_prompts"), here == "board_prompts")
+    return [*tabs[:2], whole, *tabs[2:]] if prompts else tabs
+
+
+def _head(standing: BoardState, links: Links) -> dict[str, Any]:
+    campaign = standing.campaign
+    judged = campaign is not None and campaign.collecting and campaign.admission == Campaign.Admission.OPEN
+    return {
+        "name": standing.board.name,
+        "question": standing.aspect.question,
+        "description": campaign.description if campaign else "",
+        "url": links.to("board"),
+        "live_url": links.to("board_live"),
+        "picture_url": links.to("board_picture"),
+        "judge_url": reverse("judge", args=[_campaign_key(campaign, links.key)]) if campaign and judged else None,
+        "campaign_state": campaign.state if campaign else "",
+        "etag": page_etag(standing),
+    }
+
+
+def _campaign_key(campaign: Campaign, key: str) -> str:
+    """A reader who came by the secret link is led on by the secret link."""
+    return campaign.slug if key == campaign.slug else str(campaign.public_id)
+
+
+def _counts(standing: BoardState, rows: list[BoardRow]) -> dict[str, Any]:
+    updated: datetime | None = standing.snapshot.created_at if standing.snapshot else None
+    return {
+        "chatbots": chatbots_of(standing),
+        "of_one": _shared(rows, standing.verified),
+        "kind": kinds_said(rows),
+        "judgments": standing.tally.judgments,
+        "annotators": standing.tally.annotators,
+        "ranked_judgments": standing.snapshot.judgments if standing.snapshot else 0,
+        "updated_at": updated,
+    }
+
+
+def chatbots_of(standing: BoardState) -> int:
+    """How many are ranked; as long as none is, how many will be."""
+    if standing.snapshot and standing.snapshot.rows:
+        return len(standing.snapshot.rows)
+    return standing.campaign.entrants.filter(state=Entrant.State.ACTIVE).count() if standing.campaign else 0
+
+
+def _shared(rows: list[BoardRow], verified: frozenset[str]) -> str:
+    """The organisation of all rows, which then need not repeat it."""
+    names = {organisation_text(row, verified) for row in rows}
+    return names.pop() if len(names) == 1 else ""
+
+
+def kinds_said(rows: list[BoardRow]) -> str:
+    """The kind of all rows, which then need not repeat it."""
+    kinds = {row["kind"] for row in rows}
+    words = {"live": _("all live"), "static": _("all static")}
+    return words.get(kinds.pop(), "") if len(kinds) == 1 else ""
+
+
+def headline(rows: list[BoardRow], *, more_to_come: bool = True) -> str:
+    """What a newspaper could print, and no more than the intervals support. "Yet" only where judgments still come."""
+    first = [row for row in rows if row["group"] == 1]
+    if not first:
+        return _("Nothing is ranked yet.")
+    top = [row["name"] for row in first if row["rank_lower"] == 1]
+    if len(top) > 1:
+        apart = _("%(names)s cannot be told apart at the top yet.")
+        return (apart if more_to_come else _("%(names)s cannot be told apart at the top.")) % {"names": _joined(top)}
+    behind = [row["name"] for row in first if row["rank_lower"] == 2]
+    lead = _("%(name)s leads") % {"name": first[0]["name"]}
+    if len(behind) < 2:
+        return f"{lead}."
+    rest = _("the next %(count)s cannot be told apart yet")
+    rest = rest if more_to_come else _("the next %(count)s cannot be told apart")
+    return f"{lead}; {rest % {'count': _number(len(behind))}}."
+
+
+def _joined(names: list[str]) -> str:
+    if len(names) > 4:
+        return _("%(first)s and %(count)s others") % {"first": names[0], "count": _number(len(names) - 1)}
+    return _("%(first)s and %(last)s") % {"first": ", ".join(names[:-1]), "last": names[-1]}
+
+
+def _number(count: int) -> str:
+    words = [
+        _("no"),
+        _("one"),
+        _("two"),
+        _("three"),
+        _("four"),
+        _("five"),
+        _("six"),
+        _("seven"),
+        _("eight"),
+        _("nine"),
+    ]
+    return words[count] if count < len(words) else str(count)
+
+
+def status(standing: BoardState) -> dict[str, Any]:
+    """The campaign's state in one line, with the progress to its target where it has one."""
+    campaign = standing.campaign
+    state = campaign.state if campaign else ""
+    evidence = standing.evidence
+    progress = evidence.get("progress")
+    percent = None if progress is None else round(100 * min(1.0, max(0.0, progress)))
+    if campaign is not None and campaign.state == Campaign.State.STOPPED:
+        return {"text": _stopped(campaign, standing.after_stop), "progress": percent, "state": state}
+    if campaign is not None and not campaign.collecting:
+        return {"text": str(campaign.get_state_display()), "progress": percent, "state": state}
+    text = _collecting(evidence, percent)
+    if standing.slice and percent is not None:  # a target is the whole board's
+        text = _("whole board: %(status)s") % {"status": text}
+    return {"text": text, "progress": percent, "state": state}
+
+
+def _stopped(campaign: Campaign, after: int) -> str:
+    """By what it was stopped; and what came in after, by which an SE may stand a little above the target again."""
+    text = _("stopped: %(reason)s") % {"reason": reason_said(campaign.stop_reason) or _("by its owner")}
+    if not after:
+        return text
+    more = ngettext(
+        "%(count)s judgment that was under way then is in, too",
+        "%(count)s judgments that were under way then are in, too",
+        after,
+    )
+    return f"{text}; {more % {'count': whole(after)}}"
+
+
+def _spent(evidence: Mapping[str, float]) -> str:
+    """How much of the budget is spent, where nothing else tells how far the campaign is."""
+    if "budget" not in evidence:
+        return ""
+    return _(": %(n)s of %(budget)s judgments") % {
+        "n": whole(round(evidence["judgments"])),
+        "budget": whole(round(evidence["budget"])),
+    }
+
+
+def _collecting(evidence: Mapping[str, float], percent: int | None) -> str:
+    if percent is None or "se" not in evidence:
+        return _("collecting%(of)s") % {"of": _spent(evidence)}
+    text = _("collecting, %(percent)s %%: SE %(se)s, target %(target)s") % {
+        "percent": percent,
+        "se": fixed(evidence["se"]),
+        "target": fixed(evidence["target"]),
+    }
+    if "judgments_to_go" not in evidence or evidence.get("out_of_reach"):
+        return text
+    count = round(evidence["judgments_to_go"])
+    left = ngettext("about %(count)s judgment to go", "about %(count)s judgments to go", count) % {
+        "count": whole(count)
+    }
+    return f"{text}; {left}"

@@ -1,0 +1,95 @@
+"""Abilities with their intervals, and how sure the order of neighbours is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from evalsite.boards.chart_data import Pair
+from evalsite.presentation.board_head import headline
+from evalsite.presentation.chart_geometry import Axis, Frame, axis_for, bell
+from evalsite.presentation.figures.base import Cell, Figure, Material, Table
+from evalsite.presentation.formatting import chance, interval_text
+from evalsite.presentation.links import Links
+from evalsite.presentation.ranking import Cut, parts_of
+
+NEIGHBOURS_AT_MOST = 20
+
+
+def intervals(given: Material) -> Figure:
+    columns = ["group", "class", "rank", "rank_lower", "rank_upper", "chatbot", "ability", "lower", "upper", "se"]
+    rows: list[list[Cell]] = [
+        [
+            row["group"],
+            row.get("rank_class"),
+            row["rank"],
+            row["rank_lower"],
+            row["rank_upper"],
+            row["name"],
+            row["ability"],
+            row["lower"],
+            row["upper"],
+            row["se"],
+        ]
+        for row in given.rows
+    ]
+    parts = parts_of(given.rows, given.rows, Cut(), Links.of(given.standing, given.key), given.standing)
+    finding = headline(given.rows, more_to_come=given.collecting)
+    return Figure("intervals", _("Abilities and their 95 % intervals"), finding, Table(columns, rows), parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Bell:
+    """The belief about one difference, as a curve; `below` is its part where the order is the other way round."""
+
+    first: str
+    second: str
+    chance: str
+    interval: str
+    curve: str
+    below: str
+
+
+def differences(given: Material) -> Figure:
+    neighbours = [pair for pair in given.record.pairs if pair.second - pair.first == 1]
+    shown = neighbours[:NEIGHBOURS_AT_MOST]
+    across = axis_for([p.mean - 3 * p.se for p in shown], [p.mean + 3 * p.se for p in shown])
+    apart = sum(pair.mean > pair.margin for pair in neighbours)
+    finding = ngettext(
+        "%(apart)s of %(all)s pair of neighbours can be told apart: its 95 %% interval leaves out 0.",
+        "%(apart)s of %(all)s pairs of neighbours can be told apart: their 95 %% intervals leave out 0.",
+        len(neighbours),
+    ) % {"apart": apart, "all": len(neighbours)}
+    columns = ["higher", "lower", "difference", "lower_bound", "upper_bound", "se", "probability_of_order"]
+    rows: list[list[Cell]] = [
+        [*given.names(p), p.mean, p.mean - p.margin, p.mean + p.margin, p.se, p.p_above] for p in neighbours
+    ]
+    drawing = {
+        "axis": across,
+        "bells": [_bell(given, pair, across, min(p.se for p in shown)) for pair in shown],
+        "left_out": len(neighbours) - len(shown),
+    }
+    title = _("Can neighbours be told apart?")
+    return Figure("differences", title, finding, Table(columns, rows), drawing)
+
+
+def _bell(given: Material, pair: Pair, across: Axis, smallest_se: float) -> Bell:
+    """Curves enclose equal areas: the surer, the taller."""
+    frame = Frame(across, Axis(0.0, 1.0), top=4.0, bottom=38.0)
+    height = smallest_se / pair.se
+    points = [(x, y * height) for x, y in bell(pair.mean, pair.se) if across.low <= x <= across.high]
+    below = [point for point in points if point[0] <= 0]
+    first, second = given.names(pair)
+    return Bell(
+        first=first,
+        second=second,
+        chance=chance(pair.p_above),
+        interval=interval_text(pair.mean - pair.margin, pair.mean + pair.margin),
+        curve=_area(frame, points),
+        below=_area(frame, [*below, (0.0, below[-1][1])]) if below else "",
+    )
+
+
+def _area(frame: Frame, points: Sequence[tuple[float, float]]) -> str:
+    return frame.band([(x, 0.0, y) for x, y in points])

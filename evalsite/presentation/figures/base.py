@@ -1,0 +1,93 @@
+"""What every figure is: its numbers as a table and as files, its finding in a sentence, and what its template draws.
+
+Nothing is said by a picture alone.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evalsite.boards.chart_data import Pair
+from evalsite.boards.events import Event, events_of, newest_event
+from evalsite.boards.rows import BoardRow
+from evalsite.boards.selectors import BoardRecord, BoardState, Moment, history, record_get
+from evalsite.core.row_files import csv_text
+from evalsite.presentation.ranking import stamp
+
+ROWS_SHOWN = 200
+
+Cell = str | int | float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Raw numbers with the names of their columns, as the files hold them."""
+
+    columns: list[str]
+    rows: list[list[Cell]]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """`finding` is the figure in one sentence; `drawing` is what its template draws."""
+
+    slug: str
+    title: str
+    finding: str
+    table: Table
+    drawing: Any
+
+    @property
+    def template(self) -> str:
+        return f"charts/_{self.slug}.html"
+
+    @property
+    def shown_rows(self) -> list[list[Cell]]:
+        rows = self.table.rows[:ROWS_SHOWN]
+        return [[round(cell, 3) if isinstance(cell, float) else cell for cell in row] for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What figures are made of. `start` is the row that a matrix begins with."""
+
+    standing: BoardState
+    key: str
+    rows: list[BoardRow]
+    record: BoardRecord
+    moments: list[Moment]
+    start: int = 0
+    events: Sequence[Event] = ()
+
+    @property
+    def collecting(self) -> bool:
+        return self.standing.campaign is None or self.standing.campaign.collecting
+
+    def names(self, pair: Pair) -> list[str]:
+        return [self.rows[pair.first]["name"], self.rows[pair.second]["name"]]
+
+
+def material(standing: BoardState, key: str, start: int = 0, *, past: bool = True) -> Material | None:
+    """None as long as there is nothing to draw: no snapshot, or one from before records were kept.
+
+    past: False where the snapshots before this one are not drawn: at 200 chatbots they take 50 ms to read.
+    """
+    snapshot = standing.snapshot
+    record = record_get(snapshot) if snapshot else None
+    if snapshot is None or record is None:
+        return None
+    moments = history(snapshot) if past else []
+    return Material(standing, key, snapshot.rows, record, moments, start, events_of(snapshot.board, moments))
+
+
+def version_of(standing: BoardState) -> str:
+    """Changes when what figures are made of does: limits and events come between snapshots."""
+    evidence = standing.evidence
+    aim = "-".join(f"{evidence.get(name, 0.0):.6g}" for name in ("target", "judgments_to_go", "out_of_reach"))
+    decision = standing.decision.pk if standing.decision else 0
+    return f"{stamp(standing)}-{decision}-{aim}-{newest_event(standing.board)}"
+
+
+def as_csv(table: Table) -> str:
+    """RFC 4180. A text that a spreadsheet would run as a formula gets an apostrophe before it."""
+    return csv_text([table.columns, *table.rows])

@@ -1,0 +1,65 @@
+"""The figures of a board as HTML, drawn once per snapshot."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.template.loader import render_to_string
+
+from evalsite.boards.selectors import BoardState
+from evalsite.presentation.figures.abilities import differences, intervals
+from evalsite.presentation.figures.base import Figure, Material, material, version_of
+from evalsite.presentation.figures.matrices import counts, wins
+from evalsite.presentation.figures.timelines import over_time, precision
+from evalsite.presentation.links import Links
+from evalsite.presentation.page_cache import kept
+
+FIGURES: dict[str, Callable[[Material], Figure]] = {
+    "intervals": intervals,
+    "differences": differences,
+    "wins": wins,
+    "counts": counts,
+    "over_time": over_time,
+    "precision": precision,
+}
+APART = ("wins", "counts")  # thousands of cells that most readers of the charts do not come to
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A figure as HTML, and what leads to it. One that is loaded apart says where from, until it is there."""
+
+    slug: str
+    title: str
+    html: str
+
+
+def figures_html(standing: BoardState, key: str) -> list[Drawn]:
+    """All figures, rendered once per snapshot, with an empty place for each matrix; none before there is a record."""
+    return kept(f"figures-{key}-{version_of(standing)}", lambda: _drawn(standing, key))
+
+
+def figure_html(standing: BoardState, key: str, slug: str, start: int = 0) -> Drawn | None:
+    """One figure whole, rendered once per snapshot and part of a matrix; None before there is a record."""
+    start = min(start, len(standing.snapshot.rows) if standing.snapshot else 0)  # what a reader types is no key
+
+    def draw() -> Drawn | None:
+        given = material(standing, key, start)
+        return _html(FIGURES[slug](given), Links.of(standing, key)) if given else None
+
+    return kept(f"figure-{slug}-{key}-{version_of(standing)}-{start}", draw)
+
+
+def _drawn(standing: BoardState, key: str) -> list[Drawn]:
+    given, links = material(standing, key), Links.of(standing, key)
+    figures = [build(given) for build in FIGURES.values()] if given else []
+    return [_html(figure, links, apart=figure.slug in APART) for figure in figures]
+
+
+def _html(figure: Figure, links: Links, *, apart: bool = False) -> Drawn:
+    context = {f"{form}_url": links.to(f"board_{form}", figure.slug) for form in ("csv", "json")}
+    if apart:
+        context |= {
+            "whole_url": links.to("board_chart", figure.slug),
+            "part_url": links.to("board_chart_part", figure.slug),
+        }
+    return Drawn(figure.slug, figure.title, render_to_string("charts/_figure.html", {"figure": figure} | context))

@@ -1,0 +1,124 @@
+"""Every chatbot against every other: who won, and how often they met."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from urllib.parse import urlencode
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from evalsite.boards.chart_data import Pair
+from evalsite.presentation.figures.base import Cell, Figure, Material, Table
+from evalsite.presentation.formatting import whole
+from evalsite.presentation.links import Links
+
+MATRIX_AT_MOST = 40
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixCell:
+    """`level` 0..4 says how strongly the cell is filled; `words` say it all."""
+
+    text: str
+    level: int
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixRow:
+    rank: int
+    name: str
+    cells: list[MatrixCell | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """The rows from `first` to `last` of `size` (from 1), against each other. `starts`: first, last and address
+    of the parts of it."""
+
+    rows: list[MatrixRow]
+    first: int
+    last: int
+    size: int
+    starts: list[tuple[int, int, str]]
+
+    def leading_to(self, page: str) -> "Matrix":
+        """The same one where its other parts are shown by another page, at this address."""
+        starts = [(first, last, f"{page}?{urlencode({'from': first})}") for first, last, _ in self.starts]
+        return replace(self, starts=starts)
+
+
+def wins(given: Material) -> Figure:
+    compared = [pair for pair in given.record.pairs if pair.judgments]
+    against = sum(pair.won < pair.lost for pair in compared)
+    finding = _("In %(against)s of %(all)s compared pairs the votes went against the ranking.") % {
+        "against": against or _("none"),
+        "all": len(compared),
+    }
+    matrix = _matrix(given, "wins", lambda pair: _win_cell(given, pair))
+    return Figure("wins", _("Who won against whom"), finding, _pair_table(given, compared), matrix)
+
+
+def counts(given: Material) -> Figure:
+    compared = [pair for pair in given.record.pairs if pair.judgments]
+    most = max((pair.judgments for pair in compared), default=1)
+    finding = _("%(judgments)s judgments on %(pairs)s pairs; at most %(most)s on one pair.") % {
+        "judgments": whole(sum(pair.judgments for pair in compared)),
+        "pairs": whole(len(compared)),
+        "most": most,
+    }
+    matrix = _matrix(given, "counts", lambda pair: _count_cell(given, pair, most))
+    return Figure("counts", _("How often each pair was judged"), finding, _pair_table(given, compared), matrix)
+
+
+def _pair_table(given: Material, compared: Sequence[Pair]) -> Table:
+    columns = ["higher", "lower", "judgments", "won", "tied", "lost", "win_fraction", "known_ties"]
+    rows: list[list[Cell]] = [
+        [*given.names(pair), pair.judgments, pair.won, pair.tied, pair.lost, pair.win_rate, pair.known]
+        for pair in compared
+    ]
+    return Table(columns, rows)
+
+
+def _win_cell(given: Material, pair: Pair) -> MatrixCell:
+    first, second = given.names(pair)
+    fraction = pair.win_rate or 0.0
+    words = _("%(first)s against %(second)s: %(won)s won, %(tied)s tied, %(lost)s lost") % {
+        "first": first,
+        "second": second,
+        "won": pair.won,
+        "tied": pair.tied,
+        "lost": pair.lost,
+    }
+    if pair.known:
+        words += ngettext(", %(count)s known tie", ", %(count)s known ties", pair.known) % {"count": pair.known}
+    level = 0 if fraction <= 0.5 else min(4, 1 + int((fraction - 0.5) * 8))
+    return MatrixCell(str(round(100 * fraction)), level, words)
+
+
+def _count_cell(given: Material, pair: Pair, most: int) -> MatrixCell:
+    first, second = given.names(pair)
+    words = ngettext(
+        "%(first)s and %(second)s: %(count)s judgment",
+        "%(first)s and %(second)s: %(count)s judgments",
+        pair.judgments,
+    ) % {"first": first, "second": second, "count": pair.judgments}
+    return MatrixCell(str(pair.judgments), 1 + min(3, int(4 * pair.judgments / (most + 1))), words)
+
+
+def _matrix(given: Material, slug: str, cell: Callable[[Pair], MatrixCell]) -> Matrix:
+    size = len(given.rows)
+    start = given.start if 0 <= given.start < size else 0
+    shown = range(start, min(start + MATRIX_AT_MOST, size))
+    cells: dict[tuple[int, int], MatrixCell] = {}
+    for pair in given.record.pairs:
+        if pair.judgments and pair.first in shown and pair.second in shown:
+            cells[pair.first, pair.second] = cell(pair)
+            cells[pair.second, pair.first] = cell(pair.turned())
+    rows = [MatrixRow(given.rows[i]["rank"], given.rows[i]["name"], [cells.get((i, j)) for j in shown]) for i in shown]
+    links = Links.of(given.standing, given.key)
+    starts = [
+        (at + 1, min(at + MATRIX_AT_MOST, size), links.to("board_chart", slug, **{"from": str(at + 1)}))
+        for at in range(0, size, MATRIX_AT_MOST)
+    ]
+    return Matrix(rows, start + 1, start + len(rows), size, starts if len(starts) > 1 else [])

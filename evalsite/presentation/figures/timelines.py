@@ -1,0 +1,240 @@
+"""How a board came to be: abilities and standard errors, snapshot by snapshot."""
+
+import itertools
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from evalsite.boards.events import Event
+from evalsite.boards.rows import BoardRow
+from evalsite.boards.selectors import Moment
+from evalsite.presentation.chart_geometry import Frame, frame_for
+from evalsite.presentation.figures.base import Cell, Figure, Material, Table
+from evalsite.presentation.formatting import fixed, plain, rank_text, signed, whole
+
+PANELS_AT_MOST = 12
+LETTERS_PX = 22.0  # two lines of small letters
+EDGE = 85.0  # percent of the width, behind which no word has room
+EVENTS_AT_MOST = 20  # the newest; the data have all
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One chatbot's ability over time. now: from where to where its latest interval reaches."""
+
+    name: str
+    rank: str
+    ability: str
+    line: str
+    band: str
+    dot: tuple[float, float]
+    now: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class EventMark:
+    """An event in every panel. `when`: after how many judgments, as readers read it."""
+
+    number: int
+    x: float
+    when: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Panels:
+    frame: Frame
+    panels: list[Panel]
+    left_out: int
+    first: int
+    last: int
+    events: list[EventMark]
+
+
+def over_time(given: Material) -> Figure:
+    """Ability against judgments, a panel each: lines of several chatbots in one picture would need colours."""
+    left_out = len(given.rows) - PANELS_AT_MOST
+    drawing = panels(given.rows[:PANELS_AT_MOST], given.moments, given.events, left_out=left_out)
+    finding = ngettext(
+        "Ability after %(count)s refit, with its 95 %% interval; all panels have one scale.",
+        "Ability over %(count)s refits, with its 95 %% interval; all panels have one scale.",
+        len(given.moments),
+    ) % {"count": len(given.moments)}
+    columns = ["snapshot", "judgments", "time", "chatbot", "ability", "lower", "upper", "events_after"]
+    after = {
+        index: "; ".join(_said(e) for e in given.events if e.moment == index) for index in range(len(given.moments))
+    }
+    rows: list[list[Cell]] = [
+        [m.number, m.judgments, m.created_at.isoformat(), row["name"], row["ability"], row["lower"], row["upper"], said]
+        for m, said in zip(given.moments, after.values(), strict=True)
+        for row in m.rows
+    ]
+    return Figure("over_time", _("Ability over time"), finding, Table(columns, rows), drawing)
+
+
+def panels(
+    rows: Sequence[BoardRow], moments: Sequence[Moment], events: Sequence[Event] = (), *, left_out: int = 0
+) -> Panels:
+    """A panel for each row, all on one scale. Early intervals may leave it: they say only "not known yet"."""
+    latest = [row for moment in moments[len(moments) // 3 :] for row in moment.rows]
+    wanted = {_identity(row) for row in rows}
+    seen = [row for row in latest if _identity(row) in wanted]
+    frame = frame_for(
+        [moment.judgments for moment in moments],
+        [row["lower"] for row in seen],
+        [row["upper"] for row in seen],
+        top=4.0,
+        bottom=116.0,
+    )
+    drawn = [_panel(row, moments, frame) for row in rows]
+    marks = [
+        EventMark(number, frame.across.x(judgments), whole(judgments), _said(event))
+        for number, event in enumerate(events[-EVENTS_AT_MOST:], start=1)
+        for judgments in [moments[event.moment].judgments]
+    ]
+    return Panels(frame, drawn, max(0, left_out), moments[0].judgments, moments[-1].judgments, marks)
+
+
+def _said(event: Event) -> str:
+    """An event in a few words."""
+    n, names = {"n": event.count}, {"names": ", ".join(event.names)}
+    words = {
+        "add_entrant": lambda: _("%(names)s joined") % names,
+        "withdraw_entrant": lambda: _("%(names)s withdrawn") % names,
+        "exclude": lambda: ngettext("%(n)s annotator left out", "%(n)s annotators left out", event.count) % n,
+        "readmit": lambda: ngettext("%(n)s annotator counted again", "%(n)s annotators counted again", event.count) % n,
+        "retire_prompt": lambda: ngettext("%(n)s prompt asked no more", "%(n)s prompts asked no more", event.count) % n,
+        "pause": lambda: _("paused"),
+        "resume": lambda: _("went on"),
+        "launch": lambda: _("went on"),
+        "stop": lambda: _("stopped"),
+        "extend": lambda: _("limits changed"),
+        "engine": lambda: _("engine %(names)s") % names,
+    }
+    return words[event.what]()
+
+
+def _identity(row: BoardRow) -> tuple[str, str]:
+    """A row's version, or its chatbot in snapshots that did not name versions."""
+    return row["chatbot"], row.get("version_label", "")
+
+
+def _panel(row: BoardRow, moments: Sequence[Moment], frame: Frame) -> Panel:
+    past = [(m.judgments, each) for m in moments for each in m.rows if _identity(each) == _identity(row)]
+    return Panel(
+        name=row["name"],
+        rank=rank_text(row),
+        ability=signed(row["ability"]),
+        line=frame.line([(judgments, each["ability"]) for judgments, each in past]),
+        band=frame.band([(judgments, each["lower"], each["upper"]) for judgments, each in past]),
+        dot=(frame.across.x(past[-1][0]), frame.y(past[-1][1]["ability"])),
+        now=(frame.y(past[-1][1]["lower"]), frame.y(past[-1][1]["upper"])),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """Standard errors against judgments; `ahead` goes on from the last one to the target, if that is near enough.
+
+    at_random: the way of the largest one if the same board had been asked at random.
+    random_label: where its name stands.
+    """
+
+    frame: Frame
+    largest: str
+    median: str
+    end: tuple[float, float]
+    median_end: tuple[float, float]
+    target: float | None
+    target_text: str
+    ahead: str
+    at_random: str
+    random_label: tuple[float, float] | None
+
+
+def precision(given: Material) -> Figure:
+    evidence = given.standing.evidence
+    target: float | None = evidence.get("target")
+    ahead = given.collecting and not evidence.get("out_of_reach")
+    togo = evidence.get("judgments_to_go", 0.0) if ahead else 0.0
+    rows: list[list[Cell]] = [
+        [m.number, m.judgments, max(se), statistics.median(se), target, _at(given.record.at_random, m.judgments)]
+        for m in given.moments
+        if (se := [row["se"] for row in m.rows])
+    ]
+    table = Table(["snapshot", "judgments", "largest_se", "median_se", "target", "largest_se_at_random"], rows)
+    last = given.moments[-1]
+    largest = max(row["se"] for row in last.rows)
+    finding = _precision_words(largest, target, round(togo))
+    compared = _random_words(given.record.at_random, last.judgments, largest)
+    finding = f"{finding} {compared}" if compared else finding
+    title = _("Standard error against judgments")
+    return Figure("precision", title, finding, table, _precision(given, target, togo))
+
+
+def _at_end(frame: Frame, points: Sequence[tuple[int, float]], target: float | None) -> tuple[float, float]:
+    """Where a word about the line stands: behind its end, or above it at the edge, clear of the target's own word."""
+    x, y = frame.across.x(points[-1][0]), frame.y(points[-1][1])
+    at = None if target is None else frame.y(target)
+    if at is not None and abs(y - at) < LETTERS_PX:
+        return x, round(at - LETTERS_PX, 1)
+    return x, round(y + 4.0 if x < EDGE else y - 14.0, 1)
+
+
+def _at(course: Sequence[tuple[int, float]], judgments: int) -> float | None:
+    """The SE of a course at so many judgments, between whose points it is the precision that grows; None beyond."""
+    for (before, high), (after, low) in itertools.pairwise(course):
+        if before <= judgments <= after and before < after:
+            part = (judgments - before) / (after - before)
+            return float((high**-2 + part * (low**-2 - high**-2)) ** -0.5)
+    return None
+
+
+def _random_words(course: Sequence[tuple[int, float]], judgments: int, largest: float) -> str:
+    """What asking at random would have cost; nothing where nobody has worked it out."""
+    if not course or not judgments:
+        return ""
+    cost, se = course[-1]
+    if se > 1.01 * largest:
+        return _("Asking at random would not have come so far within %(count)s judgments.") % {"count": whole(cost)}
+    known = {"count": whole(cost), "percent": round(100 * cost / judgments)}
+    return _("Asking at random would have taken about %(count)s judgments for this, %(percent)s %% of these.") % known
+
+
+def _precision_words(se: float, target: float | None, togo: int) -> str:
+    if target is None:
+        return _("The largest standard error is %(se)s.") % {"se": fixed(se, 3)}
+    known = {"se": fixed(se, 3), "target": fixed(target)}
+    if se <= target:
+        return _("The largest standard error is %(se)s: the target of %(target)s is reached.") % known
+    words = _("The largest standard error is %(se)s, the target %(target)s") % known
+    left = ngettext("about %(count)s judgment to go", "about %(count)s judgments to go", togo) % {"count": whole(togo)}
+    return f"{words}; {left}." if togo else f"{words}."
+
+
+def _precision(given: Material, target: float | None, togo: float) -> Precision:
+    points = [(m.judgments, [row["se"] for row in m.rows]) for m in given.moments]
+    now, latest = points[-1]
+    reached = now + togo if target is not None and 0 < togo <= 3 * now else now
+    course = given.record.at_random
+    goal = max(reached, min(course[-1][0], 3 * now)) if course else reached
+    # Of the first refits the largest SE is the prior's: the scale is that of what came after.
+    tall = [max(se) for _, se in points[len(points) // 6 :]] + [1.1 * (target or 0.0)]
+    frame = frame_for([goal], [0.0], tall, top=8.0, bottom=248.0)
+    ahead = [(now + (reached - now) * step / 12) for step in range(13)] if reached > now else []
+    drawn = [(n, se) for n, se in course if n <= goal and se <= frame.up.high]
+    return Precision(
+        frame=frame,
+        largest=frame.line([(n, max(se)) for n, se in points]),
+        median=frame.line([(n, statistics.median(se)) for n, se in points]),
+        end=(frame.across.x(now), frame.y(max(latest))),
+        median_end=(frame.across.x(now), frame.y(statistics.median(latest))),
+        target=None if target is None else frame.y(target),
+        target_text="" if target is None else plain(target),
+        ahead=frame.line([(n, max(latest) * (now / n) ** 0.5) for n in ahead]) if ahead else "",
+        at_random=frame.line(drawn) if len(drawn) > 1 else "",
+        random_label=_at_end(frame, drawn, target) if len(drawn) > 1 else None,
+    )

@@ -1,0 +1,40 @@
+"""What a filter leaves of a board, in words."""
+
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from evalsite.boards.models import Slice
+
+
+def label_of(piece: Slice) -> str:
+    kinds = {"live": _("live"), "static": _("static")}
+    return kinds.get(piece.value, piece.value) if piece.by == Slice.By.KIND else piece.value
+
+
+def named(piece: Slice) -> str:
+    """The filter in two words, for titles."""
+    words = {
+        "aspect": _("aspect “%(value)s”"),
+        "category": _("category “%(value)s”"),
+        "kind": _("%(value)s chatbots"),
+    }
+    return words[piece.by] % {"value": label_of(piece)}
+
+
+def what_counts(piece: Slice) -> str:
+    words = {
+        "aspect": _("Ranked by the aspect “%(value)s” alone."),
+        "category": _("Only judgments on prompts of the category “%(value)s” count here."),
+        "kind": _("Only judgments between two %(value)s chatbots count here."),
+    }
+    return words[piece.by] % {"value": label_of(piece)}
+
+
+def what_is_there(piece: Slice) -> str:
+    """Why there is no ranking, and how much it lacks."""
+    if piece.enough:
+        return _("Its last fit failed. It is tried again with the next refit.")
+    so_far = ngettext("%(count)s judgment", "%(count)s judgments", piece.judgments) % {"count": piece.judgments}
+    bots = ngettext("%(count)s chatbot", "%(count)s chatbots", piece.chatbots) % {"count": piece.chatbots}
+    words = _("There are %(judgments)s of %(chatbots)s so far, and a ranking of its own needs %(least)s judgments.")
+    return words % {"judgments": so_far, "chatbots": bots, "least": Slice.LEAST_JUDGMENTS}

@@ -1,0 +1,221 @@
+"""Text of chatbots, submitters and annotators as pages show it: readable, and harmless whatever it holds.
+
+Markdown becomes a small set of elements. HTML stays text, an image is never loaded, an address is shown and leads
+nowhere, a formula becomes MathML (which needs no script), and a character that hides or reorders others is named.
+The result is cleaned once more by an allow-list, so a mistake in one of the two libraries is not one of ours.
+"""
+
+import re
+from collections.abc import Sequence
+from hashlib import sha256
+from html import unescape
+from typing import Any
+from xml.etree import ElementTree
+
+import nh3
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
+from latex2mathml.converter import convert_to_element
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock, table
+from markdown_it.rules_inline import StateInline, link
+from markdown_it.token import Token
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+
+from evalsite.presentation.page_cache import kept
+
+# At these limits the worst texts that we know take some tenths of a second. What is beyond is shown as it was written.
+LONGEST_MARKDOWN = 30_000  # characters
+LONGEST_FORMULA = 2_000
+MOST_FORMULAS = 300
+MOST_CELLS = 5_000  # of tables: a line of two characters can stand for hundreds of empty ones
+MOST_FOLLOWED = 1_000_000  # characters, looked through for the ends of brackets that open no link
+DEEPEST = 60  # lists and quotations within each other
+KEPT_FROM = 5_000  # characters from which rendering takes milliseconds
+
+# Controls, zero-width characters, embeddings, overrides and isolates of direction, fillers, tags. The zero-width
+# joiner and non-joiner belong to the spelling of Persian or Hindi and to emoji: between such letters they stay.
+UNSEEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u115f\u1160\u180e\u200b\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
+    "\U000e0000-\U000e007f]"
+    "|(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f])"
+)
+CLOSED = re.compile(r"\[[^][\\`<]{0,100}\]")  # as [1]: nothing within it leads further
+MATH = {
+    *("math", "mrow", "mi", "mn", "mo", "mtext", "mspace", "mfrac", "msqrt", "mroot", "msup", "msub", "msubsup"),
+    *("munder", "mover", "munderover", "mtable", "mtr", "mtd", "mstyle", "mpadded", "mphantom", "merror"),
+}
+TAGS = {
+    *("p", "br", "strong", "em", "s", "code", "pre", "ul", "ol", "li", "blockquote", "hr", "span"),
+    *("table", "thead", "tbody", "tr", "th", "td"),
+    *MATH,
+}
+ATTRIBUTES = {
+    "p": {"class", "dir"},
+    "pre": {"dir"},
+    "li": {"dir"},
+    "ol": {"start"},
+    "span": {"class", "dir"},
+    "th": {"class", "dir"},
+    "td": {"class", "dir"},
+    "math": {"display"},
+    "mo": {"stretchy", "fence", "form"},
+    "mi": {"mathvariant"},
+}
+
+
+def visible(text: str) -> str:
+    """The text with each character that would hide or reorder others replaced by its name: ⟦U+202E⟧."""
+    return UNSEEN.sub(lambda match: f"⟦U+{ord(match.group()):04X}⟧", text.removeprefix("\ufeff"))
+
+
+def rich(text: str) -> SafeString:
+    """Markdown, code and formulas as safe HTML."""
+    if len(text) > LONGEST_MARKDOWN:
+        return _as_written(text)
+    if len(text) < KEPT_FROM:
+        return _rich(text)
+    return kept(f"rich:{sha256(text.encode(errors='replace')).hexdigest()}", lambda: _rich(text))
+
+
+def _as_written(text: str) -> SafeString:
+    return mark_safe(f'<p class="plain" dir="auto">{escape(visible(text))}</p>')  # noqa: S308  escaped
+
+
+def _rich(text: str) -> SafeString:
+    env = {"formulas": 0, "followed": 0, "tables": _cells(text) <= MOST_CELLS}
+    tokens = MARKDOWN.parse(text.removeprefix("\ufeff"), env)
+    if any(token.level >= DEEPEST - 1 for token in tokens):
+        return _as_written(text)  # what is nested more deeply would not be seen
+    unsafe = MARKDOWN.renderer.render(tokens, MARKDOWN.options, env)
+    clean = nh3.clean(unsafe, tags=TAGS, attributes=ATTRIBUTES, link_rel=None)
+    return mark_safe(visible(clean))  # noqa: S308  cleaned; no attribute holds text of the reply
+
+
+# How Markdown is drawn ----------------------------------------------------------------------------------
+
+
+def _auto(tag: str, marks: str = "") -> Any:
+    """An element whose direction follows its own text."""
+
+    def draw(tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        if tokens[index].hidden:
+            return ""
+        align = re.search(r"text-align:(left|right|center)", str(tokens[index].attrGet("style") or ""))
+        names = f"{marks} {align.group(1) if align else ''}".strip()
+        return f'<{tag} dir="auto"{f" class={names}" if names else ""}>'
+
+    return draw
+
+
+def _fence(tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    return f'<pre dir="ltr"><code>{escape(tokens[index].content)}</code></pre>'
+
+
+def _link_open(tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    env.setdefault("addresses", []).append(str(tokens[index].attrGet("href") or ""))
+    return '<span class="link">'
+
+
+def _link_close(tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+    """The address beside the words, unless the words are the address."""
+    address = env["addresses"].pop()
+    if tokens[index - 1].content == address or not address:
+        return "</span>"
+    return f'</span> <span class="address" dir="ltr">({escape(address)})</span>'
+
+
+def _formula(source: str, *, display: bool) -> str:
+    try:
+        element = convert_to_element(source, display="block" if display else "inline")
+        for part in element.iter():
+            part.text = unescape(part.text or "")  # the library writes "&#x0002B;"; escaped again below, with the rest
+        return ElementTree.tostring(element, encoding="unicode")
+    except Exception:  # noqa: BLE001  whatever a formula breaks in the library, its source can be read
+        return f"<code>{escape(source)}</code>"
+
+
+def _math(display: bool) -> Any:
+    def draw(tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
+        source = tokens[index].content.strip()
+        env["formulas"] += 1
+        if len(source) > LONGEST_FORMULA or env["formulas"] > MOST_FORMULAS:
+            return f"<code>{escape(source)}</code>"
+        return _formula(source, display=display)
+
+    return draw
+
+
+def _bracketed(state: StateInline, silent: bool) -> bool:
+    r"""\( a formula \) and \[ one on its own line \], as many chatbots write them."""
+    opening = state.src[state.pos : state.pos + 2]
+    if opening not in {"\\(", "\\["}:
+        return False
+    end = -1
+    unclosed = state.env.setdefault("unclosed", set())
+    if (opening, state.src) not in unclosed:
+        end = state.src.find("\\)" if opening == "\\(" else "\\]", state.pos + 2, state.posMax)
+    if end < 0:
+        unclosed.add((opening, state.src))  # looked for once, not once for each
+        return False
+    if not silent:
+        state.push("math_inline" if opening == "\\(" else "math_inline_double", "math", 0).content = state.src[
+            state.pos + 2 : end
+        ]
+    state.pos = end + 2
+    return True
+
+
+def _cells(text: str) -> int:
+    """At most so many cells have the tables of a text: each ends at an empty line, and its head is one of its lines."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    blocks = [block.split("\n") for block in re.split(r"\n[ \t]*\n", text) if "|" in block]
+    return sum(len(lines) * (1 + max(line.count("|") for line in lines)) for lines in blocks)
+
+
+def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    return bool(state.env["tables"]) and table(state, start, end, silent)
+
+
+def _link(state: StateInline, silent: bool) -> bool:
+    """A link, unless too much has been looked through for others in vain: each unclosed bracket leads to the end."""
+    if state.src[state.pos] != "[" or state.env["followed"] >= MOST_FOLLOWED:
+        return False
+    found = link(state, silent)
+    if not found:
+        closed = CLOSED.match(state.src, state.pos)
+        state.env["followed"] += (closed.end() if closed else state.posMax) - state.pos
+    return found
+
+
+def _markdown() -> MarkdownIt:
+    made = MarkdownIt("commonmark", {"html": False, "breaks": True, "maxNesting": DEEPEST})
+    # Images are shown as their words and address; a definition of an address must not vanish from sight.
+    made.enable(["table", "strikethrough"]).disable(["image", "reference"])
+    made.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
+    made.inline.ruler.at("link", _link)
+    # A formula ends where its paragraph does: else a stray $$ swallows what follows, or its end is sought for ever.
+    signs = {"allow_space": False, "allow_digits": False, "double_inline": True, "allow_blank_lines": False}
+    made.use(dollarmath_plugin, allow_labels=False, **signs)
+    made.inline.ruler.before("escape", "bracketed", _bracketed)
+    drawn = {
+        "paragraph_open": _auto("p"),
+        "list_item_open": _auto("li"),
+        "heading_open": _auto("p", "head"),  # a reply has no say in the outline of the page
+        "heading_close": lambda *_: "</p>",
+        "th_open": _auto("th"),
+        "td_open": _auto("td"),
+        "fence": _fence,
+        "code_block": _fence,
+        "link_open": _link_open,
+        "link_close": _link_close,
+        "math_inline": _math(display=False),
+        "math_single": _math(display=False),
+        "math_inline_double": _math(display=True),
+        "math_block": _math(display=True),
+    }
+    made.renderer.rules.update(drawn)  # type: ignore[attr-defined]  # its default renderer has them
+    return made
+
+
+MARKDOWN = _markdown()

@@ -1,0 +1,239 @@
+"""What the judgments tell of who gave them and of what was asked: for the campaign's owner, not for the ranking."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
+from statistics import median
+from typing import Any
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from evalsite.boards.chart_data import DIFFERENCES, DIGITS, MARGIN, points
+from evalsite.boards.models import Snapshot
+from evalsite.boards.rows import BoardRow, board_rows
+from evalsite.boards.services import board_default
+from evalsite.campaigns.models import Campaign
+from evalsite.core.db import write_transaction
+from evalsite.core.errors import Conflict
+from evalsite.core.jobs import Lease
+from evalsite.judgments.models import Annotator
+from evalsite.judgments.selectors import CountedVote, LeftOut, votes_counted
+from evalsite.refits.gold_findings import gold_findings
+from evalsite.refits.mapping import ENGINE, FitInput, fit_input, input_named, versions_of
+from evalsite.refits.models import Findings
+from evalsite.refits.screening import LEAST_CELLS
+from evalsite.refits.vote_cache import KEPT
+from irt_engine import EngineError, Posterior
+from irt_engine.agreement import Verdict, screen
+from irt_engine.information import InformationTable
+from irt_engine.redundancy import redundant_prompts
+from scheduler.estimator import estimate
+
+PACES, PACE_LEAST = 12, 3
+LEAST_FOR_INTERVAL = 4  # Fisher's interval of a correlation needs more than three
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatorFinding:
+    """One annotator (`annotator`: key). Shares of 1, seconds; agreement: the correlation with the others, 95 %.
+
+    pace: the median seconds of up to PACES equal parts of their work, from the first judgments to the last.
+    decision, reason: the screening's (irt_engine.agreement.screen); nothing follows from it by itself.
+    """
+
+    annotator: int
+    votes: int
+    shared: int
+    agreement: float | None
+    lower: float | None
+    upper: float | None
+    seconds: float | None
+    first_share: float | None
+    tie_share: float
+    decision: str
+    reason: str
+    pace: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PromptFinding:
+    """One prompt (`prompt`: key): how often it was judged, and how well it tells chatbots apart, with its SE.
+
+    information: what one more judgment is expected to teach, at each difference of abilities of `DIFFERENCES`, in 1 /
+    logit^2. half_at: the difference at
+    which the stronger one wins every second vote. like: keys of the prompts that say the
+    same as this one (irt_engine.redundancy).
+    """
+
+    prompt: int
+    judgments: int
+    discrimination: float | None = None
+    se: float | None = None
+    information: Sequence[float] = ()
+    half_at: float | None = None
+    like: Sequence[int] = ()
+
+
+def findings_make(campaign: Campaign, lease: Lease) -> None:
+    """Work them out, excluded annotators too (they may be re-admitted), and put them where the last ones stood."""
+    board = board_default(campaign=campaign)
+    votes = votes_counted([campaign], board.aspect, without=LeftOut.NOBODY)
+    annotators = [asdict(one) for one in annotator_findings(votes)]
+    newest = board.snapshots.filter(engine=ENGINE).order_by("-number").first()
+    counted = KEPT.read(board, [campaign])
+    prompts = [asdict(one) for one in prompt_findings(votes, newest, redundant_groups(counted))]
+    gold = gold_findings(campaign)
+    with write_transaction():
+        lease.confirm()
+        made = {"annotators": annotators, "prompts": prompts, "gold": gold, "made_at": timezone.now()}
+        Findings.objects.update_or_create(campaign=campaign, defaults=made)
+
+
+def annotator_findings(votes: Sequence[CountedVote]) -> list[AnnotatorFinding]:
+    """Of every annotator who is known by a key; none where the votes cannot be screened."""
+    if not any(vote.annotator is not None for vote in votes):
+        return []
+    table = FitInput(votes, "", 0).table()
+    seconds = [None if vote.client_ms is None else vote.client_ms / 1000 for vote in votes]
+    try:
+        timed = any(each is not None for each in seconds)
+        found = screen(table, seconds=seconds if timed else None, min_cells=LEAST_CELLS)
+    except EngineError:
+        return []
+    keys = {int(number): vote.annotator for number, vote in zip(table.annotator, votes, strict=True)}
+    known = ((keys[verdict.annotator], verdict) for verdict in found.verdicts)
+    times = _times(votes)
+    return [replace(_finding(key, one), pace=pace(times.get(key, []))) for key, one in known if key is not None]
+
+
+def _times(votes: Sequence[CountedVote]) -> Mapping[int, list[float]]:
+    """Annotator -> seconds of their judgments, where the client said them, in their order."""
+    found: dict[int, list[float]] = {}
+    for vote in votes:
+        if vote.annotator is not None and vote.client_ms is not None:
+            found.setdefault(vote.annotator, []).append(vote.client_ms / 1000)
+    return found
+
+
+def pace(seconds: Sequence[float]) -> tuple[float, ...]:
+    """The medians of equal parts of a series: PACES of them, or fewer where a part would have less than PACE_LEAST."""
+    parts = min(PACES, len(seconds) // PACE_LEAST)
+    ends = [round(number * len(seconds) / parts) for number in range(parts + 1)] if parts > 1 else []
+    return tuple(round(median(seconds[start:end]), 2) for start, end in pairwise(ends))
+
+
+def _finding(annotator: int, verdict: Verdict) -> AnnotatorFinding:
+    seen = verdict.statistics
+    lower, upper = _interval(seen.correlation, seen.cells)
+    return AnnotatorFinding(
+        annotator,
+        seen.votes,
+        seen.cells,
+        seen.correlation,
+        lower,
+        upper,
+        seen.median_seconds,
+        seen.first_share,
+        seen.tie_share,
+        verdict.decision,
+        verdict.reason,
+    )
+
+
+def _interval(correlation: float | None, cells: int) -> tuple[float | None, float | None]:
+    """Fisher's 95 % interval of a correlation over `cells` pairs."""
+    if correlation is None or cells < LEAST_FOR_INTERVAL or abs(correlation) >= 1.0:
+        return None, None
+    middle, margin = math.atanh(correlation), MARGIN / math.sqrt(cells - 3)
+    return math.tanh(middle - margin), math.tanh(middle + margin)
+
+
+def prompt_findings(
+    votes: Sequence[CountedVote], snapshot: Snapshot | None, groups: Sequence[Sequence[int]] = ()
+) -> list[PromptFinding]:
+    """Of every prompt that was judged; `groups` are those that say the same thing."""
+    fitted = _fitted_prompts(snapshot) if snapshot is not None else {}
+    like = {prompt: [other for other in group if other != prompt] for group in groups for prompt in group}
+    return [
+        replace(fitted.get(prompt, PromptFinding(prompt, 0)), judgments=count, like=like.get(prompt, ()))
+        for prompt, count in Counter(vote.prompt for vote in votes).items()
+    ]
+
+
+def _fitted_prompts(snapshot: Snapshot) -> dict[int, PromptFinding]:
+    """What a snapshot's fit says of its prompts, by their keys. Both directions of a difference tell the same."""
+    posterior = Posterior.from_bytes(bytes(snapshot.posterior))
+    slope, slope_se, edges = posterior.discrimination, posterior.discrimination_se, posterior.thresholds
+    cell_sd = posterior.scales.fresh
+    table = InformationTable.of(
+        slope,
+        edges,
+        discrimination_se=slope_se,
+        cell_sd=cell_sd,
+        reach=DIFFERENCES[-1],
+        points=2 * len(DIFFERENCES) - 1,
+    )
+    upper = table.values[len(DIFFERENCES) - 1 :].T.round(DIGITS).tolist()
+    ties = edges[:, -1].tolist()
+    unit = posterior.scales.unit  # a typical prompt is shown with a discrimination of 1
+    shown, shown_se = (slope / unit).tolist(), (slope_se / unit).tolist()
+    columns = zip(map(int, posterior.prompts), shown, shown_se, upper, ties, strict=True)
+    return {
+        prompt: PromptFinding(prompt, 0, value, se, told, max(0.0, tie)) for prompt, value, se, told, tie in columns
+    }
+
+
+def redundant_groups(votes: Sequence[CountedVote]) -> list[list[int]]:
+    """Prompts (keys) that say the same thing; none where the votes cannot tell."""
+    if not votes:
+        return []
+    try:
+        found = redundant_prompts(FitInput(votes, "", 0).table())
+    except EngineError:
+        return []
+    return [[int(name) for name in group] for group in found.groups]
+
+
+def board_without(campaign: Campaign, annotator_id: str) -> Mapping[str, Any]:
+    """The campaign's board as it stands, and as it would be without this annotator (their public id).
+
+    Raises Conflict where nothing would be left.
+    """
+    board = board_default(campaign=campaign)
+    gone = Annotator.objects.get(public_id=annotator_id)
+    given = fit_input(board)
+    left = without(given, gone.pk)
+    if not left.votes:
+        raise Conflict(_("Without this annotator no judgment is left."), hint=_("There would be no board."))
+    now, then = _rows(given), _rows(left)
+    return {
+        "judgments": [len(given.votes), len(left.votes)],
+        "rows": [_changed(row, then.get(version)) for version, row in now.items()],
+    }
+
+
+def without(given: FitInput, annotator: int) -> FitInput:
+    """What would be left for the fit; known ties only of those whom others have judged."""
+    votes = [vote for vote in given.votes if vote.annotator != annotator]
+    left = versions_of(votes)
+    ties = [tie for tie in given.ties if {tie.first_version, tie.second_version} <= left]
+    return input_named(votes, ties, given.seed)
+
+
+def _rows(given: FitInput) -> dict[int, BoardRow]:
+    try:
+        return board_rows(estimate(given.table(), None, given.seed), points(given.votes))
+    except EngineError as error:
+        raise Conflict(_("The fit failed: %(error)s.") % {"error": error}) from error
+
+
+def _changed(row: BoardRow, after: BoardRow | None) -> dict[str, Any]:
+    return {
+        "name": row["name"],
+        "rank": [row["rank"], after["rank"] if after else None],
+        "ability": [row["ability"], after["ability"] if after else None],
+        "se": [row["se"], after["se"] if after else None],
+    }

@@ -1,0 +1,29 @@
+"""What a running campaign, or a draft, will still take: forecast with the design that its plans are made with."""
+
+from evalsite.boards.selectors import snapshot_current
+from evalsite.campaigns.models import Campaign
+from evalsite.judgments.selectors import judgments_spent
+from evalsite.refits.designs import terms_of
+from evalsite.refits.mapping import ENGINE, Planner
+from irt_engine import Posterior
+from scheduler import Forecast, forecast, with_retired
+
+
+def campaign_forecast(campaign: Campaign, *, per_day: float | None = None) -> Forecast:
+    """Judgments, cost and (at `per_day` judgments a day) days from here, with an interval; in well under a second.
+
+    From the newest snapshot, or before the first from what is known of chatbots and prompts in general.
+    Raises SchedulerError: a policy whose course has no quick forecast, fewer than two chatbots, no prompts.
+    """
+    planner = Planner(campaign)
+    judgments = judgments_spent(campaign)
+    state = planner.state(_posterior(campaign), judgments)
+    state = with_retired(state, planner.design.retirement, planner.design.welcome)
+    terms = terms_of(campaign, planner.design, judgments=judgments, per_day=per_day)
+    return forecast(state, terms, seed=campaign.seed)
+
+
+def _posterior(campaign: Campaign) -> Posterior | None:
+    board = campaign.boards.filter(default_of=campaign).first()
+    last = snapshot_current(board) if board is not None else None
+    return Posterior.from_bytes(bytes(last.posterior)) if last is not None and last.engine == ENGINE else None

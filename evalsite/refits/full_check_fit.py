@@ -1,0 +1,105 @@
+"""The full Bayesian fit of a board beside its everyday one, for a person who wants to know whether to trust it."""
+
+import time
+import warnings
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+from django.utils import timezone
+
+from evalsite.boards.models import Snapshot
+from evalsite.boards.services import board_default
+from evalsite.core.db import write_transaction
+from evalsite.core.jobs import Lease
+from evalsite.refits.mapping import ENGINE, FitInput, fit_input
+from evalsite.refits.models import FullCheck
+from irt_engine import EngineError, EngineWarning, Posterior
+from irt_engine.fit_full import FullPosterior, agreement, fit_full
+from scheduler.estimator import CAMPAIGN_PRIORS, estimate
+
+DRAWS, TUNE, CHAINS = 1500, 1000, 4
+
+
+def check_make(check: FullCheck, lease: Lease) -> None:
+    """Fit with no transaction open, saying how far it is; then keep the result. What the engine refuses is trouble."""
+    if check.finished_at is not None:
+        return
+    given = fit_input(board_default(campaign=check.campaign))
+    result, trouble = _result(check, given, lease)
+    with write_transaction():
+        lease.confirm()
+        done: dict[str, Any] = {"result": result, "trouble": trouble, "finished_at": timezone.now()}
+        FullCheck.objects.filter(pk=check.pk).update(input_sha256=given.sha256, stage=FullCheck.STAGES, **done)
+
+
+def _result(check: FullCheck, given: FitInput, lease: Lease) -> tuple[dict[str, Any] | None, str]:
+    def told(done: int, most: int) -> None:
+        with write_transaction():
+            lease.confirm()
+            FullCheck.objects.filter(pk=check.pk).update(stage=done * FullCheck.STAGES // most)
+
+    clock = time.perf_counter()
+    try:
+        everyday = _everyday(check, given)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EngineWarning)  # the diagnostics say the same, and are kept
+            full = fit_full(
+                given.table(),
+                "board",
+                form="vote",
+                priors=CAMPAIGN_PRIORS,
+                draws=DRAWS,
+                tune=TUNE,
+                chains=CHAINS,
+                seed=given.seed,
+                progress=told,
+            )
+        full = replace(full, posterior=full.posterior.marginal())  # as campaigns' boards are
+        seconds = time.perf_counter() - clock
+        judgments = len(given.votes)  # known ties, which a campaign may have fitted too, are none
+        return result_of(everyday, full, names_of(check.snapshot), judgments=judgments, seconds=seconds), ""
+    except EngineError as error:
+        return None, f"The full fit was not made: {error}"
+
+
+def _everyday(check: FullCheck, given: FitInput) -> Posterior:
+    """The snapshot's own posterior, unless judgments have come in since: then that of the judgments that there are."""
+    same = check.snapshot.input_sha256 == given.sha256 and check.snapshot.engine == ENGINE
+    return Posterior.from_bytes(bytes(check.snapshot.posterior)) if same else estimate(given.table(), None, given.seed)
+
+
+def names_of(snapshot: Snapshot) -> dict[str, str]:
+    """Chatbots' names by what tables call them."""
+    board = snapshot.board
+    entrants = [
+        one for campaign in board.campaigns.all() for one in campaign.entrants.select_related("version__chatbot")
+    ]
+    return {str(one.version_id): one.name for one in entrants}
+
+
+def result_of(
+    everyday: Posterior, full: FullPosterior, names: dict[str, str], *, judgments: int, seconds: float
+) -> dict[str, Any]:
+    """What is kept: diagnostics, how far the two agree, and each chatbot's mean and SE by both, strongest first.
+
+    ratio: of the everyday SEs to the full ones, the root mean square.
+    """
+    reference, found = full.posterior, agreement(everyday, full)
+    order = np.argsort(-everyday.ability, kind="stable")
+    ratio = float(np.sqrt(np.mean((everyday.se / reference.se) ** 2)))
+    rows = [
+        {
+            "name": names.get(everyday.chatbots[m], everyday.chatbots[m]),
+            "everyday": [float(everyday.ability[m]), float(everyday.se[m])],
+            "full": [float(reference.ability[m]), float(reference.se[m])],
+        }
+        for m in order.tolist()
+    ]
+    return {
+        "judgments": judgments,
+        "diagnostics": {**asdict(full.diagnostics), "converged": full.diagnostics.converged},
+        "agreement": {**asdict(found), "ratio": ratio},
+        "rows": rows,
+        "seconds": seconds,
+    }

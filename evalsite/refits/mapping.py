@@ -1,0 +1,246 @@
+"""The one mapping between rows of the database and the frozen values of the two libraries.
+
+In a ResponseTable a chatbot is called by its version's id and a prompt by its id: names may change, ids do not.
+"""
+
+import hashlib
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from django.utils import timezone
+
+from evalsite.boards.models import Board
+from evalsite.campaigns.limits import limits_of
+from evalsite.campaigns.models import Campaign, Entrant, GoldWithdrawal
+from evalsite.campaigns.services import design_mark, plan_options
+from evalsite.chatbots.models import Reply
+from evalsite.judgments.item_keys import item_parts
+from evalsite.judgments.planned_items import PlannedAsk
+from evalsite.judgments.selectors import (
+    CountedVote,
+    ItemCounts,
+    LeftOut,
+    counted_mark,
+    item_counts,
+    votes_counted,
+)
+from evalsite.judgments.skips import items_closed
+from evalsite.refits.designs import design_of, overlap_of
+from evalsite.refits.known_ties import fitted_mark, ties_fitted
+from evalsite.refits.models import Findings
+from evalsite.refits.vote_cache import KEPT
+from irt_engine import Posterior, ResponseTable
+from scheduler import Ask, CampaignState
+from scheduler.overlap import Lots
+from scheduler.pool import Pool
+
+ENGINE = "0.10"
+MODEL = "board, vote"  # what `scheduler.estimator` fits
+
+
+@dataclass(frozen=True, slots=True)
+class FitInput:
+    """What a fit sees, and the hash that names it. ties: known ones that belong in it, which nobody judged (`ties`)."""
+
+    votes: Sequence[CountedVote]
+    sha256: str
+    seed: int
+    ties: Sequence[CountedVote] = ()
+
+    @property
+    def annotators(self) -> int:
+        return len({vote.annotator for vote in self.votes if vote.annotator is not None})
+
+    def table(self) -> ResponseTable:
+        """The votes as the engine takes them. The first candidate of an assignment was shown first, if known."""
+        seen = [*self.votes, *self.ties]
+        return ResponseTable.from_votes(
+            [str(vote.first_version) for vote in seen],
+            [str(vote.second_version) for vote in seen],
+            [str(vote.prompt) for vote in seen],
+            [vote.outcome for vote in seen],
+            annotator_id=[None if vote.annotator is None else str(vote.annotator) for vote in seen],
+            a_first=[1 if vote.order_known else None for vote in seen],
+        )
+
+
+def votes_to_screen(board: Board, given: FitInput) -> Sequence[CountedVote]:
+    """The votes by which a campaign's annotators are judged: those of annotators whom the screening left out, too."""
+    campaign = board.default_of
+    if campaign is None or not campaign.exclusions.filter(decided_by=None).exists():
+        return given.votes
+    return votes_counted([campaign], board.aspect, without=LeftOut.BY_PEOPLE)
+
+
+def input_mark(board: Board) -> str:
+    """A hash of what the input of a board's fit depends on, and its screening; had without reading a vote."""
+    campaigns = list(board.campaigns.order_by("pk"))
+    own = board.default_of
+    words = (ENGINE, MODEL, campaigns[0].seed if campaigns else 0, board.aspect_id, board.category)
+    screening = own.screening if own else ""
+    if own and own.gold_mark is not None:
+        withdrawn = GoldWithdrawal.objects.filter(item__campaign=own).count()
+        screening += f",{own.gold_mark},{withdrawn}"
+    marks = (screening, counted_mark(campaigns), fitted_mark(campaigns))
+    return hashlib.sha256(f"{words};{';'.join(marks)}".encode()).hexdigest()
+
+
+def fit_input(board: Board) -> FitInput:
+    """The counted votes of a board. The same votes, options and engine have the same hash, whatever their order."""
+    campaigns = list(board.campaigns.order_by("pk"))
+    return input_of(KEPT.read(board, campaigns), campaigns, board.category)
+
+
+def input_of(votes: Sequence[CountedVote], campaigns: Sequence[Campaign], category: str = "") -> FitInput:
+    """These votes of the campaigns, in one category if not in all, with the known ties that belong to them."""
+    seed = campaigns[0].seed if campaigns else 0
+    return input_named(votes, ties_fitted(campaigns, versions_of(votes), category), seed)
+
+
+def input_named(votes: Sequence[CountedVote], ties: Sequence[CountedVote], seed: int) -> FitInput:
+    """The votes and ties with the hash that names them."""
+    digest = hashlib.sha256(f"{ENGINE};{MODEL};{seed}\n".encode())
+    digest.update("\n".join(_lines(votes)).encode())
+    if ties:
+        digest.update(b"\nknown\n" + "\n".join(_lines(ties)).encode())
+    return FitInput(votes, digest.hexdigest(), seed, ties)
+
+
+def versions_of(votes: Sequence[CountedVote]) -> set[int]:
+    """Whom these votes are about."""
+    return {version for vote in votes for version in (vote.first_version, vote.second_version)}
+
+
+def _lines(votes: Sequence[CountedVote]) -> list[str]:
+    return sorted(
+        f"{v.first_version},{v.second_version},{v.prompt},{v.annotator},{v.outcome},{int(v.order_known)}" for v in votes
+    )
+
+
+class Planner:
+    """A campaign's rows as the scheduler's indices, and its asks as rows again."""
+
+    def __init__(self, campaign: Campaign) -> None:
+        self.campaign = campaign
+        self.mark = design_mark(campaign)  # first: what changes while the rest is read makes it outdated
+        self.entrants = list(
+            campaign.entrants.filter(state=Entrant.State.ACTIVE).select_related("version__chatbot").order_by("pk")
+        )
+        in_use = campaign.prompt_set.prompts.filter(corrected_by__isnull=True)
+        in_use = in_use.exclude(pk__in=campaign.retirements.values("prompt"))
+        self.prompts = list(in_use.order_by("pk"))
+        self.hashes = self._hashes()
+        self.options = plan_options(campaign)
+        self.limits = limits_of(campaign.stopping)
+        self.design = design_of(self.options, self.limits, [entrant.pk for entrant in self.entrants])
+        self.overlap = overlap_of(self.options, campaign.seed)
+
+    def _hashes(self) -> dict[tuple[int, int], str | None]:
+        """(version, prompt) -> the hash of the reply in force that can be shown."""
+        rows = Reply.objects.shown().filter(
+            version__in=[entrant.version_id for entrant in self.entrants],
+            prompt__prompt_set=self.campaign.prompt_set_id,
+        )
+        return {
+            (version, prompt): sha256 for version, prompt, sha256 in rows.values_list("version", "prompt", "sha256")
+        }
+
+    def state(self, posterior: Posterior | None, judgments: int, counts: ItemCounts | None = None) -> CampaignState:
+        """What the scheduler chooses from. Items are (a, b, prompt) with a < b, one row per judgment or open issue;
+        `counts` where they have been counted already."""
+        counts = counts or item_counts(self.campaign)
+        return CampaignState(
+            chatbots=self._chatbot_names,
+            prompts=self._prompt_names,
+            posterior=posterior,
+            judged=self._items(counts.judged),
+            pending=self._items(counts.pending),
+            closed=self._closed(),
+            votes_per_item=self.campaign.votes_per_item,
+            judgments=judgments,
+            votes_per_pair=self.options.votes_per_pair,
+            overlap=self.overlap,
+            categories=tuple(prompt.category for prompt in self.prompts),
+            redundant=self._redundant(),
+            now=timezone.now(),
+        )
+
+    def _redundant(self) -> tuple[tuple[str, ...], ...]:
+        """Groups of prompts in use that were last found to say the same, as the console shows them."""
+        found = Findings.objects.filter(campaign=self.campaign).values_list("prompts", flat=True).first() or []
+        in_use = {prompt.pk for prompt in self.prompts}
+        alike = {frozenset([one["prompt"], *one["like"]]) & in_use for one in found if one["like"]}
+        return tuple(tuple(str(pk) for pk in sorted(group)) for group in sorted(alike, key=sorted) if len(group) > 1)
+
+    @property
+    def _chatbot_names(self) -> tuple[str, ...]:
+        return tuple(str(entrant.version_id) for entrant in self.entrants)
+
+    @property
+    def _prompt_names(self) -> tuple[str, ...]:
+        return tuple(str(prompt.pk) for prompt in self.prompts)
+
+    def is_outdated(self, now: Campaign) -> bool:
+        """Whether who takes part, what is retired, the plan or the limits have changed since this was read."""
+        return design_mark(now) != self.mark
+
+    def asks(self, asks: Sequence[Ask]) -> list[PlannedAsk]:
+        """The scheduler's indices as rows."""
+        lots = Lots(self.overlap, self._chatbot_names, self._prompt_names)
+        a, b, prompt = (np.array([getattr(ask, name) for ask in asks], np.int64) for name in ("a", "b", "prompt"))
+        shared = lots.chosen(a, b, prompt).tolist()
+        return [self._ask(ask, chosen) for ask, chosen in zip(asks, shared, strict=True)]
+
+    def _ask(self, ask: Ask, shared: bool) -> PlannedAsk:
+        first, second, prompt = self.entrants[ask.a], self.entrants[ask.b], self.prompts[ask.prompt]
+        votes = max(self.campaign.votes_per_item, self.overlap.votes if shared else 1)
+        return PlannedAsk((first, second), prompt, ask.probability, votes=votes, shared=shared)
+
+    def _items(self, counts: Mapping[str, int]) -> np.ndarray:
+        numbers = [entrant.pk for entrant in self.entrants]  # in their order, as in an item's name
+        places = dict(zip(_pairs(numbers), _pairs(range(len(numbers))), strict=True))
+        prompt_index = {prompt.pk: index for index, prompt in enumerate(self.prompts)}
+        rows = []
+        for item, count in counts.items():
+            prompt, pair = item_parts(item)
+            if pair in places and prompt in prompt_index:  # a withdrawn entrant's items concern nobody
+                rows.extend([(*places[pair], prompt_index[prompt])] * count)
+        return _triples(rows)
+
+    def withheld(self, state: CampaignState) -> int:
+        """Items of a state without open ones that would be open if nobody had skipped them."""
+        if not items_closed(self.campaign) or Pool(state).total:
+            return 0
+        return Pool(replace(state, closed=self._closed(skipped=False))).total
+
+    def _closed(self, *, skipped: bool = True) -> np.ndarray:
+        """Items that are not asked: a reply is missing, both are the same text (a known tie), or `skipped` ones."""
+        found = [self._items(dict.fromkeys(items_closed(self.campaign), 1))] if skipped else []
+        low, high = np.triu_indices(len(self.entrants), 1)
+        for index, texts in enumerate(self._texts()):
+            a, b = texts[low], texts[high]
+            shut = np.flatnonzero((a == b) | (a < 0) | (b < 0))
+            found.append(np.column_stack([low[shut], high[shut], np.full(len(shut), index)]))
+        return np.concatenate([self._items({}), *found])
+
+    def _texts(self) -> np.ndarray:
+        """(prompts, entrants) a number of each reply's text, the same for equal texts; -1 where there is none."""
+        numbers: dict[str | None, int] = {None: -1}
+        rows = [
+            [
+                numbers.setdefault(self.hashes.get((entrant.version_id, prompt.pk)), len(numbers))
+                for entrant in self.entrants
+            ]
+            for prompt in self.prompts
+        ]
+        return np.array(rows, np.int64).reshape(len(self.prompts), len(self.entrants))
+
+
+def _pairs(of: Sequence[int]) -> Iterator[tuple[int, int]]:
+    return itertools.combinations(of, 2)
+
+
+def _triples(rows: Sequence[tuple[int, ...]]) -> np.ndarray:
+    return np.array(rows, dtype=np.int64).reshape(-1, 3)

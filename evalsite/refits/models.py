@@ -1,0 +1,96 @@
+"""What the worker keeps beside boards: open alarms, findings about annotators and prompts, full Bayesian checks."""
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from evalsite.boards.models import Snapshot
+from evalsite.campaigns.models import Campaign
+from evalsite.core.db import PublicModel
+
+
+class Alarm(models.Model):
+    """The loop of a campaign fails: somebody is to look. One is open at a time, until a refit succeeds.
+
+    The last good board and the queue serve on meanwhile, and the refit is tried again at growing distances. About its
+    slices there is another one: they are tried again with the next refit, and what else there is does not need them.
+    """
+
+    class About(models.TextChoices):
+        LOOP = "loop"
+        SLICES = "slices"
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="alarms")
+    about = models.CharField(max_length=10, choices=About, default=About.LOOP)
+    message = models.TextField()
+    failures = models.PositiveIntegerField(default=1)
+    raised_at = models.DateTimeField(default=timezone.now, editable=False)
+    failed_at = models.DateTimeField(default=timezone.now, help_text="the last time")
+    cleared_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        db_table = "adaptive_alarm"  # its name before the app was split
+        constraints = [
+            models.UniqueConstraint(
+                fields=["campaign", "about"], condition=Q(cleared_at__isnull=True), name="alarm_one_open_about_each"
+            ),
+            models.CheckConstraint(condition=Q(about__in=["loop", "slices"]), name="alarm_about_known"),
+        ]
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class Findings(models.Model):
+    """What a campaign's judgments tell of its annotators and prompts: worked out by the worker after a refit.
+
+    Not a fact but a summary of facts (refits.findings), made anew each time.
+    """
+
+    campaign = models.OneToOneField(Campaign, on_delete=models.PROTECT, related_name="findings")
+    annotators = models.JSONField(help_text="refits.findings.AnnotatorFinding")
+    gold = models.JSONField(default=dict, blank=True, help_text="of its annotators, and of its items")
+    prompts = models.JSONField(help_text="refits.findings.PromptFinding")
+    made_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        db_table = "adaptive_findings"  # its name before the app was split
+        verbose_name_plural = "findings"
+
+    def __str__(self) -> str:
+        return f"findings of {self.campaign}"
+
+
+class FullCheck(PublicModel):
+    """The full Bayesian fit of a snapshot's judgments beside the everyday one: a person asked, it takes minutes.
+
+    stage: of STAGES, how far it is. result: refits.full_check_fit.result_of; trouble: why there is none.
+    """
+
+    STAGES = 3  # the model compiled, the chains drawn, the draws summarised
+
+    campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="full_checks")
+    snapshot = models.ForeignKey(Snapshot, on_delete=models.PROTECT, related_name="full_checks")
+    input_sha256 = models.CharField(max_length=64, help_text="of the judgments that were fitted")
+    stage = models.PositiveIntegerField(default=0)
+    result = models.JSONField(null=True, blank=True)
+    trouble = models.TextField(blank=True, default="")
+    asked_at = models.DateTimeField(default=timezone.now, editable=False)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        db_table = "adaptive_fullcheck"  # its name before the app was split
+        constraints = [
+            models.UniqueConstraint(
+                fields=["campaign"], condition=Q(finished_at__isnull=True), name="full_check_one_under_way"
+            ),
+            models.CheckConstraint(
+                condition=Q(finished_at__isnull=True, result__isnull=True, trouble="")
+                | Q(finished_at__isnull=False, result__isnull=False, trouble="")
+                | Q(finished_at__isnull=False, result__isnull=True) & ~Q(trouble=""),
+                name="full_check_ends_with_result_or_trouble",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"full check of {self.snapshot}"

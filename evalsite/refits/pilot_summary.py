@@ -1,0 +1,85 @@
+"""What a pilot taught: how long a judgment takes, how often people tie, whether they agree, what is to come."""
+
+import statistics
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from evalsite.boards.services import board_default
+from evalsite.campaigns.models import Campaign, Pilot
+from evalsite.core.db import write_transaction
+from evalsite.core.jobs import Lease
+from evalsite.judgments.selectors import CountedVote, votes_counted
+from evalsite.refits.findings import annotator_findings
+from evalsite.refits.forecasts import campaign_forecast
+from evalsite.refits.mapping import FitInput
+from irt_engine import EngineError
+from irt_engine.agreement import vote_agreement
+from scheduler import SchedulerError
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """seconds: the median judgment; tie_share: of the judgments; agreement: Krippendorff's alpha, None where no
+    comparison was judged twice (`shared` says how many were). hours: of annotators' time for what is to come (low,
+    middle, high). forecast: `scheduler.Forecast`, from the pilot's own fit, or the trouble with it in words.
+    """
+
+    judgments: int
+    annotators: int
+    seconds: float | None
+    tie_share: float
+    shared: int
+    agreement: float | None
+    suspects: int
+    forecast: dict[str, Any] | None
+    hours: tuple[float, float, float] | None
+    trouble: str
+
+
+def summary_make(campaign: Campaign, lease: Lease) -> None:
+    """Work it out with no transaction open, and keep it with the pilot."""
+    board = board_default(campaign=campaign)
+    summary = asdict(summary_of(campaign, votes_counted([campaign], board.aspect)))
+    with write_transaction():
+        lease.confirm()
+        Pilot.objects.filter(campaign=campaign).update(summary=summary)
+
+
+def summary_of(campaign: Campaign, votes: list[CountedVote]) -> Summary:
+    """Of these votes, which are all that count."""
+    times = [vote.client_ms / 1000 for vote in votes if vote.client_ms is not None]
+    seconds = statistics.median(times) if times else None
+    forecast, trouble = _forecast(campaign)
+    hours = None
+    if forecast is not None and seconds is not None:
+        low, middle, high = (forecast["judgments"][name] * seconds / 3600 for name in ("low", "middle", "high"))
+        hours = (low, middle, high)
+    shared, agreement = _agreement(votes)
+    return Summary(
+        judgments=len(votes),
+        annotators=len({vote.annotator for vote in votes}),
+        seconds=seconds,
+        tie_share=sum(vote.outcome == 0 for vote in votes) / max(len(votes), 1),
+        shared=shared,
+        agreement=agreement,
+        suspects=sum(one.decision == "exclude" for one in annotator_findings(votes)),
+        forecast=forecast,
+        hours=hours,
+        trouble=trouble,
+    )
+
+
+def _forecast(campaign: Campaign) -> tuple[dict[str, Any] | None, str]:
+    try:
+        return asdict(campaign_forecast(campaign, per_day=campaign.per_day)), ""
+    except (SchedulerError, EngineError) as error:
+        return None, str(error)
+
+
+def _agreement(votes: list[CountedVote]) -> tuple[int, float | None]:
+    """Comparisons that two or more have judged, and how far they agree beyond chance."""
+    try:
+        found = vote_agreement(FitInput(votes, "", 0).table()).alpha_ordinal
+    except EngineError:
+        return 0, None
+    return found.items, found.value

@@ -1,0 +1,332 @@
+"""The loop's heart: judgments -> fit -> snapshot -> screen -> decide -> plan -> queue; then slices.py, by itself.
+
+No transaction is open while it fits and plans. Those that write are fenced by the job's lease: one publishes the
+snapshot, so that readers need not wait for a plan, and one what follows from it, with the first part of the queue; more
+for the rest of it. Whatever fails, the last good board serves on, and the old queue, or what the new plan has kept of
+it and put in; what was published is not fitted again.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import astuple, dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from django.utils import timezone
+
+from evalsite.boards.chart_data import Pair, fit_facts, pairs, points
+from evalsite.boards.models import Board, BoardChartData, Decision, Refit, Snapshot
+from evalsite.boards.rows import BoardRow, board_rows
+from evalsite.boards.services import board_default
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.services import pilot_end, refit_request
+from evalsite.core.db import write_transaction
+from evalsite.core.jobs import Lease
+from evalsite.judgments.models import Batch
+from evalsite.judgments.queue import QueueRest, QueueSeen, queue_close, queue_look, queue_withdraw
+from evalsite.judgments.selectors import judgments_spent
+from evalsite.refits.designs import rules_of
+from evalsite.refits.known_ties import by_version, known_ties
+from evalsite.refits.mapping import ENGINE, FitInput, Planner, fit_input, input_mark, votes_to_screen
+from evalsite.refits.planning import Planned, planned_of, queue_begin, queue_finish, queue_size, reserve_fill
+from evalsite.refits.queue_top_up import Supply
+from evalsite.refits.screening import Change, changes_make, changes_wanted
+from evalsite.refits.services import (
+    campaign_close,
+    findings_request,
+    notice_request,
+    pilot_summary_request,
+    slices_request,
+)
+from irt_engine import EngineError, Posterior
+from scheduler import CampaignState, SchedulerError, decide, with_retired
+from scheduler import Decision as Verdict
+from scheduler.at_random import at_random
+from scheduler.estimator import estimate
+
+log = logging.getLogger(__name__)
+Progress = Callable[[int, int], None]
+COMPARED_AT_MOST = 80  # chatbots: beyond it takes seconds to say what asking at random would have cost
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What is kept of a fit and shown by pages, worked out while no transaction is open: others wait to write."""
+
+    rows: list[BoardRow]
+    pairs: list[Pair]
+    fit: dict[str, Any]
+    posterior: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A posterior with what it was made of. `snapshot` is set when an earlier one had the same input.
+
+    `given` is None when nothing can have changed since that snapshot: then no vote was read. `shown` is what pages need
+    of it; None when that is kept already. `mark` says up to where the input was seen.
+    """
+
+    posterior: Posterior
+    given: FitInput | None
+    seconds: float
+    snapshot: Snapshot | None
+    shown: Shown | None
+    mark: str
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """What follows from a fit for its campaign. course: what asking at random would have cost; None where no vote was
+    read. decided: what was decided, with the plan; None where the campaign does not go on by this fit."""
+
+    changes: list[Change]
+    course: list[tuple[float, float]] | None = None
+    decided: tuple[Verdict, Planned] | None = None
+
+
+def refit_campaign(campaign: Campaign, lease: Lease) -> None:
+    """Refit every board that ranks this campaign; by its own, screen; and if it collects, decide and plan."""
+    own = board_default(campaign=campaign)
+    supply = Supply(own, campaign, lease)
+    for board in campaign.boards.filter(slice_of=None).order_by("pk"):
+        if board == own and _unchanged(board, input_mark(board)) is None:
+            supply.before()
+        began = timezone.now()
+        fitted = _fitted(board, began, supply.during)
+        if board == own:
+            campaign.refresh_from_db()  # it may have changed meanwhile: who goes on by the old row plans for nothing
+            _refit_own(board, campaign, fitted, began, lease)
+            supply = Supply(own, campaign, lease)  # by the new board, while others are fitted
+        elif fitted is not None:
+            with write_transaction():
+                lease.confirm()
+                publish(board, fitted, began)
+    campaign.refresh_from_db()
+    if not campaign.collecting:
+        queue_withdraw(campaign=campaign)
+
+
+def _refit_own(board: Board, campaign: Campaign, fitted: Fitted | None, began: datetime, lease: Lease) -> None:
+    """Publish the board that the campaign goes on by, and write what follows. While it collects, readers do not wait
+    for that; should it fail in between, the next try reads the votes again, since nothing says that they were seen.
+    """
+    refit = None
+    if fitted is not None and campaign.collecting:
+        with write_transaction():
+            lease.confirm()
+            refit = publish(board, fitted, began, seen="")
+    following = _following(board, campaign, fitted, began)
+    if fitted is None and not following.changes and following.decided is None:
+        return
+    rest = None
+    with write_transaction():
+        lease.confirm()
+        if fitted is not None:
+            refit = refit or publish(board, fitted, began)
+            _finish(refit, fitted, following)
+        changes_make(campaign, following.changes)
+        if following.decided is not None:
+            rest = _act(campaign, *following.decided, refit.snapshot if refit else None)
+    if following.decided is not None and rest is not None:
+        planned = following.decided[1]
+        queue_finish(planned, rest, lease)
+        reserve_fill(planned, refit.snapshot if refit else None, lease)
+
+
+def _following(board: Board, campaign: Campaign, fitted: Fitted | None, began: datetime) -> Following:
+    """Screened, decided and planned, with no transaction open."""
+    changes = _screened(board, fitted)
+    goes_on = campaign.collecting and not _would_act(campaign, changes)
+    is_new = fitted is not None and fitted.given is not None
+    if not (goes_on or is_new):
+        return Following(changes)
+    planner, seen = Planner(campaign), queue_look(campaign)
+    state = planner.state(fitted.posterior if fitted else None, judgments_spent(campaign), seen.counts)
+    course = _course_at_random(campaign, state) if is_new else None
+    return Following(changes, course, _decision(planner, state, seen, began) if goes_on else None)
+
+
+def _finish(refit: Refit, fitted: Fitted, following: Following) -> None:
+    """Write beside a refit that was published what followed from it, and up to where its input was seen."""
+    Refit.objects.filter(pk=refit.pk).update(seen=fitted.mark)
+    record = BoardChartData.objects.filter(board=refit.board, snapshot=refit.snapshot).only("fit").first()
+    if following.course is not None and record is not None:
+        record.fit |= {"at_random": list(following.course)}
+        record.save(update_fields=["fit"])
+    if following.decided is not None and refit.snapshot is not None:
+        _decided(refit.snapshot, following.decided[0])
+    if fitted.given is not None and refit.board.default_of is not None:
+        findings_request(refit.board.default_of)
+        slices_request(refit.board.default_of)
+
+
+def _course_at_random(campaign: Campaign, state: CampaignState) -> list[tuple[float, float]]:
+    """What asking at random would have cost, where something else chose what was asked: (judgments, largest SE).
+
+    It is a line in a chart: what cannot be worked out is left out, and the refit goes on. Who has no votes yet, or is
+    no longer asked about, is not on the board and in the state alike: then there is nothing to set against the board.
+    """
+    posterior = state.posterior
+    if posterior is None or campaign.started_at is None or campaign.policy == "random":
+        return []
+    on_board = set(posterior.chatbots) == set(state.chatbots) and int(posterior.group.max(initial=1)) == 1
+    if not on_board or not 2 <= len(state.chatbots) <= COMPARED_AT_MOST or not state.prompts:
+        return []
+    try:
+        found = at_random(state)
+    except (EngineError, SchedulerError, np.linalg.LinAlgError):
+        log.warning("What asking at random would have cost %s is not known", campaign.slug, exc_info=True)
+        return []
+    return [(round(n), round(se, 4)) for n, se in zip(found.judgments, found.largest_se, strict=True)]
+
+
+def _screened(board: Board, fitted: Fitted | None) -> list[Change]:
+    """What the screening wants changed; also where nothing is fitted, since everybody who judged may be excluded.
+    Nothing where no vote was read, because it was asked by the same ones before."""
+    campaign = board.default_of
+    given = fit_input(board) if fitted is None else fitted.given
+    if campaign is None or given is None:
+        return []
+    return changes_wanted(campaign, votes_to_screen(board, given))
+
+
+def _would_act(campaign: Campaign, changes: list[Change]) -> bool:
+    """Whether the screening changes what counts: then the refit that it asks for decides and plans, without them."""
+    return campaign.screening == Campaign.Screening.ACT and bool(changes)
+
+
+def _decision(planner: Planner, state: CampaignState, seen: QueueSeen, began: datetime) -> tuple[Verdict, Planned]:
+    """What is decided, and asked next."""
+    campaign = planner.campaign
+    state = with_retired(state, planner.design.retirement, planner.design.welcome)
+    verdict = decide(state, rules=rules_of(campaign, withheld=planner.withheld(state)))
+    count = 0 if verdict.stop else queue_size(campaign, (timezone.now() - began).total_seconds())
+    return verdict, planned_of(planner, state, seen, count)
+
+
+def _fitted(board: Board, began: datetime, progress: Progress | None) -> Fitted | None:
+    """The posterior of the board's votes; None before the first ones. A failure is noted, then raised."""
+    mark = input_mark(board)
+    same = _unchanged(board, mark)
+    if same is not None:
+        return Fitted(Posterior.from_bytes(bytes(same.posterior)), None, 0.0, same, None, mark)
+    given = fit_input(board)
+    return fitted_of(board, given, mark, began, progress) if given.votes else None
+
+
+def fitted_of(board: Board, given: FitInput, mark: str, began: datetime, progress: Progress | None = None) -> Fitted:
+    """The posterior of these votes: an earlier one of the same input, or a new fit. A failure is noted, then raised."""
+    same = board.snapshots.filter(input_sha256=given.sha256).first()
+    if same is not None:
+        posterior = Posterior.from_bytes(bytes(same.posterior))
+        shown = None if _has_record(board, same) else _shown(board, posterior, given)
+        return Fitted(posterior, given, 0.0, same, shown, mark)
+    # Only this engine's own posteriors are read: another version's bytes may mean something else.
+    last = board.snapshots.filter(engine=ENGINE).order_by("-number").first()
+    clock = time.perf_counter()
+    try:
+        start = Posterior.from_bytes(bytes(last.posterior)) if last else None
+        posterior = estimate(given.table(), start, given.seed, progress=progress)
+    except EngineError as error:
+        with write_transaction():
+            Refit.objects.create(board=board, outcome=Refit.Outcome.FAILED, message=str(error), started_at=began)
+        raise
+    seconds = time.perf_counter() - clock
+    return Fitted(posterior, given, seconds, None, _shown(board, posterior, given), mark)
+
+
+def _unchanged(board: Board, mark: str) -> Snapshot | None:
+    """The newest snapshot if nothing can have changed since: a refit that would change nothing is not run."""
+    last = Refit.objects.filter(board=board, snapshot__isnull=False).select_related("snapshot").order_by("-pk").first()
+    if last is None or last.seen != mark or last.snapshot is None:
+        return None
+    return last.snapshot if _has_record(board, last.snapshot) else None
+
+
+def _has_record(board: Board, snapshot: Snapshot) -> bool:
+    return BoardChartData.objects.filter(board=board, snapshot=snapshot).exists()
+
+
+def _shown(board: Board, posterior: Posterior, given: FitInput) -> Shown:
+    known = known_ties(board, [int(name) for name in posterior.chatbots])
+    rows = board_rows(posterior, points(given.votes, by_version(known)))
+    told = pairs(posterior, given.votes, list(rows), known)
+    return Shown(list(rows.values()), told, fit_facts(posterior, len(given.ties)), posterior.to_bytes())
+
+
+def publish(board: Board, fitted: Fitted, began: datetime, *, seen: str | None = None) -> Refit:
+    """The snapshot with the record beside it. An earlier one of the same input serves again. `seen` stands for the
+    mark up to where the input was seen, where more has to follow first."""
+    snapshot = fitted.snapshot or _snapshot(board, fitted, fitted.given, fitted.shown)
+    outcome = Refit.Outcome.UNCHANGED if fitted.snapshot else Refit.Outcome.PUBLISHED
+    seen = fitted.mark if seen is None else seen
+    refit = Refit.objects.create(board=board, outcome=outcome, snapshot=snapshot, seen=seen, started_at=began)
+    if fitted.shown is not None:
+        last = BoardChartData.objects.filter(board=board).values_list("fit", flat=True).first() or {}
+        course = {"at_random": last.get("at_random", [])}  # until there is another
+        kept = {
+            "snapshot": snapshot,
+            "pairs": [astuple(pair) for pair in fitted.shown.pairs],
+            "fit": fitted.shown.fit | course,
+        }
+        BoardChartData.objects.update_or_create(board=board, defaults=kept)
+    return refit
+
+
+def _snapshot(board: Board, fitted: Fitted, given: FitInput | None, shown: Shown | None) -> Snapshot:
+    assert given is not None and shown is not None  # noqa: S101, PT018 - a new input is always read and worked out
+    last = board.snapshots.order_by("-number").values_list("number", flat=True).first() or 0
+    created: Snapshot = Snapshot.objects.create(
+        board=board,
+        number=last + 1,
+        input_sha256=given.sha256,
+        engine=ENGINE,
+        seed=given.seed,
+        judgments=len(given.votes),
+        annotators=given.annotators,
+        converged=fitted.posterior.converged,
+        seconds=fitted.seconds,
+        rows=shown.rows,
+        posterior=shown.posterior,
+    )
+    return created
+
+
+def _decided(snapshot: Snapshot, verdict: Verdict) -> None:
+    """Keep the decision, unless it is the last one of this snapshot again."""
+    evidence = {key: float(value) for key, value in verdict.evidence.items()}
+    last = snapshot.decisions.order_by("-pk").first()
+    if last is None or (last.stop, last.reason, last.evidence) != (verdict.stop, verdict.reason, evidence):
+        Decision.objects.create(snapshot=snapshot, stop=verdict.stop, reason=verdict.reason, evidence=evidence)
+
+
+def _act(campaign: Campaign, verdict: Verdict, planned: Planned, snapshot: Snapshot | None) -> QueueRest | None:
+    """Stop, or replace the queue, of which the rest is left to write. What changed while it was planned is seen: the
+    campaign is locked and read again."""
+    now = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+    if not now.collecting:
+        queue_close(campaign=now)
+        return None
+    if planned.planner.is_outdated(now):
+        refit_request(now)
+        return None
+    if verdict.stop:
+        campaign_close(campaign=now, reason=verdict.reason)
+        log.info("campaign %s stopped: %s", now.slug, verdict.reason)
+        return None
+    notice_request(now, "progress", evidence={key: float(value) for key, value in verdict.evidence.items()})
+    if now.state == Campaign.State.PILOT and _pilot_is_over(now):
+        pilot_end(campaign=now)
+        pilot_summary_request(now)
+        queue_close(campaign=now)
+        return None
+    return queue_begin(now, planned, snapshot)
+
+
+def _pilot_is_over(campaign: Campaign) -> bool:
+    """Whether its judgments are in, and in the board: none of them waits in a batch that is still open."""
+    waiting = Batch.objects.filter(campaign=campaign, state=Batch.State.OPEN, judgments__isnull=False)
+    return judgments_spent(campaign) >= campaign.pilot.judgments and not waiting.exists()

@@ -1,0 +1,82 @@
+"""Close campaigns, raise and clear alarms, and request the jobs that follow a refit."""
+
+import logging
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import F
+from django.utils import timezone
+
+from evalsite.accounts.models import User
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.services import campaign_stop
+from evalsite.core.db import write_transaction
+from evalsite.core.jobs import job_enqueue
+from evalsite.judgments.batches import batch_close_last
+from evalsite.judgments.queue import queue_close
+from evalsite.refits.models import Alarm
+
+log = logging.getLogger(__name__)
+LONGEST_MESSAGE = 2000
+FINDINGS = "findings"
+SLICES = "slices"
+PILOT = "pilot"
+NOTICE = "notice"  # what owners are told of: `operations` does this job
+EXCLUSION = "exclusion"  # what a board would be without an annotator: an inquiry
+
+
+def campaign_close(*, campaign: Campaign, reason: str, by: User | None = None, notify: bool = True) -> None:
+    """Stop the campaign, withdraw what waits in its queue and close its last batch; notify: tell its owners."""
+    with write_transaction():
+        campaign_stop(campaign=campaign, reason=reason, by=by)
+        queue_close(campaign=campaign)
+        batch_close_last(campaign)
+        if notify:
+            notice_request(campaign, "stop")
+
+
+def alarm_raise(*, campaign: Campaign, message: str, about: Alarm.About = Alarm.About.LOOP) -> None:
+    """Say that the campaign's loop (or its slices) fails; said again, the open alarm counts on."""
+    message = message[:LONGEST_MESSAGE]
+    with write_transaction():
+        Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
+        again = Alarm.objects.filter(campaign=campaign, about=about, cleared_at=None)
+        if not again.update(failures=F("failures") + 1, failed_at=timezone.now(), message=message):
+            alarm = Alarm.objects.create(campaign=campaign, about=about, message=message)
+            notice_request(campaign, f"alarm {alarm.pk}", alarm=alarm.pk)
+            log.error("campaign %s: the %s: %s", campaign.slug, about, message)
+
+
+def alarm_clear(*, campaign: Campaign, about: Alarm.About = Alarm.About.LOOP) -> None:
+    """The loop goes again, or its slices."""
+    raised = Alarm.objects.filter(campaign=campaign, about=about, cleared_at=None)
+    if raised.exists():  # first without a lock: this is asked after every refit
+        with write_transaction():
+            raised.update(cleared_at=timezone.now())
+
+
+def notice_request(campaign: Campaign, occasion: str, **args: Any) -> None:
+    """Ask the worker to tell the campaign's owners, if there is something to tell.
+
+    occasion: "stop", "progress" or "alarm" with its number.
+    """
+    job_enqueue(
+        kind=NOTICE,
+        key=f"{NOTICE}:{campaign.pk}:{occasion}",
+        args={"campaign": campaign.pk, "occasion": occasion, **args},
+    )
+
+
+def findings_request(campaign: Campaign, *, wait: timedelta = timedelta(0)) -> None:
+    """Ask the worker to look at annotators and prompts anew, after the refits that wait."""
+    job_enqueue(kind=FINDINGS, key=f"{FINDINGS}:{campaign.pk}", args={"campaign": campaign.pk}, wait=wait)
+
+
+def slices_request(campaign: Campaign) -> None:
+    """Ask the worker to fit what is behind the board's filters anew, after the refits that wait."""
+    job_enqueue(kind=SLICES, key=f"{SLICES}:{campaign.pk}", args={"campaign": campaign.pk})
+
+
+def pilot_summary_request(campaign: Campaign) -> None:
+    """Ask the worker to work out what the pilot taught."""
+    job_enqueue(kind=PILOT, key=f"{PILOT}:{campaign.pk}", args={"campaign": campaign.pk})

@@ -1,0 +1,175 @@
+"""The boards behind a board's filters: one category, one kind of chatbot or one aspect each, fitted by itself.
+
+Nothing waits for them. The refit has published, decided and planned before they are looked at, in a job of their own;
+while a refit is due, only one of them is fitted and the rest asks again. One that fails alarms and leaves its last good
+board; the others go on.
+"""
+
+import logging
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from django.db.models import F
+from django.utils import timezone
+
+from evalsite.boards.models import Board, Slice
+from evalsite.boards.selectors import snapshot_current
+from evalsite.boards.services import board_default
+from evalsite.campaigns.models import Aspect, Campaign
+from evalsite.campaigns.services import REFIT
+from evalsite.chatbots.models import Version
+from evalsite.core import jobs
+from evalsite.core.db import write_transaction
+from evalsite.judgments.selectors import CountedVote, votes_counted
+from evalsite.prompts.models import Prompt
+from evalsite.refits.mapping import FitInput, input_mark, input_of
+from evalsite.refits.models import Alarm
+from evalsite.refits.refit import Fitted, fitted_of, publish
+from evalsite.refits.services import alarm_clear, alarm_raise, slices_request
+from evalsite.refits.vote_cache import KEPT
+
+log = logging.getLogger(__name__)
+CATEGORIES_AT_MOST = 60  # those with the most prompts; each costs a fit
+
+
+def slices_refit(campaign: Campaign, lease: jobs.Lease) -> None:
+    """Fit what has changed, those first that were seen longest ago."""
+    board = board_default(campaign=campaign)
+    mark = input_mark(board)
+    votes = _Votes(board)
+    troubles: list[str] = []
+    fits = 0
+    for piece in slices_ensured(board):
+        if piece.seen == mark:
+            continue
+        if fits and jobs.job_is_due(REFIT):
+            slices_request(campaign)
+            break
+        try:
+            fits += _refit(piece, votes.of(piece), mark, lease)
+        except jobs.LeaseLost:
+            raise
+        except Exception as error:
+            log.exception("%s", piece)
+            troubles.append(f"{piece.by} {piece.value}: {type(error).__name__}: {error}")
+            Slice.objects.filter(pk=piece.pk).update(trouble=str(error)[:2000], looked_at=timezone.now())
+    if troubles:
+        alarm_raise(campaign=campaign, message="; ".join(troubles), about=Alarm.About.SLICES)
+    elif not Slice.objects.filter(board=board).exclude(trouble="").exists():
+        alarm_clear(campaign=campaign, about=Alarm.About.SLICES)
+
+
+def slices_ensured(board: Board) -> list[Slice]:
+    """Everything that readers may filter the board by, with a row each; never a filter that would leave it whole."""
+    wanted = {(Slice.By.ASPECT, each.key) for each in board.aspect.rubric.aspects.exclude(pk=board.aspect_id)}
+    wanted |= {(Slice.By.CATEGORY, category) for category in _categories(board)}
+    kinds = set(Version.objects.filter(entrants__campaign__boards=board).values_list("kind", flat=True))
+    wanted |= {(Slice.By.KIND, kind) for kind in kinds} if len(kinds) > 1 else set()
+    known = set(board.slices.values_list("by", "value"))
+    with write_transaction():
+        Slice.objects.bulk_create(
+            [Slice(board=board, by=by, value=value) for by, value in sorted(wanted - known)], ignore_conflicts=True
+        )
+    return list(board.slices.select_related("board", "own").order_by(F("looked_at").asc(nulls_first=True), "pk"))
+
+
+def _categories(board: Board) -> list[str]:
+    """The categories of the board's prompts, those with the most prompts first; none where all are of one."""
+    rows = Prompt.objects.filter(prompt_set__campaigns__boards=board).values_list("category", flat=True)
+    counts: dict[str, int] = {}
+    for category in rows:
+        counts[category] = counts.get(category, 0) + 1
+    named = sorted((category for category in counts if category), key=lambda each: (-counts[each], each))
+    return named[:CATEGORIES_AT_MOST] if len(counts) > 1 else []
+
+
+@dataclass(frozen=True)
+class _Votes:
+    """The counted votes of a board's campaigns, cut: read once, and only when a slice is to be looked at."""
+
+    board: Board
+
+    def of(self, piece: Slice) -> FitInput:
+        if piece.by == Slice.By.ASPECT:
+            return input_of(votes_counted(self.campaigns, self._aspect(piece.value)), self.campaigns)
+        if piece.by == Slice.By.CATEGORY:
+            keep = self._category(piece.value)
+            return input_of([vote for vote in self._all if keep(vote)], self.campaigns, piece.value)
+        keep = self._kind(piece.value)
+        return input_of([vote for vote in self._all if keep(vote)], self.campaigns)
+
+    @cached_property
+    def campaigns(self) -> list[Campaign]:
+        return list(self.board.campaigns.order_by("pk"))
+
+    @cached_property
+    def _all(self) -> list[CountedVote]:
+        return KEPT.read(self.board, self.campaigns)
+
+    def _aspect(self, key: str) -> Aspect:
+        return aspect_of(self.board, key)
+
+    def _category(self, category: str) -> Callable[[CountedVote], bool]:
+        return lambda vote: self._category_of[vote.prompt] == category
+
+    def _kind(self, kind: str) -> Callable[[CountedVote], bool]:
+        """Both are of it: what a live one does against a file of replies ranks it among neither kind."""
+        return lambda vote: self._kind_of[vote.first_version] == self._kind_of[vote.second_version] == kind
+
+    @cached_property
+    def _category_of(self) -> Mapping[int, str]:
+        prompts = {vote.prompt for vote in self._all}
+        rows = Prompt.objects.filter(prompt_set__campaigns__in=self.campaigns).values_list("pk", "category")
+        return {pk: category for pk, category in rows if pk in prompts}
+
+    @cached_property
+    def _kind_of(self) -> Mapping[int, str]:
+        rows = Version.objects.filter(entrants__campaign__in=self.campaigns)
+        return dict(rows.values_list("pk", "kind"))
+
+
+def aspect_of(board: Board, key: str) -> Aspect:
+    aspect: Aspect = board.aspect.rubric.aspects.get(key=key)
+    return aspect
+
+
+def _refit(piece: Slice, given: FitInput, mark: str, lease: jobs.Lease) -> int:
+    """Fit it if there is enough and it is new; the number of fits that this took."""
+    piece.judgments, piece.seen, piece.trouble, piece.looked_at = len(given.votes), mark, "", timezone.now()
+    piece.chatbots = len({version for vote in given.votes for version in (vote.first_version, vote.second_version)})
+    began = timezone.now()
+    fitted: Fitted | None = None
+    if piece.enough:
+        piece.own = piece.own or _own_board(piece)
+        fitted = fitted_of(piece.own, given, mark, began)
+    with write_transaction():
+        lease.confirm()
+        if piece.own is not None and fitted is not None and not _stands(piece.own, fitted):
+            publish(piece.own, fitted, began)
+        piece.save()
+    return int(fitted is not None and fitted.snapshot is None)
+
+
+def _stands(own: Board, fitted: Fitted) -> bool:
+    """Whether just this is shown already: another row would tell nothing."""
+    return fitted.shown is None and fitted.snapshot is not None and fitted.snapshot == snapshot_current(own)
+
+
+def _own_board(piece: Slice) -> Board:
+    """A board that is reached through its filter only: nobody is told its address."""
+    whole, number = piece.board, uuid.uuid4()
+    with write_transaction():
+        board: Board = Board.objects.create(
+            public_id=number,
+            organisation=whole.organisation,
+            name=f"{whole.name}: {piece.value}"[:200],
+            slug=str(number),
+            aspect=aspect_of(whole, piece.value) if piece.by == Slice.By.ASPECT else whole.aspect,
+            category=piece.value if piece.by == Slice.By.CATEGORY else "",
+            kind=piece.value if piece.by == Slice.By.KIND else "",
+        )
+        board.campaigns.set(whole.campaigns.all())
+        Slice.objects.filter(pk=piece.pk).update(own=board)
+    return board

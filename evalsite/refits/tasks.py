@@ -1,0 +1,103 @@
+"""The worker's jobs of refits: refit, findings, slices, pilot summary, full check."""
+
+import logging
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.services import REFIT, refit_key, refit_request
+from evalsite.core import inquiries, jobs
+from evalsite.refits.full_check import FULL_CHECK
+from evalsite.refits.models import Findings, FullCheck
+from evalsite.refits.services import EXCLUSION, FINDINGS, PILOT, SLICES, alarm_clear, alarm_raise, findings_request
+
+FINDINGS_KEPT = timedelta(minutes=1)  # of a board of 100,000 judgments they take three seconds
+FINDINGS_WAIT = timedelta(seconds=5)
+
+
+log = logging.getLogger(__name__)
+
+
+@jobs.handles(REFIT, tireless=True)
+def refit(lease: jobs.Lease) -> None:
+    """Refit, decide and plan for the campaign that the job names. Whatever goes wrong raises an alarm."""
+    # Imported here: every process registers this handler, and only the worker should pay for numpy and scipy.
+    from evalsite.refits.refit import refit_campaign
+
+    campaign = Campaign.objects.select_related("stopping").get(pk=lease.args["campaign"])
+    try:
+        refit_campaign(campaign, lease)
+    except jobs.LeaseLost:
+        raise
+    except Exception as error:
+        alarm_raise(campaign=campaign, message=f"{type(error).__name__}: {error}")
+        raise
+    alarm_clear(campaign=campaign)
+
+
+@jobs.prepares
+def rehearse() -> None:
+    """Compile what a refit needs, so that the first campaign of a fresh machine does not wait for it."""
+    from irt_engine.compiled import needs_compiling
+    from scheduler.rehearsal import COMPILING, rehearse
+
+    if needs_compiling():
+        log.warning(COMPILING)
+    rehearse()
+
+
+@jobs.sweeps
+def deadlines_keep() -> None:
+    """Ask for the refit that stops a campaign whose deadline has come, unless one waits already."""
+    due = Campaign.objects.filter(state__in=Campaign.COLLECTING, stopping__deadline__lte=timezone.now())
+    for campaign in due:
+        if not jobs.job_waits(refit_key(campaign)):
+            refit_request(campaign)
+
+
+@jobs.handles(FINDINGS)
+def findings(lease: jobs.Lease) -> None:
+    """Look at the campaign's annotators and prompts; while refits wait, once in FINDINGS_KEPT."""
+    from evalsite.refits.findings import findings_make
+
+    campaign, now = Campaign.objects.get(pk=lease.args["campaign"]), timezone.now()
+    recent = Findings.objects.filter(campaign=campaign, made_at__range=(now - FINDINGS_KEPT, now))
+    if jobs.job_is_due(REFIT) and recent.exists():
+        findings_request(campaign, wait=FINDINGS_WAIT)  # else it might be claimed again before the refit is
+        return
+    findings_make(campaign, lease)
+
+
+@jobs.handles(SLICES)
+def slices(lease: jobs.Lease) -> None:
+    """Fit the boards behind the filters of the campaign's board."""
+    from evalsite.refits.slices import slices_refit
+
+    slices_refit(Campaign.objects.get(pk=lease.args["campaign"]), lease)
+
+
+@jobs.handles(PILOT)
+def pilot(lease: jobs.Lease) -> None:
+    """Work out what the campaign's pilot taught."""
+    from evalsite.refits.pilot_summary import summary_make
+
+    summary_make(Campaign.objects.select_related("stopping").get(pk=lease.args["campaign"]), lease)
+
+
+@jobs.handles(FULL_CHECK, slow=True)
+def full_check(lease: jobs.Lease) -> None:
+    """The full Bayesian fit that a person asked for."""
+    from evalsite.refits.full_check_fit import check_make
+
+    check_make(FullCheck.objects.select_related("campaign", "snapshot__board").get(pk=lease.args["check"]), lease)
+
+
+@inquiries.answers(EXCLUSION)
+def exclusion(args: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the board would be without an annotator."""
+    from evalsite.refits.findings import board_without
+
+    return board_without(Campaign.objects.get(pk=args["campaign"]), args["annotator"])
