@@ -34,6 +34,11 @@ class ReplyFileQuery(FileQuery):
     label = StrictCharField(  # type: ignore[assignment]  # also an attribute of every field
         max_length=100, required=False, help_text="of the version; absent: the next number"
     )
+    made_by = StrictCharField(
+        max_length=80,
+        required=False,
+        help_text="slug of the organisation that made the chatbot, if that is another one",
+    )
 
 
 class FileView(ResultsView):
@@ -81,7 +86,7 @@ class ReplyFileView(FileView):
     def post(self, request: Request, organisation: str) -> Response:
         asked = self.asked(request)
         sent, user = self.sent(request, organisation, asked["set"])
-        version = {"name": asked["name"], "label": asked.get("label")}
+        version = {"name": asked["name"], "label": asked.get("label"), "made_by": asked.get("made_by", "")}
 
         def take() -> Outcome:
             if asked["check"] == "true":

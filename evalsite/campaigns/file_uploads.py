@@ -89,7 +89,7 @@ def still_open_check(prompt_set: PromptSet, *, locked: bool = False) -> None:
         )
 
 
-def replies_look(sent: Sent, *, name: str, label: str | None) -> Submission:
+def replies_look(sent: Sent, *, name: str, label: str | None, made_by: str = "") -> Submission:
     """What `replies_take` would do with each row. Nothing is written."""
     return chatbot_preview(
         organisation=sent.organisation,
@@ -98,10 +98,13 @@ def replies_look(sent: Sent, *, name: str, label: str | None) -> Submission:
         label=label,
         content=sent.content,
         filename=sent.filename,
+        made_by=made_by,
     )
 
 
-def replies_take(sent: Sent, *, name: str, label: str | None, partly: bool, by: User) -> tuple[Version, ReplyReport]:
+def replies_take(
+    sent: Sent, *, name: str, label: str | None, partly: bool, by: User, made_by: str = ""
+) -> tuple[Version, ReplyReport]:
     """A version with the replies of a file, of a chatbot that is made if there is none of this name.
 
     Raises RowsRefused unless `partly`, NotFound for a set that is not there, Conflict for a version that is, TooLarge.
@@ -116,6 +119,7 @@ def replies_take(sent: Sent, *, name: str, label: str | None, partly: bool, by: 
             filename=sent.filename,
             partly=partly,
             by=by,
+            made_by=made_by,
         )
 
 

@@ -6,7 +6,8 @@ from evalsite.core.admin import ReadOnlyAdmin
 
 @admin.register(Chatbot)
 class ChatbotAdmin(admin.ModelAdmin):
-    list_display = ("name", "organisation", "created_at")
+    list_display = ("name", "organisation", "made_by", "created_at")
+    list_select_related = ("organisation", "made_by")
 
 
 @admin.register(Version)

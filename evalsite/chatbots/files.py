@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import Organisation, User
+from evalsite.chatbots.makers import maker_check, maker_named, maker_record
 from evalsite.chatbots.models import Chatbot, Reply, Version
 from evalsite.chatbots.services import chatbot_create, text_sha256, version_create
 from evalsite.core.audit import audit_record
@@ -138,15 +139,20 @@ def chatbot_preview(
     content: bytes,
     filename: str = "",
     label: str | None = None,
+    made_by: str = "",
 ) -> Submission:
     """What `chatbot_import` would make of the file, whatever its rows.
 
-    Raises InvalidInput for a name, a label or a file that cannot be read, Conflict if the version is there already.
+    Raises InvalidInput for a name, a label, a maker or a file that cannot be used, Conflict if the version is there
+    already or another maker is on record.
     """
+    maker = maker_named(made_by)
     _check_names(name.strip(), label)
     report = replies_preview(prompt_set=prompt_set, content=content, name=filename)
     found = _submission(organisation, name.strip(), label, report)
     _check_new(found)
+    if found.chatbot:
+        maker_check(found.chatbot, maker)
     return found
 
 
@@ -190,13 +196,15 @@ def chatbot_import(
     label: str | None = None,
     partly: bool = True,
     by: User | None = None,
+    made_by: str = "",
 ) -> tuple[Version, ReplyReport]:
     """A chatbot's version with the replies of a file; the chatbot is made if the organisation has none of this name.
 
-    Without a label the version is the next one by number. Raises RowsRefused if a row is refused, unless `partly`;
-    Conflict if it has this version already, or the file holds no reply. It stands in the log of the chatbot.
+    Without a label the version is the next one by number. made_by: slug of the organisation that made the chatbot, if
+    that is another one. Raises RowsRefused if a row is refused, unless `partly`; Conflict if it has this version
+    already, another maker is on record, or the file holds no reply. It stands in the log of the chatbot.
     """
-    name = name.strip()
+    name, maker = name.strip(), maker_named(made_by)
     _check_names(name, label)
     with write_transaction():
         Organisation.objects.select_for_update(no_key=True).get(pk=organisation.pk)  # of two files at once, one waits
@@ -212,6 +220,7 @@ def chatbot_import(
         found = _submission(organisation, name, label, report)
         _check_new(found)
         chatbot = found.chatbot or chatbot_create(organisation=organisation, name=name)
+        maker_record(chatbot=chatbot, maker=maker, by=by)
         version = version_create(chatbot=chatbot, label=found.label)
         _add(version, report, _prompts(prompt_set))
         after = {"version": version.label, "prompt_set": prompt_set.name, "replies": report.count("add")}

@@ -35,6 +35,7 @@ from evalsite.campaigns.selectors import (
 from evalsite.campaigns.services import NewAspect, chatbots_check, entrant_add, pilot_waits, plan_options
 from evalsite.campaigns.storage_quota import files_read
 from evalsite.chatbots.files import ReplyReport, chatbot_import, replies_preview
+from evalsite.chatbots.makers import maker_named
 from evalsite.console.formatting import duration, ranged
 from evalsite.console.forms import AnnotatorsForm, GoalForm, others_said
 from evalsite.console.page_frame import Desk, Link
@@ -327,9 +328,11 @@ def chatbots_take(campaign: Campaign, names: Mapping[str, str], by: User) -> int
     """Make a chatbot of each file that can be used, under the name given for it, and enter it; how many."""
     admit_costly(what="upload", who=by.public_id)
     taken = 0
-    for one in chatbots_context(campaign)["waiting"]:
-        if not one.usable:
-            continue
+    usable = [one for one in chatbots_context(campaign)["waiting"] if one.usable]
+    makers = {one.upload.pk: names.get(f"made_by-{one.upload.public_id}", "") for one in usable}
+    for slug in makers.values():
+        maker_named(slug)  # before the first file is taken
+    for one in usable:
         version, _report = chatbot_import(
             organisation=campaign.organisation,
             prompt_set=campaign.prompt_set,
@@ -337,6 +340,7 @@ def chatbots_take(campaign: Campaign, names: Mapping[str, str], by: User) -> int
             content=bytes(one.upload.content),
             filename=one.upload.name,
             by=by,
+            made_by=makers[one.upload.pk],
         )
         entrant_add(campaign=campaign, version=version, by=by)
         one.upload.delete()

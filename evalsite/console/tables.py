@@ -461,6 +461,7 @@ def _more_labels() -> dict[str, str]:
         "set_up": _("Set up"),
         "add_prompts": _("Add prompts"),
         "add_version": _("Add a version"),
+        "record_maker": _("Record who made it"),
         "invite": _("Invite"),
         "revoke_invitation": _("End an invitation"),
         "bonus": _("Give bonuses"),

@@ -26,6 +26,7 @@ from evalsite.chatbots.models import Chatbot, Reply, Version
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
+from evalsite.exchange.makers import Maker, makers_found, makers_record
 from evalsite.exchange.models import ImportedVote, VoteSource
 from evalsite.exchange.vote_file import Vote, Votes, read_votes
 from evalsite.judgments.item_keys import item_of
@@ -80,6 +81,7 @@ def votes_import(
     source: str = "",
     where: Sequence[tuple[str, str]] = (),
     merge_turns: bool = False,
+    made_by: Sequence[Maker] = (),
     progress: Progress | None = None,
 ) -> Imported:
     """Bring a vote file into the database as the campaign `name`, and ask for its fit.
@@ -87,7 +89,8 @@ def votes_import(
     `organisation` is the owner's address or name, which is made if none has it. Who sees the board is whoever has the
     link, unless `visibility` says otherwise. A vote's identity is the source's name (the file's, if none is given) and
     its own id or row number. The same file again changes nothing; another content under the same name is refused with
-    what differs, and so is another visibility than the board has (Conflict).
+    what differs, and so is another visibility than the board has (Conflict). `made_by` says which organisations made
+    chatbots; it is recorded also when the votes are there already.
     Raises VoteFileError for a file that cannot be used, InvalidInput for names that cannot be stored.
     """
     source = source or path.name
@@ -102,12 +105,14 @@ def votes_import(
     )  # every row is checked before the first one is written
     _check_lengths(votes.rows(), path)
     sha256 = _sha256(votes.rows())
+    makers = makers_found(made_by, _chatbots(votes.rows())) if made_by else {}
     with write_transaction():
         campaign = Campaign.objects.filter(slug=slug).first()
         known = VoteSource.objects.filter(campaign=campaign, name=source).first() if campaign else None
         if known is not None:
             _refuse_changes(known, votes.rows(), path)
             _refuse_visibility(known.campaign, visibility)
+            makers_record(makers, keeper=known.campaign.organisation)
             return Imported(board_default(campaign=known.campaign), known.votes, False, votes.warnings)
         if campaign is not None:
             raise Conflict(
@@ -119,6 +124,7 @@ def votes_import(
         owner = found or organisation_create(name=organisation)
         seen_by = visibility or Campaign.Visibility.LINK
         board = _Import(source, owner, name, slug, seen_by).run(votes, sha256, progress)
+        makers_record(makers, keeper=owner)
     return Imported(board, len(votes), True, votes.warnings, None if found else owner)
 
 
@@ -247,8 +253,8 @@ class _Import:
         return {prompt.key: prompt for prompt in rows}
 
     def _entrants(self, votes: Iterable[Vote]) -> dict[str, Entrant]:
-        names = dict.fromkeys(itertools.chain.from_iterable((vote.system_a, vote.system_b) for vote in votes))
-        return {name: entrant_add(campaign=self.campaign, version=self._version(name), imported=True) for name in names}
+        versions = {name: self._version(name) for name in _chatbots(votes)}
+        return {name: entrant_add(campaign=self.campaign, version=one, imported=True) for name, one in versions.items()}
 
     def _version(self, name: str) -> Version:
         chatbot = Chatbot.objects.filter(organisation=self.organisation, name=name).first() or chatbot_create(
@@ -356,6 +362,11 @@ class _Import:
             category=vote.category or "",
             timestamp=(vote.timestamp or "")[:40],
         )
+
+
+def _chatbots(votes: Iterable[Vote]) -> dict[str, None]:
+    """Return the names that the votes are about, in the order of the file."""
+    return dict.fromkeys(itertools.chain.from_iterable((vote.system_a, vote.system_b) for vote in votes))
 
 
 def _chunks(votes: Iterable[Vote]) -> Iterator[list[Vote]]:

@@ -48,7 +48,7 @@ def members_would_be_left_out(campaign: Campaign) -> bool:
     """As `members_are_left_out`, if others saw the board."""
     if campaign.admission != Campaign.Admission.MEMBERS:
         return False
-    own = Entrant.objects.filter(campaign=campaign, version__chatbot__organisation=campaign.organisation_id)
+    own = Entrant.objects.filter(_of([campaign.organisation_id]), campaign=campaign)
     keys = set(own.values_list("pk", flat=True))
     return bool(keys) and not leaves_a_pair(campaign, keys)
 

@@ -20,6 +20,9 @@ class Command(TakingCommand):
         parser.add_argument("--label", help="of the version (default: the next number)")
         parser.add_argument("--set", required=True, help="name of the prompt set")
         parser.add_argument("--organisation", required=True, help="its slug")
+        parser.add_argument(
+            "--made-by", default="", metavar="SLUG", help="of the organisation that made it, if that is another one"
+        )
         parser.add_argument("--partly", action="store_true", help="take what can be taken even if rows are refused")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -37,6 +40,7 @@ class Command(TakingCommand):
                 content=content,
                 filename=options["file"].name,
                 partly=options["partly"],
+                made_by=options["made_by"],
             ),
         )
         self.tell_refused(report.rows)

@@ -16,6 +16,7 @@ from evalsite.core import jobs
 from evalsite.core.errors import TouchstoneError
 from evalsite.core.tasks import owner
 from evalsite.core.terminal import shown
+from evalsite.exchange.makers import maker_argument, makers_read
 from evalsite.exchange.management.commands.rank import condition, merge_turns_argument
 from evalsite.exchange.progress import Bar
 from evalsite.exchange.vote_import import Imported, votes_import
@@ -43,6 +44,20 @@ class Command(BaseCommand):
             "--where", metavar="COLUMN=VALUE", action="append", default=[], type=condition, help="as in rank"
         )
         merge_turns_argument(parser)
+        parser.add_argument(
+            "--made-by",
+            metavar="CHATBOT=SLUG",
+            action="append",
+            default=[],
+            type=maker_argument,
+            help="the organisation that made a chatbot: its members do not judge it (may be repeated)",
+        )
+        parser.add_argument(
+            "--makers",
+            metavar="FILE",
+            type=Path,
+            help="the same for many: a CSV with the columns chatbot, organisation",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -55,6 +70,7 @@ class Command(BaseCommand):
                     source=options["source"],
                     where=options["where"],
                     merge_turns=options["merge_turns"],
+                    made_by=[*(makers_read(options["makers"]) if options["makers"] else ()), *options["made_by"]],
                     progress=bar,
                 )
         except TouchstoneError as error:

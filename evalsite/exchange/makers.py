@@ -1,0 +1,84 @@
+"""Makers of the chatbots in a vote file: which organisation made which, by flag or by a file of two columns."""
+
+from argparse import ArgumentTypeError
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+
+from evalsite.accounts.models import Organisation
+from evalsite.chatbots.makers import maker_named, maker_record
+from evalsite.chatbots.models import Chatbot
+from evalsite.core.errors import InvalidInput
+from evalsite.core.row_files import identifier, rows_read
+
+COLUMNS = ("chatbot", "organisation")
+MOST_NAMED = 3
+
+Maker = tuple[str, str]  # (chatbot, slug)
+
+
+def maker_argument(text: str) -> Maker:
+    """Return (chatbot, slug) of "CHATBOT=SLUG"; a name may hold "=", a slug does not."""
+    chatbot, sign, slug = text.rpartition("=")
+    if not sign or not chatbot.strip() or not slug.strip():
+        raise ArgumentTypeError(f"{text!r} is not CHATBOT=SLUG")
+    return chatbot.strip(), slug.strip()
+
+
+def makers_read(path: Path) -> list[Maker]:
+    """Return the makers that a CSV or JSONL file names in its columns chatbot and organisation.
+
+    Raises InvalidInput for a file that cannot be read, lacks a column or has an empty cell.
+    """
+    try:
+        reading = rows_read(path.read_bytes(), path.name)
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read ({error.strerror}).", field="makers") from error
+    for column in COLUMNS:
+        if column not in reading.columns:
+            raise InvalidInput(
+                f"{path} has no column {column}.", hint="It needs the columns chatbot and organisation.", field=column
+            )
+    found = []
+    for row in reading.rows:
+        chatbot, slug = (str(identifier(row.cells.get(column) or "")).strip() for column in COLUMNS)
+        if row.problem or not (chatbot and slug):
+            problem = row.problem or "the name of the chatbot or of the organisation is empty"
+            raise InvalidInput(f"{path}, line {row.line:,}: {problem}.", field="makers")
+        found.append((chatbot, slug))
+    return found
+
+
+def makers_found(named: Iterable[Maker], chatbots: Collection[str]) -> dict[str, Organisation]:
+    """Return chatbot -> the organisation that made it.
+
+    Raises InvalidInput for a chatbot that is not in the votes or has two makers, and for an unknown organisation.
+    """
+    slugs: dict[str, str] = {}
+    for chatbot, slug in named:
+        if chatbot not in chatbots:
+            some = ", ".join(sorted(chatbots)[:MOST_NAMED]) + (", …" if len(chatbots) > MOST_NAMED else "")
+            raise InvalidInput(
+                f"No vote is about a chatbot {chatbot!r}.",
+                hint=f"Write its name as the votes do (they are about {some}).",
+                field="made_by",
+            )
+        if slugs.setdefault(chatbot, slug) != slug:
+            raise InvalidInput(
+                f"The chatbot {chatbot!r} is given two makers, {slugs[chatbot]!r} and {slug!r}.",
+                hint="Name one organisation for each chatbot.",
+                field="made_by",
+            )
+    return dict(_organisations(slugs))
+
+
+def _organisations(slugs: Mapping[str, str]) -> Iterator[tuple[str, Organisation]]:
+    for chatbot, slug in slugs.items():
+        if (maker := maker_named(slug)) is not None:
+            yield chatbot, maker
+
+
+def makers_record(makers: Mapping[str, Organisation], *, keeper: Organisation) -> None:
+    """Record who made the chatbots of these names that `keeper` keeps. Raises Conflict for another maker on record."""
+    kept = Chatbot.objects.filter(organisation=keeper, name__in=makers)
+    for chatbot in kept.select_related("organisation", "made_by"):
+        maker_record(chatbot=chatbot, maker=makers[chatbot.name])
