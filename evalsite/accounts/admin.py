@@ -1,17 +1,13 @@
 from typing import Any, cast
 
-from django import forms
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
-from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from evalsite.accounts.models import ApiToken, Membership, Organisation, User
 from evalsite.accounts.services import organisation_verify, personal_organisation_ensure
 from evalsite.core.admin import ReadOnlyAdmin
-from evalsite.core.confusable_names import name_check
-from evalsite.core.errors import InvalidInput
 
 
 @admin.register(User)
@@ -26,21 +22,8 @@ class MembershipInline(admin.TabularInline):
     extra = 0
 
 
-class OrganisationForm(forms.ModelForm):
-    """A name that shows what it is."""
-
-    def clean_name(self) -> str:
-        name: str = self.cleaned_data["name"]
-        try:
-            name_check(name)
-        except InvalidInput as error:
-            raise ValidationError(f"{error.message} {error.hint}") from error
-        return name
-
-
 @admin.register(Organisation)
 class OrganisationAdmin(admin.ModelAdmin):
-    form = OrganisationForm
     list_display = ("name", "slug", "verified_at", "created_at")
     readonly_fields = ("verified_at",)
     inlines = (MembershipInline,)

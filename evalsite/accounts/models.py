@@ -7,23 +7,30 @@ from django.db.models import Q
 from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.text import slugify
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from evalsite.core.db import PublicModel, write_transaction
+from evalsite.core.errors import InvalidInput
+from evalsite.core.confusable_names import skeleton
+from evalsite.core.names import ShownNames, as_validation_error
 
 
 class People(UserManager["User"]):
-    """Every way of making a person (services, createsuperuser) gives them an organisation of their own."""
+    """Every way of making a person (services, createsuperuser) checks their name and gives them an organisation."""
 
-    def _create_user(self, *args: Any, **fields: Any) -> "User":
+    def _create_user(self, username: str, *args: Any, **fields: Any) -> "User":
+        as_validation_error(User(username=username or "").names_check)
         with write_transaction():
-            user = super()._create_user(*args, **fields)  # type: ignore[misc]
+            user = super()._create_user(username, *args, **fields)  # type: ignore[misc]
             Organisation.objects.found(name=user.get_username(), owner=user, personal=True)
         return user  # type: ignore[no-any-return]
 
 
-class User(PublicModel, AbstractUser):
+class User(ShownNames, PublicModel, AbstractUser):
     """A person with an account. Annotators need none: they are pseudonyms (judgments.Annotator)."""
+
+    names = ("username",)
 
     language = models.CharField(max_length=10, blank=True, default="", help_text="of mails; blank: the site's")
 
@@ -33,6 +40,22 @@ class User(PublicModel, AbstractUser):
         constraints = [
             models.UniqueConstraint(Lower("email"), condition=~Q(email=""), name="user_email_unique_in_any_case"),
         ]
+
+    def looks_check(self, field: str) -> None:
+        """Raise InvalidInput where somebody else's name looks the same, as far as one of the two is plain ASCII."""
+        if self._looks_like_another():
+            raise InvalidInput(
+                gettext("There is already an account whose name looks the same."),
+                hint=gettext("Choose another name."),
+                field=field,
+            )
+
+    def _looks_like_another(self) -> bool:
+        looks, others = skeleton(self.username), User.objects.exclude(pk=self.pk)
+        if looks != self.username.casefold():
+            return others.filter(username__iexact=looks).exists()
+        others = others.exclude(username__regex=r"^[ -~]*$")
+        return any(skeleton(other) == looks for other in others.values_list("username", flat=True).iterator())
 
     @property
     def mail_language(self) -> str:
@@ -58,7 +81,7 @@ class Organisations(models.Manager["Organisation"]):
         return next(slug for number in range(2, len(taken) + 3) if (slug := f"{stem}-{number}") not in taken)
 
 
-class Organisation(PublicModel):
+class Organisation(ShownNames, PublicModel):
     """Who owns chatbots, prompt sets and campaigns. Every person has one of their own."""
 
     name = models.CharField(max_length=200)

@@ -29,7 +29,6 @@ def user_create(
     *, username: str, password: str | None, email: str = "", staff: bool = False, language: str = ""
 ) -> User:
     """A person and the organisation of their own. Without a password the account cannot log in."""
-    name_check(username, field="username")
     if password is not None:
         try:
             validate_password(password, User(username=username, email=email))
@@ -40,26 +39,12 @@ def user_create(
             raise InvalidInput(
                 _("There is already an account called %(username)s.") % {"username": repr(username)}, field="username"
             )
-        if _looks_like_another(username):
-            raise InvalidInput(
-                _("There is already an account whose name looks the same."),
-                hint=_("Choose another name."),
-                field="username",
-            )
+        User(username=username).names_check()
         if email and User.objects.filter(email__iexact=email).exists():
             raise InvalidInput(_("There is already an account with this address."), hint=_("Log in."), field="email")
         return User.objects.create_user(
             username, email, password, is_staff=staff, is_superuser=staff, language=language
         )
-
-
-def _looks_like_another(username: str) -> bool:
-    """Return whether somebody else's name looks the same, as far as one of the two is plain ASCII."""
-    looks = skeleton(username)
-    if looks != username.casefold():
-        return User.objects.filter(username__iexact=looks).exists()
-    others = User.objects.exclude(username__regex=r"^[ -~]*$")
-    return any(skeleton(other) == looks for other in others.values_list("username", flat=True).iterator())
 
 
 def user_language_set(*, user: User, language: str) -> None:
@@ -116,7 +101,7 @@ def personal_organisation_ensure(*, user: User) -> Organisation:
 
 def organisation_create(*, name: str, owner: User | None = None, personal: bool = False) -> Organisation:
     """An organisation, and its owner's membership."""
-    name_check(name)
+    Organisation(name=name).names_check()
     return Organisation.objects.found(name=name, owner=owner, personal=personal)
 
 

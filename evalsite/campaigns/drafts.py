@@ -128,6 +128,7 @@ def draft_change(*, campaign: Campaign, changes: Mapping[str, Any], by: User | N
                 if name not in PLAN_FIELDS:
                     setattr(row, name, value)
         if after:
+            draft.names_check()
             _check_changed(draft, spec, plan, set(after), by)
             draft.save(update_fields=sorted(OWN_FIELDS & set(after)))
             spec.save()

@@ -10,6 +10,7 @@ from django.utils.translation import pgettext
 from evalsite.accounts.models import Membership, Organisation, OwnedQuerySet, User
 from evalsite.chatbots.models import Version
 from evalsite.core.db import PublicModel
+from evalsite.core.names import ShownNames, as_validation_error, lookalike_check
 from evalsite.prompts.models import Prompt, PromptSet
 
 
@@ -74,7 +75,7 @@ class CampaignQuerySet(OwnedQuerySet):
         return self.filter(Q(organisation__in=member) | Q(pk__in=named))
 
 
-class Campaign(PublicModel):
+class Campaign(ShownNames, PublicModel):
     """What is compared, by whom, on which prompts, and until when."""
 
     class State(models.TextChoices):
@@ -367,6 +368,17 @@ class Entrant(PublicModel):
 
     def __str__(self) -> str:
         return f"{self.version} in {self.campaign}"
+
+    def clean(self) -> None:
+        super().clean()
+        if self._state.adding and self.version_id and self.campaign_id:
+            as_validation_error(self.looks_check)
+
+    def looks_check(self) -> None:
+        """Raise Conflict for a chatbot whose name looks like that of another one in the campaign, withdrawn or not."""
+        others = self.campaign.entrants.exclude(version__chatbot=self.version.chatbot)
+        there = others.values_list("version__chatbot__name", flat=True)
+        lookalike_check(self.version.chatbot.name, there, field="version")
 
     @property
     def name(self) -> str:

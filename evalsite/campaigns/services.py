@@ -144,7 +144,7 @@ def campaign_create(
         if Campaign.objects.filter(slug=slug).exists():
             raise Conflict(_("There is already a campaign called %(slug)s.") % {"slug": repr(slug)}, field="slug")
         rubric = rubric_create(organisation=organisation, name=slug, aspects=design.aspects)
-        campaign = Campaign.objects.create(
+        campaign = Campaign(
             organisation=organisation,
             name=name,
             slug=slug,
@@ -169,6 +169,8 @@ def campaign_create(
             gold_mark=design.gold_mark,
             quota=design.quota,
         )
+        campaign.names_check()
+        campaign.save()
         StoppingSpec.objects.create(campaign=campaign, **{name: getattr(limits, name) for name in LIMITS})
         PlanSpec.objects.create(campaign=campaign, **_columns(design.plan))
     return campaign
@@ -308,7 +310,7 @@ def entrant_add(*, campaign: Campaign, version: Version, by: User | None = None,
     with write_transaction():
         locked = _locked(campaign)
         if not imported:
-            _check_looks(locked, version)
+            Entrant(campaign=locked, version=version).looks_check()
         entrant, before = _joined(locked, version)
         _log(locked, "add_entrant", by, before={"state": before}, after={"state": "active"}, target=str(version))
         if locked.standing and (locked.collecting or locked.state == Campaign.State.STOPPED):
@@ -329,23 +331,6 @@ def _joined(campaign: Campaign, version: Version) -> tuple[Entrant, str | None]:
     entrant.state, entrant.withdrawn_reason = Entrant.State.ACTIVE, ""
     entrant.save(update_fields=["state", "withdrawn_reason"])
     return entrant, Entrant.State.WITHDRAWN
-
-
-def _check_looks(campaign: Campaign, version: Version) -> None:
-    """Raise Conflict for a chatbot whose name looks like that of another one in the campaign, withdrawn or not."""
-    looks = skeleton(version.chatbot.name)
-    others = campaign.entrants.exclude(version__chatbot=version.chatbot)
-    there = others.values_list("version__chatbot__name", flat=True)
-    if same := next((other for other in there if skeleton(other) == looks), None):
-        names = {"name": version.chatbot.name, "other": same}
-        if version.chatbot.name != same:
-            names = {"name": ascii(version.chatbot.name), "other": ascii(same)}
-        raise Conflict(
-            _("%(name)s looks like %(other)s, which takes part already.") % names,
-            hint=_("Give the chatbot a name that readers can tell from it."),
-            field="version",
-            code="lookalike",
-        )
 
 
 def entrant_withdraw(*, campaign: Campaign, entrant: Entrant, reason: str, by: User | None = None) -> None:

@@ -12,7 +12,6 @@ from evalsite.chatbots.makers import maker_check, maker_named, maker_record
 from evalsite.chatbots.models import Chatbot, Reply, Version
 from evalsite.chatbots.services import chatbot_create, text_sha256, version_create
 from evalsite.core.audit import audit_record
-from evalsite.core.confusable_names import name_check
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.number_format import whole
@@ -181,9 +180,9 @@ def _check_names(name: str, label: str | None) -> None:
     if what := unstorable([name, label]):
         said = _("%(what)s stands in the name of a chatbot.") % {"what": what}
         raise InvalidInput(said[:1].upper() + said[1:], hint=_("Remove it."), field="name")
-    name_check(name)
+    Chatbot(name=name).names_check()
     if label:
-        name_check(label, field="label")
+        Version(label=label).names_check()
 
 
 def chatbot_import(

@@ -7,10 +7,11 @@ from django.utils.translation import gettext_lazy as _
 
 from evalsite.accounts.models import Organisation, OwnedQuerySet
 from evalsite.core.db import PublicModel
+from evalsite.core.names import ShownNames, lookalike_check
 from evalsite.prompts.models import Prompt
 
 
-class Chatbot(PublicModel):
+class Chatbot(ShownNames, PublicModel):
     """What is compared, under the name that the board shows."""
 
     organisation = models.ForeignKey(Organisation, on_delete=models.PROTECT, related_name="chatbots")
@@ -37,9 +38,17 @@ class Chatbot(PublicModel):
     def __str__(self) -> str:
         return self.name
 
+    def looks_check(self, field: str) -> None:
+        """Raise Conflict for a name that looks like that of another chatbot in a campaign of this one."""
+        if self.pk is not None:
+            beside = Chatbot.objects.filter(versions__entrants__campaign__entrants__version__chatbot=self.pk)
+            lookalike_check(self.name, beside.exclude(pk=self.pk).values_list("name", flat=True), field=field)
 
-class Version(PublicModel):
+
+class Version(ShownNames, PublicModel):
     """One state of a chatbot: what it says does not change. Immutable; a change is a new version."""
+
+    names = ("label",)
 
     class Kind(models.TextChoices):
         STATIC = "static", _("a file of replies")

@@ -28,17 +28,22 @@ def chatbot_create(
     imported: its votes were given under this name, so it is kept as it is. made_by: the organisation whose it is, if
     that is another one.
     """
-    if not imported:
-        name_check(name)
     maker = None if made_by == organisation else made_by
+    chatbot = Chatbot(organisation=organisation, name=name, description=description, made_by=maker)
+    if not imported:
+        chatbot.names_check()
     with write_transaction():
-        return Chatbot.objects.create(organisation=organisation, name=name, description=description, made_by=maker)
+        chatbot.save()
+    return chatbot
 
 
 def version_create(*, chatbot: Chatbot, label: str = "1", kind: Version.Kind = Version.Kind.STATIC) -> Version:
     with write_transaction():
         newest = chatbot.versions.order_by("-pk").first()
-        return Version.objects.create(chatbot=chatbot, label=label, kind=kind, follows=newest)
+        version = Version(chatbot=chatbot, label=label, kind=kind, follows=newest)
+        version.names_check()
+        version.save()
+    return version
 
 
 def replies_add(

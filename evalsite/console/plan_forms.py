@@ -21,6 +21,7 @@ from evalsite.campaigns.plans import (
 )
 from evalsite.campaigns.services import Design
 from evalsite.core.errors import InvalidInput
+from evalsite.core.terminal import shown
 
 OVERLAP_VOTES = Design().plan.overlap_votes
 # What may be learnt, and what is done with who judges carelessly: a name, and what it means.
@@ -202,7 +203,7 @@ class EntrantField(forms.ModelChoiceField):  # type: ignore[type-arg]  # only it
         )
 
     def label_from_instance(self, obj: Entrant) -> str:
-        return str(obj.version)
+        return shown(str(obj.version))
 
 
 class StoppingForm(forms.Form):

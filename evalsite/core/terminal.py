@@ -19,6 +19,8 @@ SPELT = re.compile("(?<=[^\x00-\x7f])[\u200c\u200d](?=[^\x00-\x7f])")
 
 def shown(text: str) -> str:
     """The text in one line: what a terminal would obey, or not show, stands there as its escape."""
+    if text.isascii() and text.isprintable():
+        return text
     kept = {joiner.start() for joiner in SPELT.finditer(text)}
     return "".join(sign if at in kept else _shown(sign) for at, sign in enumerate(text))
 

@@ -24,6 +24,7 @@ from evalsite.campaigns.services import refit_key
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import InvalidInput
 from evalsite.core.jobs import job_enqueue, job_waits
+from evalsite.core.terminal import shown
 from evalsite.judgments.models import Assignment
 from evalsite.judgments.selectors import budget_left, judgments_spent
 from evalsite.judgments.skips import reopened_at
@@ -81,14 +82,14 @@ def _said(event: str, facts: Facts) -> str:
         words[Notice.Event.ALARM] = _(
             "The filters of the board of %(campaign)s cannot be fitted anew; the board itself goes on: %(message)s"
         )
-    shown = {name: _shown(name, value) for name, value in facts.items()}
-    return words[Notice.Event(event)] % shown
+    said = {name: _shown(name, value) for name, value in facts.items()}
+    return words[Notice.Event(event)] % said
 
 
 def _reach_said(facts: Mapping[str, Any]) -> str:
     found = OutOfReach(**{field.name: facts[field.name] for field in fields(OutOfReach)})
     return _("The target of %(campaign)s is out of reach. %(why)s") % {
-        "campaign": facts["campaign"],
+        "campaign": shown(str(facts["campaign"])),
         "why": out_of_reach_said(found),
     }
 
@@ -96,7 +97,7 @@ def _reach_said(facts: Mapping[str, Any]) -> str:
 def _shown(name: str, value: str | int | float) -> str:
     if not isinstance(value, str):
         return str(number_format(value, force_grouping=True))
-    return reason_said(value) if name == "reason" else value
+    return reason_said(value) if name == "reason" else shown(value)
 
 
 def recipients(campaign: Campaign, event: str) -> QuerySet[User]:
@@ -112,7 +113,7 @@ def mail_send(notice: Notice, user: User) -> None:
     """One mail to one person, in their language. What goes wrong raises: the job is tried again."""
     with translation.override(user.mail_language):
         # Whatever would begin a new line in a header, and there are more than two such characters.
-        subject = " ".join(f"{notice.campaign.name}: {_subject(notice)}".split())
+        subject = " ".join(f"{shown(notice.campaign.name)}: {_subject(notice)}".split())
         console = f"{settings.SITE_URL}/console"
         page = _("The campaign's page: %(path)s") % {"path": f"{console}/{notice.campaign.public_id}/"}
         choice = _("Which mails you get is set at %(path)s") % {"path": f"{console}/notices/"}

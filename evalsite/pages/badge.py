@@ -6,6 +6,7 @@ from django.utils.translation import gettext as _
 
 from evalsite.boards.rows import BoardRow
 from evalsite.boards.selectors import BoardState
+from evalsite.core.terminal import shown
 from evalsite.pages.chatbot import rows_of
 from evalsite.presentation.board_head import headline
 from evalsite.presentation.formatting import rank_text
@@ -57,7 +58,7 @@ def board_badge(standing: BoardState) -> Badge:
     rows: list[BoardRow] = standing.snapshot.rows if standing.snapshot else []
     campaign = standing.campaign
     words = headline(rows, more_to_come=campaign is None or campaign.collecting)
-    return Badge(_short(standing.board.name), _short(words.rstrip(".")))
+    return Badge(_short(shown(standing.board.name)), _short(words.rstrip(".")))
 
 
 def chatbot_badge(standing: BoardState, chatbot: str) -> Badge:
@@ -68,9 +69,9 @@ def chatbot_badge(standing: BoardState, chatbot: str) -> Badge:
     words = _("rank %(rank)s of %(of)s on %(board)s") % {
         "rank": rank_text(row),
         "of": of,
-        "board": standing.board.name,
+        "board": shown(standing.board.name),
     }
-    return Badge(_short(row["name"]), _short(words))
+    return Badge(_short(shown(row["name"])), _short(words))
 
 
 def _short(text: str) -> str:

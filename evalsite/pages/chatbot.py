@@ -191,7 +191,7 @@ def preview(row: BoardRow, standing: BoardState) -> str:
     return _("Rank %(rank)s of %(of)s on %(board)s: ability %(ability)s (%(interval)s).") % {
         "rank": rank_text(row),
         "of": _size(row, standing.snapshot.rows if standing.snapshot else []),
-        "board": standing.board.name,
+        "board": shown(standing.board.name),
         "ability": signed(row["ability"]),
         "interval": interval_text(row["lower"], row["upper"]),
     }
@@ -243,7 +243,7 @@ def _opponent(pair: Pair, other: BoardRow, links: Links, axis: Axis) -> Opponent
     bar = (round(100 * pair.won / pair.judgments, 2), round(100 * (pair.won + pair.tied) / pair.judgments, 2))
     return Opponent(
         rank=other["rank"],
-        name=other["name"],
+        name=shown(other["name"]),
         url=links.to("board_chatbot", other["chatbot"]),
         won=pair.won,
         tied=pair.tied,

@@ -16,6 +16,7 @@ from evalsite.boards.rows import BoardRow
 from evalsite.boards.selectors import BoardState
 from evalsite.chatbots.models import Version
 from evalsite.core.errors import NotFound
+from evalsite.core.terminal import shown
 from evalsite.judgments.selectors import votes_counted
 from evalsite.operations.campaign_status import findings_of
 from evalsite.presentation.chart_geometry import Axis, Frame, axis_for
@@ -109,7 +110,7 @@ def prompt_context(given: PromptMaterial) -> dict[str, Any]:
         "half_at": fixed(own["half_at"]) if own.get("half_at") is not None else "",
         "figures": [_drawn(figure, given) for figure in figures],
         "like": [(each.key, links.to("board_prompt", each.public_id)) for each in like],
-        "preview": _("A prompt of %(board)s.") % {"board": given.standing.board.name},
+        "preview": _("A prompt of %(board)s.") % {"board": shown(given.standing.board.name)},
     }
 
 
@@ -199,7 +200,7 @@ def meetings(given: PromptMaterial) -> Figure:
     table: list[list[Cell]] = []
     met: list[Met] = []
     for high, low, won, tied, lost in given.pairs:
-        first, second, all_of_it = given.rows[high]["name"], given.rows[low]["name"], won + tied + lost
+        first, second, all_of_it = shown(given.rows[high]["name"]), shown(given.rows[low]["name"]), won + tied + lost
         table.append([first, second, all_of_it, won, tied, lost, (won + 0.5 * tied) / all_of_it])
         bar = (round(100 * won / all_of_it, 2), round(100 * (won + tied) / all_of_it, 2))
         met.append(Met(first, second, won, tied, lost, bar))

@@ -10,6 +10,7 @@ from django.utils.formats import date_format
 
 from evalsite.boards.rows import BoardRow
 from evalsite.boards.selectors import BoardState
+from evalsite.core.terminal import shown
 from evalsite.presentation.board_head import headline
 from evalsite.presentation.chart_geometry import Whisker, axis_for, whisker
 from evalsite.presentation.filter_text import named
@@ -59,23 +60,23 @@ def _drawn(picture: Picture) -> bytes:
 def picture_of(standing: BoardState) -> Picture:
     """The strongest rows of the largest part: another part would need an axis of its own."""
     rows: list[BoardRow] = standing.snapshot.rows if standing.snapshot else []
-    shown = [row for row in rows if row["group"] == 1][:ROWS]
-    axis = axis_for([row["lower"] for row in shown], [row["upper"] for row in shown])
+    pictured = [row for row in rows if row["group"] == 1][:ROWS]
+    axis = axis_for([row["lower"] for row in pictured], [row["upper"] for row in pictured])
     campaign = standing.campaign
     title = f"{standing.board.name}, {named(standing.slice)}" if standing.slice else standing.board.name
     return Picture(
-        title=plain_line(title),
+        title=plain_line(shown(title)),
         headline=plain_line(headline(rows, more_to_come=campaign is None or campaign.collecting)),
         date=date_format(standing.snapshot.created_at, "j M Y") if standing.snapshot else "",
         rows=[
             Row(
                 rank=rank_text(row),
-                name=plain_line(row["name"]),
+                name=plain_line(shown(row["name"])),
                 ability=f"{signed(row['ability'])} ({interval_text(row['lower'], row['upper'])})",
                 whisker=whisker(axis, row["lower"], row["ability"], row["upper"]),
                 faint=row["preliminary"] or row.get("version", "") in standing.withdrawn,
             )
-            for row in shown
+            for row in pictured
         ],
         zero=axis.zero,
         below=_below(standing, len(rows)),

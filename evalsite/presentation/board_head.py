@@ -13,6 +13,7 @@ from evalsite.boards.reasons import reason_said
 from evalsite.boards.rows import BoardRow
 from evalsite.boards.selectors import BoardState
 from evalsite.campaigns.models import Campaign, Entrant
+from evalsite.core.terminal import shown
 from evalsite.presentation.filter_text import named, what_counts
 from evalsite.presentation.formatting import fixed, whole
 from evalsite.presentation.links import Links
@@ -122,12 +123,12 @@ def headline(rows: list[BoardRow], *, more_to_come: bool = True) -> str:
     first = [row for row in rows if row["group"] == 1]
     if not first:
         return _("Nothing is ranked yet.")
-    top = [row["name"] for row in first if row["rank_lower"] == 1]
+    top = [shown(row["name"]) for row in first if row["rank_lower"] == 1]
     if len(top) > 1:
         apart = _("%(names)s cannot be told apart at the top yet.")
         return (apart if more_to_come else _("%(names)s cannot be told apart at the top.")) % {"names": _joined(top)}
-    behind = [row["name"] for row in first if row["rank_lower"] == 2]
-    lead = _("%(name)s leads") % {"name": first[0]["name"]}
+    behind = [shown(row["name"]) for row in first if row["rank_lower"] == 2]
+    lead = _("%(name)s leads") % {"name": shown(first[0]["name"])}
     if len(behind) < 2:
         return f"{lead}."
     rest = _("the next %(count)s cannot be told apart yet")

@@ -4,9 +4,10 @@ from django.utils import timezone
 
 from evalsite.accounts.models import Organisation, OwnedQuerySet
 from evalsite.core.db import PublicModel
+from evalsite.core.names import ShownNames
 
 
-class PromptSet(PublicModel):
+class PromptSet(ShownNames, PublicModel):
     """Prompts that are used together. It outlives the campaigns that draw from it."""
 
     organisation = models.ForeignKey(Organisation, on_delete=models.PROTECT, related_name="prompt_sets")

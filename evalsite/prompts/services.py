@@ -36,7 +36,9 @@ def prompt_set_create(
     with write_transaction():
         if PromptSet.objects.filter(organisation=organisation, name=name).exists():
             raise Conflict(_("There is already a prompt set called %(name)s.") % {"name": repr(name)}, field="name")
-        prompt_set = PromptSet.objects.create(organisation=organisation, name=name, description=description)
+        prompt_set = PromptSet(organisation=organisation, name=name, description=description)
+        prompt_set.names_check()
+        prompt_set.save()
         prompts_add(prompt_set=prompt_set, prompts=prompts, origin=origin)
     return prompt_set
 

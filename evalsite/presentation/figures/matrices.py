@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from evalsite.boards.chart_data import Pair
+from evalsite.core.terminal import shown
 from evalsite.presentation.figures.base import Cell, Figure, Material, Table
 from evalsite.presentation.formatting import whole
 from evalsite.presentation.links import Links
@@ -81,7 +82,7 @@ def _pair_table(given: Material, compared: Sequence[Pair]) -> Table:
 
 
 def _win_cell(given: Material, pair: Pair) -> MatrixCell:
-    first, second = given.names(pair)
+    first, second = map(shown, given.names(pair))
     fraction = pair.win_rate or 0.0
     words = _("%(first)s against %(second)s: %(won)s won, %(tied)s tied, %(lost)s lost") % {
         "first": first,
@@ -97,7 +98,7 @@ def _win_cell(given: Material, pair: Pair) -> MatrixCell:
 
 
 def _count_cell(given: Material, pair: Pair, most: int) -> MatrixCell:
-    first, second = given.names(pair)
+    first, second = map(shown, given.names(pair))
     words = ngettext(
         "%(first)s and %(second)s: %(count)s judgment",
         "%(first)s and %(second)s: %(count)s judgments",
@@ -109,13 +110,15 @@ def _count_cell(given: Material, pair: Pair, most: int) -> MatrixCell:
 def _matrix(given: Material, slug: str, cell: Callable[[Pair], MatrixCell]) -> Matrix:
     size = len(given.rows)
     start = given.start if 0 <= given.start < size else 0
-    shown = range(start, min(start + MATRIX_AT_MOST, size))
+    within = range(start, min(start + MATRIX_AT_MOST, size))
     cells: dict[tuple[int, int], MatrixCell] = {}
     for pair in given.record.pairs:
-        if pair.judgments and pair.first in shown and pair.second in shown:
+        if pair.judgments and pair.first in within and pair.second in within:
             cells[pair.first, pair.second] = cell(pair)
             cells[pair.second, pair.first] = cell(pair.turned())
-    rows = [MatrixRow(given.rows[i]["rank"], given.rows[i]["name"], [cells.get((i, j)) for j in shown]) for i in shown]
+    rows = [
+        MatrixRow(given.rows[i]["rank"], given.rows[i]["name"], [cells.get((i, j)) for j in within]) for i in within
+    ]
     links = Links.of(given.standing, given.key)
     starts = [
         (at + 1, min(at + MATRIX_AT_MOST, size), links.to("board_chart", slug, **{"from": str(at + 1)}))
