@@ -49,6 +49,7 @@ from evalsite.judgments.services import (
     token_again,
     token_issue,
 )
+from evalsite.judgments.skips import returns_check
 
 JOIN = "Join it first: POST /api/v1/campaigns/{campaign}/enrolments."
 
@@ -297,6 +298,7 @@ class ReturnView(Door):
         campaign = _joined(key, annotator)
 
         def give_back() -> Outcome:
+            returns_check(campaign, annotator)
             return Outcome(200, {"returned": assignments_return(campaign=campaign, annotator=annotator)})
 
         return _answered(request, give_back)

@@ -17,6 +17,7 @@ from evalsite.core.errors import InvalidInput
 from evalsite.judgments.leases import assignments_return
 from evalsite.judgments.models import Annotator, Bonus, Enrolment, Judgment, Payment
 from evalsite.judgments.selectors import progress_get
+from evalsite.judgments.skips import may_return
 
 PACE_OF_LAST = 200
 
@@ -86,7 +87,11 @@ def annotator_adopt(*, annotator: Annotator | None, user: User) -> None:
 
 
 def campaign_leave(*, enrolment: Enrolment) -> None:
-    """Give back what is open and take part no longer; what was judged stays. Beginning again undoes it."""
-    assignments_return(campaign=enrolment.campaign, annotator=enrolment.annotator)
+    """Give back what is open and take part no longer; what was judged stays. Beginning again undoes it.
+
+    Whoever has given back all that they may leaves too: what they hold stays theirs until its lease ends.
+    """
+    if may_return(enrolment.campaign, enrolment.annotator):
+        assignments_return(campaign=enrolment.campaign, annotator=enrolment.annotator)
     with write_transaction():
         Enrolment.objects.filter(pk=enrolment.pk, left_at=None).update(left_at=timezone.now())

@@ -1,4 +1,4 @@
-"""Skips: how many an annotator may give, whose skips close an item, and how an owner reopens what was closed."""
+"""Skips and returns: how many an annotator may give, whose skips close an item, and how an owner reopens items."""
 
 import math
 from collections.abc import Collection
@@ -20,6 +20,8 @@ from evalsite.judgments.selectors import RANKING_PURPOSES, annotators_excluded
 SKIPS_THAT_CLOSE = 2
 FREE_SKIPS = 10  # in a campaign, before any answer
 SKIPS_PER_ANSWER = 0.5  # more of them for each answer
+FREE_RETURNS = 20  # in a campaign, before any answer
+RETURNS_PER_ANSWER = 2  # more of them for each answer
 REOPEN = "reopen_skipped"
 
 
@@ -94,6 +96,25 @@ def skips_check(assignment: Assignment) -> None:
             _("You have skipped as many questions as one annotator may."),
             hint=_("Each two answers allow one more skip."),
             code="skips_used",
+        )
+
+
+def may_return(campaign: Campaign, annotator: Annotator) -> bool:
+    """Return whether the annotator may give back more: what was claimed and never judged is limited, as skips are."""
+    own = Assignment.objects.filter(campaign=campaign, annotator=annotator)
+    returned = own.filter(state=Assignment.State.RETURNED, skip__isnull=True).count()
+    answers = Judgment.objects.filter(assignment__in=own, supersedes=None).count()
+    return returned < FREE_RETURNS + RETURNS_PER_ANSWER * answers
+
+
+def returns_check(campaign: Campaign, annotator: Annotator) -> None:
+    """Raise Conflict where the annotator holds something and has given back all that they may."""
+    held = Assignment.objects.filter(campaign=campaign, annotator=annotator, state=Assignment.State.ISSUED)
+    if held.exists() and not may_return(campaign, annotator):
+        raise Conflict(
+            _("You have given back as many questions as one annotator may."),
+            hint=_("Judge some of these, or leave them until their lease ends. Each answer allows two more."),
+            code="returns_used",
         )
 
 
