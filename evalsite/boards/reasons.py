@@ -99,6 +99,8 @@ SENTENCES = (
     gettext_noop("The full fit was not made: %(rest)s"),
     gettext_noop("Its workers died again and again; the server's log says more."),
     gettext_noop("This could not be worked out. The server's log says why."),
+    gettext_noop("A newer question replaced this one."),
+    gettext_noop("This took longer than %(seconds)s seconds. Ask for less: fewer prompts or chatbots."),
 )
 NUMBER = re.compile(r"(?P<minus>-?)(\d+|\d{1,3}(,\d{3})+)(\.(?P<decimals>\d+))?")
 FREE = frozenset({"rest", "chatbot", "when", "policy", "policies"})  # gaps that more than a number may fill

@@ -96,11 +96,15 @@ def inquiry_get(*, kind: str, public_id: uuid.UUID, subject: uuid.UUID) -> Inqui
     return found
 
 
+def out_of_time_text() -> str:
+    """What is stored of a question that was given up; adaptive.reasons says it in other languages."""
+    return f"This took longer than {settings.INQUIRY_LIMIT_S} seconds. Ask for less: fewer prompts or chatbots."
+
+
 def _out_of_time(lease: jobs.Lease) -> None:
     """Tell who asked that it took too long; their next question is a new one."""
-    trouble = f"This took longer than {settings.INQUIRY_LIMIT_S} seconds. Ask for less: fewer prompts or chatbots."
     Inquiry.objects.filter(pk=lease.args["inquiry"], answered_at=None).update(
-        trouble=trouble, answered_at=timezone.now()
+        trouble=out_of_time_text(), answered_at=timezone.now()
     )
 
 

@@ -12,6 +12,7 @@ from django.utils import timezone, translation
 from evalsite.accounts.models import ApiToken, User
 from evalsite.accounts.services import api_token_issue
 from evalsite.campaigns.models import Campaign, Pilot
+from evalsite.core.inquiries import SUPERSEDED, out_of_time_text
 from evalsite.core.models import AuditEntry, Inquiry
 from evalsite.judgments.models import Annotator
 from evalsite.judgments.payments import payment_file
@@ -75,14 +76,29 @@ def test_what_a_forecast_advises_is_german(german: Client, make_campaign: Campai
     assert "The goal" not in page
 
 
-def test_what_the_worker_could_not_do_is_german(german: Client, make_campaign: CampaignMaker, alice: User) -> None:
+@pytest.mark.parametrize(
+    ("trouble", "said"),
+    [
+        (
+            "This could not be worked out. The server's log says why.",
+            "Das ließ sich nicht ausrechnen. Das Protokoll des Servers sagt, warum.",
+        ),
+        (SUPERSEDED, "Eine neuere Frage hat diese ersetzt."),
+        (
+            out_of_time_text(),
+            "Das hat länger als 120 Sekunden gedauert. Fragen Sie nach weniger: weniger Prompts oder Chatbots.",
+        ),
+    ],
+)
+def test_what_the_worker_could_not_do_is_german(
+    german: Client, make_campaign: CampaignMaker, trouble: str, said: str
+) -> None:
     campaign = make_campaign(chatbots=3, prompts=4, start=False)
     asked = f"/console/{campaign.public_id}/forecast/"
     german.post(asked, {"target_se": "0.05", "budget": "10"})
-    trouble = "This could not be worked out. The server's log says why."
     Inquiry.objects.update(trouble=trouble, answered_at=timezone.now())
     answer = words(german.get(f"{asked}{Inquiry.objects.get().public_id}/"))
-    assert answer == "Das ließ sich nicht ausrechnen. Das Protokoll des Servers sagt, warum."
+    assert answer == said
 
 
 def test_what_a_pilot_could_not_forecast_is_german(german: Client, make_campaign: CampaignMaker) -> None:
