@@ -12,7 +12,7 @@ app = Celery("evalsite")
 # In every thread: a thread that knew no app would send to Celery's own default, an AMQP broker on this machine.
 app.set_default()
 app.config_from_object("django.conf:settings", namespace="CELERY")
-# What a worker listens to that is given no -Q: a single one does everything.
+# What a worker listens to that is given no -Q: a single one does everything, and refits first.
 QUEUES = (settings.QUEUE, settings.SLOW_QUEUE, settings.INQUIRY_QUEUE)
 app.conf.task_queues = [Queue(name, Exchange(name), routing_key=name) for name in QUEUES]
 app.autodiscover_tasks()

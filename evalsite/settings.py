@@ -199,6 +199,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_connect_timeout": 3,
     "health_check_interval": 25,
     "global_keyprefix": f"{REDIS_PREFIX}:",
+    "queue_order_strategy": "priority",  # a worker of several queues takes what waits in the first of them first
     # A request that wakes the workers must not wait for a broker that is away (six seconds, otherwise).
     "max_retries": 1,
     "interval_start": 0.2,

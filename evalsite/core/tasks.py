@@ -1,14 +1,18 @@
 """What Celery carries in the production form: the id of a job, and the clock's tick."""
 
+import logging
 import os
 import socket
+from collections.abc import Collection
 from typing import Any
 
 from celery import shared_task
-from celery.signals import worker_process_init
+from celery.signals import celeryd_after_setup, worker_process_init
 from django.conf import settings
 
 from evalsite.core import idempotency, jobs
+
+log = logging.getLogger(__name__)
 
 
 def owner() -> str:
@@ -17,6 +21,26 @@ def owner() -> str:
 
 jobs.sweeps(idempotency.keys_forget)
 jobs.sweeps(jobs.jobs_forget)
+
+
+def queues_warning(queues: Collection[str]) -> str:
+    """Return what to tell the operator of a worker whose refits wait for other work; "" for nothing."""
+    others = [name for name in (settings.SLOW_QUEUE, settings.INQUIRY_QUEUE) if name in queues]
+    if settings.QUEUE not in queues or not others:
+        return ""
+    return (
+        f"This worker takes refits first, but a refit waits while it is busy with a job of {' or '.join(others)} (a "
+        f"question: up to {settings.INQUIRY_LIMIT_S} s; a full check: minutes). Where refits must not wait, start one "
+        f"worker for each queue: --queues {settings.QUEUE}, --queues {settings.SLOW_QUEUE}, --queues "
+        f"{settings.INQUIRY_QUEUE}."
+    )
+
+
+@celeryd_after_setup.connect
+def warn_of_queues(sender: str, instance: Any, **signal: Any) -> None:
+    """When a worker begins."""
+    if warning := queues_warning(instance.app.amqp.queues.consume_from):
+        log.warning(warning)
 
 
 @worker_process_init.connect
