@@ -1,11 +1,13 @@
 """Attack: a thousand pseudonyms from one address hold a campaign's whole queue, and answer nothing."""
 
+import threading
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 import time_machine
+from django.db import connection
 from django.utils import timezone
 
 from evalsite.accounts.models import Membership, User
@@ -16,6 +18,7 @@ from evalsite.judgments.leases import lease_renew
 from evalsite.judgments.models import Annotator, Assignment, Enrolment
 from evalsite.judgments.newcomer_limits import network_of
 from evalsite.judgments.services import annotator_enrol, block_claim, judgment_record
+from tests.environment import PATIENCE_S
 from tests.evalsite.api.client import Api, answer, error_of, judgment_url
 from tests.evalsite.cast import OPEN, CampaignMaker
 
@@ -58,6 +61,36 @@ def test_pseudonyms_of_one_address_hold_a_share_at_most(study: Campaign, pseudon
     assert found[-1]["campaign"]["reason"] == "network"
     assert "Ask again in a minute" in found[-1]["campaign"]["hint"]
     assert len(claim(pseudonym(ELSEWHERE))["assignments"]) == 3, "elsewhere people judge on"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("threads", [12, pytest.param(40, marks=pytest.mark.full)])
+def test_claims_at_the_same_moment_share_one_limit(study: Campaign, threads: int) -> None:
+    newcomers = [(annotator_enrol(campaign=study), (ADDRESS, ELSEWHERE)[n % 2]) for n in range(threads)]
+    reserve_drop(study)  # so that the queue does not grow
+    together, refused = threading.Barrier(threads), []
+
+    def hoard(newcomer: Annotator, address: str) -> None:
+        together.wait(PATIENCE_S)
+        try:
+            for _ in range(3):
+                claimed = block_claim(campaign=Campaign.objects.get(pk=study.pk), annotator=newcomer, address=address)
+                refused.extend([newcomer] * (not claimed.block))
+        finally:
+            connection.close()
+
+    running = [threading.Thread(target=hoard, args=one) for one in newcomers]
+    for thread in running:
+        thread.start()
+    for thread in running:
+        thread.join()
+    _, open_queue = counts()
+    most = max(study.block_size, open_queue // 4)
+    for address in (ADDRESS, ELSEWHERE):
+        network = Enrolment.objects.filter(network=network_of(study, address)).values("annotator")
+        held = Assignment.objects.filter(annotator__in=network, state="issued").count()
+        assert most - 3 < held <= most, "all of its share, and no more"
+    assert refused
 
 
 def test_other_addresses_of_one_ipv6_network_are_one(study: Campaign) -> None:
