@@ -80,7 +80,7 @@ _tireless: set[str] = set()
 _slow: set[str] = set()
 _apart: dict[str, "Apart"] = {}
 _sweeps: list[Callable[[], None]] = []
-_preparations: list[Callable[[], None]] = []
+preparations: list[Callable[[], None]] = []
 
 
 def handles(
@@ -121,7 +121,7 @@ def sweeps(function: Callable[[], None]) -> Callable[[], None]:
 
 def prepares(function: Callable[[], None]) -> Callable[[], None]:
     """Register what a worker gets ready when it begins, so that the first job which needs it need not."""
-    _preparations.append(function)
+    preparations.append(function)
     return function
 
 
@@ -129,7 +129,7 @@ def prepare() -> threading.Thread:
     """Get everything ready beside the work, which begins at once; one that fails is noted, and jobs go without it."""
 
     def get_ready() -> None:
-        _all_of(_preparations)
+        _all_of(preparations)
         settle()
 
     thread = threading.Thread(target=get_ready, name="preparations", daemon=True)

@@ -1,6 +1,6 @@
 """The cast of the service's tests, for attacks that go through its pages and its API."""
 
-from tests.evalsite.conftest import (
+from tests.evalsite.fixtures import (
     alice,
     bob,
     campaign,

@@ -348,7 +348,7 @@ def test_a_worker_gets_ready_beside_its_work_and_works_although_that_fails(
         may_end.wait(PATIENCE_S)
         prepared.set()
 
-    monkeypatch.setattr(jobs, "_preparations", [fails, waits])
+    monkeypatch.setattr(jobs, "preparations", [fails, waits])
     thread = jobs.prepare()
     jobs.job_enqueue(kind="note", key="a")
     assert jobs.work_once("w1")
@@ -362,7 +362,7 @@ def test_a_worker_gets_ready_beside_its_work_and_works_although_that_fails(
 
 def test_both_forms_of_worker_rehearse_a_refit_when_they_begin(monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[str] = []
-    monkeypatch.setattr(jobs, "_preparations", [lambda: begun.append("ready")])
+    monkeypatch.setattr(jobs, "preparations", [lambda: begun.append("ready")])
     worker_process_init.send(sender=None)
     stop = threading.Event()
     stop.set()

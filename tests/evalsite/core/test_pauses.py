@@ -43,7 +43,7 @@ def test_a_web_process_begins_with_all_its_views_out_of_the_collectors_sight() -
 def test_a_worker_has_its_libraries_out_of_the_collectors_sight_once_it_is_ready(
     monkeypatch: pytest.MonkeyPatch, thawed: None
 ) -> None:
-    monkeypatch.setattr(jobs, "_preparations", [])
+    monkeypatch.setattr(jobs, "preparations", [])
     before = gc.get_freeze_count()
     jobs.prepare().join(30)
     assert gc.get_freeze_count() > before + 50_000

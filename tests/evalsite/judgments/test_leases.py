@@ -1,10 +1,12 @@
 """Leases: renewed while somebody works, given back when they leave, ended when nobody comes."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
 import time_machine
+from django.db import connection
 from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign
@@ -157,24 +159,19 @@ def test_the_lease_of_somebody_else_is_not_there(dora: Annotator, block: list[As
 
 
 def test_a_lease_renewed_while_the_sweep_looks_is_not_ended(
-    clock: time_machine.Traveller,
-    campaign: Campaign,
-    bob: Annotator,
-    block: list[Assignment],
-    monkeypatch: pytest.MonkeyPatch,
+    clock: time_machine.Traveller, campaign: Campaign, bob: Annotator, block: list[Assignment]
 ) -> None:
-    from evalsite.judgments import leases
-
-    lock = leases._lock_place
-
-    def renew_first(place: int) -> None:
-        later = timezone.now() + timedelta(hours=1)
-        Assignment.objects.filter(place=place, state=Assignment.State.ISSUED).update(lease_until=later)
-        lock(place)
-
     clock.shift(timedelta(seconds=campaign.lease_s + 1))
-    monkeypatch.setattr(leases, "_lock_place", renew_first)
-    assignments_expire()
+    later = timezone.now() + timedelta(hours=1)
+
+    def renew_first(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:
+        """Renew all leases as soon as the sweep locks a place."""
+        if 'FROM "judgments_place"' in sql:
+            Assignment.objects.filter(annotator=bob, state=Assignment.State.ISSUED).update(lease_until=later)
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(renew_first):
+        assignments_expire()
     assert len(open_of(bob)) == len(block)
 
 
