@@ -147,8 +147,8 @@ $(VENV)/.dev: requirements/dev.txt | $(VENV)/bin/python
 	@touch $@
 
 # Compiled once for an environment, since all processes of tests and of sites share what is compiled.
-$(VENV)/.kernels: $(VENV)/.dev $(wildcard irt_engine/*.py) $(wildcard scheduler/*.py)
-	@$(PY) -m scheduler.rehearsal
+$(VENV)/.kernels: $(VENV)/.dev $(wildcard irt_engine/*.py) $(wildcard scheduler/*.py) $(wildcard scheduler/*/*.py)
+	@$(PY) -m scheduler.warmup
 	@touch $@
 
 $(BENCH_VENV)/.bench: requirements/bench.txt

@@ -8,21 +8,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .aims import Equivalence, RankingResolved, SampleSize, TargetSE
-    from .entrants import Welcome
-    from .errors import InvalidRequest, InvalidState, NotSolvable, SchedulerError
-    from .exposure import Balance
-    from .forecasting import Forecast, Range, Terms, forecast, unjudged
-    from .goals import AllAbilities, Goal, Neighbours, Separated
-    from .overlap import Overlap
-    from .pairs import DEFAULT_DESIGN, Design
-    from .planner import decide, plan
-    from .policies import POLICIES
-    from .retirement import Retirement, with_retired
-    from .simulated import simulate
-    from .state import Ask, CampaignState, Decision, Plan
-    from .stopping import RULES, Budget, Deadline, Futility, NothingLeft, StoppingRule
-    from .targets import Both, LargestSE, NewEntrant, Precision, Ranking, Target, TopK
+    from scheduler.errors import InvalidRequest, InvalidState, NotSolvable, SchedulerError
+    from scheduler.forecasting.forecast import Forecast, Range, Terms, forecast, unjudged
+    from scheduler.forecasting.goals import AllAbilities, Goal, Neighbours, Separated
+    from scheduler.forecasting.simulation import simulate
+    from scheduler.overlap import Overlap
+    from scheduler.planner import decide, plan
+    from scheduler.policies.exposure import Balance
+    from scheduler.policies.pair_selection import DEFAULT_DESIGN, Design
+    from scheduler.policies.placement import Welcome
+    from scheduler.policies.registry import POLICIES
+    from scheduler.policies.retirement import Retirement, with_retired
+    from scheduler.state import Ask, CampaignState, Decision, Plan
+    from scheduler.stopping.aims import Equivalence, RankingResolved, SampleSize, TargetSE
+    from scheduler.stopping.limits import RULES, Budget, Deadline, Futility, NothingLeft, StoppingRule
+    from scheduler.targets import Both, LargestSE, NewEntrant, Precision, Ranking, Target, TopK
 
 _MODULES = {
     "aims": "Equivalence RankingResolved SampleSize TargetSE",

@@ -30,11 +30,10 @@ from irt_engine.arrays import FloatArray, IntArray
 from irt_engine.information import variance_fall
 from irt_engine.posterior import Posterior
 from irt_engine.priors import DEFAULT_PRIORS
-
-from .pool import Pool
-from .prompt_table import PairTables, discriminations
-from .state import CampaignState
-from .targets import Precision, Target
+from scheduler.pool import Pool
+from scheduler.prompt_information import PairTables, discriminations
+from scheduler.state import CampaignState
+from scheduler.targets import Precision, Target
 
 _LEAST_VARIANCE = 1e-12
 

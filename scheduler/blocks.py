@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .errors import InvalidRequest
+from scheduler.errors import InvalidRequest
 
 SIZE = 10
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from irt_engine import Posterior, Priors, ResponseTable, fit
-
-from .tiers import place
+from scheduler.tiers import place
 
 # Six sets of real votes have pair effects of .02 to .08 and one of .30; four have effects of replies of .6 to 2.1, and
 # beside them cell effects of .03 to .4. Most votes of an adaptive campaign are alone in their cell, and two on the same

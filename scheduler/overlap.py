@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from irt_engine.arrays import BoolArray, IntArray, check_fields
-
-from .errors import InvalidRequest, is_count
+from scheduler.errors import InvalidRequest, is_count
 
 MOST_VOTES = 1_000  # of an item of the overlap: a forecast keeps a number for each of them
 _Hashes = NDArray[np.uint64]

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from .draws import Chooser, Draw
-from .errors import InvalidRequest, is_count
-from .pairs import DEFAULT_DESIGN, Design
-from .policies import POLICIES, Make
-from .pool import Pool
-from .retirement import with_retired
-from .state import Ask, CampaignState, Decision, Plan
-from .stopping import Budget, StoppingRule
+from scheduler.errors import InvalidRequest, is_count
+from scheduler.policies.item_sampling import Chooser, Draw
+from scheduler.policies.pair_selection import DEFAULT_DESIGN, Design
+from scheduler.policies.registry import POLICIES, Make
+from scheduler.policies.retirement import with_retired
+from scheduler.pool import Pool
+from scheduler.state import Ask, CampaignState, Decision, Plan
+from scheduler.stopping.limits import Budget, StoppingRule
 
 
 def plan(

@@ -8,9 +8,8 @@ import numpy as np
 
 from irt_engine.arrays import BoolArray, IntArray
 from irt_engine.graph import groups_of
-
-from .overlap import Lots
-from .state import CampaignState
+from scheduler.overlap import Lots
+from scheduler.state import CampaignState
 
 
 class Pool:

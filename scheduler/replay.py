@@ -19,14 +19,13 @@ from irt_engine.arrays import BoolArray, FloatArray, IntArray
 from irt_engine.graph import centred
 from irt_engine.ranks import SAME
 from irt_engine.simulate import Truth, all_cells, draw_votes
-
-from .errors import InvalidRequest
-from .estimator import estimate
-from .overlap import Overlap
-from .pairs import DEFAULT_DESIGN, Design
-from .planner import plan
-from .policies import POLICIES, Make
-from .state import CampaignState
+from scheduler.errors import InvalidRequest
+from scheduler.estimator import estimate
+from scheduler.overlap import Overlap
+from scheduler.planner import plan
+from scheduler.policies.pair_selection import DEFAULT_DESIGN, Design
+from scheduler.policies.registry import POLICIES, Make
+from scheduler.state import CampaignState
 
 VOTES_OF_PAPER = 3  # of each item, under policy `paper`
 _NO_OVERLAP = Overlap()

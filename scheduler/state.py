@@ -15,9 +15,8 @@ from numpy.typing import ArrayLike
 
 from irt_engine.arrays import IntArray, check_fields, frozen, is_names
 from irt_engine.posterior import Posterior
-
-from .errors import InvalidState, is_count
-from .overlap import Overlap
+from scheduler.errors import InvalidState, is_count
+from scheduler.overlap import Overlap
 
 MOST_VOTES_PER_ITEM = 10**18  # an integer of 64 bits holds it
 

@@ -16,9 +16,8 @@ from scipy.special import ndtr
 
 from irt_engine.arrays import FloatArray, check_fields, frozen
 from irt_engine.ranks import pair_variances, quantile, standardised
-
-from .errors import InvalidRequest, is_count
-from .standing import Over, check_over, neighbours
+from scheduler.board_state import Over, check_over, neighbours
+from scheduler.errors import InvalidRequest, is_count
 
 # How the largest SE stands out among the weights: simulated campaigns that end when it is small enough take about as
 # many judgments with 1, 2, 4 and 8 (docs/plan.md), and half as many again with 0.

@@ -15,8 +15,7 @@ from scipy.special import ndtri
 
 from irt_engine.arrays import FloatArray, IntArray
 from irt_engine.posterior import Posterior
-
-from .errors import InvalidRequest
+from scheduler.errors import InvalidRequest
 
 TIERS = 2  # as in the paper
 

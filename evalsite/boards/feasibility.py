@@ -11,7 +11,7 @@ from django.utils.formats import number_format
 from django.utils.translation import ngettext
 
 from evalsite.campaigns.limits import Limits
-from scheduler.differences import difference_se
+from scheduler.power import difference_se
 
 MARGIN = 1.05  # over what is in reach: a target that is reached before the last question is asked
 

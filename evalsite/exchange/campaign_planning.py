@@ -6,10 +6,10 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from scheduler.forecasting import Forecast, Range, Terms, attainable, forecast, unjudged
-from scheduler.goals import AllAbilities, Goal, Neighbours, Separated
+from scheduler.forecasting.forecast import Forecast, Range, Terms, attainable, forecast, unjudged
+from scheduler.forecasting.goals import AllAbilities, Goal, Neighbours, Separated
+from scheduler.forecasting.simulation import simulate
 from scheduler.overlap import Overlap
-from scheduler.simulated import simulate
 from scheduler.state import CampaignState
 
 Progress = Callable[[int, int], None]

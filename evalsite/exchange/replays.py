@@ -14,7 +14,7 @@ from irt_engine.errors import EngineWarning
 from irt_engine.responses import ResponseTable
 from irt_engine.simulate import draw_truth
 from scheduler.estimator import estimate
-from scheduler.pairs import DEFAULT_DESIGN
+from scheduler.policies.pair_selection import DEFAULT_DESIGN
 from scheduler.replay import Point, Reference, reference_of, reference_of_truth, replay, simulated
 
 Progress = Callable[[int, int], None]

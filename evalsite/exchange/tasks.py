@@ -18,7 +18,7 @@ def forecast(args: Mapping[str, Any]) -> Mapping[str, Any]:
     from evalsite.exchange.campaign_planning import Campaign, plan_campaign
     from evalsite.refits.designs import design_of, goal_of, overlap_of
     from scheduler import SchedulerError
-    from scheduler.forecasting import QUICK, Terms
+    from scheduler.forecasting.forecast import QUICK, Terms
 
     idea = Idea(**args)
     limits = Limits(idea.target_se, idea.min_difference, idea.alpha, idea.power)

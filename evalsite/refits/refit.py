@@ -43,8 +43,8 @@ from evalsite.refits.services import (
 from irt_engine import EngineError, Posterior
 from scheduler import CampaignState, SchedulerError, decide, with_retired
 from scheduler import Decision as Verdict
-from scheduler.at_random import at_random
 from scheduler.estimator import estimate
+from scheduler.forecasting.random_baseline import at_random
 
 log = logging.getLogger(__name__)
 Progress = Callable[[int, int], None]

@@ -42,7 +42,7 @@ def refit(lease: jobs.Lease) -> None:
 def rehearse() -> None:
     """Compile what a refit needs, so that the first campaign of a fresh machine does not wait for it."""
     from irt_engine.compiled import needs_compiling
-    from scheduler.rehearsal import COMPILING, rehearse
+    from scheduler.warmup import COMPILING, rehearse
 
     if needs_compiling():
         log.warning(COMPILING)

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from scheduler.belief import Belief
-from scheduler.draws import PairPolicy, PairThenPrompt, PromptPolicy
-from scheduler.exposure import SteeredPrompts
 from scheduler.overlap import Overlap
-from scheduler.pairs import AdaptivePairs, Design, UniformPairs
-from scheduler.policies import POLICIES, Make
+from scheduler.policies.exposure import SteeredPrompts
+from scheduler.policies.item_sampling import PairPolicy, PairThenPrompt, PromptPolicy
+from scheduler.policies.pair_selection import AdaptivePairs, Design, UniformPairs
+from scheduler.policies.prompt_selection import MostInformativePrompts, UniformPrompts
+from scheduler.policies.registry import POLICIES, Make
 from scheduler.pool import Pool
-from scheduler.prompts import MostInformativePrompts, UniformPrompts
 from scheduler.state import CampaignState
 
 PROMPTS, PAIRS, THREE_VOTES = (

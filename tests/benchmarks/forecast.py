@@ -23,9 +23,9 @@ from pathlib import Path
 
 import numpy as np
 
-from scheduler.forecasting import Forecast, Terms, forecast, unjudged
-from scheduler.goals import AllAbilities, Goal, Neighbours, Separated
-from scheduler.simulated import run
+from scheduler.forecasting.forecast import Forecast, Terms, forecast, unjudged
+from scheduler.forecasting.goals import AllAbilities, Goal, Neighbours, Separated
+from scheduler.forecasting.simulation import run
 from tests.benchmarks import workers
 from tests.benchmarks.report import Check, conclude, say, table
 

@@ -17,8 +17,8 @@ from scipy.special import expit
 from irt_engine import InvalidResponses, Priors, ResponseTable, fit
 from irt_engine.simulate import all_cells, draw_truth, draw_votes, with_careless
 from scheduler import DEFAULT_DESIGN, Budget, Overlap
-from scheduler.forecasting import forecast, unjudged
-from scheduler.goals import AllAbilities
+from scheduler.forecasting.forecast import forecast, unjudged
+from scheduler.forecasting.goals import AllAbilities
 from scheduler.replay import Loop, reference_of
 from tests.benchmarks import (
     ablation,

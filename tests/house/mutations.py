@@ -170,28 +170,28 @@ MUTATIONS = (
     # scheduler
     Mutation(
         "one judgment more than the budget",
-        "scheduler/stopping.py",
+        "scheduler/stopping/limits.py",
         "if state.judgments >= self.judgments:",
         "if state.judgments > self.judgments:",
         (f"{_SCHEDULER}/test_stopping_rules.py", f"{_SCHEDULER}/test_decide.py"),
     ),
     Mutation(
         "asks in flight are not spent",
-        "scheduler/stopping.py",
+        "scheduler/stopping/limits.py",
         "spent = state.judgments + len(state.pending)",
         "spent = state.judgments",
         (f"{_SCHEDULER}/test_reach.py", f"{_SCHEDULER}/test_stopping_rules.py"),
     ),
     Mutation(
         "one vote more than a share",
-        "scheduler/exposure.py",
+        "scheduler/policies/exposure.py",
         "votes + 1 <= np.ceil(",
         "votes <= np.ceil(",
         (f"{_SCHEDULER}/test_exposure.py",),
     ),
     Mutation(
         "prompts retire before they have votes",
-        "scheduler/retirement.py",
+        "scheduler/policies/retirement.py",
         "np.flatnonzero((votes >= rule.votes) & (may_tell",
         "np.flatnonzero((may_tell",
         (f"{_SCHEDULER}/test_retirement.py",),
@@ -212,7 +212,7 @@ MUTATIONS = (
     ),
     Mutation(
         "a newcomer's first meetings are one too many",
-        "scheduler/entrants.py",
+        "scheduler/policies/placement.py",
         "return [np.array([self.anchor]), *groups] if votes < self.welcome.anchor else groups",
         "return [np.array([self.anchor]), *groups] if votes <= self.welcome.anchor else groups",
         (f"{_SCHEDULER}/test_entrants.py",),

@@ -53,7 +53,7 @@ def test_the_web_process_loads_neither_the_engine_nor_what_it_stands_on() -> Non
 
 
 def test_what_pages_ask_of_the_scheduler_needs_the_standard_library_alone() -> None:
-    modules = "sys, scheduler.blocks, scheduler.differences"
+    modules = "sys, scheduler.blocks, scheduler.power"
     code = f"import {modules}; print('numpy' in sys.modules, 'irt_engine' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "False False"

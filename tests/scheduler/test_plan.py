@@ -30,9 +30,9 @@ from scheduler import (
     with_retired,
 )
 from scheduler.belief import Belief
-from scheduler.draws import FLOOR, PairThenPrompt, shortlisted
 from scheduler.overlap import Lots
-from scheduler.pairs import joining_pairs
+from scheduler.policies.item_sampling import FLOOR, PairThenPrompt, shortlisted
+from scheduler.policies.pair_selection import joining_pairs
 from scheduler.pool import Pool
 from tests.environment import FULL
 from tests.scheduler.cast import CELLS, POSTERIOR, every_item, fresh, items, midway

@@ -8,7 +8,7 @@ import pytest
 from irt_engine.simulate import draw_truth
 from scheduler import POLICIES, InvalidRequest
 from scheduler.estimator import estimate
-from scheduler.pairs import DEFAULT_DESIGN
+from scheduler.policies.pair_selection import DEFAULT_DESIGN
 from scheduler.replay import (
     Loop,
     point_of,

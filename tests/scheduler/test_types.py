@@ -12,15 +12,15 @@ import pytest
 
 from irt_engine import EngineError, Priors, ResponseTable
 from scheduler import CampaignState
-from scheduler.aims import TargetSE
 from scheduler.errors import SchedulerError
-from scheduler.exposure import Balance
-from scheduler.forecasting import Terms
-from scheduler.goals import AllAbilities, Neighbours, Separated
+from scheduler.forecasting.forecast import Terms
+from scheduler.forecasting.goals import AllAbilities, Neighbours, Separated
 from scheduler.overlap import Overlap
-from scheduler.pairs import Design
-from scheduler.retirement import Retirement
-from scheduler.stopping import Deadline
+from scheduler.policies.exposure import Balance
+from scheduler.policies.pair_selection import Design
+from scheduler.policies.retirement import Retirement
+from scheduler.stopping.aims import TargetSE
+from scheduler.stopping.limits import Deadline
 from scheduler.targets import Precision
 from tests.scheduler.cast import POSTERIOR
 

@@ -13,10 +13,10 @@ from evalsite.refits.gold_findings import gold_verdict
 from irt_engine import ResponseTable
 from irt_engine.agreement import screen
 from scheduler import CampaignState, SchedulerError, StoppingRule
-from scheduler.forecasting import Terms
-from scheduler.goals import AllAbilities, Goal, Neighbours, Separated
+from scheduler.forecasting.forecast import Terms
+from scheduler.forecasting.goals import AllAbilities, Goal, Neighbours, Separated
 from tests.environment import FULL
-from tests.scheduler.test_stopping_rules import EVERY_RULE, STATES
+from tests.scheduler.stopping.test_rules import EVERY_RULE, STATES
 
 ENGLISH = {"the", "with", "judgments", "pairs", "would", "are", "of", "passed", "annotators", "others", "campaigns"}
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from scheduler.forecasting import Terms, forecast, unjudged
-from scheduler.goals import AllAbilities
-from scheduler.recursion import Cohort
+from scheduler.forecasting.expected_precision import Cohort
+from scheduler.forecasting.forecast import Terms, forecast, unjudged
+from scheduler.forecasting.goals import AllAbilities
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "plan.md"
 

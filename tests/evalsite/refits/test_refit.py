@@ -37,7 +37,7 @@ from evalsite.refits.mapping import FitInput, Planner, fit_input
 from evalsite.refits.models import Alarm, Findings
 from irt_engine import EngineError, Posterior
 from scheduler import CampaignState, Plan, SchedulerError, plan
-from scheduler.at_random import AtRandom, at_random
+from scheduler.forecasting.random_baseline import AtRandom, at_random
 from tests.environment import PATIENCE_S
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs, run_refits
 

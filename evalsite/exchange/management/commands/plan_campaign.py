@@ -16,8 +16,8 @@ from evalsite.exchange.progress import Bar
 from evalsite.exchange.text_tables import plan_as_table
 from irt_engine.errors import DidNotConverge, EngineError
 from scheduler import Overlap, SchedulerError
-from scheduler.forecasting import QUICK, Terms
-from scheduler.goals import AllAbilities, Goal, Neighbours, Separated
+from scheduler.forecasting.forecast import QUICK, Terms
+from scheduler.forecasting.goals import AllAbilities, Goal, Neighbours, Separated
 
 _BAD_INPUT = 2
 _INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it

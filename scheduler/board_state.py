@@ -1,0 +1,72 @@
+"""Where a board stands, as the stopping rules read it: of the state's chatbots alone, in the state's order."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from irt_engine import Posterior
+from irt_engine.arrays import BoolArray, FloatArray, IntArray
+from irt_engine.looks import told_apart
+from irt_engine.priors import DEFAULT_PRIORS
+from scheduler.errors import InvalidRequest
+from scheduler.state import CampaignState
+
+Over = Literal["all", "neighbours"]
+
+
+def obstacle(state: CampaignState) -> str:
+    """Why nothing can be said about the board as a whole; empty where it can."""
+    posterior = state.posterior
+    if len(state.chatbots) < 2:
+        return "a comparison needs two chatbots"
+    if posterior is None:
+        return "there is no fit yet"
+    missing = sorted(set(state.chatbots) - set(posterior.chatbots))
+    if missing:
+        return f"no votes yet for {missing[0]}"
+    parts = len(set(posterior.group[_rows(state, posterior)].tolist()))
+    if parts > 1:
+        return f"the comparison graph has {parts} separate parts"
+    return "" if posterior.converged else "the last fit did not settle"
+
+
+def _rows(state: CampaignState, posterior: Posterior) -> IntArray:
+    """(M,) where the state's chatbots stand in the posterior."""
+    place = {name: i for i, name in enumerate(posterior.chatbots)}
+    return np.array([place[name] for name in state.chatbots], np.int64)
+
+
+def standing(state: CampaignState, posterior: Posterior) -> tuple[FloatArray, FloatArray]:
+    """(M,), (M, M) abilities and their covariance, in the state's order."""
+    rows = _rows(state, posterior)
+    return posterior.ability[rows], posterior.covariance[np.ix_(rows, rows)]
+
+
+def check_over(over: str) -> None:
+    """Raises InvalidRequest for what is neither all nor neighbours."""
+    if over not in ("all", "neighbours"):
+        raise InvalidRequest(f"over {over!r}", code="bad_rule", hint="use 'all' or 'neighbours'")
+
+
+def neighbours(ability: FloatArray) -> tuple[IntArray, IntArray]:
+    """The upper and the lower of each pair of neighbours, (M - 1,) each."""
+    order = np.argsort(-ability, kind="stable")
+    return order[:-1], order[1:]
+
+
+def ability_sd_of(posterior: Posterior) -> float:
+    """Of the prior that boards are fitted under, in a board's own unit."""
+    return DEFAULT_PRIORS.ability_sd / posterior.scales.unit
+
+
+def told_apart_of(
+    state: CampaignState, posterior: Posterior, alpha: float, looks: int | None
+) -> tuple[BoolArray, FloatArray]:
+    """(M, M) who is shown above whom, and (M, M) log p that they are equal, in the state's order."""
+    told = told_apart(posterior, looks=looks, alpha=alpha, ability_sd=ability_sd_of(posterior))
+    rows = _rows(state, posterior)
+    log_p = np.zeros_like(posterior.covariance)
+    log_p[told.a, told.b] = log_p[told.b, told.a] = told.log_p
+    return told.better[np.ix_(rows, rows)], log_p[np.ix_(rows, rows)]

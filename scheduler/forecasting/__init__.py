@@ -1,0 +1,1 @@
+"""Forecasts: how many judgments a campaign will take, what they cost and how long they last."""

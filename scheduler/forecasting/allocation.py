@@ -1,0 +1,124 @@
+"""Where a policy puts the votes of many campaigns at once: what `recursion` needs of a policy, without drawing asks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from irt_engine.arrays import FloatArray
+from irt_engine.information import variance_fall
+from scheduler.forecasting.expected_precision import Cohort
+from scheduler.forecasting.kernels import on_classes
+from scheduler.policies.item_sampling import FLOOR, SHORTLIST
+from scheduler.policies.pair_selection import DEFAULT_DESIGN, Design
+
+_SHARPNESS = 8.0  # of a pair's share in its value: about what a draw among the best five comes to in the long run
+_TINY = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Even:
+    """Every open item alike: policies `random` and `balanced`, and all others before the first fit."""
+
+    @property
+    def picks(self) -> float:
+        return 0.0
+
+    def votes(self, cohort: Cohort, count: float) -> FloatArray:
+        left = cohort.room - cohort.votes
+        spread: FloatArray = left * (count / left.sum(axis=(1, 2), keepdims=True))
+        return spread
+
+
+@dataclass(frozen=True, slots=True)
+class Adaptive:
+    """The pairs that lower the target's variance most, on the prompts that tell most about them."""
+
+    design: Design = field(default=DEFAULT_DESIGN)
+
+    @property
+    def picks(self) -> float:
+        return 1.0 - self.design.floor
+
+    def votes(self, cohort: Cohort, count: float) -> FloatArray:
+        if cohort.blind:
+            return Even().votes(cohort, count)
+        value = self._values(cohort)
+        value[self._capped(cohort, count)] = 0.0
+        return _spread(cohort, value, count, self.design.floor, self.design.best)
+
+    def _values(self, cohort: Cohort) -> FloatArray:
+        """(D, N) `Belief.falls` of every campaign."""
+        target = self.design.target
+        W = np.stack([target.weight(s, C) for s, C in zip(cohort.estimate, cohort.covariance, strict=True)])
+        projected = _across(cohort, cohort.covariance @ W @ cohort.covariance)
+        typical, before = cohort.typical, 1.0 + cohort.known * cohort.pair_variance
+        about = typical / (before * (before + typical * cohort.pair_variance))
+        return variance_fall(about, np.maximum(projected, 0.0), _across(cohort, cohort.covariance))
+
+    def _capped(self, cohort: Cohort, count: float) -> FloatArray:
+        """(D, N) pairs that have had their share of all votes."""
+        votes = cohort.given
+        most = max(self.design.cap, 4.0 / votes.shape[1]) * (votes.sum(axis=1, keepdims=True) + count)
+        over: FloatArray = votes + 1.0 > np.maximum(most, 1.0)
+        return over
+
+
+@dataclass(frozen=True, slots=True)
+class LeastCertain:
+    """The least certain pairs that a vote can inform, on the prompts that tell most about them."""
+
+    @property
+    def picks(self) -> float:
+        return 1.0 - FLOOR
+
+    def votes(self, cohort: Cohort, count: float) -> FloatArray:
+        if cohort.blind:
+            return Even().votes(cohort, count)
+        value = np.log1p(cohort.typical * _across(cohort, cohort.covariance))
+        return _spread(cohort, value, count, FLOOR, SHORTLIST)
+
+
+def _across(cohort: Cohort, Q: FloatArray) -> FloatArray:
+    """(D, N) x' Q x of every pair."""
+    v = np.einsum("dmm->dm", Q)
+    across: FloatArray = v[:, cohort.low] + v[:, cohort.high] - 2.0 * Q[:, cohort.low, cohort.high]
+    return across
+
+
+def _spread(cohort: Cohort, value: FloatArray, count: float, floor: float, shortlist: int) -> FloatArray:
+    """(D, N, K): a share `floor` at random over open items, the others by value, on the best prompts first."""
+    of_pair = np.maximum(cohort.places - cohort.given, 0.0)  # sums of classes, which rounding may take below
+    value = np.where(of_pair < 1.0, 0.0, value)
+    best = np.maximum(value.max(axis=1, keepdims=True), _TINY)
+    weight = (value / best) ** _SHARPNESS + _TINY * of_pair
+    chosen = (1.0 - floor) * _shared(weight / weight.sum(axis=1, keepdims=True), shortlist)
+    wanted = count * (chosen + floor * of_pair / of_pair.sum(axis=1, keepdims=True))
+    given = np.minimum(wanted, of_pair)
+    spare = of_pair - given
+    given += spare * (wanted - given).sum(axis=1, keepdims=True) / np.maximum(spare.sum(axis=1, keepdims=True), _TINY)
+    return _on_prompts(cohort, given, (1.0 - floor) * cohort.reliability)
+
+
+def _shared(share: FloatArray, shortlist: int) -> FloatArray:
+    """Shares (D, N) of draws that the best few pairs have alike: none has more than its part, and what is over goes on.
+
+    Where fewer pairs than that are open, these have all.
+    """
+    most = 1.0 / np.clip((share > 0.0).sum(axis=1, keepdims=True), 1, shortlist)
+    full = np.zeros(share.shape, bool)
+    for _ in range(shortlist):
+        full |= share >= most
+        rest = np.where(full, 0.0, share)
+        left = np.maximum(1.0 - most * full.sum(axis=1, keepdims=True), 0.0)
+        share = np.where(full, most, rest * (left / np.maximum(rest.sum(axis=1, keepdims=True), _TINY)))
+    return share
+
+
+def _on_prompts(cohort: Cohort, votes: FloatArray, picked: float) -> FloatArray:
+    """Votes (D, N) on classes: a share `picked` on the most informative open prompts, the others on any open one.
+
+    The best prompts are picked only as well as they are known, and none again before a pair's others had their turn.
+    """
+    return on_classes(votes, picked, cohort.theta, cohort.votes, cohort.room, cohort.size)

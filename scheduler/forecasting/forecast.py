@@ -1,0 +1,228 @@
+"""forecast: how many judgments a campaign will take from here, what they cost, and how many days they last.
+
+It is made from the expected information of judgments (`recursion`), in well under a second for most designs and two to
+four for 200 chatbots, and says in what range four of five such campaigns end. `simulated` answers the same by running
+whole campaigns.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+import numpy as np
+
+from irt_engine.arrays import BoolArray, FloatArray, check_fields
+from irt_engine.priors import Priors
+from scheduler.errors import InvalidRequest, NotSolvable, is_count
+from scheduler.estimator import CAMPAIGN_PRIORS
+from scheduler.forecasting.allocation import Adaptive, Even, LeastCertain
+from scheduler.forecasting.expected_precision import Allocation, course, shortfall_at_the_end
+from scheduler.forecasting.goals import Goal
+from scheduler.forecasting.inputs import open_votes, outset_of
+from scheduler.policies.pair_selection import DEFAULT_DESIGN, Design
+from scheduler.state import CampaignState
+
+MOST_PRICE, LEAST_PER_DAY = 1e9, 1e-6  # beyond, costs and days are no numbers any more
+_TAIL = 0.1  # of a range's probability on either side
+# The policies whose course can be forecast, and how they spread votes.
+QUICK: Mapping[str, Callable[[Design], Allocation]] = MappingProxyType(
+    {
+        "adaptive": Adaptive,
+        "balanced": lambda design: Even(),
+        "least_certain": lambda design: LeastCertain(),
+        "random": lambda design: Even(),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a campaign wants, how it asks, and what asking costs.
+
+    goal       when it has learnt enough
+    budget     judgments at the most, those that are in among them; None: as many as there are items
+    policy     one of `plan`'s; design is for `adaptive`, None: the usual safeguards, and the target of the goal
+    batch      judgments after which it is fitted again, and may stop
+    price      of a judgment, per_day judgments a day: None where nobody knows
+    priors     what is known of chatbots and prompts before the first judgment
+    Raises InvalidRequest.
+    """
+
+    goal: Goal
+    budget: int | None = None
+    policy: str = "adaptive"
+    design: Design | None = None
+    batch: int = 100
+    price: float | None = None
+    per_day: float | None = None
+    priors: Priors = CAMPAIGN_PRIORS
+
+    def __post_init__(self) -> None:
+        check_fields(self, InvalidRequest)
+        if not ((self.budget is None or is_count(self.budget)) and is_count(self.batch, least=1)):
+            raise InvalidRequest(
+                f"budget {self.budget}, batch {self.batch}",
+                code="bad_budget",
+                hint="the budget is a whole number of 0 or more judgments, a batch of at least 1",
+            )
+        if self.price is not None and not 0.0 <= self.price <= MOST_PRICE:
+            raise InvalidRequest(
+                f"price {self.price}",
+                code="bad_price",
+                hint=f"give 0 or more for a judgment, at most {MOST_PRICE:,.0f}",
+            )
+        if self.per_day is not None and not LEAST_PER_DAY <= self.per_day < math.inf:
+            raise InvalidRequest(
+                f"{self.per_day} judgments a day",
+                code="bad_pace",
+                hint=f"give a positive number, at least {LEAST_PER_DAY:f}",
+            )
+
+    @property
+    def wanted(self) -> Design:
+        """The design that plans are made with."""
+        return self.design or replace(DEFAULT_DESIGN, target=self.goal.target)
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Four of five campaigns end between low and high, half of them below the middle."""
+
+    low: float
+    middle: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What a campaign will take from here.
+
+    judgments, cost, days: until it stops, be it that the goal is reached or that nothing may be asked any more
+    reached    the probability that the goal is reached
+    reachable  where the campaigns that miss it end, in what the goal measures (`unit`); None where none misses it
+    most       judgments that may still be asked
+    campaigns  how many this is drawn from
+    """
+
+    judgments: Range
+    cost: Range | None
+    days: Range | None
+    reached: float
+    reachable: Range | None
+    most: int
+    campaigns: int
+
+
+def unjudged(chatbots: int, prompts: int, *, votes_per_item: int = 1) -> CampaignState:
+    """The state of a campaign that is only an idea: so many chatbots and prompts, nothing judged.
+
+    Raises InvalidRequest on negative numbers, InvalidState on votes_per_item below 1.
+    """
+    if chatbots < 0 or prompts < 0:
+        raise InvalidRequest(f"{chatbots} chatbots, {prompts} prompts", code="bad_count", hint="give 0 or more")
+    return CampaignState(
+        tuple(f"chatbot {m}" for m in range(chatbots)),
+        tuple(f"prompt {j}" for j in range(prompts)),
+        votes_per_item=votes_per_item,
+    )
+
+
+@contextmanager
+def _solvable() -> Iterator[None]:
+    """Whoever asks for a forecast is told in a sentence, as of all else that none can be made of."""
+    try:
+        yield
+    except np.linalg.LinAlgError as error:
+        raise NotSolvable(
+            "the numbers of this campaign are too large or too far apart to be worked out",
+            code="not_solvable",
+            hint="ask for fewer votes of an item, or set a budget",
+        ) from error
+
+
+@_solvable()
+def forecast(state: CampaignState, terms: Terms, *, seed: int = 0) -> Forecast:
+    """From a state before the first judgment (`unjudged`) or at any time after it. Equal arguments, equal answers.
+
+    The range is over campaigns: abilities, chance in what is voted on, and what the fits make of it. Judgments that
+    are on their way count as to come. Where the policy has no recursion of its own, use `simulated.simulate`.
+    Raises InvalidRequest: one chatbot, no prompts, a policy without a recursion, a seed below 0. NotSolvable.
+    """
+    if terms.policy not in QUICK:
+        raise InvalidRequest(
+            f"policy {terms.policy!r} has no quick forecast",
+            code="no_forecast",
+            hint=f"simulate it, or use one of {', '.join(sorted(QUICK))}",
+        )
+    _check_seed(seed)
+    outset, most = outset_of(state, terms.priors), most_of(state, terms)
+    begun = len(state.judged)
+    policy = QUICK[terms.policy](terms.wanted)
+    found = course(outset, terms.goal.shortfall, policy, most=begun + most, batch=terms.batch, seed=seed)
+    taken = found.reached_at() - begun
+    last = terms.goal.measure(found.estimate, found.covariance)
+    # A batch of which the campaign takes next to nothing is one batch all the same.
+    batches = np.where(taken > 0.0, np.maximum(1.0, np.ceil(taken / terms.batch - 1e-9)), 0.0)
+    return summary(batches * terms.batch, np.isfinite(taken), last, most, terms)
+
+
+@_solvable()
+def attainable(state: CampaignState, terms: Terms, *, seed: int = 0) -> float:
+    """The share of campaigns that meet the goal once all is judged that is open: about `reached` without a budget.
+
+    No campaign is followed, so that this takes a tenth of a forecast's time or less. Who meets the goal on the way and
+    would not at the end is left out: of 64 designs of 4 and 12 chatbots at most 2 in 100 campaigns, of 46 and 100
+    chatbots none to two of 16. It errs toward less. Raises InvalidRequest: one chatbot, no prompts, a seed below 0.
+    NotSolvable.
+    """
+    _check_seed(seed)
+    outset = outset_of(state, terms.priors)
+    return float(np.mean(shortfall_at_the_end(outset, terms.goal.shortfall, seed=seed) <= 1.0))
+
+
+def _check_seed(seed: int) -> None:
+    if seed < 0:
+        raise InvalidRequest(f"seed {seed}", code="bad_seed", hint="give 0 or more")
+
+
+def summary(stopped: FloatArray, reached: BoolArray, last: FloatArray, most: int, terms: Terms) -> Forecast:
+    """Of C campaigns: judgments until they stopped, whether they reached the goal (bool), and their last measure."""
+    judgments = _whole(_range(np.minimum(stopped, most)))
+    return Forecast(
+        judgments=judgments,
+        cost=None if terms.price is None else _times(judgments, terms.price),
+        days=None if terms.per_day is None else _times(judgments, 1.0 / terms.per_day),
+        reached=float(np.mean(reached)),
+        reachable=None if np.all(reached) else _range(last[~reached]),
+        most=most,
+        campaigns=len(stopped),
+    )
+
+
+def most_of(state: CampaignState, terms: Terms) -> int:
+    """Judgments that may still be asked, by the items that are open or on their way and by the budget."""
+    left = open_votes(state)
+    return left if terms.budget is None else max(0, min(left, terms.budget - state.judgments))
+
+
+def _range(values: FloatArray) -> Range:
+    """Quantiles of the mid-distribution (Ma, Genton & Parzen 2011), at plotting positions rank / (C + 1), so that few
+    campaigns do not make a range narrow. Campaigns stop at whole batches: of those that stop at the same, half lie on
+    either side, or else ranges in steps of large batches would hold nearly all campaigns."""
+    value, count = np.unique(values, return_counts=True)
+    rank = np.cumsum(count) - 0.5 * (count - 1.0)
+    low, middle, high = np.interp([_TAIL, 0.5, 1.0 - _TAIL], rank / (len(values) + 1.0), value)
+    return Range(float(low), float(middle), float(high))
+
+
+def _whole(values: Range) -> Range:
+    """There are no half judgments."""
+    return Range(math.floor(values.low), round(values.middle), math.ceil(values.high))
+
+
+def _times(judgments: Range, each: float) -> Range:
+    return Range(judgments.low * each, judgments.middle * each, judgments.high * each)

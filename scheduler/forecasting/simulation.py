@@ -1,0 +1,215 @@
+"""simulate: the forecast of `forecast`, by running whole campaigns. Votes are drawn from a truth, planned, fitted, and
+judged by the stopping rules, until these say stop. Seconds to minutes each: the work of a worker, not of a form.
+
+Before the first judgment a truth is drawn from the priors. Later it is drawn from the posterior, and the votes that
+are in stay as they are: what the campaign already knows, right or wrong, is the same in all futures.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from irt_engine import EngineWarning, ResponseTable
+from irt_engine.arrays import IntArray
+from irt_engine.graph import centred
+from irt_engine.simulate import Truth, all_cells, draw_truth, draw_votes
+from scheduler.belief import abilities_of
+from scheduler.errors import InvalidRequest
+from scheduler.forecasting.forecast import Forecast, Terms, most_of, summary
+from scheduler.forecasting.goals import AllAbilities, Goal, Neighbours
+from scheduler.forecasting.inputs import item_numbers, outset_of, wanted_votes
+from scheduler.replay import Loop
+from scheduler.state import CampaignState, Decision
+from scheduler.stopping.aims import TargetSE
+from scheduler.stopping.limits import StoppingRule
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A simulated campaign: judgments that it took from here, whether it reached its goal, and the last measure."""
+
+    judgments: int
+    reached: bool
+    measure: float
+
+
+@dataclass(frozen=True, slots=True)
+class Until:
+    """A goal as a stopping rule."""
+
+    goal: Goal
+    order: ClassVar[int] = 1
+
+    def decide(self, state: CampaignState) -> Decision:
+        posterior = state.posterior
+        if posterior is None:
+            return Decision(False, "there is no fit yet", {})
+        mean, covariance = abilities_of(state, posterior)  # separate parts of the board lie anywhere
+        mean, covariance = (x[None] for x in centred(mean, covariance, np.ones(len(mean), np.int64)))
+        value = float(self.goal.measure(mean, covariance)[0])
+        met = bool(self.goal.shortfall(mean, covariance)[0] <= 1.0)
+        return Decision(met, f"{self.goal.unit} is {value:.3g}", {"measure": value})
+
+
+def simulate(
+    state: CampaignState,
+    terms: Terms,
+    *,
+    campaigns: int = 40,
+    votes: ResponseTable | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Forecast:
+    """The forecast of `campaigns` simulated campaigns; `progress(done, campaigns)` is called after each.
+
+    `votes` are those that are in, by which the state's posterior was fitted. Equal arguments give equal answers.
+    Raises InvalidRequest: what `forecast` refuses, fewer than one campaign, a posterior without its votes or with those
+    of others; EngineError where a fit has no answer.
+    """
+    if campaigns < 1 or seed < 0:
+        raise InvalidRequest(
+            f"{campaigns} campaigns, seed {seed}", code="bad_count", hint="simulate at least one, from seed 0 or above"
+        )
+    found = []
+    for number in range(campaigns):
+        found.append(run(state, terms, votes=votes, seed=seed * 1_000_003 + number))
+        if progress is not None:
+            progress(number + 1, campaigns)
+    return summary(
+        np.array([one.judgments for one in found], np.float64),
+        np.array([one.reached for one in found]),
+        np.array([one.measure for one in found]),
+        most_of(state, terms),
+        terms,
+    )
+
+
+def run(state: CampaignState, terms: Terms, *, votes: ResponseTable | None = None, seed: int) -> Finished:
+    """One campaign from here to its stop. Raises as `simulate` does."""
+    outset_of(state, terms.priors)
+    if (state.posterior is not None or len(state.judged)) and (votes is None or len(votes) != len(state.judged)):
+        raise InvalidRequest(
+            f"{len(state.judged)} judgments without their votes",
+            code="no_votes",
+            hint="give the votes behind the state",
+        )
+    if votes is not None and not (
+        set(votes.chatbots) <= set(state.chatbots) and set(votes.prompts) <= set(state.prompts)
+    ):
+        raise InvalidRequest(
+            "the votes are on chatbots or prompts that the state does not have",
+            code="other_votes",
+            hint="give the votes behind the state",
+        )
+    if most_of(state, terms) == 0:
+        return _finished(state, terms, 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EngineWarning)
+        loop = _loop(state, terms, votes, seed)
+        return _to_the_stop(loop, state, terms)
+
+
+def _to_the_stop(loop: Loop, state: CampaignState, terms: Terms) -> Finished:
+    begun, most = len(loop.used), most_of(state, terms)
+    rule = rule_of(terms.goal)
+    while not rule.decide(loop.state()).stop and len(loop.used) < begun + most:
+        if not loop.collect(min(terms.batch, begun + most - len(loop.used))):
+            break
+        loop.refit()
+    return _finished(loop.state(), terms, len(loop.used) - begun)
+
+
+def _finished(state: CampaignState, terms: Terms, judgments: int) -> Finished:
+    """A campaign that has come to this state by so many judgments, and asks no more."""
+    known = outset_of(state, terms.priors)
+    ability, covariance = centred(known.mean, known.covariance, np.ones(len(known.mean), np.int64))
+    measure = float(terms.goal.measure(ability[None], covariance[None])[0])
+    return Finished(judgments, rule_of(terms.goal).decide(state).stop, measure)
+
+
+def rule_of(goal: Goal) -> StoppingRule:
+    """What stops a campaign that has this goal."""
+    match goal:
+        case AllAbilities(se):
+            return TargetSE(se)
+        case Neighbours(se):
+            return TargetSE(se, over="neighbours")
+    return Until(goal)
+
+
+def _loop(state: CampaignState, terms: Terms, votes: ResponseTable | None, seed: int) -> Loop:
+    """The votes that are in, used, and those to come, drawn for every open item from a truth of this campaign's own."""
+    of_truth, of_votes, of_plans = (int(x) for x in np.random.default_rng(seed).integers(2**31, size=3))
+    truth = _truth(state, terms, of_truth)
+    cells, times = _open_items(state)
+    drawn = draw_votes(truth, cells, seed=of_votes, votes=times)
+    columns = {name: getattr(drawn, name) for name in _COLUMNS}
+    if votes is not None:
+        past = _renumbered(votes, state)
+        columns = {name: np.concatenate([past[name], columns[name]]) for name in _COLUMNS}
+    table = ResponseTable(state.chatbots, state.prompts, (), **columns)
+    return Loop(table, terms.policy, of_plans, terms.wanted, begun=state)
+
+
+_COLUMNS = ("a", "b", "prompt", "outcome", "annotator", "a_first", "label")
+
+
+def _truth(state: CampaignState, terms: Terms, seed: int) -> Truth:
+    """Parameters of a campaign: from the priors, or from what the posterior says of abilities, prompts and scales."""
+    priors, posterior = terms.priors, state.posterior
+    scales = (priors.pair_sd, priors.cell_sd, priors.reply_sd)
+    if posterior is not None:
+        of = posterior.scales
+        scales = (of.pair or 0.0, of.cell or 0.0, of.reply or 0.0)
+    sizes = len(state.chatbots), len(state.prompts)
+    pair, cell, reply = scales
+    truth = draw_truth(*sizes, seed=seed, form="vote", priors=priors, pair_sd=pair, cell_sd=cell, reply_sd=reply)
+    if posterior is None:
+        return truth
+    unit = posterior.scales.unit
+    rng = np.random.default_rng([seed, 1])
+    mean, covariance = abilities_of(state, posterior)
+    values, vectors = np.linalg.eigh(covariance)
+    ability = mean + vectors @ (np.sqrt(np.maximum(values, 0.0)) * rng.standard_normal(len(values)))
+    slope, thresholds = truth.discrimination * unit, truth.thresholds / unit
+    where = {name: j for j, name in enumerate(state.prompts)}
+    here, there = (
+        np.array(x, np.int64)
+        for x in zip(*((where[name], j) for j, name in enumerate(posterior.prompts) if name in where), strict=True)
+    )
+    spread = posterior.discrimination_se[there] / posterior.discrimination[there]
+    slope[here] = posterior.discrimination[there] * np.exp(spread * rng.standard_normal(len(here)))
+    half = posterior.thresholds.shape[1] // 2
+    thresholds[here] = posterior.thresholds[there, half, None] * np.array([-1.0, 1.0])
+    return replace(truth, ability=ability, discrimination=slope, thresholds=thresholds)
+
+
+def _open_items(state: CampaignState) -> tuple[IntArray, IntArray]:
+    """(n, 3) items that may still be judged, and how many times each, (n,)."""
+    cells = all_cells(len(state.chatbots), len(state.prompts))
+    left = wanted_votes(state, np.arange(len(cells)))
+    np.subtract.at(left, item_numbers(state, state.judged), 1)
+    left[item_numbers(state, state.closed)] = 0
+    left[np.isin(cells[:, 2], state.retired)] = 0
+    return cells[left > 0], left[left > 0]
+
+
+def _renumbered(votes: ResponseTable, state: CampaignState) -> dict[str, IntArray]:
+    """The columns of votes that are in, by the state's chatbots and prompts; without labels."""
+    chatbot, prompt = ({name: i for i, name in enumerate(names)} for names in (state.chatbots, state.prompts))
+    columns = {name: getattr(votes, name) for name in _COLUMNS}
+    for column, names, number in (
+        ("a", votes.chatbots, chatbot),
+        ("b", votes.chatbots, chatbot),
+        ("prompt", votes.prompts, prompt),
+    ):
+        columns[column] = np.array([number[name] for name in names], np.int64)[columns[column]]
+    columns["label"] = np.zeros_like(columns["label"])
+    return columns

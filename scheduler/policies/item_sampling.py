@@ -1,0 +1,111 @@
+"""How the next item is drawn: what every policy is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from irt_engine.arrays import BoolArray, FloatArray, IntArray
+from scheduler.belief import Belief
+from scheduler.pool import Pool
+
+SHORTLIST = 5  # randomesque: the best few share the draw, so that no pair or prompt is certain to come next
+FLOOR = 0.2  # exploration: this share of draws ignores values; it keeps every open item possible
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """One item, the probability that it was this one given the earlier draws, and its value (0 if not valued)."""
+
+    pair: int
+    prompt: int
+    probability: float
+    value: float = 0.0
+
+
+class Chooser(Protocol):
+    """A policy made ready for one plan. `reason` says what its draws rest on."""
+
+    @property
+    def reason(self) -> str: ...
+
+    def draw(self, pool: Pool, rng: np.random.Generator) -> Draw:
+        """An open item of a pool that has one; it is taken from the pool afterwards."""
+        ...
+
+    def expect(self, pool: Pool, pair: int, prompt: int) -> float:
+        """Count on an answer of an item that was not drawn here; returns its value (0 if not valued)."""
+        ...
+
+
+class PairPolicy(Protocol):
+    """Probabilities of the next pair. Pairs without an open item get 0; the others need not get more."""
+
+    def probabilities(self, pool: Pool, rng: np.random.Generator) -> FloatArray:
+        """(N,) summing to 1; the pool has at least one open item. `rng` is for policies that sample beliefs."""
+        ...
+
+
+class PromptPolicy(Protocol):
+    """Probabilities of the next prompt, given the pair."""
+
+    def probabilities(self, pool: Pool, pair: int, prompts: IntArray) -> FloatArray:
+        """(len(prompts),) summing to 1; `prompts` are the pair's open ones, at least one."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PairThenPrompt:
+    """First a pair, then a prompt for it. `belief` values what is drawn and expects it to be answered."""
+
+    pairs: PairPolicy
+    prompts: PromptPolicy
+    belief: Belief | None
+    reason: str
+
+    def draw(self, pool: Pool, rng: np.random.Generator) -> Draw:
+        of_pair = self.pairs.probabilities(pool, rng)
+        pair = pick(of_pair, rng)
+        prompts = pool.open_prompts(pair)
+        of_prompt = self.prompts.probabilities(pool, pair, prompts)
+        chosen = pick(of_prompt, rng)
+        prompt = int(prompts[chosen])
+        return Draw(pair, prompt, float(of_pair[pair] * of_prompt[chosen]), self.expect(pool, pair, prompt))
+
+    def expect(self, pool: Pool, pair: int, prompt: int) -> float:
+        if self.belief is None:
+            return 0.0
+        return self.belief.expect(pair, float(self.belief.information(pair, pool.votes(pair))[prompt]))
+
+
+def pick(probabilities: FloatArray, rng: np.random.Generator) -> int:
+    """An index with these probabilities; never one whose probability is 0."""
+    cumulative = np.cumsum(probabilities)
+    return int(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right"))
+
+
+def even(allowed: BoolArray) -> FloatArray:
+    """Equal probabilities of all that is allowed; at least one is."""
+    p: FloatArray = allowed / allowed.sum()
+    return p
+
+
+def shortlisted(score: FloatArray, floor: float = FLOOR, best: int = SHORTLIST) -> FloatArray:
+    """Uniform over the `best` highest scores with probability 1 - floor, uniform over all with `floor`.
+
+    Scores of -inf are out. Equal scores are cut by position, so the result is deterministic.
+    """
+    allowed = np.isfinite(score)
+    count = min(best, int(allowed.sum()))
+    if len(score) > 4 * count:
+        edge = np.partition(score, len(score) - count)[len(score) - count]
+        near = np.flatnonzero(score >= edge)
+    else:
+        near = np.arange(len(score))
+    top = near[np.argsort(-score[near], kind="stable")[:count]]
+    p = np.where(allowed, floor / allowed.sum(), 0.0)
+    p[top] += (1.0 - floor) / count
+    total: FloatArray = p / p.sum()
+    return total

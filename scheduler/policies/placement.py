@@ -1,0 +1,145 @@
+"""New entrants: a chatbot that joins a board that stands is placed first and measured then.
+
+Its first votes are against the anchor, a chatbot that is known well and stands near the middle, on as many different
+prompts as there are votes: whatever it turns out to be, they tell. The next ones are against its neighbours, on the
+prompts that tell most about such pairs (the proposal that ends Sedoc & Ungar 2020). Then it is a chatbot like others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from irt_engine.arrays import BoolArray, FloatArray, IntArray, check_fields
+from scheduler.belief import Belief
+from scheduler.errors import InvalidRequest
+from scheduler.policies.item_sampling import PairPolicy, PromptPolicy, even
+from scheduler.pool import Pool
+from scheduler.state import CampaignState
+from scheduler.targets import NewEntrant, Target
+
+
+@dataclass(frozen=True, slots=True)
+class Welcome:
+    """How a new chatbot is placed: `anchor` votes against the anchor, then `neighbours` against the `near` nearest.
+
+    Raises InvalidRequest unless anchor and neighbours are 0 or more and near at least 1.
+    """
+
+    anchor: int = 10
+    neighbours: int = 20
+    near: int = 3
+
+    def __post_init__(self) -> None:
+        check_fields(self, InvalidRequest)
+        if self.anchor < 0 or self.neighbours < 0 or self.near < 1:
+            raise InvalidRequest(
+                f"{self.anchor} votes against an anchor, {self.neighbours} against {self.near} neighbours",
+                code="bad_welcome",
+                hint="numbers of votes are 0 or more, near is at least 1",
+            )
+
+    @property
+    def votes(self) -> int:
+        """After so many votes a chatbot is no newcomer."""
+        return self.anchor + self.neighbours
+
+
+def newcomers(state: CampaignState, pool: Pool, welcome: Welcome, target: Target | None = None) -> IntArray:
+    """Chatbots with too few votes on a board that stands: one where most chatbots have twice the votes of a welcome.
+
+    The chatbot of a target `NewEntrant` is one as long as it has too few votes, however the others stand.
+    """
+    if state.posterior is None:
+        return np.empty(0, np.int64)
+    votes = _votes(state, pool)
+    few = votes < welcome.votes
+    if np.median(votes) < 2 * welcome.votes:
+        named = target.chatbot if isinstance(target, NewEntrant) else -1
+        few &= np.arange(len(few)) == named
+    return np.flatnonzero(few)
+
+
+def _votes(state: CampaignState, pool: Pool) -> IntArray:
+    """(M,) votes that touch each chatbot: the campaign's, or the board's if those are more (it may rank several)."""
+    assert state.posterior is not None  # noqa: S101 - the caller has looked
+    known = dict(zip(state.posterior.chatbots, state.posterior.chatbot_judgments.tolist(), strict=True))
+    of_board = np.array([known.get(name, 0) for name in state.chatbots], np.int64)
+    votes: IntArray = np.maximum(pool.degrees(), of_board)
+    return votes
+
+
+def anchor_of(belief: Belief, known: IntArray) -> int:
+    """Of the chatbots `known` (k,) the one nearest to their median ability among the better measured half."""
+    se = np.sqrt(np.diag(belief.covariance)[known])
+    away = np.abs(belief.mean[known] - np.median(belief.mean[known]))
+    away[se > np.median(se) * (1.0 + 1e-9)] = np.inf
+    return int(known[away.argmin()])
+
+
+class EntrantPairs:
+    """Newcomers first: with a share 1 - floor of the draws, the one with the fewest votes meets whom it should meet.
+
+    The rest of the draws, and all where nobody is new, are as the usual policy has them.
+    """
+
+    def __init__(
+        self, usual: PairPolicy, belief: Belief, new: IntArray, welcome: Welcome, *, floor: float, cap: float
+    ) -> None:
+        self.usual, self.belief, self.new, self.welcome = usual, belief, new, welcome
+        self.floor, self.cap = floor, cap
+        self.known = np.setdiff1d(np.arange(len(belief.mean)), new)
+        self.anchor = anchor_of(belief, self.known)
+
+    def probabilities(self, pool: Pool, rng: np.random.Generator) -> FloatArray:
+        p = self.usual.probabilities(pool, rng)
+        first = self._meetings(pool)
+        return self.floor * p + (1.0 - self.floor) * even(first) if first.any() else p
+
+    def placing(self, pool: Pool, pair: int) -> bool:
+        """Whether a pair is a newcomer's first meeting with the anchor, so that any prompt is as good as another."""
+        ends = {int(pool.low[pair]), int(pool.high[pair])}
+        votes = pool.degrees()
+        return self.anchor in ends and any(votes[m] < self.welcome.anchor for m in self.new if m in ends)
+
+    def _meetings(self, pool: Pool) -> BoolArray:
+        """(N,) the open pairs of the next newcomer that has any to meet; none if all have been placed."""
+        votes, allowed = pool.degrees(), pool.below_cap(self.cap)
+        for m in self.new[np.argsort(votes[self.new], kind="stable")]:
+            if votes[m] >= self.welcome.votes:
+                break
+            for others in self._opponents(int(m), int(votes[m])):
+                pairs = allowed & _pairs_with(pool, int(m), others)
+                if pairs.any():
+                    return pairs
+        return np.zeros(len(pool.low), bool)
+
+    def _opponents(self, newcomer: int, votes: int) -> list[IntArray]:
+        """Whom a newcomer meets, and whom instead if no item of these pairs is open."""
+        nearest = self.known[
+            np.argsort(np.abs(self.belief.mean[self.known] - self.belief.mean[newcomer]), kind="stable")
+        ]
+        groups = [nearest[: self.welcome.near], nearest]
+        return [np.array([self.anchor]), *groups] if votes < self.welcome.anchor else groups
+
+
+class EntrantPrompts:
+    """Any prompt that a newcomer has not met its anchor on; otherwise as the usual policy has it."""
+
+    def __init__(self, usual: PromptPolicy, pairs: EntrantPairs) -> None:
+        self.usual, self.pairs = usual, pairs
+
+    def probabilities(self, pool: Pool, pair: int, prompts: IntArray) -> FloatArray:
+        if not self.pairs.placing(pool, pair):
+            return self.usual.probabilities(pool, pair, prompts)
+        votes = pool.votes(pair)[prompts]
+        return even(votes == votes.min())
+
+
+def _pairs_with(pool: Pool, chatbot: int, others: IntArray) -> BoolArray:
+    """(N,) the pairs of a chatbot with any of the others."""
+    among = np.zeros(pool.chatbots, bool)
+    among[others] = True
+    met: BoolArray = ((pool.low == chatbot) & among[pool.high]) | ((pool.high == chatbot) & among[pool.low])
+    return met

@@ -1,0 +1,42 @@
+"""PromptPolicies: with which probability each open prompt of a chosen pair is asked."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from irt_engine.arrays import FloatArray, IntArray
+from scheduler.belief import Belief
+from scheduler.policies.item_sampling import even, shortlisted
+from scheduler.pool import Pool
+
+
+class UniformPrompts:
+    """All open prompts alike."""
+
+    def probabilities(self, pool: Pool, pair: int, prompts: IntArray) -> FloatArray:
+        return np.full(len(prompts), 1.0 / len(prompts))
+
+
+class LeastUsedPrompts:
+    """The prompts with the fewest votes so far, so that an early plan sees all of them."""
+
+    def probabilities(self, pool: Pool, pair: int, prompts: IntArray) -> FloatArray:
+        votes = pool.prompt_votes[prompts]
+        return even(votes == votes.min())
+
+
+class MostInformativePrompts:
+    """The prompts with the highest expected information about the pair; equal ones in favour of the less used.
+
+    What is not known yet counts for what it may be: expected information is that under the uncertainty of the prompt,
+    and grows with it, so that prompts with few votes are tried.
+    """
+
+    def __init__(self, belief: Belief, floor: float, best: int) -> None:
+        self.belief, self.floor, self.best = belief, floor, best
+
+    def probabilities(self, pool: Pool, pair: int, prompts: IntArray) -> FloatArray:
+        information = self.belief.information(pair, pool.votes(pair))[prompts]
+        # A relative 1e-9 per vote: enough to order equals, too little to reorder anything else.
+        score = information * (1.0 - 1e-9 * np.minimum(pool.prompt_votes[prompts], 10_000))
+        return shortlisted(score, self.floor, self.best)

@@ -1,0 +1,76 @@
+"""Retirement: prompts that are shown to teach little are asked about no more.
+
+A posterior is asked anew each time and nothing is remembered, so a prompt comes back when the votes speak for it after
+all; and all come back while a new chatbot finds its place, since what a prompt tells about it nobody has seen.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import ndtri
+
+from irt_engine.arrays import IntArray, check_fields
+from irt_engine.posterior import Posterior
+from scheduler.errors import InvalidRequest
+from scheduler.policies.placement import Welcome, newcomers
+from scheduler.pool import Pool
+from scheduler.prompt_information import best_case_table, prompt_table
+from scheduler.state import CampaignState
+
+
+@dataclass(frozen=True, slots=True)
+class Retirement:
+    """A prompt with at least `votes` votes is retired if what it may tell is less than `share` of the typical prompt.
+
+    What it may tell is its information at the best discrimination inside the one-sided interval at `level`, over the
+    differences of the board's pairs; the typical prompt is the median of what all are expected to tell. So never more
+    than half of the prompts are retired. Raises InvalidRequest unless votes >= 1, 0 < share < 1 and
+    0.5 <= level < 1.
+    """
+
+    votes: int = 30
+    share: float = 0.25
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        check_fields(self, InvalidRequest)
+        shares = math.isfinite(self.share) and 0.0 < self.share < 1.0 and 0.5 <= self.level < 1.0
+        if not shares or self.votes < 1:
+            raise InvalidRequest(
+                f"retirement after {self.votes} votes below a share {self.share} at level {self.level}",
+                code="bad_retirement",
+                hint="at least 1 vote, a share between 0 and 1, a level from 0.5 to 1",
+            )
+
+
+def with_retired(state: CampaignState, rule: Retirement | None, welcome: Welcome | None = None) -> CampaignState:
+    """The state with the prompts that the rule retires, beside those that it has retired already.
+
+    `plan` does this with its design's rule. Who decides whether anything is left does it too: items on retired prompts
+    are closed, and a state that does not say so counts them as open.
+    """
+    if rule is None or state.posterior is None or len(state.prompts) == 0:
+        return state
+    if welcome is not None and len(newcomers(state, Pool(state), welcome)):
+        return state
+    found = uninformative(state, state.posterior, rule)
+    return replace(state, retired=np.union1d(state.retired, found)) if len(found) else state
+
+
+def uninformative(state: CampaignState, posterior: Posterior, rule: Retirement) -> IntArray:
+    """(r,) the prompts, by index in the state, that the rule finds to tell too little."""
+    votes = np.bincount(state.judged[:, 2], minlength=len(state.prompts))
+    se = _spread(posterior)
+    expected = prompt_table(state, posterior).of_pair(0.0, se)
+    at_best = best_case_table(state, posterior, float(ndtri(rule.level))).of_pair(0.0, se)
+    may_tell = np.maximum(at_best, expected)
+    return np.flatnonzero((votes >= rule.votes) & (may_tell < rule.share * np.median(expected)))
+
+
+def _spread(posterior: Posterior) -> float:
+    """SD of the difference of two chatbots of the board taken at random, in either order."""
+    own = float(np.var(posterior.ability) + np.diag(posterior.covariance).mean())
+    return math.sqrt(2.0 * own + (posterior.scales.pair or 0.0) ** 2)
