@@ -1,99 +1,143 @@
 """Pure choice: which judgments to collect next, and when to stop.
 
-Modules are loaded when something of theirs is first asked for: `scheduler.blocks` needs the standard library alone, and
-a process that serves pages uses it without paying for numpy and the engine.
+A module is loaded when one of its names is first used. `scheduler.blocks` and `scheduler.power` need the standard
+library alone, so that a web process uses them without loading numpy and the engine.
 """
 
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from scheduler.errors import InvalidRequest, InvalidState, NotSolvable, SchedulerError
-    from scheduler.forecasting.forecast import Forecast, Range, Terms, forecast, unjudged
-    from scheduler.forecasting.goals import AllAbilities, Goal, Neighbours, Separated
+    from scheduler.forecasting.forecast import Forecast, ForecastTerms, Range, forecast, unjudged_state
+    from scheduler.forecasting.goals import AllAbilities, ForecastGoal, Neighbours, Separated
     from scheduler.forecasting.simulation import simulate
     from scheduler.overlap import Overlap
     from scheduler.planner import decide, plan
+    from scheduler.policies.baselines import BASELINES
+    from scheduler.policies.design import DEFAULT_DESIGN, AdaptiveDesign
     from scheduler.policies.exposure import Balance
-    from scheduler.policies.pair_selection import DEFAULT_DESIGN, Design
-    from scheduler.policies.placement import Welcome
-    from scheduler.policies.registry import POLICIES
-    from scheduler.policies.retirement import Retirement, with_retired
-    from scheduler.state import Ask, CampaignState, Decision, Plan
-    from scheduler.stopping.aims import Equivalence, RankingResolved, SampleSize, TargetSE
-    from scheduler.stopping.limits import RULES, Budget, Deadline, Futility, NothingLeft, StoppingRule
-    from scheduler.targets import Both, LargestSE, NewEntrant, Precision, Ranking, Target, TopK
+    from scheduler.policies.placement import Placement
+    from scheduler.policies.registry import ALL_POLICIES, POLICIES
+    from scheduler.policies.retirement import RetirementRule, with_retired
+    from scheduler.state import Ask, CampaignState, Plan, StoppingDecision
+    from scheduler.stopping.equivalence import Equivalence
+    from scheduler.stopping.futility import Futility
+    from scheduler.stopping.limits import Budget, Deadline, NothingLeft
+    from scheduler.stopping.precision import TargetSE
+    from scheduler.stopping.ranking import RankingResolved
+    from scheduler.stopping.rules import RULES, StoppingRule
+    from scheduler.stopping.sample_size import SampleSize
+    from scheduler.targets import (
+        CombinedTarget,
+        LargestSETarget,
+        NewEntrantTarget,
+        PrecisionTarget,
+        RankingTarget,
+        Target,
+        TopKTarget,
+    )
 
 _MODULES = {
-    "aims": "Equivalence RankingResolved SampleSize TargetSE",
-    "entrants": "Welcome",
     "errors": "InvalidRequest InvalidState NotSolvable SchedulerError",
-    "exposure": "Balance",
-    "forecasting": "Forecast Range Terms forecast unjudged",
-    "goals": "AllAbilities Goal Neighbours Separated",
+    "forecasting.forecast": "Forecast ForecastTerms Range forecast unjudged_state",
+    "forecasting.goals": "AllAbilities ForecastGoal Neighbours Separated",
+    "forecasting.simulation": "simulate",
     "overlap": "Overlap",
-    "pairs": "DEFAULT_DESIGN Design",
     "planner": "decide plan",
-    "policies": "POLICIES",
-    "retirement": "Retirement with_retired",
-    "simulated": "simulate",
-    "state": "Ask CampaignState Decision Plan",
-    "stopping": "RULES Budget Deadline Futility NothingLeft StoppingRule",
-    "targets": "Both LargestSE NewEntrant Precision Ranking Target TopK",
+    "policies.baselines": "BASELINES",
+    "policies.design": "DEFAULT_DESIGN AdaptiveDesign",
+    "policies.exposure": "Balance",
+    "policies.placement": "Placement",
+    "policies.registry": "ALL_POLICIES POLICIES",
+    "policies.retirement": "RetirementRule with_retired",
+    "state": "Ask CampaignState Plan StoppingDecision",
+    "stopping.equivalence": "Equivalence",
+    "stopping.futility": "Futility",
+    "stopping.limits": "Budget Deadline NothingLeft",
+    "stopping.precision": "TargetSE",
+    "stopping.ranking": "RankingResolved",
+    "stopping.rules": "RULES StoppingRule",
+    "stopping.sample_size": "SampleSize",
+    "targets": ("CombinedTarget LargestSETarget NewEntrantTarget PrecisionTarget RankingTarget Target TopKTarget"),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = [
+    "ALL_POLICIES",
+    "BASELINES",
     "DEFAULT_DESIGN",
     "POLICIES",
     "RULES",
+    "AdaptiveDesign",
     "AllAbilities",
     "Ask",
     "Balance",
-    "Both",
     "Budget",
     "CampaignState",
+    "CombinedTarget",
     "Deadline",
-    "Decision",
-    "Design",
     "Equivalence",
     "Forecast",
+    "ForecastGoal",
+    "ForecastTerms",
     "Futility",
-    "Goal",
     "InvalidRequest",
     "InvalidState",
-    "LargestSE",
+    "LargestSETarget",
     "Neighbours",
-    "NewEntrant",
+    "NewEntrantTarget",
     "NotSolvable",
     "NothingLeft",
     "Overlap",
+    "Placement",
     "Plan",
-    "Precision",
+    "PrecisionTarget",
     "Range",
-    "Ranking",
     "RankingResolved",
-    "Retirement",
+    "RankingTarget",
+    "RetirementRule",
     "SampleSize",
     "SchedulerError",
     "Separated",
+    "StoppingDecision",
     "StoppingRule",
     "Target",
     "TargetSE",
-    "Terms",
-    "TopK",
-    "Welcome",
+    "TopKTarget",
     "decide",
     "forecast",
     "plan",
     "simulate",
-    "unjudged",
+    "unjudged_state",
     "with_retired",
 ]
 
 
+_RENAMED = {  # names of earlier releases; deprecated
+    "Both": "CombinedTarget",
+    "Decision": "StoppingDecision",
+    "Design": "AdaptiveDesign",
+    "Goal": "ForecastGoal",
+    "LargestSE": "LargestSETarget",
+    "NewEntrant": "NewEntrantTarget",
+    "Precision": "PrecisionTarget",
+    "Ranking": "RankingTarget",
+    "Retirement": "RetirementRule",
+    "Terms": "ForecastTerms",
+    "TopK": "TopKTarget",
+    "Welcome": "Placement",
+    "unjudged": "unjudged_state",
+}
+
+
 def __getattr__(name: str) -> object:
-    """What is listed above, from its module."""
+    """Return a public name from its module."""
+    if name in _RENAMED:
+        message = f"scheduler.{name} is now scheduler.{_RENAMED[name]}"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        name = _RENAMED[name]
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

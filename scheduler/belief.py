@@ -33,7 +33,7 @@ from irt_engine.priors import DEFAULT_PRIORS
 from scheduler.pool import Pool
 from scheduler.prompt_information import PairTables, discriminations
 from scheduler.state import CampaignState
-from scheduler.targets import Precision, Target
+from scheduler.targets import PrecisionTarget, Target
 
 _LEAST_VARIANCE = 1e-12
 
@@ -44,7 +44,7 @@ class Belief:
     def __init__(self, state: CampaignState, posterior: Posterior, pool: Pool, target: Target | None = None) -> None:
         self.mean, self.covariance = abilities_of(state, posterior)
         self.low, self.high = pool.low, pool.high
-        self.weight = (target or Precision()).weight(self.mean, self.covariance)
+        self.weight = (target or PrecisionTarget()).weight(self.mean, self.covariance)
         self.toward = self.covariance @ self.weight @ self.covariance
         self.variance = np.maximum(_across(self.covariance, self.low, self.high), _LEAST_VARIANCE)
         self.projected = _across(self.toward, self.low, self.high)

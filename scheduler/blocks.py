@@ -19,7 +19,7 @@ from scheduler.errors import InvalidRequest
 SIZE = 10
 
 
-class Waiting(NamedTuple):
+class QueuedItem(NamedTuple):
     """An ask that may be handed out: `key` is the caller's name for it; chatbots a and b answer a prompt."""
 
     key: int
@@ -34,7 +34,7 @@ class Waiting(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class BlockItem:
     """One place of a block. `swapped`: b is shown first. `gold`: it checks the annotator and ranks nobody."""
 
     key: int
@@ -43,7 +43,7 @@ class Seat:
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class AnnotatorHistory:
     """For whom a block is: the items seen before in this campaign, chatbots of their own, and how many were given."""
 
     annotator: str
@@ -53,15 +53,15 @@ class Reader:
 
 
 def compose_block(
-    waiting: Sequence[Waiting],
-    reader: Reader,
+    waiting: Sequence[QueuedItem],
+    reader: AnnotatorHistory,
     *,
     campaign: str,
     block: int,
     size: int = SIZE,
-    gold: Sequence[Waiting] = (),
+    gold: Sequence[QueuedItem] = (),
     gold_share: float = 0.0,
-) -> tuple[Seat, ...]:
+) -> tuple[BlockItem, ...]:
     """Up to `size` seats for a reader's block number `block`, in the order in which they are shown.
 
     `waiting` comes best first, and the best that fit are taken: never a prompt twice, an item that the reader has seen
@@ -78,12 +78,14 @@ def compose_block(
         )
     rng = random.Random(f"{campaign}:{reader.annotator}:{block}")  # noqa: S311  an order to mix, not a secret to keep
     checks, asks = _parts(waiting, gold, reader, rng, lambda seats: gold_due(campaign, reader, seats, gold_share), size)
-    seats = [Seat(ask.key, rng.random() < 0.5, gold) for gold, part in ((False, asks), (True, checks)) for ask in part]
+    seats = [
+        BlockItem(ask.key, rng.random() < 0.5, gold) for gold, part in ((False, asks), (True, checks)) for ask in part
+    ]
     rng.shuffle(seats)
     return tuple(seats)
 
 
-def gold_due(campaign: str, reader: Reader, size: int, share: float) -> int:
+def gold_due(campaign: str, reader: AnnotatorHistory, size: int, share: float) -> int:
     """How many of the reader's next `size` assignments are gold.
 
     Of the first n there are floor(share n + u), with a phase u of the reader's own: systematic sampling, so that any
@@ -94,13 +96,13 @@ def gold_due(campaign: str, reader: Reader, size: int, share: float) -> int:
 
 
 def _parts(
-    waiting: Sequence[Waiting],
-    gold: Sequence[Waiting],
-    reader: Reader,
+    waiting: Sequence[QueuedItem],
+    gold: Sequence[QueuedItem],
+    reader: AnnotatorHistory,
     rng: random.Random,
     due: Callable[[int], int],
     size: int,
-) -> tuple[list[Waiting], list[Waiting]]:
+) -> tuple[list[QueuedItem], list[QueuedItem]]:
     """Gold and asks of a block. Where few asks are left it is shorter, and its gold what is due of the shorter one.
 
     Gold is alone in a block of one, or who asks for one at a time would never see any; an ask waits all the same, so
@@ -119,17 +121,17 @@ def _parts(
     return [], _asks(waiting, reader, size, set())
 
 
-def _asks(waiting: Sequence[Waiting], reader: Reader, count: int, prompts: set[int]) -> list[Waiting]:
+def _asks(waiting: Sequence[QueuedItem], reader: AnnotatorHistory, count: int, prompts: set[int]) -> list[QueuedItem]:
     """The best that fit, with few of each pair; more of a pair only if the seats would stay empty."""
     return _fitting(waiting, reader, count, most_of_pair=max(1, math.ceil(count / 3)), prompts=prompts)
 
 
 def _fitting(
-    waiting: Sequence[Waiting], reader: Reader, count: int, *, most_of_pair: int, prompts: set[int]
-) -> list[Waiting]:
+    waiting: Sequence[QueuedItem], reader: AnnotatorHistory, count: int, *, most_of_pair: int, prompts: set[int]
+) -> list[QueuedItem]:
     seen, own = set(reader.seen), set(reader.own)
     readable = [ask for ask in waiting if ask.item not in seen and not own & {ask.a, ask.b}]
-    taken: list[Waiting] = []
+    taken: list[QueuedItem] = []
     used, of_pair = set(prompts), Counter[tuple[int, int]]()
     for most in (most_of_pair, count):
         for ask in readable:

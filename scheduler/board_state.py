@@ -38,7 +38,7 @@ def _rows(state: CampaignState, posterior: Posterior) -> IntArray:
     return np.array([place[name] for name in state.chatbots], np.int64)
 
 
-def standing(state: CampaignState, posterior: Posterior) -> tuple[FloatArray, FloatArray]:
+def board_estimates(state: CampaignState, posterior: Posterior) -> tuple[FloatArray, FloatArray]:
     """(M,), (M, M) abilities and their covariance, in the state's order."""
     rows = _rows(state, posterior)
     return posterior.ability[rows], posterior.covariance[np.ix_(rows, rows)]
@@ -61,7 +61,7 @@ def ability_sd_of(posterior: Posterior) -> float:
     return DEFAULT_PRIORS.ability_sd / posterior.scales.unit
 
 
-def told_apart_of(
+def separated_pairs(
     state: CampaignState, posterior: Posterior, alpha: float, looks: int | None
 ) -> tuple[BoolArray, FloatArray]:
     """(M, M) who is shown above whom, and (M, M) log p that they are equal, in the state's order."""

@@ -50,7 +50,7 @@ class Overlap:
         return 1.0 + self.share * (self.votes - 1)
 
 
-class Lots:
+class OverlapSample:
     """Which items of these chatbots and prompts an overlap has chosen."""
 
     def __init__(self, overlap: Overlap, chatbots: Sequence[str], prompts: Sequence[str]) -> None:

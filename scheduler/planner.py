@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from scheduler.errors import InvalidRequest, is_count
-from scheduler.policies.item_sampling import Chooser, Draw
-from scheduler.policies.pair_selection import DEFAULT_DESIGN, Design
-from scheduler.policies.registry import POLICIES, Make
+from scheduler.policies.design import DEFAULT_DESIGN, AdaptiveDesign, PolicyFactory
+from scheduler.policies.item_sampling import Draw, ItemSampler
+from scheduler.policies.registry import POLICIES
 from scheduler.policies.retirement import with_retired
 from scheduler.pool import Pool
-from scheduler.state import Ask, CampaignState, Decision, Plan
-from scheduler.stopping.limits import Budget, StoppingRule
+from scheduler.state import Ask, CampaignState, Plan, StoppingDecision
+from scheduler.stopping.limits import Budget
+from scheduler.stopping.rules import StoppingRule
 
 
 def plan(
@@ -22,8 +23,8 @@ def plan(
     policy: str,
     count: int,
     seed: int,
-    design: Design = DEFAULT_DESIGN,
-    policies: Mapping[str, Make] = POLICIES,
+    design: AdaptiveDesign = DEFAULT_DESIGN,
+    policies: Mapping[str, PolicyFactory] = POLICIES,
 ) -> Plan:
     """Up to `count` asks; fewer only where fewer items are open, and then the reason says so.
 
@@ -44,7 +45,7 @@ def plan(
     empty = _why_empty(state, count)
     if empty:
         return Plan((), policy, seed, empty)
-    state = with_retired(state, design.retirement, design.welcome)
+    state = with_retired(state, design.retirement, design.placement)
     pool = Pool(state)
     if pool.total == 0:
         return Plan((), policy, seed, _why_closed(state))
@@ -68,7 +69,7 @@ def _why_closed(state: CampaignState) -> str:
     return f"every item is judged, pending or closed{', or its prompt is retired' if len(state.retired) else ''}"
 
 
-def _draw(chooser: Chooser, pool: Pool, count: int, rng: np.random.Generator) -> tuple[Ask, ...]:
+def _draw(chooser: ItemSampler, pool: Pool, count: int, rng: np.random.Generator) -> tuple[Ask, ...]:
     asks: list[Ask] = []
     while len(asks) < count and pool.total > 0:
         begun = pool.begun()
@@ -79,7 +80,7 @@ def _draw(chooser: Chooser, pool: Pool, count: int, rng: np.random.Generator) ->
     return tuple(asks)
 
 
-def decide(state: CampaignState, *, rules: Sequence[StoppingRule]) -> Decision:
+def decide(state: CampaignState, *, rules: Sequence[StoppingRule]) -> StoppingDecision:
     """Ask the rules in this order; the first that stops gives the reason:
 
     1. TargetSE: the board, or its neighbours, are as precise as was wanted;
@@ -102,8 +103,8 @@ def decide(state: CampaignState, *, rules: Sequence[StoppingRule]) -> Decision:
     for decision in reversed(found):
         evidence.update(decision.evidence)
     if not found:
-        return Decision(False, "there is no stopping rule", evidence)
+        return StoppingDecision(False, "there is no stopping rule", evidence)
     at = next((row for row, decision in enumerate(found) if decision.stop), 0)
     unreached = found[at].stop and ordered[0].order < Budget.order <= ordered[at].order
     missing = f"; {found[0].reason}" if unreached else ""
-    return Decision(found[at].stop, found[at].reason + missing, evidence)
+    return StoppingDecision(found[at].stop, found[at].reason + missing, evidence)

@@ -8,7 +8,7 @@ import numpy as np
 
 from irt_engine.arrays import BoolArray, IntArray
 from irt_engine.graph import groups_of
-from scheduler.overlap import Lots
+from scheduler.overlap import OverlapSample
 from scheduler.state import CampaignState
 
 
@@ -24,7 +24,7 @@ class Pool:
         used = np.concatenate([state.judged, state.pending])
         self.pair_votes = np.bincount(self.pairs_of(used), minlength=len(self.low))
         self.prompt_votes = np.bincount(used[:, 2], minlength=self.prompts)
-        self._lots = Lots(state.overlap, state.chatbots, state.prompts)
+        self._lots = OverlapSample(state.overlap, state.chatbots, state.prompts)
         self._overlap, self._most = state.overlap.votes, state.most_votes
         self._codes, self._counts, self._shut = self._used_items(used, state.closed)
         self._open = self._count_open()

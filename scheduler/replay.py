@@ -23,8 +23,8 @@ from scheduler.errors import InvalidRequest
 from scheduler.estimator import estimate
 from scheduler.overlap import Overlap
 from scheduler.planner import plan
-from scheduler.policies.pair_selection import DEFAULT_DESIGN, Design
-from scheduler.policies.registry import POLICIES, Make
+from scheduler.policies.design import DEFAULT_DESIGN, AdaptiveDesign, PolicyFactory
+from scheduler.policies.registry import ALL_POLICIES
 from scheduler.state import CampaignState
 
 VOTES_OF_PAPER = 3  # of each item, under policy `paper`
@@ -33,7 +33,7 @@ _Z = float(ndtri(0.975))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reference:
+class ReplayReference:
     """What a replay is compared with: abilities (M,) minus their mean, which pairs a < b are separated, and how.
 
     separated (P,) bool; sign (P,) of s_b - s_a; judgments behind it (0: known parameters).
@@ -47,7 +47,7 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class ReplayPoint:
     """How far a replay is after `votes` votes.
 
     tau       Kendall's tau-a of the abilities against the reference's
@@ -67,7 +67,7 @@ class Point:
     coverage: float
 
 
-def reference_of(posterior: Posterior) -> Reference:
+def reference_of(posterior: Posterior) -> ReplayReference:
     """From a fit on all votes. Raises InvalidRequest if its chatbots are not all connected."""
     if posterior.group.max() > 1:
         raise InvalidRequest(
@@ -77,36 +77,36 @@ def reference_of(posterior: Posterior) -> Reference:
         )
     ability, covariance = scaled(posterior)
     z = _standardised(ability, covariance)
-    return Reference(posterior.chatbots, ability, np.abs(z) > _Z, _sign(z), posterior.judgments)
+    return ReplayReference(posterior.chatbots, ability, np.abs(z) > _Z, _sign(z), posterior.judgments)
 
 
-def reference_of_truth(truth: Truth) -> Reference:
+def reference_of_truth(truth: Truth) -> ReplayReference:
     """From known parameters: every pair of unequal abilities is separated."""
     scale = np.exp(np.log(truth.discrimination).mean()) / truth.unit
     ability = (truth.ability - truth.ability.mean()) * scale
     low, high = np.triu_indices(len(ability), 1)
     difference = ability[high] - ability[low]
-    return Reference(truth.chatbots, ability, difference != 0.0, np.sign(difference), 0)
+    return ReplayReference(truth.chatbots, ability, difference != 0.0, np.sign(difference), 0)
 
 
-def simulated(truth: Truth, *, votes: int = VOTES_OF_PAPER, seed: int) -> ResponseTable:
+def simulated_votes(truth: Truth, *, votes: int = VOTES_OF_PAPER, seed: int) -> ResponseTable:
     """Votes of known parameters to replay: every pair on every prompt, `votes` times."""
     return draw_votes(truth, all_cells(len(truth.ability), len(truth.discrimination)), seed=seed, votes=votes)
 
 
 def replay(
     table: ResponseTable,
-    reference: Reference,
+    reference: ReplayReference,
     *,
     policy: str,
     budget: int,
     every: int,
     seed: int,
-    design: Design = DEFAULT_DESIGN,
-    policies: Mapping[str, Make] = POLICIES,
+    design: AdaptiveDesign = DEFAULT_DESIGN,
+    policies: Mapping[str, PolicyFactory] = ALL_POLICIES,
     overlap: Overlap = _NO_OVERLAP,
     progress: Callable[[int, int], None] | None = None,
-) -> Iterator[Point]:
+) -> Iterator[ReplayPoint]:
     """A point after every `every` votes up to `budget`, or until the recorded votes that the policy may use are spent.
 
     `policies`: others than campaigns have; `overlap`: the items that get several votes before others get their first.
@@ -121,13 +121,13 @@ def replay(
         raise InvalidRequest(
             f"budget {budget}, every {every}, seed {seed}", code="bad_count", hint="budget and every are at least 1"
         )
-    loop = Loop(table, policy, seed, design, policies=policies, overlap=overlap)
+    loop = ReplayLoop(table, policy, seed, design, policies=policies, overlap=overlap)
     return _points(loop, reference, budget, every, progress)
 
 
 def _points(
-    loop: Loop, reference: Reference, budget: int, every: int, progress: Callable[[int, int], None] | None
-) -> Iterator[Point]:
+    loop: ReplayLoop, reference: ReplayReference, budget: int, every: int, progress: Callable[[int, int], None] | None
+) -> Iterator[ReplayPoint]:
     while len(loop.used) < budget:
         if not loop.collect(min(every, budget - len(loop.used))):
             return
@@ -138,7 +138,7 @@ def _points(
         yield point_of(loop.posterior, reference)
 
 
-class Loop:
+class ReplayLoop:
     """What a replay remembers: the votes used so far, and the posterior of them."""
 
     def __init__(
@@ -146,10 +146,10 @@ class Loop:
         table: ResponseTable,
         policy: str,
         seed: int,
-        design: Design,
+        design: AdaptiveDesign,
         begun: CampaignState | None = None,
         *,
-        policies: Mapping[str, Make] = POLICIES,
+        policies: Mapping[str, PolicyFactory] = ALL_POLICIES,
         overlap: Overlap = _NO_OVERLAP,
     ) -> None:
         """`begun`: a campaign that goes on; the first rows of the table are what has been judged in it."""
@@ -247,7 +247,7 @@ def scaled(posterior: Posterior) -> tuple[FloatArray, FloatArray]:
     return scale * ability, scale**2 * covariance
 
 
-def point_of(posterior: Posterior, reference: Reference) -> Point:
+def point_of(posterior: Posterior, reference: ReplayReference) -> ReplayPoint:
     """The posterior of a part of the votes against the reference."""
     ability, covariance = scaled(posterior)
     se = np.sqrt(np.diag(covariance))
@@ -257,7 +257,7 @@ def point_of(posterior: Posterior, reference: Reference) -> Point:
     separated = max(int(reference.separated.sum()), 1)
     right = _sign(z) == reference.sign
     away = np.abs(ability - reference.ability)
-    return Point(
+    return ReplayPoint(
         votes=posterior.judgments,
         tau=float(np.mean(_sign(z) * reference.sign)),
         rmse=float(np.sqrt(np.mean(away**2))),

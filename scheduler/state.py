@@ -202,7 +202,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class StoppingDecision:
     """Whether to stop, why, and the numbers that the reason rests on."""
 
     stop: bool

@@ -33,7 +33,7 @@ class Target(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Precision:
+class PrecisionTarget:
     """All abilities alike (W = 1), or given contrasts: rows (K, M) that sum to 0, such as e_b - e_a.
 
     Raises InvalidRequest on contrasts that are not finite, have another shape, or do not sum to 0: such a sum of
@@ -70,7 +70,7 @@ class Precision:
 
 
 @dataclass(frozen=True, slots=True)
-class LargestSE:
+class LargestSETarget:
     """The largest SE, of all abilities or of the differences between neighbours: what `aims.TargetSE` waits for.
 
     A largest one has no smooth fall, so that of the power mean of the variances v stands in for it: each is weighted by
@@ -101,7 +101,7 @@ def _standing_out(variance: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
+class RankingTarget:
     """Who is above whom: the Laplacian of all undecided pairs, each weighted by how likely a look ahead decides it.
 
     A pair is decided when |z| reaches the quantile of `level`. After votes that halve its variance v, its z is normal
@@ -123,8 +123,8 @@ class Ranking:
 
 
 @dataclass(frozen=True, slots=True)
-class TopK:
-    """Which chatbots are the best k: the pairs across the border, weighted as in `Ranking`.
+class TopKTarget:
+    """Which chatbots are the best k: the pairs across the border, weighted as in `RankingTarget`.
 
     Raises InvalidRequest unless k is at least 1 and, on a board, less than its chatbots.
     """
@@ -153,7 +153,7 @@ class TopK:
 
 
 @dataclass(frozen=True, slots=True)
-class NewEntrant:
+class NewEntrantTarget:
     """Where one chatbot (an index) stands on a board that stands: its difference to the mean of the others.
 
     Raises InvalidRequest for an index outside the board.
@@ -173,7 +173,7 @@ class NewEntrant:
 
 
 @dataclass(frozen=True, slots=True)
-class Both:
+class CombinedTarget:
     """Two targets at once: each is taken relative to what is left of it, so that `share` is the first one's part.
 
     W = share W_1 / trace(W_1 Sigma) + (1 - share) W_2 / trace(W_2 Sigma), whose fall is that of share log trace_1 +
@@ -201,7 +201,7 @@ class Both:
 
 
 def decision_weights(mean: FloatArray, covariance: FloatArray, level: float) -> FloatArray:
-    """(N,) p(z) / v of every pair low < high that is not decided at `level`, as in `Ranking`; 0 for the others."""
+    """Return (N,) the weights p(z) / v of `RankingTarget` for all pairs low < high; 0 for those decided at `level`."""
     low, high = np.triu_indices(len(mean), 1)
     variance = pair_variances(covariance, low, high)
     z = np.abs(standardised(mean[high] - mean[low], np.sqrt(variance)))

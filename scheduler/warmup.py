@@ -10,29 +10,29 @@ import sys
 
 from irt_engine.compiled import needs_compiling
 from irt_engine.simulate import all_cells, draw_truth, draw_votes
-from scheduler.forecasting.forecast import Terms, forecast
+from scheduler.forecasting.forecast import ForecastTerms, forecast
 from scheduler.forecasting.goals import AllAbilities
-from scheduler.forecasting.random_baseline import at_random
-from scheduler.policies.pair_selection import DEFAULT_DESIGN
-from scheduler.replay import Loop
+from scheduler.forecasting.random_baseline import random_baseline
+from scheduler.policies.design import DEFAULT_DESIGN
+from scheduler.replay import ReplayLoop
 
 COMPILING = "Compiling numerical kernels, once after installation (about a minute) ..."
 CHATBOTS, PROMPTS, BATCH = 6, 40, 80  # the smallest board that is fitted as the large ones are
 
 
-def rehearse() -> None:
+def warm_up() -> None:
     """Two batches of votes planned and fitted, the second from the first one's posterior, as a campaign's refits are;
     and a forecast of the rest.
 
     Replies differ (SD .7): where they do not, a refit takes a shorter way.
     """
     votes = draw_votes(draw_truth(CHATBOTS, PROMPTS, reply_sd=0.7, seed=1), all_cells(CHATBOTS, PROMPTS), seed=2)
-    loop = Loop(votes, "adaptive", 3, DEFAULT_DESIGN)
+    loop = ReplayLoop(votes, "adaptive", 3, DEFAULT_DESIGN)
     for _ in range(2):
         loop.collect(BATCH)
         loop.refit()
-    at_random(loop.state())
-    forecast(loop.state(), Terms(AllAbilities(0.05)))
+    random_baseline(loop.state())
+    forecast(loop.state(), ForecastTerms(AllAbilities(0.05)))
 
 
 def main() -> None:
@@ -40,7 +40,7 @@ def main() -> None:
     if needs_compiling():
         sys.stdout.write(f"{COMPILING}\n")
         sys.stdout.flush()
-    rehearse()
+    warm_up()
 
 
 if __name__ == "__main__":

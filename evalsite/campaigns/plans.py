@@ -17,21 +17,23 @@ ROUNDING = 1e-6
 # What forms and files allow alike; of the overlap as many as `scheduler.overlap` does.
 MOST_VOTES_PER_ITEM, MOST_OVERLAP_VOTES = 1_000_000, 1_000
 MOST_IN_A_BLOCK, MOST_IN_A_BATCH, LONGEST_LEASE_S = 100, 100_000, 86_400
-# Those of `scheduler.POLICIES`, which the web process does not load.
-POLICIES = (
-    *("adaptive", "arena", "asap", "balanced", "entropy", "least_certain"),
-    *("paper", "random", "rmed", "swiss", "thompson"),
-)
+# Those of `scheduler.POLICIES` and `scheduler.BASELINES`, which the web process does not load.
+POLICIES = ("adaptive", "balanced", "least_certain", "random")
+BASELINES = ("arena", "asap", "entropy", "paper", "rmed", "swiss", "thompson")
 
 
-def policy_check(policy: str) -> None:
-    """Raise InvalidInput for a policy that there is not."""
-    if policy not in POLICIES:
-        raise InvalidInput(
-            _("There is no policy %(policy)s.") % {"policy": repr(policy)},
-            hint=_("Use one of: %(policies)s.") % {"policies": ", ".join(POLICIES)},
-            field="policy",
-        )
+def policy_check(policy: str, *, stored: str = "") -> None:
+    """Raise InvalidInput for an unknown policy, and for a published baseline unless the campaign has it `stored`."""
+    if policy in POLICIES or policy == stored:
+        return
+    message = _("There is no policy %(policy)s.")
+    if policy in BASELINES:
+        message = _("Policy %(policy)s is a baseline for comparisons. A campaign cannot choose it.")
+    raise InvalidInput(
+        message % {"policy": repr(policy)},
+        hint=_("Use one of: %(policies)s.") % {"policies": ", ".join(POLICIES)},
+        field="policy",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -181,7 +181,7 @@ def plan_set(
 ) -> None:
     """Plan in another way from now on: what waits in the queue is chosen anew. Raises InvalidInput."""
     if policy is not None:
-        policy_check(policy)
+        policy_check(policy, stored=campaign.policy)
     with write_transaction():
         locked = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         locked.policy = policy or locked.policy

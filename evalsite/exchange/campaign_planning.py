@@ -6,8 +6,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from scheduler.forecasting.forecast import Forecast, Range, Terms, attainable, forecast, unjudged
-from scheduler.forecasting.goals import AllAbilities, Goal, Neighbours, Separated
+from scheduler.forecasting.forecast import Forecast, ForecastTerms, Range, attainable, forecast, unjudged_state
+from scheduler.forecasting.goals import AllAbilities, ForecastGoal, Neighbours, Separated
 from scheduler.forecasting.simulation import simulate
 from scheduler.overlap import Overlap
 from scheduler.state import CampaignState
@@ -32,11 +32,11 @@ class Campaign:
     votes_per_pair: int | None = None
     overlap: Overlap = field(default_factory=Overlap)
 
-    def forecast(self, terms: Terms, seed: int) -> Forecast:
+    def forecast(self, terms: ForecastTerms, seed: int) -> Forecast:
         """Raises SchedulerError."""
         return forecast(self.state, terms, seed=seed)
 
-    def attainable(self, terms: Terms, seed: int) -> float:
+    def attainable(self, terms: ForecastTerms, seed: int) -> float:
         """The share of campaigns that reach their goal without a budget. Raises SchedulerError."""
         return attainable(self.state, terms, seed=seed)
 
@@ -47,7 +47,7 @@ class Campaign:
     @property
     def state(self) -> CampaignState:
         """Nothing judged yet."""
-        state = unjudged(self.chatbots, self.prompts, votes_per_item=self.votes_per_item)
+        state = unjudged_state(self.chatbots, self.prompts, votes_per_item=self.votes_per_item)
         return replace(state, votes_per_pair=self.votes_per_pair, overlap=self.overlap)
 
 
@@ -79,7 +79,7 @@ class CampaignPlan:
 
 
 def plan_campaign(
-    campaign: Campaign, terms: Terms, *, simulated: int = 0, seed: int = 0, progress: Progress | None = None
+    campaign: Campaign, terms: ForecastTerms, *, simulated: int = 0, seed: int = 0, progress: Progress | None = None
 ) -> CampaignPlan:
     """The forecast of the policy beside that of a design that does not adapt; `simulated` campaigns are run besides.
 
@@ -104,7 +104,7 @@ def plan_campaign(
     )
 
 
-def _target(goal: Goal) -> float:
+def _target(goal: ForecastGoal) -> float:
     match goal:
         case AllAbilities(se) | Neighbours(se):
             return se
@@ -113,7 +113,7 @@ def _target(goal: Goal) -> float:
     raise TypeError(goal)
 
 
-def _advice(campaign: Campaign, terms: Terms, found: Forecast, seed: int) -> Iterator[str]:
+def _advice(campaign: Campaign, terms: ForecastTerms, found: Forecast, seed: int) -> Iterator[str]:
     """What to do about a goal that is not reached nearly always."""
     if found.reached >= _SURE or found.reachable is None:
         return

@@ -14,8 +14,8 @@ from irt_engine.errors import EngineWarning
 from irt_engine.responses import ResponseTable
 from irt_engine.simulate import draw_truth
 from scheduler.estimator import estimate
-from scheduler.policies.pair_selection import DEFAULT_DESIGN
-from scheduler.replay import Point, Reference, reference_of, reference_of_truth, replay, simulated
+from scheduler.policies.design import DEFAULT_DESIGN
+from scheduler.replay import ReplayPoint, ReplayReference, reference_of, reference_of_truth, replay, simulated_votes
 
 Progress = Callable[[int, int], None]
 
@@ -37,7 +37,7 @@ class Replay:
     policy: str
     seed: int
     reference: ReferenceRow
-    points: tuple[Point, ...]
+    points: tuple[ReplayPoint, ...]
     warnings: tuple[str, ...]
 
 
@@ -66,7 +66,7 @@ def replay_simulated(chatbots: int, prompts: int, run: Run, progress: Progress |
     truth = draw_truth(chatbots, prompts, seed=run.seed, form="vote", **_EFFECTS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EngineWarning)
-        return _replay(simulated(truth, seed=run.seed), reference_of_truth(truth), run, (), progress)
+        return _replay(simulated_votes(truth, seed=run.seed), reference_of_truth(truth), run, (), progress)
 
 
 class _Effects(TypedDict):
@@ -80,7 +80,7 @@ _EFFECTS = _Effects(pair_sd=0.1, cell_sd=0.35, reply_sd=0.6)
 
 
 def _replay(
-    table: ResponseTable, reference: Reference, run: Run, said: tuple[str, ...], progress: Progress | None
+    table: ResponseTable, reference: ReplayReference, run: Run, said: tuple[str, ...], progress: Progress | None
 ) -> Replay:
     points = replay(
         table,
@@ -96,7 +96,7 @@ def _replay(
     return Replay(run.policy, run.seed, _reference(reference), found, (*said, *_short(found, run)))
 
 
-def _reference(reference: Reference) -> ReferenceRow:
+def _reference(reference: ReplayReference) -> ReferenceRow:
     M = len(reference.chatbots)  # noqa: N806 - the number of chatbots, as everywhere
     return ReferenceRow(
         judgments=reference.judgments,
@@ -106,7 +106,7 @@ def _reference(reference: Reference) -> ReferenceRow:
     )
 
 
-def _short(points: tuple[Point, ...], run: Run) -> list[str]:
+def _short(points: tuple[ReplayPoint, ...], run: Run) -> list[str]:
     used = points[-1].votes if points else 0
     if used == run.budget:
         return []

@@ -18,16 +18,16 @@ def forecast(args: Mapping[str, Any]) -> Mapping[str, Any]:
     from evalsite.exchange.campaign_planning import Campaign, plan_campaign
     from evalsite.refits.designs import design_of, goal_of, overlap_of
     from scheduler import SchedulerError
-    from scheduler.forecasting.forecast import QUICK, Terms
+    from scheduler.forecasting.forecast import FORECASTABLE_POLICIES, ForecastTerms
 
     idea = Idea(**args)
     limits = Limits(idea.target_se, idea.min_difference, idea.alpha, idea.power)
     options = PlanOptions(**idea.plan)
     try:
-        terms = Terms(
+        terms = ForecastTerms(
             goal_of(limits),
             budget=idea.budget,
-            policy=idea.policy if idea.policy in QUICK else "adaptive",
+            policy=idea.policy if idea.policy in FORECASTABLE_POLICIES else "adaptive",
             design=design_of(options, limits, range(idea.chatbots)),
             batch=idea.batch,
             price=idea.price,

@@ -15,7 +15,7 @@ from evalsite.judgments.claim_sql import assignments_issue, candidates_add, clai
 from evalsite.judgments.conflict_of_interest import leaves_a_pair, own_entrants
 from evalsite.judgments.item_keys import item_parts
 from evalsite.judgments.models import Annotator, Assignment, Candidate, Enrolment, Place
-from scheduler.blocks import Reader, Seat, Waiting, compose_block
+from scheduler.blocks import AnnotatorHistory, BlockItem, QueuedItem, compose_block
 
 WINDOW = 5  # times the block's size: the best of the queue, from which a block that fits together is chosen
 COMPOSED_AT_MOST = 6  # times, while others claim the same rows
@@ -51,7 +51,7 @@ def _issued(
     waiting, seats = _seats_locked(campaign, annotator, enrolment, size, gold, own)
     replies = _replies([waiting[seat.key] for seat in seats if not seat.gold])
     replies |= _replies([gold[seat.key].item for seat in seats if seat.gold and gold[seat.key].entrant_a_id])
-    shown: list[tuple[Seat, list[Candidate]]] = []
+    shown: list[tuple[BlockItem, list[Candidate]]] = []
     for seat in seats:
         of_gold = gold[seat.key] if seat.gold else None
         if of_gold and not of_gold.entrant_a_id:
@@ -78,7 +78,7 @@ def _seats_locked(
     size: int,
     gold: Mapping[int, GoldItem],
     own: set[int],
-) -> tuple[dict[int, str], list[Seat]]:
+) -> tuple[dict[int, str], list[BlockItem]]:
     """A composed block whose rows are locked, and the items that waited.
 
     Rows that others are claiming meanwhile are left to them, and the block is composed anew: a lock on all that it is
@@ -87,7 +87,7 @@ def _seats_locked(
     if own and not leaves_a_pair(campaign, own):
         return {}, []
     waiting: dict[int, str] = {}
-    seats: Sequence[Seat] = ()
+    seats: Sequence[BlockItem] = ()
     taken: set[int] = set()
     held: set[int] = set()
     # An annotator who may not see all of the queue gets the best of what they may see, however far down it is.
@@ -97,7 +97,7 @@ def _seats_locked(
         waiting = claimable(campaign.pk, annotator.pk, without=sorted(taken), at_most=window)
         seats = compose_block(
             [_waiting(key, item) for key, item in waiting.items()],
-            Reader(str(annotator.public_id), own=own, given=given),
+            AnnotatorHistory(str(annotator.public_id), own=own, given=given),
             campaign=f"{campaign.seed}:{campaign.public_id}",
             block=enrolment.blocks_claimed,
             size=size,
@@ -134,9 +134,9 @@ def _given(campaign: Campaign, annotator: Annotator) -> int:
     return Assignment.objects.filter(campaign=campaign, annotator=annotator, source=Assignment.Source.PLAN).count()
 
 
-def _gold_waiting(item: GoldItem) -> Waiting:
+def _gold_waiting(item: GoldItem) -> QueuedItem:
     """One that compares texts has no chatbots: no real one has these numbers."""
-    return Waiting(item.pk, item.entrant_a_id or -1, item.entrant_b_id or -2, item.prompt_id)
+    return QueuedItem(item.pk, item.entrant_a_id or -1, item.entrant_b_id or -2, item.prompt_id)
 
 
 def _checking(campaign: Campaign, item: GoldItem, terms: Mapping[str, Any]) -> Assignment:
@@ -157,9 +157,9 @@ def _copies(campaign: Campaign) -> int:
     return max(campaign.votes_per_item, spec.overlap_votes if spec.overlap_share > 0.0 else 1)
 
 
-def _waiting(key: int, item: str) -> Waiting:
+def _waiting(key: int, item: str) -> QueuedItem:
     prompt, (a, b) = item_parts(item)
-    return Waiting(key, a, b, prompt)
+    return QueuedItem(key, a, b, prompt)
 
 
 def _replies(items: Iterable[str]) -> dict[tuple[int, int], int]:
@@ -186,7 +186,7 @@ def _pair(item: str, swapped: bool, replies: Mapping[tuple[int, int], int], gold
 
 
 def _issue(
-    campaign: Campaign, annotator: Annotator, seats: Sequence[Seat], gold: Mapping[int, GoldItem]
+    campaign: Campaign, annotator: Annotator, seats: Sequence[BlockItem], gold: Mapping[int, GoldItem]
 ) -> list[Assignment]:
     """The seats as this annotator's assignments, in their order: gold is made, what waited is changed."""
     now = timezone.now()

@@ -11,42 +11,42 @@ from evalsite.campaigns.models import Campaign, PlanSpec
 from evalsite.campaigns.plans import PlanOptions
 from scheduler import (
     DEFAULT_DESIGN,
+    AdaptiveDesign,
     AllAbilities,
     Balance,
     Budget,
     Deadline,
-    Design,
+    ForecastGoal,
+    ForecastTerms,
     Futility,
-    Goal,
     Neighbours,
-    NewEntrant,
+    NewEntrantTarget,
     NothingLeft,
     Overlap,
-    Precision,
+    PrecisionTarget,
     RankingResolved,
-    Retirement,
+    RetirementRule,
     Separated,
     StoppingRule,
     Target,
     TargetSE,
-    Terms,
 )
 
 RESOLVED = 0.8  # share of pairs that a forecast without an aim looks for
 
 
-def design_of(options: PlanOptions, limits: Limits, entrants: Sequence[int]) -> Design:
+def design_of(options: PlanOptions, limits: Limits, entrants: Sequence[int]) -> AdaptiveDesign:
     """The scheduler's design; `entrants` are the ids of the active ones, in the order of the state's chatbots.
 
     What is to be learnt is what the limits' aim waits for, unless the owner has chosen something else.
     """
-    return Design(
+    return AdaptiveDesign(
         target=_target(options, limits, entrants),
         floor=options.floor,
         cap=options.pair_share,
         exposure=options.exposure,
         balance=None if options.balance is None else Balance(tuple(sorted(options.balance.items())) or None),
-        retirement=Retirement(options.retire_after, options.retire_below) if options.retire_after else None,
+        retirement=RetirementRule(options.retire_after, options.retire_below) if options.retire_after else None,
     )
 
 
@@ -56,9 +56,9 @@ def _target(options: PlanOptions, limits: Limits, entrants: Sequence[int]) -> Ta
     if aim is not None:
         return aim.target
     if options.target == PlanSpec.Target.PRECISION:
-        return Precision()
+        return PrecisionTarget()
     if options.newcomer is not None and options.newcomer in entrants:
-        return NewEntrant(entrants.index(options.newcomer))
+        return NewEntrantTarget(entrants.index(options.newcomer))
     if options.top is not None and options.top < len(entrants):
         return RankingResolved(top=options.top).target
     return DEFAULT_DESIGN.target
@@ -95,7 +95,7 @@ def aim_of(limits: Limits) -> TargetSE | None:
     return None
 
 
-def goal_of(limits: Limits) -> Goal:
+def goal_of(limits: Limits) -> ForecastGoal:
     """What a forecast looks for: the aim, or where there is none that most pairs are told apart."""
     aim = aim_of(limits)
     if aim is None:
@@ -112,10 +112,12 @@ def most_judgments(limits: Limits, *, now: datetime, judgments: int, per_day: fl
     return by_then if limits.budget is None else min(limits.budget, by_then)
 
 
-def terms_of(campaign: Campaign, design: Design, *, judgments: int, per_day: float | None = None) -> Terms:
+def terms_of(
+    campaign: Campaign, design: AdaptiveDesign, *, judgments: int, per_day: float | None = None
+) -> ForecastTerms:
     """What a forecast of the campaign goes by: its own design, goal, limits and pay; so many `judgments` are in."""
     limits = limits_of(campaign.stopping)
-    return Terms(
+    return ForecastTerms(
         goal=goal_of(limits),
         budget=most_judgments(limits, now=timezone.now(), judgments=judgments, per_day=per_day),
         policy=campaign.policy,

@@ -18,7 +18,7 @@ def campaign_forecast(campaign: Campaign, *, per_day: float | None = None) -> Fo
     planner = Planner(campaign)
     judgments = judgments_spent(campaign)
     state = planner.state(_posterior(campaign), judgments)
-    state = with_retired(state, planner.design.retirement, planner.design.welcome)
+    state = with_retired(state, planner.design.retirement, planner.design.placement)
     terms = terms_of(campaign, planner.design, judgments=judgments, per_day=per_day)
     return forecast(state, terms, seed=campaign.seed)
 

@@ -33,7 +33,7 @@ from evalsite.refits.models import Findings
 from evalsite.refits.vote_cache import KEPT
 from irt_engine import Posterior, ResponseTable
 from scheduler import Ask, CampaignState
-from scheduler.overlap import Lots
+from scheduler.overlap import OverlapSample
 from scheduler.pool import Pool
 
 ENGINE = "0.10"
@@ -188,7 +188,7 @@ class Planner:
 
     def asks(self, asks: Sequence[Ask]) -> list[PlannedAsk]:
         """The scheduler's indices as rows."""
-        lots = Lots(self.overlap, self._chatbot_names, self._prompt_names)
+        lots = OverlapSample(self.overlap, self._chatbot_names, self._prompt_names)
         a, b, prompt = (np.array([getattr(ask, name) for ask in asks], np.int64) for name in ("a", "b", "prompt"))
         shared = lots.chosen(a, b, prompt).tolist()
         return [self._ask(ask, chosen) for ask, chosen in zip(asks, shared, strict=True)]

@@ -20,7 +20,7 @@ from evalsite.judgments.planned_items import Origin, PlannedAsk
 from evalsite.judgments.queue import QueueRest, QueueSeen, queue_go_on, queue_replace
 from evalsite.judgments.selectors import answers_per_second, budget_left
 from evalsite.refits.mapping import Planner
-from scheduler import Ask, CampaignState, Plan, plan
+from scheduler import ALL_POLICIES, Ask, CampaignState, Plan, plan
 
 log = logging.getLogger(__name__)
 LET_OTHERS_WRITE_S = 0.03  # between two parts of a queue: who has waited for SQLite a while looks every 25 ms
@@ -54,7 +54,14 @@ def planned_of(planner: Planner, state: CampaignState, seen: QueueSeen, count: i
 
 def _plan(planner: Planner, state: CampaignState, count: int) -> Plan:
     campaign = planner.campaign
-    return plan(state, policy=campaign.policy, count=count, seed=_seed(campaign, state), design=planner.design)
+    return plan(
+        state,
+        policy=campaign.policy,
+        count=count,
+        seed=_seed(campaign, state),
+        design=planner.design,
+        policies=ALL_POLICIES,  # an older campaign may have chosen a baseline
+    )
 
 
 def _seed(campaign: Campaign, state: CampaignState) -> int:

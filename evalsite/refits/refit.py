@@ -42,9 +42,9 @@ from evalsite.refits.services import (
 )
 from irt_engine import EngineError, Posterior
 from scheduler import CampaignState, SchedulerError, decide, with_retired
-from scheduler import Decision as Verdict
+from scheduler import StoppingDecision as Verdict
 from scheduler.estimator import estimate
-from scheduler.forecasting.random_baseline import at_random
+from scheduler.forecasting.random_baseline import random_baseline
 
 log = logging.getLogger(__name__)
 Progress = Callable[[int, int], None]
@@ -176,7 +176,7 @@ def _course_at_random(campaign: Campaign, state: CampaignState) -> list[tuple[fl
     if not on_board or not 2 <= len(state.chatbots) <= COMPARED_AT_MOST or not state.prompts:
         return []
     try:
-        found = at_random(state)
+        found = random_baseline(state)
     except (EngineError, SchedulerError, np.linalg.LinAlgError):
         log.warning("What asking at random would have cost %s is not known", campaign.slug, exc_info=True)
         return []
@@ -201,7 +201,7 @@ def _would_act(campaign: Campaign, changes: list[Change]) -> bool:
 def _decision(planner: Planner, state: CampaignState, seen: QueueSeen, began: datetime) -> tuple[Verdict, Planned]:
     """What is decided, and asked next."""
     campaign = planner.campaign
-    state = with_retired(state, planner.design.retirement, planner.design.welcome)
+    state = with_retired(state, planner.design.retirement, planner.design.placement)
     verdict = decide(state, rules=rules_of(campaign, withheld=planner.withheld(state)))
     count = 0 if verdict.stop else queue_size(campaign, (timezone.now() - began).total_seconds())
     return verdict, planned_of(planner, state, seen, count)

@@ -42,11 +42,11 @@ def refit(lease: jobs.Lease) -> None:
 def rehearse() -> None:
     """Compile what a refit needs, so that the first campaign of a fresh machine does not wait for it."""
     from irt_engine.compiled import needs_compiling
-    from scheduler.warmup import COMPILING, rehearse
+    from scheduler.warmup import COMPILING, warm_up
 
     if needs_compiling():
         log.warning(COMPILING)
-    rehearse()
+    warm_up()
 
 
 @jobs.sweeps

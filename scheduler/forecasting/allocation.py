@@ -8,88 +8,88 @@ import numpy as np
 
 from irt_engine.arrays import FloatArray
 from irt_engine.information import variance_fall
-from scheduler.forecasting.expected_precision import Cohort
-from scheduler.forecasting.kernels import on_classes
+from scheduler.forecasting.expected_precision import CampaignEnsemble
+from scheduler.forecasting.kernels import spread_over_classes
+from scheduler.policies.design import DEFAULT_DESIGN, AdaptiveDesign
 from scheduler.policies.item_sampling import FLOOR, SHORTLIST
-from scheduler.policies.pair_selection import DEFAULT_DESIGN, Design
 
 _SHARPNESS = 8.0  # of a pair's share in its value: about what a draw among the best five comes to in the long run
 _TINY = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Even:
+class EvenAllocation:
     """Every open item alike: policies `random` and `balanced`, and all others before the first fit."""
 
     @property
-    def picks(self) -> float:
+    def selected_share(self) -> float:
         return 0.0
 
-    def votes(self, cohort: Cohort, count: float) -> FloatArray:
-        left = cohort.room - cohort.votes
+    def votes(self, ensemble: CampaignEnsemble, count: float) -> FloatArray:
+        left = ensemble.room - ensemble.votes
         spread: FloatArray = left * (count / left.sum(axis=(1, 2), keepdims=True))
         return spread
 
 
 @dataclass(frozen=True, slots=True)
-class Adaptive:
+class AdaptiveAllocation:
     """The pairs that lower the target's variance most, on the prompts that tell most about them."""
 
-    design: Design = field(default=DEFAULT_DESIGN)
+    design: AdaptiveDesign = field(default=DEFAULT_DESIGN)
 
     @property
-    def picks(self) -> float:
+    def selected_share(self) -> float:
         return 1.0 - self.design.floor
 
-    def votes(self, cohort: Cohort, count: float) -> FloatArray:
-        if cohort.blind:
-            return Even().votes(cohort, count)
-        value = self._values(cohort)
-        value[self._capped(cohort, count)] = 0.0
-        return _spread(cohort, value, count, self.design.floor, self.design.best)
+    def votes(self, ensemble: CampaignEnsemble, count: float) -> FloatArray:
+        if ensemble.unfitted:
+            return EvenAllocation().votes(ensemble, count)
+        value = self._values(ensemble)
+        value[self._capped(ensemble, count)] = 0.0
+        return _spread(ensemble, value, count, self.design.floor, self.design.best)
 
-    def _values(self, cohort: Cohort) -> FloatArray:
+    def _values(self, ensemble: CampaignEnsemble) -> FloatArray:
         """(D, N) `Belief.falls` of every campaign."""
         target = self.design.target
-        W = np.stack([target.weight(s, C) for s, C in zip(cohort.estimate, cohort.covariance, strict=True)])
-        projected = _across(cohort, cohort.covariance @ W @ cohort.covariance)
-        typical, before = cohort.typical, 1.0 + cohort.known * cohort.pair_variance
-        about = typical / (before * (before + typical * cohort.pair_variance))
-        return variance_fall(about, np.maximum(projected, 0.0), _across(cohort, cohort.covariance))
+        W = np.stack([target.weight(s, C) for s, C in zip(ensemble.estimate, ensemble.covariance, strict=True)])
+        projected = _across(ensemble, ensemble.covariance @ W @ ensemble.covariance)
+        typical, before = ensemble.typical, 1.0 + ensemble.known * ensemble.pair_variance
+        about = typical / (before * (before + typical * ensemble.pair_variance))
+        return variance_fall(about, np.maximum(projected, 0.0), _across(ensemble, ensemble.covariance))
 
-    def _capped(self, cohort: Cohort, count: float) -> FloatArray:
+    def _capped(self, ensemble: CampaignEnsemble, count: float) -> FloatArray:
         """(D, N) pairs that have had their share of all votes."""
-        votes = cohort.given
+        votes = ensemble.pair_votes
         most = max(self.design.cap, 4.0 / votes.shape[1]) * (votes.sum(axis=1, keepdims=True) + count)
         over: FloatArray = votes + 1.0 > np.maximum(most, 1.0)
         return over
 
 
 @dataclass(frozen=True, slots=True)
-class LeastCertain:
+class LeastCertainAllocation:
     """The least certain pairs that a vote can inform, on the prompts that tell most about them."""
 
     @property
-    def picks(self) -> float:
+    def selected_share(self) -> float:
         return 1.0 - FLOOR
 
-    def votes(self, cohort: Cohort, count: float) -> FloatArray:
-        if cohort.blind:
-            return Even().votes(cohort, count)
-        value = np.log1p(cohort.typical * _across(cohort, cohort.covariance))
-        return _spread(cohort, value, count, FLOOR, SHORTLIST)
+    def votes(self, ensemble: CampaignEnsemble, count: float) -> FloatArray:
+        if ensemble.unfitted:
+            return EvenAllocation().votes(ensemble, count)
+        value = np.log1p(ensemble.typical * _across(ensemble, ensemble.covariance))
+        return _spread(ensemble, value, count, FLOOR, SHORTLIST)
 
 
-def _across(cohort: Cohort, Q: FloatArray) -> FloatArray:
+def _across(ensemble: CampaignEnsemble, Q: FloatArray) -> FloatArray:
     """(D, N) x' Q x of every pair."""
     v = np.einsum("dmm->dm", Q)
-    across: FloatArray = v[:, cohort.low] + v[:, cohort.high] - 2.0 * Q[:, cohort.low, cohort.high]
+    across: FloatArray = v[:, ensemble.low] + v[:, ensemble.high] - 2.0 * Q[:, ensemble.low, ensemble.high]
     return across
 
 
-def _spread(cohort: Cohort, value: FloatArray, count: float, floor: float, shortlist: int) -> FloatArray:
+def _spread(ensemble: CampaignEnsemble, value: FloatArray, count: float, floor: float, shortlist: int) -> FloatArray:
     """(D, N, K): a share `floor` at random over open items, the others by value, on the best prompts first."""
-    of_pair = np.maximum(cohort.places - cohort.given, 0.0)  # sums of classes, which rounding may take below
+    of_pair = np.maximum(ensemble.places - ensemble.pair_votes, 0.0)  # sums of classes, which rounding may take below
     value = np.where(of_pair < 1.0, 0.0, value)
     best = np.maximum(value.max(axis=1, keepdims=True), _TINY)
     weight = (value / best) ** _SHARPNESS + _TINY * of_pair
@@ -98,7 +98,7 @@ def _spread(cohort: Cohort, value: FloatArray, count: float, floor: float, short
     given = np.minimum(wanted, of_pair)
     spare = of_pair - given
     given += spare * (wanted - given).sum(axis=1, keepdims=True) / np.maximum(spare.sum(axis=1, keepdims=True), _TINY)
-    return _on_prompts(cohort, given, (1.0 - floor) * cohort.reliability)
+    return _on_prompts(ensemble, given, (1.0 - floor) * ensemble.reliability)
 
 
 def _shared(share: FloatArray, shortlist: int) -> FloatArray:
@@ -116,9 +116,9 @@ def _shared(share: FloatArray, shortlist: int) -> FloatArray:
     return share
 
 
-def _on_prompts(cohort: Cohort, votes: FloatArray, picked: float) -> FloatArray:
+def _on_prompts(ensemble: CampaignEnsemble, votes: FloatArray, picked: float) -> FloatArray:
     """Votes (D, N) on classes: a share `picked` on the most informative open prompts, the others on any open one.
 
     The best prompts are picked only as well as they are known, and none again before a pair's others had their turn.
     """
-    return on_classes(votes, picked, cohort.theta, cohort.votes, cohort.room, cohort.size)
+    return spread_over_classes(votes, picked, ensemble.theta, ensemble.votes, ensemble.room, ensemble.size)

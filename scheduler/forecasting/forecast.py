@@ -19,28 +19,28 @@ from irt_engine.arrays import BoolArray, FloatArray, check_fields
 from irt_engine.priors import Priors
 from scheduler.errors import InvalidRequest, NotSolvable, is_count
 from scheduler.estimator import CAMPAIGN_PRIORS
-from scheduler.forecasting.allocation import Adaptive, Even, LeastCertain
-from scheduler.forecasting.expected_precision import Allocation, course, shortfall_at_the_end
-from scheduler.forecasting.goals import Goal
-from scheduler.forecasting.inputs import open_votes, outset_of
-from scheduler.policies.pair_selection import DEFAULT_DESIGN, Design
+from scheduler.forecasting.allocation import AdaptiveAllocation, EvenAllocation, LeastCertainAllocation
+from scheduler.forecasting.course import Allocation, course, final_shortfall
+from scheduler.forecasting.goals import ForecastGoal
+from scheduler.forecasting.inputs import forecast_inputs, open_votes
+from scheduler.policies.design import DEFAULT_DESIGN, AdaptiveDesign
 from scheduler.state import CampaignState
 
 MOST_PRICE, LEAST_PER_DAY = 1e9, 1e-6  # beyond, costs and days are no numbers any more
 _TAIL = 0.1  # of a range's probability on either side
 # The policies whose course can be forecast, and how they spread votes.
-QUICK: Mapping[str, Callable[[Design], Allocation]] = MappingProxyType(
+FORECASTABLE_POLICIES: Mapping[str, Callable[[AdaptiveDesign], Allocation]] = MappingProxyType(
     {
-        "adaptive": Adaptive,
-        "balanced": lambda design: Even(),
-        "least_certain": lambda design: LeastCertain(),
-        "random": lambda design: Even(),
+        "adaptive": AdaptiveAllocation,
+        "balanced": lambda design: EvenAllocation(),
+        "least_certain": lambda design: LeastCertainAllocation(),
+        "random": lambda design: EvenAllocation(),
     }
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ForecastTerms:
     """What a campaign wants, how it asks, and what asking costs.
 
     goal       when it has learnt enough
@@ -52,10 +52,10 @@ class Terms:
     Raises InvalidRequest.
     """
 
-    goal: Goal
+    goal: ForecastGoal
     budget: int | None = None
     policy: str = "adaptive"
-    design: Design | None = None
+    design: AdaptiveDesign | None = None
     batch: int = 100
     price: float | None = None
     per_day: float | None = None
@@ -83,7 +83,7 @@ class Terms:
             )
 
     @property
-    def wanted(self) -> Design:
+    def wanted(self) -> AdaptiveDesign:
         """The design that plans are made with."""
         return self.design or replace(DEFAULT_DESIGN, target=self.goal.target)
 
@@ -117,7 +117,7 @@ class Forecast:
     campaigns: int
 
 
-def unjudged(chatbots: int, prompts: int, *, votes_per_item: int = 1) -> CampaignState:
+def unjudged_state(chatbots: int, prompts: int, *, votes_per_item: int = 1) -> CampaignState:
     """The state of a campaign that is only an idea: so many chatbots and prompts, nothing judged.
 
     Raises InvalidRequest on negative numbers, InvalidState on votes_per_item below 1.
@@ -145,24 +145,24 @@ def _solvable() -> Iterator[None]:
 
 
 @_solvable()
-def forecast(state: CampaignState, terms: Terms, *, seed: int = 0) -> Forecast:
-    """From a state before the first judgment (`unjudged`) or at any time after it. Equal arguments, equal answers.
+def forecast(state: CampaignState, terms: ForecastTerms, *, seed: int = 0) -> Forecast:
+    """Forecast a campaign from a state before the first judgment (`unjudged_state`) or at any later time.
 
     The range is over campaigns: abilities, chance in what is voted on, and what the fits make of it. Judgments that
     are on their way count as to come. Where the policy has no recursion of its own, use `simulated.simulate`.
     Raises InvalidRequest: one chatbot, no prompts, a policy without a recursion, a seed below 0. NotSolvable.
     """
-    if terms.policy not in QUICK:
+    if terms.policy not in FORECASTABLE_POLICIES:
         raise InvalidRequest(
             f"policy {terms.policy!r} has no quick forecast",
             code="no_forecast",
-            hint=f"simulate it, or use one of {', '.join(sorted(QUICK))}",
+            hint=f"simulate it, or use one of {', '.join(sorted(FORECASTABLE_POLICIES))}",
         )
     _check_seed(seed)
-    outset, most = outset_of(state, terms.priors), most_of(state, terms)
+    inputs, most = forecast_inputs(state, terms.priors), most_of(state, terms)
     begun = len(state.judged)
-    policy = QUICK[terms.policy](terms.wanted)
-    found = course(outset, terms.goal.shortfall, policy, most=begun + most, batch=terms.batch, seed=seed)
+    policy = FORECASTABLE_POLICIES[terms.policy](terms.wanted)
+    found = course(inputs, terms.goal.shortfall, policy, most=begun + most, batch=terms.batch, seed=seed)
     taken = found.reached_at() - begun
     last = terms.goal.measure(found.estimate, found.covariance)
     # A batch of which the campaign takes next to nothing is one batch all the same.
@@ -171,7 +171,7 @@ def forecast(state: CampaignState, terms: Terms, *, seed: int = 0) -> Forecast:
 
 
 @_solvable()
-def attainable(state: CampaignState, terms: Terms, *, seed: int = 0) -> float:
+def attainable(state: CampaignState, terms: ForecastTerms, *, seed: int = 0) -> float:
     """The share of campaigns that meet the goal once all is judged that is open: about `reached` without a budget.
 
     No campaign is followed, so that this takes a tenth of a forecast's time or less. Who meets the goal on the way and
@@ -180,8 +180,8 @@ def attainable(state: CampaignState, terms: Terms, *, seed: int = 0) -> float:
     NotSolvable.
     """
     _check_seed(seed)
-    outset = outset_of(state, terms.priors)
-    return float(np.mean(shortfall_at_the_end(outset, terms.goal.shortfall, seed=seed) <= 1.0))
+    inputs = forecast_inputs(state, terms.priors)
+    return float(np.mean(final_shortfall(inputs, terms.goal.shortfall, seed=seed) <= 1.0))
 
 
 def _check_seed(seed: int) -> None:
@@ -189,7 +189,7 @@ def _check_seed(seed: int) -> None:
         raise InvalidRequest(f"seed {seed}", code="bad_seed", hint="give 0 or more")
 
 
-def summary(stopped: FloatArray, reached: BoolArray, last: FloatArray, most: int, terms: Terms) -> Forecast:
+def summary(stopped: FloatArray, reached: BoolArray, last: FloatArray, most: int, terms: ForecastTerms) -> Forecast:
     """Of C campaigns: judgments until they stopped, whether they reached the goal (bool), and their last measure."""
     judgments = _whole(_range(np.minimum(stopped, most)))
     return Forecast(
@@ -203,7 +203,7 @@ def summary(stopped: FloatArray, reached: BoolArray, last: FloatArray, most: int
     )
 
 
-def most_of(state: CampaignState, terms: Terms) -> int:
+def most_of(state: CampaignState, terms: ForecastTerms) -> int:
     """Judgments that may still be asked, by the items that are open or on their way and by the budget."""
     left = open_votes(state)
     return left if terms.budget is None else max(0, min(left, terms.budget - state.judgments))

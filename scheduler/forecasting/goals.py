@@ -14,13 +14,13 @@ import numpy as np
 from irt_engine.arrays import FloatArray, IntArray, check_fields
 from irt_engine.ranks import quantile
 from scheduler.errors import InvalidRequest
-from scheduler.policies.pair_selection import DEFAULT_DESIGN
-from scheduler.targets import LargestSE, Target
+from scheduler.policies.design import DEFAULT_DESIGN
+from scheduler.targets import LargestSETarget, Target
 
 _TINY = 1e-12
 
 
-class Goal(Protocol):
+class ForecastGoal(Protocol):
     """A frozen goal. `unit` names what it measures; `target` is what an adaptive campaign learns for it."""
 
     unit: ClassVar[str]
@@ -48,7 +48,7 @@ class AllAbilities:
 
     @property
     def target(self) -> Target:
-        return LargestSE()
+        return LargestSETarget()
 
     def __post_init__(self) -> None:
         check_fields(self, InvalidRequest)
@@ -71,7 +71,7 @@ class Neighbours:
 
     @property
     def target(self) -> Target:
-        return LargestSE("neighbours")
+        return LargestSETarget("neighbours")
 
     def __post_init__(self) -> None:
         check_fields(self, InvalidRequest)

@@ -12,7 +12,7 @@ from irt_engine.priors import Priors
 from irt_engine.simulate import TYPICAL_LOG_GAPS
 from scheduler.belief import abilities_of
 from scheduler.errors import InvalidRequest
-from scheduler.overlap import Lots, Overlap
+from scheduler.overlap import Overlap, OverlapSample
 from scheduler.state import CampaignState
 
 CLASSES = 5  # of prompts, by their discrimination
@@ -21,7 +21,7 @@ _NONE = Overlap()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outset:
+class ForecastInputs:
     """What is known of a campaign now: M chatbots, N pairs, K classes of `prompts` prompts.
 
     mean (M,), covariance (M, M): of the abilities. judged, room (N, K): votes on each pair and class so far, and the
@@ -50,7 +50,7 @@ class Outset:
     overlap: Overlap = _NONE
 
 
-def outset_of(state: CampaignState, priors: Priors) -> Outset:
+def forecast_inputs(state: CampaignState, priors: Priors) -> ForecastInputs:
     """Raises InvalidRequest on fewer than two chatbots, or no prompts. Judgments on their way are still to come."""
     if len(state.chatbots) < 2:
         raise InvalidRequest("a comparison needs two chatbots", code="one_chatbot", hint="add a chatbot")
@@ -64,7 +64,7 @@ def outset_of(state: CampaignState, priors: Priors) -> Outset:
     scales, log_slope = posterior.scales, np.log(posterior.discrimination)
     doubt = np.mean((posterior.discrimination_se / posterior.discrimination) ** 2) / scales.log_discrimination**2
     widths = posterior.thresholds[:, posterior.thresholds.shape[1] // 2]
-    return Outset(
+    return ForecastInputs(
         mean=mean,
         covariance=covariance,
         judged=judged,
@@ -85,11 +85,11 @@ def outset_of(state: CampaignState, priors: Priors) -> Outset:
     )
 
 
-def _before(state: CampaignState, priors: Priors, judged: FloatArray, room: FloatArray) -> Outset:
+def _before(state: CampaignState, priors: Priors, judged: FloatArray, room: FloatArray) -> ForecastInputs:
     """Before the first fit the priors are all there is; ties are as wide as they typically are. In marginal logits, as
     the fits will be."""
     M, unit = len(state.chatbots), priors.unit
-    return Outset(
+    return ForecastInputs(
         mean=np.zeros(M),
         covariance=(priors.ability_sd / unit) ** 2 * np.eye(M),
         judged=judged,
@@ -170,7 +170,7 @@ def wanted_votes(state: CampaignState, items: IntArray) -> IntArray:
     """(n,) votes that each of some items (n,), by number, is to have."""
     low, high = (x.astype(np.int64) for x in np.triu_indices(len(state.chatbots), 1))
     pair, prompt = items // len(state.prompts), items % len(state.prompts)
-    chosen = Lots(state.overlap, state.chatbots, state.prompts).chosen(low[pair], high[pair], prompt)
+    chosen = OverlapSample(state.overlap, state.chatbots, state.prompts).chosen(low[pair], high[pair], prompt)
     return np.where(chosen, state.most_votes, state.votes_per_item)
 
 

@@ -1,8 +1,8 @@
-"""What `recursion` adds up over all pairs of many campaigns, compiled: one pass where arrays would take a hundred.
+"""Compiled sums over all pairs of many campaigns, for `expected_precision`: one pass instead of a hundred array passes.
 
-Notation as there: D campaigns, N pairs of M chatbots, K classes of prompts. What a vote tells is a table (G, 7, K) over
-a grid of theta, its seven entries in the order of `recursion.Told`; a pair lies at place (D, N) of the grid, counted in
-its steps, and between two points what a vote tells is on the straight line.
+Notation as there: D campaigns, N pairs of M chatbots, K classes of prompts. The information of a vote is a table
+(G, 7, K) over a grid of theta; its seven entries are in the order of `vote_information.VoteInformation`. A pair lies at
+place (D, N) of the grid, counted in grid steps. Between two grid points the table is interpolated linearly.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from irt_engine.compiled import compiled
 ENTRIES = 7
 _TINY = 1e-12
 _ROUNDING = 1e-9
-_K = 5  # `outset.CLASSES`: known when this is compiled, so that loops over classes are unrolled
+_K = 5  # `inputs.CLASSES`: known when this is compiled, so that loops over classes are unrolled
 _EACH = 1.0 / _K  # what is divided by in loops is turned over before: a division takes as long as ten products
 _THETA, _THETA_SLOPE, _THETA_WIDTH, _SLOPE, _SLOPE_WIDTH, _WIDTH, _ALONE = range(ENTRIES)
 
 
 @compiled
-def looks(
+def information_at(
     votes: FloatArray,  # (D, N, K)
     place: FloatArray,  # (D, N)
     table: FloatArray,  # (G, K) information on theta
@@ -49,7 +49,7 @@ def looks(
 
 
 @compiled
-def at_ends(values: FloatArray, ends: IntArray, chatbots: int) -> FloatArray:
+def chatbot_sums(values: FloatArray, ends: IntArray, chatbots: int) -> FloatArray:
     """(D, M) sums of values (D, N) over the pairs of each chatbot."""
     total = np.zeros((len(values), chatbots))
     for d in range(len(values)):
@@ -60,7 +60,7 @@ def at_ends(values: FloatArray, ends: IntArray, chatbots: int) -> FloatArray:
 
 
 @compiled
-def on_classes(
+def spread_over_classes(
     wanted: FloatArray,  # (D, N) votes
     picked: float,  # share of them that is picked
     theta: FloatArray,  # (D, N, K)
@@ -100,7 +100,7 @@ def on_classes(
 
 
 @compiled
-def evened(values: FloatArray, stay: float) -> None:
+def mix_classes(values: FloatArray, stay: float) -> None:
     """A share of values (D, N, K) stays in its class, the rest goes to all alike; in place."""
     D, N, _ = values.shape
     for d in range(D):
@@ -124,7 +124,7 @@ def _order(values: FloatArray, order: IntArray) -> None:
 
 
 @compiled
-def on_grid(votes: FloatArray, place: FloatArray, points: int) -> FloatArray:
+def votes_on_grid(votes: FloatArray, place: FloatArray, points: int) -> FloatArray:
     """(D, G, K) votes (D, N, K) at the points of the grid between which their pairs lie, in shares: so that these times
     a table is what all votes tell."""
     D, N, _ = votes.shape
@@ -140,7 +140,7 @@ def on_grid(votes: FloatArray, place: FloatArray, points: int) -> FloatArray:
 
 
 @compiled
-def of_board(
+def add_board_information(
     votes: FloatArray,  # (D, N, K)
     place: FloatArray,  # (D, N)
     tables: FloatArray,  # (G, 7, K)
@@ -148,7 +148,7 @@ def of_board(
     roots: FloatArray,  # (3, D, K) of a prompt's block A: 1 / root of a, b / a, 1 / root of d - b^2 / a
     size: float,  # prompts in a class
     alone: float,  # share of votes that are the only ones on their prompt
-    fortune: FloatArray,  # (D, N) of a pair's information
+    noise: FloatArray,  # (D, N) of a pair's information
     pair_variance: FloatArray,  # (D, 1)
     S: FloatArray,  # (D, M + 1, M + 1)      out: what the votes add to the precision, prompts not yet in common
     common: FloatArray,  # (D, 2, M + 1, K)  out: sum f x L^-1 c, for A = L L'
@@ -160,12 +160,12 @@ def of_board(
     for d in range(D):
         for p in range(N):
             a, b = ends[0, p], ends[1, p]
-            _look_up(place[d, p], tables, told)
-            _of_pair(votes[d, p], told, roots[:, d], 1.0 / size, alone, met, sums)
-            about = sums[0] * fortune[d, p]
+            _interpolate(place[d, p], tables, told)
+            _pair_information(votes[d, p], told, roots[:, d], 1.0 / size, alone, met, sums)
+            about = sums[0] * noise[d, p]
             ceiling = 1.0 / (1.0 + about * pair_variance[d, 0])
-            part = ceiling * np.sqrt(fortune[d, p])  # of what crosses: so the whole stays positive definite
-            _join(S[d], a, b, about * ceiling)
+            part = ceiling * np.sqrt(noise[d, p])  # of what crosses: so the whole stays positive definite
+            _add_contrast(S[d], a, b, about * ceiling)
             S[d, b, last] += sums[1] * part
             S[d, a, last] -= sums[1] * part
             S[d, last, last] += sums[2]
@@ -179,7 +179,7 @@ def of_board(
 
 
 @compiled
-def _look_up(place: float, tables: FloatArray, told: FloatArray) -> None:
+def _interpolate(place: float, tables: FloatArray, told: FloatArray) -> None:
     """told (7, K): what a vote tells at this place."""
     left = int(place)
     part = place - left
@@ -190,7 +190,7 @@ def _look_up(place: float, tables: FloatArray, told: FloatArray) -> None:
 
 
 @compiled
-def _of_pair(
+def _pair_information(
     votes: FloatArray,  # (K,)
     told: FloatArray,  # (7, K)
     roots: FloatArray,  # (3, K)
@@ -216,7 +216,7 @@ def _of_pair(
 
 
 @compiled
-def _join(S: FloatArray, a: int, b: int, weight: float) -> None:
+def _add_contrast(S: FloatArray, a: int, b: int, weight: float) -> None:
     """S (M, M) += weight x x', x = e_b - e_a."""
     S[a, a] += weight
     S[b, b] += weight

@@ -20,19 +20,19 @@ from irt_engine.graph import centred
 from irt_engine.simulate import Truth, all_cells, draw_truth, draw_votes
 from scheduler.belief import abilities_of
 from scheduler.errors import InvalidRequest
-from scheduler.forecasting.forecast import Forecast, Terms, most_of, summary
-from scheduler.forecasting.goals import AllAbilities, Goal, Neighbours
-from scheduler.forecasting.inputs import item_numbers, outset_of, wanted_votes
-from scheduler.replay import Loop
-from scheduler.state import CampaignState, Decision
-from scheduler.stopping.aims import TargetSE
-from scheduler.stopping.limits import StoppingRule
+from scheduler.forecasting.forecast import Forecast, ForecastTerms, most_of, summary
+from scheduler.forecasting.goals import AllAbilities, ForecastGoal, Neighbours
+from scheduler.forecasting.inputs import forecast_inputs, item_numbers, wanted_votes
+from scheduler.replay import ReplayLoop
+from scheduler.state import CampaignState, StoppingDecision
+from scheduler.stopping.precision import TargetSE
+from scheduler.stopping.rules import StoppingRule
 
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class SimulatedCampaign:
     """A simulated campaign: judgments that it took from here, whether it reached its goal, and the last measure."""
 
     judgments: int
@@ -41,26 +41,26 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True)
-class Until:
+class GoalReachedRule:
     """A goal as a stopping rule."""
 
-    goal: Goal
+    goal: ForecastGoal
     order: ClassVar[int] = 1
 
-    def decide(self, state: CampaignState) -> Decision:
+    def decide(self, state: CampaignState) -> StoppingDecision:
         posterior = state.posterior
         if posterior is None:
-            return Decision(False, "there is no fit yet", {})
+            return StoppingDecision(False, "there is no fit yet", {})
         mean, covariance = abilities_of(state, posterior)  # separate parts of the board lie anywhere
         mean, covariance = (x[None] for x in centred(mean, covariance, np.ones(len(mean), np.int64)))
         value = float(self.goal.measure(mean, covariance)[0])
         met = bool(self.goal.shortfall(mean, covariance)[0] <= 1.0)
-        return Decision(met, f"{self.goal.unit} is {value:.3g}", {"measure": value})
+        return StoppingDecision(met, f"{self.goal.unit} is {value:.3g}", {"measure": value})
 
 
 def simulate(
     state: CampaignState,
-    terms: Terms,
+    terms: ForecastTerms,
     *,
     campaigns: int = 40,
     votes: ResponseTable | None = None,
@@ -91,9 +91,11 @@ def simulate(
     )
 
 
-def run(state: CampaignState, terms: Terms, *, votes: ResponseTable | None = None, seed: int) -> Finished:
+def run(
+    state: CampaignState, terms: ForecastTerms, *, votes: ResponseTable | None = None, seed: int
+) -> SimulatedCampaign:
     """One campaign from here to its stop. Raises as `simulate` does."""
-    outset_of(state, terms.priors)
+    forecast_inputs(state, terms.priors)
     if (state.posterior is not None or len(state.judged)) and (votes is None or len(votes) != len(state.judged)):
         raise InvalidRequest(
             f"{len(state.judged)} judgments without their votes",
@@ -116,9 +118,9 @@ def run(state: CampaignState, terms: Terms, *, votes: ResponseTable | None = Non
         return _to_the_stop(loop, state, terms)
 
 
-def _to_the_stop(loop: Loop, state: CampaignState, terms: Terms) -> Finished:
+def _to_the_stop(loop: ReplayLoop, state: CampaignState, terms: ForecastTerms) -> SimulatedCampaign:
     begun, most = len(loop.used), most_of(state, terms)
-    rule = rule_of(terms.goal)
+    rule = stopping_rule_of(terms.goal)
     while not rule.decide(loop.state()).stop and len(loop.used) < begun + most:
         if not loop.collect(min(terms.batch, begun + most - len(loop.used))):
             break
@@ -126,25 +128,25 @@ def _to_the_stop(loop: Loop, state: CampaignState, terms: Terms) -> Finished:
     return _finished(loop.state(), terms, len(loop.used) - begun)
 
 
-def _finished(state: CampaignState, terms: Terms, judgments: int) -> Finished:
+def _finished(state: CampaignState, terms: ForecastTerms, judgments: int) -> SimulatedCampaign:
     """A campaign that has come to this state by so many judgments, and asks no more."""
-    known = outset_of(state, terms.priors)
+    known = forecast_inputs(state, terms.priors)
     ability, covariance = centred(known.mean, known.covariance, np.ones(len(known.mean), np.int64))
     measure = float(terms.goal.measure(ability[None], covariance[None])[0])
-    return Finished(judgments, rule_of(terms.goal).decide(state).stop, measure)
+    return SimulatedCampaign(judgments, stopping_rule_of(terms.goal).decide(state).stop, measure)
 
 
-def rule_of(goal: Goal) -> StoppingRule:
+def stopping_rule_of(goal: ForecastGoal) -> StoppingRule:
     """What stops a campaign that has this goal."""
     match goal:
         case AllAbilities(se):
             return TargetSE(se)
         case Neighbours(se):
             return TargetSE(se, over="neighbours")
-    return Until(goal)
+    return GoalReachedRule(goal)
 
 
-def _loop(state: CampaignState, terms: Terms, votes: ResponseTable | None, seed: int) -> Loop:
+def _loop(state: CampaignState, terms: ForecastTerms, votes: ResponseTable | None, seed: int) -> ReplayLoop:
     """The votes that are in, used, and those to come, drawn for every open item from a truth of this campaign's own."""
     of_truth, of_votes, of_plans = (int(x) for x in np.random.default_rng(seed).integers(2**31, size=3))
     truth = _truth(state, terms, of_truth)
@@ -155,13 +157,13 @@ def _loop(state: CampaignState, terms: Terms, votes: ResponseTable | None, seed:
         past = _renumbered(votes, state)
         columns = {name: np.concatenate([past[name], columns[name]]) for name in _COLUMNS}
     table = ResponseTable(state.chatbots, state.prompts, (), **columns)
-    return Loop(table, terms.policy, of_plans, terms.wanted, begun=state)
+    return ReplayLoop(table, terms.policy, of_plans, terms.wanted, begun=state)
 
 
 _COLUMNS = ("a", "b", "prompt", "outcome", "annotator", "a_first", "label")
 
 
-def _truth(state: CampaignState, terms: Terms, seed: int) -> Truth:
+def _truth(state: CampaignState, terms: ForecastTerms, seed: int) -> Truth:
     """Parameters of a campaign: from the priors, or from what the posterior says of abilities, prompts and scales."""
     priors, posterior = terms.priors, state.posterior
     scales = (priors.pair_sd, priors.cell_sd, priors.reply_sd)

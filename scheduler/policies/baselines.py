@@ -1,10 +1,14 @@
-"""Pair policies of other projects, from their publications, to compare with; all read the same posterior.
+"""Published pair policies as baselines for benchmarks, replays and simulations. No new campaign may use one.
 
-Where a publication keeps an estimate of its own (win rates, TrueSkill), the board's posterior stands in for it: what is
-compared is the choice, not the estimator. Prompts are drawn at random, as none of them chooses any.
+All read the same posterior. Where a publication keeps an estimate of its own (win rates, TrueSkill), the board's
+posterior replaces it, so that comparisons are of the choice and not of the estimator. Prompts are drawn at random,
+because none of the publications chooses prompts, except for policy `paper` (Sedoc & Ungar 2020).
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -13,9 +17,21 @@ from scipy.special import expit, log_ndtr, ndtr
 
 from irt_engine.arrays import BoolArray, FloatArray, IntArray
 from scheduler.belief import Belief
-from scheduler.policies.item_sampling import even
+from scheduler.policies.design import AdaptiveDesign, PolicyFactory
+from scheduler.policies.item_sampling import (
+    BEFORE_FIRST_FIT,
+    Draw,
+    ItemSampler,
+    PairPolicy,
+    PairThenPromptSampler,
+    sample_index,
+    uniform_over,
+)
 from scheduler.policies.pair_selection import BalancedPairs
+from scheduler.policies.prompt_selection import UniformPrompts
 from scheduler.pool import Pool
+from scheduler.prompt_information import discriminations
+from scheduler.state import CampaignState
 
 _SAMPLES = 512  # posterior draws of `ThompsonPairs`
 _PROBIT = 1.702  # sigma(x) is within .01 of Phi(x / 1.702)
@@ -36,7 +52,7 @@ class ArenaPairs:
         open_, n = pool.open_per_pair > 0, pool.pair_votes
         unseen = open_ & (n == 0)
         if unseen.any():
-            return even(unseen)
+            return uniform_over(unseen)
         at = np.maximum(n, 1)
         fall = np.where(open_, self.deviation * (1.0 / np.sqrt(at) - 1.0 / np.sqrt(at + 1)), 0.0)
         p: FloatArray = fall / fall.sum()
@@ -61,7 +77,7 @@ class SwissPairs:
         first = np.minimum(self.place[pool.low], self.place[pool.high])
         for load in (fewest, games[pool.low] + games[pool.high], pool.pair_votes, apart, first):
             candidates = candidates & (load == load[candidates].min())
-        return even(candidates)
+        return uniform_over(candidates)
 
 
 class EntropyPairs:
@@ -76,7 +92,7 @@ class EntropyPairs:
         entropy = -(p * np.log(p) + (1.0 - p) * np.log1p(-p))
         open_ = pool.open_per_pair > 0
         best = open_ & (entropy >= entropy[open_].max() * (1.0 - 1e-12))
-        return even(best)
+        return uniform_over(best)
 
 
 class ThompsonPairs:
@@ -95,7 +111,7 @@ class ThompsonPairs:
             self.shares = self._sample(pool, rng)
         p = np.where(pool.open_per_pair > 0, self.shares, 0.0)
         if p.sum() == 0.0:
-            return even(pool.open_per_pair > 0)
+            return uniform_over(pool.open_per_pair > 0)
         total: FloatArray = p / p.sum()
         return total
 
@@ -129,7 +145,7 @@ class AsapPairs:
         if not left.any():
             left = self._tree(pool)
             self.batch, self.then = np.flatnonzero(left), pool.pair_votes.copy()
-        return even(left)
+        return uniform_over(left)
 
     def _votes_then(self, pool: Pool) -> IntArray:
         return self.then if len(self.batch) else pool.pair_votes
@@ -180,9 +196,9 @@ class RmedPairs:
         open_ = pool.open_per_pair > 0
         unseen = open_ & (pool.pair_votes == 0)
         if unseen.any():
-            return even(unseen)
+            return uniform_over(unseen)
         chosen = self._opponents(pool)
-        return even(chosen) if chosen.any() else BalancedPairs().probabilities(pool, rng)
+        return uniform_over(chosen) if chosen.any() else BalancedPairs().probabilities(pool, rng)
 
     def _opponents(self, pool: Pool) -> BoolArray:
         """(N,) the pair of the next candidate, or of the next one whose pair is open."""
@@ -215,3 +231,74 @@ def _win_probability(belief: Belief) -> FloatArray:
 def _negative_entropy(p: FloatArray) -> FloatArray:
     value: FloatArray = p * np.log(p) + (1.0 - p) * np.log1p(-p)
     return value
+
+
+class StaticDesignSampler:
+    """Every pair on the same prompts, one prompt after the other (Sedoc & Ungar 2020): policy `paper`.
+
+    Prompts come at random until the first fit, then by discrimination. A prompt that was begun is finished on all
+    pairs, with all votes of an item (three in the paper), before the next one begins.
+    """
+
+    def __init__(self, state: CampaignState) -> None:
+        posterior = state.posterior
+        self.discrimination = discriminations(state, posterior) if posterior else np.zeros(len(state.prompts))
+        by = "by their discrimination" if posterior else "at random before the first fit"
+        self.reason = f"every pair on the same prompts, {by}"
+        self._prompt = -1
+        self._of_prompt = 1.0
+
+    def draw(self, pool: Pool, rng: np.random.Generator) -> Draw:
+        pairs = pool.open_pairs(self._prompt) if self._prompt >= 0 else np.empty(0, np.int64)
+        of_prompt = 1.0
+        if len(pairs) == 0:
+            of_prompt, pairs = self._next_prompt(pool, rng)
+        begun = np.array([pool.votes(pair)[self._prompt] for pair in pairs.tolist()])
+        of_pair = uniform_over(begun == begun.max())
+        chosen = sample_index(of_pair, rng)
+        return Draw(int(pairs[chosen]), self._prompt, float(of_prompt * of_pair[chosen]))
+
+    def expect(self, pool: Pool, pair: int, prompt: int) -> float:
+        return 0.0
+
+    def _next_prompt(self, pool: Pool, rng: np.random.Generator) -> tuple[float, IntArray]:
+        """The prompt under way, or else the next best one: its probability and its open pairs."""
+        score = np.where(pool.prompt_votes > 0, np.inf, self.discrimination)
+        left = np.ones(pool.prompts, bool)
+        while True:  # ends: a pool has an open item, so some prompt has one
+            p = uniform_over(left & (score == score[left].max()))
+            self._prompt = sample_index(p, rng)
+            pairs = pool.open_pairs(self._prompt)
+            if len(pairs):
+                return float(p[self._prompt]), pairs
+            left[self._prompt] = False
+
+
+def _published(pairs: Callable[[Belief], PairPolicy], named: str) -> PolicyFactory:
+    """A published pair policy on prompts at random; the balanced design while there is no posterior."""
+
+    def make(state: CampaignState, pool: Pool, design: AdaptiveDesign) -> ItemSampler:
+        if state.posterior is None:
+            return PairThenPromptSampler(BalancedPairs(), UniformPrompts(), None, BEFORE_FIRST_FIT)
+        belief = Belief(state, state.posterior, pool)
+        return PairThenPromptSampler(pairs(belief), UniformPrompts(), belief, f"{named}, prompts at random")
+
+    return make
+
+
+def _paper(state: CampaignState, pool: Pool, design: AdaptiveDesign) -> ItemSampler:
+    """The static design of the first paper."""
+    return StaticDesignSampler(state)
+
+
+BASELINES: Mapping[str, PolicyFactory] = MappingProxyType(
+    {
+        "arena": _published(ArenaPairs, "pairs by the fall of their intervals' width"),
+        "asap": _published(AsapPairs, "pairs by expected KL, in spanning trees"),
+        "entropy": _published(EntropyPairs, "the pair of the least certain outcome"),
+        "paper": _paper,
+        "rmed": _published(RmedPairs, "a dueling bandit for the best"),
+        "swiss": _published(SwissPairs, "neighbours in the standings"),
+        "thompson": _published(ThompsonPairs, "the best of posterior draws against each other"),
+    }
+)

@@ -60,7 +60,7 @@ def _are_shares(values: object) -> bool:
     )
 
 
-class SteeredPrompts:
+class ConstrainedPrompts:
     """A prompt policy that chooses among what exposure, balance, depth, repeats and redundancy leave, in this order.
 
     Each of them is dropped where nothing would be left of the pair's open prompts. `exposure` is how many times an

@@ -11,6 +11,7 @@ from irt_engine.arrays import BoolArray, FloatArray, IntArray
 from scheduler.belief import Belief
 from scheduler.pool import Pool
 
+BEFORE_FIRST_FIT = "a balanced design at random before the first fit"  # the reason of a plan without a posterior
 SHORTLIST = 5  # randomesque: the best few share the draw, so that no pair or prompt is certain to come next
 FLOOR = 0.2  # exploration: this share of draws ignores values; it keeps every open item possible
 
@@ -25,7 +26,7 @@ class Draw:
     value: float = 0.0
 
 
-class Chooser(Protocol):
+class ItemSampler(Protocol):
     """A policy made ready for one plan. `reason` says what its draws rest on."""
 
     @property
@@ -57,7 +58,7 @@ class PromptPolicy(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class PairThenPrompt:
+class PairThenPromptSampler:
     """First a pair, then a prompt for it. `belief` values what is drawn and expects it to be answered."""
 
     pairs: PairPolicy
@@ -67,10 +68,10 @@ class PairThenPrompt:
 
     def draw(self, pool: Pool, rng: np.random.Generator) -> Draw:
         of_pair = self.pairs.probabilities(pool, rng)
-        pair = pick(of_pair, rng)
+        pair = sample_index(of_pair, rng)
         prompts = pool.open_prompts(pair)
         of_prompt = self.prompts.probabilities(pool, pair, prompts)
-        chosen = pick(of_prompt, rng)
+        chosen = sample_index(of_prompt, rng)
         prompt = int(prompts[chosen])
         return Draw(pair, prompt, float(of_pair[pair] * of_prompt[chosen]), self.expect(pool, pair, prompt))
 
@@ -80,13 +81,13 @@ class PairThenPrompt:
         return self.belief.expect(pair, float(self.belief.information(pair, pool.votes(pair))[prompt]))
 
 
-def pick(probabilities: FloatArray, rng: np.random.Generator) -> int:
+def sample_index(probabilities: FloatArray, rng: np.random.Generator) -> int:
     """An index with these probabilities; never one whose probability is 0."""
     cumulative = np.cumsum(probabilities)
     return int(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right"))
 
 
-def even(allowed: BoolArray) -> FloatArray:
+def uniform_over(allowed: BoolArray) -> FloatArray:
     """Equal probabilities of all that is allowed; at least one is."""
     p: FloatArray = allowed / allowed.sum()
     return p

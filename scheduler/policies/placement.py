@@ -14,14 +14,14 @@ import numpy as np
 from irt_engine.arrays import BoolArray, FloatArray, IntArray, check_fields
 from scheduler.belief import Belief
 from scheduler.errors import InvalidRequest
-from scheduler.policies.item_sampling import PairPolicy, PromptPolicy, even
+from scheduler.policies.item_sampling import PairPolicy, PromptPolicy, uniform_over
 from scheduler.pool import Pool
 from scheduler.state import CampaignState
-from scheduler.targets import NewEntrant, Target
+from scheduler.targets import NewEntrantTarget, Target
 
 
 @dataclass(frozen=True, slots=True)
-class Welcome:
+class Placement:
     """How a new chatbot is placed: `anchor` votes against the anchor, then `neighbours` against the `near` nearest.
 
     Raises InvalidRequest unless anchor and neighbours are 0 or more and near at least 1.
@@ -46,17 +46,17 @@ class Welcome:
         return self.anchor + self.neighbours
 
 
-def newcomers(state: CampaignState, pool: Pool, welcome: Welcome, target: Target | None = None) -> IntArray:
-    """Chatbots with too few votes on a board that stands: one where most chatbots have twice the votes of a welcome.
+def newcomers(state: CampaignState, pool: Pool, placement: Placement, target: Target | None = None) -> IntArray:
+    """Chatbots with too few votes on a board that stands: one where most chatbots have twice the votes of a placement.
 
-    The chatbot of a target `NewEntrant` is one as long as it has too few votes, however the others stand.
+    The chatbot of a target `NewEntrantTarget` is one as long as it has too few votes, however the others stand.
     """
     if state.posterior is None:
         return np.empty(0, np.int64)
     votes = _votes(state, pool)
-    few = votes < welcome.votes
-    if np.median(votes) < 2 * welcome.votes:
-        named = target.chatbot if isinstance(target, NewEntrant) else -1
+    few = votes < placement.votes
+    if np.median(votes) < 2 * placement.votes:
+        named = target.chatbot if isinstance(target, NewEntrantTarget) else -1
         few &= np.arange(len(few)) == named
     return np.flatnonzero(few)
 
@@ -78,16 +78,16 @@ def anchor_of(belief: Belief, known: IntArray) -> int:
     return int(known[away.argmin()])
 
 
-class EntrantPairs:
+class PlacementPairs:
     """Newcomers first: with a share 1 - floor of the draws, the one with the fewest votes meets whom it should meet.
 
     The rest of the draws, and all where nobody is new, are as the usual policy has them.
     """
 
     def __init__(
-        self, usual: PairPolicy, belief: Belief, new: IntArray, welcome: Welcome, *, floor: float, cap: float
+        self, usual: PairPolicy, belief: Belief, new: IntArray, placement: Placement, *, floor: float, cap: float
     ) -> None:
-        self.usual, self.belief, self.new, self.welcome = usual, belief, new, welcome
+        self.usual, self.belief, self.new, self.placement = usual, belief, new, placement
         self.floor, self.cap = floor, cap
         self.known = np.setdiff1d(np.arange(len(belief.mean)), new)
         self.anchor = anchor_of(belief, self.known)
@@ -95,19 +95,19 @@ class EntrantPairs:
     def probabilities(self, pool: Pool, rng: np.random.Generator) -> FloatArray:
         p = self.usual.probabilities(pool, rng)
         first = self._meetings(pool)
-        return self.floor * p + (1.0 - self.floor) * even(first) if first.any() else p
+        return self.floor * p + (1.0 - self.floor) * uniform_over(first) if first.any() else p
 
     def placing(self, pool: Pool, pair: int) -> bool:
         """Whether a pair is a newcomer's first meeting with the anchor, so that any prompt is as good as another."""
         ends = {int(pool.low[pair]), int(pool.high[pair])}
         votes = pool.degrees()
-        return self.anchor in ends and any(votes[m] < self.welcome.anchor for m in self.new if m in ends)
+        return self.anchor in ends and any(votes[m] < self.placement.anchor for m in self.new if m in ends)
 
     def _meetings(self, pool: Pool) -> BoolArray:
         """(N,) the open pairs of the next newcomer that has any to meet; none if all have been placed."""
         votes, allowed = pool.degrees(), pool.below_cap(self.cap)
         for m in self.new[np.argsort(votes[self.new], kind="stable")]:
-            if votes[m] >= self.welcome.votes:
+            if votes[m] >= self.placement.votes:
                 break
             for others in self._opponents(int(m), int(votes[m])):
                 pairs = allowed & _pairs_with(pool, int(m), others)
@@ -120,21 +120,21 @@ class EntrantPairs:
         nearest = self.known[
             np.argsort(np.abs(self.belief.mean[self.known] - self.belief.mean[newcomer]), kind="stable")
         ]
-        groups = [nearest[: self.welcome.near], nearest]
-        return [np.array([self.anchor]), *groups] if votes < self.welcome.anchor else groups
+        groups = [nearest[: self.placement.near], nearest]
+        return [np.array([self.anchor]), *groups] if votes < self.placement.anchor else groups
 
 
-class EntrantPrompts:
+class PlacementPrompts:
     """Any prompt that a newcomer has not met its anchor on; otherwise as the usual policy has it."""
 
-    def __init__(self, usual: PromptPolicy, pairs: EntrantPairs) -> None:
+    def __init__(self, usual: PromptPolicy, pairs: PlacementPairs) -> None:
         self.usual, self.pairs = usual, pairs
 
     def probabilities(self, pool: Pool, pair: int, prompts: IntArray) -> FloatArray:
         if not self.pairs.placing(pool, pair):
             return self.usual.probabilities(pool, pair, prompts)
         votes = pool.votes(pair)[prompts]
-        return even(votes == votes.min())
+        return uniform_over(votes == votes.min())
 
 
 def _pairs_with(pool: Pool, chatbot: int, others: IntArray) -> BoolArray:

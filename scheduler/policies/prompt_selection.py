@@ -6,7 +6,7 @@ import numpy as np
 
 from irt_engine.arrays import FloatArray, IntArray
 from scheduler.belief import Belief
-from scheduler.policies.item_sampling import even, shortlisted
+from scheduler.policies.item_sampling import shortlisted, uniform_over
 from scheduler.pool import Pool
 
 
@@ -22,7 +22,7 @@ class LeastUsedPrompts:
 
     def probabilities(self, pool: Pool, pair: int, prompts: IntArray) -> FloatArray:
         votes = pool.prompt_votes[prompts]
-        return even(votes == votes.min())
+        return uniform_over(votes == votes.min())
 
 
 class MostInformativePrompts:

@@ -15,14 +15,14 @@ from scipy.special import ndtri
 from irt_engine.arrays import IntArray, check_fields
 from irt_engine.posterior import Posterior
 from scheduler.errors import InvalidRequest
-from scheduler.policies.placement import Welcome, newcomers
+from scheduler.policies.placement import Placement, newcomers
 from scheduler.pool import Pool
 from scheduler.prompt_information import best_case_table, prompt_table
 from scheduler.state import CampaignState
 
 
 @dataclass(frozen=True, slots=True)
-class Retirement:
+class RetirementRule:
     """A prompt with at least `votes` votes is retired if what it may tell is less than `share` of the typical prompt.
 
     What it may tell is its information at the best discrimination inside the one-sided interval at `level`, over the
@@ -46,7 +46,9 @@ class Retirement:
             )
 
 
-def with_retired(state: CampaignState, rule: Retirement | None, welcome: Welcome | None = None) -> CampaignState:
+def with_retired(
+    state: CampaignState, rule: RetirementRule | None, placement: Placement | None = None
+) -> CampaignState:
     """The state with the prompts that the rule retires, beside those that it has retired already.
 
     `plan` does this with its design's rule. Who decides whether anything is left does it too: items on retired prompts
@@ -54,13 +56,13 @@ def with_retired(state: CampaignState, rule: Retirement | None, welcome: Welcome
     """
     if rule is None or state.posterior is None or len(state.prompts) == 0:
         return state
-    if welcome is not None and len(newcomers(state, Pool(state), welcome)):
+    if placement is not None and len(newcomers(state, Pool(state), placement)):
         return state
     found = uninformative(state, state.posterior, rule)
     return replace(state, retired=np.union1d(state.retired, found)) if len(found) else state
 
 
-def uninformative(state: CampaignState, posterior: Posterior, rule: Retirement) -> IntArray:
+def uninformative(state: CampaignState, posterior: Posterior, rule: RetirementRule) -> IntArray:
     """(r,) the prompts, by index in the state, that the rule finds to tell too little."""
     votes = np.bincount(state.judged[:, 2], minlength=len(state.prompts))
     se = _spread(posterior)

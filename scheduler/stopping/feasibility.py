@@ -28,10 +28,10 @@ from irt_engine.ranks import pair_variances
 from scheduler.belief import Belief
 from scheduler.errors import InvalidState
 from scheduler.estimator import CAMPAIGN_PRIORS
-from scheduler.forecasting.expected_precision import Cohort
-from scheduler.forecasting.inputs import Outset, outset_of
+from scheduler.forecasting.expected_precision import CampaignEnsemble
+from scheduler.forecasting.inputs import ForecastInputs, forecast_inputs
 from scheduler.pool import Pool
-from scheduler.state import CampaignState, Decision
+from scheduler.state import CampaignState, StoppingDecision
 from scheduler.targets import laplacian
 
 _ROUNDS = 32  # after each of which the most valuable pairs are looked for again
@@ -42,7 +42,7 @@ _QUANTILES = ndtri((np.arange(400) + 0.5) / 400)  # of where a mean may be by th
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reach:
+class AttainablePrecision:
     """Where `judgments` more lead: abilities (M,) in the state's order, their covariance (M, M) now and then.
 
     Abilities are minus the mean of the board. Asks in flight are counted in, beside the `judgments`. ability_sd: of the
@@ -57,29 +57,29 @@ class Reach:
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class Feasibility:
     """The chance, at most, of reaching an aim; what is in reach in words, and in numbers."""
 
     chance: float
-    words: str
+    reason: str
     evidence: Mapping[str, float]
 
 
-class Aim(Protocol):
+class GoalRule(Protocol):
     """A stopping rule that can say what a campaign may still reach."""
 
     order: ClassVar[int]
 
-    def decide(self, state: CampaignState) -> Decision:
+    def decide(self, state: CampaignState) -> StoppingDecision:
         """Stop or not, with the reason in words and in numbers."""
         ...
 
-    def outlook(self, state: CampaignState, reach: Reach) -> Outlook:
-        """What `reach` means for this aim."""
+    def feasibility(self, state: CampaignState, attainable: AttainablePrecision) -> Feasibility:
+        """What `attainable` means for this aim."""
         ...
 
 
-def reachable(state: CampaignState, judgments: int | None = None) -> Reach:
+def attainable_precision(state: CampaignState, judgments: int | None = None) -> AttainablePrecision:
     """What up to `judgments` more can reach, sent where they lower the variance of all abilities most; None for all.
 
     A board in separate parts is taken to be joined. With all that is left it costs a few inversions; with a part of it
@@ -88,49 +88,55 @@ def reachable(state: CampaignState, judgments: int | None = None) -> Reach:
     """
     if state.posterior is None:
         raise InvalidState("there is no fit to look ahead from", code="no_fit", hint="fit the first judgments")
-    pool, outset = Pool(state), outset_of(state, CAMPAIGN_PRIORS)
-    room = _room(outset, np.bincount(pool.pairs_of(state.pending), minlength=len(pool.low)))
+    pool, inputs = Pool(state), forecast_inputs(state, CAMPAIGN_PRIORS)
+    room = _room(inputs, np.bincount(pool.pairs_of(state.pending), minlength=len(pool.low)))
     left = room.sum() if judgments is None else min(max(judgments, 0), room.sum())
     given = room
     if left < room.sum():
-        of_pair = len(state.prompts) * state.votes_per_item * outset.overlap.judgments_each
+        of_pair = len(state.prompts) * state.votes_per_item * inputs.overlap.judgments_each
         given = _Ahead(pool, Belief(state, state.posterior, pool), room, of_pair).shared_out(float(left))
     pending = np.bincount(pool.pairs_of(state.pending), minlength=len(room))
-    now = _centred(outset.covariance)
-    then = _then(outset, now, given + pending)
-    return Reach(int(left), outset.mean - outset.mean.mean(), now, then, outset.ability_sd)
+    now = _centred(inputs.covariance)
+    then = _then(inputs, now, given + pending)
+    return AttainablePrecision(int(left), inputs.mean - inputs.mean.mean(), now, then, inputs.ability_sd)
 
 
 def least_chance(
-    reach: Reach, upper: IntArray, lower: IntArray, decided: Callable[[FloatArray, FloatArray], BoolArray]
+    attainable: AttainablePrecision,
+    upper: IntArray,
+    lower: IntArray,
+    decided: Callable[[FloatArray, FloatArray], BoolArray],
 ) -> float:
     """The smallest of the pairs' chances to be decided: all of them together have no better one.
 
     A mean is now expected where it stands, and will have moved by the variance that is lost until then.
     """
-    mean = reach.ability[upper] - reach.ability[lower]
-    now, then = (pair_variances(covariance, upper, lower) for covariance in (reach.now, reach.then))
+    mean = attainable.ability[upper] - attainable.ability[lower]
+    now, then = (pair_variances(covariance, upper, lower) for covariance in (attainable.now, attainable.then))
     may_be = mean[:, None] + np.sqrt(np.maximum(now - then, 0.0))[:, None] * _QUANTILES
     found = decided(may_be.ravel(), np.repeat(np.sqrt(then), len(_QUANTILES))).reshape(may_be.shape)
     return float(found.mean(axis=1).min())
 
 
-def _room(outset: Outset, pending: IntArray) -> FloatArray:
+def _room(inputs: ForecastInputs, pending: IntArray) -> FloatArray:
     """(N,) judgments that may still be asked of each pair, beside those that are on their way."""
-    left = (outset.room - outset.judged).sum(axis=1) * outset.overlap.judgments_each
+    left = (inputs.room - inputs.judged).sum(axis=1) * inputs.overlap.judgments_each
     return np.asarray(np.maximum(left - pending, 0.0), np.float64)
 
 
-def _then(outset: Outset, now: FloatArray, more: FloatArray) -> FloatArray:
+def _then(inputs: ForecastInputs, now: FloatArray, more: FloatArray) -> FloatArray:
     """(M, M) of the centred abilities when each pair has so many judgments more (N,)."""
-    cohort = Cohort(outset, 1, 0, lucky=False)
-    before, met_before = cohort.apart(lucky=False)[0], _centred(cohort.met_again()[0])
-    cohort.suppose(_best_first_votes(cohort, more / outset.overlap.judgments_each))
-    gain = _gain(before, cohort.apart(lucky=False)[0])
+    ensemble = CampaignEnsemble(inputs, 1, 0, noisy=False)
+    before, met_before = (
+        ensemble.covariance_without_shared_replies(noisy=False)[0],
+        _centred(ensemble.shared_reply_covariance()[0]),
+    )
+    ensemble.add_expected_votes(_best_first_votes(ensemble, more / inputs.overlap.judgments_each))
+    gain = _gain(before, ensemble.covariance_without_shared_replies(noisy=False)[0])
     share = _share_of_replies(now, met_before)
     sigma = now - share * met_before
     known = np.linalg.solve(np.eye(len(sigma)) + sigma @ gain, sigma)
-    then = known + _centred(cohort.met_again()[0]) - (1.0 - share) * met_before
+    then = known + _centred(ensemble.shared_reply_covariance()[0]) - (1.0 - share) * met_before
     return np.asarray(0.5 * (then + then.T), np.float64)
 
 
@@ -156,10 +162,10 @@ def _centred(covariance: FloatArray) -> FloatArray:
     return centred(np.zeros(M), covariance, np.ones(M, np.int64))[1]
 
 
-def _best_first_votes(cohort: Cohort, more: FloatArray) -> FloatArray:
+def _best_first_votes(ensemble: CampaignEnsemble, more: FloatArray) -> FloatArray:
     """(1, N, K) so many judgments of each pair (N,), on the classes of prompts that tell most about it first."""
-    order = np.argsort(-cohort.theta, axis=-1, kind="stable")
-    room = np.take_along_axis(cohort.room - cohort.votes, order, axis=-1)
+    order = np.argsort(-ensemble.theta, axis=-1, kind="stable")
+    room = np.take_along_axis(ensemble.room - ensemble.votes, order, axis=-1)
     taken = np.clip(more[None, :, None] - (np.cumsum(room, axis=-1) - room), 0.0, room)
     votes = np.zeros_like(room)
     np.put_along_axis(votes, order, taken, axis=-1)

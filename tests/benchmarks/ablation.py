@@ -7,11 +7,12 @@ from types import MappingProxyType
 
 from scheduler.belief import Belief
 from scheduler.overlap import Overlap
-from scheduler.policies.exposure import SteeredPrompts
-from scheduler.policies.item_sampling import PairPolicy, PairThenPrompt, PromptPolicy
-from scheduler.policies.pair_selection import AdaptivePairs, Design, UniformPairs
+from scheduler.policies.design import AdaptiveDesign, PolicyFactory
+from scheduler.policies.exposure import ConstrainedPrompts
+from scheduler.policies.item_sampling import PairPolicy, PairThenPromptSampler, PromptPolicy
+from scheduler.policies.pair_selection import AdaptivePairs, UniformPairs
 from scheduler.policies.prompt_selection import MostInformativePrompts, UniformPrompts
-from scheduler.policies.registry import POLICIES, Make
+from scheduler.policies.registry import ALL_POLICIES
 from scheduler.pool import Pool
 from scheduler.state import CampaignState
 
@@ -23,18 +24,18 @@ PROMPTS, PAIRS, THREE_VOTES = (
 OVERLAPS: Mapping[str, Overlap] = MappingProxyType({THREE_VOTES: Overlap(1.0, 3)})
 
 
-def _without(*, pairs_at_random: bool = False, prompts_at_random: bool = False) -> Make:
+def _without(*, pairs_at_random: bool = False, prompts_at_random: bool = False) -> PolicyFactory:
     """Newcomers are left out: in a replay nobody joins a board that stands."""
 
-    def make(state: CampaignState, pool: Pool, design: Design) -> PairThenPrompt:
-        whole = POLICIES["adaptive"](state, pool, design)
+    def make(state: CampaignState, pool: Pool, design: AdaptiveDesign) -> PairThenPromptSampler:
+        whole = ALL_POLICIES["adaptive"](state, pool, design)
         if state.posterior is None:
-            assert isinstance(whole, PairThenPrompt)
+            assert isinstance(whole, PairThenPromptSampler)
             return whole
         belief = Belief(state, state.posterior, pool, design.target)
         pairs: PairPolicy = UniformPairs() if pairs_at_random else AdaptivePairs(belief, design)
         best: PromptPolicy = MostInformativePrompts(belief, design.floor, design.best)
-        prompts = SteeredPrompts(
+        prompts = ConstrainedPrompts(
             UniformPrompts() if prompts_at_random else best,
             state,
             exposure=design.exposure,
@@ -42,16 +43,16 @@ def _without(*, pairs_at_random: bool = False, prompts_at_random: bool = False) 
             depth=design.depth,
             repeats=design.repeats,
         )
-        return PairThenPrompt(pairs, prompts, belief, "adaptive without a part of it")
+        return PairThenPromptSampler(pairs, prompts, belief, "adaptive without a part of it")
 
     return make
 
 
-VARIANTS: Mapping[str, Make] = MappingProxyType(
+VARIANTS: Mapping[str, PolicyFactory] = MappingProxyType(
     {
         PROMPTS: _without(prompts_at_random=True),
         PAIRS: _without(pairs_at_random=True),
-        THREE_VOTES: POLICIES["adaptive"],
+        THREE_VOTES: ALL_POLICIES["adaptive"],
     }
 )
-EVERY: Mapping[str, Make] = MappingProxyType({**POLICIES, **VARIANTS})
+EVERY: Mapping[str, PolicyFactory] = MappingProxyType({**ALL_POLICIES, **VARIANTS})

@@ -22,9 +22,9 @@ from scipy.special import ndtri
 from irt_engine import EngineWarning, Posterior
 from irt_engine.arrays import FloatArray
 from irt_engine.simulate import Truth, all_cells, draw_truth, draw_votes
-from scheduler import DEFAULT_DESIGN, Design, TargetSE
+from scheduler import DEFAULT_DESIGN, AdaptiveDesign, TargetSE
 from scheduler.estimator import CAMPAIGN_PRIORS
-from scheduler.replay import Loop
+from scheduler.replay import ReplayLoop
 
 from . import workers
 from .report import Check, conclude, say, table
@@ -63,7 +63,7 @@ def campaign(job: Job) -> Stopped:
         reply_sd=CAMPAIGN_PRIORS.reply_sd,
     )  # fmt: skip
     votes = draw_votes(truth, all_cells(CHATBOTS, PROMPTS), seed=of_votes)
-    loop = Loop(votes, "random" if job.way == "at random" else "adaptive", of_plans, _design(job.way, aim))
+    loop = ReplayLoop(votes, "random" if job.way == "at random" else "adaptive", of_plans, _design(job.way, aim))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EngineWarning)
         while not aim.decide(loop.state()).stop and loop.collect(BATCH):
@@ -72,7 +72,7 @@ def campaign(job: Job) -> Stopped:
     return Stopped(len(loop.used), coverage(loop.posterior, truth))
 
 
-def _design(way: str, aim: TargetSE) -> Design:
+def _design(way: str, aim: TargetSE) -> AdaptiveDesign:
     return replace(DEFAULT_DESIGN, target=aim.target) if way == "the aim" else DEFAULT_DESIGN
 
 

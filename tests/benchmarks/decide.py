@@ -37,10 +37,10 @@ from evalsite.exchange.vote_file import read_votes
 from irt_engine import ResponseTable
 from irt_engine.arrays import FloatArray
 from irt_engine.errors import EngineWarning
-from scheduler import POLICIES
+from scheduler import ALL_POLICIES
 from scheduler.estimator import estimate
 from scheduler.overlap import Overlap
-from scheduler.replay import Point, Reference, reference_of, replay
+from scheduler.replay import ReplayPoint, ReplayReference, reference_of, replay
 
 from . import ablation, workers
 from . import votes as published
@@ -117,7 +117,7 @@ def one(job: Job) -> None:
     """Replay, and write one line."""
     began = time.process_time()
     responses, reference = loaded(job.votes)
-    points: list[Point] = []
+    points: list[ReplayPoint] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EngineWarning)  # the points' coverage says what an uncertain fit is worth
         for point in replay(
@@ -146,7 +146,7 @@ def one(job: Job) -> None:
 
 
 @cache
-def loaded(votes: VoteSet) -> tuple[ResponseTable, Reference]:
+def loaded(votes: VoteSet) -> tuple[ResponseTable, ReplayReference]:
     folder = published.folder()
     if folder is None:
         raise FileNotFoundError(published.MISSING)
@@ -165,7 +165,7 @@ def _commit() -> str:
     return found.stdout.strip() or "unknown"
 
 
-def _all_reached(points: Sequence[Point]) -> bool:
+def _all_reached(points: Sequence[ReplayPoint]) -> bool:
     return any(p.decided >= NEARLY_ALL for p in points) and any(p.rmse <= CLOSE for p in points)
 
 
@@ -190,7 +190,7 @@ def finished(runs: Path, votes: VoteSet) -> list[Run]:
 
 
 def _run(line: Mapping[str, object]) -> Run:
-    points = [Point(**point) for point in line["points"]]  # type: ignore[attr-defined]
+    points = [ReplayPoint(**point) for point in line["points"]]  # type: ignore[attr-defined]
     decided = next((p for p in points if p.decided >= DECIDED), None)
     return Run(
         **{name: line[name] for name in ("set", "policy", "seed", "commit", "seconds")},  # type: ignore[arg-type]
@@ -201,7 +201,7 @@ def _run(line: Mapping[str, object]) -> Run:
     )
 
 
-def _first(points: Iterable[Point], reached: Callable[[Point], bool]) -> float:
+def _first(points: Iterable[ReplayPoint], reached: Callable[[ReplayPoint], bool]) -> float:
     return next((float(point.votes) for point in points if reached(point)), math.inf)
 
 
@@ -346,7 +346,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     options.seeds = options.seeds or (FULL_SEEDS if options.full else SMALL_SEEDS)
     options.sets = options.sets or ([votes.name for votes in SETS] if options.full or options.report else SMALL_SETS)
-    options.policies = options.policies or (sorted(POLICIES) if options.full else SMALL_POLICIES)
+    options.policies = options.policies or (sorted(ALL_POLICIES) if options.full else SMALL_POLICIES)
     return options
 
 

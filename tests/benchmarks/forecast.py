@@ -23,8 +23,8 @@ from pathlib import Path
 
 import numpy as np
 
-from scheduler.forecasting.forecast import Forecast, Terms, forecast, unjudged
-from scheduler.forecasting.goals import AllAbilities, Goal, Neighbours, Separated
+from scheduler.forecasting.forecast import Forecast, ForecastTerms, forecast, unjudged_state
+from scheduler.forecasting.goals import AllAbilities, ForecastGoal, Neighbours, Separated
 from scheduler.forecasting.simulation import run
 from tests.benchmarks import workers
 from tests.benchmarks.report import Check, conclude, say, table
@@ -42,13 +42,13 @@ class Setting:
     name: str
     chatbots: int
     prompts: int
-    goal: Goal
+    goal: ForecastGoal
     policy: str
     batch: int = 25
 
     @property
-    def terms(self) -> Terms:
-        return Terms(self.goal, policy=self.policy, batch=self.batch)
+    def terms(self) -> ForecastTerms:
+        return ForecastTerms(self.goal, policy=self.policy, batch=self.batch)
 
 
 SETTINGS = (
@@ -70,7 +70,7 @@ class Job:
 
 def campaign(job: Job) -> int:
     """Run it to its stop and write its line; returns its judgments."""
-    state = unjudged(job.setting.chatbots, job.setting.prompts)
+    state = unjudged_state(job.setting.chatbots, job.setting.prompts)
     began = time.process_time()
     found = run(state, job.setting.terms, seed=job.seed)
     line = {
@@ -101,7 +101,7 @@ def campaigns(setting: Setting, count: int, runs: Path, processes: int) -> list[
 
 def compare(setting: Setting, judgments: Sequence[int]) -> tuple[list[str], list[Check]]:
     """A row of the table, and the checks."""
-    predicted = forecast(unjudged(setting.chatbots, setting.prompts), setting.terms)
+    predicted = forecast(unjudged_state(setting.chatbots, setting.prompts), setting.terms)
     share, error = coverage(predicted, judgments)
     ratio = predicted.judgments.middle / float(np.median(judgments))
     row = [
@@ -137,7 +137,7 @@ def coverage(predicted: Forecast, judgments: Sequence[int]) -> tuple[float, floa
 
 def seconds(chatbots: int, prompts: int, policy: str, repeats: int = 3) -> float:
     """The fastest of a few forecasts, in seconds of processor time."""
-    state, terms = unjudged(chatbots, prompts), Terms(AllAbilities(0.15), policy=policy)
+    state, terms = unjudged_state(chatbots, prompts), ForecastTerms(AllAbilities(0.15), policy=policy)
     taken = []
     for _ in range(repeats):
         began = time.process_time()

@@ -17,9 +17,9 @@ from scipy.special import expit
 from irt_engine import InvalidResponses, Priors, ResponseTable, fit
 from irt_engine.simulate import all_cells, draw_truth, draw_votes, with_careless
 from scheduler import DEFAULT_DESIGN, Budget, Overlap
-from scheduler.forecasting.forecast import forecast, unjudged
+from scheduler.forecasting.forecast import forecast, unjudged_state
 from scheduler.forecasting.goals import AllAbilities
-from scheduler.replay import Loop, reference_of
+from scheduler.replay import ReplayLoop, reference_of
 from tests.benchmarks import (
     ablation,
     baselines,
@@ -300,7 +300,7 @@ def test_campaigns_of_forecasts_are_run_once_and_kept_line_by_line(tmp_path: Pat
 
 
 def test_forecasts_pass_where_campaigns_are_as_forecast_and_fail_where_they_are_not() -> None:
-    predicted = forecast(unjudged(TOY.chatbots, TOY.prompts), TOY.terms)
+    predicted = forecast(unjudged_state(TOY.chatbots, TOY.prompts), TOY.terms)
     low, middle, high = predicted.judgments.low, predicted.judgments.middle, predicted.judgments.high
     as_forecast = [int(middle)] * 80 + [int(low) - 1] * 10 + [int(high) + 1] * 10
     assert forecasts.coverage(predicted, as_forecast) == pytest.approx((0.8, 0.04))
@@ -379,7 +379,7 @@ def test_a_call_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
 @pytest.mark.parametrize("policy", ablation.VARIANTS)
 def test_adaptive_runs_without_each_of_its_parts(policy: str) -> None:
     overlap = ablation.OVERLAPS.get(policy, Overlap())
-    loop = Loop(TABLE, policy, 0, DEFAULT_DESIGN, policies=ablation.EVERY, overlap=overlap)
+    loop = ReplayLoop(TABLE, policy, 0, DEFAULT_DESIGN, policies=ablation.EVERY, overlap=overlap)
     for count in (30, 27):
         loop.collect(count)
         loop.refit()

@@ -62,9 +62,16 @@ def test_what_pages_ask_of_the_scheduler_needs_the_standard_library_alone() -> N
 def test_what_the_scheduler_offers_is_there_in_whichever_order_it_is_loaded() -> None:
     """It is loaded late, and a module of the same name would hide what is offered."""
     offered = set(scheduler.__all__)
-    modules = {path.stem for path in (ROOT / "scheduler").glob("*.py")}
+    modules = {path.stem for path in (ROOT / "scheduler").iterdir()}
     assert not offered & modules
     assert offered == {name for name in offered if hasattr(scheduler, name)}
+
+
+@pytest.mark.parametrize(("old", "new"), [("Terms", "ForecastTerms"), ("unjudged", "unjudged_state")])
+def test_renamed_name_of_scheduler_warns_and_still_works(old: str, new: str) -> None:
+    with pytest.warns(DeprecationWarning, match=new):
+        found = getattr(scheduler, old)
+    assert found is getattr(scheduler, new)
 
 
 def test_the_engine_and_the_scheduler_load_without_django() -> None:

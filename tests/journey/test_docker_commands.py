@@ -143,7 +143,7 @@ def test_every_command_runs_and_judgments_become_a_board(images: tuple[Image, Im
     assert (Path(web.environment["STATIC_ROOT"]) / "staticfiles.json").exists()
 
     assert "NUMBA_CACHE_DIR=/srv/touchstone/compiled" in target("worker"), "in the home of the user that it runs as"
-    rehearse = next(line for line in target("worker").splitlines() if "rehearsal" in line)
+    rehearse = next(line for line in target("worker").splitlines() if "warmup" in line)
     rehearsed = worker.run(["/bin/sh", "-c", rehearse.removeprefix("RUN ")])
     assert rehearsed.returncode == 0, rehearsed.stderr
     assert list(Path(worker.environment["NUMBA_CACHE_DIR"]).rglob("*.nbi"))

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler import CampaignState, InvalidRequest, InvalidState, Overlap, plan
-from scheduler.overlap import Lots
+from scheduler import ALL_POLICIES, CampaignState, InvalidRequest, InvalidState, Overlap, plan
+from scheduler.overlap import OverlapSample
 from tests.scheduler.cast import POSTERIOR, every_item, fresh, items, midway
 
 NAMES = tuple(f"c{m}" for m in range(12))
@@ -21,7 +21,7 @@ PROMPTS = tuple(f"p{j}" for j in range(200))
 def chosen(overlap: Overlap, chatbots: tuple[str, ...] = NAMES, prompts: tuple[str, ...] = PROMPTS) -> np.ndarray:
     """(N, J) of all pairs on all prompts."""
     low, high = np.triu_indices(len(chatbots), 1)
-    return Lots(overlap, chatbots, prompts).chosen(low[:, None], high[:, None], np.arange(len(prompts)))
+    return OverlapSample(overlap, chatbots, prompts).chosen(low[:, None], high[:, None], np.arange(len(prompts)))
 
 
 @given(st.floats(0.0, 1.0), st.integers(0, 10_000))
@@ -40,7 +40,7 @@ def test_pairs_and_prompts_are_chosen_independently_of_each_other() -> None:
 def test_an_item_stays_chosen_whoever_joins_or_leaves_and_whichever_way_round_it_is_given() -> None:
     overlap = Overlap(0.2, seed=3)
     order = np.random.default_rng(0).permutation(12)
-    moved = Lots(overlap, ("new", *(NAMES[m] for m in order)), PROMPTS[::-1])
+    moved = OverlapSample(overlap, ("new", *(NAMES[m] for m in order)), PROMPTS[::-1])
     low, high = np.triu_indices(12, 1)
     at = np.argsort(order) + 1
     again = moved.chosen(at[high][:, None], at[low][:, None], np.arange(200)[::-1])
@@ -55,7 +55,7 @@ def test_another_seed_chooses_others() -> None:
 @pytest.mark.parametrize("policy", ["adaptive", "random", "paper"])
 def test_the_chosen_items_get_their_votes_and_no_others_do(policy: str) -> None:
     state = fresh(posterior=POSTERIOR, overlap=Overlap(0.3, votes=3, seed=5))
-    votes = Counter(items(plan(state, policy=policy, count=1000, seed=0).asks))
+    votes = Counter(items(plan(state, policy=policy, count=1000, seed=0, policies=ALL_POLICIES).asks))
     mine = chosen(state.overlap, state.chatbots, state.prompts)
     wanted = np.where(mine, 3, 1).ravel().tolist()
     every = [(a, b, j) for a in range(5) for b in range(a + 1, 5) for j in range(8)]

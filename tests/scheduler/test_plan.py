@@ -1,9 +1,10 @@
-"""plan: the contract that every policy passes by being listed in POLICIES, and what is particular to each."""
+"""plan: the contract that every policy passes by being listed in ALL_POLICIES, and what is particular to each."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,33 +13,34 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import scheduler
 from irt_engine.graph import groups_of
 from irt_engine.priors import DEFAULT_PRIORS
 from scheduler import (
+    ALL_POLICIES,
     DEFAULT_DESIGN,
-    POLICIES,
+    AdaptiveDesign,
     Balance,
     CampaignState,
-    Design,
     InvalidRequest,
     InvalidState,
-    NewEntrant,
+    NewEntrantTarget,
     Overlap,
-    Retirement,
-    Welcome,
-    plan,
+    Placement,
+    RetirementRule,
     with_retired,
 )
 from scheduler.belief import Belief
-from scheduler.overlap import Lots
-from scheduler.policies.item_sampling import FLOOR, PairThenPrompt, shortlisted
+from scheduler.overlap import OverlapSample
+from scheduler.policies.item_sampling import FLOOR, PairThenPromptSampler, shortlisted
 from scheduler.policies.pair_selection import joining_pairs
 from scheduler.pool import Pool
 from tests.environment import FULL
 from tests.scheduler.cast import CELLS, POSTERIOR, every_item, fresh, items, midway
 
+plan = partial(scheduler.plan, policies=ALL_POLICIES)
 EXAMPLES = 16 if FULL else 3  # of each policy and design
-EVERY_POLICY = pytest.mark.parametrize("policy", sorted(POLICIES))
+EVERY_POLICY = pytest.mark.parametrize("policy", sorted(ALL_POLICIES))
 EVERY_STATE = pytest.mark.parametrize("state", [fresh(), midway()], ids=["fresh", "midway"])
 
 
@@ -53,8 +55,10 @@ def test_equal_arguments_give_equal_plans_and_another_seed_another(policy: str, 
 CATEGORIES = ("a", "a", "a", "b", "b", "b", "c", "c")
 DESIGNS = {
     "default": DEFAULT_DESIGN,
-    "strict": Design(floor=0.0, best=1, exposure=1.0, balance=Balance(), retirement=Retirement(1, 0.9, 0.5)),
-    "entrant": Design(target=NewEntrant(2), welcome=Welcome(anchor=20, neighbours=20)),
+    "strict": AdaptiveDesign(
+        floor=0.0, best=1, exposure=1.0, balance=Balance(), retirement=RetirementRule(1, 0.9, 0.5)
+    ),
+    "entrant": AdaptiveDesign(target=NewEntrantTarget(2), placement=Placement(anchor=20, neighbours=20)),
 }
 EVERY_DESIGN = pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
 
@@ -77,7 +81,7 @@ def campaigns(draw: st.DrawFn) -> CampaignState:
 def most_votes(state: CampaignState, item: tuple[int, int, int]) -> int:
     """Votes that an item may have."""
     a, b, prompt = (np.array([index]) for index in item)
-    chosen = Lots(state.overlap, state.chatbots, state.prompts).chosen(a, b, prompt)[0]
+    chosen = OverlapSample(state.overlap, state.chatbots, state.prompts).chosen(a, b, prompt)[0]
     return max(state.votes_per_item, state.overlap.votes) if chosen else state.votes_per_item
 
 
@@ -86,10 +90,10 @@ def most_votes(state: CampaignState, item: tuple[int, int, int]) -> int:
 @settings(max_examples=EXAMPLES)
 @given(campaigns(), st.integers(0, 10_000))
 def test_it_never_asks_what_is_full_closed_or_retired_and_terminates(
-    policy: str, design: Design, state: CampaignState, seed: int
+    policy: str, design: AdaptiveDesign, state: CampaignState, seed: int
 ) -> None:
     made = plan(state, policy=policy, count=1000, seed=seed, design=design)
-    retired = set(with_retired(state, design.retirement, design.welcome).retired.tolist())
+    retired = set(with_retired(state, design.retirement, design.placement).retired.tolist())
     votes = Counter(map(tuple, np.concatenate([state.judged, state.pending]).tolist()))
     before = Counter(item[:2] for item in votes.elements())
     closed = set(map(tuple, state.closed.tolist()))
@@ -115,7 +119,7 @@ def test_it_never_asks_what_is_full_closed_or_retired_and_terminates(
 @settings(max_examples=EXAMPLES)
 @given(campaigns(), st.integers(0, 10_000))
 def test_it_is_the_same_again_and_the_first_asks_do_not_depend_on_how_many_follow(
-    policy: str, design: Design, state: CampaignState, seed: int
+    policy: str, design: AdaptiveDesign, state: CampaignState, seed: int
 ) -> None:
     made = plan(state, policy=policy, count=12, seed=seed, design=design)
     assert plan(state, policy=policy, count=12, seed=seed, design=design) == made
@@ -154,21 +158,21 @@ def pair_first() -> list[str]:
     What the others say is checked by the frequencies of their first draw.
     """
     state = fresh()
-    made = {name: make(state, Pool(state), DEFAULT_DESIGN) for name, make in POLICIES.items()}
-    return sorted(name for name, chooser in made.items() if isinstance(chooser, PairThenPrompt))
+    made = {name: make(state, Pool(state), DEFAULT_DESIGN) for name, make in ALL_POLICIES.items()}
+    return sorted(name for name, chooser in made.items() if isinstance(chooser, PairThenPromptSampler))
 
 
 @pytest.mark.parametrize("policy", pair_first())
 @EVERY_DESIGN
 @EVERY_STATE
 def test_the_probabilities_of_every_draw_sum_to_1_over_open_items(
-    policy: str, design: Design, state: CampaignState
+    policy: str, design: AdaptiveDesign, state: CampaignState
 ) -> None:
     state = replace(state, categories=CATEGORIES, redundant=(POSTERIOR.prompts[:3],), retired=np.array([4]))
     pool = Pool(state)
-    chooser = POLICIES[policy](state, pool, design)
+    chooser = ALL_POLICIES[policy](state, pool, design)
     rng = np.random.default_rng(0)
-    assert isinstance(chooser, PairThenPrompt)
+    assert isinstance(chooser, PairThenPromptSampler)
     recorder = Recorder(chooser.pairs, chooser.prompts)
     watched = replace(
         chooser,
@@ -184,11 +188,11 @@ def test_the_probabilities_of_every_draw_sum_to_1_over_open_items(
 @pytest.mark.parametrize(
     ("policy", "state"),
     [
-        *(pytest.param(name, fresh(), id=f"{name}-fresh") for name in sorted(POLICIES)),
+        *(pytest.param(name, fresh(), id=f"{name}-fresh") for name in sorted(ALL_POLICIES)),
         *(pytest.param(name, midway(), id=f"{name}-midway") for name in MIDWAY),
         *(
             pytest.param(name, midway(), id=f"{name}-midway", marks=pytest.mark.full)
-            for name in sorted(set(POLICIES) - set(MIDWAY))
+            for name in sorted(set(ALL_POLICIES) - set(MIDWAY))
         ),
     ],
 )
@@ -204,11 +208,11 @@ def test_probabilities_are_those_of_the_first_draw(policy: str, state: CampaignS
         pytest.param(DESIGNS["entrant"], id="entrant", marks=pytest.mark.full),
     ],
 )
-def test_probabilities_are_those_of_the_first_draw_whatever_the_design(design: Design) -> None:
+def test_probabilities_are_those_of_the_first_draw_whatever_the_design(design: AdaptiveDesign) -> None:
     check_frequencies("adaptive", design, midway(categories=CATEGORIES))
 
 
-def check_frequencies(policy: str, design: Design, state: CampaignState) -> None:
+def check_frequencies(policy: str, design: AdaptiveDesign, state: CampaignState) -> None:
     firsts = [plan(state, policy=policy, count=1, seed=seed, design=design).asks[0] for seed in range(150)]
     seen = Counter(items(firsts))
     said = {(ask.a, ask.b, ask.prompt): ask.probability for ask in firsts}
@@ -288,7 +292,7 @@ def test_a_second_vote_is_asked_where_it_is_expected_to_tell_more_than_a_first_e
     """Two votes of an item are allowed. One prompt is far better than all others, and what a cell's votes share is
     small or large."""
     steep = np.where(np.arange(8) == 6, 3.0, 0.5)
-    greedy = Design(floor=0.0, best=1, exposure=8.0, repeats=True)
+    greedy = AdaptiveDesign(floor=0.0, best=1, exposure=8.0, repeats=True)
     again = {}
     for cell in (0.1, 50.0):
         scales, alike = replace(POSTERIOR.scales, cell=cell, reply=None), np.empty((0, 0))
@@ -302,7 +306,7 @@ def test_a_second_vote_is_asked_where_it_is_expected_to_tell_more_than_a_first_e
 
 def test_by_default_every_prompt_of_a_pair_has_a_vote_before_one_gets_a_second() -> None:
     state = fresh(posterior=POSTERIOR, votes_per_item=3)
-    asks = plan(state, policy="adaptive", count=200, seed=1, design=Design(exposure=8.0)).asks
+    asks = plan(state, policy="adaptive", count=200, seed=1, design=AdaptiveDesign(exposure=8.0)).asks
     votes: Counter[tuple[int, int, int]] = Counter()
     for a, b, prompt in items(asks):
         assert votes[a, b, prompt] == 0 or all(votes[a, b, j] > 0 for j in range(8))
@@ -338,7 +342,7 @@ def test_votes_of_one_cell_are_worth_what_the_effect_that_they_share_leaves_of_t
 
 def test_a_prompt_that_nobody_was_asked_about_is_tried_soon() -> None:
     state = CampaignState(POSTERIOR.chatbots, (*POSTERIOR.prompts, "zz-new"), POSTERIOR, judged=CELLS)
-    asks = plan(state, policy="adaptive", count=10, seed=0, design=Design(floor=0.0, best=1)).asks
+    asks = plan(state, policy="adaptive", count=10, seed=0, design=AdaptiveDesign(floor=0.0, best=1)).asks
     assert 8 in [ask.prompt for ask in asks]
 
 
@@ -375,8 +379,8 @@ def test_adaptive_joins_separate_parts_first() -> None:
 
 
 def test_no_pair_takes_more_than_its_share_of_an_adaptive_plan() -> None:
-    free = plan(midway(), policy="adaptive", count=40, seed=3, design=Design(floor=0.0, cap=1.0, best=1))
-    held = plan(midway(), policy="adaptive", count=40, seed=3, design=Design(floor=0.0, cap=0.1, best=1))
+    free = plan(midway(), policy="adaptive", count=40, seed=3, design=AdaptiveDesign(floor=0.0, cap=1.0, best=1))
+    held = plan(midway(), policy="adaptive", count=40, seed=3, design=AdaptiveDesign(floor=0.0, cap=0.1, best=1))
     most = [Counter((a, b) for a, b, _ in items(made.asks)).most_common(1)[0][1] for made in (free, held)]
     assert most[1] <= most[0] <= 8  # there are eight prompts
     share = 4 / 10  # four times the even share of ten pairs
@@ -384,65 +388,12 @@ def test_no_pair_takes_more_than_its_share_of_an_adaptive_plan() -> None:
     assert max(votes.values()) <= max(1, share * (len(CELLS) + 40))
 
 
-def test_the_paper_finishes_a_prompt_on_all_pairs_with_all_votes() -> None:
-    asks = plan(fresh(votes_per_item=3), policy="paper", count=60, seed=5).asks
-    prompts = [ask.prompt for ask in asks]
-    assert len(set(prompts[:30])) == len(set(prompts[30:])) == 1
-    assert set(Counter(items(asks)).values()) == {3}
-    later = plan(fresh(posterior=POSTERIOR), policy="paper", count=10, seed=5).asks
-    assert {ask.prompt for ask in later} == {int(POSTERIOR.discrimination.argmax())}
-
-
-def test_arena_samples_by_the_fall_of_the_width() -> None:
-    """Equal pairs with n and 4 n votes: 1/sqrt(n) - 1/sqrt(n + 1) says how much more often the first one comes."""
-    state = midway()
-    chooser = POLICIES["arena"](state, (pool := Pool(state)), DEFAULT_DESIGN)
-    assert isinstance(chooser, PairThenPrompt)
-    pool.pair_votes[:] = np.array([4, 16] * 5)
-    p = chooser.pairs.probabilities(pool, np.random.default_rng(0))
-    p = p / chooser.pairs.deviation  # type: ignore[attr-defined]
-    expected = (4**-0.5 - 5**-0.5) / (16**-0.5 - 17**-0.5)
-    assert p[0] / p[1] == pytest.approx(expected)
-
-
-def test_arena_asks_pairs_without_votes_first() -> None:
-    state = midway(judged=CELLS[CELLS[:, 0] > 0])
-    asks = plan(state, policy="arena", count=4, seed=0).asks
-    assert {(ask.a, ask.b) for ask in asks} == {(0, 1), (0, 2), (0, 3), (0, 4)}
-    assert [ask.probability for ask in asks[:1]] == pytest.approx([1 / 4 / 8])
-
-
-def test_swiss_pairs_neighbours_and_rounds_everybody() -> None:
-    asks = plan(midway(judged=np.empty((0, 3))), policy="swiss", count=5, seed=0).asks
-    place = {m: i for i, m in enumerate(np.argsort(-POSTERIOR.ability).tolist())}
-    games = Counter(m for ask in asks for m in (ask.a, ask.b))
-    assert max(games.values()) - min(games[m] for m in range(5)) <= 1
-    assert abs(place[asks[0].a] - place[asks[0].b]) == 1
-
-
-@pytest.mark.parametrize("policy", ["thompson", "rmed"])
-def test_a_bandit_looks_for_the_best(policy: str) -> None:
-    """On a board that knows its abilities well, the best is in nearly every pair asked."""
-    sure = replace(POSTERIOR, covariance=POSTERIOR.covariance * 0.01)
-    state = fresh(posterior=sure, judged=np.repeat(every_item(), 40, axis=0), votes_per_item=1000)
-    asks = plan(state, policy=policy, count=20, seed=1).asks
-    best = int(POSTERIOR.ability.argmax())
-    assert sum(best in (ask.a, ask.b) for ask in asks) >= 18
-
-
-def test_asap_asks_a_spanning_tree_and_then_the_next() -> None:
-    asks = plan(midway(), policy="asap", count=8, seed=1).asks
-    for part in (asks[:4], asks[4:]):
-        pairs = np.array([(ask.a, ask.b) for ask in part])
-        assert groups_of(5, pairs[:, 0], pairs[:, 1]).max() == 1
-
-
 @pytest.mark.parametrize(
     "change", [{"floor": -0.1}, {"floor": 2.0}, {"cap": 0.0}, {"cap": float("nan")}, {"best": 0}, {"best": 1.5}]
 )
 def test_a_design_that_contradicts_itself_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(InvalidRequest):
-        Design(**change)
+        AdaptiveDesign(**change)
 
 
 @pytest.mark.parametrize(
@@ -485,3 +436,9 @@ def test_a_pair_cap_below_an_items_votes_is_refused() -> None:
 
 def test_an_item_may_be_given_in_either_order() -> None:
     assert fresh(judged=np.array([[3, 1, 0]])).judged.tolist() == [[1, 3, 0]]
+
+
+def test_a_baseline_is_no_policy_of_a_campaign_by_default() -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        scheduler.plan(midway(), policy="swiss", count=1, seed=0)
+    assert refused.value.code == "unknown_policy"

@@ -6,35 +6,35 @@ import numpy as np
 import pytest
 
 from irt_engine.simulate import draw_truth
-from scheduler import POLICIES, InvalidRequest
+from scheduler import ALL_POLICIES, InvalidRequest
 from scheduler.estimator import estimate
-from scheduler.policies.pair_selection import DEFAULT_DESIGN
+from scheduler.policies.design import DEFAULT_DESIGN
 from scheduler.replay import (
-    Loop,
+    ReplayLoop,
     point_of,
     reference_of,
     reference_of_truth,
     replay,
     rows_of,
-    simulated,
+    simulated_votes,
 )
 from tests.irt_engine.posteriors import made_up
 
 TRUTH = draw_truth(4, 6, seed=1, form="vote")
-TABLE = simulated(TRUTH, seed=2)
+TABLE = simulated_votes(TRUTH, seed=2)
 REFERENCE = reference_of(estimate(TABLE))
 
 
-@pytest.mark.parametrize("policy", sorted(POLICIES))
+@pytest.mark.parametrize("policy", sorted(ALL_POLICIES))
 def test_every_policy_is_replayed_with_the_same_votes_for_the_same_seed(policy: str) -> None:
     one, again = (list(replay(TABLE, REFERENCE, policy=policy, budget=24, every=12, seed=5)) for _ in range(2))
     assert one == again
     assert [point.votes for point in one] == [12, 24]
 
 
-@pytest.mark.parametrize("policy", sorted(POLICIES))
+@pytest.mark.parametrize("policy", sorted(ALL_POLICIES))
 def test_no_vote_is_used_twice_and_each_is_of_the_item_that_was_asked(policy: str) -> None:
-    loop = Loop(TABLE, policy, 1, DEFAULT_DESIGN)
+    loop = ReplayLoop(TABLE, policy, 1, DEFAULT_DESIGN)
     while loop.collect(50):
         loop.refit()
     assert sorted(loop.used) == list(range(len(TABLE)))  # all were recorded three times, so all can be used
@@ -77,7 +77,7 @@ def test_abilities_are_compared_on_one_scale() -> None:
 
 
 def test_the_paper_has_three_votes_of_each_item() -> None:
-    loop = Loop(TABLE, "paper", 1, DEFAULT_DESIGN)
+    loop = ReplayLoop(TABLE, "paper", 1, DEFAULT_DESIGN)
     loop.collect(18)
     prompts = TABLE.prompt[loop.used]
     assert len(set(prompts.tolist())) == 1

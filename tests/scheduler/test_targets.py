@@ -7,7 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scheduler import Both, Design, InvalidRequest, LargestSE, NewEntrant, Precision, Ranking, Target, TopK, plan
+from scheduler import (
+    AdaptiveDesign,
+    CombinedTarget,
+    InvalidRequest,
+    LargestSETarget,
+    NewEntrantTarget,
+    PrecisionTarget,
+    RankingTarget,
+    Target,
+    TopKTarget,
+    plan,
+)
 from scheduler.belief import Belief
 from scheduler.pool import Pool
 from tests.environment import FULL
@@ -15,9 +26,16 @@ from tests.scheduler.cast import POSTERIOR, midway
 
 CONTRASTS = np.array([[-1.0, 1.0, 0.0, 0.0, 0.0], [0.0, -1.0, 0.5, 0.5, 0.0]])
 TARGETS: list[Target] = [
-    Precision(), Precision(CONTRASTS), Ranking(), TopK(1), TopK(3), NewEntrant(2), Both(Ranking(), Precision(), 0.3),
-    LargestSE(), LargestSE("neighbours"),
-]  # fmt: skip
+    PrecisionTarget(),
+    PrecisionTarget(CONTRASTS),
+    RankingTarget(),
+    TopKTarget(1),
+    TopKTarget(3),
+    NewEntrantTarget(2),
+    CombinedTarget(RankingTarget(), PrecisionTarget(), 0.3),
+    LargestSETarget(),
+    LargestSETarget("neighbours"),
+]
 EVERY_TARGET = pytest.mark.parametrize("target", TARGETS, ids=str)
 
 
@@ -60,8 +78,8 @@ def test_counting_a_judgment_in_lowers_the_target_by_what_was_foretold(
 
 
 def test_all_pairs_are_valued_at_once_as_each_is_alone() -> None:
-    falls = belief(Ranking()).falls()
-    alone = [belief(Ranking()).expect(pair, float(belief().typical[pair])) for pair in range(10)]
+    falls = belief(RankingTarget()).falls()
+    alone = [belief(RankingTarget()).expect(pair, float(belief().typical[pair])) for pair in range(10)]
     assert falls == pytest.approx(np.array(alone), rel=1e-9)
 
 
@@ -91,7 +109,7 @@ def test_repeated_judgments_on_a_pair_teach_less_where_pairs_have_effects_of_the
 def test_a_ranking_leaves_decided_pairs_out_and_weighs_the_others_by_the_chance_to_decide_them() -> None:
     """Against draws: the posterior mean after votes that halve the variance, decided at 95 % or not."""
     mean, covariance = np.array([0.0, 0.15, 50.0]), 0.01 * np.eye(3)
-    weight = Ranking().weight(mean, covariance)
+    weight = RankingTarget().weight(mean, covariance)
     ahead = 0.15 + np.sqrt(0.01) * np.random.default_rng(0).standard_normal(200_000)
     decided = np.mean(np.abs(ahead) > 1.96 * np.sqrt(0.01))
     assert -weight[0, 1] * 0.02 == pytest.approx(decided, abs=5e-3)
@@ -101,26 +119,26 @@ def test_a_ranking_leaves_decided_pairs_out_and_weighs_the_others_by_the_chance_
 
 def test_a_pair_that_is_nearly_decided_is_worth_more_than_two_equal_chatbots() -> None:
     mean, covariance = np.array([0.0, 0.0, 1.0, 1.25]), 0.01 * np.eye(4)
-    weight = -Ranking().weight(mean, covariance)
+    weight = -RankingTarget().weight(mean, covariance)
     assert weight[2, 3] > 5.0 * weight[0, 1] > 0.0
 
 
 def test_the_best_k_are_about_pairs_across_the_border_only() -> None:
     mean, covariance = np.array([3.0, 2.9, 1.0, 0.9]), np.eye(4)
-    weight = TopK(2).weight(mean, covariance)
+    weight = TopKTarget(2).weight(mean, covariance)
     assert weight[0, 1] == weight[2, 3] == 0.0
     assert -weight[0, 3] > -weight[1, 2] > 0.0
 
 
 def test_what_is_known_worst_weighs_most_where_the_largest_se_is_wanted() -> None:
-    weight = LargestSE().weight(np.zeros(3), np.diag([0.01, 0.04, 0.16]))
+    weight = LargestSETarget().weight(np.zeros(3), np.diag([0.01, 0.04, 0.16]))
     assert np.diag(weight) == pytest.approx([1.0 / 256.0, 1.0 / 16.0, 1.0])
     assert weight == pytest.approx(np.diag(np.diag(weight)))
 
 
 def test_neighbours_are_those_of_the_board_and_no_other_pair_counts() -> None:
     """Board: 2 > 0 > 1; 0 and 1 differ with variance .5, 2 and 0 with variance 1."""
-    weight = LargestSE("neighbours").weight(np.array([0.5, 0.0, 2.0]), np.diag([0.4, 0.1, 0.6]))
+    weight = LargestSETarget("neighbours").weight(np.array([0.5, 0.0, 2.0]), np.diag([0.4, 0.1, 0.6]))
     assert -weight[0, 2] == pytest.approx(1.0)
     assert -weight[0, 1] == pytest.approx(0.25)
     assert weight[1, 2] == 0.0
@@ -131,37 +149,41 @@ def test_a_plan_for_the_largest_se_is_expected_to_lower_it_more_than_one_for_the
     def largest_after(target: Target) -> float:
         state, found = midway(), belief()
         pool = Pool(state)
-        made = plan(state, policy="adaptive", count=12, seed=3, design=Design(target=target, floor=0.0, cap=1.0))
+        made = plan(
+            state, policy="adaptive", count=12, seed=3, design=AdaptiveDesign(target=target, floor=0.0, cap=1.0)
+        )
         for ask in made.asks:
             pair = int(pool.pairs_of(np.array([[ask.a, ask.b, ask.prompt]]))[0])
             found.expect(pair, float(found.information(pair, np.zeros(len(state.prompts), np.int64))[ask.prompt]))
         return float(np.diag(found.covariance).max())
 
-    assert largest_after(LargestSE()) < 0.97 * largest_after(Ranking())
+    assert largest_after(LargestSETarget()) < 0.97 * largest_after(RankingTarget())
 
 
 def test_both_targets_count_by_what_is_left_of_them() -> None:
     mean, covariance = some_board(3)
-    weight = Both(Precision(), Ranking(), 0.4).weight(mean, covariance)
+    weight = CombinedTarget(PrecisionTarget(), RankingTarget(), 0.4).weight(mean, covariance)
     assert np.sum(weight * covariance) == pytest.approx(1.0)
-    assert np.sum(Both(Precision(), Ranking(), 1.0).weight(mean, covariance) * covariance) == pytest.approx(1.0)
+    assert np.sum(
+        CombinedTarget(PrecisionTarget(), RankingTarget(), 1.0).weight(mean, covariance) * covariance
+    ) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: Precision(np.array([[1.0, 1.0]])),
-        lambda: Precision(np.array([1.0, -1.0])),
-        lambda: Precision(np.array([[np.nan, 0.0]])),
-        lambda: TopK(0),
-        lambda: TopK(1.5),  # type: ignore[arg-type]
-        lambda: TopK(1, level=1.0),
-        lambda: Ranking(level=0.0),
-        lambda: LargestSE("some"),  # type: ignore[arg-type]
-        lambda: Both(Precision(), Ranking(), 1.5),
-        lambda: TopK(5).weight(np.zeros(5), np.eye(5)),
-        lambda: NewEntrant(5).weight(np.zeros(5), np.eye(5)),
-        lambda: Precision(np.array([[-1.0, 1.0]])).weight(np.zeros(5), np.eye(5)),
+        lambda: PrecisionTarget(np.array([[1.0, 1.0]])),
+        lambda: PrecisionTarget(np.array([1.0, -1.0])),
+        lambda: PrecisionTarget(np.array([[np.nan, 0.0]])),
+        lambda: TopKTarget(0),
+        lambda: TopKTarget(1.5),  # type: ignore[arg-type]
+        lambda: TopKTarget(1, level=1.0),
+        lambda: RankingTarget(level=0.0),
+        lambda: LargestSETarget("some"),  # type: ignore[arg-type]
+        lambda: CombinedTarget(PrecisionTarget(), RankingTarget(), 1.5),
+        lambda: TopKTarget(5).weight(np.zeros(5), np.eye(5)),
+        lambda: NewEntrantTarget(5).weight(np.zeros(5), np.eye(5)),
+        lambda: PrecisionTarget(np.array([[-1.0, 1.0]])).weight(np.zeros(5), np.eye(5)),
     ],
 )
 def test_a_target_that_cannot_be_is_refused(make: object) -> None:

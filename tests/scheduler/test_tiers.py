@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from irt_engine import Posterior, ResponseTable
 from irt_engine.simulate import draw_truth
-from scheduler import CampaignState, Design, InvalidRequest, plan
+from scheduler import AdaptiveDesign, CampaignState, InvalidRequest, plan
 from scheduler.estimator import estimate
-from scheduler.replay import Loop
+from scheduler.replay import ReplayLoop
 from scheduler.tiers import place, tier_of_pairs
 from tests.scheduler.cast import POSTERIOR
 
@@ -150,7 +150,7 @@ def test_fewer_than_two_chatbots_a_tier_are_in_none() -> None:
 
 @pytest.mark.filterwarnings("ignore::irt_engine.EngineWarning")  # of the first few votes
 def test_a_replay_with_tiers_fits_and_plans_by_them(table: ResponseTable) -> None:
-    loop = Loop(table, "adaptive", 1, Design(tiers=2))
+    loop = ReplayLoop(table, "adaptive", 1, AdaptiveDesign(tiers=2))
     while len(loop.used) < 120 and loop.collect(60):
         loop.refit()
     assert loop.posterior is not None
@@ -172,4 +172,4 @@ def test_plans_ask_pairs_on_the_prompts_that_tell_their_tiers_apart(
 @pytest.mark.parametrize("tiers", [0, 11])
 def test_a_design_has_one_to_ten_tiers(tiers: int) -> None:
     with pytest.raises(InvalidRequest, match="tiers"):
-        Design(tiers=tiers)
+        AdaptiveDesign(tiers=tiers)

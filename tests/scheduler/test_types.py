@@ -13,15 +13,15 @@ import pytest
 from irt_engine import EngineError, Priors, ResponseTable
 from scheduler import CampaignState
 from scheduler.errors import SchedulerError
-from scheduler.forecasting.forecast import Terms
+from scheduler.forecasting.forecast import ForecastTerms
 from scheduler.forecasting.goals import AllAbilities, Neighbours, Separated
 from scheduler.overlap import Overlap
+from scheduler.policies.design import AdaptiveDesign
 from scheduler.policies.exposure import Balance
-from scheduler.policies.pair_selection import Design
-from scheduler.policies.retirement import Retirement
-from scheduler.stopping.aims import TargetSE
+from scheduler.policies.retirement import RetirementRule
 from scheduler.stopping.limits import Deadline
-from scheduler.targets import Precision
+from scheduler.stopping.precision import TargetSE
+from scheduler.targets import PrecisionTarget
 from tests.scheduler.cast import POSTERIOR
 
 WRONG: tuple[object, ...] = (None, "x", object(), [None], 3.5, [["a"], [1, 2]])
@@ -30,18 +30,18 @@ VALUES: list[tuple[Callable[..., object], dict[str, Any]]] = [
     (CampaignState, {"chatbots": ("a", "b"), "prompts": ("p",), "now": datetime(2026, 1, 1, tzinfo=UTC)}),
     (ResponseTable, {"chatbots": ("a", "b"), "prompts": ("p",), "labels": (), **VOTES}),
     (type(POSTERIOR), {field.name: getattr(POSTERIOR, field.name) for field in fields(POSTERIOR) if field.init}),
-    (Terms, {"goal": AllAbilities(0.3)}),
+    (ForecastTerms, {"goal": AllAbilities(0.3)}),
     (AllAbilities, {"se": 0.3}),
     (Neighbours, {"se": 0.3}),
     (Separated, {"share": 0.5}),
     (TargetSE, {"value": 0.3}),
     (Deadline, {"at": datetime(2026, 1, 1, tzinfo=UTC)}),
-    (Precision, {}),
+    (PrecisionTarget, {}),
     (Priors, {}),
     (Overlap, {}),
-    (Design, {}),
+    (AdaptiveDesign, {}),
     (Balance, {}),
-    (Retirement, {}),
+    (RetirementRule, {}),
 ]
 
 
@@ -70,9 +70,9 @@ def test_a_field_of_a_wrong_type_is_refused_with_a_code_and_a_hint_or_taken(
         (lambda: CampaignState(("a", "b"), ("p",), posterior="x"), "bad_type"),  # type: ignore[arg-type]
         (lambda: CampaignState(("a", "b"), ("p",), now="today"), "not_a_time"),  # type: ignore[arg-type]
         (lambda: AllAbilities("0.3"), "not_a_number"),  # type: ignore[arg-type]
-        (lambda: Terms(AllAbilities(0.3), price="1"), "not_a_number"),  # type: ignore[arg-type]
+        (lambda: ForecastTerms(AllAbilities(0.3), price="1"), "not_a_number"),  # type: ignore[arg-type]
         (lambda: Priors(pair_sd=None), "not_a_number"),  # type: ignore[arg-type]
-        (lambda: Precision("x"), "bad_contrasts"),  # type: ignore[arg-type]
+        (lambda: PrecisionTarget("x"), "bad_contrasts"),  # type: ignore[arg-type]
         (lambda: Balance((("a",),)), "bad_shares"),  # type: ignore[arg-type]
     ],
 )

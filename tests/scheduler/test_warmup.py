@@ -1,4 +1,4 @@
-"""rehearse: after it, nothing that a campaign's refits and plans need is left to be compiled."""
+"""warm_up: after it, nothing that a campaign's refits and plans need is left to be compiled."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ PROGRAM = """
 import sys
 import warnings
 from irt_engine.simulate import all_cells, draw_truth, draw_votes
-from scheduler.forecasting.random_baseline import at_random
-from scheduler.forecasting.forecast import QUICK, Terms, forecast
+from scheduler.forecasting.random_baseline import random_baseline
+from scheduler.forecasting.forecast import FORECASTABLE_POLICIES, ForecastTerms, forecast
 from scheduler.forecasting.goals import Separated
-from scheduler.policies.pair_selection import DEFAULT_DESIGN
-from scheduler.warmup import rehearse
-from scheduler.replay import Loop
+from scheduler.policies.design import DEFAULT_DESIGN
+from scheduler.warmup import warm_up
+from scheduler.replay import ReplayLoop
 
 def compiled():
     rooms = [module for name, module in sys.modules.items() if name.startswith(("irt_engine", "scheduler"))]
@@ -29,18 +29,18 @@ from irt_engine.compiled import needs_compiling
 
 assert not compiled()
 with warnings.catch_warnings(action="error"):
-    rehearse()
+    warm_up()
 assert not needs_compiling()
 ready = compiled()
 for chatbots, prompts, batch, reply_sd in ((12, 60, 150, 1.0), (5, 250, 240, 0.0), (3, 5, 6, 0.3)):
     votes = draw_votes(draw_truth(chatbots, prompts, reply_sd=reply_sd, seed=4), all_cells(chatbots, prompts), seed=5)
-    loop = Loop(votes, "adaptive", 6, DEFAULT_DESIGN)
+    loop = ReplayLoop(votes, "adaptive", 6, DEFAULT_DESIGN)
     for _ in range(2):
         loop.collect(batch)
         loop.refit()
-    at_random(loop.state())
-    for policy in QUICK:
-        forecast(loop.state(), Terms(Separated(0.5), policy=policy))
+    random_baseline(loop.state())
+    for policy in FORECASTABLE_POLICIES:
+        forecast(loop.state(), ForecastTerms(Separated(0.5), policy=policy))
 print(len(ready), sorted(name for _, name, _ in compiled() - ready))
 """
 

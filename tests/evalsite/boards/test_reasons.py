@@ -13,8 +13,8 @@ from evalsite.refits.gold_findings import gold_verdict
 from irt_engine import ResponseTable
 from irt_engine.agreement import screen
 from scheduler import CampaignState, SchedulerError, StoppingRule
-from scheduler.forecasting.forecast import Terms
-from scheduler.forecasting.goals import AllAbilities, Goal, Neighbours, Separated
+from scheduler.forecasting.forecast import ForecastTerms
+from scheduler.forecasting.goals import AllAbilities, ForecastGoal, Neighbours, Separated
 from tests.environment import FULL
 from tests.scheduler.stopping.test_rules import EVERY_RULE, STATES
 
@@ -142,8 +142,8 @@ ONE_OF_A_KIND = [
 
 
 @pytest.mark.parametrize(("goal", "budget", "prompts"), EVERY_CASE if FULL else ONE_OF_A_KIND)
-def test_every_advice_of_a_forecast_is_known(goal: Goal, budget: int | None, prompts: int) -> None:
-    advised = plan_campaign(Campaign(4, prompts), Terms(goal, budget=budget)).advice
+def test_every_advice_of_a_forecast_is_known(goal: ForecastGoal, budget: int | None, prompts: int) -> None:
+    advised = plan_campaign(Campaign(4, prompts), ForecastTerms(goal, budget=budget)).advice
     assert advised or (goal, budget) == (AllAbilities(0.3), None)
     assert [advice for advice in advised if german(advice) == advice] == []
     assert [advice for advice in advised if ENGLISH & set(german(advice).split())] == []
@@ -151,10 +151,10 @@ def test_every_advice_of_a_forecast_is_known(goal: Goal, budget: int | None, pro
 
 def test_what_no_forecast_can_be_made_of_is_known() -> None:
     for campaign, terms in [
-        (Campaign(1, 5), Terms(AllAbilities(0.2))),
-        (Campaign(3, 0), Terms(AllAbilities(0.2))),
-        (Campaign(3, 5), Terms(AllAbilities(0.2), policy="thompson")),
-        (Campaign(2, 3, votes_per_item=10**18), Terms(AllAbilities(0.2))),
+        (Campaign(1, 5), ForecastTerms(AllAbilities(0.2))),
+        (Campaign(3, 0), ForecastTerms(AllAbilities(0.2))),
+        (Campaign(3, 5), ForecastTerms(AllAbilities(0.2), policy="thompson")),
+        (Campaign(2, 3, votes_per_item=10**18), ForecastTerms(AllAbilities(0.2))),
     ]:
         with pytest.raises(SchedulerError) as raised:
             plan_campaign(campaign, terms)

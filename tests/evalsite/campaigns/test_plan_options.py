@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+import scheduler
 from evalsite.campaigns.models import Campaign, PlanSpec
-from evalsite.campaigns.plans import POLICIES, PlanOptions
+from evalsite.campaigns.plans import BASELINES, POLICIES, PlanOptions
 from evalsite.campaigns.services import Design, campaign_start, plan_options, plan_set
 from evalsite.core.errors import InvalidInput
 from evalsite.core.models import Job
-from scheduler import POLICIES as THE_SCHEDULERS
 from tests.evalsite.cast import OPEN, CampaignMaker, run_jobs
 
 
@@ -89,7 +89,25 @@ def test_a_category_cannot_have_more_votes_than_exposure_allows_its_prompts() ->
 def test_a_policy_that_there_is_not_is_refused(make_campaign: CampaignMaker) -> None:
     with pytest.raises(InvalidInput, match="no policy"):
         make_campaign(design=replace(OPEN, policy="best"))
-    assert set(POLICIES) == set(THE_SCHEDULERS)
+
+
+def test_policies_and_baselines_are_those_of_the_scheduler() -> None:
+    assert (set(POLICIES), set(BASELINES)) == (set(scheduler.POLICIES), set(scheduler.BASELINES))
+
+
+@pytest.mark.parametrize("policy", BASELINES)
+def test_new_campaign_cannot_choose_a_baseline(make_campaign: CampaignMaker, policy: str) -> None:
+    with pytest.raises(InvalidInput, match="baseline") as refused:
+        make_campaign(design=replace(OPEN, policy=policy))
+    assert refused.value.field == "policy"
+
+
+def test_campaign_whose_stored_policy_is_a_baseline_keeps_it(campaign: Campaign) -> None:
+    Campaign.objects.filter(pk=campaign.pk).update(policy="swiss")
+    campaign.refresh_from_db()
+    plan_set(campaign=campaign, options=PlanOptions(floor=0.2), policy="swiss")
+    run_jobs()
+    assert set(campaign.assignments.filter(state="queued").values_list("policy", flat=True)) == {"swiss"}
 
 
 def test_a_campaign_is_adaptive_and_gives_each_item_one_vote_unless_it_says_otherwise() -> None:

@@ -17,7 +17,7 @@ from evalsite.judgments.services import annotator_enrol
 from evalsite.refits.mapping import Planner
 from evalsite.refits.screening import LEAST_CELLS
 from irt_engine.agreement import screen
-from scheduler import NewEntrant
+from scheduler import NewEntrantTarget
 from tests.evalsite.cast import CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.test_pages import HOSTILE, words
 from tests.shared import shared
@@ -216,4 +216,4 @@ def test_what_was_set_up_is_what_is_asked(owner: Client, draft: Campaign) -> Non
         run_jobs()
     judged = Counter(draft.assignments.filter(state="answered").values_list("item", flat=True))
     assert max(judged.values()) == 2, "both were asked the same"
-    assert Planner(draft).design.target == NewEntrant(2)
+    assert Planner(draft).design.target == NewEntrantTarget(2)

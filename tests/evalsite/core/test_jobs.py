@@ -375,6 +375,6 @@ def test_both_forms_of_worker_rehearse_a_refit_when_they_begin(monkeypatch: pyte
 
 def test_what_a_worker_gets_ready_is_a_rehearsal_of_a_refit(monkeypatch: pytest.MonkeyPatch) -> None:
     rehearsed: list[bool] = []
-    monkeypatch.setattr("scheduler.warmup.rehearse", lambda: rehearsed.append(True))
+    monkeypatch.setattr("scheduler.warmup.warm_up", lambda: rehearsed.append(True))
     jobs.prepare().join(30)
     assert rehearsed == [True]

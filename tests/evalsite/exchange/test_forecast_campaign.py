@@ -45,7 +45,8 @@ def test_without_an_aim_it_says_that_the_campaign_goes_on(make_campaign: Campaig
 
 
 def test_what_cannot_be_forecast_is_said(make_campaign: CampaignMaker) -> None:
-    make_campaign(design=replace(OPEN, policy="swiss"), start=False)
+    campaign = make_campaign(design=OPEN, start=False)
+    Campaign.objects.filter(pk=campaign.pk).update(policy="swiss")
     for name, words in (("nothing", "no campaign"), ("trial", "no quick forecast")):
         with pytest.raises(CommandError, match=words) as refused:
             said(name)

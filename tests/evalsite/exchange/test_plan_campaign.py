@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from scheduler.forecasting.expected_precision import Cohort
-from scheduler.forecasting.forecast import Terms, forecast, unjudged
+from scheduler.forecasting.expected_precision import CampaignEnsemble
+from scheduler.forecasting.forecast import ForecastTerms, forecast, unjudged_state
 from scheduler.forecasting.goals import AllAbilities
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "plan.md"
@@ -82,16 +82,16 @@ def test_a_target_out_of_reach_is_said_so_with_what_is_reachable_and_what_helps(
 
 
 @pytest.fixture
-def fits(monkeypatch: pytest.MonkeyPatch) -> list[Cohort]:
+def fits(monkeypatch: pytest.MonkeyPatch) -> list[CampaignEnsemble]:
     """Grows by one with every step of a forecast that is fitted."""
-    done: list[Cohort] = []
-    fit = Cohort._fit
+    done: list[CampaignEnsemble] = []
+    fit = CampaignEnsemble._fit
 
-    def counted(cohort: Cohort) -> None:
+    def counted(cohort: CampaignEnsemble) -> None:
         done.append(cohort)
         fit(cohort)
 
-    monkeypatch.setattr(Cohort, "_fit", counted)
+    monkeypatch.setattr(CampaignEnsemble, "_fit", counted)
     return done
 
 
@@ -105,11 +105,11 @@ def fits(monkeypatch: pytest.MonkeyPatch) -> list[Cohort]:
     ],
 )
 def test_advice_takes_less_work_than_the_forecasts_do(
-    fits: list[Cohort], chatbots: int, prompts: int, target: float
+    fits: list[CampaignEnsemble], chatbots: int, prompts: int, target: float
 ) -> None:
     """It asks what everything would tell, and follows no campaign there."""
     for policy in ("adaptive", "random"):
-        forecast(unjudged(chatbots, prompts), Terms(AllAbilities(target), policy=policy))
+        forecast(unjudged_state(chatbots, prompts), ForecastTerms(AllAbilities(target), policy=policy))
     forecasts = len(fits)
     planned("--chatbots", str(chatbots), "--prompts", str(prompts), "--target-se", str(target))
     assert forecasts < len(fits) - forecasts <= 1.5 * forecasts

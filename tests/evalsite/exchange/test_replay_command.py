@@ -11,7 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from irt_engine.simulate import draw_truth
-from scheduler.replay import simulated
+from scheduler.replay import simulated_votes
 
 Write = Callable[..., Path]
 TRUTH = draw_truth(4, 6, seed=1, form="vote")
@@ -19,7 +19,7 @@ TRUTH = draw_truth(4, 6, seed=1, form="vote")
 
 def votes_csv(note: str = "") -> str:
     """Three votes of every pair on six prompts, as a file; the last row has a note of its own."""
-    table = simulated(TRUTH, seed=2)
+    table = simulated_votes(TRUTH, seed=2)
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(["system_a", "system_b", "prompt_id", "outcome", "category", "note"])

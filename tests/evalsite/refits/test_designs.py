@@ -23,13 +23,13 @@ from evalsite.refits.mapping import Planner
 from scheduler import (
     DEFAULT_DESIGN,
     AllAbilities,
-    Both,
     CampaignState,
-    LargestSE,
-    NewEntrant,
-    Precision,
-    Terms,
-    TopK,
+    CombinedTarget,
+    ForecastTerms,
+    LargestSETarget,
+    NewEntrantTarget,
+    PrecisionTarget,
+    TopKTarget,
     forecast,
     plan,
 )
@@ -86,8 +86,8 @@ def test_what_is_accepted_of_a_campaign_the_scheduler_accepts_too(wish: dict[str
 
 
 AIMS = {
-    Limits(target_se=0.2): LargestSE(),
-    Limits(min_difference=0.5): LargestSE("neighbours"),
+    Limits(target_se=0.2): LargestSETarget(),
+    Limits(min_difference=0.5): LargestSETarget("neighbours"),
     Limits(budget=100): DEFAULT_DESIGN.target,
 }
 
@@ -100,14 +100,16 @@ def test_a_campaign_without_wishes_learns_what_ends_it(limits: Limits) -> None:
 @pytest.mark.parametrize("limits", AIMS, ids=str)
 def test_what_its_owner_chose_stays_whatever_ends_it(limits: Limits) -> None:
     assert design_of(PlanOptions(target="ranking"), limits, ENTRANTS) == DEFAULT_DESIGN
-    assert isinstance(design_of(PlanOptions(target="precision"), limits, ENTRANTS).target, Precision)
+    assert isinstance(design_of(PlanOptions(target="precision"), limits, ENTRANTS).target, PrecisionTarget)
 
 
 def test_plans_and_forecasts_of_a_campaign_follow_its_aim(make_campaign: CampaignMaker) -> None:
     campaign = make_campaign(design=replace(OPEN, target_se=0.5), prompts=30)
     planner = Planner(campaign)
-    assert planner.design.target == LargestSE()
-    of_aim = Terms(AllAbilities(0.5), batch=campaign.batch_size, design=replace(DEFAULT_DESIGN, target=LargestSE()))
+    assert planner.design.target == LargestSETarget()
+    of_aim = ForecastTerms(
+        AllAbilities(0.5), batch=campaign.batch_size, design=replace(DEFAULT_DESIGN, target=LargestSETarget())
+    )
     assert campaign_forecast(campaign) == forecast(planner.state(None, 0), of_aim, seed=1)
     plan_set(campaign=campaign, options=PlanOptions(target="ranking"))
     of_ranking = replace(of_aim, design=DEFAULT_DESIGN)
@@ -120,11 +122,11 @@ def test_a_campaign_without_wishes_has_the_schedulers_own_design() -> None:
 
 
 def test_each_target_is_the_schedulers() -> None:
-    assert isinstance(design_of(PlanOptions(target="precision"), Limits(), ENTRANTS).target, Precision)
-    assert design_of(PlanOptions(target="newcomer", newcomer=13), Limits(), ENTRANTS).target == NewEntrant(2)
+    assert isinstance(design_of(PlanOptions(target="precision"), Limits(), ENTRANTS).target, PrecisionTarget)
+    assert design_of(PlanOptions(target="newcomer", newcomer=13), Limits(), ENTRANTS).target == NewEntrantTarget(2)
     top = design_of(PlanOptions(target="top", top=2), Limits(), ENTRANTS).target
-    assert isinstance(top, Both)
-    assert top.first == TopK(2)
+    assert isinstance(top, CombinedTarget)
+    assert top.first == TopKTarget(2)
 
 
 def test_a_target_that_withdrawals_have_emptied_gives_way_to_the_ranking() -> None:
@@ -165,7 +167,7 @@ def test_a_forecast_is_of_the_design_that_plans_are_made_with(make_campaign: Cam
     options = PlanOptions(target="top", top=1, floor=0.9)
     campaign = make_campaign(design=replace(OPEN, plan=options, target_se=0.5), chatbots=3, prompts=20)
     planner = Planner(campaign)
-    of_goal = Terms(AllAbilities(0.5), batch=campaign.batch_size)
+    of_goal = ForecastTerms(AllAbilities(0.5), batch=campaign.batch_size)
     expected = [forecast(planner.state(None, 0), replace(of_goal, design=d), seed=1) for d in (planner.design, None)]
     assert campaign_forecast(campaign) == expected[0]
     assert campaign_forecast(campaign) != expected[1]

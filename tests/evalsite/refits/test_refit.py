@@ -37,7 +37,7 @@ from evalsite.refits.mapping import FitInput, Planner, fit_input
 from evalsite.refits.models import Alarm, Findings
 from irt_engine import EngineError, Posterior
 from scheduler import CampaignState, Plan, SchedulerError, plan
-from scheduler.forecasting.random_baseline import AtRandom, at_random
+from scheduler.forecasting.random_baseline import RandomBaseline, random_baseline
 from tests.environment import PATIENCE_S
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs, run_refits
 
@@ -274,11 +274,11 @@ def test_after_a_stop_the_course_at_random_is_published_with_the_board(
     refit_request(campaign)
     boards: list[int] = []
 
-    def compares(state: CampaignState) -> AtRandom:
+    def compares(state: CampaignState) -> RandomBaseline:
         boards.append(Snapshot.objects.count())
-        return at_random(state)
+        return random_baseline(state)
 
-    monkeypatch.setattr(refit_module, "at_random", compares)
+    monkeypatch.setattr(refit_module, "random_baseline", compares)
     run_jobs()
     assert boards == [1], "a chart that is drawn of the second has it"
     assert Snapshot.objects.count() == 2
@@ -620,7 +620,7 @@ def test_asking_at_random_is_compared_only_where_all_who_are_asked_about_are_on_
     def fails(state: CampaignState) -> None:
         raise np.linalg.LinAlgError("not positive")
 
-    monkeypatch.setattr(refit_module, "at_random", fails)
+    monkeypatch.setattr(refit_module, "random_baseline", fails)
     assert course_at_random(campaign) == [], "a chart's line does not stop the loop"
 
 

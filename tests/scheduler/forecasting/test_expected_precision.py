@@ -17,20 +17,23 @@ from irt_engine.arrays import FloatArray
 from irt_engine.information import vote_information
 from irt_engine.simulate import draw_truth, draw_votes, some_cells
 from scheduler.estimator import CAMPAIGN_PRIORS, estimate
-from scheduler.forecasting.allocation import Adaptive, Even, LeastCertain
-from scheduler.forecasting.expected_precision import Allocation, Cohort, Course, Told, course
-from scheduler.forecasting.forecast import expected_precision, kernels, unjudged
+from scheduler.forecasting import expected_precision, kernels
+from scheduler.forecasting.allocation import AdaptiveAllocation, EvenAllocation, LeastCertainAllocation
+from scheduler.forecasting.course import Allocation, ExpectedCourse, course
+from scheduler.forecasting.expected_precision import CampaignEnsemble
+from scheduler.forecasting.forecast import unjudged_state
 from scheduler.forecasting.goals import AllAbilities
-from scheduler.forecasting.inputs import CLASSES, Outset, outset_of
-from scheduler.policies.pair_selection import Design
+from scheduler.forecasting.inputs import CLASSES, ForecastInputs, forecast_inputs
+from scheduler.forecasting.vote_information import VoteInformation
+from scheduler.policies.design import AdaptiveDesign
 from tests.environment import FULL
 
 M, J = 4, 10
 ALPHA, HALF_WIDTH = np.array([0.6, 1.0, 1.7]), 0.4
 
 
-def outset(chatbots: int = M, prompts: int = J, **change: object) -> Outset:
-    return replace(outset_of(unjudged(chatbots, prompts), CAMPAIGN_PRIORS), **change)  # type: ignore[arg-type]
+def inputs(chatbots: int = M, prompts: int = J, **change: object) -> ForecastInputs:
+    return replace(forecast_inputs(unjudged_state(chatbots, prompts), CAMPAIGN_PRIORS), **change)  # type: ignore[arg-type]
 
 
 def probabilities(theta: float, log_alpha: float, log_width: float) -> FloatArray:
@@ -41,9 +44,9 @@ def probabilities(theta: float, log_alpha: float, log_width: float) -> FloatArra
     return np.array([1.0 - above[0], above[0] - above[1], above[1]])
 
 
-def told_at(theta: float, slope: float, *, cell_sd: float = 0.0, slope_sd: float = 1e-9) -> Told:
+def told_at(theta: float, slope: float, *, cell_sd: float = 0.0, slope_sd: float = 1e-9) -> VoteInformation:
     """Return what the next vote tells on two chatbots that lie theta apart; all prompts have the same slope."""
-    known = outset(
+    known = inputs(
         2,
         mean=np.array([-0.5, 0.5]) * theta,
         slope=slope,
@@ -51,7 +54,7 @@ def told_at(theta: float, slope: float, *, cell_sd: float = 0.0, slope_sd: float
         cell_sd=cell_sd,
         log_slope_sd=slope_sd,
     )
-    return Told(*(entry[0, 0, 0] for entry in Cohort(known, 1, 0).told))
+    return VoteInformation(*(entry[0, 0, 0] for entry in CampaignEnsemble(known, 1, 0).vote_information))
 
 
 @pytest.mark.parametrize("theta", [-6.5, 0.0, 2.25])
@@ -85,26 +88,28 @@ def test_with_a_cell_effect_it_is_the_engines_information() -> None:
     assert np.array(told) == pytest.approx(wanted, rel=2e-3)
 
 
-def known_cohort(votes: FloatArray) -> Cohort:
+def known_cohort(votes: FloatArray) -> CampaignEnsemble:
     """One campaign whose abilities are known, and whose pairs and replies have no effects."""
     judged = np.repeat(votes[:, None] / CLASSES, CLASSES, axis=1)
-    return Cohort(outset(pair_sd=1e-9, reply_sd=0.0, mean=np.array([-1.0, -0.2, 0.4, 0.8]), judged=judged), 1, 0)
+    return CampaignEnsemble(
+        inputs(pair_sd=1e-9, reply_sd=0.0, mean=np.array([-1.0, -0.2, 0.4, 0.8]), judged=judged), 1, 0
+    )
 
 
-def expected(cohort: Cohort) -> FloatArray:
+def expected(ensemble: CampaignEnsemble) -> FloatArray:
     """Return the expected covariance (M, M) of the first campaign's abilities about their mean."""
-    whole = cohort.apart(lucky=False)[0] + cohort.met_again()[0]
+    whole = ensemble.covariance_without_shared_replies(noisy=False)[0] + ensemble.shared_reply_covariance()[0]
     centre = np.eye(len(whole)) - 1.0 / len(whole)
     covariance: FloatArray = centre @ whole @ centre
     return covariance
 
 
-def dense(cohort: Cohort, cells: Any) -> FloatArray:
+def dense(ensemble: CampaignEnsemble, cells: Any) -> FloatArray:
     """(M, M) the board's precision by plain linear algebra: columns for all prompts, then eliminated one by one.
 
     cells (N, J) votes. All prompts are alike before the first fit.
     """
-    known = cohort.outset
+    known = ensemble.inputs
     size = M + 1 + 2 * J
     total = np.zeros((size, size))
     total[:M, :M] += np.eye(M) / known.ability_sd**2
@@ -112,8 +117,8 @@ def dense(cohort: Cohort, cells: Any) -> FloatArray:
     for j in range(J):
         total[M + 1 + 2 * j, M + 1 + 2 * j] += known.log_slope_sd**-2
         total[M + 2 + 2 * j, M + 2 + 2 * j] += known.log_width_sd**-2
-    for p, (a, b) in enumerate(zip(cohort.low, cohort.high, strict=True)):
-        entries = [float(table[0, p, 0]) for table in cohort.told[:6]]
+    for p, (a, b) in enumerate(zip(ensemble.low, ensemble.high, strict=True)):
+        entries = [float(table[0, p, 0]) for table in ensemble.vote_information[:6]]
         of_vote = np.zeros((3, 3))
         of_vote[np.triu_indices(3)] = entries
         of_vote = of_vote + np.triu(of_vote, 1).T
@@ -135,23 +140,23 @@ def centred_covariance(precision: FloatArray) -> FloatArray:
 
 
 def test_when_everything_is_judged_prompts_are_eliminated_exactly() -> None:
-    cohort = known_cohort(np.full(6, 1.0 * J))
+    ensemble = known_cohort(np.full(6, 1.0 * J))
     # At 6 votes a prompt e^-6 of them are thought to be alone on theirs.
-    assert expected(cohort) == pytest.approx(centred_covariance(dense(cohort, np.ones((6, J)))), rel=5e-3)
+    assert expected(ensemble) == pytest.approx(centred_covariance(dense(ensemble, np.ones((6, J)))), rel=5e-3)
 
 
 def test_when_a_part_is_judged_it_is_the_mean_over_what_falls_to_whom() -> None:
     share, rng = 0.5, np.random.default_rng(0)
-    cohort = known_cohort(np.full(6, share * J))
-    mean = np.mean([dense(cohort, 1.0 * (rng.random((6, J)) < share)) for _ in range(400 if FULL else 200)], axis=0)
-    assert expected(cohort) == pytest.approx(centred_covariance(mean), rel=0.05)
+    ensemble = known_cohort(np.full(6, share * J))
+    mean = np.mean([dense(ensemble, 1.0 * (rng.random((6, J)) < share)) for _ in range(400 if FULL else 200)], axis=0)
+    assert expected(ensemble) == pytest.approx(centred_covariance(mean), rel=0.05)
 
 
 def test_a_pairs_own_effect_is_a_ceiling() -> None:
     """A pair with endless votes leaves the difference of its abilities as uncertain as its own effect is."""
-    two = outset(2, 4000, pair_sd=0.3, reply_sd=0.0)
-    cohort = Cohort(replace(two, judged=two.room), 1, 0, lucky=False)
-    variance = 4.0 * expected(cohort)[0, 0]  # of the difference: twice the distance from the mean
+    two = inputs(2, 4000, pair_sd=0.3, reply_sd=0.0)
+    ensemble = CampaignEnsemble(replace(two, judged=two.room), 1, 0, noisy=False)
+    variance = 4.0 * expected(ensemble)[0, 0]  # of the difference: twice the distance from the mean
     ceiling = 1.0 / (0.3**-2 + 0.5 / two.ability_sd**2)
     assert ceiling < variance < 1.02 * ceiling
 
@@ -169,23 +174,25 @@ def fitted_se(seed: int, votes: int) -> float:
 
 def test_votes_on_replies_that_were_judged_before_cannot_tell_more_than_these_replies() -> None:
     """Endless votes on 40 prompts: an ability is as uncertain as the mean of 40 replies is, at the least."""
-    two = outset(2, 40, pair_sd=0.0)
-    cohort = Cohort(replace(two, judged=1e6 * two.room), 1, 0)
-    variance = 2.0 * expected(cohort)[0, 0]  # of an ability, the other's being as uncertain
+    two = inputs(2, 40, pair_sd=0.0)
+    ensemble = CampaignEnsemble(replace(two, judged=1e6 * two.room), 1, 0)
+    variance = 2.0 * expected(ensemble)[0, 0]  # of an ability, the other's being as uncertain
     assert variance == pytest.approx(two.reply_sd**2 / 40, rel=0.02)
 
 
 @pytest.mark.parametrize("votes", [120, pytest.param(300, marks=pytest.mark.full)])
 def test_it_expects_the_ses_that_fits_of_drawn_votes_have(votes: int) -> None:
     found = [fitted_se(seed, votes) for seed in range(16 if FULL else 8)]
-    cohort = Cohort(outset(5, 40), 200, 1)
+    ensemble = CampaignEnsemble(inputs(5, 40), 200, 1)
     for count in (100, votes - 100):
-        cohort.advance(Even().votes(cohort, count))
-    ses = np.sqrt(np.einsum("dmm->dm", cohort.covariance))
+        ensemble.advance(EvenAllocation().votes(ensemble, count))
+    ses = np.sqrt(np.einsum("dmm->dm", ensemble.covariance))
     assert ses.mean() == pytest.approx(np.mean(found), rel=0.1)
 
 
-@pytest.mark.parametrize("policy", [Even(), Adaptive(), LeastCertain()], ids=lambda p: type(p).__name__)
+@pytest.mark.parametrize(
+    "policy", [EvenAllocation(), AdaptiveAllocation(), LeastCertainAllocation()], ids=lambda p: type(p).__name__
+)
 @given(
     fill=st.floats(0.05, 0.95),
     part=st.floats(0.01, 1.0),
@@ -197,48 +204,48 @@ def test_every_allocation_spends_its_votes_and_only_where_there_is_room(
 ) -> None:
     room = np.full((6, CLASSES), J / CLASSES)
     room[list(shut)] = 0.0
-    cohort = Cohort(outset(judged=fill * room, room=room, reliability=reliability, fitted=True), 3, 0)
-    left = cohort.room - cohort.votes
+    ensemble = CampaignEnsemble(inputs(judged=fill * room, room=room, reliability=reliability, fitted=True), 3, 0)
+    left = ensemble.room - ensemble.votes
     count = part * float(left[0].sum())
-    votes = policy.votes(cohort, count)
+    votes = policy.votes(ensemble, count)
     assert votes.sum(axis=(1, 2)) == pytest.approx(count)
     assert (votes >= -1e-9).all()
     assert (votes <= left + 1e-9).all()
 
 
 def test_the_adaptive_allocation_picks_all_prompts_but_those_of_the_floor() -> None:
-    assert Adaptive(Design(floor=0.25)).picks == 0.75
-    assert Even().picks == 0.0
+    assert AdaptiveAllocation(AdaptiveDesign(floor=0.25)).selected_share == 0.75
+    assert EvenAllocation().selected_share == 0.0
 
 
 def test_the_adaptive_allocation_prefers_the_pair_that_is_known_least() -> None:
     unsure = np.diag([1.0, 0.01, 0.01, 0.01])
-    cohort = Cohort(outset(covariance=unsure, reliability=0.5, fitted=True), 1, 0)
-    votes = Adaptive().votes(cohort, 10).sum(axis=(0, 2))
-    assert votes[cohort.low == 0].min() > votes[cohort.low != 0].max()
+    ensemble = CampaignEnsemble(inputs(covariance=unsure, reliability=0.5, fitted=True), 1, 0)
+    votes = AdaptiveAllocation().votes(ensemble, 10).sum(axis=(0, 2))
+    assert votes[ensemble.low == 0].min() > votes[ensemble.low != 0].max()
 
 
 @pytest.mark.parametrize("shortlist", [2, 5, 10])
 def test_no_pair_gets_more_than_its_part_of_draws_that_the_best_few_share(shortlist: int) -> None:
     """A draw is even over the best few: whoever is by far the best gets one in so many, and the others the rest."""
     unsure = np.diag([100.0, 0.1, 0.1, 0.1, 0.1])
-    cohort = Cohort(outset(5, 40, covariance=unsure, reliability=0.5, fitted=True), 1, 0)
-    allocation = Adaptive(Design(floor=0.0, best=shortlist, cap=1.0))
-    votes = allocation.votes(cohort, 10).sum(axis=(0, 2))
+    ensemble = CampaignEnsemble(inputs(5, 40, covariance=unsure, reliability=0.5, fitted=True), 1, 0)
+    allocation = AdaptiveAllocation(AdaptiveDesign(floor=0.0, best=shortlist, cap=1.0))
+    votes = allocation.votes(ensemble, 10).sum(axis=(0, 2))
     assert votes.sum() == pytest.approx(10.0)
     assert votes.max() <= 10.0 / shortlist + 1e-9
 
 
 def test_the_goal_is_reached_where_precision_passes_it_and_never_where_it_does_not() -> None:
     shortfall = np.array([[2.0, 4.0, 0.5], [1.0, 3.0, 0.5], [0.5, 2.0, 0.5]])
-    found = Course(np.array([100.0, 400.0, 800.0]), shortfall, np.zeros((3, 2)), np.zeros((3, 2, 2)))
+    found = ExpectedCourse(np.array([100.0, 400.0, 800.0]), shortfall, np.zeros((3, 2)), np.zeros((3, 2, 2)))
     assert found.reached_at().tolist() == [400.0, np.inf, 100.0]
-    halfway = Course(np.array([0.0, 100.0]), np.array([[2.0], [0.8]]), np.zeros((1, 2)), np.zeros((1, 2, 2)))
+    halfway = ExpectedCourse(np.array([0.0, 100.0]), np.array([[2.0], [0.8]]), np.zeros((1, 2)), np.zeros((1, 2, 2)))
     assert halfway.reached_at() == pytest.approx([100.0 * (1.0 - 0.25) / (0.8**-2 - 0.25)])
 
 
 def test_a_course_never_becomes_less_precise_on_the_whole_and_ends_at_what_may_be_asked() -> None:
-    found = course(outset(), AllAbilities(1e-3).shortfall, Even(), most=60, batch=20, seed=0)
+    found = course(inputs(), AllAbilities(1e-3).shortfall, EvenAllocation(), most=60, batch=20, seed=0)
     assert found.judgments[0] == 0.0
     assert found.judgments[-1] == 60.0
     assert (np.diff(np.median(found.shortfall, axis=1)) < 0.0).all()
@@ -247,20 +254,20 @@ def test_a_course_never_becomes_less_precise_on_the_whole_and_ends_at_what_may_b
 def test_a_board_of_many_pairs_takes_fewer_steps_where_nothing_is_picked_and_comes_to_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def at_random() -> Course:
-        return course(outset(8, 200), AllAbilities(0.3).shortfall, Even(), most=5600, batch=20, seed=0)
+    def random_baseline() -> ExpectedCourse:
+        return course(inputs(8, 200), AllAbilities(0.3).shortfall, EvenAllocation(), most=5600, batch=20, seed=0)
 
-    small = at_random()
-    monkeypatch.setattr("scheduler.forecasting.expected_precision._MANY_PAIRS", 27)
-    large = at_random()
+    small = random_baseline()
+    monkeypatch.setattr("scheduler.forecasting.course._MANY_PAIRS", 27)
+    large = random_baseline()
     assert len(large.judgments) < 0.75 * len(small.judgments)
     assert np.median(large.reached_at()) == pytest.approx(np.median(small.reached_at()), rel=0.04)
 
 
-@pytest.mark.parametrize("lucky", [True, False])
+@pytest.mark.parametrize("noisy", [True, False])
 @pytest.mark.parametrize("draws", [1, 3])
 def test_what_is_compiled_is_called_with_arrays_of_one_layout(
-    draws: int, lucky: bool, monkeypatch: pytest.MonkeyPatch
+    draws: int, noisy: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Or else it would be compiled once more for each layout."""
     seen: set[tuple[str, bool]] = set()
@@ -273,18 +280,18 @@ def test_what_is_compiled_is_called_with_arrays_of_one_layout(
         name = kernel.__name__
         return called
 
-    for name in ("looks", "at_ends", "evened", "of_board", "on_grid"):
+    for name in ("information_at", "chatbot_sums", "mix_classes", "add_board_information", "votes_on_grid"):
         monkeypatch.setattr(
             f"scheduler.forecasting.expected_precision.{name}", noted(getattr(expected_precision, name))
         )
-    monkeypatch.setattr("scheduler.forecasting.allocation.on_classes", noted(kernels.on_classes))
-    for begun in (outset(), outset(reliability=0.5, fitted=True)):
-        cohort = Cohort(begun, draws, 0, lucky=lucky)
+    monkeypatch.setattr("scheduler.forecasting.allocation.spread_over_classes", noted(kernels.spread_over_classes))
+    for begun in (inputs(), inputs(reliability=0.5, fitted=True)):
+        ensemble = CampaignEnsemble(begun, draws, 0, noisy=noisy)
         for _ in range(2):
-            cohort.advance(LeastCertain().votes(cohort, 5.0))
-            cohort.suppose(Even().votes(cohort, 5.0))
-        cohort.apart(lucky=lucky)
-        cohort.met_again()
+            ensemble.advance(LeastCertainAllocation().votes(ensemble, 5.0))
+            ensemble.add_expected_votes(EvenAllocation().votes(ensemble, 5.0))
+        ensemble.covariance_without_shared_replies(noisy=noisy)
+        ensemble.shared_reply_covariance()
     assert len(seen) == 6
     assert all(straight for _, straight in seen)
 
@@ -292,10 +299,13 @@ def test_what_is_compiled_is_called_with_arrays_of_one_layout(
 @pytest.mark.parametrize(
     ("policy", "chatbots"),
     [
-        (Even(), 8),
-        (Adaptive(), 5),
-        (LeastCertain(), 5),
-        *(pytest.param(policy, 20, marks=pytest.mark.full) for policy in (Even(), Adaptive(), LeastCertain())),
+        (EvenAllocation(), 8),
+        (AdaptiveAllocation(), 5),
+        (LeastCertainAllocation(), 5),
+        *(
+            pytest.param(policy, 20, marks=pytest.mark.full)
+            for policy in (EvenAllocation(), AdaptiveAllocation(), LeastCertainAllocation())
+        ),
     ],
     ids=lambda value: str(value) if isinstance(value, int) else type(value).__name__,
 )
@@ -303,16 +313,18 @@ def test_steps_are_so_short_that_shorter_ones_find_the_same(
     policy: Allocation, chatbots: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def judgments() -> float:
-        found = course(outset(chatbots, 200), AllAbilities(0.25).shortfall, policy, most=20_000, batch=50, seed=0)
+        found = course(inputs(chatbots, 200), AllAbilities(0.25).shortfall, policy, most=20_000, batch=50, seed=0)
         return float(np.median(found.reached_at()))
 
     usual = judgments()
     for name in ("_GROWTH_PICKED", "_GROWTH_UNPICKED"):
-        monkeypatch.setattr(f"scheduler.forecasting.expected_precision.{name}", (1.03, 1.03))
+        monkeypatch.setattr(f"scheduler.forecasting.course.{name}", (1.03, 1.03))
     assert usual == pytest.approx(judgments(), rel=0.03)
 
 
-@pytest.mark.parametrize("policy", [Even(), Adaptive(), LeastCertain()], ids=lambda p: type(p).__name__)
+@pytest.mark.parametrize(
+    "policy", [EvenAllocation(), AdaptiveAllocation(), LeastCertainAllocation()], ids=lambda p: type(p).__name__
+)
 @given(
     chatbots=st.integers(2, 7),
     prompts=st.integers(1, 30),
@@ -332,7 +344,7 @@ def test_covariances_stay_positive_wherever_a_course_leads(
         return np.full(len(ability), 2.0)
 
     looked: list[int] = []
-    design = unjudged(chatbots, prompts, votes_per_item=votes_per_item)
-    known = replace(outset_of(design, CAMPAIGN_PRIORS), pair_sd=pair_sd, log_slope_sd=log_slope_sd)
+    design = unjudged_state(chatbots, prompts, votes_per_item=votes_per_item)
+    known = replace(forecast_inputs(design, CAMPAIGN_PRIORS), pair_sd=pair_sd, log_slope_sd=log_slope_sd)
     course(known, positive, policy, most=round(known.room.sum()), batch=20, seed=0)
     assert looked

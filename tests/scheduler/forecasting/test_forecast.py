@@ -13,29 +13,29 @@ from hypothesis import strategies as st
 from scheduler import CampaignState, InvalidRequest, NotSolvable, plan
 from scheduler.estimator import CAMPAIGN_PRIORS
 from scheduler.forecasting.forecast import (
-    QUICK,
+    FORECASTABLE_POLICIES,
     Forecast,
+    ForecastTerms,
     Range,
-    Terms,
     attainable,
     forecast,
     most_of,
     summary,
-    unjudged,
+    unjudged_state,
 )
-from scheduler.forecasting.goals import AllAbilities, Goal, Neighbours, Separated
+from scheduler.forecasting.goals import AllAbilities, ForecastGoal, Neighbours, Separated
 from scheduler.forecasting.inputs import item_numbers
 from scheduler.overlap import Overlap
 from scheduler.state import no_items
 from tests.environment import FULL
 from tests.scheduler.cast import CELLS, POSTERIOR, every_item, fresh, items, midway
 
-GOALS: list[Goal] = [AllAbilities(0.4), Neighbours(0.5), Separated(0.6)]
+GOALS: list[ForecastGoal] = [AllAbilities(0.4), Neighbours(0.5), Separated(0.6)]
 SE = float(POSTERIOR.se.max())
 
 
 def of(se: float, *, chatbots: int = 5, prompts: int = 60, **terms: Any) -> Forecast:
-    return forecast(unjudged(chatbots, prompts), Terms(AllAbilities(se), **({"batch": 10} | terms)))
+    return forecast(unjudged_state(chatbots, prompts), ForecastTerms(AllAbilities(se), **({"batch": 10} | terms)))
 
 
 @pytest.mark.parametrize(
@@ -48,13 +48,13 @@ def of(se: float, *, chatbots: int = 5, prompts: int = 60, **terms: Any) -> Fore
             marks=() if GOALS.index(goal) == place % len(GOALS) else pytest.mark.full,
         )
         for goal in GOALS
-        for place, policy in enumerate(sorted(QUICK))
+        for place, policy in enumerate(sorted(FORECASTABLE_POLICIES))
     ],
 )
-def test_every_goal_is_forecast_under_every_policy_alike_for_equal_arguments(goal: Goal, policy: str) -> None:
-    terms = Terms(goal, policy=policy, batch=10, price=0.5, per_day=20.0)
-    found = forecast(unjudged(5, 60), terms)
-    assert found == forecast(unjudged(5, 60), terms)
+def test_every_goal_is_forecast_under_every_policy_alike_for_equal_arguments(goal: ForecastGoal, policy: str) -> None:
+    terms = ForecastTerms(goal, policy=policy, batch=10, price=0.5, per_day=20.0)
+    found = forecast(unjudged_state(5, 60), terms)
+    assert found == forecast(unjudged_state(5, 60), terms)
     assert 0.0 < found.judgments.low <= found.judgments.middle <= found.judgments.high <= found.most == 600
     assert found.cost is not None
     assert found.days is not None
@@ -97,15 +97,15 @@ def test_a_goal_that_the_prompts_can_never_reach_says_where_the_campaigns_end() 
     ],
 )
 def test_what_is_attainable_is_about_what_campaigns_reach_without_a_budget(
-    goal: Goal, chatbots: int, prompts: int
+    goal: ForecastGoal, chatbots: int, prompts: int
 ) -> None:
-    state, terms = unjudged(chatbots, prompts), Terms(goal, batch=20)
+    state, terms = unjudged_state(chatbots, prompts), ForecastTerms(goal, batch=20)
     assert attainable(state, replace(terms, budget=1)) == pytest.approx(forecast(state, terms).reached, abs=0.05)
 
 
 def test_more_votes_of_every_item_reach_further() -> None:
-    terms = Terms(AllAbilities(0.02))
-    once, thrice = (forecast(unjudged(4, 10, votes_per_item=n), terms) for n in (1, 3))
+    terms = ForecastTerms(AllAbilities(0.02))
+    once, thrice = (forecast(unjudged_state(4, 10, votes_per_item=n), terms) for n in (1, 3))
     assert thrice.most == 3 * once.most
     assert once.reachable is not None
     assert thrice.reachable is not None
@@ -116,7 +116,10 @@ def test_choosing_does_not_cost_judgments_where_items_are_judged_many_times() ->
     """Choosing picks no prompt again before the pair's others had their turn. Of 40 simulated campaigns of each, half
     ended within 87 judgments that were chosen, and 104 at random."""
     chosen, spread = (
-        forecast(unjudged(6, 3, votes_per_item=100), Terms(AllAbilities(0.6), budget=600, policy=policy, batch=20))
+        forecast(
+            unjudged_state(6, 3, votes_per_item=100),
+            ForecastTerms(AllAbilities(0.6), budget=600, policy=policy, batch=20),
+        )
         for policy in ("adaptive", "random")
     )
     assert chosen.judgments.middle < spread.judgments.middle
@@ -126,11 +129,11 @@ def test_choosing_does_not_cost_judgments_where_items_are_judged_many_times() ->
 
 
 def several(share: float, votes: int, chatbots: int = 5, prompts: int = 60) -> CampaignState:
-    return replace(unjudged(chatbots, prompts), overlap=Overlap(share, votes))
+    return replace(unjudged_state(chatbots, prompts), overlap=Overlap(share, votes))
 
 
 def test_where_several_judge_an_item_there_is_more_to_ask_and_it_tells_less() -> None:
-    terms = Terms(AllAbilities(0.4), batch=10)
+    terms = ForecastTerms(AllAbilities(0.4), batch=10)
     once, some, all_ = (forecast(several(share, 3), terms) for share in (0.0, 0.3, 1.0))
     assert (once.most, some.most, all_.most) == (600, 960, 1800)
     assert once.judgments.middle < some.judgments.middle < all_.judgments.middle < 3 * once.judgments.middle
@@ -141,7 +144,7 @@ def test_a_further_vote_tells_the_less_the_more_it_shares_with_the_first(cell_sd
     """Nothing shared: as much as the first. Much shared: a third as much, so that 1.5 times as many are needed. Prompts
     are alike, since votes on one prompt share its discrimination, too."""
     priors = replace(CAMPAIGN_PRIORS, cell_sd=cell_sd, reply_sd=0.0, log_discrimination_sd=0.02)
-    terms = Terms(AllAbilities(0.4 / priors.unit), batch=1, priors=priors)
+    terms = ForecastTerms(AllAbilities(0.4 / priors.unit), batch=1, priors=priors)
     once, twice = (forecast(several(share, 2, prompts=600), terms) for share in (0.0, 1.0))
     assert twice.judgments.middle == pytest.approx(times * once.judgments.middle, rel=0.1)
 
@@ -157,7 +160,7 @@ def test_what_may_still_be_asked_is_what_a_plan_would_find(share: float, votes: 
     open_, times = np.unique(np.array(items(asked)).reshape(-1, 3), axis=0, return_counts=True)
     without = ~np.isin(item_numbers(state, open_), item_numbers(state, state.judged))
     expected = (1.0 + share * (votes - 1)) * without.sum() + times[~without].sum()
-    most = most_of(state, Terms(AllAbilities(0.1)))
+    most = most_of(state, ForecastTerms(AllAbilities(0.1)))
     assert abs(most - expected) <= 0.5 + 1e-6
     if share in (0.0, 1.0):
         assert most == times.sum()
@@ -179,14 +182,14 @@ def test_judgments_come_in_batches() -> None:
 
 
 def test_two_chatbots_on_one_prompt_are_forecast_too() -> None:
-    found = forecast(unjudged(2, 1), Terms(AllAbilities(0.1)))
+    found = forecast(unjudged_state(2, 1), ForecastTerms(AllAbilities(0.1)))
     assert (found.judgments.low, found.judgments.high, found.reached) == (1.0, 1.0, 0.0)
 
 
 def test_in_the_middle_of_a_campaign_only_what_is_missing_is_forecast() -> None:
-    done = forecast(midway(), Terms(AllAbilities(SE * 1.001), batch=1))
+    done = forecast(midway(), ForecastTerms(AllAbilities(SE * 1.001), batch=1))
     assert (done.judgments.high, done.reached) == (0.0, 1.0)
-    nearly = forecast(midway(), Terms(AllAbilities(SE * 0.97), batch=1))
+    nearly = forecast(midway(), ForecastTerms(AllAbilities(SE * 0.97), batch=1))
     assert 0.0 < nearly.judgments.middle < 20.0
     assert nearly.most == 40
 
@@ -195,39 +198,39 @@ def test_chatbots_and_prompts_that_the_board_has_not_seen_are_forecast_from_the_
     state = CampaignState(
         (*POSTERIOR.chatbots, "new"), (*POSTERIOR.prompts, "more"), POSTERIOR, judged=CELLS, judgments=len(CELLS)
     )
-    one = forecast(state, Terms(AllAbilities(SE * 1.001), batch=1))
+    one = forecast(state, ForecastTerms(AllAbilities(SE * 1.001), batch=1))
     assert one.judgments.low > 0.0
     assert one.most == 15 * 9 - 40
 
 
 def test_what_is_closed_is_never_counted_on() -> None:
-    shut = forecast(fresh(closed=every_item()[:50]), Terms(AllAbilities(0.01)))
+    shut = forecast(fresh(closed=every_item()[:50]), ForecastTerms(AllAbilities(0.01)))
     assert shut.most == 30
-    assert forecast(fresh(closed=every_item()), Terms(AllAbilities(0.01))).most == 0
-    assert forecast(midway(closed=CELLS[:10]), Terms(AllAbilities(0.01))).most == 40
-    assert forecast(fresh(votes_per_pair=3), Terms(AllAbilities(0.01))).most == 30
-    assert forecast(midway(votes_per_item=2), Terms(AllAbilities(0.01))).most == 120
+    assert forecast(fresh(closed=every_item()), ForecastTerms(AllAbilities(0.01))).most == 0
+    assert forecast(midway(closed=CELLS[:10]), ForecastTerms(AllAbilities(0.01))).most == 40
+    assert forecast(fresh(votes_per_pair=3), ForecastTerms(AllAbilities(0.01))).most == 30
+    assert forecast(midway(votes_per_item=2), ForecastTerms(AllAbilities(0.01))).most == 120
     pending = midway(pending=np.array([[0, 1, 0]]))
-    assert forecast(pending, Terms(AllAbilities(0.01))).most == 40
+    assert forecast(pending, ForecastTerms(AllAbilities(0.01))).most == 40
 
 
 def test_a_budget_counts_the_judgments_that_are_in() -> None:
-    assert forecast(midway(), Terms(AllAbilities(0.01), budget=50)).most == 10
-    assert forecast(midway(), Terms(AllAbilities(0.01), budget=10)).most == 0
+    assert forecast(midway(), ForecastTerms(AllAbilities(0.01), budget=50)).most == 10
+    assert forecast(midway(), ForecastTerms(AllAbilities(0.01), budget=10)).most == 0
 
 
 @pytest.mark.parametrize(
     ("state", "code"),
     [
-        (unjudged(1, 10), "one_chatbot"),
-        (unjudged(0, 10), "one_chatbot"),
-        (unjudged(3, 0), "no_prompts"),
+        (unjudged_state(1, 10), "one_chatbot"),
+        (unjudged_state(0, 10), "one_chatbot"),
+        (unjudged_state(3, 0), "no_prompts"),
         (CampaignState(("a", "b"), (), judged=no_items()), "no_prompts"),
     ],
 )
 def test_a_campaign_that_cannot_compare_anything_is_refused(state: CampaignState, code: str) -> None:
     with pytest.raises(InvalidRequest) as refused:
-        forecast(state, Terms(AllAbilities(0.1)))
+        forecast(state, ForecastTerms(AllAbilities(0.1)))
     assert refused.value.code == code
     assert refused.value.hint
 
@@ -266,11 +269,11 @@ def test_goals_and_numbers_that_make_no_sense_are_refused() -> None:
         with pytest.raises(InvalidRequest):
             Separated(share, level)
     with pytest.raises(InvalidRequest):
-        unjudged(-1, 3)
+        unjudged_state(-1, 3)
     with pytest.raises(InvalidRequest):
-        forecast(unjudged(3, 3), Terms(AllAbilities(0.1)), seed=-1)
+        forecast(unjudged_state(3, 3), ForecastTerms(AllAbilities(0.1)), seed=-1)
     with pytest.raises(InvalidRequest, match="seed -1"):
-        attainable(unjudged(3, 3), Terms(AllAbilities(0.1)), seed=-1)
+        attainable(unjudged_state(3, 3), ForecastTerms(AllAbilities(0.1)), seed=-1)
 
 
 def test_goals_measure_what_they_say() -> None:
@@ -288,7 +291,7 @@ def test_goals_measure_what_they_say() -> None:
 def range_of(measures: np.ndarray) -> Range:
     """Return the range in which campaigns end when all of them miss their goal."""
     nothing = np.zeros(len(measures))
-    found = summary(nothing, nothing.astype(bool), measures, 100, Terms(AllAbilities(0.1))).reachable
+    found = summary(nothing, nothing.astype(bool), measures, 100, ForecastTerms(AllAbilities(0.1))).reachable
     assert found is not None
     return found
 
@@ -323,5 +326,5 @@ def test_what_floats_cannot_tell_is_an_error_with_a_hint_and_not_one_of_the_alge
     ask: Any, chatbots: int, prompts: int
 ) -> None:
     with pytest.raises(NotSolvable, match="too large or too far apart") as refused:
-        ask(unjudged(chatbots, prompts, votes_per_item=10**18), Terms(AllAbilities(0.15)))
+        ask(unjudged_state(chatbots, prompts, votes_per_item=10**18), ForecastTerms(AllAbilities(0.15)))
     assert (refused.value.code, bool(refused.value.hint)) == ("not_solvable", True)

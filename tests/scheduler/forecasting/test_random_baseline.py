@@ -10,7 +10,7 @@ import pytest
 from irt_engine.simulate import draw_truth, draw_votes
 from scheduler import CampaignState, InvalidState
 from scheduler.estimator import CAMPAIGN_PRIORS, estimate
-from scheduler.forecasting.random_baseline import at_random
+from scheduler.forecasting.random_baseline import random_baseline
 from tests.environment import FULL
 from tests.scheduler.stopping.test_feasibility import campaign, covariance, fitted, largest
 
@@ -28,7 +28,7 @@ def test_a_campaign_that_asked_at_random_is_told_what_it_took(reply_sd: float, s
     ratios = []
     for seed in range(4):
         state = campaign(seed, reply_sd, share)
-        found = at_random(state)
+        found = random_baseline(state)
         assert found.reached
         ratios.append(found.judgments[-1] / state.judgments)
     assert float(np.exp(np.mean(np.log(ratios)))) == pytest.approx(1.0, abs=0.1)
@@ -37,7 +37,7 @@ def test_a_campaign_that_asked_at_random_is_told_what_it_took(reply_sd: float, s
 
 def test_where_several_judged_every_item_all_their_judgments_are_told() -> None:
     states = [campaign(seed, 0.5, 0.4, each=3) for seed in range(4 if FULL else 2)]
-    ratios = [at_random(state).judgments[-1] / state.judgments for state in states]
+    ratios = [random_baseline(state).judgments[-1] / state.judgments for state in states]
     assert float(np.exp(np.mean(np.log(ratios)))) == pytest.approx(1.0, abs=0.1)
 
 
@@ -46,7 +46,7 @@ def test_its_course_is_that_of_fits_on_fewer_of_the_same_votes() -> None:
     ratios = []
     for seed in range(8):
         whole, half = campaign(seed, 0.5, 0.8), campaign(seed, 0.5, 0.4)
-        found = at_random(whole)
+        found = random_baseline(whole)
         then = np.interp(half.judgments, found.judgments, found.largest_se**-2.0) ** -0.5
         units = fitted(half).scales.unit / fitted(whole).scales.unit
         ratios.append(then / largest(covariance(fitted(half))) / units)
@@ -75,19 +75,19 @@ def lopsided(seed: int) -> CampaignState:
 
 def test_votes_wasted_on_one_pair_would_have_been_fewer_at_random() -> None:
     states = [lopsided(seed) for seed in range(3 if FULL else 1)]
-    assert max(at_random(state).judgments[-1] / state.judgments for state in states) < 0.8
+    assert max(random_baseline(state).judgments[-1] / state.judgments for state in states) < 0.8
 
 
 def test_the_course_falls_and_ends_at_todays_se() -> None:
     state = campaign(0, 0.5, 0.5)
-    found = at_random(state)
+    found = random_baseline(state)
     assert np.all(np.diff(found.judgments) > 0)
     assert np.all(np.diff(found.largest_se) < 0)
     assert found.largest_se[-1] == pytest.approx(largest(covariance(fitted(state))), rel=1e-6)
-    again = at_random(state)
+    again = random_baseline(state)
     assert np.array_equal(found.judgments, again.judgments)
 
 
 def test_before_a_fit_there_is_nothing_to_compare_with() -> None:
     with pytest.raises(InvalidState, match="no fit"):
-        at_random(replace(campaign(0, 0.0, 0.2), posterior=None))
+        random_baseline(replace(campaign(0, 0.0, 0.2), posterior=None))

@@ -11,15 +11,15 @@ import pytest
 from irt_engine.simulate import all_cells, draw_truth, draw_votes
 from scheduler import CampaignState, InvalidRequest, TargetSE
 from scheduler.estimator import CAMPAIGN_PRIORS, estimate
-from scheduler.forecasting.forecast import Terms, forecast, unjudged
+from scheduler.forecasting.forecast import ForecastTerms, forecast, unjudged_state
 from scheduler.forecasting.goals import AllAbilities, Neighbours, Separated
-from scheduler.forecasting.simulation import Until, rule_of, run, simulate
+from scheduler.forecasting.simulation import GoalReachedRule, run, simulate, stopping_rule_of
 from scheduler.overlap import Overlap
 from tests.environment import FULL
 from tests.scheduler.cast import CELLS, fresh, midway
 
-TERMS = Terms(AllAbilities(0.4), batch=30)
-SMALL = unjudged(4, 40)
+TERMS = ForecastTerms(AllAbilities(0.4), batch=30)
+SMALL = unjudged_state(4, 40)
 CAMPAIGNS = 12 if FULL else 4
 
 
@@ -31,10 +31,10 @@ def test_a_campaign_runs_until_its_goal_is_reached() -> None:
 
 
 def test_campaigns_that_miss_their_goal_end_with_everything_judged_or_the_budget_spent() -> None:
-    found = run(unjudged(3, 5), Terms(AllAbilities(0.01), batch=10), seed=1)
+    found = run(unjudged_state(3, 5), ForecastTerms(AllAbilities(0.01), batch=10), seed=1)
     assert (found.judgments, found.reached) == (15, False)
-    assert run(SMALL, Terms(AllAbilities(0.01), batch=30, budget=45), seed=1).judgments == 45
-    nothing = run(SMALL, Terms(AllAbilities(0.01), budget=0), seed=1)
+    assert run(SMALL, ForecastTerms(AllAbilities(0.01), batch=30, budget=45), seed=1).judgments == 45
+    nothing = run(SMALL, ForecastTerms(AllAbilities(0.01), budget=0), seed=1)
     assert (nothing.judgments, nothing.reached) == (0, False)
     assert nothing.measure == pytest.approx(1.5 / CAMPAIGN_PRIORS.unit * np.sqrt(0.75))
 
@@ -49,12 +49,12 @@ def test_campaigns_that_miss_their_goal_end_with_everything_judged_or_the_budget
     ],
 )
 def test_every_policy_can_be_simulated(policy: str) -> None:
-    assert run(unjudged(4, 20), Terms(AllAbilities(0.6), batch=30, policy=policy), seed=2).judgments > 0
+    assert run(unjudged_state(4, 20), ForecastTerms(AllAbilities(0.6), batch=30, policy=policy), seed=2).judgments > 0
 
 
 def test_equal_seeds_give_equal_campaigns_and_progress_is_told() -> None:
     told: list[tuple[int, int]] = []
-    state, terms = unjudged(4, 20), Terms(AllAbilities(0.6), batch=10)
+    state, terms = unjudged_state(4, 20), ForecastTerms(AllAbilities(0.6), batch=10)
     found = simulate(state, terms, campaigns=3, seed=4, progress=lambda *step: told.append(step))
     assert found == simulate(state, terms, campaigns=3, seed=4)
     assert told == [(1, 3), (2, 3), (3, 3)]
@@ -72,7 +72,7 @@ def test_the_two_speeds_agree() -> None:
 def test_the_two_speeds_agree_where_several_judge_every_item() -> None:
     """A goal within reach keeps the case of a usual run short."""
     state = replace(SMALL, overlap=Overlap(1.0, 3))
-    terms = TERMS if FULL else Terms(AllAbilities(0.6), batch=30)
+    terms = TERMS if FULL else ForecastTerms(AllAbilities(0.6), batch=30)
     quick, slow = forecast(state, terms), simulate(state, terms, campaigns=CAMPAIGNS, seed=1)
     assert quick.judgments.middle == pytest.approx(slow.judgments.middle, rel=0.5)
     assert quick.most == slow.most == 720
@@ -82,15 +82,15 @@ def test_a_campaign_that_has_begun_goes_on_from_its_own_votes() -> None:
     votes = draw_votes(draw_truth(5, 8, seed=1, form="vote"), CELLS, seed=3)
     state = CampaignState(votes.chatbots, votes.prompts, estimate(votes), judged=CELLS, judgments=len(CELLS))
     assert state.posterior is not None
-    reached = run(state, Terms(AllAbilities(float(state.posterior.se.max()) * 1.001)), votes=votes, seed=1)
+    reached = run(state, ForecastTerms(AllAbilities(float(state.posterior.se.max()) * 1.001)), votes=votes, seed=1)
     assert (reached.judgments, reached.reached) == (0, True)
-    missed = run(state, Terms(AllAbilities(0.01), batch=25), votes=votes, seed=1)
+    missed = run(state, ForecastTerms(AllAbilities(0.01), batch=25), votes=votes, seed=1)
     assert (missed.judgments, missed.reached) == (40, False)
     assert missed.measure < state.posterior.se.max()
 
 
 def test_a_campaign_without_anything_left_to_ask_ends_where_it_stands() -> None:
-    terms = Terms(AllAbilities(0.01), batch=10)
+    terms = ForecastTerms(AllAbilities(0.01), batch=10)
     for state in (
         replace(SMALL, retired=np.arange(40)),
         replace(SMALL, closed=all_cells(4, 40)),
@@ -103,7 +103,7 @@ def test_a_campaign_without_anything_left_to_ask_ends_where_it_stands() -> None:
         votes.chatbots, votes.prompts, estimate(votes), judged=CELLS, judgments=len(CELLS), retired=np.arange(8)
     )
     assert over.posterior is not None
-    reached = run(over, Terms(AllAbilities(float(over.posterior.se.max()) * 1.001)), votes=votes, seed=1)
+    reached = run(over, ForecastTerms(AllAbilities(float(over.posterior.se.max()) * 1.001)), votes=votes, seed=1)
     missed = run(over, terms, votes=votes, seed=1)
     assert (reached.judgments, reached.reached) == (0, True)
     assert (missed.judgments, missed.reached) == (0, False)
@@ -131,21 +131,21 @@ def test_votes_that_are_missing_or_no_campaigns_are_refused() -> None:
     with pytest.raises(InvalidRequest):
         simulate(SMALL, TERMS, campaigns=0)
     with pytest.raises(InvalidRequest) as refused:
-        simulate(unjudged(1, 3), TERMS)
+        simulate(unjudged_state(1, 3), TERMS)
     assert refused.value.code == "one_chatbot"
 
 
 @pytest.mark.parametrize("goal", [AllAbilities, Neighbours])
 def test_goals_of_ses_stop_campaigns_by_their_own_rule(goal: type[AllAbilities] | type[Neighbours]) -> None:
-    evidence = rule_of(goal(1.0)).decide(midway()).evidence
+    evidence = stopping_rule_of(goal(1.0)).decide(midway()).evidence
     for value, met in ((evidence["se"] * 0.99, False), (evidence["se"] * 1.01, True)):
-        assert rule_of(goal(value)).decide(midway()).stop is met
-        assert Until(goal(value)).decide(midway()).stop is met
-    assert isinstance(rule_of(goal(0.3)), TargetSE)
+        assert stopping_rule_of(goal(value)).decide(midway()).stop is met
+        assert GoalReachedRule(goal(value)).decide(midway()).stop is met
+    assert isinstance(stopping_rule_of(goal(0.3)), TargetSE)
 
 
 def test_other_goals_stop_campaigns_by_their_measure() -> None:
-    assert not Until(Separated(0.5)).decide(fresh()).stop
-    assert rule_of(Separated(0.5)) == Until(Separated(0.5))
-    separated = Until(Separated(0.1)).decide(midway()).evidence["measure"]
-    assert Until(Separated(separated)).decide(midway()).stop
+    assert not GoalReachedRule(Separated(0.5)).decide(fresh()).stop
+    assert stopping_rule_of(Separated(0.5)) == GoalReachedRule(Separated(0.5))
+    separated = GoalReachedRule(Separated(0.1)).decide(midway()).evidence["measure"]
+    assert GoalReachedRule(Separated(separated)).decide(midway()).stop

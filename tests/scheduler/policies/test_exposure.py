@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scheduler import Balance, CampaignState, Design, InvalidRequest, InvalidState, plan
+from scheduler import AdaptiveDesign, Balance, CampaignState, InvalidRequest, InvalidState, plan
 from scheduler.policies.exposure import AT_LEAST, below_share
 from tests.scheduler.cast import POSTERIOR, fresh, items, midway
 
@@ -45,7 +45,7 @@ def prompts_left(state: CampaignState, asks: Any, at: int, pair: tuple[int, int]
 def test_a_prompt_above_its_share_is_asked_only_where_the_pair_has_no_other(
     state: CampaignState, exposure: float
 ) -> None:
-    asks = plan(state, policy="adaptive", count=40, seed=1, design=Design(exposure=exposure)).asks
+    asks = plan(state, policy="adaptive", count=40, seed=1, design=AdaptiveDesign(exposure=exposure)).asks
     votes = np.bincount(state.judged[:, 2], minlength=8)
     assert len(asks) == 40
     for at, ask in enumerate(asks):
@@ -59,7 +59,9 @@ def test_without_a_cap_a_greedy_plan_burns_the_best_prompt_and_with_one_it_does_
     steep = replace(POSTERIOR, discrimination=np.where(np.arange(8) == 2, 3.0, 1.0), discrimination_se=np.full(8, 0.1))
     state = fresh(posterior=steep)
     free, held = (
-        plan(state, policy="adaptive", count=20, seed=1, design=Design(floor=0.0, best=1, exposure=exposure)).asks
+        plan(
+            state, policy="adaptive", count=20, seed=1, design=AdaptiveDesign(floor=0.0, best=1, exposure=exposure)
+        ).asks
         for exposure in (8.0, 1.5)
     )
     pairs = {(ask.a, ask.b) for ask in free}
@@ -79,21 +81,21 @@ def in_use(asks: Any) -> list[int]:
 
 
 def test_a_prompt_joins_those_in_use_when_they_have_their_votes_on_average() -> None:
-    asks = plan(many(), policy="adaptive", count=3 * AT_LEAST, seed=1, design=Design(depth=2.0)).asks
+    asks = plan(many(), policy="adaptive", count=3 * AT_LEAST, seed=1, design=AdaptiveDesign(depth=2.0)).asks
     assert in_use(asks) == [min(n, max(AT_LEAST, math.ceil(n / 2))) for n in range(1, 3 * AT_LEAST + 1)]
 
 
 def test_without_a_depth_all_prompts_are_in_use_and_a_small_set_always_is() -> None:
-    asks = plan(many(), policy="adaptive", count=3 * AT_LEAST, seed=1, design=Design(depth=0.0)).asks
+    asks = plan(many(), policy="adaptive", count=3 * AT_LEAST, seed=1, design=AdaptiveDesign(depth=0.0)).asks
     assert in_use(asks)[-1] == 3 * AT_LEAST
     small, deep = (
-        plan(midway(), policy="adaptive", count=20, seed=1, design=Design(depth=d)).asks for d in (0.0, 50.0)
+        plan(midway(), policy="adaptive", count=20, seed=1, design=AdaptiveDesign(depth=d)).asks for d in (0.0, 50.0)
     )
     assert small == deep
 
 
 def test_prompts_in_use_share_the_exposure_while_others_wait() -> None:
-    design = Design(depth=8.0, exposure=1.0)
+    design = AdaptiveDesign(depth=8.0, exposure=1.0)
     asks = plan(many(), policy="adaptive", count=3 * AT_LEAST, seed=1, design=design).asks
     votes = np.bincount([ask.prompt for ask in asks], minlength=3 * AT_LEAST)
     assert sorted(votes.tolist()) == [0] * 2 * AT_LEAST + [3] * AT_LEAST
@@ -103,20 +105,20 @@ def test_a_category_whose_turn_it_is_opens_a_prompt_that_waits() -> None:
     prompts = 3 * AT_LEAST
     judged = np.column_stack([np.zeros(AT_LEAST, int), np.ones(AT_LEAST, int), np.arange(AT_LEAST)])
     state = many(judged=judged, categories=("early",) * AT_LEAST + ("late",) * (prompts - AT_LEAST))
-    ask = plan(state, policy="adaptive", count=1, seed=1, design=Design(depth=8.0, balance=Balance())).asks[0]
+    ask = plan(state, policy="adaptive", count=1, seed=1, design=AdaptiveDesign(depth=8.0, balance=Balance())).asks[0]
     assert ask.prompt >= AT_LEAST
 
 
 @pytest.mark.parametrize("depth", [-1.0, math.nan, math.inf])
 def test_a_depth_that_is_no_number_of_votes_is_refused(depth: float) -> None:
     with pytest.raises(InvalidRequest, match="depth"):
-        Design(depth=depth)
+        AdaptiveDesign(depth=depth)
 
 
 @pytest.mark.parametrize("balance", [Balance(), Balance(tuple(SHARES.items()))], ids=["of the set", "given"])
 def test_categories_have_their_shares(balance: Balance) -> None:
     state = fresh(posterior=POSTERIOR, categories=CATEGORIES)
-    design = Design(floor=0.0, best=1, balance=balance)
+    design = AdaptiveDesign(floor=0.0, best=1, balance=balance)
     asks = plan(state, policy="adaptive", count=40, seed=1, design=design).asks
     votes = dict.fromkeys(SHARES, 0)
     assert len(asks) == 40
@@ -134,7 +136,7 @@ def test_without_a_balance_categories_change_nothing() -> None:
 
 def test_a_category_whose_prompts_are_retired_leaves_its_share_to_the_others() -> None:
     state = fresh(posterior=POSTERIOR, categories=CATEGORIES, retired=np.array([7]))
-    asks = plan(state, policy="adaptive", count=40, seed=1, design=Design(balance=Balance(), floor=0.0)).asks
+    asks = plan(state, policy="adaptive", count=40, seed=1, design=AdaptiveDesign(balance=Balance(), floor=0.0)).asks
     of_a = sum(CATEGORIES[ask.prompt] == "a" for ask in asks)
     assert of_a == pytest.approx(40 * 4 / 7, abs=1.0)
 
@@ -142,7 +144,7 @@ def test_a_category_whose_prompts_are_retired_leaves_its_share_to_the_others() -
 def test_a_redundant_group_is_asked_once_a_pair_before_all_its_other_prompts() -> None:
     names = POSTERIOR.prompts
     state = fresh(posterior=POSTERIOR, redundant=((names[0], names[3], names[5]), (names[1], names[2])))
-    asks = plan(state, policy="adaptive", count=80, seed=1, design=Design(exposure=8.0)).asks
+    asks = plan(state, policy="adaptive", count=80, seed=1, design=AdaptiveDesign(exposure=8.0)).asks
     group = {0: 0, 3: 0, 5: 0, 1: 1, 2: 1, 4: 2, 6: 3, 7: 4}
     pairs = {(ask.a, ask.b) for ask in asks}
     assert len(pairs) == 10
@@ -156,7 +158,7 @@ def test_a_groups_votes_count_whoever_asked_for_them() -> None:
     """The pair was judged on one member before, and is asked on another now, on its way or not: only when it must."""
     names = POSTERIOR.prompts
     state = fresh(posterior=POSTERIOR, redundant=(names[:7],), judged=np.array([[0, 1, 2]]))
-    asks = plan(state, policy="adaptive", count=73, seed=1, design=Design(exposure=8.0)).asks
+    asks = plan(state, policy="adaptive", count=73, seed=1, design=AdaptiveDesign(exposure=8.0)).asks
     assert next(ask.prompt for ask in asks if (ask.a, ask.b) == (0, 1)) == 7
 
 
@@ -177,19 +179,19 @@ def test_shares_that_contradict_each_other_are_refused(shares: dict[str, float],
 def test_a_balance_that_the_prompts_or_their_caps_cannot_give_is_refused() -> None:
     wanted = Balance((("a", 0.2), ("c", 0.8)))
     with pytest.raises(InvalidRequest, match="prompts have none"):
-        plan(midway(), policy="adaptive", count=1, seed=0, design=Design(balance=wanted))
+        plan(midway(), policy="adaptive", count=1, seed=0, design=AdaptiveDesign(balance=wanted))
     state = midway(categories=CATEGORIES)
     with pytest.raises(InvalidRequest, match="'c' is to have 80% of the votes, and its prompts may have 50%"):
-        plan(state, policy="adaptive", count=1, seed=0, design=Design(balance=wanted))
+        plan(state, policy="adaptive", count=1, seed=0, design=AdaptiveDesign(balance=wanted))
     with pytest.raises(InvalidRequest, match="'d', which no prompt is in"):
-        plan(state, policy="adaptive", count=1, seed=0, design=Design(balance=Balance((("d", 1.0),))))
-    assert plan(state, policy="adaptive", count=1, seed=0, design=Design(balance=wanted, exposure=8.0)).asks
+        plan(state, policy="adaptive", count=1, seed=0, design=AdaptiveDesign(balance=Balance((("d", 1.0),))))
+    assert plan(state, policy="adaptive", count=1, seed=0, design=AdaptiveDesign(balance=wanted, exposure=8.0)).asks
 
 
 @pytest.mark.parametrize("exposure", [0.9, -1.0, float("nan")])
 def test_an_exposure_that_leaves_prompts_for_too_few_judgments_is_refused(exposure: float) -> None:
     with pytest.raises(InvalidRequest, match="exposure"):
-        Design(exposure=exposure)
+        AdaptiveDesign(exposure=exposure)
 
 
 @pytest.mark.parametrize(

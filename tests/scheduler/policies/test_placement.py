@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scheduler import CampaignState, Design, InvalidRequest, NewEntrant, Welcome, plan
+from scheduler import AdaptiveDesign, CampaignState, InvalidRequest, NewEntrantTarget, Placement, plan
 from scheduler.belief import Belief
 from scheduler.policies.placement import anchor_of, newcomers
 from scheduler.pool import Pool
 from tests.scheduler.cast import POSTERIOR, every_item, items, midway
 
 NEW = 5
-WELCOME = Welcome(anchor=6, neighbours=8, near=2)
-ALWAYS = Design(floor=0.0, welcome=WELCOME, best=1)
+WELCOME = Placement(anchor=6, neighbours=8, near=2)
+ALWAYS = AdaptiveDesign(floor=0.0, placement=WELCOME, best=1)
 NAMES = (*POSTERIOR.chatbots, "zz-new")
 
 
@@ -120,8 +120,10 @@ def test_votes_that_the_board_has_from_elsewhere_count() -> None:
 
 def test_the_target_new_entrant_is_placed_however_few_votes_the_others_have() -> None:
     state = midway(votes_per_item=3)
-    design = Design(target=NewEntrant(2), welcome=Welcome(anchor=30, neighbours=10), floor=0.0, cap=1.0)
-    assert len(newcomers(state, Pool(state), design.welcome or WELCOME)) == 0
+    design = AdaptiveDesign(
+        target=NewEntrantTarget(2), placement=Placement(anchor=30, neighbours=10), floor=0.0, cap=1.0
+    )
+    assert len(newcomers(state, Pool(state), design.placement or WELCOME)) == 0
     met = plan(state, policy="adaptive", count=4, seed=1, design=design).asks
     assert all(2 in (ask.a, ask.b) for ask in met)
     assert len(set(opponents(met, newcomer=2))) == 1
@@ -149,7 +151,7 @@ def test_a_pair_keeps_its_cap_while_a_newcomer_is_placed() -> None:
 
 
 def test_without_a_welcome_nobody_is_placed() -> None:
-    made = plan(joined(), policy="adaptive", count=5, seed=1, design=replace(ALWAYS, welcome=None))
+    made = plan(joined(), policy="adaptive", count=5, seed=1, design=replace(ALWAYS, placement=None))
     assert "placed first" not in made.reason
 
 
@@ -162,4 +164,4 @@ def test_no_item_is_asked_beyond_its_votes() -> None:
 @pytest.mark.parametrize("change", [{"anchor": -1}, {"neighbours": -1}, {"near": 0}])
 def test_a_welcome_that_cannot_be_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(InvalidRequest):
-        Welcome(**change)
+        Placement(**change)

@@ -10,12 +10,13 @@ import pytest
 
 from irt_engine import Posterior
 from scheduler import (
+    ALL_POLICIES,
+    AdaptiveDesign,
     CampaignState,
-    Design,
     InvalidRequest,
     NothingLeft,
-    Retirement,
-    Welcome,
+    Placement,
+    RetirementRule,
     decide,
     plan,
     with_retired,
@@ -24,7 +25,7 @@ from scheduler.policies.retirement import uninformative
 from tests.scheduler.cast import POSTERIOR, every_item, fresh, items
 
 FLAT = np.where(np.arange(8) == 3, 0.05, 1.0)  # prompt 3 tells nothing
-RULE = Retirement(votes=10)
+RULE = RetirementRule(votes=10)
 JUDGED = np.repeat(every_item(), 2, axis=0)  # 20 votes a prompt
 
 
@@ -39,9 +40,9 @@ def later(**change: Any) -> CampaignState:
 
 
 def test_a_prompt_that_tells_nothing_is_retired_and_no_policy_asks_it() -> None:
-    design = Design(retirement=RULE, welcome=None)
+    design = AdaptiveDesign(retirement=RULE, placement=None)
     for policy in ("adaptive", "random", "paper"):
-        asks = plan(later(), policy=policy, count=300, seed=1, design=design).asks
+        asks = plan(later(), policy=policy, count=300, seed=1, design=design, policies=ALL_POLICIES).asks
         assert {ask.prompt for ask in asks} == {0, 1, 2, 4, 5, 6, 7}
         assert len(asks) == 3 * 70  # nothing else is left out, and the plan ends
     assert 3 in {ask.prompt for ask in plan(later(), policy="random", count=300, seed=1).asks}
@@ -78,13 +79,13 @@ def test_a_prompt_comes_back_when_votes_speak_for_it() -> None:
 
 
 def test_all_prompts_come_back_while_a_new_chatbot_finds_its_place() -> None:
-    """Median votes of a chatbot here: 64, so a welcome of 20 votes is one of a board that stands."""
-    names, welcome = (*POSTERIOR.chatbots, "zz-new"), Welcome(anchor=5, neighbours=5)
+    """Median votes of a chatbot here: 64, so a placement of 20 votes is one of a board that stands."""
+    names, placement = (*POSTERIOR.chatbots, "zz-new"), Placement(anchor=5, neighbours=5)
     joined = CampaignState(names, POSTERIOR.prompts, board(), judged=JUDGED, votes_per_item=5)
-    assert with_retired(joined, RULE, welcome).retired.tolist() == []
+    assert with_retired(joined, RULE, placement).retired.tolist() == []
     met = np.array([[m % 5, 5, m % 8] for m in range(10)])
     placed = replace(joined, judged=np.concatenate([JUDGED, met]))
-    assert with_retired(placed, RULE, welcome).retired.tolist() == [3]
+    assert with_retired(placed, RULE, placement).retired.tolist() == [3]
 
 
 def test_what_a_campaign_has_retired_itself_stays_so() -> None:
@@ -105,7 +106,7 @@ def test_all_prompts_retired_is_an_empty_plan_with_its_reason_and_the_end() -> N
 
 def test_where_only_retired_prompts_are_left_plan_and_decision_agree() -> None:
     state = later(closed=every_item()[every_item()[:, 2] != 3])
-    made = plan(state, policy="adaptive", count=5, seed=0, design=Design(retirement=RULE))
+    made = plan(state, policy="adaptive", count=5, seed=0, design=AdaptiveDesign(retirement=RULE))
     assert made.asks == ()
     assert "its prompt is retired" in made.reason
     assert decide(with_retired(state, RULE), rules=[NothingLeft()]).stop
@@ -114,10 +115,10 @@ def test_where_only_retired_prompts_are_left_plan_and_decision_agree() -> None:
 def test_before_the_first_fit_nothing_is_shown_yet() -> None:
     state = fresh(judged=JUDGED, votes_per_item=5)
     assert with_retired(state, RULE) is state
-    assert items(plan(state, policy="adaptive", count=5, seed=0, design=Design(retirement=RULE)).asks)
+    assert items(plan(state, policy="adaptive", count=5, seed=0, design=AdaptiveDesign(retirement=RULE)).asks)
 
 
 @pytest.mark.parametrize("change", [{"votes": 0}, {"share": 0.0}, {"share": 1.0}, {"level": 1.0}, {"level": 0.4}])
 def test_a_rule_that_cannot_be_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(InvalidRequest):
-        Retirement(**change)
+        RetirementRule(**change)

@@ -16,7 +16,7 @@ from irt_engine.simulate import all_cells, draw_truth, draw_votes
 from scheduler import CampaignState, Futility, TargetSE
 from scheduler.estimator import CAMPAIGN_PRIORS, estimate
 from scheduler.overlap import Overlap
-from scheduler.stopping.feasibility import Reach, reachable
+from scheduler.stopping.feasibility import AttainablePrecision, attainable_precision
 from tests.environment import FULL
 
 CHATBOTS, PROMPTS = 6, 40
@@ -88,16 +88,18 @@ def test_where_several_judge_every_item_their_further_votes_count_for_what_they_
 
 def test_the_items_left_are_those_that_the_overlap_has_not_filled() -> None:
     state = campaign(0, 0.0, 0.4, each=3)
-    assert reachable(state).judgments == 3 * len(all_cells(CHATBOTS, PROMPTS)) - len(state.judged)
+    assert attainable_precision(state).judgments == 3 * len(all_cells(CHATBOTS, PROMPTS)) - len(state.judged)
     on_their_way = state.judged[::3][:10]
     begun = replace(state, judged=state.judged[30:], pending=on_their_way)  # ten items back, and one vote of each asked
-    assert reachable(begun).judgments == reachable(state).judgments + 20
+    assert attainable_precision(begun).judgments == attainable_precision(state).judgments + 20
 
 
-def endless(reply_sd: float = 0.9, share: float = 0.5, votes: int = 10_000) -> tuple[CampaignState, Reach]:
+def endless(
+    reply_sd: float = 0.9, share: float = 0.5, votes: int = 10_000
+) -> tuple[CampaignState, AttainablePrecision]:
     """Every item may be judged as often as one likes."""
     state = replace(campaign(0, reply_sd, share), votes_per_item=votes)
-    return state, reachable(state)
+    return state, attainable_precision(state)
 
 
 def test_endless_votes_on_the_same_prompts_do_not_lead_below_what_their_replies_set() -> None:
@@ -112,7 +114,7 @@ def test_endless_votes_on_the_same_prompts_do_not_lead_below_what_their_replies_
 def test_more_prompts_do() -> None:
     state, reach = endless()
     more = (*state.prompts, *(f"new {number}" for number in range(3 * PROMPTS)))
-    assert largest(reachable(replace(state, prompts=more)).then) < 0.8 * largest(reach.then)
+    assert largest(attainable_precision(replace(state, prompts=more)).then) < 0.8 * largest(reach.then)
 
 
 def test_a_target_below_the_floor_is_out_of_reach_however_many_votes_an_item_may_have() -> None:
@@ -122,13 +124,13 @@ def test_a_target_below_the_floor_is_out_of_reach_however_many_votes_an_item_may
 
 
 def test_where_nothing_is_left_nothing_changes() -> None:
-    reach = reachable(campaign(0, 0.9, 1.0))
+    reach = attainable_precision(campaign(0, 0.9, 1.0))
     assert reach.judgments == 0
     assert reach.then == pytest.approx(reach.now, abs=1e-9)
 
 
 def test_a_part_of_what_is_left_leads_to_a_part_of_the_way() -> None:
     state = campaign(1, 0.5, 0.2)
-    ses = [largest(reachable(state, judgments).then) for judgments in (0, 50, 150, 300, None)]
+    ses = [largest(attainable_precision(state, judgments).then) for judgments in (0, 50, 150, 300, None)]
     assert ses == sorted(ses, reverse=True)
-    assert ses[0] == pytest.approx(largest(reachable(state).now))
+    assert ses[0] == pytest.approx(largest(attainable_precision(state).now))

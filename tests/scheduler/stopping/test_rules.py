@@ -23,24 +23,24 @@ from scheduler import (
     DEFAULT_DESIGN,
     RULES,
     AllAbilities,
-    Both,
     Budget,
     CampaignState,
+    CombinedTarget,
     Deadline,
-    Decision,
     Equivalence,
     Futility,
     InvalidRequest,
     InvalidState,
-    LargestSE,
+    LargestSETarget,
     Neighbours,
     NothingLeft,
     RankingResolved,
     SampleSize,
     Separated,
+    StoppingDecision,
     StoppingRule,
     TargetSE,
-    TopK,
+    TopKTarget,
     decide,
 )
 from scheduler.estimator import CAMPAIGN_PRIORS
@@ -328,7 +328,7 @@ class TestFutility:
         assert not Futility(TargetSE(10.0), budget=0).decide(midway()).stop
 
     def test_equals_cannot_be_ranked_and_the_different_can(self) -> None:
-        def ahead(gap: float, budget: int) -> Decision:
+        def ahead(gap: float, budget: int) -> StoppingDecision:
             state = dataclasses.replace(board(0.0, gap, 5.0, se=0.4), votes_per_item=1000)
             return Futility(RankingResolved(looks=12), budget=budget).decide(state)
 
@@ -347,13 +347,13 @@ class TestFutility:
 
 
 def test_every_aim_names_what_to_plan_for_and_goals_agree() -> None:
-    assert TargetSE(0.2).target == AllAbilities(0.2).target == LargestSE()
-    assert TargetSE.for_difference(0.4).target == Neighbours(0.2).target == LargestSE("neighbours")
+    assert TargetSE(0.2).target == AllAbilities(0.2).target == LargestSETarget()
+    assert TargetSE.for_difference(0.4).target == Neighbours(0.2).target == LargestSETarget("neighbours")
     assert RankingResolved().target == SampleSize(100).target == Separated(0.8).target == DEFAULT_DESIGN.target
     assert Equivalence(0.3).target == DEFAULT_DESIGN.target
     top = RankingResolved(top=2).target
-    assert isinstance(top, Both)
-    assert (top.first, top.share) == (TopK(2), 0.8)
+    assert isinstance(top, CombinedTarget)
+    assert (top.first, top.share) == (TopKTarget(2), 0.8)
 
 
 def test_reasons_come_in_the_order_of_the_list() -> None:

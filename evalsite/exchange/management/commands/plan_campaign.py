@@ -16,8 +16,8 @@ from evalsite.exchange.progress import Bar
 from evalsite.exchange.text_tables import plan_as_table
 from irt_engine.errors import DidNotConverge, EngineError
 from scheduler import Overlap, SchedulerError
-from scheduler.forecasting.forecast import QUICK, Terms
-from scheduler.forecasting.goals import AllAbilities, Goal, Neighbours, Separated
+from scheduler.forecasting.forecast import FORECASTABLE_POLICIES, ForecastTerms
+from scheduler.forecasting.goals import AllAbilities, ForecastGoal, Neighbours, Separated
 
 _BAD_INPUT = 2
 _INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it
@@ -54,7 +54,9 @@ class Command(BaseCommand):
         parser.add_argument("--batch", type=positive, default=100, metavar="N", help="a refit after (default: 100)")
         parser.add_argument("--price", type=number, metavar="MONEY", help="of a judgment")
         parser.add_argument("--per-day", type=number, metavar="N", help="judgments a day")
-        parser.add_argument("--policy", choices=sorted(QUICK), default="adaptive", help="(default: adaptive)")
+        parser.add_argument(
+            "--policy", choices=sorted(FORECASTABLE_POLICIES), default="adaptive", help="(default: adaptive)"
+        )
         parser.add_argument("--simulate", type=natural, default=0, metavar="N", help="run N whole campaigns besides")
         parser.add_argument("--seed", type=natural, default=0, metavar="S", help="(default: 0)")
         parser.add_argument("--json", action="store_true", help="everything, as JSON")
@@ -76,7 +78,7 @@ class Command(BaseCommand):
         campaign = Campaign(options["chatbots"], options["prompts"], options["votes_per_item"], overlap=overlap)
         _check_overlap(campaign)
         _check_size(campaign, simulated=options["simulate"])
-        terms = Terms(
+        terms = ForecastTerms(
             _goal(options),
             budget=options["budget"],
             policy=options["policy"],
@@ -106,7 +108,7 @@ def aim(text: str) -> float:
     return value
 
 
-def _goal(options: dict[str, Any]) -> Goal:
+def _goal(options: dict[str, Any]) -> ForecastGoal:
     if options["separated"] is None:
         return Neighbours(options["target_se"]) if options["neighbours"] else AllAbilities(options["target_se"])
     if options["neighbours"]:

@@ -17,7 +17,7 @@ from evalsite.exchange.replays import Replay, Run, replay_simulated, replay_vote
 from evalsite.exchange.text_tables import replay_as_table
 from evalsite.exchange.vote_file import read_votes
 from irt_engine.errors import DidNotConverge, EngineError
-from scheduler import POLICIES, SchedulerError
+from scheduler import ALL_POLICIES, SchedulerError
 
 _BAD_INPUT = 2
 _INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it
@@ -42,7 +42,7 @@ class Command(BaseCommand):
             type=size,
             help="votes drawn from known parameters instead of a file, for example 10x100",
         )
-        parser.add_argument("--policy", choices=sorted(POLICIES), default="adaptive", help="(default: adaptive)")
+        parser.add_argument("--policy", choices=sorted(ALL_POLICIES), default="adaptive", help="(default: adaptive)")
         parser.add_argument("--budget", type=positive, default=1000, metavar="N", help="votes (default: 1000)")
         parser.add_argument("--every", type=positive, default=100, metavar="K", help="votes a refit (default: 100)")
         parser.add_argument("--seed", type=natural, default=0, metavar="S", help="(default: 0)")

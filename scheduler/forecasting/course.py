@@ -1,0 +1,118 @@
+"""The expected course of many campaigns: how far each is from its goal after n judgments."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from irt_engine.arrays import FloatArray
+from irt_engine.threads import one_blas_thread
+from scheduler.forecasting.expected_precision import CampaignEnsemble
+from scheduler.forecasting.inputs import ForecastInputs
+
+_MANY_PAIRS = 10_000  # of boards whose steps take long: there are fewer
+
+
+# Of the judgments, from step to step. Who picks decides anew at every step, and in long ones stays too long with what
+# was best at their beginning: at 1.25 a campaign takes 3 to 7 % more judgments than in steps of 1.03, at 1.1 within 2 %
+# as many (20 x 200 to 50 x 400). Where nothing is picked it hardly matters by which steps it came to where it is.
+_GROWTH_PICKED, _GROWTH_UNPICKED = (1.1, 1.25), (1.25, 1.6)  # on other boards, on those of many pairs
+
+
+_NUMBERS = 14_000  # draws x pairs: what a step may cost
+
+
+_FEWEST, _MOST = 16, 256  # draws
+
+
+_TINY = 1e-12
+
+
+Shortfall = Callable[[FloatArray, FloatArray], FloatArray]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExpectedCourse:
+    """judgments (T,), rising; shortfall (T, D) of each campaign at each; estimate and covariance at the end."""
+
+    judgments: FloatArray
+    shortfall: FloatArray
+    estimate: FloatArray
+    covariance: FloatArray
+
+    def reached_at(self) -> FloatArray:
+        """(D,) judgments at which the shortfall first falls to 1, infinite where it never does.
+
+        Between two steps it is the precision, 1 / shortfall^2, that grows in proportion to the judgments.
+        """
+        met = self.shortfall <= 1.0
+        after = np.argmax(met, axis=0)
+        before = np.maximum(after - 1, 0)
+        column = np.arange(self.shortfall.shape[1])
+        low, high = (self.shortfall[row, column] ** -2.0 for row in (before, after))
+        part = np.clip((1.0 - low) / np.maximum(high - low, _TINY), 0.0, 1.0)
+        at = self.judgments[before] + part * (self.judgments[after] - self.judgments[before])
+        return np.where(met.any(axis=0), at, np.inf)
+
+
+class Allocation(Protocol):
+    """Where a policy puts the next votes."""
+
+    @property
+    def selected_share(self) -> float:
+        """The share of votes whose prompt is chosen."""
+        ...
+
+    def votes(self, ensemble: CampaignEnsemble, count: float) -> FloatArray:
+        """(D, N, K) summing to `count` for each campaign; never more than there is room for."""
+        ...
+
+
+def draws_for(pairs: int) -> int:
+    """How many campaigns run side by side: fewer where each has more pairs."""
+    return min(max(_NUMBERS // max(pairs, 1), _FEWEST), _MOST)
+
+
+def course(
+    inputs: ForecastInputs, shortfall: Shortfall, policy: Allocation, *, most: int, batch: int, seed: int
+) -> ExpectedCourse:
+    """From where the campaign stands until every draw has met the goal once, or `most` judgments are in.
+
+    A campaign without a fit is fitted for the first time after `batch` judgments. The judgments to a goal are found
+    within 2 % of what the shortest steps find; on boards of more than 141 chatbots, whose steps are longer, within 2 %
+    where nothing is picked, and some 3 to 7 % above where the policy picks.
+    """
+    with one_blas_thread():  # many small inversions: threads would mostly wait for each other
+        return _course(inputs, shortfall, policy, most, batch, seed)
+
+
+def final_shortfall(inputs: ForecastInputs, shortfall: Shortfall, *, seed: int) -> FloatArray:
+    """(D,) of the same campaigns when all that may be asked is judged: then it is all one what was asked first."""
+    with one_blas_thread():
+        ensemble = CampaignEnsemble(inputs, draws_for(len(inputs.judged)), seed)
+        ensemble.advance(ensemble.room - ensemble.votes)
+        return shortfall(ensemble.estimate, ensemble.covariance)
+
+
+def _course(
+    inputs: ForecastInputs, shortfall: Shortfall, policy: Allocation, most: int, batch: int, seed: int
+) -> ExpectedCourse:
+    ensemble = CampaignEnsemble(inputs, draws_for(len(inputs.judged)), seed, policy.selected_share)
+    each = inputs.overlap.judgments_each
+    growth = (_GROWTH_PICKED if policy.selected_share > 0.0 else _GROWTH_UNPICKED)[len(inputs.judged) > _MANY_PAIRS]
+    n = round(inputs.judged.sum() * each)
+    at, found = [n], [shortfall(ensemble.estimate, ensemble.covariance)]
+    met = found[0] <= 1.0
+    while n < most and not met.all():
+        first = not inputs.fitted and n < batch
+        ahead = min(batch if first else max(math.ceil(n * growth), n + len(inputs.mean)), most)
+        ensemble.advance(policy.votes(ensemble, (ahead - n) / each))
+        n = ahead
+        at.append(n)
+        found.append(shortfall(ensemble.estimate, ensemble.covariance))
+        met = met | (found[-1] <= 1.0)
+    return ExpectedCourse(np.array(at, np.float64), np.array(found), ensemble.estimate, ensemble.covariance)

@@ -1,0 +1,65 @@
+"""Futility: stop when what is left to ask cannot reach the goal."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from irt_engine.arrays import check_fields
+from scheduler.board_state import obstacle
+from scheduler.errors import InvalidRequest
+from scheduler.state import CampaignState, StoppingDecision
+from scheduler.stopping.feasibility import GoalRule, attainable_precision
+
+
+@dataclass(frozen=True, slots=True)
+class Futility:
+    """What is wanted cannot be reached: `aim` has a chance below `chance` with the judgments that are left.
+
+    Left is what can still be asked, and what the budget allows (None: no bound); asks in flight are counted in, and
+    judgments go where they teach most (`feasibility`). Who would rather have what can be reached has it tell without
+    stopping (`stops`). Evidence: chance, out_of_reach (1 or 0), judgments_left, the prompts that are asked about, and
+    for a target SE reachable_se. Raises InvalidRequest on a negative budget, or unless 0 < chance < 1.
+    """
+
+    aim: GoalRule
+    budget: int | None = None
+    chance: float = 0.05
+    stops: bool = True
+    order: ClassVar[int] = 8
+
+    def __post_init__(self) -> None:
+        check_fields(self, InvalidRequest)
+        if self.budget is not None and not self.budget >= 0:
+            raise InvalidRequest(f"budget {self.budget}", code="bad_budget", hint="give 0 or more judgments")
+        if not 0.0 < self.chance < 1.0:
+            raise InvalidRequest(f"chance {self.chance}", code="bad_target", hint="give for example 0.05")
+
+    def decide(self, state: CampaignState) -> StoppingDecision:
+        why = obstacle(state) or ("" if state.prompts else "there are no prompts to look ahead to")
+        if why:
+            return StoppingDecision(False, why, {})
+        if self.aim.decide(state).stop:
+            return StoppingDecision(False, "what is wanted is reached", {})
+        spent = state.judgments + len(state.pending)
+        attainable = attainable_precision(state, None if self.budget is None else self.budget - spent)
+        feasibility = self.aim.feasibility(state, attainable)
+        futile = feasibility.chance < self.chance
+        evidence = {
+            **feasibility.evidence,
+            "chance": feasibility.chance,
+            "out_of_reach": float(futile),
+            "judgments_left": float(attainable.judgments),
+            "prompts": float(len(state.prompts) - len(state.retired)),
+        }
+        chance = _at_most(feasibility.chance)
+        words = f"with the {attainable.judgments} judgments that are left {feasibility.reason}: {chance}"
+        if futile:
+            return StoppingDecision(self.stops, f"what is wanted is out of reach: {words}", evidence)
+        return StoppingDecision(False, words, evidence)
+
+
+def _at_most(chance: float) -> str:
+    """In whole percent, never less than it is: what is unlikely is not called impossible."""
+    return f"a chance of {math.ceil(round(100.0 * chance, 6))}% at most"

@@ -1,0 +1,96 @@
+"""SampleSize: stop when as many judgments are in as a power calculation asked for."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from irt_engine.arrays import IntArray, check_fields
+from irt_engine.campaign_sizes import CampaignDesign, GapFound, campaign_size
+from scheduler.board_state import obstacle
+from scheduler.errors import InvalidRequest
+from scheduler.policies.design import DEFAULT_DESIGN
+from scheduler.pool import Pool
+from scheduler.state import CampaignState, StoppingDecision
+from scheduler.stopping.feasibility import AttainablePrecision, Feasibility
+from scheduler.stopping.validation import check_count
+from scheduler.targets import Target
+
+
+@dataclass(frozen=True, slots=True)
+class SampleSize:
+    """So many judgments are in: on the board, or on every pair. The size comes from a power calculation beforehand.
+
+    A test whose size was fixed before the first vote is made once, here. Evidence: sample_size; judged (of the pair
+    that has the fewest); progress; judgments_to_go (of all pairs). Raises InvalidRequest on a size that
+    is no whole number of at least 1.
+    """
+
+    judgments: int
+    of: Literal["board", "pair"] = "board"
+    order: ClassVar[int] = 3
+
+    def __post_init__(self) -> None:
+        check_fields(self, InvalidRequest)
+        check_count(self.judgments, "sample size")
+        if self.of not in ("board", "pair"):
+            raise InvalidRequest(f"sample size of {self.of!r}", code="bad_rule", hint="use 'board' or 'pair'")
+
+    @classmethod
+    def for_gap(
+        cls, design: CampaignDesign, gap: float, *, power: float = 0.8, alpha: float = 0.05, seed: int = 0
+    ) -> SampleSize:
+        """Enough judgments on the board to see a gap of abilities; by simulation, some seconds to a minute.
+
+        See `campaign_sizes.campaign_size` for what it costs and raises.
+        """
+        return cls(campaign_size(design, GapFound(gap, alpha), power=power, seed=seed).judgments)
+
+    @classmethod
+    def for_share(cls, difference: float, *, power: float = 0.8, alpha: float = 0.05) -> SampleSize:
+        """Enough judgments on every pair to tell a share of wins of 1/2 + difference from 1/2: `power.binomial_size`.
+
+        Raises what that raises.
+        """
+        from irt_engine.power import binomial_size  # late: scipy.stats takes half a second to load
+
+        return cls(binomial_size(difference, power=power, alpha=alpha), of="pair")
+
+    @property
+    def target(self) -> Target:
+        """What judgments are chosen for: as many pairs told apart as so many judgments can."""
+        return DEFAULT_DESIGN.target
+
+    def decide(self, state: CampaignState) -> StoppingDecision:
+        why, each = obstacle(state), self._each(state)
+        judged = int(each.min())
+        progress = min(1.0, judged / self.judgments)
+        togo = np.maximum(self.judgments - each, 0).sum()
+        evidence = {
+            "sample_size": float(self.judgments),
+            "judged": float(judged),
+            "progress": progress,
+            "judgments_to_go": float(togo),
+        }
+        if why:
+            return StoppingDecision(False, why, evidence)
+        where = "on the board" if self.of == "board" else "on the pair with the fewest"
+        if judged >= self.judgments:
+            return StoppingDecision(True, f"the sample size of {self.judgments} judgments {where} is reached", evidence)
+        return StoppingDecision(False, f"{judged} of {self.judgments} judgments {where} are in", evidence)
+
+    def feasibility(self, state: CampaignState, attainable: AttainablePrecision) -> Feasibility:
+        pairs = 1 if self.of == "board" else math.comb(len(state.chatbots), 2)
+        most = (state.judgments + len(state.pending) + attainable.judgments) / pairs
+        words = f"{most:.0f} of {self.judgments} judgments would be in"
+        return Feasibility(1.0 if most >= self.judgments else 0.0, words, {"reachable_judgments": most})
+
+    def _each(self, state: CampaignState) -> IntArray:
+        """The judgments of the board (1,), or of every pair (N,), of which there is one at least."""
+        if self.of == "board":
+            return np.array([state.judgments])
+        pool = Pool(state)
+        return np.bincount(pool.pairs_of(state.judged), minlength=max(len(pool.low), 1))
