@@ -1,10 +1,10 @@
 """Pure statistics of pairwise human judgments: item response models, their posterior, information, simulation."""
 
 from .errors import DidNotConverge, EngineError, EngineWarning, InvalidResponses, NotIdentified
-from .fit import fit
-from .posterior import Comparison, Difference, Posterior
-from .priors import DEFAULT_PRIORS, Priors
-from .responses import ResponseTable
+from .fitting.everyday import fit
+from .models.priors import DEFAULT_PRIORS, Priors
+from .posterior.posterior import Comparison, Difference, Posterior
+from .responses.table import ResponseTable
 
 __all__ = [
     "DEFAULT_PRIORS",

@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .errors import InvalidResponses
+from irt_engine.errors import InvalidResponses
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]

@@ -12,29 +12,21 @@ difference that is not known yet may lie where the prompt says nothing. Threshol
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import expit
 
-from .arrays import FloatArray, IntArray, frozen
-from .grm import category_probabilities, item_information
-from .predict import pairs_of_board, slopes_of_tiers, theta_of_pairs, tiers_of_pairs
+from irt_engine.arrays import FloatArray, IntArray
+from irt_engine.models.graded_response import category_probabilities, item_information
+from irt_engine.posterior.prediction import pairs_of_board, slopes_of_tiers, theta_of_pairs, tiers_of_pairs
 
 if TYPE_CHECKING:
-    from .posterior import Posterior
+    from irt_engine.posterior.posterior import Posterior
+from irt_engine.quadrature import NODES, normal_nodes
 
-NODES = 7
 _CELL_NODES = 15
 _CHUNK = 1 << 20  # numbers at a time
-
-
-@cache
-def normal_nodes(count: int = NODES) -> tuple[FloatArray, FloatArray]:
-    """Nodes and weights (count,) for expectations under a standard normal; read-only, made once."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(count)
-    return frozen(nodes, np.float64), frozen(weights / weights.sum(), np.float64)
 
 
 def category_information(theta: FloatArray, discrimination: FloatArray, thresholds: FloatArray) -> FloatArray:

@@ -20,13 +20,13 @@ from typing import Literal
 import numpy as np
 from scipy.special import expit
 
-from .arrays import FloatArray, IntArray, array_of, numbers
-from .errors import InvalidResponses
-from .grm import EDGES
-from .marginal import unit_of
-from .priors import DEFAULT_PRIORS, Priors
-from .prompts import prompt_model
-from .responses import ResponseTable
+from irt_engine.arrays import FloatArray, IntArray, array_of, numbers
+from irt_engine.errors import InvalidResponses
+from irt_engine.models.graded_response import EDGES
+from irt_engine.models.logit_units import unit_of
+from irt_engine.models.priors import DEFAULT_PRIORS, Priors
+from irt_engine.models.thresholds import prompt_model
+from irt_engine.responses.table import ResponseTable
 
 Form = Literal["net", "vote"]
 

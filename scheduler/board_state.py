@@ -8,8 +8,8 @@ import numpy as np
 
 from irt_engine import Posterior
 from irt_engine.arrays import BoolArray, FloatArray, IntArray
-from irt_engine.looks import told_apart
-from irt_engine.priors import DEFAULT_PRIORS
+from irt_engine.models.priors import DEFAULT_PRIORS
+from irt_engine.posterior.sequential_tests import told_apart
 from scheduler.errors import InvalidRequest
 from scheduler.state import CampaignState
 

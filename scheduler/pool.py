@@ -7,7 +7,7 @@ from collections import deque
 import numpy as np
 
 from irt_engine.arrays import BoolArray, IntArray
-from irt_engine.graph import groups_of
+from irt_engine.models.comparison_graph import groups_of
 from scheduler.overlap import OverlapSample
 from scheduler.state import CampaignState
 

@@ -1,7 +1,7 @@
 """How precisely two chatbots must be known for a board to tell them apart. Needs the standard library alone.
 
-A board tells two apart by the sequential p of `irt_engine.looks` for any number of looks (notation as there): d is the
-true difference, and the votes alone say S ~ N(I d, I) about it. p is at most alpha where
+A board tells two apart by the sequential p of `irt_engine.posterior` for any number of looks (notation as there): d is
+the true difference, and the votes alone say S ~ N(I d, I) about it. p is at most alpha where
 
     |S| >= (2 (I + rho) (log(1 / alpha) + log(1 + I / rho) / 2))^(1/2).
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 ABILITY_SD = 1.5  # of the prior that boards are fitted under
-TYPICAL_DIFFERENCE = 1.0  # as in `irt_engine.looks`
+TYPICAL_DIFFERENCE = 1.0  # as in `irt_engine.posterior`
 _HALVINGS = 100  # of the logarithm of I: to the last digit
 
 

@@ -12,8 +12,9 @@ import math
 import numpy as np
 
 from irt_engine.arrays import FloatArray, IntArray
-from irt_engine.information import NODES, InformationTable, normal_nodes, vote_information
+from irt_engine.information import InformationTable, vote_information
 from irt_engine.posterior import Posterior
+from irt_engine.quadrature import NODES, normal_nodes
 from scheduler.state import CampaignState
 
 REACH, POINTS = 6.0, 33  # of theta: every 3/8 logit

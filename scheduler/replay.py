@@ -3,7 +3,7 @@
 The policy names items (a pair on a prompt); each is answered by a recorded vote of it that was not used before, taken
 at random. An item whose votes are used up is closed. The truth is the fit on all votes, or known parameters. All
 policies use one estimator, and abilities are put on a scale where the geometric mean of the discriminations is 1: those
-of a vote on two replies that nobody has judged, so that few votes and many are on one scale (`irt_engine.marginal`).
+of a vote on two replies that nobody has judged, so that few votes and many are on one scale (`irt_engine.posterior`).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from scipy.special import ndtri
 
 from irt_engine import Posterior, ResponseTable
 from irt_engine.arrays import BoolArray, FloatArray, IntArray
-from irt_engine.graph import centred
-from irt_engine.ranks import SAME
+from irt_engine.models.comparison_graph import centred
+from irt_engine.posterior.differences import SAME
 from irt_engine.simulate import Truth, all_cells, draw_votes
 from scheduler.errors import InvalidRequest
 from scheduler.estimator import estimate

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from irt_engine.arrays import FloatArray, check_fields, frozen
-from irt_engine.ranks import pair_variances, quantile, standardised
+from irt_engine.posterior.differences import pair_variances, quantile, standardised
 from scheduler.board_state import Over, check_over, neighbours
 from scheduler.errors import InvalidRequest, is_count
 

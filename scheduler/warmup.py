@@ -1,14 +1,14 @@
 """rehearse: an imaginary campaign, played once in a process so that no real one waits for what it needs compiled.
 
-Compiling takes about 35 seconds, once per machine: the machine code is kept (`irt_engine.compiled`). Where it is kept
-already a rehearsal takes half a second of a process.
+Compiling takes about 35 seconds, once per machine: the machine code is kept (`irt_engine.compilation`). Where it is
+kept already a rehearsal takes half a second of a process.
 """
 
 from __future__ import annotations
 
 import sys
 
-from irt_engine.compiled import needs_compiling
+from irt_engine.compilation import needs_compiling
 from irt_engine.simulate import all_cells, draw_truth, draw_votes
 from scheduler.forecasting.forecast import ForecastTerms, forecast
 from scheduler.forecasting.goals import AllAbilities

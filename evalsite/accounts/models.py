@@ -10,9 +10,9 @@ from django.utils.text import slugify
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from evalsite.core.confusable_names import skeleton
 from evalsite.core.db import PublicModel, write_transaction
 from evalsite.core.errors import InvalidInput
-from evalsite.core.confusable_names import skeleton
 from evalsite.core.names import ShownNames, as_validation_error
 
 

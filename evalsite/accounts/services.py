@@ -14,7 +14,6 @@ from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import ApiToken, Membership, Organisation, User
 from evalsite.core.audit import audit_record
-from evalsite.core.confusable_names import name_check, skeleton
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from evalsite.core.idempotency import answers_rename

@@ -67,7 +67,7 @@ class _Standing(NamedTuple):
 
 def standings_of(posterior: Posterior) -> list[_Standing]:
     """What the posterior says of each of its chatbots, in its order, as plain numbers."""
-    from irt_engine.looks import told_apart  # here, because readers of rows must not load the engine
+    from irt_engine.posterior.sequential_tests import told_apart
     from scheduler.estimator import CAMPAIGN_PRIORS
 
     # However many looks there will be: a plan of them would make a board depend on more than its judgments.

@@ -28,7 +28,6 @@ from evalsite.campaigns.selectors import gold_in_use, gold_misfits, qualificatio
 from evalsite.chatbots.models import Version
 from evalsite.core import jobs
 from evalsite.core.audit import audit_record
-from evalsite.core.confusable_names import skeleton
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.prompts.models import Prompt, PromptSet

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping
 
 from evalsite.accounts.models import Organisation
 from evalsite.chatbots.models import Chatbot, Reply, Version
-from evalsite.core.confusable_names import name_check
 from evalsite.core.db import write_transaction
 from evalsite.prompts.models import Prompt
 

@@ -7,8 +7,8 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils.translation import gettext as _
 
-from evalsite.core.errors import Conflict, TouchstoneError
 from evalsite.core.confusable_names import name_check, skeleton
+from evalsite.core.errors import Conflict, TouchstoneError
 
 
 class ShownNames(models.Model):

@@ -12,7 +12,7 @@ from typing import Literal
 from evalsite.exchange.errors import listed
 from evalsite.exchange.vote_file import Votes
 from irt_engine.errors import EngineWarning
-from irt_engine.fit import fit
+from irt_engine.fitting.everyday import fit
 from irt_engine.posterior import Posterior, difference_of
 from irt_engine.responses import ResponseTable
 

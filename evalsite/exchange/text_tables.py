@@ -16,7 +16,6 @@ from evalsite.core.terminal import shown
 from evalsite.exchange.campaign_planning import CampaignPlan, ForecastRow
 from evalsite.exchange.file_ranking import ChatbotRow, PairRow, Ranking
 from evalsite.exchange.replays import Replay
-from scheduler.forecasting import Range
 from scheduler.forecasting.forecast import Range
 
 _Z = 1.959963984540054  # of a two-sided 95 % interval

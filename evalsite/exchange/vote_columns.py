@@ -18,7 +18,7 @@ from types import MappingProxyType
 
 from evalsite.exchange.errors import FormatError, listed, quoted
 from evalsite.exchange.record_reading import NESTED
-from irt_engine.identifiers import item_prompt, looks_like_turn
+from irt_engine.responses.identifiers import item_prompt, looks_like_turn
 
 MAX_TEXT = 200  # characters of a name, an id or a label
 

@@ -29,7 +29,7 @@ from evalsite.exchange.vote_columns import (
     systems_cells,
     text_cell,
 )
-from irt_engine.qualifiers import NESTED_FLAGS, QUALIFIERS, QUESTIONS, doubt_text, is_doubtful
+from irt_engine.responses.vote_qualifiers import NESTED_FLAGS, QUALIFIERS, QUESTIONS, doubt_text, is_doubtful
 
 MAX_VOTES = 5_000_000  # what `read_votes` takes into memory: about 2 GB
 MOST_QUESTIONS = 100  # that are remembered, to be named in a warning

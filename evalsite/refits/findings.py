@@ -28,8 +28,8 @@ from evalsite.refits.screening import LEAST_CELLS
 from evalsite.refits.vote_cache import KEPT
 from irt_engine import EngineError, Posterior
 from irt_engine.agreement import Verdict, screen
+from irt_engine.agreement.prompt_redundancy import redundant_prompts
 from irt_engine.information import InformationTable
-from irt_engine.redundancy import redundant_prompts
 from scheduler.estimator import estimate
 
 PACES, PACE_LEAST = 12, 3

@@ -67,7 +67,9 @@ def _check_size(snapshot: Snapshot) -> None:
                 "judgments": whole(snapshot.judgments),
                 "rows": len(snapshot.rows),
             },
-            hint=_("Export the judgments and fit them with `irt_engine.fit_full`, which has as much time as you have."),
+            hint=_(
+                "Export the judgments and fit them with `irt_engine.full.fit_full`, which has as much time as you have."
+            ),
             code="too_much_to_check",
         )
 

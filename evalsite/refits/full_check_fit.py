@@ -15,7 +15,7 @@ from evalsite.core.jobs import Lease
 from evalsite.refits.mapping import ENGINE, FitInput, fit_input
 from evalsite.refits.models import FullCheck
 from irt_engine import EngineError, EngineWarning, Posterior
-from irt_engine.fit_full import FullPosterior, agreement, fit_full
+from irt_engine.full.sampling import FullPosterior, agreement, fit_full
 from scheduler.estimator import CAMPAIGN_PRIORS, estimate
 
 DRAWS, TUNE, CHAINS = 1500, 1000, 4

@@ -7,7 +7,7 @@ from typing import Any
 
 from evalsite.campaigns.models import Campaign
 from evalsite.judgments.gold_answers import GoldAnswer, gold_answers
-from irt_engine.shares import Share, chance_below, share
+from irt_engine.significance.proportions import Share, chance_below, share
 
 LEAST_GOLD = 5  # answers before an annotator is judged by them
 ALPHA = 0.01  # looked at after every batch: a careful annotator passes more than the mark, and is safe from most looks

@@ -41,7 +41,7 @@ def refit(lease: jobs.Lease) -> None:
 @jobs.prepares
 def rehearse() -> None:
     """Compile what a refit needs, so that the first campaign of a fresh machine does not wait for it."""
-    from irt_engine.compiled import needs_compiling
+    from irt_engine.compilation import needs_compiling
     from scheduler.warmup import COMPILING, warm_up
 
     if needs_compiling():

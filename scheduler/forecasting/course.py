@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from irt_engine.arrays import FloatArray
-from irt_engine.threads import one_blas_thread
+from irt_engine.fitting.threads import one_blas_thread
 from scheduler.forecasting.expected_precision import CampaignEnsemble
 from scheduler.forecasting.inputs import ForecastInputs
 

@@ -30,7 +30,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from irt_engine.arrays import FloatArray
-from irt_engine.scales import LOOSE, TIGHT
+from irt_engine.models.effects import LOOSE, TIGHT
 from scheduler.forecasting.inputs import CLASSES, MOST_KNOWN, ForecastInputs
 from scheduler.forecasting.kernels import (
     add_board_information,

@@ -16,7 +16,7 @@ from types import MappingProxyType
 import numpy as np
 
 from irt_engine.arrays import BoolArray, FloatArray, check_fields
-from irt_engine.priors import Priors
+from irt_engine.models.priors import Priors
 from scheduler.errors import InvalidRequest, NotSolvable, is_count
 from scheduler.estimator import CAMPAIGN_PRIORS
 from scheduler.forecasting.allocation import AdaptiveAllocation, EvenAllocation, LeastCertainAllocation

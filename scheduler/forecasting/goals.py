@@ -12,7 +12,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from irt_engine.arrays import FloatArray, IntArray, check_fields
-from irt_engine.ranks import quantile
+from irt_engine.posterior.differences import quantile
 from scheduler.errors import InvalidRequest
 from scheduler.policies.design import DEFAULT_DESIGN
 from scheduler.targets import LargestSETarget, Target

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from irt_engine.arrays import FloatArray, IntArray
-from irt_engine.compiled import compiled
+from irt_engine.compilation import compiled
 
 ENTRIES = 7
 _TINY = 1e-12

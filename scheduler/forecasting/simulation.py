@@ -16,7 +16,7 @@ import numpy as np
 
 from irt_engine import EngineWarning, ResponseTable
 from irt_engine.arrays import IntArray
-from irt_engine.graph import centred
+from irt_engine.models.comparison_graph import centred
 from irt_engine.simulate import Truth, all_cells, draw_truth, draw_votes
 from scheduler.belief import abilities_of
 from scheduler.errors import InvalidRequest

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import expit
 
 from irt_engine.arrays import FloatArray
-from irt_engine.information import normal_nodes
+from irt_engine.quadrature import normal_nodes
 from scheduler.forecasting.inputs import ForecastInputs
 
 THETA_GRID = np.linspace(-9.0, 9.0, 145)  # of theta

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from irt_engine.arrays import check_fields
-from irt_engine.fit import MOST_TIERS
+from irt_engine.fitting.everyday import MOST_TIERS
 from scheduler.errors import InvalidRequest, is_count
 from scheduler.policies.exposure import Balance
 from scheduler.policies.item_sampling import ItemSampler

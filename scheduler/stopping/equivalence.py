@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from irt_engine.arrays import BoolArray, FloatArray, IntArray, check_fields
-from irt_engine.looks import log_p_apart, log_p_equal
-from irt_engine.ranks import pair_variances
+from irt_engine.posterior.differences import pair_variances
+from irt_engine.posterior.sequential_tests import log_p_apart, log_p_equal
 from scheduler.board_state import (
     Over,
     ability_sd_of,

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from irt_engine.arrays import FloatArray, check_fields
-from irt_engine.ranks import pair_variances
+from irt_engine.posterior.differences import pair_variances
 from scheduler.board_state import Over, board_estimates, check_over, neighbours, obstacle
 from scheduler.errors import InvalidRequest
 from scheduler.power import difference_se

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from irt_engine.arrays import BoolArray, FloatArray, IntArray, check_fields
-from irt_engine.looks import log_p_equal
+from irt_engine.posterior.sequential_tests import log_p_equal
 from scheduler.board_state import board_estimates, neighbours, obstacle, separated_pairs
 from scheduler.errors import InvalidRequest
 from scheduler.policies.design import DEFAULT_DESIGN

@@ -11,9 +11,8 @@ from django.test import Client
 
 from evalsite.accounts.models import Organisation, User
 from evalsite.accounts.services import user_create
-from evalsite.boards.models import Board, Notice
-from evalsite.operations.notices import notice_raise
 from evalsite.boards.feasibility import OutOfReach
+from evalsite.boards.models import Board, Notice
 from evalsite.campaigns.drafts import draft_change
 from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.campaigns.services import campaign_create, entrant_add
@@ -21,6 +20,7 @@ from evalsite.chatbots.models import Chatbot, Version
 from evalsite.chatbots.services import chatbot_create, version_create
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.judgments.models import Annotator
+from evalsite.operations.notices import notice_raise
 from evalsite.prompts.models import PromptSet
 from tests import console_pages
 from tests.evalsite.cast import CampaignMaker, judge, run_jobs

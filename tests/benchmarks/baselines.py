@@ -1,8 +1,8 @@
 """Two rankings by abilities alone, to be beaten: Bradley-Terry with half wins, and Davidson's model of ties (1970).
 
 Both get what the engine gets: a normal prior on the abilities whose SD is learned from the training votes alone (the
-maximum of the Laplace marginal likelihood, by MacKay's iteration as in `irt_engine.scales`), and predictions averaged
-over the posterior of the difference. Davidson: P(b) : P(tie) : P(a) = e^(d/2) : nu : e^(-d/2), d = s_b - s_a.
+maximum of the Laplace marginal likelihood, by MacKay's iteration as in `irt_engine.models.effects`), and predictions
+averaged over the posterior of the difference. Davidson: P(b) : P(tie) : P(a) = e^(d/2) : nu : e^(-d/2), d = s_b - s_a.
 """
 
 from __future__ import annotations

@@ -33,8 +33,8 @@ import numpy as np
 
 from irt_engine import EngineWarning, Posterior, ResponseTable, fit
 from irt_engine.arrays import BoolArray, FloatArray, IntArray
-from irt_engine.grm import category_probabilities, item_information
-from irt_engine.priors import DEFAULT_PRIORS, Priors
+from irt_engine.models.graded_response import category_probabilities, item_information
+from irt_engine.models.priors import DEFAULT_PRIORS, Priors
 
 from . import votes as published
 from . import workers

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from irt_engine import Posterior, fit
-from irt_engine.design import design
-from irt_engine.fit_full import _cells, _compiled, _drawn, _layout, _libraries
+from irt_engine.fitting.design import design
+from irt_engine.full.sampling import _cells, _compiled, _drawn, _layout, _libraries
 from tests.benchmarks.problems import Problem, board_size, campaign_size, paper_size
 
 REFERENCE = Path(__file__).parent / "reference" / "full_bayes.json"

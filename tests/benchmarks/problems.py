@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from irt_engine import Priors, ResponseTable
-from irt_engine.fit import Form, Model
+from irt_engine.fitting.everyday import Form, Model
 from irt_engine.simulate import Truth, draw_truth, draw_votes, some_cells
 from scheduler.estimator import CAMPAIGN_PRIORS
 

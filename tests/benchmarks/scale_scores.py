@@ -19,11 +19,12 @@ import numpy as np
 
 from irt_engine import EngineError, EngineWarning, Priors
 from irt_engine.arrays import FloatArray
-from irt_engine.arrow import Point, factored
-from irt_engine.average import Cells
-from irt_engine.design import Design, design
-from irt_engine.fit import _find
-from irt_engine.learning import learning_variances
+from irt_engine.fitting.design import Design, design
+from irt_engine.fitting.everyday import _find
+from irt_engine.fitting.expectations import CellEvaluator
+from irt_engine.fitting.schur_complement import factored
+from irt_engine.fitting.variance_estimation import learning_variances
+from irt_engine.models.parameters import Point
 from irt_engine.simulate import draw_truth, draw_votes, some_cells
 
 from .report import Check, conclude, say, table
@@ -57,7 +58,7 @@ def scores(made: Design) -> FloatArray:
     prior, at_mean = made.effects.precision(state.log_sd), found.at_mean
     under_q, mean = (factored(problem, one, prior) for one in (at_mean.plus(state.excess), at_mean))
     points = [Point(np.diag(one.covariance()), one.own_variances(one.covariance())) for one in (under_q, mean)]
-    with Cells(problem, made.effects) as cells:
+    with CellEvaluator(problem, made.effects) as cells:
         points.append(learning_variances(cells, at_mean, prior, points[0]))
     told = np.empty((len(GROUPS), len(WAYS), 2))
     for g, name in enumerate(GROUPS):

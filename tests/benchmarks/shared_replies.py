@@ -23,7 +23,7 @@ import numpy as np
 from irt_engine import Priors, ResponseTable, fit
 from irt_engine.arrays import FloatArray
 from irt_engine.posterior import Posterior
-from irt_engine.ranks import quantile
+from irt_engine.posterior.differences import quantile
 from irt_engine.simulate import draw_truth, draw_votes
 
 from . import votes as published

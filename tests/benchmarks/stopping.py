@@ -6,7 +6,7 @@ Each campaign draws its truth from the estimator's priors, lets the policy `adap
 fits after each batch (a published snapshot, a look) and asks `decide` whether to stop: at a target SE, at a resolved
 ranking, or at the end of the budget. Three truths: all parameters from the priors; the first two chatbots equal; all
 equal. Counted are the 95 % intervals of all differences at the stop, and who is ever shown as different, by the rule of
-`irt_engine.looks` and by others. Looks after the stop count too: nobody is promised that they will not be taken.
+`irt_engine.posterior` and by others. Looks after the stop count too: nobody is promised that they will not be taken.
 
 One line is written for every finished campaign; a second call goes on from there. Targets: intervals cover 93 % or
 more; at most 5 % of the campaigns ever show the two equals, or any two of all equals, as different, or a difference as
@@ -30,7 +30,7 @@ from scipy.special import ndtri
 
 from irt_engine import EngineWarning, Posterior
 from irt_engine.arrays import BoolArray, FloatArray
-from irt_engine.looks import discoveries, log_p_apart, log_p_equal
+from irt_engine.posterior.sequential_tests import discoveries, log_p_apart, log_p_equal
 from irt_engine.simulate import Truth, all_cells, draw_truth, draw_votes
 from scheduler import Budget, CampaignState, RankingResolved, StoppingRule, TargetSE, decide, plan
 from scheduler.estimator import CAMPAIGN_PRIORS, estimate

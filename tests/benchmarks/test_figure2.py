@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from irt_engine.arrays import FloatArray
-from irt_engine.grm import category_probabilities
-from irt_engine.priors import DEFAULT_PRIORS
+from irt_engine.models.graded_response import category_probabilities
+from irt_engine.models.priors import DEFAULT_PRIORS
 from tests.benchmarks import curves, figure2
 
 COMPARISONS, PROMPTS = 10, 30

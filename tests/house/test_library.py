@@ -66,13 +66,13 @@ def _compiled_already(target: Path) -> None:
 
     numba takes it where name, size and time of the source are the same, and compiles otherwise.
     """
-    for source in (ROOT / "irt_engine").glob("*.py"):
-        there = target / "irt_engine" / source.name
+    for source in (ROOT / "irt_engine").rglob("*.py"):
+        there = target / source.relative_to(ROOT)
         assert there.read_bytes() == source.read_bytes()
         os.utime(there, ns=(source.stat().st_atime_ns, source.stat().st_mtime_ns))
-    cache = target / "irt_engine" / "__pycache__"
-    cache.mkdir(exist_ok=True)
-    for code in (ROOT / "irt_engine" / "__pycache__").glob("*.nb[ic]"):
+    for code in (ROOT / "irt_engine").rglob("__pycache__/*.nb[ic]"):
+        cache = (target / code.relative_to(ROOT)).parent
+        cache.mkdir(exist_ok=True)
         shutil.copy(code, cache)
 
 
@@ -96,8 +96,8 @@ def test_the_example_has_ten_lines() -> None:
 def test_pip_installs_the_two_libraries_and_nothing_of_the_service(installed: Path) -> None:
     folders = {path.name for path in installed.iterdir() if path.is_dir() and not path.name.endswith(".dist-info")}
     assert folders - {"bin"} == {"irt_engine", "scheduler"}
-    assert {path.name for path in (ROOT / "irt_engine").glob("*.py")} == {
-        path.name for path in (installed / "irt_engine").glob("*.py")
+    assert {path.relative_to(ROOT) for path in (ROOT / "irt_engine").rglob("*.py")} == {
+        path.relative_to(installed) for path in (installed / "irt_engine").rglob("*.py")
     }
 
 
@@ -118,8 +118,7 @@ def test_importing_the_engine_is_light() -> None:
     assert run(program, ROOT, ROOT).strip() == "[]"
 
 
-def test_fit_is_the_function_whoever_imports_the_module_of_that_name() -> None:
-    program = (
-        "import irt_engine.fit, irt_engine; from irt_engine import fit; print(callable(fit), callable(irt_engine.fit))"
-    )
+def test_fit_is_the_function_whoever_imports_its_package() -> None:
+    imports = "import irt_engine.fitting, irt_engine; from irt_engine import fit"
+    program = f"{imports}; print(callable(fit), callable(irt_engine.fit))"
     assert run(program, ROOT, ROOT).strip() == "True True"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from irt_engine import ResponseTable
-from irt_engine.arrow import Information, Problem
-from irt_engine.average import Told
+from irt_engine.fitting.expectations import Expectations
+from irt_engine.fitting.problem import Problem
+from irt_engine.models.parameters import Information
 from irt_engine.simulate import all_cells, draw_truth, draw_votes, some_cells
 
 
@@ -60,7 +61,7 @@ def random_votes(chatbots: int, prompts: int, votes: int, *, seed: int, spread: 
     )
 
 
-def observed_information(problem: Problem, told: Told) -> Information:
+def observed_information(problem: Problem, told: Expectations) -> Information:
     """Return the edges' information less their scores times their second derivatives, written down once more."""
     gaps, size = problem.prompts.gaps, told.d_phi.shape[1]
     cross = np.zeros((len(told.d_theta), size))

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from irt_engine import Comparison, Posterior
-from irt_engine.graph import centred
-from irt_engine.posterior import Scales
+from irt_engine.models.comparison_graph import centred
+from irt_engine.posterior.posterior import Scales
 
 
 def made_up(

@@ -9,21 +9,21 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 from irt_engine import InvalidResponses, NotIdentified
-from irt_engine.grm import category_probabilities, item_information
 from irt_engine.information import (
     InformationTable,
     category_information,
     expected_fall,
     expected_information,
     information_shares,
-    normal_nodes,
     pair_information,
     projections,
     total_information,
     variance_fall,
     vote_information,
 )
-from irt_engine.posterior import Scales
+from irt_engine.models.graded_response import category_probabilities, item_information
+from irt_engine.posterior.posterior import Scales
+from irt_engine.quadrature import normal_nodes
 from irt_engine.simulate import draw_truth
 from tests.environment import FULL
 from tests.irt_engine.posteriors import made_up

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scheduler
-from irt_engine.graph import groups_of
-from irt_engine.priors import DEFAULT_PRIORS
+from irt_engine.models.comparison_graph import groups_of
+from irt_engine.models.priors import DEFAULT_PRIORS
 from scheduler import (
     ALL_POLICIES,
     DEFAULT_DESIGN,

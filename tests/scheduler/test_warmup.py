@@ -25,7 +25,7 @@ def compiled():
     found = {f for room in rooms for f in vars(room).values() if hasattr(f, "signatures")}
     return {(f.py_func.__module__, f.__name__, signature) for f in found for signature in f.signatures}
 
-from irt_engine.compiled import needs_compiling
+from irt_engine.compilation import needs_compiling
 
 assert not compiled()
 with warnings.catch_warnings(action="error"):
@@ -63,7 +63,7 @@ def test_after_a_rehearsal_campaigns_of_other_sizes_find_everything_compiled() -
 
 def test_fresh_environment_needs_compiling(tmp_path: Path) -> None:
     found = subprocess.run(
-        [sys.executable, "-c", "import scheduler.warmup, irt_engine.compiled as c; print(c.needs_compiling())"],
+        [sys.executable, "-c", "import scheduler.warmup, irt_engine.compilation as c; print(c.needs_compiling())"],
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(tmp_path)},
         capture_output=True,

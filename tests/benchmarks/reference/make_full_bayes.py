@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from irt_engine.fit_full import FullPosterior, fit_full
+from irt_engine.full.sampling import FullPosterior, fit_full
 from tests.benchmarks.problems import Problem, board_size, campaign_size, paper_size
 
 PATH = Path(__file__).with_name("full_bayes.json")

@@ -18,15 +18,15 @@ from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import entrant_add
 from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
-from evalsite.exchange.campaignfile import campaign_read, campaign_take, campaign_write
 from evalsite.exchange.campaign_planning import CampaignPlan
+from evalsite.exchange.campaignfile import campaign_read, campaign_take, campaign_write
 from evalsite.exchange.file_ranking import ChatbotRow, PairRow, Ranking
 from evalsite.exchange.replays import Replay
 from evalsite.judgments.leases import assignment_skip
 from evalsite.judgments.models import Annotator
 from evalsite.judgments.services import assignment_claim
-from evalsite.pages.figures import FIGURES
 from evalsite.pages.prompts import FIGURES as PROMPT_FIGURES
+from evalsite.presentation.figures import FIGURES
 from tests.evalsite.api.client import Api
 from tests.evalsite.cast import CampaignMaker, judge, run_jobs
 from tests.evalsite.exchange.test_broken_campaigns import WHOLE

@@ -16,7 +16,7 @@ from evalsite.exchange.presenters import as_csv, as_json
 from evalsite.exchange.text_tables import ASCII, as_table
 from evalsite.exchange.vote_file import Votes, read_votes
 from irt_engine.errors import EngineWarning
-from irt_engine.fit import fit
+from irt_engine.fitting.everyday import fit
 
 Write = Callable[..., Path]
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import scheduler
-from irt_engine.graph import groups_of
+from irt_engine.models.comparison_graph import groups_of
 from scheduler import ALL_POLICIES, BASELINES, DEFAULT_DESIGN, POLICIES
 from scheduler.policies.item_sampling import PairThenPromptSampler
 from scheduler.pool import Pool

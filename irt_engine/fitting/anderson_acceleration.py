@@ -1,0 +1,80 @@
+"""Fixed points of long vectors: damped rounds far away, mixed ones near (Anderson 1965; Walker & Ni 2011).
+
+A mixed round starts where a straight line through the last few rounds would have ended. It is a secant method: near the
+end it converges about as fast as Newton's would on the few directions in which plain rounds are slow. Some numbers are
+*carried*: they are mixed like the others, which alone say how.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from irt_engine.arrays import FloatArray
+
+MEMORY = 10  # rounds that are mixed
+_LARGEST_SHARE = 1.0  # a step is as long as its curvature says: in a longer one, scales overshoot, and all begins anew
+_SMALLEST_SHARE = 0.05
+_WORSE = 30.0  # times the least error so far: a mixture that led there is forgotten
+_MOST_NUMBERS = 20_000_000  # kept of all rounds together, 160 MB: five of half a million prompts
+_CAUTION = 0.3  # share of the round after a failure
+
+
+class AndersonAccelerator:
+    """The next start, from where a round began and where it ended."""
+
+    def __init__(self, unit: FloatArray, *, carried: int = 0, mixed_below: float = 0.1, share: float = 0.7) -> None:
+        """unit (N,): what counts as equally far in every number; `carried` more follow behind them. Rounds are mixed
+        where the error, in these units, is below `mixed_below`: farther away they are not on a straight line, and a
+        `share` of the move is taken."""
+        numbers, self.weight = len(unit), 1.0 / unit
+        self.memory = max(1, min(MEMORY, _MOST_NUMBERS // (2 * numbers + carried)))
+        self.moves = np.empty((self.memory, numbers))  # differences of successive moves, weighted
+        self.ends = np.empty((self.memory, numbers + carried))  # differences of successive ends
+        self.gram = np.empty((self.memory, self.memory))  # of `moves`
+        self.last_end, self.last_move = np.empty(0), np.empty(0)  # the move weighted
+        self.began: FloatArray | None = None  # where the last round did
+        self.kept = self.oldest = 0
+        self.mixed_below, self.share, self.best = mixed_below, share, np.inf
+
+    def next(self, x: FloatArray, end: FloatArray, error: float) -> FloatArray:
+        """Where to begin after a round from x to `end`, both (N + carried,), which are kept as they are."""
+        numbers = len(self.weight)
+        along = self._remember(end, (end[:numbers] - x[:numbers]) * self.weight)
+        self.began = x
+        if error > _WORSE * self.best:
+            self.kept = 0
+        self.best = min(self.best, error)
+        if error > self.mixed_below or self.kept == 0:
+            self._steer(along)
+            return x + self.share * (end - x)
+        length = np.sqrt(np.maximum(np.diag(self.gram)[: self.kept], 1e-200))  # rounds differ by powers of ten
+        gram = self.gram[: self.kept, : self.kept] / np.outer(length, length)
+        toward = self.moves[: self.kept] @ self.last_move
+        gamma = np.linalg.lstsq(gram, toward / length, rcond=1e-13)[0] / length
+        mixed: FloatArray = end - gamma @ self.ends[: self.kept]
+        return mixed
+
+    def back(self) -> FloatArray | None:
+        """A cautious way on from the last start that held, forgetting the mixture that broke; None if that broke."""
+        began, self.began, self.kept = self.began, None, 0
+        return None if began is None else began + _CAUTION * (self.last_end - began)
+
+    def _remember(self, end: FloatArray, move: FloatArray) -> float:
+        """Keep the differences to the round before. Returns how far the two moves go the same way."""
+        along = 0.0
+        if self.last_move.size:
+            place = self.kept if self.kept < self.memory else self.oldest
+            self.oldest = 0 if self.kept < self.memory else (place + 1) % self.memory
+            self.kept = min(self.kept + 1, self.memory)
+            self.moves[place], self.ends[place] = move - self.last_move, end - self.last_end
+            self.gram[place, : self.kept] = self.gram[: self.kept, place] = self.moves[: self.kept] @ self.moves[place]
+            along = float(move @ self.last_move)
+        self.last_end, self.last_move = end, move
+        return along
+
+    def _steer(self, along: float) -> None:
+        """Smaller shares while rounds answer each other back and forth, larger ones while they creep one way."""
+        if along < 0.0:
+            self.share = max(0.5 * self.share, _SMALLEST_SHARE)
+        elif along > 0.0:
+            self.share = min(1.2 * self.share, _LARGEST_SHARE)

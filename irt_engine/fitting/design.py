@@ -1,0 +1,174 @@
+"""From a table and a model to a problem: which columns the shaft has, which effects share a scale.
+
+Columns of the shaft: abilities (board: of chatbots; pair: one theta a comparison), the pairs' own effects (board), the
+side effect where an order is known, the common log gaps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from irt_engine.arrays import BoolArray, FloatArray, IntArray
+from irt_engine.fitting.problem import Problem
+from irt_engine.models.effects import LOOSE, MOST_SLOPES, TIGHT, Effects, Group
+from irt_engine.models.parameters import Point
+from irt_engine.models.priors import Priors
+from irt_engine.models.reply_effects import MOST_WORK, most_replies, replies_of
+from irt_engine.models.thresholds import prompt_model
+from irt_engine.models.tier_effects import parts_of
+from irt_engine.responses.cells import Cells, Comparisons, cells_of, compare
+from irt_engine.responses.table import ResponseTable
+
+MOST_PAIR_EFFECTS = 600  # columns of the shaft: a board of more pairs is fitted without them, and `scales.pair` is None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Design:
+    """A problem together with the names of its parts."""
+
+    table: ResponseTable
+    model: str
+    form: str
+    comparisons: Comparisons
+    cells: Cells
+    problem: Problem
+    effects: Effects
+    abilities: int  # K
+    pair: slice | None  # columns of the pairs' own effects
+    side: int  # column of the side effect, -1 without one
+    tiers: IntArray | None = None  # (M,) of the chatbots
+
+    @property
+    def board(self) -> bool:
+        return self.model == "board"
+
+    @property
+    def origin(self) -> Point:
+        """Where a fit begins that knows nothing."""
+        return Point(np.zeros(self.problem.shaft), np.zeros((self.problem.slots, self.problem.width)))
+
+
+def design(
+    table: ResponseTable, model: str, form: str, priors: Priors, tiers: IntArray | None = None, *, pool: bool = True
+) -> Design:
+    """What a fit needs to know beforehand; `tiers` (M,) of the chatbots, where discriminations differ by it.
+
+    `pool`: prompts that were met once share a slot.
+    """
+    comparisons, index = compare(table)
+    cells = cells_of(table, index, votes=form == "vote", pool=pool)
+    return design_of(table, model, form, priors, comparisons, cells, tiers)
+
+
+def design_of(
+    table: ResponseTable,
+    model: str,
+    form: str,
+    priors: Priors,
+    comparisons: Comparisons,
+    cells: Cells,
+    tiers: IntArray | None = None,
+) -> Design:
+    """The design of cells that are known already."""
+    parts = None
+    if tiers is not None:
+        both = tiers[np.stack([comparisons.low, comparisons.high], axis=1)][cells.comparison]
+        order, parts = parts_of(cells.slot, cells.slots, both, int(tiers.max()) + 1)
+        cells = _in_order(cells, order)
+    board, C = model == "board", len(comparisons.low)
+    K = len(table.chatbots) if board else C
+    shaft = _Shaft()
+    shaft.add("ability" if board else "theta", K, priors.ability_sd if board else priors.theta_sd)
+    which, n = cells.comparison, len(cells.comparison)
+    if board:
+        col = [comparisons.low[which], comparisons.high[which]]
+        coef = [-np.ones(n), np.ones(n)]
+    else:
+        col, coef = [which], [np.ones(n)]
+    pair = None
+    if board and priors.pair_sd > 0 and C <= MOST_PAIR_EFFECTS:
+        pair = shaft.add("pair", C, priors.pair_sd, learned=priors.learn, width=LOOSE)
+        col, coef = [*col, pair.start + which], [*coef, np.ones(n)]
+    side = -1
+    if board and np.any(cells.side):
+        side = shaft.add("side", 1, priors.side_sd, learned=priors.learn, width=LOOSE).start
+        col, coef = [*col, np.full(n, side)], [*coef, cells.side]
+    prompts = prompt_model(model, form)
+    if parts is not None:
+        prompts = replace(prompts, tiers=parts.tiers)
+    shaft.add("common_log_gap", prompts.gaps, priors.common_log_gap_sd)
+    problem = Problem(
+        prompts=prompts,
+        starts=np.searchsorted(cells.slot, np.arange(cells.slots + 1)),
+        counts=cells.counts if board else _turned(cells.counts, comparisons.flip[which]),
+        weight=cells.weight,
+        again=cells.again,
+        col=np.ascontiguousarray(np.stack(col, axis=1)),
+        coef=np.ascontiguousarray(np.stack(coef, axis=1)),
+        shaft=shaft.size,
+        parts=parts,
+    )
+    if board and priors.reply_sd > 0:
+        most = most_replies(cells, comparisons, len(table.chatbots))
+        if most and _affordable(cells.slots, prompts.size + most, shaft.size):
+            problem = replace(problem, replies=replies_of(cells, comparisons, len(table.chatbots)))
+    effects = _effects(shaft, problem, cells, priors, form)
+    return Design(table, model, form, comparisons, cells, problem, effects, K, pair, side, tiers)
+
+
+def _effects(shaft: _Shaft, problem: Problem, cells: Cells, priors: Priors, form: str) -> Effects:
+    """Which effects share a scale."""
+    prompts, replies = problem.prompts, problem.replies
+    again = priors.learn and bool(cells.again.any())  # without, nothing tells a cell's SD from the given one
+    sd = priors.log_discrimination_sd
+    groups = [*shaft.groups, Group("log_discrimination", sd, priors.learn, phi=slice(0, 1), most=MOST_SLOPES)]
+    if prompts.tiers:
+        groups.append(Group("tier", priors.tier_sd, priors.learn, LOOSE, phi=slice(1, 1 + prompts.tiers)))
+    if prompts.located:
+        groups.append(Group("location", priors.location_sd, priors.learn, phi=prompts.location))
+    groups.append(Group("log_gap", priors.log_gap_sd, priors.learn, phi=slice(prompts.first_gap, prompts.size)))
+    if replies:
+        learned = again or (priors.learn and bool(replies.again.any()))
+        columns = slice(prompts.size, problem.width)
+        groups.append(Group("reply", priors.reply_sd, learned, priors.shared_width, phi=columns))
+    return Effects(
+        groups=tuple(groups),
+        cell=Group("cell", priors.cell_sd, again, priors.shared_width) if form == "vote" else None,
+        shaft=shaft.size,
+        shape=(cells.slots, problem.width),
+        shared=cells.shared,
+        replies=replies.there if replies else None,
+        again=replies.again if replies else None,
+    )
+
+
+def _affordable(slots: int, width: int, shaft: int) -> bool:
+    """Whether slots with so many parameters are eliminated soon enough."""
+    return slots * width * (width + shaft) ** 2 <= MOST_WORK
+
+
+class _Shaft:
+    """Columns in the order in which they are added."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.groups: list[Group] = []
+
+    def add(self, name: str, columns: int, sd: float, *, learned: bool = False, width: float = TIGHT) -> slice:
+        part = slice(self.size, self.size + columns)
+        self.groups.append(Group(name, sd, learned, width, z=part))
+        self.size += columns
+        return part
+
+
+def _in_order(cells: Cells, order: IntArray) -> Cells:
+    columns = ("comparison", "slot", "counts", "side", "weight")
+    return replace(cells, **{name: getattr(cells, name)[order] for name in columns})
+
+
+def _turned(counts: FloatArray, flip: BoolArray) -> FloatArray:
+    """Counts in the comparisons' own orientation."""
+    other = 6.0 - counts if counts.shape[1] == 1 else counts[:, ::-1]
+    return np.ascontiguousarray(np.where(flip[:, None], other, counts))

@@ -1,0 +1,211 @@
+"""The curvature that a step divides by, once the average is near: the observed information.
+
+The expected information, which q rests on, differs from it by the luck of every prompt's votes: measured, steps with it
+end between half too short and half too long, and a round gains a factor of 3; with the observed one a factor of 5 to 6.
+Where few votes leave a slot's observed block without a clear curvature of its own, its expected one stands in.
+
+It is taken at the mean. Where replies have effects it is not: those of a slot lean against its discrimination together,
+and while they are not yet where they belong, the observed curvature along that direction leads astray. A first fit
+there has the expected information; a refit, which begins close by, has its average under q with the bends of the
+likelihood (a score times a second derivative): with wide effects of replies, the common scale of abilities and effects
+is held nearly twice as firmly as q's own precision has it, and steps that did not know it went too far, to and fro.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from irt_engine.arrays import BoolArray, FloatArray
+from irt_engine.fitting.elimination import inverse_factors
+from irt_engine.fitting.problem import Problem
+from irt_engine.fitting.schur_complement import FactoredPrecision, slot_blocks
+from irt_engine.models.parameters import Information, Point, Precision
+
+if TYPE_CHECKING:
+    from irt_engine.fitting.expectations import CellEvaluator, Expectations
+    from irt_engine.fitting.state import State
+    from irt_engine.models.effects import Effects
+
+
+_CLEAR = 0.25  # of the expected curvature in every direction
+_STEP = 1e-4  # of a log SD
+_LEAST_SLOPE = 0.05  # of the cell effect's, in shares of what it is while the means stand still
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curvature:
+    """What a step of means and learned scales divides by.
+
+    along: by how much the means follow each log SD. read: by how much each score follows the log posterior's gradient.
+    slope (L, L): how fast the log SDs' scores fall while the means do so. One after the other, they would take many
+    small steps: a wider effect is made up for by abilities farther apart.
+    """
+
+    arrow: FactoredPrecision
+    scales: list[int]
+    along: list[Point]
+    read: list[Point]
+    slope: FloatArray
+
+    def scale_step(self, effects: Effects, log_sd: FloatArray, gradient: Point, score: FloatArray) -> FloatArray:
+        """Newton's step (L,) of the log SDs, from the gradient of the means and their own score (L,).
+
+        One that stands at its limit takes no part: the others must not count on its moving.
+        """
+        move = np.zeros_like(score)
+        pairs = zip(self.scales, self.read, strict=True)
+        total = np.array([score[index] + _dot(read, gradient) for index, read in pairs])
+        free = [k for k, index in enumerate(self.scales) if not effects.stands(index, log_sd, total[k])]
+        move[np.array(self.scales)[free]] = np.linalg.solve(self.slope[np.ix_(free, free)], total[free])
+        return move
+
+    def follow(self, step: Point, moved: FloatArray) -> Point:
+        """A step of the means together with what they owe to the log SDs' having moved."""
+        for index, along in zip(self.scales, self.along, strict=True):
+            step = step.moved(along, float(moved[index]))
+        return step
+
+
+def curved(
+    cells: CellEvaluator,
+    state: State,
+    expected: Information,
+    q: tuple[FactoredPrecision, FloatArray] | None,
+    told: Expectations,
+    *,
+    learn: bool,
+) -> Curvature | None:
+    """The precision that steps from a state divide by, factored; None where it is not positive.
+
+    `expected` is the information that q rests on. With q, `told` is what the cells say under it. Without, it is not
+    looked at.
+    """
+    problem, prior = cells.problem, cells.effects.precision(state.log_sd)
+    if q is None and (learn or not problem.replies):
+        told = cells.ask(state.point, state.log_sd, None, observed=True)
+    bent = q is not None or not problem.replies
+    seen = _mostly_bent(problem, told, told.information if q else expected, prior) if bent else expected
+    try:
+        arrow = cells.arrow(seen, prior)
+        covariance = arrow.covariance()
+    except np.linalg.LinAlgError:
+        return None
+    if not learn:
+        return Curvature(arrow, [], [], [], np.zeros((0, 0)))
+    return _with_scales(cells, state, q, told, arrow, covariance)
+
+
+def _mostly_bent(problem: Problem, told: Expectations, expected: Information, prior: Precision) -> Information:
+    """The information with its bends, and the expected one where that is not clear."""
+    seen = _with_bends(problem, told)
+    unclear = ~_clear(problem, seen, expected, prior)
+    of_cells = np.repeat(unclear, np.diff(problem.starts))
+    i_theta = np.where(of_cells, expected.i_theta, seen.i_theta)
+    seen.cross[of_cells], seen.i_phi[unclear] = expected.cross[of_cells], expected.i_phi[unclear]
+    return Information(i_theta, seen.cross, seen.i_phi)
+
+
+def _with_scales(
+    cells: CellEvaluator,
+    state: State,
+    q: tuple[FactoredPrecision, FloatArray] | None,
+    told: Expectations,
+    arrow: FactoredPrecision,
+    covariance: FloatArray,
+) -> Curvature:
+    effects, scales = cells.effects, cells.effects.learnable
+    if q is None:
+        variance = Point(np.diag(covariance), arrow.own_variances(covariance, cells.each))
+    else:
+        variance = Point(np.diag(q[1]), told.phi_variance)  # known already, and a slope only steers
+    changes, reads, own = [], [], []
+    for index in scales:
+        if effects.is_cell(index):
+            change, read, fall = _by_cell_effect(cells, state, q, told)
+        else:
+            change = effects.pull(index, state.log_sd, state.point)
+            read = effects.reads(index, change)
+            fall = effects.own_slope(index, state.log_sd, state.point, variance)
+        changes.append(change)
+        reads.append(read)
+        own.append(fall)
+    along = [arrow.step(change) for change in changes]
+    slope = np.diag(own) - np.array([[_dot(read, other) for other in along] for read in reads])
+    least = effects.scores(state.log_sd, state.point, variance.z, variance.phi, told.sums)[1][scales]
+    least *= [_LEAST_SLOPE if effects.is_cell(index) else 1.0 for index in scales]
+    same = zip(changes, reads, along, strict=True)
+    back = [step if read is change else arrow.step(read) for change, read, step in same]
+    return Curvature(arrow, scales, along, back, _at_least(slope, least))
+
+
+def _by_cell_effect(
+    cells: CellEvaluator, state: State, q: tuple[FactoredPrecision, FloatArray] | None, told: Expectations
+) -> tuple[Point, Point, float]:
+    """How gradient and score change with the cell effect's log SD, and the score with the means: differences, because
+    they only steer. What cells that were voted on again say to prompts' parameters is taken for their share of it."""
+    wider = state.log_sd.copy()
+    wider[-1] += _STEP
+    there = cells.ask(state.point, wider, q)
+    change = Point((there.gradient.z - told.gradient.z) / _STEP, (there.gradient.phi - told.gradient.phi) / _STEP)
+    assert cells.effects.cell is not None  # noqa: S101 - one of the learned scales is its own
+    problem = cells.problem
+    held = np.concatenate([[0.0], np.cumsum(problem.again)])
+    shares = np.diff(held[problem.starts]) / np.maximum(np.diff(problem.starts), 1)  # a slot may be without a cell
+    of_cells = np.where(problem.again, (there.d_theta - told.d_theta) / _STEP, 0.0)
+    read = Point(problem.on_shaft(of_cells), change.phi * shares[:, None])
+    if problem.replies:
+        read.phi[:, problem.prompts.size :] = problem.replies.gathered(of_cells)
+    read.z[problem.common] += read.phi[:, problem.prompts.first_gap : problem.prompts.size].sum(axis=0)
+    return change, read, float((told.sums[0, 0] - there.sums[0, 0]) / _STEP + cells.effects.cell.width**-2.0)
+
+
+def _at_least(slope: FloatArray, least: FloatArray) -> FloatArray:
+    """The slopes (L, L) with no direction flatter than `least` (L,).
+
+    That is said of their symmetric part; the rest stays as it is, and makes no step longer. The slopes lean to one side
+    where an SD is learned only from what was judged again: its score then hardly follows the other SDs, while theirs
+    follow it. With half of it given to each, the SD of cells of which few were judged again went to and fro for
+    hundreds of rounds.
+    """
+    scale = np.sqrt(np.outer(least, least))
+    value, vector = np.linalg.eigh(0.5 * (slope + slope.T) / scale)
+    raised: FloatArray = (vector * np.maximum(value, 1.0)) @ vector.T * scale + 0.5 * (slope - slope.T)
+    return raised
+
+
+def _dot(a: Point, b: Point) -> float:
+    return float(a.z @ b.z + (a.phi * b.phi).sum())
+
+
+def _with_bends(problem: Problem, told: Expectations) -> Information:
+    """The edges' information, less the scores times the edges' own second derivatives:
+
+    d2x / dtheta dlog alpha = alpha, d2x / dlog alpha2 = x, d2x / dlog alpha dphi_p = U_p, d2x / dgap2 = U_gap.
+    """
+    information = told.information
+    if problem.parts is None:
+        bent = Information(information.i_theta, information.cross.copy(), information.i_phi.copy())
+        _bend(bent.cross, bent.i_phi, told, problem.prompts.gaps)
+        return bent
+    (K, P), n = told.d_phi.shape, len(told.d_theta)
+    bent = Information(information.i_theta, np.zeros((n, P)), np.zeros((K, P, P)))
+    _bend(bent.cross, bent.i_phi, told, problem.prompts.gaps)
+    bends = problem.gathered(told.d_phi, bent)[1]
+    return Information(information.i_theta, information.cross + bends.cross, information.i_phi + bends.i_phi)
+
+
+def _bend(cross: FloatArray, i_phi: FloatArray, told: Expectations, gaps: int) -> None:
+    """Take the bends away from (n, P) and (K, P, P)."""
+    cross[:, 0] -= told.d_theta
+    i_phi[:, 0, :] -= told.d_phi
+    i_phi[:, 1:, 0] -= told.d_phi[:, 1:]
+    of_gaps = np.arange(told.d_phi.shape[1] - gaps, told.d_phi.shape[1])
+    i_phi[:, of_gaps, of_gaps] -= told.d_phi[:, of_gaps]
+
+
+def _clear(problem: Problem, seen: Information, expected: Information, prior: Precision) -> BoolArray:
+    """(J,) whether a slot's block is at least a share of its expected one in every direction."""
+    return inverse_factors(slot_blocks(problem, seen, prior) - _CLEAR * slot_blocks(problem, expected, prior))[1]

@@ -1,0 +1,205 @@
+"""The arrow: prompts are independent of each other given the shaft, so a fit eliminates them one by one.
+
+Notation: z (S,) is the shaft: abilities, pair effects, a side effect if there is one, G common log gaps; phi (J, W) is
+the slots' own, one row a slot: the prompt's P parameters and, behind them, the effects of R replies (`replies`), if
+there are any. For cell i, theta_i = sum_k coef[i, k] z[col[i, k]] + the difference of its two replies' effects. With A
+the shaft's block of the precision, D_j a slot's and C_j (W, S) the cross block, the Schur complement
+
+    H = A - sum_j C_j' D_j^-1 C_j
+
+costs O(cells) + J W T^2, T the columns of the shaft that a slot's cells touch, and H^-1 is the marginal covariance of
+z under the Gaussian with that precision. With D_j = L_j L_j', everything is asked of L_j^-1 and L_j^-1 C_j. Where slots
+touch most of the shaft (`Problem.dense`) the latter are kept whole, and all slots are one matrix product.
+Work goes through the slots in chunks, so that memory stays near O(cells + J W^2) + one chunk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from irt_engine.arrays import FloatArray
+from irt_engine.fitting.elimination import (
+    _add_replies,
+    _add_shaft,
+    _cover,
+    _cover_whole,
+    _cross_whole,
+    _eliminate,
+    _own_variances,
+    _pull_shaft,
+    _sum_slots,
+    inverse_factors,
+)
+from irt_engine.fitting.problem import Problem
+from irt_engine.models.parameters import Information, Point, Precision
+
+Piece = TypeVar("Piece")
+Each = Callable[[Callable[[Piece], bool], Sequence[Piece]], bool]  # has independent pieces of work done, on any threads
+
+
+def one_by_one(work: Callable[[Piece], bool], todo: Sequence[Piece]) -> bool:
+    """Whether all pieces of work went well; what is done where there is nobody to share it with."""
+    return all(work(piece) for piece in todo)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FactoredPrecision:
+    """A factored precision: the Gaussian that it belongs to can be asked for steps and covariances."""
+
+    problem: Problem
+    information: Information
+    lower: FloatArray  # (J, W, W) L^-1 of D = L L'
+    schur: FloatArray  # (S, S)
+    half: FloatArray | None  # (J, W, S) L^-1 C, where the problem is dense
+
+    @property
+    def inverse(self) -> FloatArray:
+        """(J, W, W) of D."""
+        inverse: FloatArray = np.matmul(self.lower.transpose(0, 2, 1), self.lower)
+        return inverse
+
+    def covariance(self) -> FloatArray:
+        """(S, S) of the shaft. Raises LinAlgError where the precision is not positive definite."""
+        lower = np.linalg.inv(np.linalg.cholesky(self.schur))
+        covariance: FloatArray = lower.T @ lower
+        return covariance
+
+    def step(self, gradient: Point) -> Point:
+        """precision^-1 gradient."""
+        problem, info, lower = self.problem, self.information, self.lower
+        upper = lower.transpose(0, 2, 1)
+        along = np.matmul(lower, gradient.phi[:, :, None])
+        if self.half is not None:
+            half = self.half.reshape(-1, problem.shaft)
+            z = np.linalg.solve(self.schur, gradient.z - along.ravel() @ half).astype(np.float64, copy=False)
+            rest = along - (half @ z).reshape(along.shape)
+            return Point(z, np.matmul(upper, rest)[:, :, 0])
+        first, P = problem.prompts.first_gap, problem.prompts.size
+        reduced = gradient.z - _to_shaft(problem, info, np.matmul(upper, along)[:, :, 0])
+        z = np.linalg.solve(self.schur, reduced).astype(np.float64, copy=False)
+        theta = problem.off_shaft(z)
+        pull = np.empty_like(gradient.phi)
+        _sum_slots(problem.starts, info.cross, theta, pull)
+        pull[:, :P] += info.i_phi[:, :, first:] @ z[problem.common]
+        if problem.replies:
+            pull[:, P:] = problem.replies.gathered(info.i_theta * theta + info.cross[:, first:] @ z[problem.common])
+        return Point(z, np.matmul(upper, along - np.matmul(lower, pull[:, :, None]))[:, :, 0])
+
+    def slot_covariances(self, covariance: FloatArray, slots: slice) -> tuple[FloatArray, FloatArray]:
+        """Of the total phi of some slots: with the shaft (slots, W, S), and its own (slots, W, W).
+
+        `covariance` (S, S) is the shaft's. phi_j given z is normal with mean -D^-1 C z and covariance D^-1; the common
+        log gaps are part of z. With the shaft: of the columns that a slot's cells touch, others may be left at 0.
+        """
+        problem, info, count = self.problem, self.information, slots.stop - slots.start
+        lower, own = self.lower[slots], np.empty((count, problem.width, problem.width))
+        if self.half is not None:
+            along = np.empty((count, problem.width, problem.shaft))
+            _cover_whole(
+                lower, self.half[slots], covariance, problem.prompts.first_gap, problem.common.start, along, own
+            )
+            return along, own
+        with_shaft = np.zeros((count, problem.width, problem.shaft))
+        inverse: FloatArray = np.matmul(lower.transpose(0, 2, 1), lower)
+        _cover(
+            slots.start, problem.starts, problem.col, problem.coef, problem.own, info.i_theta, info.cross, info.i_phi,
+            problem.prompts.first_gap, inverse, covariance, with_shaft, own,
+        )  # fmt: skip
+        return with_shaft, own
+
+    def own_variances(self, covariance: FloatArray, each: Each[slice] = one_by_one) -> FloatArray:
+        """Marginal variances (J, W) of the slots' own deviations; `covariance` (S, S) is the shaft's."""
+        problem = self.problem
+        variance = np.empty((problem.slots, problem.width))
+
+        def work(slots: slice) -> bool:
+            variance[slots] = own_variances(problem, covariance, *self.slot_covariances(covariance, slots))
+            return True
+
+        each(work, list(problem.chunks()))
+        return variance
+
+
+def own_variances(problem: Problem, covariance: FloatArray, with_shaft: FloatArray, own: FloatArray) -> FloatArray:
+    """Marginal variances (slots, W) of own deviations, from the covariances of totals (`slot_covariances`).
+
+    A total log gap is the slot's own deviation and the common one.
+    """
+    variance = np.empty(own.shape[:2])
+    _own_variances(covariance, with_shaft, own, problem.prompts.first_gap, problem.common.start, variance)
+    return variance
+
+
+def factored(
+    problem: Problem, information: Information, prior: Precision, each: Each[int] = one_by_one
+) -> FactoredPrecision:
+    """Eliminate the slots. Raises LinAlgError where a slot's block is not positive definite."""
+    gaps, first = problem.common, problem.prompts.first_gap
+    lower, positive = inverse_factors(slot_blocks(problem, information, prior))
+    if not positive.all():
+        raise np.linalg.LinAlgError("a slot's block is not positive definite")
+    shaft = np.zeros((problem.shaft, problem.shaft))
+    _add_shaft(problem.col, problem.coef, information.i_theta, information.cross[:, first:], gaps.start, shaft)
+    shaft += np.tril(shaft, -1).T + np.diag(prior.z)
+    shaft[gaps, gaps] += information.i_phi[:, first:, first:].sum(axis=0)
+    half = None
+    if problem.dense:
+        half = _eliminate_whole(problem, information, lower, shaft, each)
+    else:
+        _eliminate(
+            problem.starts, problem.col, problem.coef, problem.own, information.i_theta, information.cross,
+            information.i_phi, first, lower, shaft,
+        )  # fmt: skip
+    return FactoredPrecision(problem, information, lower, 0.5 * (shaft + shaft.T), half)
+
+
+def _eliminate_whole(
+    problem: Problem, information: Information, lower: FloatArray, shaft: FloatArray, each: Each[int]
+) -> FloatArray:
+    """L^-1 C (J, W, S) of all slots, with C' D^-1 C taken off the shaft (S, S)."""
+    parts, S = problem.dense_parts(), problem.shaft
+    half = np.empty((problem.slots, problem.width, S))
+    taken = np.empty((len(parts), S, S))
+
+    def work(number: int) -> bool:
+        part = parts[number]
+        C = np.zeros((part.stop - part.start, problem.width, S))
+        _cross_whole(
+            problem.starts[part.start : part.stop + 1], problem.col, problem.coef, problem.own, information.i_theta,
+            information.cross, information.i_phi[part], problem.prompts.first_gap, C,
+        )  # fmt: skip
+        np.matmul(lower[part], C, out=half[part])
+        rows = half[part].reshape(-1, S)
+        np.matmul(rows.T, rows, out=taken[number])
+        return True
+
+    each(work, range(len(parts)))
+    for of_part in taken:
+        shaft -= of_part
+    return half
+
+
+def slot_blocks(problem: Problem, information: Information, prior: Precision) -> FloatArray:
+    """D (J, W, W)."""
+    P, W = problem.prompts.size, problem.width
+    D = np.zeros((problem.slots, W, W))
+    D[:, :P, :P] = information.i_phi
+    if problem.replies:
+        _add_replies(problem.starts, problem.own, information.i_theta, information.cross, D)
+    D[:, np.arange(W), np.arange(W)] += prior.phi
+    return D
+
+
+def _to_shaft(problem: Problem, information: Information, along: FloatArray) -> FloatArray:
+    """sum_j C_j' along_j, (S,)."""
+    total, P, first = np.zeros(problem.shaft), problem.prompts.size, problem.prompts.first_gap
+    of_replies = problem.replies.theta(along[:, P:]) if problem.replies else np.zeros(len(problem.col))
+    of_cells = information.i_theta * of_replies
+    _pull_shaft(problem.starts, problem.col, problem.coef, information.cross, along, of_cells, total)
+    total[problem.common] += np.einsum("jpg,jp->g", information.i_phi[:, :, first:], along[:, :P])
+    total[problem.common] += of_replies @ information.cross[:, first:]
+    return total

@@ -1,0 +1,519 @@
+"""fit_full(table, model): the full Bayesian fit by Markov chains, the reference for the everyday fit (`fit`).
+
+The same model, priors and arrays (`design`), nothing approximated: the pairs' effects are never left out, and the cell
+effect of votes is drawn and not integrated by quadrature. With `learn` an SD has the half-normal prior of the everyday
+fit (scale 2 x the given one), but is drawn with everything else instead of being set to its most probable value.
+
+PyMC writes the model down and differentiates it, nutpie's NUTS draws from it: on threads, so that it runs inside any
+worker. Both are imported here only, and only when a fit is asked for. Every normal effect is drawn as a standard normal
+times its SD, which is what keeps chains from sticking where an SD is near 0. For the likelihood a cell is two edges,
+log P = log sigma(x_left) + log sigma(-x_right) + log(1 - e^-(x_left - x_right)), and its last term depends on the
+prompt alone: it is summed over cells beforehand.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from irt_engine.arrays import FloatArray, IntArray
+from irt_engine.errors import DidNotConverge, EngineError, EngineWarning, InvalidResponses, NotIdentified
+from irt_engine.fitting.comparison_names import comparisons_of
+from irt_engine.fitting.design import Design, design
+from irt_engine.fitting.everyday import Form, Model, _judgments, check
+from irt_engine.full.convergence import Diagnostics, effective_sizes, r_hat
+from irt_engine.models.comparison_graph import centred, groups_of
+from irt_engine.models.priors import DEFAULT_PRIORS, Priors
+from irt_engine.posterior.posterior import Posterior, Scales
+from irt_engine.responses.table import ResponseTable
+
+Progress = Callable[[int, int], None]
+
+MAX_PARAMETERS = 50_000  # a draw of so many numbers is 400 kB, and a gradient takes tens of milliseconds
+SAMPLER = "nutpie"
+_STAGES = 3  # model compiled, chains drawn, draws summarised
+_SMALLEST_GAP = 1e-7  # as in `kernels`: two thresholds never quite meet
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FullPosterior:
+    """A `Posterior` from draws, and how the chains went.
+
+    `posterior` reads like the everyday one: means, SEs and the covariance of abilities are those of the draws, a
+    discrimination is exp of the mean log, thresholds are those of the mean log gaps, a scale is its draws' mean.
+    """
+
+    posterior: Posterior
+    diagnostics: Diagnostics
+
+
+@dataclass(frozen=True, slots=True)
+class FitAgreement:
+    """How far an everyday posterior is from the full one, root mean square over abilities (or thetas, model pair).
+
+    mean: difference of means in full SDs. sd: ratio of SDs minus 1. worst_mean, worst_sd: the largest of each.
+    """
+
+    mean: float
+    sd: float
+    worst_mean: float
+    worst_sd: float
+
+
+def fit_full(
+    table: ResponseTable,
+    model: Model = "board",
+    *,
+    form: Form = "net",
+    priors: Priors = DEFAULT_PRIORS,
+    draws: int = 1000,
+    tune: int = 1000,
+    chains: int = 2,
+    cores: int | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> FullPosterior:
+    """The posterior of `table` under `model` from `chains` chains of `draws` draws each, after `tune` more.
+
+    `cores` is how many chains run at the same time (default: as many as there are); it changes no digit, and the same
+    seed gives the same result on the same versions. `progress(done, most)` is called after every stage: model
+    compiled, chains drawn, draws summarised. Warns (EngineWarning) where the diagnostics do not hold what a reference
+    must promise: then `posterior.converged` is False.
+    Raises InvalidResponses (unknown model or form, numbers of draws, too many parameters), DidNotConverge (the sampler
+    found no start), EngineError (PyMC or nutpie is not installed).
+    """
+    check(table, model, form)
+    _check_run(draws, tune, chains, cores, seed)
+    told = progress or (lambda done, most: None)
+    # Net ratings of pooled prompts are taken as typical by both fits; of their votes the everyday fit integrates the
+    # discrimination out, and here it is drawn.
+    made = design(table, model, form, priors, pool=form == "net")
+    cells = _cells(made)
+    layout = _layout(made, priors)
+    _check_size(len(layout.given) + (len(cells.slot) if form == "vote" else 0))
+    compiled = _compiled(made, priors, cells, layout)
+    told(1, _STAGES)
+    drawn, divergences = _drawn(compiled, draws, tune, chains, cores, seed)
+    told(2, _STAGES)
+    drawn = _read(drawn, layout, made)
+    group = groups_of(len(table.chatbots), made.comparisons.low, made.comparisons.high)
+    diagnostics = _diagnostics(made, drawn, group, divergences, tune)
+    if not diagnostics.converged:
+        warnings.warn(EngineWarning(_doubt(diagnostics)), stacklevel=2)
+    posterior = _posterior(made, priors, drawn, group, diagnostics, seed)
+    told(3, _STAGES)
+    return FullPosterior(posterior, diagnostics)
+
+
+def agreement(everyday: Posterior, full: FullPosterior) -> FitAgreement:
+    """How well the everyday fit of the same votes agrees with the full one.
+
+    Raises InvalidResponses unless both are of the same model, form, chatbots and comparisons; NotIdentified where no
+    chatbot is connected with another.
+    """
+    reference = full.posterior
+    if _subject(everyday) != _subject(reference):
+        raise InvalidResponses(
+            "the two posteriors are not of the same votes and model",
+            code="different_fits",
+            hint="fit the same table with the same model and form",
+        )
+    if reference.model == "board":
+        _, index, size = np.unique(reference.group, return_inverse=True, return_counts=True)
+        known = size[index] > 1
+        means, sds = (everyday.ability, reference.ability), (everyday.se, reference.se)
+    else:
+        known = np.ones(len(reference.theta), bool)
+        means, sds = (everyday.theta, reference.theta), (everyday.theta_se, reference.theta_se)
+    if not known.any():
+        raise NotIdentified("no two chatbots are connected", code="no_comparisons", hint="collect votes on a pair")
+    off = ((means[0] - means[1]) / sds[1])[known]
+    ratio = (sds[0] / sds[1] - 1.0)[known]
+    return FitAgreement(_rms(off), _rms(ratio), float(np.abs(off).max()), float(np.abs(ratio).max()))
+
+
+def _subject(posterior: Posterior) -> tuple[Any, ...]:
+    return posterior.model, posterior.form, posterior.chatbots, posterior.comparisons, posterior.judgments
+
+
+def _rms(values: FloatArray) -> float:
+    return float(np.sqrt(np.mean(values**2)))
+
+
+def _check_run(draws: int, tune: int, chains: int, cores: int | None, seed: int) -> None:
+    for name, value, least in (("draws", draws, 4), ("tune", tune, 1), ("chains", chains, 1), ("cores", cores, 1)):
+        if value is not None and value < least:
+            raise InvalidResponses(
+                f"{name} is {value}", code="bad_run", hint=f"give at least {least}; 1000 draws of 2 chains are usual"
+            )
+    if not 0 <= seed < 2**63:
+        raise InvalidResponses(f"seed {seed} is not a seed", code="bad_run", hint="give an integer from 0 to 2^63 - 1")
+
+
+# --- what the model is told ---
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Cells:
+    """The cells as the likelihood wants them; edge terms as (cell, edge, times), gaps summed by slot."""
+
+    slot: IntArray  # (n,)
+    comparison: IntArray  # (n,)
+    side: FloatArray  # (n,)
+    above: tuple[IntArray, IntArray, FloatArray]  # log sigma(x)
+    below: tuple[IntArray, IntArray, FloatArray]  # log sigma(-x)
+    inner: FloatArray  # (J, E - 1): how often a category between edges c and c + 1 was seen
+    alone: FloatArray  # (n,) 1 in the shared slot, where replies have no place of their own, 0 elsewhere
+    replies: IntArray  # (n, 2) places among the replies' effects, low then high; 0 where alone, (n, 0) without any
+
+
+def _cells(made: Design) -> _Cells:
+    """Under `vote` every cell has an effect of its own, so that equal cells, merged in the design, part again."""
+    cells, counts, weight = made.cells, made.problem.counts, made.cells.weight
+    index = np.arange(len(weight))
+    if made.form == "vote":
+        index = np.repeat(index, weight.astype(np.int64))
+        seen, weight = counts[index], np.ones(len(index))
+    else:
+        seen = (counts == np.arange(7)).astype(np.float64)
+    times = seen * weight[:, None]
+    slot = cells.slot[index]
+    inner = np.zeros((cells.slots, times.shape[1] - 2))
+    np.add.at(inner, slot, times[:, 1:-1])
+    return _Cells(
+        slot,
+        cells.comparison[index],
+        cells.side[index],
+        _nonzero(times[:, 1:]),
+        _nonzero(times[:, :-1]),
+        inner,
+        (slot == cells.shared).astype(np.float64),
+        _reply_places(made)[index],
+    )
+
+
+def _reply_places(made: Design) -> IntArray:
+    replies = made.problem.replies
+    if replies is None:
+        return made.problem.own
+    number = np.cumsum(replies.there).reshape(replies.there.shape) - 1
+    return np.where(replies.own >= 0, number[replies.slot[:, None], replies.own], 0)
+
+
+def _nonzero(times: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
+    cell, edge = np.nonzero(times)
+    return cell, edge, times[cell, edge]
+
+
+def _check_size(size: int) -> None:
+    if size > MAX_PARAMETERS:
+        raise InvalidResponses(
+            f"{size} parameters are more than {MAX_PARAMETERS}",
+            code="too_many_parameters",
+            hint="take a part of the prompts, or form 'net'; the everyday fit has no such limit",
+        )
+
+
+def _has_pairs(made: Design, priors: Priors) -> bool:
+    return made.board and priors.pair_sd > 0
+
+
+# --- the model, written in PyMC ---
+
+
+def _libraries() -> tuple[ModuleType, ModuleType, ModuleType]:
+    """pymc, pytensor.tensor, nutpie; PyTensor's own choice of compiler would want a C++ compiler on the machine."""
+    os.environ.setdefault("PYTENSOR_FLAGS", "mode=NUMBA")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # ArviZ announces its next version at every import
+            import nutpie
+            import pymc
+            import pytensor.tensor
+    except ImportError as error:
+        raise EngineError(
+            f"the full fit needs a library that is not here: {error.name}",
+            code="no_sampler",
+            hint="pip install pymc nutpie",
+        ) from error
+    return pymc, pytensor.tensor, nutpie
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Layout:
+    """Where the normal effects stand in one vector of S standard normals, and the SDs that they are multiplied by.
+
+    One vector and few operations, because compiling takes longer than drawing from a small board.
+    """
+
+    places: dict[str, IntArray]
+    given: FloatArray  # (S,) SDs
+    learned: dict[str, float]  # SDs to draw as well, by name; "cell" last, which has no place in the vector
+    kind: IntArray  # (S - F,) which of them each effect behind the first F has
+
+    @property
+    def fixed(self) -> int:
+        """F, how many effects come before the first whose SD is drawn."""
+        return len(self.given) - len(self.kind)
+
+    def effects(self, lib: Any, standard: Any, ratio: Any) -> Any:
+        """(..., S) from standard normals (..., S) and learned SDs (..., L) in units of the given ones, if any."""
+        if ratio is None:
+            return self.given * standard
+        F = self.fixed
+        head, tail = self.given[:F] * standard[..., :F], self.given[F:] * standard[..., F:]
+        return lib.concatenate([head, tail * ratio[..., self.kind]], axis=-1)
+
+
+def _layout(made: Design, priors: Priors) -> _Layout:
+    J, prompts = made.cells.slots, made.problem.prompts
+    fixed: list[tuple[str, float, tuple[int, ...]]] = [
+        ("ability", priors.ability_sd, (made.abilities,))
+        if made.board
+        else ("theta", priors.theta_sd, (made.abilities,)),
+        ("common_log_gap", priors.common_log_gap_sd, (1, prompts.gaps)),
+    ]
+    scaled: list[tuple[str, float, tuple[int, ...]]] = [
+        ("log_discrimination", priors.log_discrimination_sd, (J, 1)),
+        ("log_gap", priors.log_gap_sd, (J, prompts.gaps)),
+    ]
+    if prompts.located:
+        scaled.append(("location", priors.location_sd, (J, 1)))
+    if _has_pairs(made, priors):
+        scaled.append(("pair", priors.pair_sd, (len(made.comparisons.low),)))
+    if made.side >= 0:
+        scaled.append(("side", priors.side_sd, (1,)))
+    if made.problem.replies:
+        scaled.append(("reply", priors.reply_sd, (int(made.problem.replies.there.sum()),)))
+    sizes = [int(np.prod(shape)) for _, _, shape in (*fixed, *scaled)]
+    starts = np.cumsum([0, *sizes])
+    places = {
+        name: start + np.arange(size).reshape(shape)
+        for (name, _, shape), start, size in zip((*fixed, *scaled), starts, sizes, strict=False)
+    }
+    learned = {name: sd for name, sd, _ in scaled} | ({"cell": priors.cell_sd} if made.form == "vote" else {})
+    return _Layout(
+        places=places,
+        given=np.repeat([sd for _, sd, _ in (*fixed, *scaled)], sizes),
+        learned=learned,
+        kind=np.repeat(np.arange(len(scaled)), sizes[len(fixed) :]),
+    )
+
+
+def _parts(effects: Any, layout: _Layout, made: Design) -> dict[str, Any]:
+    """What the model is about, from its effects (..., S): the same lines for the model and for its draws.
+
+    theta (..., C), oriented low -> high under board, in the file's orientation under pair, as the design's counts are;
+    log_alpha, location (..., J, 1); log_gap (..., J, G), the common ones included; ability (..., M), side (..., 1).
+    """
+    parts = {name: effects[..., place] for name, place in layout.places.items()}
+    own = np.ones((made.cells.slots, 1))
+    if made.cells.shared >= 0:
+        own[made.cells.shared] = 0.0  # pooled prompts are typical by definition: alpha = 1 and the common gaps
+    parts["log_alpha"] = parts.pop("log_discrimination") * own
+    parts["log_gap"] = parts.pop("common_log_gap") + parts["log_gap"] * own
+    if made.board:
+        ability = parts["ability"]
+        theta = ability[..., made.comparisons.high] - ability[..., made.comparisons.low]
+        parts["theta"] = theta + parts.pop("pair") if "pair" in parts else theta
+    return parts
+
+
+def _compiled(made: Design, priors: Priors, cells: _Cells, layout: _Layout) -> Any:
+    pymc, tensor, nutpie = _libraries()
+    with pymc.Model() as written:
+        kept = ["standard"]
+        standard, ratio = pymc.Normal("standard", 0.0, 1.0, shape=len(layout.given)), None
+        if priors.learn:
+            kept.append("ratio")
+            ratio = pymc.HalfNormal("ratio", 2.0, shape=len(layout.learned))
+        parts = _parts(layout.effects(tensor, standard, ratio), layout, made)
+        at = parts["theta"][cells.comparison]
+        if made.side >= 0:
+            at = at + parts["side"] * cells.side
+        if made.problem.replies:
+            met = parts["reply"][cells.replies[:, 1]] - parts["reply"][cells.replies[:, 0]]
+            at = at + (1.0 - cells.alone) * met
+        alpha = tensor.exp(parts["log_alpha"])
+        at = alpha[cells.slot, 0] * at
+        if made.form == "vote":
+            sd = _cell_sd(tensor, priors, layout, ratio, cells)
+            at = at + sd * pymc.Normal("cell", 0.0, 1.0, shape=len(cells.slot))
+        thresholds = tensor.dot(tensor.exp(parts["log_gap"]), made.problem.prompts.spread.T) + parts.get(
+            "location", 0.0
+        )
+        pymc.Potential("votes", _log_likelihood(tensor, at, alpha * thresholds, cells))
+    return nutpie.compile_pymc_model(written, var_names=kept)
+
+
+def _cell_sd(tensor: Any, priors: Priors, layout: _Layout, ratio: Any, cells: _Cells) -> Any:
+    """Of each cell's effect: where its replies have no place, theirs are part of it, as in `scales.pooled_sd`."""
+    sd = priors.cell_sd * (1.0 if ratio is None else ratio[-1])
+    if "reply" not in layout.learned:
+        return sd
+    of_reply = priors.reply_sd * (1.0 if ratio is None else ratio[list(layout.learned).index("reply")])
+    return tensor.sqrt(sd**2 + 2.0 * of_reply**2 * cells.alone)
+
+
+def _log_likelihood(tensor: Any, at: Any, level: Any, cells: _Cells) -> Any:
+    """at (n,) = alpha theta, level (J, E) = alpha b."""
+    total = 0.0
+    for (cell, edge, times), sign in ((cells.above, 1.0), (cells.below, -1.0)):
+        x = at[cell] - level[cells.slot[cell], edge]
+        total = total - (times * tensor.softplus(-sign * x)).sum()
+    gap = tensor.maximum(level[:, 1:] - level[:, :-1], _SMALLEST_GAP)
+    return total + (cells.inner * tensor.log(-tensor.expm1(-gap))).sum()
+
+
+# --- drawing, and what is read off the draws ---
+
+
+def _drawn(
+    compiled: Any, draws: int, tune: int, chains: int, cores: int | None, seed: int
+) -> tuple[dict[str, FloatArray], int]:
+    """name -> (chains, draws, ...), and the number of divergences. The one place that knows the sampler's interface."""
+    nutpie = _libraries()[2]
+    try:
+        trace = nutpie.sample(
+            compiled,
+            draws=draws,
+            tune=tune,
+            chains=chains,
+            cores=min(chains, cores or os.cpu_count() or 1),
+            seed=seed,
+            save_warmup=False,
+            progress_bar=False,
+        )
+    except RuntimeError as error:
+        raise DidNotConverge(
+            f"the sampler stopped: {error}", code="sampler_stopped", hint="use tighter priors; report the votes"
+        ) from error
+    # InferenceData (ArviZ 0.x) and DataTree (1.x) both answer to these names.
+    drawn = {
+        str(name): np.asarray(trace["posterior"][name].values, np.float64) for name in trace["posterior"].data_vars
+    }
+    return drawn, int(np.asarray(trace["sample_stats"]["diverging"].values).sum())
+
+
+def _read(drawn: dict[str, FloatArray], layout: _Layout, made: Design) -> dict[str, FloatArray]:
+    """What the posterior reports, (chains, draws, ...) each: the parts, and sd_<name> of every SD that was drawn."""
+    ratio = drawn.get("ratio")
+    parts = _parts(layout.effects(np, drawn["standard"], ratio), layout, made)
+    if ratio is not None:
+        parts |= {f"sd_{name}": sd * ratio[..., [k]] for k, (name, sd) in enumerate(layout.learned.items())}
+    return parts
+
+
+def _diagnostics(
+    made: Design, drawn: dict[str, FloatArray], group: IntArray, divergences: int, tune: int
+) -> Diagnostics:
+    """The worst over all that is reported: abilities apart from their group's mean, thetas, prompts, side, scales."""
+    quantities = _quantities(made, drawn, group)
+    chains, draws, _ = quantities.shape
+    bulk, tail = effective_sizes(quantities)
+    return Diagnostics(
+        r_hat=float(r_hat(quantities).max()),
+        ess_bulk=float(bulk.min()),
+        ess_tail=float(tail.min()),
+        divergences=divergences,
+        draws=draws,
+        tune=tune,
+        chains=chains,
+        sampler=SAMPLER,
+    )
+
+
+def _quantities(made: Design, drawn: dict[str, FloatArray], group: IntArray) -> FloatArray:
+    """(chains, draws, K), without what a definition fixes: the pooled slot's log alpha, a chatbot without a group."""
+    parts = {name: values.reshape(*values.shape[:2], -1) for name, values in drawn.items() if name != "reply"}
+    if made.cells.shared >= 0:
+        parts["log_alpha"] = np.delete(parts["log_alpha"], made.cells.shared, axis=2)
+    if made.board:
+        same = (group[:, None] == group[None, :]).astype(np.float64)
+        size = same.sum(axis=1)
+        apart = parts["ability"] - parts["ability"] @ (same / size)
+        parts["ability"] = apart[:, :, size > 1]
+    return np.concatenate(list(parts.values()), axis=2)
+
+
+def _doubt(found: Diagnostics) -> str:
+    hint = "use tighter priors" if found.divergences else "draw more, and tune for longer"
+    return (
+        f"the chains are no reference yet ({hint}): r-hat {found.r_hat:.3f}, effective draws {found.ess_bulk:.0f} in "
+        f"the bulk and {found.ess_tail:.0f} in the tails, {found.divergences} divergences"
+    )
+
+
+def _posterior(
+    made: Design, priors: Priors, drawn: dict[str, FloatArray], group: IntArray, found: Diagnostics, seed: int
+) -> Posterior:
+    table, board = made.table, made.board
+    flat = {name: values.reshape(found.chains * found.draws, *values.shape[2:]) for name, values in drawn.items()}
+    theta = flat["theta"].mean(axis=0)
+    ability, covariance = _abilities(flat["ability"], group) if board else (np.empty(0), np.empty((0, 0)))
+    scales = _scales(made, priors, flat)
+    alpha, alpha_se, thresholds = _prompts(made, flat, scales)
+    side = flat.get("side", np.zeros((2, 1)))[:, 0]
+    return Posterior(
+        model=made.model,
+        chatbots=table.chatbots if board else (),
+        ability=ability,
+        covariance=covariance,
+        group=group if board else np.empty(0, np.int64),
+        chatbot_judgments=_judgments(table) if board else np.empty(0, np.int64),
+        comparisons=comparisons_of(table, made.comparisons),
+        theta=np.where(made.comparisons.flip, -theta, theta) if board else theta,
+        theta_se=flat["theta"].std(axis=0, ddof=1),
+        prompts=table.prompts,
+        discrimination=alpha,
+        discrimination_se=alpha_se,
+        thresholds=thresholds,
+        judgments=len(table),
+        cells=made.cells.total,
+        converged=found.converged,
+        iterations=found.chains * (found.tune + found.draws),
+        seed=seed,
+        form=made.form,
+        side=float(side.mean()),
+        side_se=float(side.std(ddof=1)),
+        scales=scales,
+    )
+
+
+def _abilities(draws: FloatArray, group: IntArray) -> tuple[FloatArray, FloatArray]:
+    return centred(draws.mean(axis=0), np.atleast_2d(np.cov(draws, rowvar=False)), group)
+
+
+def _prompts(made: Design, flat: dict[str, FloatArray], scales: Scales) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """alpha (J,), its SE by the delta method, thresholds (J, E), as in the everyday fit."""
+    columns = [flat[name] for name in ("log_alpha", "location", "log_gap") if name in flat]
+    mean = np.concatenate([column.mean(axis=0) for column in columns], axis=1)
+    log_se = columns[0].std(axis=0, ddof=1)[:, 0]
+    slot, shared = made.cells.prompt_slot, made.cells.shared
+    if shared >= 0:
+        log_se[shared] = scales.log_discrimination
+    alpha = np.exp(mean[:, 0])
+    return alpha[slot], (alpha * log_se)[slot], made.problem.prompts.thresholds(mean)[slot]
+
+
+def _scales(made: Design, priors: Priors, flat: dict[str, FloatArray]) -> Scales:
+    def sd(name: str, given: float) -> float:
+        learned = flat.get(f"sd_{name}")
+        return given if learned is None else float(learned.mean())
+
+    return Scales(
+        log_discrimination=sd("log_discrimination", priors.log_discrimination_sd),
+        log_gap=sd("log_gap", priors.log_gap_sd),
+        location=sd("location", priors.location_sd) if made.problem.prompts.located else None,
+        pair=sd("pair", priors.pair_sd) if _has_pairs(made, priors) else None,
+        side=sd("side", priors.side_sd) if made.side >= 0 else None,
+        cell=sd("cell", priors.cell_sd) if made.form == "vote" else None,
+        reply=sd("reply", priors.reply_sd) if made.problem.replies else None,
+        learned=priors.learn,
+    )

@@ -1,0 +1,142 @@
+"""The graded response model: probabilities, log-likelihood, score and expected information.
+
+Notation: categories k = 0..6 stand for the net rating u = k - 3. Edge c = 0..5 is the threshold of u >= c - 2.
+x_c = alpha (theta - b_c) decreases in c;  F_c = P(u >= c - 2) = sigma(x_c);  f_c = F_c (1 - F_c);
+P_0 = 1 - F_0, P_k = F_{k-1} - F_k, P_6 = F_5.   (Samejima 1969; Sedoc & Ungar 2020, section 4.1)
+
+Everything is written in the ratios f_c / P_k, which stay finite where f_c and P_k both underflow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, log_expit
+
+from irt_engine.arrays import FloatArray, IntArray
+
+CATEGORIES = 7
+EDGES = 6
+_LARGEST_X = 60.0  # sigma(-60) = 9e-27: far beyond any data, far from underflow
+_SMALLEST_GAP = 1e-10  # two thresholds never quite meet, so that no category has probability 0
+_LARGEST_GAP = 700.0  # e^700 is still finite
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EdgeTerms:
+    """Per cell, in terms of x: score (n, 6), expected information as diagonal (n, 6) and off-diagonal (n, 5)."""
+
+    score: FloatArray
+    diagonal: FloatArray
+    off: FloatArray
+
+
+def edges(theta: FloatArray, alpha: FloatArray, thresholds: FloatArray) -> FloatArray:
+    """x (..., 6) from theta (...,), alpha (...,), thresholds (..., 6)."""
+    x: FloatArray = alpha[..., None] * (theta[..., None] - thresholds)
+    return x
+
+
+def _bounded(x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """x inside the safe range, and 1 - exp(-gap) (..., 5) from the gaps before they were bounded."""
+    gap = np.maximum(x[..., :-1] - x[..., 1:], _SMALLEST_GAP)
+    return np.clip(x, -_LARGEST_X, _LARGEST_X), -np.expm1(-gap)
+
+
+def category_probabilities(theta: FloatArray, alpha: FloatArray, thresholds: FloatArray) -> FloatArray:
+    """P(u = k - 3) for k = 0..6, shape (..., 7); thresholds (..., 6) increase along the last axis."""
+    x, rise = _bounded(edges(theta, alpha, thresholds))
+    inner = expit(x[..., :-1]) * expit(-x[..., 1:]) * rise
+    p = np.concatenate([expit(-x[..., :1]), inner, expit(x[..., -1:])], axis=-1)
+    scaled: FloatArray = p / p.sum(axis=-1, keepdims=True)  # bounding x leaves the sum within 1e-9 of 1
+    return scaled
+
+
+def log_likelihood(x: FloatArray, category: IntArray) -> FloatArray:
+    """log P of the observed category, (n,), from x (n, 6); exact wherever x is finite."""
+    rows = np.arange(len(category))
+    left, right = np.maximum(category - 1, 0), np.minimum(category, EDGES - 1)
+    up = np.where(category > 0, log_expit(x[rows, left]), 0.0)
+    down = np.where(category < CATEGORIES - 1, log_expit(-x[rows, right]), 0.0)
+    inner = (category > 0) & (category < CATEGORIES - 1)
+    gap = np.where(inner, np.maximum(x[rows, left] - x[rows, right], _SMALLEST_GAP), 1.0)
+    total: FloatArray = up + down + np.where(inner, np.log(-np.expm1(-gap)), 0.0)
+    return total
+
+
+def _ratios(x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """f (..., 6); above = f_c / P_{c+1}; below = f_c / P_c, each (..., 6).
+
+    With g = x_c - x_{c+1} > 0 the edges of one category, f_c / P_{c+1} = 1 - F_c + 1 / (e^g - 1): no quotient of two
+    small numbers, so it is right however far out the edges lie, and agrees with `log_likelihood` there.
+    """
+    F, G = expit(x), expit(-x)
+    above, below = G.copy(), F.copy()  # the outermost categories: f_5 / P_6 = G_5 and f_0 / P_0 = F_0
+    odds = 1.0 / np.expm1(np.clip(x[..., :-1] - x[..., 1:], _SMALLEST_GAP, _LARGEST_GAP))
+    above[..., :-1] += odds
+    below[..., 1:] += odds
+    return F * G, above, below
+
+
+def edge_terms(x: FloatArray, category: IntArray) -> EdgeTerms:
+    """Score of the observed category and expected information, both with respect to x (n, 6).
+
+    Edge c enters only the categories c and c + 1, so the information is tridiagonal:
+    T_cc = f_c^2 (1 / P_c + 1 / P_{c+1}),  T_{c,c+1} = - f_c f_{c+1} / P_{c+1}.
+    """
+    f, above, below = _ratios(x)
+    score = np.zeros_like(x)
+    rows = np.arange(len(category))
+    has_left, has_right = category > 0, category < CATEGORIES - 1
+    score[rows[has_left], category[has_left] - 1] = above[rows[has_left], category[has_left] - 1]
+    score[rows[has_right], category[has_right]] = -below[rows[has_right], category[has_right]]
+    return EdgeTerms(score, f * (above + below), -f[..., 1:] * above[..., :-1])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ObservedTerms:
+    """Derivatives of log P_k = log F(left) + log F(-right) + log(1 - e^-gap) for the observed category k, (n,) each.
+
+    left, right (n,) are the edges of the category; an outermost category has only one, the other's terms are 0.
+    slope_* is the first derivative in left, right and gap = left - right taken apart, bend_* minus the second: never
+    negative, because log P is concave in x.
+    """
+
+    left: IntArray
+    right: IntArray
+    slope_left: FloatArray
+    slope_right: FloatArray
+    slope_gap: FloatArray
+    bend_left: FloatArray
+    bend_right: FloatArray
+    bend_gap: FloatArray
+
+
+def observed_terms(x: FloatArray, category: IntArray) -> ObservedTerms:
+    """What the observed category (n,) says about the edges x (n, 6), to second order."""
+    rows = np.arange(len(category))
+    left, right = np.maximum(category - 1, 0), np.minimum(category, EDGES - 1)
+    has_left, has_right = category > 0, category < CATEGORIES - 1
+    up, down = x[rows, left], x[rows, right]
+    gap = np.clip(up - down, _SMALLEST_GAP, _LARGEST_GAP)
+    inner = has_left & has_right
+    odds = np.where(inner, 1.0 / np.expm1(np.where(inner, gap, 1.0)), 0.0)
+    return ObservedTerms(
+        left=left,
+        right=right,
+        slope_left=has_left * expit(-up),
+        slope_right=-(has_right * expit(down)),
+        slope_gap=odds,
+        bend_left=has_left * expit(up) * expit(-up),
+        bend_right=has_right * expit(down) * expit(-down),
+        bend_gap=odds * (1.0 + odds),
+    )
+
+
+def item_information(theta: FloatArray, alpha: FloatArray, thresholds: FloatArray) -> FloatArray:
+    """Fisher information about theta, I = sum_k (dP_k / dtheta)^2 / P_k, shape (...,)  (Samejima 1969)."""
+    f, above, below = _ratios(edges(theta, alpha, thresholds))
+    total = (f * (above + below)).sum(axis=-1) - 2.0 * (f[..., 1:] * above[..., :-1]).sum(axis=-1)
+    information: FloatArray = alpha**2 * np.maximum(total, 0.0)
+    return information

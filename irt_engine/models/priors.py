@@ -1,0 +1,77 @@
+"""Default priors, each with its reason. All are normal; SDs are in units of ability unless they say log or logit.
+
+With `learn` the SDs of prompts, pairs, cells and the side effect are where learning begins and the middle of a weak
+prior (`scales`); without it they stand as given. Abilities and common gaps keep their wide priors either way.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+
+from irt_engine.arrays import check_fields
+from irt_engine.errors import InvalidResponses
+from irt_engine.models.logit_units import unit_of
+
+
+@dataclass(frozen=True, slots=True)
+class Priors:
+    """Prior standard deviations; pair_sd and reply_sd may be 0. Raises InvalidResponses unless positive and finite."""
+
+    # A comparison of a person with a poor chatbot lies near 3 in the published analyses: 2 lets it stand there with
+    # little shrinkage, and still keeps an all-wins comparison finite.
+    theta_sd: float = 2.0
+    # theta = s_B - s_A, so the two scales agree when the ability's SD is theta_sd / sqrt(2).
+    ability_sd: float = 1.5
+    # Two thirds of the prompts within a factor e^0.5 = 1.65 of the typical discrimination. Wider, a joint mode
+    # lets single prompts run away with the scale.
+    log_discrimination_sd: float = 0.5
+    # Where a prompt's tie category lies (model pair only; 0 under board by symmetry).
+    location_sd: float = 0.5
+    # How far a prompt's own log gaps may leave the common ones: about a third wider or narrower.
+    log_gap_sd: float = 0.35
+    # The common log gaps: weak, exp(+-1.5) covers a factor of 20 in both directions; learned from all cells. It is
+    # what keeps the gap of a category that nobody used finite.
+    common_log_gap_sd: float = 1.5
+    # Advantage of the side shown first: rarely above half a logit.
+    side_sd: float = 0.5
+    # How far a pair may leave the difference of its abilities (model board): published boards show 0 to 0.4. 0 leaves
+    # the effect out.
+    pair_sd: float = 0.25
+    # How far one chatbot's reply to one prompt may be better or worse than its replies usually are (model board): what
+    # two comparisons that share a reply have in common on published votes are SDs of 0.6 to 1.6. 0 leaves it out.
+    reply_sd: float = 0.7
+    # What the votes of a cell share beyond ability and prompt, on the logit scale (form vote): the correlations of
+    # .16 to .5 that were measured within cells are SDs of 0.8 to 1.8.
+    cell_sd: float = 0.8
+    # How much sharper or blunter a prompt may be in one tier of quality than in another (log; only where a fit is given
+    # tiers): half of what prompts differ by.
+    tier_sd: float = 0.25
+    # How far the learned SDs of replies and of cells may be from the given ones (log, an SD): far, where the votes tell
+    # them apart; see the priors of campaigns, whose votes do not.
+    shared_width: float = 1.0
+    learn: bool = True
+
+    @property
+    def fresh(self) -> float:
+        """As `Scales.fresh`, of a board before its first fit."""
+        return math.sqrt(self.cell_sd**2 + 2.0 * self.reply_sd**2)
+
+    @property
+    def unit(self) -> float:
+        """As `Scales.unit` of a board in marginal logits, before its first fit."""
+        return unit_of(self.fresh)
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name == "learn":
+                continue
+            if not (math.isfinite(value) and (value > 0 or (field.name in ("pair_sd", "reply_sd") and value == 0))):
+                raise InvalidResponses(
+                    f"prior {field.name} is {value}", code="bad_prior", hint="give a positive, finite SD"
+                )
+
+
+DEFAULT_PRIORS = Priors()

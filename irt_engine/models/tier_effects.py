@@ -1,0 +1,99 @@
+"""Discrimination by quality tier: a layer between the cells and the arrow, which leaves both as they are.
+
+Notation: a prompt's log discrimination for a comparison of chatbots in tiers s and t is
+
+    log alpha_jst = log alpha_j + (eps_js + eps_jt) / 2,   eps_jt ~ N(0, tier_sd^2),
+
+so a slot has P + T parameters (log alpha, eps_1..eps_T, [location], log gaps), while its cells still ask for P. A part
+is the cells of a slot whose chatbots stand in the same two tiers: it has P parameters phi_k = L_k phi_j, and the
+kernels take it for a slot. What they tell goes back by the transpose: gradients L' d, information L' I L.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from irt_engine.arrays import FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TierParts:
+    """K parts of J slots; every slot has one at least, which may be without cells."""
+
+    starts: IntArray  # (K + 1,) where each part's cells begin
+    first: IntArray  # (J + 1,) where each slot's parts begin
+    share: FloatArray  # (K, T) of the tiers' effects; each row sums to 1
+
+    @property
+    def tiers(self) -> int:
+        """T."""
+        return int(self.share.shape[1])
+
+    def of(self, slots: slice) -> slice:
+        """The parts of consecutive slots."""
+        return slice(int(self.first[slots.start]), int(self.first[slots.stop]))
+
+    def phi(self, of_slots: FloatArray) -> FloatArray:
+        """L: (J, P + T) -> (K, P)."""
+        return self._down(of_slots[self._slot(slice(0, len(self.first) - 1))], self.share)
+
+    def covariances(self, slots: slice, with_shaft: FloatArray, own: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Of the parts of some slots: with the shaft (parts, P, S), and their own (parts, P, P), from the slots'."""
+        slot, share = self._slot(slots) - slots.start, self.share[self.of(slots)]
+        half = self._down(own.swapaxes(1, 2)[slot].swapaxes(1, 2), share)
+        both = self._down(half.swapaxes(1, 2), share)
+        return np.ascontiguousarray(self._down(with_shaft[slot], share)), np.ascontiguousarray(both)
+
+    def gradient(self, of_parts: FloatArray) -> FloatArray:
+        """L': (K, P) -> (J, P + T)."""
+        total: FloatArray = np.add.reduceat(_up(of_parts, self.share), self.first[:-1])
+        return total
+
+    def cross(self, of_cells: FloatArray) -> FloatArray:
+        """theta x phi of the cells, (n, P) -> (n, P + T)."""
+        return _up(of_cells, np.repeat(self.share, np.diff(self.starts), axis=0))
+
+    def information(self, of_parts: FloatArray) -> FloatArray:
+        """L' I L: (K, P, P) -> (J, P + T, P + T)."""
+        half = _up(of_parts, self.share)
+        total: FloatArray = np.add.reduceat(_up(half.swapaxes(1, 2), self.share), self.first[:-1])
+        return total
+
+    def _slot(self, slots: slice) -> IntArray:
+        """The slot of each part of some slots."""
+        return np.repeat(np.arange(slots.start, slots.stop), np.diff(self.first[slots.start : slots.stop + 1]))
+
+    def _down(self, wide: FloatArray, share: FloatArray) -> FloatArray:
+        """L along axis 1: (k, P + T, ...) -> (k, P, ...)."""
+        narrow: FloatArray = np.delete(wide, np.s_[1 : 1 + self.tiers], axis=1)
+        narrow[:, 0] += np.einsum("kt,kt...->k...", share, wide[:, 1 : 1 + self.tiers])
+        return narrow
+
+
+def _up(narrow: FloatArray, share: FloatArray) -> FloatArray:
+    """L' along axis 1: (k, P, ...) -> (k, P + T, ...)."""
+    tiers = np.einsum("kt,k...->kt...", share, narrow[:, 0])
+    return np.concatenate([narrow[:, :1], tiers, narrow[:, 1:]], axis=1)
+
+
+def parts_of(slot: IntArray, slots: int, tiers: IntArray, count: int) -> tuple[IntArray, TierParts]:
+    """The order (n,) in which cells lie part by part, and the parts; tiers (n, 2), 0..count - 1, of each cell's two.
+
+    `slot` (n,) is ascending, and so it stays.
+    """
+    low, high = np.sort(tiers, axis=1).T
+    code = (slot * count + low) * count + high
+    order = np.argsort(code, kind="stable")
+    empty = np.setdiff1d(np.arange(slots), slot) * count * count  # as if of tier 0: any will do
+    distinct = np.union1d(code, empty)
+    share = np.zeros((len(distinct), count))
+    row = np.arange(len(distinct))
+    np.add.at(share, (row, distinct // count % count), 0.5)
+    np.add.at(share, (row, distinct % count), 0.5)
+    return order, TierParts(
+        starts=np.append(np.searchsorted(code[order], distinct), len(code)),
+        first=np.searchsorted(distinct // count**2, np.arange(slots + 1)),
+        share=share,
+    )

@@ -1,0 +1,18 @@
+"""Gauss-Hermite quadrature over a standard normal variable (Abramowitz & Stegun 1964, 25.4.46)."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from irt_engine.arrays import FloatArray, frozen
+
+NODES = 7
+
+
+@cache
+def normal_nodes(count: int = NODES) -> tuple[FloatArray, FloatArray]:
+    """Nodes and weights (count,) for expectations under a standard normal; read-only, made once."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(count)
+    return frozen(nodes, np.float64), frozen(weights / weights.sum(), np.float64)

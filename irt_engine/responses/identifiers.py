@@ -1,0 +1,105 @@
+"""Identifiers of chatbots, prompts, annotators and labels: any scalar, known by its text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, time
+from numbers import Number
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+
+from irt_engine.errors import InvalidResponses
+from irt_engine.responses.frames import listed
+
+_SCALARS = (str, Number, date, time, UUID, np.generic)
+_EXACT = 2.0**53  # floats tell all whole numbers up to it
+
+
+def identifier_of(value: object) -> str | None:
+    """Return the text of an identifier, or None for a value that is no scalar.
+
+    A whole number is written without a fraction: 81, 81.0 and "81" name one prompt, as frames turn a column of
+    integers into floats where a cell is empty, and into text where they read a long file in parts.
+    """
+    if isinstance(value, str):
+        return value
+    if not isinstance(value, _SCALARS) or isinstance(value, bytes):
+        return None
+    plain = value.item() if isinstance(value, np.generic) and not isinstance(value, np.datetime64) else value
+    if isinstance(plain, float) and plain.is_integer() and abs(plain) <= _EXACT:
+        return str(int(plain))
+    return str(plain)
+
+
+def item_prompt(prompt: str, turn: str | None) -> str:
+    """Return the name of one turn of a prompt: the first keeps the prompt's own name."""
+    return prompt if turn in {None, "", "1"} else f"{prompt} (turn {turn})"
+
+
+def looks_like_turn(prompt: str) -> bool:
+    """Whether a prompt's own name reads like one that `item_prompt` makes."""
+    return prompt.endswith(")") and " (turn " in prompt
+
+
+def names_of(column: Sequence[Any], title: str) -> list[str]:
+    """Return a column of names as text. Raise InvalidResponses (missing_name) for what names nothing."""
+    values = listed(column)
+    if set(map(type, values)) <= {str} and "" not in values:
+        return values
+    names = [identifier_of(value) for value in values]
+    row = next((row for row, name in enumerate(names, start=1) if not name), None)
+    if row is not None:
+        raise InvalidResponses(
+            f"row {row}: {title} is {values[row - 1]!r}, not a name",
+            code="missing_name",
+            hint="give text, a number or another single value for each vote",
+        )
+    return [name or "" for name in names]
+
+
+def labels_of(column: Sequence[Any]) -> list[str]:
+    """Return a column of labels as text; unlike names they may be empty. Raise InvalidResponses (missing_label)."""
+    values = listed(column)
+    labels = [identifier_of(value) for value in values]
+    row = next((row for row, label in enumerate(labels, start=1) if label is None), None)
+    if row is not None:
+        raise InvalidResponses(
+            f"row {row}: label is {values[row - 1]!r}, not text",
+            code="missing_label",
+            hint='give text, a number or another single value, and "" for what is unknown',
+        )
+    return [label or "" for label in labels]
+
+
+def optional_of(column: Sequence[Any], title: str, code: str) -> list[str | None]:
+    """Return a column of identifiers as text, None where they are unknown or blank. Raise InvalidResponses."""
+    values = listed(column)
+    if set(map(type, values)) <= {str, type(None)}:
+        blank = {value for value in set(values) if value is not None and not value.strip()}
+        return [None if value in blank else value for value in values] if blank else values
+    found: list[str | None] = []
+    for row, value in enumerate(values, start=1):
+        name = None if value is None else identifier_of(value)
+        if value is not None and name is None:
+            raise InvalidResponses(
+                f"row {row}: {title} is {value!r}, not an identifier",
+                code=code,
+                hint="give text or a number, None where it is unknown",
+            )
+        found.append(name if name and name.strip() else None)
+    return found
+
+
+def items_of(prompts: Sequence[str], turns: Sequence[Any]) -> list[str]:
+    """Return the prompts with their turns. Raise InvalidResponses (bad_turn, ambiguous_prompt)."""
+    named = optional_of(turns, "turn", "bad_turn")
+    row = next((row for row, prompt in enumerate(prompts, start=1) if looks_like_turn(prompt)), None)
+    if row is not None and any(turn not in {None, "1"} for turn in named):
+        raise InvalidResponses(
+            f"row {row}: prompt_id {prompts[row - 1]!r} looks like the name of a turn",
+            code="ambiguous_prompt",
+            hint="rename it, or merge the turns (turn=None)",
+        )
+    return [item_prompt(prompt, turn) for prompt, turn in zip(prompts, named, strict=True)]

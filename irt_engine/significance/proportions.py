@@ -1,0 +1,50 @@
+"""Shares of few trials: exact intervals, and whether a share is below what it should be.
+
+Notation: k of n trials succeeded; theta is their chance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scipy.stats import beta, binom
+
+from irt_engine.errors import InvalidResponses
+from irt_engine.significance.paired_tests import check_count, check_probability
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """k of n, with an interval of theta. value None, and 0 to 1: nothing was tried."""
+
+    k: int
+    n: int
+    value: float | None
+    lower: float
+    upper: float
+
+
+def share(k: int, n: int, *, level: float = 0.95) -> Share:
+    """k of n with its exact interval, which covers theta at least as often as `level` says (Clopper & Pearson 1934).
+
+    lower solves P(X >= k | theta) = (1 - level) / 2 and upper P(X <= k | theta) = (1 - level) / 2.
+    Raises InvalidResponses.
+    """
+    k, n = _counts(k, n)
+    tail = (1.0 - check_probability(level, "level")) / 2.0
+    lower = float(beta.ppf(tail, k, n - k + 1)) if k else 0.0
+    upper = float(beta.ppf(1.0 - tail, k + 1, n - k)) if k < n else 1.0
+    return Share(k, n, k / n if n else None, lower, upper)
+
+
+def chance_below(k: int, n: int, mark: float) -> float:
+    """P(X <= k | theta = mark): how often one whose chance is `mark` would do so badly. 1 without trials."""
+    k, n = _counts(k, n)
+    return float(binom.cdf(k, n, check_probability(mark, "mark")))
+
+
+def _counts(k: int, n: int) -> tuple[int, int]:
+    n, k = check_count(n, "n"), check_count(k, "k")
+    if k > n:
+        raise InvalidResponses(f"{k} of {n}", code="bad_count", hint="n counts the failures too")
+    return k, n
