@@ -52,8 +52,8 @@ class ReplyColumns:
         there = self.own[:, 0] >= 0
         place = (self.slot[there, None] * self.most + self.own[there]).ravel()
         signed = np.stack([-of_cells[there], of_cells[there]], axis=1).ravel()
-        total: FloatArray = np.bincount(place, signed, self.chatbot.size).reshape(self.chatbot.shape)
-        return total
+        total = np.bincount(place, weights=signed, minlength=self.chatbot.size)
+        return np.asarray(total, dtype=np.float64).reshape(self.chatbot.shape)
 
     def by_chatbot(self, of_columns: FloatArray, chatbots: int, of_others: float) -> FloatArray:
         """(J, M) from (J, R); `of_others` where a chatbot's reply was not met."""

@@ -12,7 +12,7 @@ from django.test import Client
 from evalsite.accounts.models import Organisation, User
 from evalsite.accounts.services import user_create
 from evalsite.boards.feasibility import OutOfReach
-from evalsite.boards.models import Board, Notice
+from evalsite.boards.models import Board
 from evalsite.campaigns.drafts import draft_change
 from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.campaigns.services import campaign_create, entrant_add
@@ -20,6 +20,7 @@ from evalsite.chatbots.models import Chatbot, Version
 from evalsite.chatbots.services import chatbot_create, version_create
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.judgments.models import Annotator
+from evalsite.operations.models import Notice
 from evalsite.operations.notices import notice_raise
 from evalsite.prompts.models import PromptSet
 from tests import console_pages
@@ -168,3 +169,5 @@ def test_an_older_name_does_not_keep_a_form_from_being_saved(campaign: Campaign,
     draft_campaign = Campaign.objects.get(pk=campaign.pk)
     draft_campaign.description = "Changed."
     draft_campaign.clean()
+    draft_campaign.save()
+    assert Campaign.objects.get().description == "Changed."

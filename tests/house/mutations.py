@@ -272,7 +272,7 @@ MUTATIONS = (
         "irt_engine/fitting/kernels.py",
         "won * (1.0 - at + above) - lost * (at + below)",
         "won * (1.0 - at + above) + lost * (at + below)",
-        (f"{_ENGINE}/fit/test_kernels.py",),
+        (f"{_ENGINE}/fitting/test_kernels.py",),
     ),
 )
 
