@@ -16,7 +16,7 @@ from evalsite.campaigns.drafts import draft_change
 from evalsite.campaigns.limits import Limits
 from evalsite.campaigns.permissions import Act, campaign_for
 from evalsite.core.errors import NotAllowed
-from evalsite.core.idempotency import Outcome
+from evalsite.core.idempotency import StoredAnswer
 from evalsite.operations.actions import Given, act_perform
 
 
@@ -34,9 +34,9 @@ class ActView(ResultsView):
         shape.is_valid(raise_exception=True)
         given = Given(**shape.validated_data)
 
-        def perform() -> Outcome:
+        def perform() -> StoredAnswer:
             campaign = act_perform(key=key, act=Act(act), user=user, given=given)
-            return Outcome(200, presenters.campaign(campaign))
+            return StoredAnswer(200, presenters.campaign(campaign))
 
         return answered(request, f"user:{user.public_id}", perform)
 

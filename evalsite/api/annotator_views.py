@@ -31,7 +31,7 @@ from evalsite.api.serializers import (
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.selectors import aspect_primary, campaign_get
 from evalsite.core.errors import Conflict, InvalidInput, NotFound
-from evalsite.core.idempotency import Outcome
+from evalsite.core.idempotency import StoredAnswer
 from evalsite.core.throttle import admit, client_address
 from evalsite.core.tokens import keyed_hashes
 from evalsite.judgments.campaign_choice import work_claim
@@ -78,12 +78,12 @@ class EnrolView(Door):
         campaign = campaign_get(key=given["campaign"], user=None)
         key, issued = request.headers.get(HEADER, ""), []
 
-        def enrol() -> Outcome:
+        def enrol() -> StoredAnswer:
             kind = Annotator.Kind(given["kind"])
             annotator = annotator_enrol(campaign=campaign, kind=kind, consents=given["consent"])
             issued.append(token_issue(annotator=annotator, again=key))
             # Kept for a retry, and so without the token.
-            return Outcome(201, {"annotator": str(annotator.public_id)})
+            return StoredAnswer(201, {"annotator": str(annotator.public_id)})
 
         response = answered(request, _nobody(request, address, key) if HEADER in request.headers else "", enrol)
         token = issued[0] if issued else token_again(annotator_id=response.data["annotator"], again=key)
@@ -138,9 +138,9 @@ class JoinView(Door):
         consents = _checked(JoinSerializer, request)["consent"]
         campaign = campaign_get(key=key, user=annotator.user)
 
-        def join() -> Outcome:
+        def join() -> StoredAnswer:
             annotator_enrol(campaign=campaign, annotator=annotator, user=annotator.user, consents=consents)
-            return Outcome(200, {"annotator": str(annotator.public_id), "campaign": str(campaign.public_id)})
+            return StoredAnswer(200, {"annotator": str(annotator.public_id), "campaign": str(campaign.public_id)})
 
         return _answered(request, join)
 
@@ -153,9 +153,9 @@ class WorkView(Door):
         annotator = _admitted(request, "claim", settings.ANSWERS_PER_MINUTE)
         given = _checked(ClaimSerializer, request)
 
-        def claim() -> Outcome:
+        def claim() -> StoredAnswer:
             found = work_claim(annotator=annotator, count=given.get("count"), address=_address(request))
-            return Outcome(200, presenters.work(found))
+            return StoredAnswer(200, presenters.work(found))
 
         return _answered(request, claim)
 
@@ -169,10 +169,10 @@ class ClaimView(Door):
         given = _checked(ClaimSerializer, request)
         campaign = _joined(key, annotator)
 
-        def claim() -> Outcome:
+        def claim() -> StoredAnswer:
             count, address = given.get("count"), _address(request)
             claimed = block_claim(campaign=campaign, annotator=annotator, count=count, address=address)
-            return Outcome(200, presenters.block(claimed.block, campaign, claimed.wait))
+            return StoredAnswer(200, presenters.block(claimed.block, campaign, claimed.wait))
 
         return _answered(request, claim)
 
@@ -193,13 +193,13 @@ class QualificationView(Door):
         given = _checked(QualificationSerializer, request)
         enrolment = enrolment_get(campaign=_joined(key, annotator), annotator=annotator)
 
-        def answer() -> Outcome:
+        def answer() -> StoredAnswer:
             said = qualification_answer(
                 enrolment=enrolment, item_id=given["item"], attempt=given["attempt"], choice=given["choice"]
             )
             now = presenters.qualification(qualification_get(enrolment), aspect_primary(enrolment.campaign))
             told = {"choice": said.choice, "right": said.item.right, "explanation": said.item.explanation}
-            return Outcome(200, {**told, "qualification": now})
+            return StoredAnswer(200, {**told, "qualification": now})
 
         return _answered(request, answer)
 
@@ -208,7 +208,7 @@ def _address(request: Request) -> str:
     return client_address(request._request)
 
 
-def _answered(request: Request, act: Callable[[], Outcome]) -> Response:
+def _answered(request: Request, act: Callable[[], StoredAnswer]) -> Response:
     return answered(request, f"annotator:{_caller(request).public_id}", act)
 
 
@@ -247,13 +247,13 @@ class JudgmentView(Door):
         given = _checked(JudgmentSerializer, request)
         choices = given.pop("answers")
 
-        def record() -> Outcome:
+        def record() -> StoredAnswer:
             try:
                 recorded = judgment_record(annotator=annotator, assignment_id=assignment, choices=choices, **given)
             except UnknownVerdict as error:
                 error.field = f"answers.{list(choices).index(error.aspect)}.choice"
                 raise
-            return Outcome(201 if recorded.created else 200, presenters.judgment(recorded.judgment))
+            return StoredAnswer(201 if recorded.created else 200, presenters.judgment(recorded.judgment))
 
         return _answered(request, record)
 
@@ -266,9 +266,9 @@ class SkipView(Door):
         annotator = _admitted(request, "skip", settings.ANSWERS_PER_MINUTE)
         given = _checked(SkipSerializer, request)
 
-        def skip() -> Outcome:
+        def skip() -> StoredAnswer:
             assignment_skip(annotator=annotator, assignment_id=assignment, **given)
-            return Outcome(200, {"skipped": str(assignment)})
+            return StoredAnswer(200, {"skipped": str(assignment)})
 
         return _answered(request, skip)
 
@@ -281,9 +281,9 @@ class RenewalView(Door):
         annotator = _admitted(request, "renewal", settings.ANSWERS_PER_MINUTE)
         _checked(NothingSerializer, request)
 
-        def renew() -> Outcome:
+        def renew() -> StoredAnswer:
             until = lease_renew(annotator=annotator, assignment_id=assignment)
-            return Outcome(200, {"lease_until": until.isoformat()})
+            return StoredAnswer(200, {"lease_until": until.isoformat()})
 
         return _answered(request, renew)
 
@@ -297,9 +297,9 @@ class ReturnView(Door):
         _checked(NothingSerializer, request)
         campaign = _joined(key, annotator)
 
-        def give_back() -> Outcome:
+        def give_back() -> StoredAnswer:
             returns_check(campaign, annotator)
-            return Outcome(200, {"returned": assignments_return(campaign=campaign, annotator=annotator)})
+            return StoredAnswer(200, {"returned": assignments_return(campaign=campaign, annotator=annotator)})
 
         return _answered(request, give_back)
 

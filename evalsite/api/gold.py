@@ -20,7 +20,7 @@ from evalsite.campaigns.models import GoldItem
 from evalsite.campaigns.permissions import Act, campaign_for
 from evalsite.campaigns.storage_quota import rows_admit
 from evalsite.core.errors import NotAllowed
-from evalsite.core.idempotency import Outcome
+from evalsite.core.idempotency import StoredAnswer
 
 VERDICTS = ["A", "B", "tie", "both_bad"]
 LONGEST = 200_000
@@ -114,9 +114,9 @@ class GoldView(ResultsView):
         shape.is_valid(raise_exception=True)
         items = [gold_from(dict(one), one["id"]) for one in shape.validated_data["items"]]
 
-        def add() -> Outcome:
+        def add() -> StoredAnswer:
             rows_admit(campaign=campaign, sent=gold_bytes(items), by=user)
             made = gold_add(campaign=campaign, items=items, by=user)
-            return Outcome(201, {"added": [str(item.public_id) for item in made]})
+            return StoredAnswer(201, {"added": [str(item.public_id) for item in made]})
 
         return answered(request, f"user:{user.public_id}", add)

@@ -8,12 +8,12 @@ from typing import Any
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsite.core.idempotency import Outcome, once
+from evalsite.core.idempotency import StoredAnswer, once
 
 HEADER = "Idempotency-Key"
 
 
-def answered(request: Request, principal: str, act: Callable[[], Outcome]) -> Response:
+def answered(request: Request, principal: str, act: Callable[[], StoredAnswer]) -> Response:
     """What `act` answers; under a key that this principal has used for the same request, what it answered then."""
     key = request.headers.get(HEADER)
     outcome = act() if key is None else once(principal=principal, key=key, sha256=_fingerprint(request), act=act)

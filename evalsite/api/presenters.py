@@ -13,13 +13,13 @@ from evalsite.campaigns.selectors import aspects_of
 from evalsite.chatbots.files import ReplyReport, Submission
 from evalsite.chatbots.models import Version
 from evalsite.core.row_files import Fated
-from evalsite.judgments.campaign_choice import Work
-from evalsite.judgments.claim_sql import Shown, shown_by
+from evalsite.judgments.campaign_choice import OfferedBlock
+from evalsite.judgments.claim_sql import AssignmentContent, shown_by
 from evalsite.judgments.empty_claims import Wait
 from evalsite.judgments.judgment_lists import Listed, ListedSkip
 from evalsite.judgments.models import Assignment, Judgment
 from evalsite.judgments.qualification import ATTEMPTS, Qualification
-from evalsite.judgments.selectors import Progress
+from evalsite.judgments.selectors import AnnotatorProgress
 from evalsite.prompts.files import PromptReport
 from evalsite.prompts.models import Prompt, PromptSet
 
@@ -27,7 +27,7 @@ POLL_S = 1.0
 MOST_TOLD = 1000  # rows or ids of a file that one answer names
 
 
-def assignment(row: Assignment, shown: Shown, aspects: list[dict[str, Any]]) -> dict[str, Any]:
+def assignment(row: Assignment, shown: AssignmentContent, aspects: list[dict[str, Any]]) -> dict[str, Any]:
     """An assignment as its annotator sees it: never who answered. `aspects`: its campaign's."""
     return {
         "id": str(row.public_id),
@@ -53,7 +53,7 @@ def _why_empty(wait: Wait | None) -> dict[str, Any]:
     return {"reason": wait.value if wait else None, "hint": wait.hint if wait else ""}
 
 
-def work(found: Work) -> dict[str, Any]:
+def work(found: OfferedBlock) -> dict[str, Any]:
     """A block as `block` has it, and whose it is."""
     if found.campaign is None:
         campaign = {"id": None, "slug": None, "state": found.state, "retry_after_s": POLL_S, **_why_empty(found.wait)}
@@ -98,7 +98,7 @@ def judgment(row: Judgment) -> dict[str, Any]:
     }
 
 
-def progress(row: Progress) -> dict[str, Any]:
+def progress(row: AnnotatorProgress) -> dict[str, Any]:
     pay = [{"currency": currency, "amount": f"{amount:.4f}"} for currency, amount in row.pay.items()]
     return {"judgments": row.judgments, "open": row.open, "quota": row.quota, "pay": pay}
 

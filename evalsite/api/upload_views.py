@@ -11,11 +11,11 @@ from evalsite.api.idempotency import answered
 from evalsite.api.openapi import sending
 from evalsite.api.parsers import ENDINGS, FileParser, file_sent
 from evalsite.api.serializers import StrictCharField, StrictSerializer
-from evalsite.campaigns.file_uploads import Sent, prompts_look, prompts_take, replies_look, replies_take
+from evalsite.campaigns.file_uploads import SentFile, prompts_look, prompts_take, replies_look, replies_take
 from evalsite.campaigns.permissions import organisation_for
 from evalsite.campaigns.storage_quota import file_read
 from evalsite.core.errors import NotAllowed
-from evalsite.core.idempotency import Outcome
+from evalsite.core.idempotency import StoredAnswer
 
 OF_PROMPTS = tuple(ENDINGS)
 OF_REPLIES = tuple(one for one in ENDINGS if one != "text/plain")  # which has no columns
@@ -47,14 +47,14 @@ class FileView(ResultsView):
     parser_classes = (FileParser,)
     types: tuple[str, ...] = ()
 
-    def sent(self, request: Request, organisation: str, set_name: str) -> tuple[Sent, User]:
+    def sent(self, request: Request, organisation: str, set_name: str) -> tuple[SentFile, User]:
         """The file, and who sends it."""
         user = person(request)
         if user is None:
             raise NotAllowed("Files need to know who you are.", hint=f"Send a token with {self.scope.value}.")
         place = organisation_for(slug=organisation, user=user, set_name=set_name)
         file = file_sent(request, self.types)
-        return Sent(place, set_name, file_read(file=file, by=user), file.name), user
+        return SentFile(place, set_name, file_read(file=file, by=user), file.name), user
 
 
 class PromptFileView(FileView):
@@ -67,12 +67,12 @@ class PromptFileView(FileView):
         asked = self.asked(request)
         sent, user = self.sent(request, organisation, asked["set"])
 
-        def take() -> Outcome:
+        def take() -> StoredAnswer:
             if asked["check"] == "true":
-                return Outcome(200, presenters.prompts_sent(sent.set_name, *prompts_look(sent)))
+                return StoredAnswer(200, presenters.prompts_sent(sent.set_name, *prompts_look(sent)))
             prompt_set, report = prompts_take(sent, partly=asked["partly"] == "true", by=user)
             status = 201 if report.count("add") else 200
-            return Outcome(status, presenters.prompts_sent(sent.set_name, prompt_set, report))
+            return StoredAnswer(status, presenters.prompts_sent(sent.set_name, prompt_set, report))
 
         return answered(request, f"user:{user.public_id}", take)
 
@@ -88,10 +88,10 @@ class ReplyFileView(FileView):
         sent, user = self.sent(request, organisation, asked["set"])
         version = {"name": asked["name"], "label": asked.get("label"), "made_by": asked.get("made_by", "")}
 
-        def take() -> Outcome:
+        def take() -> StoredAnswer:
             if asked["check"] == "true":
-                return Outcome(200, presenters.replies_seen(asked["name"], replies_look(sent, **version)))
+                return StoredAnswer(200, presenters.replies_seen(asked["name"], replies_look(sent, **version)))
             made, report = replies_take(sent, **version, partly=asked["partly"] == "true", by=user)
-            return Outcome(201, presenters.replies_taken(made, report))
+            return StoredAnswer(201, presenters.replies_taken(made, report))
 
         return answered(request, f"user:{user.public_id}", take)

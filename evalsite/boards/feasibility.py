@@ -72,7 +72,7 @@ def wanted_se(limits: Limits) -> float | None:
     return None
 
 
-def out_of_reach_said(found: OutOfReach) -> str:
+def infeasibility_text(found: OutOfReach) -> str:
     """One sentence: what can be reached, and what to do."""
     words = (
         ngettext(

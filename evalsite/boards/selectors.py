@@ -312,7 +312,7 @@ def boards_found(search: str) -> QuerySet[Board]:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class CampaignProgress:
     """A campaign in a list. progress: to its target, of 1; judgments: as its newest snapshot has them."""
 
     campaign: Campaign
@@ -321,7 +321,7 @@ class Standing:
     progress: float | None
 
 
-def campaigns_standing(user: User, *, start: int, count: int) -> list[Standing]:
+def campaigns_standing(user: User, *, start: int, count: int) -> list[CampaignProgress]:
     """Campaigns in which this person has a role (staff: all), newest first; four queries however many there are."""
     own = Campaign.objects.all() if user.is_staff else Campaign.objects.of(user)
     active = Count("entrants", filter=Q(entrants__state=Entrant.State.ACTIVE))
@@ -339,7 +339,7 @@ def campaigns_standing(user: User, *, start: int, count: int) -> list[Standing]:
     found = []
     for one in campaigns:
         at, last_pk = of_campaign.get(one.pk, (None, None))
-        found.append(Standing(one, one.active, judged.get(at, 0), _progress(one, decisions.get(last_pk))))
+        found.append(CampaignProgress(one, one.active, judged.get(at, 0), _progress(one, decisions.get(last_pk))))
     return found
 
 

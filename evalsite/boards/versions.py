@@ -35,7 +35,7 @@ SAID = (
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class BoardVersion:
     """Of a board that anybody may see at this moment. While it is the same, so is each page that names no filter.
 
     said: what its owners say and show of it. told: its ranking, its judgments, its filters, who takes part, who is
@@ -47,7 +47,7 @@ class Mark:
     told: tuple[object, ...]
 
 
-def board_mark(key: str) -> Mark | None:
+def board_mark(key: str) -> BoardVersion | None:
     """The mark of the board at this address; None where there is none, or not everybody may see it."""
     public_id = as_uuid(key)
     of_any, own = (ANY_SLUG, key) if public_id is None else (_as_value(ANY_ID), _as_value(public_id))
@@ -55,7 +55,7 @@ def board_mark(key: str) -> Mark | None:
     with connection.cursor() as cursor:
         cursor.execute(statement, [own if value == of_any else value for value in values])
         row = cursor.fetchone()
-    return Mark(row[: len(SAID)], row[len(SAID) :]) if row else None
+    return BoardVersion(row[: len(SAID)], row[len(SAID) :]) if row else None
 
 
 def _as_value(public_id: uuid.UUID) -> Any:

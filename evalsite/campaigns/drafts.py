@@ -238,7 +238,7 @@ def draft_check(campaign: Campaign, *, fixed: bool = True) -> None:
         return
     if not pilot_waits(campaign):
         raise Conflict(
-            _("The campaign is %(state)s: only a draft is set up.") % {"state": campaign.state_said},
+            _("The campaign is %(state)s: only a draft is set up.") % {"state": campaign.state_text},
             hint=_("Act on it instead."),
         )
     if fixed:

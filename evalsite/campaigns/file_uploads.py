@@ -20,7 +20,7 @@ from evalsite.prompts.models import PromptSet
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentFile:
     """A file, and the prompt set that it is for, by its name. `filename` tells the file's form."""
 
     organisation: Organisation
@@ -32,7 +32,7 @@ class Sent:
         return PromptSet.objects.filter(organisation=self.organisation, name=self.set_name).first()
 
 
-def prompts_look(sent: Sent) -> tuple[PromptSet | None, PromptReport]:
+def prompts_look(sent: SentFile) -> tuple[PromptSet | None, PromptReport]:
     """The set (None: it would be made) and what `prompts_take` would do with each row. Nothing is written."""
     prompt_set = _set_to_fill(sent)
     report = prompt_set_preview(
@@ -41,7 +41,7 @@ def prompts_look(sent: Sent) -> tuple[PromptSet | None, PromptReport]:
     return prompt_set, report
 
 
-def prompts_take(sent: Sent, *, partly: bool, by: User) -> tuple[PromptSet, PromptReport]:
+def prompts_take(sent: SentFile, *, partly: bool, by: User) -> tuple[PromptSet, PromptReport]:
     """Add the prompts of a file to a set, which is made if there is none.
 
     Raises RowsRefused unless `partly`, Conflict for a set whose prompts stay, TooLarge.
@@ -60,7 +60,7 @@ def prompts_take(sent: Sent, *, partly: bool, by: User) -> tuple[PromptSet, Prom
         )
 
 
-def _set_to_fill(sent: Sent, *, locked: bool = False) -> PromptSet | None:
+def _set_to_fill(sent: SentFile, *, locked: bool = False) -> PromptSet | None:
     """Raises Conflict where a campaign asks these prompts already. `locked`: none begins to, meanwhile."""
     prompt_set = sent.prompt_set()
     if prompt_set is None:
@@ -89,7 +89,7 @@ def still_open_check(prompt_set: PromptSet, *, locked: bool = False) -> None:
         )
 
 
-def replies_look(sent: Sent, *, name: str, label: str | None, made_by: str = "") -> Submission:
+def replies_look(sent: SentFile, *, name: str, label: str | None, made_by: str = "") -> Submission:
     """What `replies_take` would do with each row. Nothing is written."""
     return chatbot_preview(
         organisation=sent.organisation,
@@ -103,7 +103,7 @@ def replies_look(sent: Sent, *, name: str, label: str | None, made_by: str = "")
 
 
 def replies_take(
-    sent: Sent, *, name: str, label: str | None, partly: bool, by: User, made_by: str = ""
+    sent: SentFile, *, name: str, label: str | None, partly: bool, by: User, made_by: str = ""
 ) -> tuple[Version, ReplyReport]:
     """A version with the replies of a file, of a chatbot that is made if there is none of this name.
 
@@ -123,7 +123,7 @@ def replies_take(
         )
 
 
-def _set_to_answer(sent: Sent) -> PromptSet:
+def _set_to_answer(sent: SentFile) -> PromptSet:
     prompt_set = sent.prompt_set()
     if prompt_set is None or prompt_set.gold_of.exists():
         raise NotFound(

@@ -15,7 +15,7 @@ from evalsite.campaigns.gold import GoldBook, NewGold, gold_add
 from evalsite.campaigns.models import Campaign, GoldItem
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import InvalidInput
-from evalsite.core.row_files import Row, identifier, rows_read
+from evalsite.core.row_files import FileRow, identifier, rows_read
 
 COLUMNS = ("id", "prompt_id", "text", "turns", "category", "reply_a", "reply_b", "chatbot_a", "chatbot_b", "right")
 KNOWN = {*COLUMNS, "explanation"}
@@ -71,7 +71,7 @@ def gold_import(*, campaign: Campaign, content: bytes, name: str = "", by: User 
     return report
 
 
-def _judged(row: Row, number: int, book: GoldBook, seen: dict[str, int]) -> GoldRow:
+def _judged(row: FileRow, number: int, book: GoldBook, seen: dict[str, int]) -> GoldRow:
     key = str(identifier(row.cells.get("id", "")) or f"g{number:03}")[:200]
     try:
         if row.problem:

@@ -204,7 +204,7 @@ class Campaign(ShownNames, PublicModel):
         return self.pay_rate if self.pay_per == self.PayPer.JUDGMENT else self.pay_rate / 60
 
     @property
-    def state_said(self) -> str:
+    def state_text(self) -> str:
         """The state as it stands in a sentence: the campaign is ..."""
         words = {
             self.State.DRAFT: pgettext("the campaign is", "draft"),

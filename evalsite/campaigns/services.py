@@ -379,12 +379,12 @@ def campaign_start(*, campaign: Campaign, by: User | None = None, pilot: int | N
 
 def _check_start(campaign: Campaign, pilot: int | None) -> None:
     if pilot is not None and campaign.state != Campaign.State.DRAFT:
-        raise Conflict(_("The campaign is %(state)s; only a draft is tried.") % {"state": campaign.state_said})
+        raise Conflict(_("The campaign is %(state)s; only a draft is tried.") % {"state": campaign.state_text})
     if campaign.state == Campaign.State.PILOT:
         raise Conflict(_("The campaign is being tried."), hint=_("Wait for the end of its pilot, then launch it."))
     if campaign.state not in {Campaign.State.DRAFT, Campaign.State.PAUSED}:
         raise Conflict(
-            _("The campaign is %(state)s; only a draft or a paused one can start.") % {"state": campaign.state_said}
+            _("The campaign is %(state)s; only a draft or a paused one can start.") % {"state": campaign.state_text}
         )
     if campaign.entrants.filter(state=Entrant.State.ACTIVE).count() < 2:
         raise Conflict(_("A campaign needs at least two chatbots."), hint=_("Add entrants first."), field="entrants")
@@ -424,7 +424,7 @@ def campaign_pause(*, campaign: Campaign, by: User | None = None) -> None:
         locked = _locked(campaign)
         if not locked.collecting:
             raise Conflict(
-                _("The campaign is %(state)s; only one that collects can pause.") % {"state": locked.state_said}
+                _("The campaign is %(state)s; only one that collects can pause.") % {"state": locked.state_text}
             )
         before, locked.state = locked.state, Campaign.State.PAUSED
         locked.save(update_fields=["state"])
@@ -435,7 +435,7 @@ def campaign_pause(*, campaign: Campaign, by: User | None = None) -> None:
 def campaign_resume(*, campaign: Campaign, by: User | None = None) -> None:
     """Go on after a pause."""
     if campaign.state != Campaign.State.PAUSED:
-        raise Conflict(_("The campaign is %(state)s; only a paused one can resume.") % {"state": campaign.state_said})
+        raise Conflict(_("The campaign is %(state)s; only a paused one can resume.") % {"state": campaign.state_text})
     if pilot_waits(campaign):
         raise Conflict(_("Its pilot is over."), hint=_("Launch it, or change its set-up first."))
     campaign_start(campaign=campaign, by=by)

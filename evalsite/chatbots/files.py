@@ -15,7 +15,7 @@ from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.number_format import whole
-from evalsite.core.row_files import LONGEST_CELL, Row, columns_named, identifier, rows_read, rows_refuse, unstorable
+from evalsite.core.row_files import LONGEST_CELL, FileRow, columns_named, identifier, rows_read, rows_refuse, unstorable
 from evalsite.prompts.models import Prompt, PromptSet
 
 KNOWN = {"prompt_id", "reply", "sample"}
@@ -83,7 +83,7 @@ def _prompts(prompt_set: PromptSet) -> dict[str, Prompt]:
     return {prompt.key: prompt for prompt in in_force}
 
 
-def _judged(row: Row, keys: Mapping[str, Prompt], seen: dict[tuple[str, int], int]) -> ReplyRow:
+def _judged(row: FileRow, keys: Mapping[str, Prompt], seen: dict[tuple[str, int], int]) -> ReplyRow:
     key = str(identifier(row.cells.get("prompt_id", ""))).strip()
     sample = _sample(row.cells.get("sample"))
     text = row.cells.get("reply")

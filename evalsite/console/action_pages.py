@@ -17,9 +17,9 @@ from evalsite.campaigns.gold import gold_of
 from evalsite.campaigns.limits import Limits, limits_of
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.permissions import Act
-from evalsite.console.formatting import left_out_said
+from evalsite.console.formatting import left_out_text
 from evalsite.console.forms import ExtendForm, PilotForm, ShownForm
-from evalsite.console.page_frame import Desk, act_labels
+from evalsite.console.page_frame import CampaignContext, act_labels
 from evalsite.console.stopping_rules import limit_lines
 from evalsite.core.errors import InvalidInput
 from evalsite.core.inquiries import inquiry_ask
@@ -203,7 +203,7 @@ def _id(query: QueryDict, name: str) -> uuid.UUID | None:
 
 
 def confirm_context(
-    desk: Desk, act: Act, given: Given, *, trouble: str = "", sent: QueryDict | None = None
+    desk: CampaignContext, act: Act, given: Given, *, trouble: str = "", sent: QueryDict | None = None
 ) -> dict[str, Any]:
     """What the page asks; `sent` is what it was told before, if that could not be."""
     limits = limits_of(desk.campaign.stopping)
@@ -243,7 +243,7 @@ def _form(campaign: Campaign, act: Act, limits: Limits, sent: QueryDict | None) 
 def _notes(campaign: Campaign) -> list[str]:
     """Who judges where others see the board: that stays as it was set up."""
     said = _("Who judges stays as it was set up: %(who)s.") % {"who": campaign.get_admission_display()}
-    return [said, left_out_said()] if members_would_be_left_out(campaign) else [said]
+    return [said, left_out_text()] if members_would_be_left_out(campaign) else [said]
 
 
 def _subject(campaign: Campaign, act: Act, given: Given) -> str:

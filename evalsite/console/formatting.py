@@ -19,7 +19,7 @@ def duration(days: float) -> str:
     return _("about %(n)s days") % {"n": whole(round(days))}
 
 
-def unchecked_said() -> str:
+def unchecked_text() -> str:
     """What an owner is told whose platform's arrivals nobody checks."""
     return _(
         "Anybody can make up an address of this study, judge, and collect completion codes. Require a secret in the "
@@ -27,7 +27,7 @@ def unchecked_said() -> str:
     )
 
 
-def left_out_said() -> str:
+def left_out_text() -> str:
     """Of a board that others see, judged by members alone, whose chatbots all but one are their own."""
     return _(
         "Where others see the board, members judge no chatbot of their own, and here there are no two others: "

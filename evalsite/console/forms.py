@@ -31,7 +31,7 @@ def _aspect(line: str) -> NewAspect:
     return NewAspect(key, question)
 
 
-def others_said(aspects: Iterable[Aspect]) -> str:
+def others_text(aspects: Iterable[Aspect]) -> str:
     """Further questions as the form has them."""
     return "\n".join(f"{one.key}: {one.question}" for one in aspects)
 

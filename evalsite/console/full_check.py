@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from evalsite.boards.chart_data import MARGIN
 from evalsite.campaigns.permissions import Act
-from evalsite.console.page_frame import Desk
+from evalsite.console.page_frame import CampaignContext
 from evalsite.presentation.chart_geometry import Axis, Tick
 from evalsite.presentation.formatting import fixed, plain, signed, whole
 from evalsite.refits.full_check import check_shown
@@ -20,7 +20,7 @@ NEAR = {"mean": 0.5, "sd": 0.35}
 SIDE = 360.0
 
 
-def check_context(desk: Desk) -> dict[str, Any]:
+def check_context(desk: CampaignContext) -> dict[str, Any]:
     """What the page shows; `check` is None as long as nobody has asked for one."""
     check = check_shown(desk.campaign)
     result = check.result if check else None
@@ -87,7 +87,7 @@ def _row(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ComparisonPoint:
     """A chatbot in the picture, in its units: everyday across, full upwards, with their 95 % intervals."""
 
     name: str
@@ -104,7 +104,7 @@ class Scatter:
     """side: of the square in which the marks lie; on its diagonal both fits say the same."""
 
     side: float
-    marks: Sequence[Mark]
+    marks: Sequence[ComparisonPoint]
     ticks: Sequence[Tick]
 
 
@@ -122,5 +122,5 @@ def figure_of(rows: Sequence[Mapping[str, Any]]) -> Scatter:
     for row in rows:
         (x, sx), (y, sy) = row["everyday"], row["full"]
         edges = (at(x - MARGIN * sx), at(x + MARGIN * sx), SIDE - at(y + MARGIN * sy), SIDE - at(y - MARGIN * sy))
-        marks.append(Mark(row["name"], at(x), round(SIDE - at(y), 1), *(round(edge, 1) for edge in edges)))
+        marks.append(ComparisonPoint(row["name"], at(x), round(SIDE - at(y), 1), *(round(edge, 1) for edge in edges)))
     return Scatter(SIDE, marks, [Tick(round(tick.x / 100 * SIDE, 1), tick.label) for tick in axis.ticks])

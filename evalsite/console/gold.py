@@ -16,7 +16,7 @@ from evalsite.campaigns.models import Campaign, GoldItem
 from evalsite.campaigns.permissions import Act
 from evalsite.campaigns.storage_quota import rows_admit
 from evalsite.console.forms import GoldForm
-from evalsite.console.page_frame import Desk
+from evalsite.console.page_frame import CampaignContext
 from evalsite.console.pending_uploads import file_keep
 from evalsite.console.tables import ROWS, page_number, paged
 from evalsite.core.throttle import admit_costly
@@ -28,7 +28,7 @@ from evalsite.presentation.formatting import plain, share
 ROWS_SHOWN = 200
 
 
-def gold_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
+def gold_context(desk: CampaignContext, query: QueryDict) -> dict[str, Any]:
     """The items with how many fail them, and the report on a file that waits."""
     campaign, start = desk.campaign, page_number(query)
     items = GoldItem.objects.filter(campaign=campaign).select_related("withdrawal", "prompt", *ENTRANTS).order_by("pk")

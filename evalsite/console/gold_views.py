@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods
 from evalsite.campaigns.permissions import Act
 from evalsite.console.forms import GoldForm
 from evalsite.console.gold import gold_context, gold_keep, gold_take, gold_write
-from evalsite.console.page_frame import Desk, desk_for, frame, person
+from evalsite.console.page_frame import CampaignContext, campaign_context_for, frame, person
 from evalsite.console.views import console_page
 from evalsite.core.errors import InvalidInput, TouchstoneError
 
@@ -19,7 +19,7 @@ from evalsite.core.errors import InvalidInput, TouchstoneError
 @require_http_methods(["GET", "HEAD", "POST"])
 def gold(request: HttpRequest, key: str) -> HttpResponse:
     """Its items; a file is looked at first, a written one is added at once."""
-    desk = desk_for(request, key, Act.GOLD)
+    desk = campaign_context_for(request, key, Act.GOLD)
     form, trouble, status = GoldForm(), "", 200
     if request.method == "POST":
         form = GoldForm(request.POST) if "write" in request.POST else form
@@ -32,7 +32,7 @@ def gold(request: HttpRequest, key: str) -> HttpResponse:
     return render(request, "console/gold.html", context, status=status)
 
 
-def _sent(request: HttpRequest, desk: Desk, form: GoldForm) -> None:
+def _sent(request: HttpRequest, desk: CampaignContext, form: GoldForm) -> None:
     if "write" in request.POST:
         if not form.is_valid():
             raise InvalidInput(_("Look at the fields below."), field="form")

@@ -4,11 +4,11 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from evalsite.operations.service_health import Vitals
+from evalsite.operations.service_health import ServiceHealth
 from evalsite.presentation.formatting import fixed, whole
 
 
-def health_context(vitals: Vitals, not_ready: str) -> dict[str, Any]:
+def health_context(vitals: ServiceHealth, not_ready: str) -> dict[str, Any]:
     """`not_ready`: why /readyz says that this process cannot serve; "" where it can."""
     troubles = [not_ready] if not_ready else []
     troubles += [_troubles()[name] for name in vitals.troubles]
@@ -44,7 +44,7 @@ def _troubles() -> dict[str, str]:
     }
 
 
-def _worker(vitals: Vitals) -> str:
+def _worker(vitals: ServiceHealth) -> str:
     if "worker" in vitals.troubles:
         return _("takes no job")
     if vitals.worker_age is None:
@@ -56,7 +56,7 @@ def _job_states() -> dict[str, str]:
     return {"queued": _("queued"), "running": _("running"), "dead": _("given up")}
 
 
-def _broker(vitals: Vitals) -> str:
+def _broker(vitals: ServiceHealth) -> str:
     if vitals.broker_trouble:
         return vitals.broker_trouble
     if vitals.broker_ms is None:
@@ -68,7 +68,7 @@ def _seconds(age: float | None) -> str:
     return _("none") if age is None else f"{fixed(age, 0)} s"
 
 
-def _last(vitals: Vitals) -> str:
+def _last(vitals: ServiceHealth) -> str:
     if vitals.refit_age is None or vitals.refit_seconds is None:
         return _("none yet")
     return _("%(age)s s ago, took %(took)s s") % {

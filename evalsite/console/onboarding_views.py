@@ -13,10 +13,10 @@ from evalsite.campaigns.models import Campaign, Reception
 from evalsite.campaigns.onboarding import NewQualificationItem, qualification_of, qualification_set, reception_set
 from evalsite.campaigns.permissions import Act
 from evalsite.campaigns.selectors import aspect_primary, reception_of
-from evalsite.console.formatting import unchecked_said
+from evalsite.console.formatting import unchecked_text
 from evalsite.console.forms import ArrivalsForm, InviteForm, QualificationForm
 from evalsite.console.gold import verdict_words
-from evalsite.console.page_frame import Desk, desk_for, frame, person
+from evalsite.console.page_frame import CampaignContext, campaign_context_for, frame, person
 from evalsite.console.setup import arrive_url
 from evalsite.console.views import console_page
 from evalsite.core.errors import InvalidInput, TouchstoneError
@@ -33,7 +33,7 @@ from evalsite.judgments.arrivals import (
 @require_http_methods(["GET", "HEAD", "POST"])
 def invitations(request: HttpRequest, key: str) -> HttpResponse:
     """Links that admit annotators; a new one's address is shown this once."""
-    desk = desk_for(request, key, Act.INVITE)
+    desk = campaign_context_for(request, key, Act.INVITE)
     form, address, trouble, status = InviteForm(request.POST if "invite" in request.POST else None), "", "", 200
     if request.method == "POST":
         try:
@@ -52,7 +52,7 @@ def invitations(request: HttpRequest, key: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def arrivals(request: HttpRequest, key: str) -> HttpResponse:
     """Who may arrive from the crowd platform: by which address, from which study."""
-    desk = desk_for(request, key, Act.INVITE)
+    desk = campaign_context_for(request, key, Act.INVITE)
     reception = reception_of(desk.campaign)
     initial = {"secret_required": reception.secret_required, "study": reception.study}
     form, trouble, status = ArrivalsForm(request.POST if "save" in request.POST else None, initial=initial), "", 200
@@ -73,11 +73,11 @@ def _arrivals(campaign: Campaign) -> dict[str, object]:
         "address": address,
         "secret": reception_of(campaign).secret_required,
         "by_api": reception_of(campaign).platform == Reception.Platform.PROLIFIC and bool(prolific_token(campaign)),
-        "unchecked": unchecked_said() if address and not arrivals_are_checked(campaign) else "",
+        "unchecked": unchecked_text() if address and not arrivals_are_checked(campaign) else "",
     }
 
 
-def _arrivals_set(request: HttpRequest, desk: Desk, form: ArrivalsForm) -> None:
+def _arrivals_set(request: HttpRequest, desk: CampaignContext, form: ArrivalsForm) -> None:
     if "renew" in request.POST:
         number = reception_of(desk.campaign).secret_number + 1
         reception_set(campaign=desk.campaign, by=person(request), secret_number=number)
@@ -87,7 +87,7 @@ def _arrivals_set(request: HttpRequest, desk: Desk, form: ArrivalsForm) -> None:
     reception_set(campaign=desk.campaign, by=person(request), **form.cleaned_data)
 
 
-def _invited(request: HttpRequest, desk: Desk, form: InviteForm) -> str:
+def _invited(request: HttpRequest, desk: CampaignContext, form: InviteForm) -> str:
     """The address of what was made; "" where one was ended."""
     if "revoke" in request.POST:
         invitation_revoke(campaign=desk.campaign, name=request.POST["revoke"], by=person(request))
@@ -103,7 +103,7 @@ def _invited(request: HttpRequest, desk: Desk, form: InviteForm) -> str:
 @require_http_methods(["GET", "HEAD", "POST"])
 def qualification(request: HttpRequest, key: str) -> HttpResponse:
     """Comparisons with a known answer that everybody is asked before the first assignment."""
-    desk = desk_for(request, key, Act.SET_UP)
+    desk = campaign_context_for(request, key, Act.SET_UP)
     draft_check(desk.campaign)
     form, trouble, status = QualificationForm(request.POST if "write" in request.POST else None), "", 200
     if request.method == "POST":
@@ -126,7 +126,7 @@ def _qualification(campaign: Campaign) -> dict[str, object]:
     return {"rows": rows, "pass_mark": reception_of(campaign).pass_mark}
 
 
-def _qualified(request: HttpRequest, desk: Desk, form: QualificationForm) -> None:
+def _qualified(request: HttpRequest, desk: CampaignContext, form: QualificationForm) -> None:
     """An item more, one less, or another mark."""
     items, mark = qualification_of(desk.campaign), reception_of(desk.campaign).pass_mark
     if "write" in request.POST:

@@ -17,7 +17,7 @@ from evalsite.campaigns.services import pilot_waits
 from evalsite.console.formatting import duration
 from evalsite.console.pilot import pilot_context
 from evalsite.console.stopping_rules import limit_lines
-from evalsite.operations.campaign_status import Alarm, Outlook, outlook_get
+from evalsite.operations.campaign_status import CampaignStatus, StatusAlarm, campaign_status_get
 from evalsite.presentation.board_head import headline, status
 from evalsite.presentation.formatting import fixed, whole
 
@@ -61,7 +61,7 @@ def percent(progress: float | None) -> int | None:
 
 def overview_context(campaign: Campaign) -> dict[str, Any]:
     """What the overview shows; its first line answers "is it going well?"."""
-    outlook = outlook_get(campaign)
+    outlook = campaign_status_get(campaign)
     standing = outlook.standing
     rows = standing.snapshot.rows if standing and standing.snapshot else []
     return {
@@ -77,7 +77,7 @@ def overview_context(campaign: Campaign) -> dict[str, Any]:
     }
 
 
-def _answer(campaign: Campaign, outlook: Outlook) -> str:
+def _answer(campaign: Campaign, outlook: CampaignStatus) -> str:
     if outlook.alarms:
         return ngettext(
             "Something needs you: there is %(n)s alarm.",
@@ -95,7 +95,7 @@ def _answer(campaign: Campaign, outlook: Outlook) -> str:
     return answers.get(campaign.state) or _going(outlook)
 
 
-def _going(outlook: Outlook) -> str:
+def _going(outlook: CampaignStatus) -> str:
     if outlook.to_go is None and outlook.looks_anew:
         return _("It goes on to another target. Whether its prompts can give it is told after the next refit.")
     if outlook.to_go is None:
@@ -108,7 +108,7 @@ def _going(outlook: Outlook) -> str:
     return _("It is going well: %(what)s.") % {"what": ", ".join(parts)}
 
 
-def _facts(campaign: Campaign, outlook: Outlook) -> list[tuple[str, str]]:
+def _facts(campaign: Campaign, outlook: CampaignStatus) -> list[tuple[str, str]]:
     judged = outlook.standing.tally if outlook.standing else None
     budget = campaign.stopping.budget
     of = f" / {whole(budget)}" if budget else ""
@@ -129,7 +129,7 @@ def money(amounts: Mapping[str, Decimal]) -> str:
     return ", ".join(f"{fixed(amount)} {currency}" for currency, amount in sorted(amounts.items())) or _("nothing")
 
 
-def alarm_text(alarm: Alarm) -> str:
+def alarm_text(alarm: StatusAlarm) -> str:
     words = {
         "refit_fails": _("The refit fails and is tried again; the board before it is shown: %(value)s"),
         "slices_fail": _("A filtered board could not be fitted; the board itself goes on: %(value)s"),

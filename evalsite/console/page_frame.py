@@ -14,7 +14,7 @@ from evalsite.campaigns.permissions import ROLE_WORDS, Act, Role, allows, campai
 from evalsite.campaigns.services import pilot_waits
 from evalsite.judgments.skips import has_skips
 from evalsite.operations.extension import stopped_by_hand
-from evalsite.operations.notices import notice_said, notices_for
+from evalsite.operations.notices import notice_text, notices_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class CampaignContext:
     """A campaign as this person has it before them."""
 
     campaign: Campaign
@@ -46,13 +46,13 @@ def person(request: HttpRequest) -> User:
     return request.user
 
 
-def desk_for(request: HttpRequest, key: str, act: Act = Act.SEE) -> Desk:
+def campaign_context_for(request: HttpRequest, key: str, act: Act = Act.SEE) -> CampaignContext:
     """Raises NotFound, NotAllowed."""
     campaign, role = campaign_for(key=key, user=person(request), act=act)
-    return Desk(campaign, role, key, person(request))
+    return CampaignContext(campaign, role, key, person(request))
 
 
-def frame(desk: Desk, here: str) -> Mapping[str, Any]:
+def frame(desk: CampaignContext, here: str) -> Mapping[str, Any]:
     """Head and tabs of a campaign's pages; `here` is the name of the open one."""
     campaign = desk.campaign
     return {
@@ -61,13 +61,13 @@ def frame(desk: Desk, here: str) -> Mapping[str, Any]:
         "role": ROLE_WORDS[desk.role],
         "tabs": [Link(label, desk.url(name), name == here) for name, label in _pages(desk)],
         "acts": acts_offered(desk),
-        "notices": [(notice_said(one), one.raised_at) for one in notices_for(desk.user, campaign)],
+        "notices": [(notice_text(one), one.raised_at) for one in notices_for(desk.user, campaign)],
         "board_url": reverse("board", args=[campaign.slug]) if campaign.state != Campaign.State.DRAFT else None,
         "state_text": campaign.get_state_display(),
     }
 
 
-def _pages(desk: Desk) -> list[tuple[str, str]]:
+def _pages(desk: CampaignContext) -> list[tuple[str, str]]:
     campaign = desk.campaign
     overview = ("console_campaign", _("Overview"))
     content = [("console_prompts", _("Prompts")), ("console_chatbots", _("Chatbots"))]
@@ -92,7 +92,7 @@ OFFERED: Mapping[str, tuple[Act, ...]] = {
 AFTER_PILOT = (Act.LAUNCH, Act.REFIT, Act.STOP, Act.SHOW)
 
 
-def acts_offered(desk: Desk) -> list[Link]:
+def acts_offered(desk: CampaignContext) -> list[Link]:
     """What this person may do with the whole campaign in its state."""
     words = act_labels()
     offered = AFTER_PILOT if pilot_waits(desk.campaign) else OFFERED[desk.campaign.state]

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign
-from evalsite.console.page_frame import Desk
+from evalsite.console.page_frame import CampaignContext
 from evalsite.console.pending_uploads import file_keep
 from evalsite.console.tables import ROWS, page_number, paged
 from evalsite.core.errors import InvalidInput
@@ -24,7 +24,7 @@ from evalsite.judgments.models import Payment
 from evalsite.judgments.payments import (
     BonusRow,
     Rate,
-    Shown,
+    ShownAmounts,
     Statement,
     accounts_shown,
     annotators_of,
@@ -40,7 +40,7 @@ SHOWN = 200
 LAST = 10
 
 
-def payments_context(desk: Desk, query: QueryDict, *, anew: bool = False) -> dict[str, Any]:
+def payments_context(desk: CampaignContext, query: QueryDict, *, anew: bool = False) -> dict[str, Any]:
     """The statements of a page of annotators, the totals of all, and the bonus list that waits.
 
     anew: not from accounts that are some seconds old.
@@ -61,10 +61,10 @@ def payments_context(desk: Desk, query: QueryDict, *, anew: bool = False) -> dic
 
 
 def _row(one: Statement) -> dict[str, Any]:
-    return {"of": one, "name": str(one.annotator.public_id)[:8], "rates": rates_said(one.rates), "due": one.due}
+    return {"of": one, "name": str(one.annotator.public_id)[:8], "rates": rates_text(one.rates), "due": one.due}
 
 
-def rates_said(rates: Sequence[Rate]) -> str:
+def rates_text(rates: Sequence[Rate]) -> str:
     """What was agreed: "0.1 a judgment"; several where it was changed."""
     words = {
         Campaign.PayPer.JUDGMENT.value: _("%(amount)s a judgment"),
@@ -113,15 +113,15 @@ def mark(campaign: Campaign, sent: QueryDict, by: User) -> int:
     return payments_mark(campaign=campaign, reference=sent.get("reference", ""), shown=shown, by=by)
 
 
-def _signed(campaign: Campaign, shown: Shown) -> str:
+def _signed(campaign: Campaign, shown: ShownAmounts) -> str:
     """What the page shows, for its form: to each what was seen is paid, also where more is due by then."""
     owed = [(who, name, str(amount)) for (who, name), amount in shown.owed.items()]
     return signing.dumps((shown.payments, owed), salt=f"payments:{campaign.public_id}", compress=True)
 
 
-def _unsigned(campaign: Campaign, sent: str) -> Shown:
+def _unsigned(campaign: Campaign, sent: str) -> ShownAmounts:
     try:
         payments, owed = signing.loads(sent, salt=f"payments:{campaign.public_id}")
     except signing.BadSignature:
         raise InvalidInput(_("This page was opened by a broken link."), field="shown") from None
-    return Shown({(who, name): Decimal(amount) for who, name, amount in owed}, payments)
+    return ShownAmounts({(who, name): Decimal(amount) for who, name, amount in owed}, payments)

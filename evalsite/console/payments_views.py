@@ -8,7 +8,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from evalsite.campaigns.permissions import Act
-from evalsite.console.page_frame import Desk, desk_for, frame, person
+from evalsite.console.page_frame import CampaignContext, campaign_context_for, frame, person
 from evalsite.console.payments import bonuses_keep, bonuses_take, mark, payments_context
 from evalsite.console.views import console_page
 from evalsite.core.errors import TouchstoneError
@@ -19,7 +19,7 @@ from evalsite.judgments.payments import payment_export
 @require_http_methods(["GET", "HEAD", "POST"])
 def payments(request: HttpRequest, key: str) -> HttpResponse:
     """The statements; a bonus list is looked at first, and what is shown as due is marked as paid at once."""
-    desk, trouble, status = desk_for(request, key, Act.PAY), "", 200
+    desk, trouble, status = campaign_context_for(request, key, Act.PAY), "", 200
     if request.method == "POST":
         try:
             _sent(request, desk)
@@ -35,7 +35,7 @@ def payments(request: HttpRequest, key: str) -> HttpResponse:
     return render(request, "console/payments.html", context, status=status)
 
 
-def _sent(request: HttpRequest, desk: Desk) -> None:
+def _sent(request: HttpRequest, desk: CampaignContext) -> None:
     if "paid" in request.POST:
         made = mark(desk.campaign, request.POST, person(request))
         words = ngettext("%(n)s payment was marked.", "%(n)s payments were marked.", made) % {"n": made}
@@ -52,7 +52,7 @@ def _sent(request: HttpRequest, desk: Desk) -> None:
 @require_POST
 def file(request: HttpRequest, key: str) -> HttpResponseBase:
     """The payment file. By POST: it stands in the log who took it."""
-    desk = desk_for(request, key, Act.PAY)
+    desk = campaign_context_for(request, key, Act.PAY)
     rows = payment_export(campaign=desk.campaign, by=person(request))
     response = StreamingHttpResponse(rows, content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{desk.campaign.slug}-payments.csv"'

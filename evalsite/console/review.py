@@ -20,7 +20,7 @@ from evalsite.campaigns.selectors import (
     reception_of,
 )
 from evalsite.campaigns.services import pilot_waits, plan_check, plan_options
-from evalsite.console.formatting import left_out_said, unchecked_said
+from evalsite.console.formatting import left_out_text, unchecked_text
 from evalsite.console.plan_forms import LEARNT, SCREENINGS
 from evalsite.console.setup import AFTER_PILOT, STEPS
 from evalsite.console.stopping_rules import limit_lines
@@ -118,9 +118,9 @@ def review_context(campaign: Campaign) -> dict[str, Any]:
             % {"n": len(incomplete)}
         )
     if members_are_left_out(campaign):
-        notes.append(left_out_said())
+        notes.append(left_out_text())
     if reception_of(campaign).platform != Reception.Platform.NONE and not arrivals_are_checked(campaign):
-        notes.append(unchecked_said())
+        notes.append(unchecked_text())
     if _screens_blindly(campaign, plan):
         notes.append(
             _("No comparison is judged by two annotators, and no share of gold is to be passed: nobody is screened.")

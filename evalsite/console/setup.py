@@ -37,8 +37,8 @@ from evalsite.campaigns.storage_quota import files_read
 from evalsite.chatbots.files import ReplyReport, chatbot_import, replies_preview
 from evalsite.chatbots.makers import maker_named
 from evalsite.console.formatting import duration, ranged
-from evalsite.console.forms import AnnotatorsForm, GoalForm, others_said
-from evalsite.console.page_frame import Desk, Link
+from evalsite.console.forms import AnnotatorsForm, GoalForm, others_text
+from evalsite.console.page_frame import CampaignContext, Link
 from evalsite.console.pending_uploads import file_keep
 from evalsite.console.plan_forms import QualityForm, StoppingForm
 from evalsite.core.db import write_transaction
@@ -80,7 +80,7 @@ def step_labels() -> dict[str, str]:
     }
 
 
-def steps_context(desk: Desk, step: str) -> dict[str, Any]:
+def steps_context(desk: CampaignContext, step: str) -> dict[str, Any]:
     """The row of steps, and where the person goes from here."""
     labels = step_labels()
     steps = AFTER_PILOT if pilot_waits(desk.campaign) else STEPS
@@ -104,7 +104,7 @@ def initial(campaign: Campaign, step: str) -> dict[str, Any]:
     if step == "goal":
         aspect: Aspect = aspect_primary(campaign)
         own = {"name": campaign.name, "description": campaign.description, "question": aspect.question}
-        others = others_said(campaign.rubric.aspects.exclude(position=0))
+        others = others_text(campaign.rubric.aspects.exclude(position=0))
         return {**own, "allow_tie": aspect.allow_tie, "allow_both_bad": aspect.allow_both_bad, "others": others}
     received = reception_of(campaign)
     rows = {name: received if name in RECEPTION else _row_of(campaign, name) for name in FORMS[step].base_fields}
@@ -130,7 +130,7 @@ def form_of(campaign: Campaign, step: str, sent: QueryDict | None = None) -> For
     return form
 
 
-def beside(desk: Desk, step: str) -> dict[str, Any]:
+def beside(desk: CampaignContext, step: str) -> dict[str, Any]:
     """What a step's page shows beside its form."""
     if step == "quality":
         return {"qualifying": len(qualification_of(desk.campaign))}
@@ -160,7 +160,7 @@ def idea(campaign: Campaign, cleaned: Mapping[str, Any]) -> Idea:
     return idea_of(campaign, Limits(**{name: cleaned[name] for name in LIMITS}), plan)
 
 
-def save(desk: Desk, step: str, cleaned: Mapping[str, Any], by: Any) -> None:
+def save(desk: CampaignContext, step: str, cleaned: Mapping[str, Any], by: Any) -> None:
     """Save a step that is a form."""
     changes, received = dict(cleaned), {}
     with write_transaction():
@@ -256,7 +256,7 @@ def prompts_take(campaign: Campaign, by: User) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class PendingReplyFile:
     """A reply file that waits: the chatbot that it would make, and the report; or why it cannot be read."""
 
     upload: Upload
@@ -315,13 +315,13 @@ def lacking_context(campaign: Campaign, taking: Sequence[Taking]) -> dict[str, A
     }
 
 
-def _waiting(campaign: Campaign, upload: Upload) -> Waiting:
+def _waiting(campaign: Campaign, upload: Upload) -> PendingReplyFile:
     name = PurePath(upload.name).stem.replace("_", " ").strip() or upload.name
     try:
         report = replies_preview(prompt_set=campaign.prompt_set, content=bytes(upload.content), name=upload.name)
     except TouchstoneError as error:
-        return Waiting(upload, name, None, f"{error.message} {error.hint}".strip())
-    return Waiting(upload, name, report, "")
+        return PendingReplyFile(upload, name, None, f"{error.message} {error.hint}".strip())
+    return PendingReplyFile(upload, name, report, "")
 
 
 def chatbots_take(campaign: Campaign, names: Mapping[str, str], by: User) -> int:

@@ -17,7 +17,7 @@ from evalsite.campaigns.permissions import Act
 from evalsite.campaigns.services import pilot_waits
 from evalsite.console import setup
 from evalsite.console.forms import GoalForm, PromptsForm
-from evalsite.console.page_frame import Desk, desk_for, frame, person
+from evalsite.console.page_frame import CampaignContext, campaign_context_for, frame, person
 from evalsite.console.review import review_context
 from evalsite.console.views import console_page
 from evalsite.core.errors import InvalidInput, NotAllowed, NotFound, TooMany, TouchstoneError
@@ -39,7 +39,7 @@ def new(request: HttpRequest) -> HttpResponse:
         chosen = next((one for one in own if str(one.public_id) == request.POST.get("organisation")), own[0])
         aspect = setup.new_aspect(form.cleaned_data)
         made = draft_create(organisation=chosen, name=form.cleaned_data["name"], aspect=aspect, by=person(request))
-        desk = desk_for(request, str(made.public_id), Act.SET_UP)
+        desk = campaign_context_for(request, str(made.public_id), Act.SET_UP)
         setup.save(desk, "goal", form.cleaned_data, person(request))
         return redirect("console_step", key=made.public_id, step="prompts")
     return render(request, "console/new.html", {"form": form, "organisations": own if len(own) > 1 else []})
@@ -48,7 +48,7 @@ def new(request: HttpRequest) -> HttpResponse:
 @console_page
 @require_safe
 def begin(request: HttpRequest, key: str) -> HttpResponse:
-    desk = desk_for(request, key, Act.SET_UP)
+    desk = campaign_context_for(request, key, Act.SET_UP)
     return redirect("console_step", key=key, step=setup.AFTER_PILOT[0] if pilot_waits(desk.campaign) else "goal")
 
 
@@ -65,18 +65,20 @@ def step(request: HttpRequest, key: str, step: str) -> HttpResponse:
     return steps[step](request, desk)
 
 
-def _draft_desk(request: HttpRequest, key: str, *, fixed: bool = False) -> Desk:
-    desk = desk_for(request, key, Act.SET_UP)
+def _draft_desk(request: HttpRequest, key: str, *, fixed: bool = False) -> CampaignContext:
+    desk = campaign_context_for(request, key, Act.SET_UP)
     draft_check(desk.campaign, fixed=fixed)
     return desk
 
 
-def _page(request: HttpRequest, desk: Desk, step: str, context: dict[str, Any], *, status: int = 200) -> HttpResponse:
+def _page(
+    request: HttpRequest, desk: CampaignContext, step: str, context: dict[str, Any], *, status: int = 200
+) -> HttpResponse:
     shown = {**frame(desk, "console_setup"), **setup.steps_context(desk, step), **context}
     return render(request, f"console/setup/{step if step not in setup.FORMS else 'form'}.html", shown, status=status)
 
 
-def _form_step(request: HttpRequest, desk: Desk, step: str) -> HttpResponse:
+def _form_step(request: HttpRequest, desk: CampaignContext, step: str) -> HttpResponse:
     form = setup.form_of(desk.campaign, step, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid() and _saved(request, desk, step, form):
         return redirect(setup.steps_context(desk, step)["next_url"])
@@ -84,7 +86,7 @@ def _form_step(request: HttpRequest, desk: Desk, step: str) -> HttpResponse:
     return _page(request, desk, step, context, status=400 if form.errors else 200)
 
 
-def _saved(request: HttpRequest, desk: Desk, step: str, form: Form) -> bool:
+def _saved(request: HttpRequest, desk: CampaignContext, step: str, form: Form) -> bool:
     """Whether the step was saved; otherwise the form says, beside the field at fault, what cannot be."""
     try:
         setup.save(desk, step, form.cleaned_data, person(request))
@@ -94,7 +96,7 @@ def _saved(request: HttpRequest, desk: Desk, step: str, form: Form) -> bool:
     return True
 
 
-def _prompts_step(request: HttpRequest, desk: Desk) -> HttpResponse:
+def _prompts_step(request: HttpRequest, desk: CampaignContext) -> HttpResponse:
     form, trouble, status = PromptsForm(request.POST or None, request.FILES or None), "", 200
     if request.method == "POST":
         try:
@@ -105,7 +107,7 @@ def _prompts_step(request: HttpRequest, desk: Desk) -> HttpResponse:
     return _page(request, desk, "prompts", context, status=status)
 
 
-def _prompts_sent(request: HttpRequest, desk: Desk, form: PromptsForm) -> HttpResponse:
+def _prompts_sent(request: HttpRequest, desk: CampaignContext, form: PromptsForm) -> HttpResponse:
     """Sent to be looked at, or to be taken in."""
     if "take" in request.POST:
         added = setup.prompts_take(desk.campaign, person(request))
@@ -122,7 +124,7 @@ def _prompts_sent(request: HttpRequest, desk: Desk, form: PromptsForm) -> HttpRe
     return redirect(desk.url("console_step", "prompts"))
 
 
-def _chatbots_step(request: HttpRequest, desk: Desk) -> HttpResponse:
+def _chatbots_step(request: HttpRequest, desk: CampaignContext) -> HttpResponse:
     trouble, status = "", 200
     if request.method == "POST":
         try:
@@ -133,7 +135,7 @@ def _chatbots_step(request: HttpRequest, desk: Desk) -> HttpResponse:
     return _page(request, desk, "chatbots", context, status=status)
 
 
-def _chatbots_sent(request: HttpRequest, desk: Desk) -> HttpResponse:
+def _chatbots_sent(request: HttpRequest, desk: CampaignContext) -> HttpResponse:
     if "take" in request.POST:
         names = {name: str(value) for name, value in request.POST.items()}
         taken = setup.chatbots_take(desk.campaign, names, person(request))
@@ -144,7 +146,7 @@ def _chatbots_sent(request: HttpRequest, desk: Desk) -> HttpResponse:
     return redirect(desk.url("console_step", "chatbots"))
 
 
-def _review_step(request: HttpRequest, desk: Desk) -> HttpResponse:
+def _review_step(request: HttpRequest, desk: CampaignContext) -> HttpResponse:
     may = {"may_launch": desk.may(Act.LAUNCH), "may_try": desk.may(Act.PILOT)}
     return _page(request, desk, "review", {**may, **review_context(desk.campaign)})
 
@@ -179,7 +181,7 @@ def forecast_of(request: HttpRequest, key: str, inquiry: uuid.UUID) -> HttpRespo
     return _forecast(request, _draft_desk(request, key), inquiry)
 
 
-def _forecast(request: HttpRequest, desk: Desk, inquiry: uuid.UUID) -> HttpResponse:
+def _forecast(request: HttpRequest, desk: CampaignContext, inquiry: uuid.UUID) -> HttpResponse:
     found = inquiry_get(kind=FORECAST, public_id=inquiry, subject=desk.campaign.public_id)
     context = {**setup.forecast_context(desk.campaign, found), "key": desk.key, "trouble": reason_said(found.trouble)}
     return render(request, "console/setup/_forecast.html", context)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.utils import formats, timezone
 from django.utils.translation import gettext as _
 
-from evalsite.boards.feasibility import out_of_reach, out_of_reach_said
+from evalsite.boards.feasibility import infeasibility_text, out_of_reach
 from evalsite.campaigns.limits import Limits
 from evalsite.presentation.formatting import fixed, plain, whole
 
@@ -44,7 +44,7 @@ def _aim(limits: Limits, known: Mapping[str, float]) -> Line:
         else ""
     )
     found = out_of_reach(limits, known)
-    trouble = out_of_reach_said(found) if found else ""
+    trouble = infeasibility_text(found) if found else ""
     if limits.target_se is not None:
         words = _("The SE of every chatbot is at most %(se)s") % {"se": plain(limits.target_se)}
         return Line(_("Aim"), words, now, trouble)

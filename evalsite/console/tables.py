@@ -22,8 +22,8 @@ from evalsite.boards.selectors import BoardState, board_state_get, snapshot_curr
 from evalsite.campaigns.models import Campaign, Reception
 from evalsite.campaigns.permissions import Act
 from evalsite.campaigns.selectors import as_uuid, aspect_primary, entrants_with_replies, reception_of
-from evalsite.console.formatting import unchecked_said
-from evalsite.console.page_frame import Desk, act_labels
+from evalsite.console.formatting import unchecked_text
+from evalsite.console.page_frame import CampaignContext, act_labels
 from evalsite.core.audit import audit_of
 from evalsite.core.errors import InvalidInput
 from evalsite.core.models import AuditEntry
@@ -51,7 +51,7 @@ def page_number(query: QueryDict, name: str = "from") -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else 0
 
 
-def pairs_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
+def pairs_context(desk: CampaignContext, query: QueryDict) -> dict[str, Any]:
     """How often each pair was judged, what is asked next, and why."""
     campaign = desk.campaign
     board = board_of(campaign)
@@ -74,7 +74,7 @@ def pairs_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
     }
 
 
-def _counts_drawn(desk: Desk, standing: BoardState, first: int) -> dict[str, str] | None:
+def _counts_drawn(desk: CampaignContext, standing: BoardState, first: int) -> dict[str, str] | None:
     """The matrix of counts from the `first` row on (from 1), with its heading: drawn once per snapshot."""
     if standing.snapshot is None:
         return None
@@ -83,7 +83,7 @@ def _counts_drawn(desk: Desk, standing: BoardState, first: int) -> dict[str, str
     return kept(f"console-pairs-{desk.key}-{standing.snapshot.pk}-{start}", lambda: _counts_html(desk, standing, start))
 
 
-def _counts_html(desk: Desk, standing: BoardState, start: int) -> dict[str, str] | None:
+def _counts_html(desk: CampaignContext, standing: BoardState, start: int) -> dict[str, str] | None:
     given = material(standing, desk.key, start, past=False)
     if given is None:
         return None
@@ -93,7 +93,7 @@ def _counts_html(desk: Desk, standing: BoardState, start: int) -> dict[str, str]
     return {"title": figure.title, "finding": figure.finding, "html": html}
 
 
-def prompts_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
+def prompts_context(desk: CampaignContext, query: QueryDict) -> dict[str, Any]:
     """The prompts, with what they tell."""
     campaign, start = desk.campaign, page_number(query)
     in_force = campaign.prompt_set.prompts.filter(corrected_by__isnull=True).order_by("pk")
@@ -168,7 +168,7 @@ def _at(told: Sequence[float], difference: float) -> float:
     return told[place - 1] + (told[place] - told[place - 1]) * (difference - low) / (high - low)
 
 
-def chatbots_context(desk: Desk) -> dict[str, Any]:
+def chatbots_context(desk: CampaignContext) -> dict[str, Any]:
     """Who takes part, how complete their replies are, and who could join."""
     rows, others, prompts = entrants_with_replies(desk.campaign)
     return {
@@ -180,7 +180,7 @@ def chatbots_context(desk: Desk) -> dict[str, Any]:
     }
 
 
-def annotators_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
+def annotators_context(desk: CampaignContext, query: QueryDict) -> dict[str, Any]:
     """Who judges, how much, how well."""
     campaign, start = desk.campaign, page_number(query)
     people = people_page(campaign=campaign, start=start, count=ROWS + 1)
@@ -203,7 +203,7 @@ def annotators_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
         "may_invite": desk.may(Act.INVITE),
         "may_pay": desk.may(Act.PAY),
         "sent": sent,
-        "unchecked": unchecked_said() if sent and not arrivals_are_checked(campaign) else "",
+        "unchecked": unchecked_text() if sent and not arrivals_are_checked(campaign) else "",
     }
 
 
@@ -279,7 +279,7 @@ def _decision(decision: str) -> str:
 FILTERS = ("counted", "category", "chatbot", "annotator", "late", "explained")
 
 
-def judgments_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
+def judgments_context(desk: CampaignContext, query: QueryDict) -> dict[str, Any]:
     """Judgments one by one, as filters and cursor of the address say."""
     campaign = desk.campaign
     wanted = _wanted(query, gold=desk.may(Act.GOLD))
@@ -341,7 +341,7 @@ def _wanted(query: QueryDict, *, gold: bool) -> Wanted:
     )
 
 
-def _files(desk: Desk, wanted: Wanted) -> dict[str, str]:
+def _files(desk: CampaignContext, wanted: Wanted) -> dict[str, str]:
     """Return the addresses of the files that hold what the page lists, by their form."""
     chosen = {
         "counted": _flag(wanted.counted) or "any",
@@ -359,7 +359,7 @@ def _flag(value: bool | None) -> str:
     return {True: "true", False: "false", None: ""}[value]
 
 
-def skips_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
+def skips_context(desk: CampaignContext, query: QueryDict) -> dict[str, Any]:
     """Return the skips one by one, with the reasons and notes of their annotators."""
     campaign, gold = desk.campaign, desk.may(Act.GOLD)
     found = skips_page(campaign=campaign, gold=gold, after=_id(query, "cursor"), count=ROWS + 1)
@@ -391,7 +391,7 @@ def _id(query: QueryDict, name: str) -> uuid.UUID | None:
 # Fits and log -------------------------------------------------------------------------------------------
 
 
-def fits_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
+def fits_context(desk: CampaignContext, query: QueryDict) -> dict[str, Any]:
     """Each refit: how long it took, whether it converged, what it changed."""
     board, start = board_of(desk.campaign), page_number(query)
     found = list(refits_of(board)[start : start + FITS + 1]) if board else []
@@ -418,7 +418,7 @@ def _fit(refit: Refit, earlier: Sequence[Refit]) -> dict[str, Any]:
     }
 
 
-def log_context(desk: Desk, query: QueryDict) -> dict[str, Any]:
+def log_context(desk: CampaignContext, query: QueryDict) -> dict[str, Any]:
     """Who did what, newest first."""
     start = page_number(query)
     found = list(audit_of(desk.campaign.public_id)[start : start + ROWS + 1])

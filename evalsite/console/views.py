@@ -27,13 +27,13 @@ from evalsite.console.action_pages import (
 from evalsite.console.full_check import check_context
 from evalsite.console.health import health_context
 from evalsite.console.overview import home_context, overview_context
-from evalsite.console.page_frame import Desk, act_labels, desk_for, frame, person
+from evalsite.console.page_frame import CampaignContext, act_labels, campaign_context_for, frame, person
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from evalsite.core.inquiries import inquiry_get
 from evalsite.operations.actions import PERFORMED, act_perform
 from evalsite.operations.models import Notice
 from evalsite.operations.notices import mail_choose, mail_wanted, notices_see
-from evalsite.operations.service_health import not_ready, vitals_get
+from evalsite.operations.service_health import not_ready, service_health_get
 from evalsite.refits.services import EXCLUSION
 
 View = Callable[..., HttpResponseBase]
@@ -61,23 +61,25 @@ def health(request: HttpRequest) -> HttpResponse:
     """How the service is; for staff."""
     if not person(request).is_staff:
         raise NotAllowed(_("The health page is for staff."), hint=_("Ask who runs this site."))
-    return render(request, "console/health.html", health_context(vitals_get(), not_ready()))
+    return render(request, "console/health.html", health_context(service_health_get(), not_ready()))
 
 
 @console_page
 @require_safe
 def campaign(request: HttpRequest, key: str) -> HttpResponse:
-    desk = desk_for(request, key)
+    desk = campaign_context_for(request, key)
     context = {**frame(desk, "console_campaign"), **overview_context(desk.campaign)}
     return render(request, "console/overview.html", context)
 
 
-def rows_page(name: str, context: Callable[[Desk, QueryDict], Mapping[str, Any]]) -> Callable[..., HttpResponseBase]:
+def rows_page(
+    name: str, context: Callable[[CampaignContext, QueryDict], Mapping[str, Any]]
+) -> Callable[..., HttpResponseBase]:
     """A page of rows about a campaign: `console_<name>`, from the template of the same name."""
 
     @require_safe
     def page(request: HttpRequest, key: str) -> HttpResponse:
-        desk = desk_for(request, key)
+        desk = campaign_context_for(request, key)
         shown = {**frame(desk, f"console_{name}"), **context(desk, request.GET)}
         return render(request, f"console/{name}.html", shown)
 
@@ -112,7 +114,7 @@ def notices(request: HttpRequest) -> HttpResponse:
 @require_POST
 def notices_seen(request: HttpRequest, key: str) -> HttpResponse:
     """Put the banner away."""
-    desk = desk_for(request, key)
+    desk = campaign_context_for(request, key)
     notices_see(campaign=desk.campaign, user=desk.user)
     return redirect("console_campaign", key=key)
 
@@ -121,7 +123,7 @@ def notices_seen(request: HttpRequest, key: str) -> HttpResponse:
 @require_safe
 def check(request: HttpRequest, key: str) -> HttpResponse:
     """The full Bayesian check: how far it is, or what came of it."""
-    desk = desk_for(request, key)
+    desk = campaign_context_for(request, key)
     return render(request, "console/check.html", {**frame(desk, "console_fits"), **check_context(desk)})
 
 
@@ -129,7 +131,7 @@ def check(request: HttpRequest, key: str) -> HttpResponse:
 @require_safe
 def check_state(request: HttpRequest, key: str) -> HttpResponse:
     """The part of that page that changes."""
-    desk = desk_for(request, key)
+    desk = campaign_context_for(request, key)
     return render(request, "console/_check.html", {"key": desk.key, **check_context(desk)})
 
 
@@ -139,16 +141,16 @@ def act(request: HttpRequest, key: str, act: str) -> HttpResponse:
     """GET asks, POST does."""
     wanted = _act(act)
     if request.method != "POST":
-        desk, given = desk_for(request, key, wanted), given_of(request.GET)
+        desk, given = campaign_context_for(request, key, wanted), given_of(request.GET)
         return render(request, "console/act.html", _asked(desk, confirm_context(desk, wanted, given)))
     given = given_of(request.POST)
     try:
         given = given_numbers(given, wanted, request.POST)
         if wanted == Act.EXCLUDE:
-            given = as_suggested(desk_for(request, key, wanted).campaign, given)
+            given = as_suggested(campaign_context_for(request, key, wanted).campaign, given)
         act_perform(key=key, act=wanted, user=person(request), given=given)
     except (Conflict, InvalidInput) as error:
-        desk = desk_for(request, key, wanted)
+        desk = campaign_context_for(request, key, wanted)
         trouble = f"{error.message} {error.hint}".strip()
         context = confirm_context(desk, wanted, given, trouble=trouble, sent=request.POST)
         return render(request, "console/act.html", _asked(desk, context), status=error.status)
@@ -162,7 +164,7 @@ def _act(name: str) -> Act:
     return Act(name)
 
 
-def _asked(desk: Desk, context: Mapping[str, Any]) -> Mapping[str, Any]:
+def _asked(desk: CampaignContext, context: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**frame(desk, ""), **context}
 
 
@@ -170,7 +172,7 @@ def _asked(desk: Desk, context: Mapping[str, Any]) -> Mapping[str, Any]:
 @require_POST
 def preview(request: HttpRequest, key: str) -> HttpResponse:
     """Begin to work out the board without an annotator."""
-    desk = desk_for(request, key, Act.EXCLUDE)
+    desk = campaign_context_for(request, key, Act.EXCLUDE)
     annotator = given_of(request.POST).annotator
     if annotator is None:
         raise InvalidInput(_("This page was opened by a broken link."), hint=_("Go back and try again."))
@@ -181,10 +183,10 @@ def preview(request: HttpRequest, key: str) -> HttpResponse:
 @require_safe
 def preview_of(request: HttpRequest, key: str, inquiry: uuid.UUID) -> HttpResponse:
     """Whether it is worked out."""
-    desk = desk_for(request, key, Act.EXCLUDE)
+    desk = campaign_context_for(request, key, Act.EXCLUDE)
     found = inquiry_get(kind=EXCLUSION, public_id=inquiry, subject=desk.campaign.public_id)
     return _previewed(request, desk, preview_context(found))
 
 
-def _previewed(request: HttpRequest, desk: Desk, context: Mapping[str, Any]) -> HttpResponse:
+def _previewed(request: HttpRequest, desk: CampaignContext, context: Mapping[str, Any]) -> HttpResponse:
     return render(request, "console/_preview.html", {**context, "key": desk.key})

@@ -3,7 +3,7 @@
 import gc
 
 
-def settle() -> None:
+def freeze_gc() -> None:
     """Have the collector look no more at what is there by now: modules and their objects, which stay as long as we do.
     What a job beside us holds at this moment is freed as ever, unless it is in a cycle.
 

@@ -21,7 +21,7 @@ LONGEST_KEY = 255
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class StoredAnswer:
     """What was answered. `replayed`: it had been answered before, and nothing was done now."""
 
     status: int
@@ -29,7 +29,7 @@ class Outcome:
     replayed: bool = False
 
 
-def once(*, principal: str, key: str, sha256: str, act: Callable[[], Outcome]) -> Outcome:
+def once(*, principal: str, key: str, sha256: str, act: Callable[[], StoredAnswer]) -> StoredAnswer:
     """Act, unless this principal's key has been used; then the first answer again.
 
     Raises InvalidInput for a key that cannot be one, Conflict when it was used for another request.
@@ -60,7 +60,7 @@ def _key_take(principal: str, key: str, sha256: str) -> IdempotencyKey | None:
     return next(iter(taken), None)
 
 
-def _first_answer(principal: str, key: str, sha256: str) -> Outcome:
+def _first_answer(principal: str, key: str, sha256: str) -> StoredAnswer:
     row = IdempotencyKey.objects.get(principal=principal, key=key)
     if row.sha256 != sha256:
         raise Conflict(
@@ -69,7 +69,7 @@ def _first_answer(principal: str, key: str, sha256: str) -> Outcome:
             field="Idempotency-Key",
             code="idempotency_key_reused",
         )
-    return Outcome(row.status, json.loads(row.body), replayed=True)
+    return StoredAnswer(row.status, json.loads(row.body), replayed=True)
 
 
 def answers_rename(name: str, instead: str) -> None:

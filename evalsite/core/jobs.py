@@ -22,7 +22,7 @@ from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
 from evalsite.core.db import CLOCK_SET_BACK, patient_statements, write_transaction
-from evalsite.core.garbage_collection import settle
+from evalsite.core.garbage_collection import freeze_gc
 from evalsite.core.models import Job
 
 log = logging.getLogger(__name__)
@@ -130,7 +130,7 @@ def prepare() -> threading.Thread:
 
     def get_ready() -> None:
         _all_of(preparations)
-        settle()
+        freeze_gc()
 
     thread = threading.Thread(target=get_ready, name="preparations", daemon=True)
     thread.start()

@@ -56,7 +56,7 @@ def identifier(value: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FileRow:
     """A row with the line that it begins on (from 1). `problem`: why it is not usable; `cells`: what could be read."""
 
     line: int
@@ -70,7 +70,7 @@ class Reading:
 
     form: str
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[FileRow, ...]
 
 
 class Fated(Protocol):
@@ -189,9 +189,9 @@ def _bounded(lines: Iterable[str]) -> Iterator[str]:
         yield line
 
 
-def _gathered(rows: Iterable[Row], columns: int = 1) -> tuple[Row, ...]:
+def _gathered(rows: Iterable[FileRow], columns: int = 1) -> tuple[FileRow, ...]:
     """All rows, counted while they are read. Raises TooLarge at the first row, or cell, too many."""
-    found: list[Row] = []
+    found: list[FileRow] = []
     for row in rows:
         found.append(row)
         if len(found) > MOST_ROWS:
@@ -213,7 +213,7 @@ def _csv(content: bytes) -> Reading:
     csv.field_size_limit(max(csv.field_size_limit(), MOST_BYTES))  # longer cells are refused with their line
     before = 0  # the last line of what was read so far: the reader's own number lags behind where it fails
 
-    def rows() -> Iterator[Row]:
+    def rows() -> Iterator[FileRow]:
         nonlocal before
         for cells in reader:
             yield _csv_row(before + 1, cells)
@@ -249,12 +249,12 @@ def _check_separator(head: str) -> None:
         )
 
 
-def _csv_row(line: int, cells: Mapping[Any, Any]) -> Row:
+def _csv_row(line: int, cells: Mapping[Any, Any]) -> FileRow:
     if None in cells:
-        return Row(line, {}, _("it has more cells than the head"))
+        return FileRow(line, {}, _("it has more cells than the head"))
     if None in cells.values():
-        return Row(line, {}, _("it has fewer cells than the head"))
-    return Row(line, cells)
+        return FileRow(line, {}, _("it has fewer cells than the head"))
+    return FileRow(line, cells)
 
 
 def _jsonl(content: bytes) -> Reading:
@@ -265,16 +265,16 @@ def _jsonl(content: bytes) -> Reading:
     return Reading("jsonl", tuple(names), rows)
 
 
-def _json_row(number: int, line: str) -> Row:
+def _json_row(number: int, line: str) -> FileRow:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
-        return Row(number, {}, _("it is not JSON"))
+        return FileRow(number, {}, _("it is not JSON"))
     if not isinstance(value, dict):
-        return Row(number, {}, _("it is not a JSON object"))
+        return FileRow(number, {}, _("it is not a JSON object"))
     found = {name: unstorable([name, cell]) for name, cell in value.items()}
     cells = {name: "" if found[name] else cell for name, cell in value.items() if not unstorable(name)}
-    return Row(number, cells, next((_stands_in(what, name) for name, what in found.items() if what), ""))
+    return FileRow(number, cells, next((_stands_in(what, name) for name, what in found.items() if what), ""))
 
 
 def _stands_in(what: str, column: str) -> str:
@@ -301,7 +301,7 @@ def unstorable(value: Any) -> str:
 
 
 def _plain(content: bytes) -> Reading:
-    return Reading("text", ("text",), _gathered(Row(number, {"text": line}) for number, line in _lines(content)))
+    return Reading("text", ("text",), _gathered(FileRow(number, {"text": line}) for number, line in _lines(content)))
 
 
 def _lines(content: bytes) -> Iterator[tuple[int, str]]:

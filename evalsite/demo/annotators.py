@@ -8,7 +8,7 @@
 | careless        | 1     | picks any of the choices without reading                                   |
 | adversarial     | 1     | sees the truth like a careful one and says A for B and B for A             |
 
-Annotators see only texts. Who wrote them is looked up in `Truth`; on a text that it does not know (a chatbot
+Annotators see only texts. Who wrote them is looked up in `SimulatedTruth`; on a text that it does not know (a chatbot
 that a visitor added, say) they can only guess and take any of the choices, like the careless one.
 """
 
@@ -19,7 +19,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
-from evalsite.demo.truth import Truth, VerdictOdds
+from evalsite.demo.truth import SimulatedTruth, VerdictOdds
 
 JsonObject = Mapping[str, Any]
 """An assignment as the API gives it out: context, candidates, aspects."""
@@ -48,7 +48,7 @@ class SimulatedAnnotator:
 
     name: str
     kind: Kind
-    truth: Truth = field(repr=False)
+    truth: SimulatedTruth = field(repr=False)
 
     def recognises(self, assignment: JsonObject) -> bool:
         """Whether the truth knows who wrote both texts; otherwise the verdict is a guess."""
@@ -102,7 +102,7 @@ def offered(odds: VerdictOdds, choices: Sequence[str]) -> dict[str, float]:
     return weights
 
 
-def panel(count: int, seed: int, truth: Truth) -> tuple[SimulatedAnnotator, ...]:
+def panel(count: int, seed: int, truth: SimulatedTruth) -> tuple[SimulatedAnnotator, ...]:
     """`count` annotators in the shares of PANEL_OF_TWELVE (largest remainders), ordered by the seed.
 
     ValueError when count is below 1.

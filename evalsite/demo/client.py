@@ -106,7 +106,7 @@ Report = Callable[[Event], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class SimulatedWork:
     """What one annotator did. `guessed`: verdicts on texts of unknown origin; `ended`: why he left."""
 
     annotator: str
@@ -121,8 +121,8 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
-    tallies: tuple[Tally, ...]
+class RunSummary:
+    tallies: tuple[SimulatedWork, ...]
 
     @property
     def judgments(self) -> int:
@@ -141,7 +141,9 @@ class _StoppedError(Exception):
     """The stop event was set while something was waited for."""
 
 
-def run_panel(panel: Sequence[SimulatedAnnotator], drive: Drive, *, stop: threading.Event, report: Report) -> Summary:
+def run_panel(
+    panel: Sequence[SimulatedAnnotator], drive: Drive, *, stop: threading.Event, report: Report
+) -> RunSummary:
     """Lets all annotators judge at once and returns when each has ended; sets `stop` when it is interrupted.
 
     An annotator whom the server refuses ends with that as his reason and does not disturb the others.
@@ -149,13 +151,15 @@ def run_panel(panel: Sequence[SimulatedAnnotator], drive: Drive, *, stop: thread
     with ThreadPoolExecutor(max_workers=max(len(panel), 1), thread_name_prefix="annotator") as pool:
         try:
             runs = [pool.submit(run_annotator, member, drive, stop=stop, report=report) for member in panel]
-            return Summary(tuple(run.result() for run in runs))
+            return RunSummary(tuple(run.result() for run in runs))
         except BaseException:
             stop.set()  # otherwise the pool would wait for the others until the campaign's own end
             raise
 
 
-def run_annotator(annotator: SimulatedAnnotator, drive: Drive, *, stop: threading.Event, report: Report) -> Tally:
+def run_annotator(
+    annotator: SimulatedAnnotator, drive: Drive, *, stop: threading.Event, report: Report
+) -> SimulatedWork:
     """Lets one annotator judge until the campaign has stopped, the event is set or the server refuses him."""
     # trust_env=False: a proxy that the visitor's machine is set to use would not find a server on localhost.
     with httpx2.Client(base_url=drive.base_url, timeout=drive.timeout_s, trust_env=False) as http:
@@ -208,9 +212,9 @@ class _Session:
         with suppress(httpx2.TransportError):
             self._http.post(f"{self._campaign}/returns", json={}, headers=_new_key(), timeout=2.0)
 
-    def tally(self, ended: str) -> Tally:
+    def tally(self, ended: str) -> SimulatedWork:
         who = self._annotator
-        return Tally(
+        return SimulatedWork(
             who.name,
             who.kind.value,
             judgments=self._judgments,

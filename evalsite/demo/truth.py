@@ -92,7 +92,7 @@ class VerdictOdds:
 
 
 @dataclass(frozen=True, slots=True)
-class Truth:
+class SimulatedTruth:
     """The quality model, and the register of who gave which reply.
 
     quality: bot key -> logit. replies: (prompt id, text) -> the key of the bot that says this there.
@@ -102,7 +102,7 @@ class Truth:
     replies: Mapping[tuple[str, str], str] = field(repr=False)
 
     @classmethod
-    def of(cls, prompts: Sequence[DemoPrompt], bots: Sequence[Bot] = BOTS) -> "Truth":
+    def of(cls, prompts: Sequence[DemoPrompt], bots: Sequence[Bot] = BOTS) -> "SimulatedTruth":
         """The truth of these bots on these prompts: runs every bot once on each prompt.
 
         Where two bots say the very same, the first of them is named.

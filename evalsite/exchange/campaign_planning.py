@@ -20,7 +20,7 @@ MOST_PROMPTS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Campaign:
+class PlannedCampaign:
     """What is to be planned: `votes_per_item` votes of every pair on every prompt at the most.
 
     votes_per_pair: of a pair on all prompts together; None: no bound. overlap: which items get more votes than that.
@@ -40,7 +40,7 @@ class Campaign:
         """The share of campaigns that reach their goal without a budget. Raises SchedulerError."""
         return attainable(self.state, terms, seed=seed)
 
-    def times(self, times: int) -> Campaign:
+    def times(self, times: int) -> PlannedCampaign:
         """The same one on so many times as many prompts."""
         return replace(self, prompts=self.prompts * times)
 
@@ -79,7 +79,12 @@ class CampaignPlan:
 
 
 def plan_campaign(
-    campaign: Campaign, terms: ForecastTerms, *, simulated: int = 0, seed: int = 0, progress: Progress | None = None
+    campaign: PlannedCampaign,
+    terms: ForecastTerms,
+    *,
+    simulated: int = 0,
+    seed: int = 0,
+    progress: Progress | None = None,
 ) -> CampaignPlan:
     """The forecast of the policy beside that of a design that does not adapt; `simulated` campaigns are run besides.
 
@@ -113,7 +118,7 @@ def _target(goal: ForecastGoal) -> float:
     raise TypeError(goal)
 
 
-def _advice(campaign: Campaign, terms: ForecastTerms, found: Forecast, seed: int) -> Iterator[str]:
+def _advice(campaign: PlannedCampaign, terms: ForecastTerms, found: Forecast, seed: int) -> Iterator[str]:
     """What to do about a goal that is not reached nearly always."""
     if found.reached >= _SURE or found.reachable is None:
         return

@@ -1,7 +1,7 @@
 """Bytes of a file that somebody sent: opened by content, decompressed, and bounded whatever they hold.
 
 Nothing here is believed: a gzip file of 1 MB may hold 1 GB of one letter. So every read is metered: a limit
-on one record (`Source.record_done` starts the next one), a limit on the whole. A few buffers are in memory.
+on one record (`OpenedFile.record_done` starts the next one), a limit on the whole. A few buffers are in memory.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class _Metered(io.RawIOBase):
             )
 
 
-class Source:
+class OpenedFile:
     """An opened file: `stream` gives decompressed bytes without a byte order mark."""
 
     def __init__(self, file: io.BufferedReader, progress: Progress | None) -> None:
@@ -105,7 +105,7 @@ class Source:
 
 
 @contextmanager
-def open_source(path: Path, *, progress: Progress | None = None) -> Iterator[Source]:
+def open_source(path: Path, *, progress: Progress | None = None) -> Iterator[OpenedFile]:
     """Open `path` for one pass; FormatError if it cannot be read, is empty, or is plainly something else."""
     try:
         file = path.open("rb")
@@ -115,7 +115,7 @@ def open_source(path: Path, *, progress: Progress | None = None) -> Iterator[Sou
         raise FormatError(f"cannot be read ({error})", code="unreadable") from error
     with file:
         try:
-            source = Source(file, progress)
+            source = OpenedFile(file, progress)
         except OSError as error:  # of the very first bytes: later ones are read through _Metered
             raise FormatError(f"cannot be read ({error.strerror or error})", code="unreadable") from error
         _refuse_foreign(source.head())

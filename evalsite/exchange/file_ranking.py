@@ -50,7 +50,7 @@ class PairRow:
 
 
 @dataclass(frozen=True, slots=True)
-class PromptRow:
+class PromptSummary:
     id: str
     discrimination: float | None
     se: float | None
@@ -72,7 +72,7 @@ class Ranking:
     model: Model
     chatbots: tuple[ChatbotRow, ...]
     pairs: tuple[PairRow, ...]
-    prompts: tuple[PromptRow, ...]
+    prompts: tuple[PromptSummary, ...]
     fit: FitRow
     warnings: tuple[str, ...]
 
@@ -157,9 +157,9 @@ def _pairs(posterior: Posterior) -> tuple[PairRow, ...]:
     return tuple(rows)
 
 
-def _prompts(posterior: Posterior) -> tuple[PromptRow, ...]:
+def _prompts(posterior: Posterior) -> tuple[PromptSummary, ...]:
     return tuple(
-        PromptRow(name, finite_or_none(alpha), finite_or_none(se), tuple(finite_or_none(b) for b in thresholds))
+        PromptSummary(name, finite_or_none(alpha), finite_or_none(se), tuple(finite_or_none(b) for b in thresholds))
         for name, alpha, se, thresholds in zip(
             posterior.prompts,
             posterior.discrimination.tolist(),

@@ -16,7 +16,7 @@ from typing import NamedTuple, NoReturn
 import ijson
 
 from evalsite.exchange.errors import FormatError
-from evalsite.exchange.file_opening import BUFFER, MAX_RECORD, Source, too_long
+from evalsite.exchange.file_opening import BUFFER, MAX_RECORD, OpenedFile, too_long
 
 MAX_COLUMNS = 1_000
 MAX_DEPTH = 100  # of nested JSON: beyond it somebody wants to see us fall
@@ -35,7 +35,7 @@ class Records:
     `columns` are the header's, or for JSON the keys met so far (a JSON file may leave out what is unknown).
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: OpenedFile) -> None:
         self.row: int | None = None
         self.line: int | None = None
         self.columns: dict[str, None] = {}
@@ -134,7 +134,7 @@ class Records:
 class _Lines:
     """Decoded lines of bounded length; the lines of one record (CSV) share a limit until `begin_record`."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: OpenedFile) -> None:
         self.number = 0
         self._source = source
         self._used = 0
@@ -193,7 +193,7 @@ def _json_line(text: str) -> list[tuple[str, str]]:
     return [(key, _text(item)) for key, item in value]
 
 
-def _array_items(source: Source) -> Iterator[list[tuple[str, str]]]:
+def _array_items(source: OpenedFile) -> Iterator[list[tuple[str, str]]]:
     """The objects of the top-level array, one at a time and flat."""
     events = _events(source)
     next(events, None)  # the bracket by which the format was recognised
@@ -232,7 +232,7 @@ def _pass_over(events: Iterator[tuple[str, object]]) -> None:
             raise FormatError(f"is nested deeper than {MAX_DEPTH}", code="bad_json")
 
 
-def _events(source: Source) -> Iterator[tuple[str, object]]:
+def _events(source: OpenedFile) -> Iterator[tuple[str, object]]:
     try:
         yield from ijson.basic_parse(source.stream, buf_size=BUFFER)
     except (ijson.JSONError, ValueError, ArithmeticError) as error:

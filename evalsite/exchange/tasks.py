@@ -15,7 +15,7 @@ from evalsite.exchange.draft_forecasts import FORECAST, Idea
 def forecast(args: Mapping[str, Any]) -> Mapping[str, Any]:
     """Judgments, money and days of a campaign that is only an idea, by its own plan options and limits."""
     # Imported here: every process registers this, and only the worker should pay for numpy and scipy.
-    from evalsite.exchange.campaign_planning import Campaign, plan_campaign
+    from evalsite.exchange.campaign_planning import PlannedCampaign, plan_campaign
     from evalsite.refits.designs import design_of, goal_of, overlap_of
     from scheduler import SchedulerError
     from scheduler.forecasting.forecast import FORECASTABLE_POLICIES, ForecastTerms
@@ -34,7 +34,7 @@ def forecast(args: Mapping[str, Any]) -> Mapping[str, Any]:
             per_day=idea.per_day,
         )
         overlap = overlap_of(options, seed=0)
-        of = Campaign(idea.chatbots, idea.prompts, idea.votes_per_item, options.votes_per_pair, overlap)
+        of = PlannedCampaign(idea.chatbots, idea.prompts, idea.votes_per_item, options.votes_per_pair, overlap)
         return asdict(plan_campaign(of, terms))
     except SchedulerError as error:
         raise InvalidInput(f"No forecast: {error}") from error

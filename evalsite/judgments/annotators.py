@@ -23,7 +23,7 @@ PACE_OF_LAST = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Participation:
     """What somebody did in a campaign. Money by currency; owed is earned less paid."""
 
     enrolment: Enrolment
@@ -34,7 +34,7 @@ class Part:
     owed: Mapping[str, Decimal]
 
 
-def part_get(enrolment: Enrolment) -> Part:
+def part_get(enrolment: Enrolment) -> Participation:
     progress = progress_get(campaign=enrolment.campaign, annotator=enrolment.annotator)
     payments = Payment.objects.filter(campaign=enrolment.campaign_id, annotator=enrolment.annotator_id)
     paid = dict(payments.values_list("currency").annotate(sum=Sum("amount")).order_by("currency"))
@@ -45,7 +45,7 @@ def part_get(enrolment: Enrolment) -> Part:
         name: progress.pay.get(name, none) + extra.get(name, none) - paid.get(name, none)
         for name in {*progress.pay, *extra, *paid}
     }
-    return Part(
+    return Participation(
         enrolment,
         progress.judgments,
         progress.open,

@@ -22,7 +22,7 @@ REMEMBERED = 100  # assignments: what lies further back is forgotten, so that a 
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class OfferedBlock:
     """A block and whose it is. Without one `state` tells what to expect, as if all that was joined were one campaign:
     running (or pilot) while any collects, then paused, then stopped."""
 
@@ -50,7 +50,7 @@ def work_claim(
     among: Collection[int] | None = None,
     address: str = "",
     users: Collection[int] = (),
-) -> Work:
+) -> OfferedBlock:
     """The annotator's open block, or the next one of the campaign whose turn it is.
 
     Counted in assignments, so that a campaign of long blocks gets no more than one of short ones. One that has nothing
@@ -66,14 +66,14 @@ def work_claim(
             wait = wait or Wait.NOT_ADMITTED
             continue
         if claimed.block:
-            return Work(campaign.state, campaign, claimed.block)
+            return OfferedBlock(campaign.state, campaign, claimed.block)
         state, wait = state or campaign.state, wait or claimed.wait
     waits = _joined(annotator, among).filter(state__in=[Campaign.State.DRAFT, Campaign.State.PAUSED])
     if state:
-        return Work(state, wait=wait)
+        return OfferedBlock(state, wait=wait)
     paused = waits.exists()
     nothing = Wait.PAUSED if paused else Wait.NOTHING_JOINED
-    return Work(Campaign.State.PAUSED if paused else Campaign.State.STOPPED, wait=wait or nothing)
+    return OfferedBlock(Campaign.State.PAUSED if paused else Campaign.State.STOPPED, wait=wait or nothing)
 
 
 def _claimed(

@@ -331,7 +331,7 @@ def candidates_add(candidates: Sequence[Candidate]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class AssignmentContent:
     """What an assignment puts before its annotator: the prompt, and the candidates' texts in their order."""
 
     prompt: str
@@ -340,7 +340,7 @@ class Shown:
     texts: tuple[str | None, ...]
 
 
-def shown_by(assignments: Sequence[Assignment]) -> dict[int, Shown]:
+def shown_by(assignments: Sequence[Assignment]) -> dict[int, AssignmentContent]:
     """Assignment key -> what it shows."""
     if not assignments:
         return {}
@@ -361,7 +361,7 @@ def shown_by(assignments: Sequence[Assignment]) -> dict[int, Shown]:
         candidates = list(group)
         _, prompt, category, turns, _ = candidates[0]
         texts = tuple(text for *_, text in candidates)
-        shown[key] = Shown(prompt, category, None if turns is None else json.loads(turns), texts)
+        shown[key] = AssignmentContent(prompt, category, None if turns is None else json.loads(turns), texts)
     return shown
 
 

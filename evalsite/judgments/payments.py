@@ -15,7 +15,7 @@ from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.number_format import whole
-from evalsite.core.row_files import Row, csv_text, rows_read
+from evalsite.core.row_files import FileRow, csv_text, rows_read
 from evalsite.judgments.annotator_statistics import SPENT_KEPT_S, exclusion_reasons
 from evalsite.judgments.arrivals import identities_of, identity_source
 from evalsite.judgments.leases import checked_text
@@ -98,7 +98,7 @@ def annotators_of(campaign: Campaign) -> QuerySet[Annotator]:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class PaidWork:
     """What somebody answered, as Statement counts it. countable: counted, were nobody and nothing excluded."""
 
     judged: int = 0
@@ -113,7 +113,7 @@ class Work:
 class _Books:
     campaign: Campaign
     identities: Mapping[int, tuple[str, str]]
-    work: Mapping[int, Work]
+    work: Mapping[int, PaidWork]
     left_out: Mapping[int, int]
     worked: Mapping[int, int]
     rates: Mapping[tuple[int, str], tuple[Rate, ...]]
@@ -147,7 +147,7 @@ class _Books:
     def statement(self, annotator: Annotator, currency: str) -> Statement:
         number = annotator.pk
         platform, platform_id = self.identities.get(number, ("", ""))
-        work = self.work.get(number, Work())
+        work = self.work.get(number, PaidWork())
         excluded = self.excluded.get(number)
         left_out = work.countable if excluded is not None else self.left_out.get(number, 0)
         earned, bonus, paid = (book.get((number, currency), NONE) for book in self.money)
@@ -172,7 +172,7 @@ class _Books:
         )
 
 
-def _work(campaign: Campaign, annotators: Sequence[Annotator]) -> dict[int, Work]:
+def _work(campaign: Campaign, annotators: Sequence[Annotator]) -> dict[int, PaidWork]:
     """By annotator id."""
     answered, gold = Q(supersedes__isnull=True), Q(assignment__purpose=Assignment.Purpose.GOLD)
     rows = Judgment.objects.filter(batch__campaign=campaign, annotator__in=annotators).order_by()
@@ -188,11 +188,11 @@ def _work(campaign: Campaign, annotators: Sequence[Annotator]) -> dict[int, Work
     # By itself: within a count of all, PostgreSQL would look up for every row whether it was taken back.
     countable = dict(rows.filter(COUNTABLE).values_list("annotator").annotate(countable=Count("pk")))
     here = {
-        number or 0: Work(judged, gold, late, undone, over_quota, countable.get(number, 0))
+        number or 0: PaidWork(judged, gold, late, undone, over_quota, countable.get(number, 0))
         for number, judged, gold, late, undone, over_quota in counted
     }
     for number, count in gone.items():
-        work = here.get(number or 0, Work())
+        work = here.get(number or 0, PaidWork())
         here[number or 0] = replace(work, judged=work.judged + count)
     return here
 
@@ -240,21 +240,21 @@ def totals(books: Accounts) -> list[Totals]:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownAmounts:
     """What a page showed as due: (annotator, currency) -> amount above 0, beside so many payments made before."""
 
     owed: Mapping[tuple[int, str], Decimal]
     payments: int
 
 
-def accounts_shown(campaign: Campaign, *, anew: bool = False) -> tuple[Accounts, Shown]:
+def accounts_shown(campaign: Campaign, *, anew: bool = False) -> tuple[Accounts, ShownAmounts]:
     """The accounts, some seconds old at the most (none, if `anew`), and what of them is due.
 
     Payments are counted before the accounts are read: one made in between refuses what was shown, and is made once.
     """
     made = Payment.objects.filter(campaign=campaign).count()
     books = _accounts_recent(campaign, anew=anew)
-    return books, Shown(dues(books), made)
+    return books, ShownAmounts(dues(books), made)
 
 
 def _accounts_recent(campaign: Campaign, *, anew: bool) -> Accounts:
@@ -323,7 +323,7 @@ def payment_export(*, campaign: Campaign, by: User) -> Iterator[str]:
 # What changes it --------------------------------------------------------------------------------------------
 
 
-def payments_mark(*, campaign: Campaign, reference: str, shown: Shown, by: User) -> int:
+def payments_mark(*, campaign: Campaign, reference: str, shown: ShownAmounts, by: User) -> int:
     """Mark what was shown as due as paid, under one reference; how many payments these are. What came later stays due.
 
     Raises Conflict where a payment was made since it was shown, or less is due to somebody by now (a bonus below zero),
@@ -348,7 +348,7 @@ def payments_mark(*, campaign: Campaign, reference: str, shown: Shown, by: User)
     return len(shown.owed)
 
 
-def _shown_check(locked: Campaign, shown: Shown) -> None:
+def _shown_check(locked: Campaign, shown: ShownAmounts) -> None:
     """Whether exactly this can be paid. Raises Conflict."""
     again = {"hint": gettext("Look at it again."), "code": "amounts_changed"}
     owed = dues(accounts(locked))
@@ -412,7 +412,7 @@ def bonuses_preview(*, campaign: Campaign, content: bytes, name: str = "") -> li
 
 
 def _bonus_row(
-    campaign: Campaign, row: Row, known: Mapping[str, int], given: set[tuple[int, Decimal, str]]
+    campaign: Campaign, row: FileRow, known: Mapping[str, int], given: set[tuple[int, Decimal, str]]
 ) -> BonusRow:
     who, amount, reason = (str(row.cells.get(name, "")).strip() for name in ("annotator", "amount", "reason"))
     value = _amount(amount)

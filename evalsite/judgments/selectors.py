@@ -231,7 +231,7 @@ def judgments_left_out(campaign: Campaign) -> dict[int, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class AnnotatorState:
     """Where an annotator stands in a campaign. `decided`: a person has said so; `proposal`: one is to say."""
 
     out: bool
@@ -239,19 +239,19 @@ class Standing:
     proposal: Exclusion | None
 
 
-IN_GOOD_STANDING = Standing(out=False, decided=False, proposal=None)
+IN_GOOD_STANDING = AnnotatorState(out=False, decided=False, proposal=None)
 
 
-def standings(campaign: Campaign) -> dict[int, Standing]:
+def standings(campaign: Campaign) -> dict[int, AnnotatorState]:
     """Annotator id -> standing, of those about whom there is any fact."""
-    found: dict[int, Standing] = {}
+    found: dict[int, AnnotatorState] = {}
     for fact in Exclusion.objects.filter(campaign=campaign, annotator__isnull=False).order_by("pk"):
         number = fact.annotator_id or 0
         before = found.get(number, IN_GOOD_STANDING)
         if fact.proposed:  # one that would change nothing takes an earlier one back
-            found[number] = Standing(before.out, before.decided, None if fact.lifted != before.out else fact)
+            found[number] = AnnotatorState(before.out, before.decided, None if fact.lifted != before.out else fact)
         else:
-            found[number] = Standing(not fact.lifted, fact.decided_by_id is not None, None)
+            found[number] = AnnotatorState(not fact.lifted, fact.decided_by_id is not None, None)
     return found
 
 
@@ -391,7 +391,7 @@ def quota_taken(*, campaign: int, annotator: int | None) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class AnnotatorProgress:
     """What an annotator has done in a campaign. `pay`: what it earned by currency, each assignment once."""
 
     judgments: int
@@ -400,11 +400,11 @@ class Progress:
     pay: Mapping[str, Decimal]
 
 
-def progress_get(*, campaign: Campaign, annotator: Annotator) -> Progress:
+def progress_get(*, campaign: Campaign, annotator: Annotator) -> AnnotatorProgress:
     """An annotator's own count. A late answer is paid like any other, above the quota none, and one that was taken back
     no second time."""
     own = Assignment.objects.filter(campaign=campaign, annotator=annotator)
-    return Progress(
+    return AnnotatorProgress(
         judgments=judgments_given(campaign=campaign, annotator=annotator),
         open=own.filter(state=Assignment.State.ISSUED).count(),
         quota=campaign.quota,

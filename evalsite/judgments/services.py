@@ -277,7 +277,7 @@ def _room(campaign: Campaign, annotator: Annotator, asked: int) -> tuple[int, Wa
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedJudgment:
     """What became of an answer. `created` False: it had been recorded before, and this is that one."""
 
     judgment: Judgment
@@ -293,7 +293,7 @@ def judgment_record(
     comment: str = "",
     reasons: Sequence[str] = (),
     supersedes: uuid.UUID | None = None,
-) -> Recorded:
+) -> RecordedJudgment:
     """Record an annotator's choices, aspect key -> "A", "B", "tie" or "both_bad", exactly once.
 
     A late answer (its lease has ended) is kept, and counts if nobody has taken its place; above the quota it neither
@@ -311,7 +311,7 @@ def judgment_record(
         standing = None if unanswered else assignment.judgments.filter(superseded_by=None).first()
         if standing is not None and standing != replaced:
             _check_same(standing, _answers(asked, choices), replaced)
-            return Recorded(standing, created=False)
+            return RecordedJudgment(standing, created=False)
         if replaced is not None:
             _check_undo(assignment, now)
         if assignment.state in {Assignment.State.RETURNED, Assignment.State.REMOVED}:
@@ -319,7 +319,7 @@ def judgment_record(
         said = _Said(choices, client_ms, _comment_asked(assignment, comment), _checked_reasons(assignment, reasons))
         judgment = _write(assignment, asked, said, now, supersedes=replaced)
         batch_close_due(judgment.batch, ends_issue=unanswered)
-    return Recorded(judgment, created=True)
+    return RecordedJudgment(judgment, created=True)
 
 
 def _replaced(assignment: Assignment, judgment_id: uuid.UUID) -> Judgment:

@@ -26,7 +26,7 @@ BUDGET_ALARM = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Alarm:
+class StatusAlarm:
     """Something that a person should look at. `what` names it; `value` is what its words need."""
 
     what: str
@@ -34,7 +34,7 @@ class Alarm:
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class CampaignStatus:
     """A campaign at this moment. per_day: at the pace of the last day.
 
     to_go, days, money: to the target, if they are known and it can be reached. looks_anew: the target is another one
@@ -48,11 +48,11 @@ class Outlook:
     days: float | None
     money: Decimal | None
     spent: Mapping[str, Decimal]
-    alarms: Sequence[Alarm]
+    alarms: Sequence[StatusAlarm]
     looks_anew: bool = False
 
 
-def outlook_get(campaign: Campaign) -> Outlook:
+def campaign_status_get(campaign: Campaign) -> CampaignStatus:
     """Everything that the overview says."""
     board = board_of(campaign)
     standing = board_state_get(board) if board else None
@@ -60,7 +60,7 @@ def outlook_get(campaign: Campaign) -> Outlook:
     ahead = campaign.collecting and not evidence.get("out_of_reach")
     to_go = round(evidence["judgments_to_go"]) if "judgments_to_go" in evidence and ahead else None
     per_day = pace(board) if board else None
-    return Outlook(
+    return CampaignStatus(
         standing=standing,
         progress=evidence.get("progress"),
         to_go=to_go,
@@ -100,41 +100,41 @@ def pace(board: Board) -> float | None:
     return (after - before) / days if days > 0 and after > before else None
 
 
-def _alarms(campaign: Campaign, board: Board | None, standing: BoardState | None) -> Sequence[Alarm]:
+def _alarms(campaign: Campaign, board: Board | None, standing: BoardState | None) -> Sequence[StatusAlarm]:
     names = {"loop": "refit_fails", "slices": "slices_fail"}
     failing = campaign.alarms.filter(cleared_at=None).order_by("about")
-    found = [Alarm(names[one.about], one.message) for one in failing]
+    found = [StatusAlarm(names[one.about], one.message) for one in failing]
     snapshot = standing.snapshot if standing else None
     if snapshot is not None and not snapshot.converged:
-        found.append(Alarm("not_converged"))
+        found.append(StatusAlarm("not_converged"))
     job = Job.objects.filter(key=refit_key(campaign)).order_by("-pk").first()
     proposed = len(proposals(campaign))
     if proposed:
-        found.append(Alarm("proposals", str(proposed)))
+        found.append(StatusAlarm("proposals", str(proposed)))
     if campaign.collecting:
         found += _collecting_alarms(campaign, standing, job)
     return found
 
 
-def _collecting_alarms(campaign: Campaign, standing: BoardState | None, job: Job | None) -> list[Alarm]:
-    found: list[Alarm] = []
+def _collecting_alarms(campaign: Campaign, standing: BoardState | None, job: Job | None) -> list[StatusAlarm]:
+    found: list[StatusAlarm] = []
     waits = job is not None and job.state in {Job.State.QUEUED, Job.State.RUNNING}
     if queue_size(campaign) == 0 and not waits:
-        found.append(Alarm("queue_empty"))
+        found.append(StatusAlarm("queue_empty"))
     skipped = items_skipped(campaign)
     if skipped:
-        found.append(Alarm("skipped", whole(skipped)))
+        found.append(StatusAlarm("skipped", whole(skipped)))
     unqualified = unqualified_count(campaign)
     if unqualified:
-        found.append(Alarm("unqualified", whole(unqualified)))
+        found.append(StatusAlarm("unqualified", whole(unqualified)))
     closed = batch_waiting_since(campaign)
     late = closed is not None and timezone.now() - closed > REFIT_LATE
     if waits and late and job is not None and job.created_at < timezone.now() - REFIT_LATE:
-        found.append(Alarm("refit_late"))
+        found.append(StatusAlarm("refit_late"))
     budget = campaign.stopping.budget
     judged = standing.tally.judgments if standing else 0
     if budget and judged >= BUDGET_ALARM * budget:
-        found.append(Alarm("budget", f"{whole(judged)} / {whole(budget)}"))
+        found.append(StatusAlarm("budget", f"{whole(judged)} / {whole(budget)}"))
     return found
 
 
@@ -144,7 +144,7 @@ def refits_of(board: Board) -> QuerySet[Refit]:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class BoardChange:
     """What a snapshot changed: the ability that moved furthest, and whether any two changed places."""
 
     name: str
@@ -152,7 +152,7 @@ class Change:
     order: bool
 
 
-def change_of(snapshot: Snapshot, before: Snapshot | None) -> Change | None:
+def change_of(snapshot: Snapshot, before: Snapshot | None) -> BoardChange | None:
     """Against the one before it; None for the first."""
     if before is None:
         return None
@@ -164,7 +164,7 @@ def change_of(snapshot: Snapshot, before: Snapshot | None) -> Change | None:
     by, name = max(moves, key=lambda move: abs(move[0]))
     here = [row["chatbot"] for row in both]
     kept = set(here)
-    return Change(name, by, here != [row["chatbot"] for row in before.rows if row["chatbot"] in kept])
+    return BoardChange(name, by, here != [row["chatbot"] for row in before.rows if row["chatbot"] in kept])
 
 
 def gold_findings_of(campaign: Campaign, what: str) -> dict[int, dict[str, Any]]:

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 from evalsite.accounts.models import Membership, User
-from evalsite.boards.feasibility import OutOfReach, out_of_reach, out_of_reach_said, wanted_se
+from evalsite.boards.feasibility import OutOfReach, infeasibility_text, out_of_reach, wanted_se
 from evalsite.boards.models import Refit
 from evalsite.boards.reasons import reason_said
 from evalsite.campaigns.limits import limits_of
@@ -55,14 +55,14 @@ def notice_raise(*, campaign: Campaign, event: Notice.Event, mark: str, facts: F
             job_enqueue(kind=MAIL, key=f"{MAIL}:{notice.pk}:{user.pk}", args=args)
 
 
-def notice_said(notice: Notice) -> str:
+def notice_text(notice: Notice) -> str:
     """What happened, in the active language."""
     return _said(notice.event, notice.facts) if notice.facts else notice.text
 
 
 def _said(event: str, facts: Facts) -> str:
     if event == Notice.Event.REACH:
-        return _reach_said(facts)
+        return _infeasible_target_text(facts)
     words = {
         Notice.Event.STOP: _("%(campaign)s has stopped: %(reason)s."),
         Notice.Event.BUDGET: _("%(spent)s of the %(budget)s judgments of %(campaign)s are in."),
@@ -86,11 +86,11 @@ def _said(event: str, facts: Facts) -> str:
     return words[Notice.Event(event)] % said
 
 
-def _reach_said(facts: Mapping[str, Any]) -> str:
+def _infeasible_target_text(facts: Mapping[str, Any]) -> str:
     found = OutOfReach(**{field.name: facts[field.name] for field in fields(OutOfReach)})
     return _("The target of %(campaign)s is out of reach. %(why)s") % {
         "campaign": shown(str(facts["campaign"])),
-        "why": out_of_reach_said(found),
+        "why": infeasibility_text(found),
     }
 
 
@@ -117,7 +117,7 @@ def mail_send(notice: Notice, user: User) -> None:
         console = f"{settings.SITE_URL}/console"
         page = _("The campaign's page: %(path)s") % {"path": f"{console}/{notice.campaign.public_id}/"}
         choice = _("Which mails you get is set at %(path)s") % {"path": f"{console}/notices/"}
-        body = "\n".join([notice_said(notice), "", page, choice])
+        body = "\n".join([notice_text(notice), "", page, choice])
     send_mail(subject[:200], body, settings.DEFAULT_FROM_EMAIL, [user.email])
 
 

@@ -26,7 +26,7 @@ DISK_LOW = 500_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Vitals:
+class ServiceHealth:
     """Ages in seconds; None where there is nothing to be old. disk_free: bytes; None where data lies elsewhere.
 
     job_age: of the oldest job that is due. worker_age: since the newest job that has ended.
@@ -65,7 +65,7 @@ class Vitals:
         return [name for name, wrong in found.items() if wrong]
 
 
-def vitals_get() -> Vitals:
+def service_health_get() -> ServiceHealth:
     """All of it, by a bounded number of cheap queries. Raises DatabaseError where the database does not answer."""
     now = timezone.now()
     began = time.perf_counter()
@@ -82,7 +82,7 @@ def vitals_get() -> Vitals:
     ended = Job.objects.filter(finished_at__isnull=False).order_by("-pk").values_list("finished_at", flat=True).first()
     last = Refit.objects.order_by("-pk").first()
     day = Refit.objects.filter(outcome=Refit.Outcome.FAILED, finished_at__gte=now - timedelta(days=1))
-    return Vitals(
+    return ServiceHealth(
         database_ms=database_ms,
         broker_ms=broker_ms,
         broker_trouble=trouble,
@@ -132,7 +132,7 @@ def _broker() -> tuple[float | None, str]:
     return 1000 * (time.perf_counter() - began), ""
 
 
-def as_metrics(vitals: Vitals) -> str:
+def as_metrics(vitals: ServiceHealth) -> str:
     """Prometheus' text format, version 0.0.4."""
     lines: list[str] = []
 

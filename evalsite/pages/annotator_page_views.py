@@ -18,7 +18,7 @@ from evalsite.campaigns.models import Campaign, Reception
 from evalsite.campaigns.selectors import campaigns_to_judge, reception_of
 from evalsite.core.errors import InvalidInput, NotFound
 from evalsite.core.throttle import client_address
-from evalsite.judgments.annotators import Part, campaign_leave, part_get, round_minutes
+from evalsite.judgments.annotators import Participation, campaign_leave, part_get, round_minutes
 from evalsite.judgments.arrivals import ending_get
 from evalsite.judgments.campaign_choice import work_claim
 from evalsite.judgments.conflict_of_interest import campaigns_with_others, is_left_out
@@ -93,7 +93,7 @@ def _quoted(campaigns: Iterable[Campaign]) -> str:
     return ", ".join(_("“%(name)s”") % {"name": visible(campaign.name)} for campaign in campaigns)
 
 
-def _part(part: Part, *, opens: bool) -> dict[str, object]:
+def _part(part: Participation, *, opens: bool) -> dict[str, object]:
     campaign = part.enrolment.campaign
     return {
         **_open(campaign, str(campaign.public_id)),
@@ -156,11 +156,11 @@ def erase(request: HttpRequest) -> HttpResponse:
         raise InvalidInput(_("Nothing was erased."), hint=_("Tick the box that says that you are sure."), field="sure")
     erased = person_erase(user=user_of(request), parts=enrolments_of(request, left=True))
     logout(request)
-    messages.success(request, _erased_said(erased))
+    messages.success(request, _erased_text(erased))
     return redirect("home")
 
 
-def _erased_said(erased: Erased) -> str:
+def _erased_text(erased: Erased) -> str:
     """To somebody who has just been forgotten: what became of what they answered."""
     if not erased.removed_from:
         kept = _("Erased. Your judgments stay, given by nobody in particular: nothing here leads from them to you.")

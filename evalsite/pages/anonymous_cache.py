@@ -18,7 +18,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import get_language
 
-from evalsite.boards.versions import Mark, board_mark
+from evalsite.boards.versions import BoardVersion, board_mark
 from evalsite.core.http import unchanged
 from evalsite.core.release import release
 
@@ -35,12 +35,12 @@ View = Callable[..., HttpResponse]
 class Kept:
     """A page as it was made, compressed: there is nothing secret in it that its length could tell."""
 
-    mark: Mark
+    mark: BoardVersion
     made_at: float
     headers: dict[str, str]
     compressed: bytes
 
-    def holds(self, mark: Mark) -> bool:
+    def holds(self, mark: BoardVersion) -> bool:
         return self.mark == mark and 0 <= time.time() - self.made_at < RENEWED_S
 
 
@@ -74,7 +74,7 @@ def _reads_as_anybody(request: HttpRequest) -> bool:
     return plain and not request.user.is_authenticated
 
 
-def _name(request: HttpRequest, mark: Mark) -> str:
+def _name(request: HttpRequest, mark: BoardVersion) -> str:
     """The board's id too: another one may have had this address before.
 
     Not the host: pages name the site's own address (`links.whole_address`), and a reader who invents ports and
@@ -83,7 +83,7 @@ def _name(request: HttpRequest, mark: Mark) -> str:
     return f"anybody:{release()}:{get_language()}:{sha256(f'{mark.said[0]} {request.path}'.encode()).hexdigest()}"
 
 
-def made(name: str, mark: Mark, make: Callable[[], HttpResponse]) -> Kept | HttpResponse:
+def made(name: str, mark: BoardVersion, make: Callable[[], HttpResponse]) -> Kept | HttpResponse:
     """What was made and holds; or the earlier one, while somebody makes it; or what is made now."""
     before: Kept | None = cache.get(name)
     if before is not None and before.holds(mark):

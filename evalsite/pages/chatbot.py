@@ -49,7 +49,7 @@ class Opponent:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class VersionStanding:
     """A version of the chatbot on this board, with its record."""
 
     version: str
@@ -209,14 +209,14 @@ def _standing(
     pairs: list[Pair],
     moments: list[Moment],
     events: list[Event],
-) -> Standing:
+) -> VersionStanding:
     place = rows.index(row)
     met = [pair if pair.first == place else pair.turned() for pair in pairs if place in {pair.first, pair.second}]
     met = sorted((pair for pair in met if pair.judgments), key=lambda pair: pair.second)
     axis = axis_for([pair.mean - pair.margin for pair in met], [pair.mean + pair.margin for pair in met])
     size = _size(row, rows)
     with_it = [moment for moment in moments if any(each["chatbot"] == row["chatbot"] for each in moment.rows)]
-    return Standing(
+    return VersionStanding(
         version=row.get("version_label", ""),
         rank=rank_text(row),
         rank_class=row.get("rank_class"),

@@ -14,7 +14,7 @@ SHOWN_AT_ONCE = 12  # choices of a filter; more stand behind their number
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class FilterChoice:
     """`judgments`: how many there are behind it; None for the whole board."""
 
     label: str
@@ -27,7 +27,7 @@ class Choice:
 class Menu:
     by: str
     label: str
-    choices: list[Choice]
+    choices: list[FilterChoice]
 
     @property
     def parts(self) -> int:
@@ -51,9 +51,9 @@ def menus(standing: BoardState, key: str, cut: Cut) -> list[Menu]:
     for by, (label, of_whole) in whole.items():
         own = [piece for piece in pieces if piece.by == by]
         here = standing.slice if standing.slice in own else None
-        first = Choice(of_whole, Links(key).to("board", **cut.asked()), here is None)
+        first = FilterChoice(of_whole, Links(key).to("board", **cut.asked()), here is None)
         rest = [
-            Choice(
+            FilterChoice(
                 label_of(piece), Links.to_slice(piece, key).to("board", **cut.asked()), piece == here, piece.judgments
             )
             for piece in own
@@ -70,6 +70,7 @@ def _tiers(standing: BoardState, key: str, cut: Cut) -> list[Menu]:
     links = Links.of(standing, key)
     labels = {"": _("all"), "1": _("stronger half"), "2": _("weaker half")}
     choices = [
-        Choice(label, links.to("board", **cut.asked(tier=tier)), tier == cut.tier) for tier, label in labels.items()
+        FilterChoice(label, links.to("board", **cut.asked(tier=tier)), tier == cut.tier)
+        for tier, label in labels.items()
     ]
     return [Menu("tier", _("Tier"), choices)]

@@ -8,7 +8,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from evalsite.core.errors import NotFound
-from evalsite.operations.service_health import as_metrics, not_ready, vitals_get
+from evalsite.operations.service_health import as_metrics, not_ready, service_health_get
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -32,7 +32,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     """For Prometheus, by the token of the settings. Without a token: `manage.py metrics`, on a socket of its own."""
     if not _may_measure(request):
         raise NotFound("There is nothing at this address.")
-    return HttpResponse(as_metrics(vitals_get()), content_type=METRICS_TYPE)
+    return HttpResponse(as_metrics(service_health_get()), content_type=METRICS_TYPE)
 
 
 def _may_measure(request: HttpRequest) -> bool:

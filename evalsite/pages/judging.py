@@ -26,7 +26,7 @@ UNDO_S = 10  # how long the last answer can be taken back by one press
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class VerdictChoice:
     value: str
     label: str
     letter: str
@@ -286,7 +286,7 @@ def _aspects(campaign: Campaign, current: Item) -> list[dict[str, Any]]:
     return asked
 
 
-def _without_keys(choice: Choice) -> Choice:
+def _without_keys(choice: VerdictChoice) -> VerdictChoice:
     return replace(choice, letter="", arrow="", shortcuts="")
 
 
@@ -339,10 +339,10 @@ def _back_url(block: Block, current: Item | None, url: str) -> str:
     return f"{url}?item={before.assignment.public_id}" if before else ""
 
 
-def _choices() -> list[Choice]:
+def _choices() -> list[VerdictChoice]:
     return [
-        Choice("A", _("A is better"), "A", "←", "A ArrowLeft"),
-        Choice("tie", _("Tie"), "T", "↓", "T ArrowDown"),
-        Choice("B", _("B is better"), "B", "→", "B ArrowRight"),
-        Choice("both_bad", _("Both are bad"), "N", "↑", "N ArrowUp"),
+        VerdictChoice("A", _("A is better"), "A", "←", "A ArrowLeft"),
+        VerdictChoice("tie", _("Tie"), "T", "↓", "T ArrowDown"),
+        VerdictChoice("B", _("B is better"), "B", "→", "B ArrowRight"),
+        VerdictChoice("both_bad", _("Both are bad"), "N", "↑", "N ArrowUp"),
     ]

@@ -10,7 +10,7 @@ from django.conf import settings
 from PIL import Image, ImageDraw, ImageFont
 
 if TYPE_CHECKING:
-    from evalsite.pages.share_picture import Picture, Row
+    from evalsite.pages.share_picture import Picture, PictureRow
 
 WIDTH, HEIGHT = 1200, 630  # what readers of og:image expect
 SCALE = 2
@@ -59,7 +59,7 @@ def png(picture: "Picture") -> bytes:
     return out.getvalue()
 
 
-def _row(image: Image.Image, draw: ImageDraw.ImageDraw, row: "Row", top: int) -> None:
+def _row(image: Image.Image, draw: ImageDraw.ImageDraw, row: "PictureRow", top: int) -> None:
     ink, middle = FAINT if row.faint else INK, top + ROW_STEP // 2
     _words(image, row.rank, RANK, top + 9, 25, ink, until=NAME - 12)
     _words(image, row.name, NAME, top + 8, 27, ink, until=AXIS[0] - 24)

@@ -19,7 +19,7 @@ from evalsite.core.errors import NotFound
 from evalsite.core.terminal import shown
 from evalsite.judgments.selectors import votes_counted
 from evalsite.operations.campaign_status import findings_of
-from evalsite.presentation.chart_geometry import Axis, Frame, axis_for
+from evalsite.presentation.chart_geometry import Axis, ChartFrame, axis_for
 from evalsite.presentation.figures.base import Cell, Figure, Table
 from evalsite.presentation.formatting import fixed
 from evalsite.presentation.links import Links
@@ -131,7 +131,7 @@ def discrimination(found: Mapping[str, Any]) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class CurvePoint:
     """A chatbot on the curve; `label` is empty where there is no room for it."""
 
     x: float
@@ -142,9 +142,9 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    frame: Frame
+    frame: ChartFrame
     line: str
-    marks: list[Mark]
+    marks: list[CurvePoint]
 
 
 def information(given: PromptMaterial) -> Figure:
@@ -165,7 +165,7 @@ def information(given: PromptMaterial) -> Figure:
 def _curve(given: PromptMaterial, rows: Sequence[BoardRow]) -> Curve:
     abilities = [row["ability"] for row in rows]
     air = 0.08 * (max(abilities) - min(abilities))  # the marks stay clear of what stands at the edge
-    frame = Frame(
+    frame = ChartFrame(
         axis_for([min(abilities) - air], [max(abilities) + air]),
         Axis(0.0, 1.08 * max(given.information)),
         TOP_PX,
@@ -173,13 +173,13 @@ def _curve(given: PromptMaterial, rows: Sequence[BoardRow]) -> Curve:
     )
     across = frame.across
     steps = [across.low + (across.high - across.low) * step / 80 for step in range(81)]
-    marks: list[Mark] = []
+    marks: list[CurvePoint] = []
     read = -math.inf
     for row in sorted(rows, key=lambda each: each["ability"]):
         x = across.x(row["ability"])
         label = str(row["rank"]) if x - read >= APART else ""
         read = x if label else read
-        marks.append(Mark(x, frame.y(given.told(row["ability"])), label, row["name"]))
+        marks.append(CurvePoint(x, frame.y(given.told(row["ability"])), label, row["name"]))
     return Curve(frame, frame.line([(at, given.told(at)) for at in steps]), marks)
 
 

@@ -23,7 +23,7 @@ LONGEST = 200  # characters of a name that are looked at: what does not fit is c
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PictureRow:
     rank: str
     name: str
     ability: str
@@ -38,7 +38,7 @@ class Picture:
     title: str
     headline: str
     date: str
-    rows: list[Row]
+    rows: list[PictureRow]
     zero: float
     below: str
 
@@ -69,7 +69,7 @@ def picture_of(standing: BoardState) -> Picture:
         headline=plain_line(headline(rows, more_to_come=campaign is None or campaign.collecting)),
         date=date_format(standing.snapshot.created_at, "j M Y") if standing.snapshot else "",
         rows=[
-            Row(
+            PictureRow(
                 rank=rank_text(row),
                 name=plain_line(shown(row["name"])),
                 ability=f"{signed(row['ability'])} ({interval_text(row['lower'], row['upper'])})",

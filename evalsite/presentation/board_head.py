@@ -90,7 +90,7 @@ def _counts(standing: BoardState, rows: list[BoardRow]) -> dict[str, Any]:
     return {
         "chatbots": chatbots_of(standing),
         "of_one": _shared(rows, standing.verified),
-        "kind": kinds_said(rows),
+        "kind": kinds_text(rows),
         "judgments": standing.tally.judgments,
         "annotators": standing.tally.annotators,
         "ranked_judgments": standing.snapshot.judgments if standing.snapshot else 0,
@@ -111,7 +111,7 @@ def _shared(rows: list[BoardRow], verified: frozenset[str]) -> str:
     return names.pop() if len(names) == 1 else ""
 
 
-def kinds_said(rows: list[BoardRow]) -> str:
+def kinds_text(rows: list[BoardRow]) -> str:
     """The kind of all rows, which then need not repeat it."""
     kinds = {row["kind"] for row in rows}
     words = {"live": _("all live"), "static": _("all static")}

@@ -70,7 +70,7 @@ def _round_step(rough: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class ChartFrame:
     """Two axes at right angles: `across` in percent of the width, `up` between `bottom` and `top` in pixels."""
 
     across: Axis
@@ -105,9 +105,9 @@ class Level:
 
 def frame_for(
     xs: Sequence[float], lows: Sequence[float], highs: Sequence[float], *, top: float, bottom: float
-) -> Frame:
+) -> ChartFrame:
     """From 0 to the largest x, without air at its ends; upwards as `axis_for`."""
-    return Frame(Axis(0.0, max([*xs, 0.0]) or 1.0), axis_for(lows, highs), top, bottom)
+    return ChartFrame(Axis(0.0, max([*xs, 0.0]) or 1.0), axis_for(lows, highs), top, bottom)
 
 
 BELL_REACH = 3.5  # standard errors; beyond is less than a pixel

@@ -69,7 +69,7 @@ class ShownRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RankingPart:
     """Chatbots that comparisons connect, on an axis of their own: zero is the mean of this part."""
 
     number: int
@@ -171,7 +171,9 @@ def _column(cut: Cut, links: Links, slug: str, label: str, tip: str) -> Column:
     return Column(slug, label, tip, url if slug in SORTS else "", direction if slug == cut.sort else "")
 
 
-def parts_of(rows: list[BoardRow], found: list[BoardRow], cut: Cut, links: Links, standing: BoardState) -> list[Part]:
+def parts_of(
+    rows: list[BoardRow], found: list[BoardRow], cut: Cut, links: Links, standing: BoardState
+) -> list[RankingPart]:
     """Axes are those of the whole board, so that a search moves nothing."""
     beside, withdrawn = _Beside(rows, standing.verified), standing.withdrawn
     parts = []
@@ -182,7 +184,7 @@ def parts_of(rows: list[BoardRow], found: list[BoardRow], cut: Cut, links: Links
         classes = [row.get("rank_class") if cut.sort == "rank" else None for row in shown]
         around = [None, *classes, None]
         parts.append(
-            Part(
+            RankingPart(
                 number=group,
                 size=len(whole),
                 axis=axis,

@@ -18,7 +18,7 @@ from evalsite.core.confusable_names import hidden_sign, name_check
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import InvalidInput
 from evalsite.core.number_format import whole
-from evalsite.core.row_files import LONGEST_CELL, Row, columns_named, identifier, rows_read, rows_refuse, unstorable
+from evalsite.core.row_files import LONGEST_CELL, FileRow, columns_named, identifier, rows_read, rows_refuse, unstorable
 from evalsite.prompts.models import Prompt, PromptSet
 from evalsite.prompts.services import NewPrompt, check_turns, prompts_add
 
@@ -63,7 +63,7 @@ def prompts_preview(*, prompt_set: PromptSet | None, content: bytes, name: str =
     rows = []
     for number, row in enumerate(reading.rows, start=1):
         cells = {**row.cells, "prompt_id": f"p{number:03}"} if reading.form == "text" else row.cells
-        rows.append(_judged(Row(row.line, cells, row.problem), there, seen))
+        rows.append(_judged(FileRow(row.line, cells, row.problem), there, seen))
     passed_over = tuple(name for name in reading.columns if name not in KNOWN)
     return PromptReport(reading.form, tuple(rows), passed_over)
 
@@ -82,7 +82,7 @@ def _hint(columns: Sequence[str]) -> str:
     return _("A prompt file has prompt_id, text or turns, category; this one has %(columns)s.") % {"columns": there}
 
 
-def _judged(row: Row, there: Mapping[str, Any], seen: dict[str, int]) -> PromptRow:
+def _judged(row: FileRow, there: Mapping[str, Any], seen: dict[str, int]) -> PromptRow:
     try:
         new = _new(row)
         if new.key in seen:
@@ -110,7 +110,7 @@ def _difference(new: NewPrompt, turns: Any, category: str) -> str:
     return ""
 
 
-def _new(row: Row) -> NewPrompt:
+def _new(row: FileRow) -> NewPrompt:
     if row.problem:
         raise InvalidInput(row.problem)
     key, category = (_string(row, name).strip() for name in ("prompt_id", "category"))
@@ -129,7 +129,7 @@ def _new(row: Row) -> NewPrompt:
     return new
 
 
-def _turns(row: Row) -> list[dict[str, str]]:
+def _turns(row: FileRow) -> list[dict[str, str]]:
     turns, text = row.cells.get("turns"), row.cells.get("text")
     if turns and text:
         raise InvalidInput(_("it has both a text and turns"))
@@ -148,7 +148,7 @@ def _plain(value: Any) -> str:
     return value
 
 
-def _string(row: Row, name: str) -> str:
+def _string(row: FileRow, name: str) -> str:
     value = identifier(row.cells.get(name)) if name == "prompt_id" else row.cells.get(name)
     if value is None:
         return ""

@@ -18,7 +18,7 @@ from scheduler import SchedulerError
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class PilotSummary:
     """seconds: the median judgment; tie_share: of the judgments; agreement: Krippendorff's alpha, None where no
     comparison was judged twice (`shared` says how many were). hours: of annotators' time for what is to come (low,
     middle, high). forecast: `scheduler.Forecast`, from the pilot's own fit, or the trouble with it in words.
@@ -45,7 +45,7 @@ def summary_make(campaign: Campaign, lease: Lease) -> None:
         Pilot.objects.filter(campaign=campaign).update(summary=summary)
 
 
-def summary_of(campaign: Campaign, votes: list[CountedVote]) -> Summary:
+def summary_of(campaign: Campaign, votes: list[CountedVote]) -> PilotSummary:
     """Of these votes, which are all that count."""
     times = [vote.client_ms / 1000 for vote in votes if vote.client_ms is not None]
     seconds = statistics.median(times) if times else None
@@ -55,7 +55,7 @@ def summary_of(campaign: Campaign, votes: list[CountedVote]) -> Summary:
         low, middle, high = (forecast["judgments"][name] * seconds / 3600 for name in ("low", "middle", "high"))
         hours = (low, middle, high)
     shared, agreement = _agreement(votes)
-    return Summary(
+    return PilotSummary(
         judgments=len(votes),
         annotators=len({vote.annotator for vote in votes}),
         seconds=seconds,

@@ -32,7 +32,7 @@ from evalsite.refits.known_ties import by_version, known_ties
 from evalsite.refits.mapping import ENGINE, FitInput, Planner, fit_input, input_mark, votes_to_screen
 from evalsite.refits.planning import Planned, planned_of, queue_begin, queue_finish, queue_size, reserve_fill
 from evalsite.refits.queue_top_up import Supply
-from evalsite.refits.screening import Change, changes_make, changes_wanted
+from evalsite.refits.screening import ExclusionChange, changes_make, changes_wanted
 from evalsite.refits.services import (
     campaign_close,
     findings_request,
@@ -52,7 +52,7 @@ COMPARED_AT_MOST = 80  # chatbots: beyond it takes seconds to say what asking at
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class BoardContent:
     """What is kept of a fit and shown by pages, worked out while no transaction is open: others wait to write."""
 
     rows: list[BoardRow]
@@ -73,7 +73,7 @@ class Fitted:
     given: FitInput | None
     seconds: float
     snapshot: Snapshot | None
-    shown: Shown | None
+    shown: BoardContent | None
     mark: str
 
 
@@ -82,7 +82,7 @@ class Following:
     """What follows from a fit for its campaign. course: what asking at random would have cost; None where no vote was
     read. decided: what was decided, with the plan; None where the campaign does not go on by this fit."""
 
-    changes: list[Change]
+    changes: list[ExclusionChange]
     course: list[tuple[float, float]] | None = None
     decided: tuple[Verdict, Planned] | None = None
 
@@ -183,7 +183,7 @@ def _course_at_random(campaign: Campaign, state: CampaignState) -> list[tuple[fl
     return [(round(n), round(se, 4)) for n, se in zip(found.judgments, found.largest_se, strict=True)]
 
 
-def _screened(board: Board, fitted: Fitted | None) -> list[Change]:
+def _screened(board: Board, fitted: Fitted | None) -> list[ExclusionChange]:
     """What the screening wants changed; also where nothing is fitted, since everybody who judged may be excluded.
     Nothing where no vote was read, because it was asked by the same ones before."""
     campaign = board.default_of
@@ -193,7 +193,7 @@ def _screened(board: Board, fitted: Fitted | None) -> list[Change]:
     return changes_wanted(campaign, votes_to_screen(board, given))
 
 
-def _would_act(campaign: Campaign, changes: list[Change]) -> bool:
+def _would_act(campaign: Campaign, changes: list[ExclusionChange]) -> bool:
     """Whether the screening changes what counts: then the refit that it asks for decides and plans, without them."""
     return campaign.screening == Campaign.Screening.ACT and bool(changes)
 
@@ -250,11 +250,11 @@ def _has_record(board: Board, snapshot: Snapshot) -> bool:
     return BoardChartData.objects.filter(board=board, snapshot=snapshot).exists()
 
 
-def _shown(board: Board, posterior: Posterior, given: FitInput) -> Shown:
+def _shown(board: Board, posterior: Posterior, given: FitInput) -> BoardContent:
     known = known_ties(board, [int(name) for name in posterior.chatbots])
     rows = board_rows(posterior, points(given.votes, by_version(known)))
     told = pairs(posterior, given.votes, list(rows), known)
-    return Shown(list(rows.values()), told, fit_facts(posterior, len(given.ties)), posterior.to_bytes())
+    return BoardContent(list(rows.values()), told, fit_facts(posterior, len(given.ties)), posterior.to_bytes())
 
 
 def publish(board: Board, fitted: Fitted, began: datetime, *, seen: str | None = None) -> Refit:
@@ -276,7 +276,7 @@ def publish(board: Board, fitted: Fitted, began: datetime, *, seen: str | None =
     return refit
 
 
-def _snapshot(board: Board, fitted: Fitted, given: FitInput | None, shown: Shown | None) -> Snapshot:
+def _snapshot(board: Board, fitted: Fitted, given: FitInput | None, shown: BoardContent | None) -> Snapshot:
     assert given is not None and shown is not None  # noqa: S101, PT018 - a new input is always read and worked out
     last = board.snapshots.order_by("-number").values_list("number", flat=True).first() or 0
     created: Snapshot = Snapshot.objects.create(

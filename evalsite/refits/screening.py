@@ -13,7 +13,7 @@ from typing import Any
 from evalsite.campaigns.models import Campaign
 from evalsite.judgments.exclusions import annotator_exclude, annotator_readmit, exclusion_propose
 from evalsite.judgments.models import Annotator, Exclusion
-from evalsite.judgments.selectors import IN_GOOD_STANDING, CountedVote, Standing, standings
+from evalsite.judgments.selectors import IN_GOOD_STANDING, AnnotatorState, CountedVote, standings
 from evalsite.judgments.skips import FREE_SKIPS, skip_counts
 from evalsite.refits.gold_findings import gold_excludes, gold_verdicts
 from irt_engine.agreement import Verdict, screen
@@ -25,7 +25,7 @@ LEAST_CELLS = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ExclusionChange:
     """What the screening wants of one annotator. `lifted`: to count again."""
 
     annotator: int
@@ -43,14 +43,14 @@ class Advice:
     evidence: dict[str, Any]
 
 
-def changes_wanted(campaign: Campaign, votes: Sequence[CountedVote]) -> list[Change]:
+def changes_wanted(campaign: Campaign, votes: Sequence[CountedVote]) -> list[ExclusionChange]:
     """What the screen would change; `votes` are all that people have not excluded. Nothing is written."""
     if campaign.screening == Campaign.Screening.OFF:
         return []
     standing = standings(campaign)
     found = advice_of(campaign, votes)
     return [
-        Change(annotator, not out, advice.reason, advice.evidence)
+        ExclusionChange(annotator, not out, advice.reason, advice.evidence)
         for annotator, advice in {**found, **_cleared(campaign, found)}.items()
         if (out := _out(advice, now := standing.get(annotator, IN_GOOD_STANDING))) != _said(campaign, now)
         and not now.decided
@@ -99,12 +99,12 @@ def advice_of_both(engine: Advice, gold: Advice) -> Advice:
     return Advice(decision, engine.reason if engine.decision == decision else gold.reason, evidence)
 
 
-def _out(advice: Advice, now: Standing) -> bool:
+def _out(advice: Advice, now: AnnotatorState) -> bool:
     """Whether an annotator is to be out: who is comes back only when shown to be careful."""
     return advice.decision == "exclude" or (now.out and advice.decision != "keep")
 
 
-def _said(campaign: Campaign, now: Standing) -> bool:
+def _said(campaign: Campaign, now: AnnotatorState) -> bool:
     """What has been done about an annotator, or proposed, where it is left to people."""
     if campaign.screening == Campaign.Screening.PROPOSE and now.proposal is not None:
         return not now.proposal.lifted
@@ -133,7 +133,7 @@ def _evidence(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def changes_make(campaign: Campaign, changes: Sequence[Change]) -> None:
+def changes_make(campaign: Campaign, changes: Sequence[ExclusionChange]) -> None:
     """Propose them or do them, as the campaign decides. Part of the refit's transaction.
 
     A person may have decided meanwhile: then that stands.

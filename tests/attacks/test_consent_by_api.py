@@ -7,7 +7,7 @@ import pytest
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.onboarding import NewQualificationItem, qualification_set, reception_set
 from evalsite.judgments.models import Annotator, Enrolment
-from evalsite.operations.campaign_status import outlook_get
+from evalsite.operations.campaign_status import campaign_status_get
 from evalsite.operations.services import campaign_open
 from tests.evalsite.api.client import Api, answer, error_of, judgment_url
 from tests.evalsite.cast import CampaignMaker, run_jobs
@@ -93,7 +93,7 @@ def test_qualification_that_nobody_passes_alarms_the_owner(make_campaign: Campai
             api.post(address, {"item": item, "attempt": attempt, "choice": "B"})
         assert reason(campaign, api) == "not_qualified"
         assert api.get(address).json()["state"] == "failed"
-    assert ("unqualified", "3") in [(one.what, one.value) for one in outlook_get(campaign).alarms]
+    assert ("unqualified", "3") in [(one.what, one.value) for one in campaign_status_get(campaign).alarms]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from evalsite.demo.annotators import panel
 from evalsite.demo.client import Drive, Event, Habits, Patience, Receipt, run_panel
 from evalsite.demo.services import SLUG
-from evalsite.demo.truth import Truth, load_prompts
+from evalsite.demo.truth import SimulatedTruth, load_prompts
 
 # They never give a server up, and knock often.
 PATIENT = Patience(first_s=0.1, factor=1.5, most_s=1.0, attempts=10_000)
@@ -63,7 +63,7 @@ def judging(url: str, ledger: Ledger, *, count: int = 6, pause_s: float = 0.08) 
 
     def work() -> None:
         try:
-            run_panel(panel(count, 3, Truth.of(load_prompts())), drive, stop=stop, report=ledger.note)
+            run_panel(panel(count, 3, SimulatedTruth.of(load_prompts())), drive, stop=stop, report=ledger.note)
         except BaseException as error:  # noqa: BLE001  raised again below, in the test's own thread
             failed.append(error)
 

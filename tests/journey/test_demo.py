@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from evalsite.demo.truth import Truth, load_prompts
+from evalsite.demo.truth import SimulatedTruth, load_prompts
 from tests.processes import Start, alive, children_of, end, free_port, visit, wait_for
 
 
@@ -67,7 +67,7 @@ def wrong_by_more_than_two_se(final: dict) -> list[tuple[str, str]]:
 
 
 def quality_in_order(final: dict) -> list[float]:
-    truth = Truth.of(load_prompts())
+    truth = SimulatedTruth.of(load_prompts())
     return [truth.quality[row["name"].lower()] for row in final["chatbots"]]
 
 

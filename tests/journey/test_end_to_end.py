@@ -20,12 +20,12 @@ from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.plans import PlanOptions
 from evalsite.demo.annotators import Kind, SimulatedAnnotator
 from evalsite.demo.services import DESIGN, demonstration_load
-from evalsite.demo.truth import QUALITY, Truth, load_prompts
+from evalsite.demo.truth import QUALITY, SimulatedTruth, load_prompts
 from evalsite.judgments.leases import assignment_skip, assignments_expire
 from evalsite.judgments.models import Annotator, Assignment, Exclusion, Judgment
 from evalsite.judgments.payments import payment_file
 from evalsite.judgments.selectors import progress_get, standings
-from evalsite.judgments.services import Recorded, annotator_enrol, assignment_claim, judgment_record
+from evalsite.judgments.services import RecordedJudgment, annotator_enrol, assignment_claim, judgment_record
 from tests.evalsite.cast import run_jobs
 
 RATE = Decimal("0.05")
@@ -57,7 +57,7 @@ def campaign(db: None) -> Campaign:
 
 @pytest.fixture
 def people(campaign: Campaign) -> People:
-    truth = Truth.of(load_prompts())
+    truth = SimulatedTruth.of(load_prompts())
     kinds = random.Random(SEED).sample(CROWD, len(CROWD))
     found: People = {}
     for number, kind in enumerate(kinds):
@@ -78,7 +78,7 @@ class Diary:
     did: Counter[str] = field(default_factory=Counter)
     late: list[tuple[Assignment, str]] = field(default_factory=list)
 
-    def note(self, recorded: Recorded) -> None:
+    def note(self, recorded: RecordedJudgment) -> None:
         assert recorded.created
         self.answered.add(recorded.judgment.assignment.public_id)
 

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from evalsite.demo.bots.base import Turns
-from evalsite.demo.bots.text import last_said, pick, stem, words
+from evalsite.demo.bots.text import last_user_text, pick, stem, words
 
 _UNKNOWN = (
     "That is not in my almanac. I am at home in kitchens, gardens, the sky and good manners.",
@@ -70,6 +70,6 @@ class Almanac:
     description: str = "Answers from a hand-written list of useful things, by keywords."
 
     def reply(self, turns: Turns) -> str:
-        heard = last_said(turns)
+        heard = last_user_text(turns)
         entry, _ = look_up(heard)
         return entry.say if entry else pick(_UNKNOWN, self.key, heard)

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from evalsite.demo.bots.base import Turns
 from evalsite.demo.bots.shelf import shelf
-from evalsite.demo.bots.text import last_said, number, sentence_case, words
+from evalsite.demo.bots.text import last_user_text, number, sentence_case, words
 
 _LENGTH = (9, 18)
 """Words of a reply: at least, at most."""
@@ -44,4 +44,4 @@ class Babbler:
     description: str = "Strings words together by chance, each one after a word that it has followed before."
 
     def reply(self, turns: Turns) -> str:
-        return babble(last_said(turns))
+        return babble(last_user_text(turns))

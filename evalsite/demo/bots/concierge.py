@@ -9,7 +9,7 @@ from evalsite.demo.bots.memory import left_out, recall
 from evalsite.demo.bots.reflector import reflect
 from evalsite.demo.bots.shelf import closest
 from evalsite.demo.bots.sums import work_out
-from evalsite.demo.bots.text import clip, last_said, pick, said_before, sentence_case
+from evalsite.demo.bots.text import clip, earlier_user_texts, last_user_text, pick, sentence_case
 
 _CLOSE = 0.2
 """Cosine from which a sentence of the shelf is worth saying."""
@@ -65,7 +65,7 @@ class Concierge:
     description: str = "Remembers what you said, knows many useful things, and cares how you are."
 
     def reply(self, turns: Turns) -> str:
-        heard, earlier = last_said(turns), said_before(turns)
+        heard, earlier = last_user_text(turns), earlier_user_texts(turns)
         return clip(sentence_case(remembered(heard, earlier) or _answered(turns, heard, earlier)))
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from evalsite.demo.bots.base import Turns
-from evalsite.demo.bots.text import STOP_WORDS, last_said, pick, words
+from evalsite.demo.bots.text import STOP_WORDS, last_user_text, pick, words
 
 _WITH_TOPIC = (
     "Ah, {topic}! There is so much one could say. What do you think yourself?",
@@ -76,6 +76,6 @@ class Deflector:
     description: str = "Polite and warm, and never commits to anything."
 
     def reply(self, turns: Turns) -> str:
-        heard = last_said(turns)
+        heard = last_user_text(turns)
         topic = topic_of(heard)
         return pick(_WITH_TOPIC if topic else _WITHOUT_TOPIC, self.key, heard).format(topic=topic)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from evalsite.demo.bots.base import Turns
-from evalsite.demo.bots.text import last_said, pick
+from evalsite.demo.bots.text import last_user_text, pick
 
 _SHRUGS = (
     "I don't know.",
@@ -28,4 +28,4 @@ class DontKnow:
     description: str = "Honest about not knowing anything."
 
     def reply(self, turns: Turns) -> str:
-        return pick(_SHRUGS, self.key, last_said(turns))
+        return pick(_SHRUGS, self.key, last_user_text(turns))

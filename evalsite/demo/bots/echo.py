@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from evalsite.demo.bots.base import Turns
-from evalsite.demo.bots.text import clip, last_said
+from evalsite.demo.bots.text import clip, last_user_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,5 +13,5 @@ class Echo:
     description: str = "Repeats what it heard, word for word."
 
     def reply(self, turns: Turns) -> str:
-        heard = last_said(turns)
+        heard = last_user_text(turns)
         return clip(heard) if heard else "…"

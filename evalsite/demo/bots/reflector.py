@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from evalsite.demo.bots.base import Turns
-from evalsite.demo.bots.text import clip, last_said, pick, sentences, turned
+from evalsite.demo.bots.text import clip, last_user_text, pick, sentences, turned
 
 _MAX_PART = 120
 """Characters of the user's words that a reply repeats."""
@@ -121,4 +121,4 @@ class Reflector:
     description: str = "Listens, turns your words round, and asks about them."
 
     def reply(self, turns: Turns) -> str:
-        return reflect(last_said(turns))
+        return reflect(last_user_text(turns))

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from evalsite.demo.bots.base import Turns
-from evalsite.demo.bots.text import content, last_said, pick, said_before
+from evalsite.demo.bots.text import content, earlier_user_texts, last_user_text, pick
 
 CONTEXT_WEIGHT = 0.35
 """What a word of an earlier turn counts, beside 1 for a word of the last one."""
@@ -51,7 +51,7 @@ def unit(vector: Mapping[str, float]) -> Mapping[str, float]:
 def query(turns: Turns) -> Mapping[str, float]:
     """The user's words as a unit vector; earlier turns count less, words that the shelf lacks not at all."""
     counts = Counter[str]()
-    for text, weight in [(last_said(turns), 1.0)] + [(text, CONTEXT_WEIGHT) for text in said_before(turns)]:
+    for text, weight in [(last_user_text(turns), 1.0)] + [(text, CONTEXT_WEIGHT) for text in earlier_user_texts(turns)]:
         for word in set(content(text)):
             counts[word] = max(counts[word], weight)  # type: ignore[assignment]
     return unit({word: rarity()[word] * weight for word, weight in counts.items() if word in rarity()})
@@ -75,5 +75,5 @@ class Retrieval:
         line, similarity = closest(turns)
         if similarity >= _FAR:
             return line
-        heard = last_said(turns)
+        heard = last_user_text(turns)
         return pick(_STRAY, self.key, heard).format(line=pick(shelf(), "line", heard))

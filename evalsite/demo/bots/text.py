@@ -70,12 +70,12 @@ def sentence_case(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def last_said(turns: Turns) -> str:
+def last_user_text(turns: Turns) -> str:
     """What the user said last, cleaned; empty when there is nothing."""
     return clean(turns[-1].get("text", "")) if turns else ""
 
 
-def said_before(turns: Turns) -> tuple[str, ...]:
+def earlier_user_texts(turns: Turns) -> tuple[str, ...]:
     """What the user said in the turns before the last one, oldest first, cleaned."""
     earlier = turns[-MAX_TURNS:-1]
     return tuple(clean(turn.get("text", "")) for turn in earlier if turn.get("speaker") == "user")

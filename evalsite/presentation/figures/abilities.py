@@ -8,7 +8,7 @@ from django.utils.translation import ngettext
 
 from evalsite.boards.chart_data import Pair
 from evalsite.presentation.board_head import headline
-from evalsite.presentation.chart_geometry import Axis, Frame, axis_for, bell
+from evalsite.presentation.chart_geometry import Axis, ChartFrame, axis_for, bell
 from evalsite.presentation.figures.base import Cell, Figure, Material, Table
 from evalsite.presentation.formatting import chance, interval_text
 from evalsite.presentation.links import Links
@@ -76,7 +76,7 @@ def differences(given: Material) -> Figure:
 
 def _bell(given: Material, pair: Pair, across: Axis, smallest_se: float) -> Bell:
     """Curves enclose equal areas: the surer, the taller."""
-    frame = Frame(across, Axis(0.0, 1.0), top=4.0, bottom=38.0)
+    frame = ChartFrame(across, Axis(0.0, 1.0), top=4.0, bottom=38.0)
     height = smallest_se / pair.se
     points = [(x, y * height) for x, y in bell(pair.mean, pair.se) if across.low <= x <= across.high]
     below = [point for point in points if point[0] <= 0]
@@ -91,5 +91,5 @@ def _bell(given: Material, pair: Pair, across: Axis, smallest_se: float) -> Bell
     )
 
 
-def _area(frame: Frame, points: Sequence[tuple[float, float]]) -> str:
+def _area(frame: ChartFrame, points: Sequence[tuple[float, float]]) -> str:
     return frame.band([(x, 0.0, y) for x, y in points])

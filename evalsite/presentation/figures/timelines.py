@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 from evalsite.boards.events import Event
 from evalsite.boards.rows import BoardRow
 from evalsite.boards.selectors import Moment
-from evalsite.presentation.chart_geometry import Frame, frame_for
+from evalsite.presentation.chart_geometry import ChartFrame, frame_for
 from evalsite.presentation.figures.base import Cell, Figure, Material, Table
 from evalsite.presentation.formatting import fixed, plain, rank_text, signed, whole
 
@@ -46,7 +46,7 @@ class EventMark:
 
 @dataclass(frozen=True, slots=True)
 class Panels:
-    frame: Frame
+    frame: ChartFrame
     panels: list[Panel]
     left_out: int
     first: int
@@ -122,7 +122,7 @@ def _identity(row: BoardRow) -> tuple[str, str]:
     return row["chatbot"], row.get("version_label", "")
 
 
-def _panel(row: BoardRow, moments: Sequence[Moment], frame: Frame) -> Panel:
+def _panel(row: BoardRow, moments: Sequence[Moment], frame: ChartFrame) -> Panel:
     past = [(m.judgments, each) for m in moments for each in m.rows if _identity(each) == _identity(row)]
     return Panel(
         name=row["name"],
@@ -136,14 +136,14 @@ def _panel(row: BoardRow, moments: Sequence[Moment], frame: Frame) -> Panel:
 
 
 @dataclass(frozen=True, slots=True)
-class Precision:
+class ErrorCurves:
     """Standard errors against judgments; `ahead` goes on from the last one to the target, if that is near enough.
 
     at_random: the way of the largest one if the same board had been asked at random.
     random_label: where its name stands.
     """
 
-    frame: Frame
+    frame: ChartFrame
     largest: str
     median: str
     end: tuple[float, float]
@@ -175,7 +175,7 @@ def precision(given: Material) -> Figure:
     return Figure("precision", title, finding, table, _precision(given, target, togo))
 
 
-def _at_end(frame: Frame, points: Sequence[tuple[int, float]], target: float | None) -> tuple[float, float]:
+def _at_end(frame: ChartFrame, points: Sequence[tuple[int, float]], target: float | None) -> tuple[float, float]:
     """Where a word about the line stands: behind its end, or above it at the edge, clear of the target's own word."""
     x, y = frame.across.x(points[-1][0]), frame.y(points[-1][1])
     at = None if target is None else frame.y(target)
@@ -215,7 +215,7 @@ def _precision_words(se: float, target: float | None, togo: int) -> str:
     return f"{words}; {left}." if togo else f"{words}."
 
 
-def _precision(given: Material, target: float | None, togo: float) -> Precision:
+def _precision(given: Material, target: float | None, togo: float) -> ErrorCurves:
     points = [(m.judgments, [row["se"] for row in m.rows]) for m in given.moments]
     now, latest = points[-1]
     reached = now + togo if target is not None and 0 < togo <= 3 * now else now
@@ -226,7 +226,7 @@ def _precision(given: Material, target: float | None, togo: float) -> Precision:
     frame = frame_for([goal], [0.0], tall, top=8.0, bottom=248.0)
     ahead = [(now + (reached - now) * step / 12) for step in range(13)] if reached > now else []
     drawn = [(n, se) for n, se in course if n <= goal and se <= frame.up.high]
-    return Precision(
+    return ErrorCurves(
         frame=frame,
         largest=frame.line([(n, max(se)) for n, se in points]),
         median=frame.line([(n, statistics.median(se)) for n, se in points]),

@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import translation
 
 from evalsite.accounts.models import User
-from evalsite.boards.feasibility import OutOfReach, out_of_reach, out_of_reach_said
+from evalsite.boards.feasibility import OutOfReach, infeasibility_text, out_of_reach
 from evalsite.boards.models import Decision
 from evalsite.campaigns.limits import Limits
 from evalsite.campaigns.models import Campaign
@@ -16,9 +16,9 @@ from evalsite.campaigns.plans import PlanOptions
 from evalsite.campaigns.services import plan_set, refit_request
 from evalsite.judgments.selectors import judgments_spent
 from evalsite.judgments.services import annotator_enrol
-from evalsite.operations.campaign_status import outlook_get
+from evalsite.operations.campaign_status import campaign_status_get
 from evalsite.operations.models import Notice
-from evalsite.operations.notices import notice_said
+from evalsite.operations.notices import notice_text
 from evalsite.prompts.models import Prompt
 from evalsite.prompts.services import NewPrompt, prompts_add
 from evalsite.refits.mapping import Planner
@@ -89,17 +89,17 @@ def test_nothing_is_said_where_nothing_is_wrong_or_known(limits: Limits, evidenc
 
 def test_it_is_said_with_its_numbers_in_the_readers_language() -> None:
     se, difference = OutOfReach(60, 0.2071, 0.22, difference=False), OutOfReach(1, 0.5, 1.3, difference=True)
-    assert out_of_reach_said(se) == (
+    assert infeasibility_text(se) == (
         "With these 60 prompts, judged as often as the plan allows, the standard error cannot fall below about 0.21: "
         "add prompts, or settle for 0.22."
     )
-    assert "With this 1 prompt," in out_of_reach_said(difference)
-    assert "between neighbours cannot fall below about 0.50" in out_of_reach_said(difference)
-    assert "differences of 1.30 and more" in out_of_reach_said(difference)
+    assert "With this 1 prompt," in infeasibility_text(difference)
+    assert "between neighbours cannot fall below about 0.50" in infeasibility_text(difference)
+    assert "differences of 1.30 and more" in infeasibility_text(difference)
     with translation.override("de"):
-        assert "Mit diesen 60 Prompts" in out_of_reach_said(se)
-        assert "nicht unter etwa 0,21 fallen" in out_of_reach_said(se)
-        assert "Unterschieden ab 1,30" in out_of_reach_said(difference)
+        assert "Mit diesen 60 Prompts" in infeasibility_text(se)
+        assert "nicht unter etwa 0,21 fallen" in infeasibility_text(se)
+        assert "Unterschieden ab 1,30" in infeasibility_text(difference)
 
 
 def test_each_decision_holds_what_can_be_reached_and_the_campaign_goes_on(make_campaign: CampaignMaker) -> None:
@@ -125,7 +125,7 @@ def test_the_owner_is_told_once_and_not_after_each_refit(
     assert "The target of Trial is out of reach. With these 12 prompts, judged as often as" in mailoutbox[0].body
     [notice] = reach_notices(campaign)
     with translation.override("de"):
-        assert "Das Ziel von Trial ist nicht zu erreichen. Mit diesen 12 Prompts" in notice_said(notice)
+        assert "Das Ziel von Trial ist nicht zu erreichen. Mit diesen 12 Prompts" in notice_text(notice)
 
 
 def test_they_are_told_again_when_prompts_were_added_that_are_not_enough(make_campaign: CampaignMaker) -> None:
@@ -143,7 +143,7 @@ def test_of_a_target_in_reach_nobody_is_told(make_campaign: CampaignMaker, mailo
     assert last.evidence["out_of_reach"] == 0.0
     assert last.evidence["reachable_se"] < last.evidence["se"]
     assert reach_notices(campaign) == []
-    assert outlook_get(campaign).to_go is not None
+    assert campaign_status_get(campaign).to_go is not None
 
 
 def test_what_is_in_reach_counts_the_judgments_that_several_give_of_the_same(make_campaign: CampaignMaker) -> None:

@@ -7,7 +7,7 @@ import pytest
 from django.utils import translation
 
 from evalsite.boards.reasons import SENTENCES, reason_said
-from evalsite.exchange.campaign_planning import Campaign, plan_campaign
+from evalsite.exchange.campaign_planning import PlannedCampaign, plan_campaign
 from evalsite.operations.actions import STOPPED_BY_HAND
 from evalsite.refits.gold_findings import gold_verdict
 from irt_engine import ResponseTable
@@ -143,7 +143,7 @@ ONE_OF_A_KIND = [
 
 @pytest.mark.parametrize(("goal", "budget", "prompts"), EVERY_CASE if FULL else ONE_OF_A_KIND)
 def test_every_advice_of_a_forecast_is_known(goal: ForecastGoal, budget: int | None, prompts: int) -> None:
-    advised = plan_campaign(Campaign(4, prompts), ForecastTerms(goal, budget=budget)).advice
+    advised = plan_campaign(PlannedCampaign(4, prompts), ForecastTerms(goal, budget=budget)).advice
     assert advised or (goal, budget) == (AllAbilities(0.3), None)
     assert [advice for advice in advised if german(advice) == advice] == []
     assert [advice for advice in advised if ENGLISH & set(german(advice).split())] == []
@@ -151,10 +151,10 @@ def test_every_advice_of_a_forecast_is_known(goal: ForecastGoal, budget: int | N
 
 def test_what_no_forecast_can_be_made_of_is_known() -> None:
     for campaign, terms in [
-        (Campaign(1, 5), ForecastTerms(AllAbilities(0.2))),
-        (Campaign(3, 0), ForecastTerms(AllAbilities(0.2))),
-        (Campaign(3, 5), ForecastTerms(AllAbilities(0.2), policy="thompson")),
-        (Campaign(2, 3, votes_per_item=10**18), ForecastTerms(AllAbilities(0.2))),
+        (PlannedCampaign(1, 5), ForecastTerms(AllAbilities(0.2))),
+        (PlannedCampaign(3, 0), ForecastTerms(AllAbilities(0.2))),
+        (PlannedCampaign(3, 5), ForecastTerms(AllAbilities(0.2), policy="thompson")),
+        (PlannedCampaign(2, 3, votes_per_item=10**18), ForecastTerms(AllAbilities(0.2))),
     ]:
         with pytest.raises(SchedulerError) as raised:
             plan_campaign(campaign, terms)

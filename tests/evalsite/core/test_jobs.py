@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 @pytest.fixture(autouse=True)
 def unsettled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers that begin in this process leave its heap as it is."""
-    monkeypatch.setattr(jobs, "settle", lambda: None)
+    monkeypatch.setattr(jobs, "freeze_gc", lambda: None)
 
 
 @pytest.fixture

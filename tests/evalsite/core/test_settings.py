@@ -13,7 +13,7 @@ from django.core.mail import send_mail
 from django.test import override_settings
 
 from evalsite.core import env
-from evalsite.core.management.commands.serve import serving_children, site_url_said
+from evalsite.core.management.commands.serve import serving_children, site_url_set
 from tests.processes import end, free_port, start_manage, wait_for
 from tests.templates import seed
 
@@ -189,7 +189,7 @@ def test_which_address_mails_hold_is_said_and_how_to_set_another(
     monkeypatch.setenv("SITE_URL", said)
     monkeypatch.setenv("ALLOWED_HOSTS", hosts)
     with override_settings(SITE_URL=env.site("SITE_URL", env.names("ALLOWED_HOSTS"))):
-        assert told in site_url_said("127.0.0.1", 8124)
+        assert told in site_url_set("127.0.0.1", 8124)
 
 
 def test_serve_says_it_at_its_start(tmp_path: Path) -> None:

@@ -19,11 +19,11 @@ from evalsite.demo.annotators import Kind, SimulatedAnnotator, panel
 from evalsite.demo.bots import BOTS
 from evalsite.demo.client import Drive, Event, Habits, Patience, run_annotator, run_panel
 from evalsite.demo.management.commands import simulate_annotators
-from evalsite.demo.truth import Truth, load_prompts
+from evalsite.demo.truth import SimulatedTruth, load_prompts
 from tests.processes import free_port
 
 PROMPTS = load_prompts()
-TRUTH = Truth.of(PROMPTS)
+TRUTH = SimulatedTruth.of(PROMPTS)
 QUICK = Patience(first_s=0.01, most_s=0.02, attempts=6)
 
 
@@ -315,7 +315,7 @@ def test_a_fault_in_the_watcher_stops_everybody_and_is_not_hidden(stage: Stage) 
 
 
 def test_texts_of_unknown_origin_are_counted_as_guesses(stage: Stage) -> None:
-    stranger = Truth.of(PROMPTS[:1], BOTS[:1])
+    stranger = SimulatedTruth.of(PROMPTS[:1], BOTS[:1])
     members = panel(1, 1, stranger)
     summary = run_panel(members, stage.drive, stop=stage.stop, report=stage.events.append)
     assert summary.tallies[0].guessed == summary.judgments == 12

@@ -15,7 +15,7 @@ from evalsite.demo.truth import (
     QUALITY,
     REPLY_SD,
     TIE_WIDTH,
-    Truth,
+    SimulatedTruth,
     discrimination,
     graded,
     load_prompts,
@@ -23,7 +23,7 @@ from evalsite.demo.truth import (
 )
 
 PROMPTS = load_prompts()
-TRUTH = Truth.of(PROMPTS)
+TRUTH = SimulatedTruth.of(PROMPTS)
 IDS = [prompt.prompt_id for prompt in PROMPTS]
 
 bots = st.sampled_from(sorted(QUALITY))
@@ -132,7 +132,7 @@ def test_where_two_bots_say_the_same_the_first_is_named() -> None:
             return parrot.reply(PROMPTS[0].turns)
 
     parrot = next(bot for bot in BOTS if bot.key == "parrot")
-    truth = Truth.of(PROMPTS[:1], (parrot, Twin()))
+    truth = SimulatedTruth.of(PROMPTS[:1], (parrot, Twin()))
     assert truth.identify(PROMPTS[0].prompt_id, parrot.reply(PROMPTS[0].turns)) == "parrot"
 
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from evalsite.demo.annotators import PANEL_OF_TWELVE, Kind, SimulatedAnnotator, offered, panel
 from evalsite.demo.bots import BOTS
-from evalsite.demo.truth import Truth, VerdictOdds, load_prompts
+from evalsite.demo.truth import SimulatedTruth, VerdictOdds, load_prompts
 
 PROMPTS = load_prompts()
-TRUTH = Truth.of(PROMPTS)
+TRUTH = SimulatedTruth.of(PROMPTS)
 ALL = ("A", "tie", "B", "both_bad")
 DRAWS = 4000
 

@@ -16,7 +16,7 @@ from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Campaign, Reception
 from evalsite.campaigns.onboarding import NewQualificationItem, qualification_set, reception_set
 from evalsite.campaigns.services import entrant_withdraw, pilot_waits, prompt_retire, refit_request, role_give
-from evalsite.core.idempotency import Outcome, once
+from evalsite.core.idempotency import StoredAnswer, once
 from evalsite.core.inquiries import inquiry_ask
 from evalsite.core.uploads import uploads_keep
 from evalsite.exchange.draft_forecasts import forecast_ask, idea_of
@@ -163,7 +163,7 @@ def _finish(campaign: Campaign, annotator: Annotator, alice: User) -> None:
     notices_see(campaign=campaign, user=alice)
     inquiry_ask(kind=EXCLUSION, args={"campaign": campaign.pk, "annotator": str(annotator.public_id)})
     uploads_keep(subject=campaign.public_id, purpose="replies", files=[("replies.csv", b"prompt_id,reply\np0,Yes.\n")])
-    once(principal="user:alice", key="key1", sha256="0" * 64, act=lambda: Outcome(201, {"id": "made up"}))
+    once(principal="user:alice", key="key1", sha256="0" * 64, act=lambda: StoredAnswer(201, {"id": "made up"}))
 
 
 def _leave_work(campaign: Campaign, annotator: Annotator, alice: User) -> None:

@@ -11,7 +11,15 @@ from typing import Any
 
 import pytest
 
-from evalsite.exchange.file_ranking import ChatbotRow, FitRow, PairRow, PromptRow, Ranking, finite_or_none, rank_votes
+from evalsite.exchange.file_ranking import (
+    ChatbotRow,
+    FitRow,
+    PairRow,
+    PromptSummary,
+    Ranking,
+    finite_or_none,
+    rank_votes,
+)
 from evalsite.exchange.presenters import as_csv, as_json
 from evalsite.exchange.text_tables import ASCII, as_table
 from evalsite.exchange.vote_file import Votes, read_votes
@@ -191,7 +199,7 @@ def odd() -> Ranking:
             PairRow("x", "y", "", 0.5, 0.1, 0.99, True, 7),
             PairRow("x", "z", "run", None, None, None, False, 1),
         ),
-        prompts=(PromptRow("p", 1.0, None, (None,) * 6),),
+        prompts=(PromptSummary("p", 1.0, None, (None,) * 6),),
         fit=FitRow(0.25, True, 17, 4),
         warnings=(),
     )

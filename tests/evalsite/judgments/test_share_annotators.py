@@ -15,7 +15,7 @@ from evalsite.campaigns.services import refit_key
 from evalsite.core.db import write_transaction
 from evalsite.core.models import Job
 from evalsite.judgments.annotators import campaign_leave
-from evalsite.judgments.campaign_choice import Work, campaigns_fair, work_claim
+from evalsite.judgments.campaign_choice import OfferedBlock, campaigns_fair, work_claim
 from evalsite.judgments.models import Annotator, Assignment, Enrolment
 from evalsite.judgments.services import annotator_enrol, judgment_record
 from tests.environment import PATIENCE_S
@@ -125,7 +125,7 @@ def test_campaigns_that_were_passed_over_are_locked_by_nobody(bob: Annotator, sh
     run_jobs()
     Assignment.objects.filter(state="queued").update(state="withdrawn")
     Job.objects.all().delete()
-    found: list[Work] = []
+    found: list[OfferedBlock] = []
 
     def pass_over() -> None:
         with write_transaction():

@@ -13,9 +13,9 @@ from evalsite.judgments.models import Annotator, Assignment, Judgment
 from evalsite.judgments.services import annotator_enrol, assignment_claim
 from evalsite.judgments.skips import FREE_SKIPS, items_closed, items_skipped
 from evalsite.operations.actions import Given, act_perform
-from evalsite.operations.campaign_status import outlook_get
+from evalsite.operations.campaign_status import campaign_status_get
 from evalsite.operations.models import Notice
-from evalsite.operations.notices import notice_said
+from evalsite.operations.notices import notice_text
 from evalsite.refits.screening import advice_of
 from tests.evalsite.cast import CampaignMaker, judge, run_jobs
 from tests.shared import shared
@@ -68,7 +68,7 @@ def test_skips_of_pseudonyms_close_nothing_but_are_reported(campaign: Campaign) 
     assert items_closed(campaign) == set()
     assert item in items_of(campaign)
     assert items_skipped(campaign) == 1
-    assert ("skipped", "1") in [(one.what, one.value) for one in outlook_get(campaign).alarms]
+    assert ("skipped", "1") in [(one.what, one.value) for one in campaign_status_get(campaign).alarms]
 
 
 def test_skips_of_excluded_annotators_do_not_count(campaign: Campaign, alice: User) -> None:
@@ -83,8 +83,8 @@ def test_campaign_with_only_skipped_items_left_alarms(small: Campaign) -> None:
     skip_everything(small)
     assert small.state == Campaign.State.RUNNING
     notice = Notice.objects.get(campaign=small, event=Notice.Event.QUEUE)
-    assert "but 2 items that annotators skipped" in notice_said(notice)
-    assert outlook_get(small).standing is not None
+    assert "but 2 items that annotators skipped" in notice_text(notice)
+    assert campaign_status_get(small).standing is not None
 
 
 def test_owner_reopens_skipped_items(small: Campaign, alice: User) -> None:

@@ -13,7 +13,7 @@ from evalsite.judgments.batches import batches_close_aged
 from evalsite.judgments.leases import assignment_skip, assignments_expire
 from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Judgment
 from evalsite.judgments.selectors import item_counts, judgments_counted, progress_get
-from evalsite.judgments.services import Recorded, assignment_claim, judgment_record
+from evalsite.judgments.services import RecordedJudgment, assignment_claim, judgment_record
 from tests.evalsite.cast import judge
 from tests.shared import shared
 
@@ -25,7 +25,9 @@ def block(campaign: Campaign, bob: Annotator) -> list[Assignment]:
     return assignment_claim(campaign=campaign, annotator=bob)
 
 
-def record(annotator: Annotator, assignment: Assignment, choice: str, supersedes: Judgment | None = None) -> Recorded:
+def record(
+    annotator: Annotator, assignment: Assignment, choice: str, supersedes: Judgment | None = None
+) -> RecordedJudgment:
     return judgment_record(
         annotator=annotator,
         assignment_id=assignment.public_id,

@@ -17,7 +17,7 @@ from evalsite.campaigns.permissions import Act
 from evalsite.core.deletion_guard import deletion_permitted
 from evalsite.judgments.services import annotator_enrol
 from evalsite.operations.actions import Given, act_perform
-from evalsite.operations.campaign_status import outlook_get
+from evalsite.operations.campaign_status import campaign_status_get
 from scheduler import TargetSE
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.test_pages import words
@@ -64,12 +64,12 @@ def test_pages_tell_of_the_new_target_before_any_refit_and_the_refit_says_the_sa
     judged: Campaign, owner: Client, alice: User
 ) -> None:
     board = judged.boards.get()
-    before, mark, etag = outlook_get(judged), board_mark(board.slug), board_state_get(board).etag
+    before, mark, etag = campaign_status_get(judged), board_mark(board.slug), board_state_get(board).etag
     assert before.to_go is not None
     act_perform(key="trial", act=Act.EXTEND, user=alice, given=Given(target_se=0.4))
     judged = Campaign.objects.get()
     decisions = Decision.objects.count()
-    after = outlook_get(judged)
+    after = campaign_status_get(judged)
     assert after.to_go is not None
     assert after.to_go > before.to_go
     assert "target 0.40" in words(owner.get("/boards/trial/"))

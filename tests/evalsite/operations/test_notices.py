@@ -15,11 +15,12 @@ from evalsite.boards.models import Refit
 from evalsite.campaigns.models import Campaign, CampaignRole
 from evalsite.campaigns.permissions import Act
 from evalsite.core import jobs
+from evalsite.core.terminal import shown
 from evalsite.judgments.models import Assignment
 from evalsite.judgments.services import annotator_enrol
 from evalsite.operations.actions import Given, act_perform
 from evalsite.operations.models import Notice
-from evalsite.operations.notices import mail_choose, mail_wanted, notice_said
+from evalsite.operations.notices import mail_choose, mail_wanted, notice_text
 from evalsite.refits.services import alarm_clear, alarm_raise
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.test_pages import words
@@ -87,7 +88,9 @@ def test_a_campaigns_name_begins_no_line_of_its_own_in_a_mail(
 ) -> None:
     Campaign.objects.filter(pk=campaign.pk).update(name=f"Trial{line}Bcc: everybody")
     stop(campaign, alice_reads)
-    assert mailoutbox[0].subject == "Trial Bcc: everybody: a campaign has stopped"
+    subject = mailoutbox[0].subject
+    assert subject == f"Trial{shown(line)}Bcc: everybody: a campaign has stopped"
+    assert len(subject.splitlines()) == 1
     assert mailoutbox[0].message()["Bcc"] is None
 
 
@@ -103,7 +106,7 @@ def test_the_banner_is_in_the_reader_s_language(
 def test_a_notice_of_an_earlier_release_is_shown_as_it_was_written(campaign: Campaign) -> None:
     notice = Notice(campaign=campaign, event=Notice.Event.STOP, text="Trial has stopped.")
     with translation.override("de"):
-        assert notice_said(notice) == "Trial has stopped."
+        assert notice_text(notice) == "Trial has stopped."
 
 
 def test_a_rules_stop_and_four_fifths_of_the_budget_are_told(
@@ -223,5 +226,5 @@ def test_a_name_cannot_add_lines_to_the_head_of_a_mail(
 ) -> None:
     Campaign.objects.update(name="Trial\nBcc: all@example.org")
     stop(Campaign.objects.get(), alice_reads)
-    assert mailoutbox[0].subject == "Trial Bcc: all@example.org: a campaign has stopped"
+    assert mailoutbox[0].subject == r"Trial\nBcc: all@example.org: a campaign has stopped"
     assert mailoutbox[0].recipients() == ["alice@example.org"]

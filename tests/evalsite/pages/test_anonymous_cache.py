@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from evalsite.accounts.models import User
 from evalsite.boards.models import Board
 from evalsite.boards.selectors import board_state_get
-from evalsite.boards.versions import Mark, board_mark
+from evalsite.boards.versions import BoardVersion, board_mark
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import entrant_add, entrant_withdraw
 from evalsite.core.release import release
@@ -183,7 +183,7 @@ def test_what_a_reader_types_behind_the_address_is_not_kept(read: bytes) -> None
 class TestWhileAnotherIsMade:
     """A second reader comes at that moment: within the making of it."""
 
-    def given(self, before: Mark, now: Mark) -> bytes:
+    def given(self, before: BoardVersion, now: BoardVersion) -> bytes:
         """What the second reader is given while the board goes from one mark to the other."""
         name, given = f"during-{uuid.uuid4()}", []
 
@@ -198,7 +198,7 @@ class TestWhileAnotherIsMade:
         return gzip.decompress(page.compressed)
 
     def test_the_earlier_page_is_shown(self) -> None:
-        assert self.given(Mark(("public",), (1,)), Mark(("public",), (2,))) == b"earlier"
+        assert self.given(BoardVersion(("public",), (1,)), BoardVersion(("public",), (2,))) == b"earlier"
 
     def test_but_not_where_its_owners_have_said_something_else(self) -> None:
-        assert self.given(Mark(("public",), (1,)), Mark(("by link",), (1,))) == b"made twice"
+        assert self.given(BoardVersion(("public",), (1,)), BoardVersion(("by link",), (1,))) == b"made twice"

@@ -14,7 +14,7 @@ from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign
 from evalsite.core.models import Job
 from evalsite.judgments.models import Annotator, Batch
-from evalsite.operations.service_health import vitals_get
+from evalsite.operations.service_health import service_health_get
 from evalsite.refits.services import alarm_clear, alarm_raise
 from tests.environment import PATIENCE_S
 from tests.evalsite.cast import judge, run_jobs
@@ -81,7 +81,7 @@ def test_what_is_late_is_a_trouble_with_a_remedy(campaign: Campaign, bob: Annota
     long_ago = timezone.now() - timedelta(minutes=10)
     Job.objects.filter(state="queued").update(run_after=long_ago)
     Batch.objects.filter(state="closed").update(closed_at=long_ago)
-    assert vitals_get().troubles == ["worker", "batch"]
+    assert service_health_get().troubles == ["worker", "batch"]
     alice.is_staff = True
     alice.save()
     client = Client()
@@ -95,10 +95,10 @@ def test_what_is_late_is_a_trouble_with_a_remedy(campaign: Campaign, bob: Annota
 
 def test_a_loop_that_fails_is_a_trouble_until_it_goes_again(campaign: Campaign, stranger: Client) -> None:
     alarm_raise(campaign=campaign, message="no plan")
-    assert vitals_get().troubles == ["failing"]
+    assert service_health_get().troubles == ["failing"]
     assert metrics(stranger)["touchstone_campaigns_failing"] == 1
     alarm_clear(campaign=campaign)
-    assert vitals_get().troubles == []
+    assert service_health_get().troubles == []
 
 
 def test_the_health_page_is_for_staff(alice: User) -> None:
@@ -110,4 +110,4 @@ def test_the_health_page_is_for_staff(alice: User) -> None:
 @pytest.mark.database
 def test_looking_costs_few_queries(campaign: Campaign, django_assert_max_num_queries: MaxQueries) -> None:
     with django_assert_max_num_queries(12):
-        vitals_get()
+        service_health_get()

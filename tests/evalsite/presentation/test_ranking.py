@@ -11,7 +11,7 @@ from evalsite.boards.models import Board, Refit, Snapshot
 from evalsite.boards.rows import BoardRow
 from evalsite.boards.selectors import BoardState, board_state_get
 from evalsite.campaigns.models import Campaign, Entrant
-from evalsite.presentation.ranking import Cut, Part, ranking_context
+from evalsite.presentation.ranking import Cut, RankingPart, ranking_context
 from tests.evalsite.pages.test_pages import words
 
 
@@ -61,12 +61,12 @@ def publish(campaign: Campaign, rows: list[BoardRow]) -> BoardState:
     return board_state_get(board)
 
 
-def names(parts: list[Part]) -> list[str]:
+def names(parts: list[RankingPart]) -> list[str]:
     return [shown.name for part in parts for shown in part.rows]
 
 
-def parts(standing: BoardState, **query: str) -> list[Part]:
-    found: list[Part] = ranking_context(standing, "trial", Cut.of(query))["parts"]
+def parts(standing: BoardState, **query: str) -> list[RankingPart]:
+    found: list[RankingPart] = ranking_context(standing, "trial", Cut.of(query))["parts"]
     return found
 
 

@@ -21,7 +21,7 @@ from evalsite.judgments.selectors import IN_GOOD_STANDING, item_counts, judgment
 from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
 from evalsite.refits import refit as refit_module
 from evalsite.refits.mapping import fit_input
-from evalsite.refits.screening import Change
+from evalsite.refits.screening import ExclusionChange
 from irt_engine import Posterior
 from scheduler.estimator import estimate
 from tests.evalsite.cast import OPEN, CampaignMaker, by_number, judge, judge_as, run_jobs, run_refits
@@ -98,7 +98,7 @@ def test_who_judges_against_all_others_is_excluded_with_the_reason(acting: Crowd
 def test_who_would_have_been_excluded_by_a_refit_that_broke_off_is_excluded_by_the_next(
     make_campaign: CampaignMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(campaign: Campaign, changes: list[Change]) -> None:
+    def fails(campaign: Campaign, changes: list[ExclusionChange]) -> None:
         if changes:
             raise MemoryError
 

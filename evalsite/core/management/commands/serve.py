@@ -31,7 +31,7 @@ def site_url(host: str, port: int) -> str:
     return f"http://{in_address(host)}:{port}"
 
 
-def site_url_said(host: str, port: int) -> str:
+def site_url_set(host: str, port: int) -> str:
     """What to know of that address before the first mail: one that nobody chose may be one where nothing answers."""
     address = site_url(host, port)
     said = f"Mails, invitations and previews lead to {address}/"
@@ -87,5 +87,5 @@ class Command(BaseCommand):
             check_port(host, port)
             call_command("migrate", verbosity=0, interactive=False)
             self.stdout.write(f"Touchstone serves http://{in_address(host)}:{port}/ (Ctrl-C ends it)")
-            self.stdout.write(site_url_said(host, port))
+            self.stdout.write(site_url_set(host, port))
             supervise(serving_children(host, port))

@@ -15,9 +15,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from evalsite.core.supervisor import follow_parent
 from evalsite.core.terminal import shown
 from evalsite.demo.annotators import panel
-from evalsite.demo.client import PEOPLE, Drive, Event, Summary, run_panel
+from evalsite.demo.client import PEOPLE, Drive, Event, RunSummary, run_panel
 from evalsite.demo.services import SEED, SLUG
-from evalsite.demo.truth import Truth, load_prompts
+from evalsite.demo.truth import SimulatedTruth, load_prompts
 
 GAVE_UP = "gave up"
 MOST_ANNOTATORS = 1000
@@ -61,7 +61,7 @@ class Command(BaseCommand):
             habits=PEOPLE,
         )
         self._wait_for(drive.base_url, options["wait"], stop)
-        members = panel(options["count"], options["seed"], Truth.of(load_prompts()))
+        members = panel(options["count"], options["seed"], SimulatedTruth.of(load_prompts()))
         summary = run_panel(members, drive, stop=stop, report=self._report)
         self._tell(summary)
         gave_up = Counter(tally.ended for tally in summary.tallies if tally.ended.startswith(GAVE_UP))
@@ -100,7 +100,7 @@ class Command(BaseCommand):
         if self._waits[why] == least:
             self.stderr.write(shown(f"An annotator waits ({why.rstrip('.')})."))
 
-    def _tell(self, summary: Summary) -> None:
+    def _tell(self, summary: RunSummary) -> None:
         kinds = Counter(tally.kind for tally in summary.tallies)
         panel_text = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
         self.stdout.write(f"Simulated annotators gave {summary.judgments:,} judgments ({panel_text}).")

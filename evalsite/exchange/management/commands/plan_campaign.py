@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from evalsite.campaigns.limits import LEAST_AIM, MOST_AIM, is_aim
-from evalsite.exchange.campaign_planning import MOST_PROMPTS, Campaign, CampaignPlan, plan_campaign
+from evalsite.exchange.campaign_planning import MOST_PROMPTS, CampaignPlan, PlannedCampaign, plan_campaign
 from evalsite.exchange.management.commands.replay import natural, positive
 from evalsite.exchange.presenters import plan_as_json
 from evalsite.exchange.progress import Bar
@@ -75,7 +75,7 @@ class Command(BaseCommand):
 
     def _plan(self, options: dict[str, Any]) -> CampaignPlan:
         overlap = Overlap(options["overlap"], options["overlap_votes"], options["seed"])
-        campaign = Campaign(options["chatbots"], options["prompts"], options["votes_per_item"], overlap=overlap)
+        campaign = PlannedCampaign(options["chatbots"], options["prompts"], options["votes_per_item"], overlap=overlap)
         _check_overlap(campaign)
         _check_size(campaign, simulated=options["simulate"])
         terms = ForecastTerms(
@@ -116,7 +116,7 @@ def _goal(options: dict[str, Any]) -> ForecastGoal:
     return Separated(options["separated"])
 
 
-def _check_overlap(campaign: Campaign) -> None:
+def _check_overlap(campaign: PlannedCampaign) -> None:
     """As a campaign's set-up does (campaigns.plans)."""
     votes, overlap = campaign.votes_per_item, campaign.overlap
     if overlap.share > 0.0 and overlap.votes <= votes:
@@ -127,7 +127,7 @@ def _check_overlap(campaign: Campaign) -> None:
         )
 
 
-def _check_size(campaign: Campaign, *, simulated: int) -> None:
+def _check_size(campaign: PlannedCampaign, *, simulated: int) -> None:
     items = math.comb(campaign.chatbots, 2) * campaign.prompts * campaign.votes_per_item
     if campaign.chatbots > _MOST_CHATBOTS or campaign.prompts > MOST_PROMPTS:
         raise CommandError(

@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, InterfaceError, close_old_connections
 
 from evalsite.core.supervisor import follow_parent
-from evalsite.operations.service_health import as_metrics, vitals_get
+from evalsite.operations.service_health import as_metrics, service_health_get
 from evalsite.pages.health_views import METRICS_TYPE
 
 
@@ -22,7 +22,7 @@ class _Metrics(BaseHTTPRequestHandler):
             self.send_error(404)
             return
         try:
-            body = as_metrics(vitals_get()).encode()
+            body = as_metrics(service_health_get()).encode()
         except (DatabaseError, InterfaceError):
             self.send_error(503, "The database does not answer")
             return
