@@ -1,8 +1,9 @@
-"""Rows of a site under a flood of forecasts: `python -m tests.attacks.flooded_site prepare|flood|board`.
+"""Rows of a site under a flood of forecasts: `python -m tests.attacks.flooded_site prepare|calm|flood|board SLUG`.
 
-`prepare`: two organisations with a campaign each. `flood`: one account asks for 100 forecasts of large campaigns, then
-the other organisation's batch closes. `board`: print the seconds from that batch's closing to its board and how many
-forecasts still wait, or nothing while there is no board.
+`prepare`: an organisation with the campaigns calm and victim, another one with the campaign flood. `calm`: a batch of
+the first campaign closes. `flood`: an account asks for 100 forecasts of large campaigns, then the victim's batch
+closes. `board`: print the seconds from a campaign's closed batch to its board and how many forecasts still wait, or
+nothing while there is no board.
 """
 
 import os
@@ -22,7 +23,8 @@ def prepare() -> None:
     from tests.evalsite.cast import campaign_make
 
     eve, alice = (user_create(username=name, password=None) for name in ("eve", "alice"))
-    campaign_make(slug="victim", organisation=alice.personal_organisation)
+    for slug in ("calm", "victim"):
+        campaign_make(slug=slug, organisation=alice.personal_organisation)
     campaign_make(slug="flood", organisation=eve.personal_organisation, start=False)
 
 
@@ -33,26 +35,34 @@ def flood() -> None:
     from evalsite.campaigns.models import Campaign
     from evalsite.core.inquiries import inquiry_ask
     from evalsite.exchange.draft_forecasts import FORECAST, idea_of
-    from evalsite.judgments.services import annotator_enrol
-    from tests.evalsite.cast import judge
 
-    victim, flooding = (Campaign.objects.get(slug=slug) for slug in ("victim", "flood"))
+    flooding = Campaign.objects.get(slug="flood")
     idea = replace(idea_of(flooding, Limits(target_se=0.1)), chatbots=60, prompts=2_000)
     eve = User.objects.get(username="eve")
     for n in range(FORECASTS):
         args = {**asdict(idea), "budget": 20_000 + n}
         inquiry_ask(kind=FORECAST, args=args, by=eve.public_id, subject=uuid.uuid4())
-    judge(victim, annotator_enrol(campaign=victim), blocks=2)
+    close_batch("victim")
 
 
-def board() -> None:
-    """Print how long the victim's batch took."""
+def close_batch(slug: str) -> None:
+    """Judge until a batch of the campaign closes."""
+    from evalsite.campaigns.models import Campaign
+    from evalsite.judgments.services import annotator_enrol
+    from tests.evalsite.cast import judge
+
+    campaign = Campaign.objects.get(slug=slug)
+    judge(campaign, annotator_enrol(campaign=campaign), blocks=2)
+
+
+def board(slug: str) -> None:
+    """Print how long the campaign's batch took."""
     from evalsite.boards.models import Snapshot
     from evalsite.core.models import Inquiry
     from evalsite.judgments.models import Batch
 
-    batch = Batch.objects.filter(campaign__slug="victim", closed_at__isnull=False).order_by("closed_at").first()
-    made = Snapshot.objects.filter(board__default_of__slug="victim", judgments__gt=0).order_by("created_at").first()
+    batch = Batch.objects.filter(campaign__slug=slug, closed_at__isnull=False).order_by("closed_at").first()
+    made = Snapshot.objects.filter(board__default_of__slug=slug, judgments__gt=0).order_by("created_at").first()
     if batch and batch.closed_at and made:
         waiting = Inquiry.objects.filter(answered_at=None).count()
         sys.stdout.write(f"{(made.created_at - batch.closed_at).total_seconds():.2f} {waiting}\n")
@@ -60,4 +70,12 @@ def board() -> None:
 
 if __name__ == "__main__":
     django.setup()
-    {"prepare": prepare, "flood": flood, "board": board}[sys.argv[1]]()
+    match sys.argv[1:]:
+        case ["prepare"]:
+            prepare()
+        case ["calm"]:
+            close_batch("calm")
+        case ["flood"]:
+            flood()
+        case ["board", slug]:
+            board(slug)

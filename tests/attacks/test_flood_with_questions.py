@@ -137,10 +137,11 @@ def test_a_question_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPa
 @pytest.mark.full
 @pytest.mark.django_db(transaction=True)
 def test_a_board_comes_in_ten_seconds_while_a_hundred_forecasts_wait(tmp_path: Path) -> None:
+    """Ten seconds, or on a machine that others use twice what a board takes there without any forecast."""
     seed(tmp_path)
 
-    def rows(what: str) -> str:
-        command = [sys.executable, "-m", "tests.attacks.flooded_site", what]
+    def rows(*what: str) -> str:
+        command = [sys.executable, "-m", "tests.attacks.flooded_site", *what]
         clean = {"PATH": os.environ["PATH"], "TOUCHSTONE_DATA_DIR": str(tmp_path)}
         return subprocess.run(command, env=clean, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
@@ -150,10 +151,12 @@ def test_a_board_comes_in_ten_seconds_while_a_hundred_forecasts_wait(tmp_path: P
         site = start_manage(tmp_path, "serve", "--port", str(port), output=output)
     try:
         wait_until_ready(f"http://127.0.0.1:{port}", site)
+        rows("calm")
+        calm, _ = wait_for(lambda: rows("board", "calm"), what="the first board").split()
         rows("flood")
-        seconds, waiting = wait_for(lambda: rows("board"), what="the board").split()
-        wait_for(lambda: int(rows("board").split()[1]) < 100, what="the answer to a forecast")
+        seconds, waiting = wait_for(lambda: rows("board", "victim"), what="the board").split()
+        wait_for(lambda: int(rows("board", "victim").split()[1]) < 100, what="the answer to a forecast")
     finally:
         end(site)
-    assert float(seconds) <= 10, (seconds, waiting)
+    assert float(seconds) <= max(10, 2 * float(calm)), (seconds, calm, waiting)
     assert int(waiting) > 0, "the forecasts were over before the board"

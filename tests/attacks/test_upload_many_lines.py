@@ -59,11 +59,14 @@ def test_twenty_megabytes_cost_little_before_they_are_refused(shape: str) -> Non
         "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024\n"
         f"before, piece = peak(), {piece!r}\n"
         f"content = piece * ({MOST_BYTES} // len(piece))\n"
-        "begun = time.process_time()\n"
-        "try: rows_read(content, %r); print('taken')\n"
-        "except TouchstoneError as error: print(type(error).__name__)\n"
-        "print(peak() - before, time.process_time() - begun)\n"
-    ) % name
+        "def refused():\n"
+        "    begun = time.process_time()\n"
+        f"    try: rows_read(content, {name!r}); return 0, 'taken'\n"
+        "    except TouchstoneError as error: return time.process_time() - begun, type(error).__name__\n"
+        "seconds, kind = min(refused() for _ in range(3))\n"  # others may use the same processor's caches
+        "print(kind)\n"
+        "print(peak() - before, seconds)\n"
+    )
     said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     kind, numbers = said.strip().splitlines()
     megabytes, seconds = map(float, numbers.split())
