@@ -73,14 +73,14 @@ def campaign(request: HttpRequest, key: str) -> HttpResponse:
 
 
 def rows_page(
-    name: str, context: Callable[[CampaignContext, QueryDict], Mapping[str, Any]]
+    name: str, context: Callable[[CampaignContext, QueryDict], Mapping[str, Any]], *, tab: str = ""
 ) -> Callable[..., HttpResponseBase]:
-    """A page of rows about a campaign: `console_<name>`, from the template of the same name."""
+    """A page of rows about a campaign: `console_<name>`, from the template of the same name, under a tab."""
 
     @require_safe
     def page(request: HttpRequest, key: str) -> HttpResponse:
         desk = campaign_context_for(request, key)
-        shown = {**frame(desk, f"console_{name}"), **context(desk, request.GET)}
+        shown = {**frame(desk, f"console_{tab or name}"), **context(desk, request.GET)}
         return render(request, f"console/{name}.html", shown)
 
     return console_page(page)
@@ -91,7 +91,7 @@ prompts = rows_page("prompts", tables.prompts_context)
 chatbots = rows_page("chatbots", lambda desk, _query: tables.chatbots_context(desk))
 annotators = rows_page("annotators", tables.annotators_context)
 judgments = rows_page("judgments", tables.judgments_context)
-skips = rows_page("skips", tables.skips_context)
+skips = rows_page("skips", tables.skips_context, tab="judgments")
 fits = rows_page("fits", tables.fits_context)
 log = rows_page("log", tables.log_context)
 
