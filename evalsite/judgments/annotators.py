@@ -8,12 +8,10 @@ from statistics import median
 
 from django.db.models import Sum
 from django.utils import timezone
-from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign
 from evalsite.core.db import write_transaction
-from evalsite.core.errors import InvalidInput
 from evalsite.judgments.leases import assignments_return
 from evalsite.judgments.models import Annotator, Bonus, Enrolment, Judgment, Payment
 from evalsite.judgments.selectors import progress_get
@@ -60,18 +58,6 @@ def round_minutes(campaign: Campaign) -> int | None:
     last = Judgment.objects.filter(batch__campaign=campaign, client_ms__isnull=False).order_by("-pk")
     times = [one for one in last.values_list("client_ms", flat=True)[:PACE_OF_LAST] if one is not None]
     return max(1, round(campaign.block_size * median(times) / 60_000)) if times else None
-
-
-def payment_record(
-    *, campaign: Campaign, annotator: Annotator, amount: Decimal, currency: str, reference: str = ""
-) -> Payment:
-    """What was paid; the money itself moves elsewhere."""
-    if not amount:
-        raise InvalidInput(_("A payment of nothing is none."), field="amount")
-    with write_transaction():
-        return Payment.objects.create(
-            campaign=campaign, annotator=annotator, amount=amount, currency=currency, reference=reference
-        )
 
 
 def annotator_adopt(*, annotator: Annotator | None, user: User) -> None:

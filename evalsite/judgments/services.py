@@ -171,11 +171,6 @@ class Claimed:
     wait: Wait | None = None
 
 
-def assignment_claim(*, campaign: Campaign, annotator: Annotator, count: int | None = None) -> list[Assignment]:
-    """Return the annotator's block, without the reason of an empty one (`block_claim`)."""
-    return block_claim(campaign=campaign, annotator=annotator, count=count).block
-
-
 def block_claim(
     *,
     campaign: Campaign,

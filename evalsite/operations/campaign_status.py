@@ -11,7 +11,6 @@ from django.utils import timezone
 
 from evalsite.boards.models import Board, Refit, Snapshot
 from evalsite.boards.selectors import BoardState, board_state_get
-from evalsite.boards.services import board_default
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import refit_key
 from evalsite.core.models import Job
@@ -83,10 +82,6 @@ def _looks_anew(standing: BoardState | None) -> bool:
 def board_of(campaign: Campaign) -> Board | None:
     """The campaign's own board; a draft may have none yet."""
     return Board.objects.filter(default_of=campaign).select_related("default_of__stopping", "aspect").first()
-
-
-def board_ensured(campaign: Campaign) -> Board:
-    return board_default(campaign=campaign)
 
 
 def pace(board: Board) -> float | None:

@@ -7,9 +7,9 @@ import pytest
 from evalsite.campaigns.models import Campaign
 from evalsite.judgments.annotators import campaign_leave
 from evalsite.judgments.models import Assignment, Enrolment
-from evalsite.judgments.services import annotator_enrol, assignment_claim
+from evalsite.judgments.services import annotator_enrol
 from tests.evalsite.api.client import Api, answer, error_of, judgment_url
-from tests.evalsite.cast import OPEN, CampaignMaker
+from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim
 
 
 @pytest.fixture

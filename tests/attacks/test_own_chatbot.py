@@ -14,10 +14,10 @@ from evalsite.exchange.campaignfile import campaign_read, campaign_take, campaig
 from evalsite.judgments.conflict_of_interest import own_entrants
 from evalsite.judgments.item_keys import item_parts
 from evalsite.judgments.models import Assignment
-from evalsite.judgments.services import annotator_enrol, assignment_claim
+from evalsite.judgments.services import annotator_enrol
 from evalsite.operations.services import campaign_open
 from evalsite.pages.known_devices import DEVICE
-from tests.evalsite.cast import CampaignMaker, run_jobs
+from tests.evalsite.cast import CampaignMaker, assignment_claim, run_jobs
 
 PASSWORD = "correct horse battery"
 

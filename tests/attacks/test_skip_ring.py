@@ -5,10 +5,10 @@ import pytest
 from evalsite.campaigns.models import Campaign
 from evalsite.core.audit import audit_of
 from evalsite.judgments.models import Assignment, Judgment, Skip
-from evalsite.judgments.services import annotator_enrol, assignment_claim
+from evalsite.judgments.services import annotator_enrol
 from evalsite.judgments.skips import items_closed
 from tests.evalsite.api.client import Api
-from tests.evalsite.cast import CampaignMaker, judge, run_jobs
+from tests.evalsite.cast import CampaignMaker, assignment_claim, judge, run_jobs
 
 pytestmark = pytest.mark.database  # counts in Redis, locks
 

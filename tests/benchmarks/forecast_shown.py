@@ -223,7 +223,8 @@ def _work() -> None:
 
 def _round(campaign: Any, people: Sequence[Any], truth: _Votes) -> int:
     """Everybody claims a block, and then all answer; how many answers were given."""
-    from evalsite.judgments.services import assignment_claim, judgment_record
+    from evalsite.judgments.services import judgment_record
+    from tests.evalsite.cast import assignment_claim
 
     blocks = [(who, assignment_claim(campaign=campaign, annotator=who)) for who in people]
     given = 0

@@ -1,6 +1,7 @@
 """What the cast does: small helpers that tests import by name."""
 
 from collections.abc import Callable
+from decimal import Decimal
 
 from django.db.models import Sum
 from django.utils import timezone
@@ -14,8 +15,8 @@ from evalsite.core import jobs
 from evalsite.core.models import Job
 from evalsite.judgments.backlog import reserve_drop
 from evalsite.judgments.item_keys import item_of
-from evalsite.judgments.models import Annotator, Assignment, Place, Skip
-from evalsite.judgments.services import assignment_claim, judgment_record
+from evalsite.judgments.models import Annotator, Assignment, Payment, Place, Skip
+from evalsite.judgments.services import block_claim, judgment_record
 from evalsite.operations.services import campaign_open
 from evalsite.prompts.services import NewPrompt, prompt_set_create
 
@@ -56,6 +57,20 @@ def campaign_make(
         run_jobs()
     campaign.refresh_from_db()
     return campaign
+
+
+def assignment_claim(*, campaign: Campaign, annotator: Annotator, count: int | None = None) -> list[Assignment]:
+    """Return the annotator's block, without the reason of an empty one."""
+    return block_claim(campaign=campaign, annotator=annotator, count=count).block
+
+
+def payment_record(
+    *, campaign: Campaign, annotator: Annotator, amount: Decimal, currency: str, reference: str = ""
+) -> Payment:
+    """Record that money was paid."""
+    return Payment.objects.create(
+        campaign=campaign, annotator=annotator, amount=amount, currency=currency, reference=reference
+    )
 
 
 def run_jobs() -> int:

@@ -25,8 +25,8 @@ from evalsite.judgments.leases import assignment_skip, assignments_expire
 from evalsite.judgments.models import Annotator, Assignment, Exclusion, Judgment
 from evalsite.judgments.payments import payment_file
 from evalsite.judgments.selectors import progress_get, standings
-from evalsite.judgments.services import RecordedJudgment, annotator_enrol, assignment_claim, judgment_record
-from tests.evalsite.cast import run_jobs
+from evalsite.judgments.services import RecordedJudgment, annotator_enrol, judgment_record
+from tests.evalsite.cast import assignment_claim, run_jobs
 
 RATE = Decimal("0.05")
 CROWD = [Kind.CARELESS] * 5 + [Kind.ADVERSARIAL] * 2 + [Kind.CAREFUL] * 43

@@ -93,10 +93,6 @@ def stem(word: str) -> str:
     return word
 
 
-def stems(text: str) -> list[str]:
-    return [stem(word) for word in words(text)]
-
-
 def content(text: str) -> list[str]:
     """The stems of the words that carry meaning, in order."""
     return [stem(word) for word in words(text) if word not in STOP_WORDS and len(word) > 1]

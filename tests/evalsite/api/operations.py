@@ -23,10 +23,10 @@ from evalsite.judgments.models import (
     Judgment,
     QualificationAnswer,
 )
-from evalsite.judgments.services import annotator_enrol, assignment_claim, token_issue
+from evalsite.judgments.services import annotator_enrol, token_issue
 from evalsite.operations.actions import Given, act_perform
 from tests.evalsite.api.client import Api
-from tests.evalsite.cast import CampaignMaker, judge, run_jobs, skip_twice
+from tests.evalsite.cast import CampaignMaker, assignment_claim, judge, run_jobs, skip_twice
 
 FILE = Path(__file__).resolve().parents[3] / "docs" / "openapi.yaml"
 DOCUMENT = yaml.safe_load(FILE.read_text())

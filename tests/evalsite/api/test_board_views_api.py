@@ -23,10 +23,10 @@ from evalsite.accounts.services import api_token_issue, organisation_create
 from evalsite.campaigns.models import Campaign
 from evalsite.chatbots.models import Chatbot
 from evalsite.judgments.models import Annotator, Assignment, Candidate, Judgment
-from evalsite.judgments.services import assignment_claim, judgment_record
+from evalsite.judgments.services import judgment_record
 from tests.environment import BENCH_PYTHON
 from tests.evalsite.api.client import Api, error_of
-from tests.evalsite.cast import CampaignMaker, judge, run_jobs
+from tests.evalsite.cast import CampaignMaker, assignment_claim, judge, run_jobs
 from tests.shared import shared
 
 TRIAL = "/api/v1/campaigns/trial"

@@ -14,9 +14,8 @@ from evalsite.core.errors import Conflict, InvalidInput, NotFound
 from evalsite.core.models import AuditEntry, Job
 from evalsite.judgments.item_keys import item_parts
 from evalsite.judgments.models import Annotator, Assignment
-from evalsite.judgments.services import assignment_claim
 from evalsite.operations.actions import Given, act_perform
-from tests.evalsite.cast import CampaignMaker, judge, run_jobs
+from tests.evalsite.cast import CampaignMaker, assignment_claim, judge, run_jobs
 
 
 def do(campaign: Campaign, act: Act, user: User, **given: object) -> Campaign:

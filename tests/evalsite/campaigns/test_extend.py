@@ -16,11 +16,11 @@ from evalsite.core.audit import audit_of
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.models import AuditEntry
 from evalsite.judgments.models import Annotator, Assignment
-from evalsite.judgments.services import annotator_enrol, assignment_claim
+from evalsite.judgments.services import annotator_enrol
 from evalsite.operations.actions import Given, act_perform
 from evalsite.operations.extension import evidence_of
 from scheduler import TargetSE
-from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
+from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, judge, run_jobs
 from tests.evalsite.pages.test_pages import words
 from tests.shared import shared
 

@@ -17,11 +17,11 @@ from evalsite.campaigns.models import Campaign, StoppingSpec
 from evalsite.core import jobs
 from evalsite.core.errors import InvalidInput
 from evalsite.judgments.models import Annotator, Assignment
-from evalsite.judgments.services import annotator_enrol, assignment_claim
+from evalsite.judgments.services import annotator_enrol
 from evalsite.operations.services import campaign_open
 from evalsite.refits.designs import rules_of
 from scheduler import Budget, Deadline, Futility, NothingLeft, TargetSE
-from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
+from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, judge, run_jobs
 from tests.evalsite.pages.test_pages import words
 
 LATER = timezone.now() + timedelta(days=3)

@@ -15,13 +15,13 @@ from evalsite.core import jobs
 from evalsite.core.audit import audit_of
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed
 from evalsite.judgments.models import Annotator
-from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
+from evalsite.judgments.services import annotator_enrol, judgment_record
 from evalsite.operations.actions import Given, act_perform
 from evalsite.refits import pilot_summary
 from evalsite.refits.services import pilot_summary_request
 from irt_engine import EngineError
 from scheduler import Forecast
-from tests.evalsite.cast import OPEN, CampaignMaker, run_jobs
+from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, run_jobs
 from tests.evalsite.pages.test_pages import words
 from tests.shared import shared
 

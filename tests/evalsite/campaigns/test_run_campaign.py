@@ -17,9 +17,8 @@ from evalsite.core.deletion_guard import deletion_permitted
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.models import Job
 from evalsite.judgments.models import Annotator, Candidate
-from evalsite.judgments.services import assignment_claim
 from evalsite.prompts.services import prompt_set_create
-from tests.evalsite.cast import CampaignMaker
+from tests.evalsite.cast import CampaignMaker, assignment_claim
 
 
 def test_a_new_campaign_is_a_private_draft(organisation: Organisation) -> None:

@@ -10,9 +10,10 @@ from evalsite.core.models import AuditEntry
 from evalsite.judgments.annotator_actions import annotator_note
 from evalsite.judgments.models import Annotator, AnnotatorNote, Enrolment
 from evalsite.judgments.person_erasure import person_erase
-from evalsite.judgments.services import assignment_claim, judgment_record
+from evalsite.judgments.services import judgment_record
 from evalsite.refits.findings import pace
 from evalsite.refits.models import Findings
+from tests.evalsite.cast import assignment_claim
 from tests.evalsite.pages.test_pages import HOSTILE, words
 
 PAGE = "/console/trial/annotators/"

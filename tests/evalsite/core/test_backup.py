@@ -28,9 +28,9 @@ from evalsite.core.backup import MANIFEST, backup_read, backup_write, one_moment
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.judgments.leases import assignment_skip
 from evalsite.judgments.models import Judgment
-from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
+from evalsite.judgments.services import annotator_enrol, judgment_record
 from tests.environment import DATABASE_URL, PATIENCE_S, PRODUCTION, REDIS_PREFIX, REDIS_URL
-from tests.evalsite.cast import CampaignMaker, judge, run_jobs
+from tests.evalsite.cast import CampaignMaker, assignment_claim, judge, run_jobs
 from tests.processes import ROOT, forget_redis_keys
 
 pytestmark = pytest.mark.database

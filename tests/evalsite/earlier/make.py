@@ -86,7 +86,8 @@ def _collected() -> None:
     from evalsite.accounts.services import api_token_issue
     from evalsite.judgments.leases import assignment_skip
     from evalsite.judgments.models import Assignment
-    from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record, token_issue
+    from evalsite.judgments.services import annotator_enrol, judgment_record, token_issue
+    from tests.evalsite.cast import assignment_claim
 
     campaign = _campaign("trial", chatbots=4, prompts=5)
     people = [annotator_enrol(campaign=campaign) for _ in range(4)]
@@ -117,7 +118,8 @@ def _collected() -> None:
 
 def _stopped() -> None:
     from evalsite.campaigns.services import campaign_stop
-    from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
+    from evalsite.judgments.services import annotator_enrol, judgment_record
+    from tests.evalsite.cast import assignment_claim
 
     campaign = _campaign("ended", chatbots=3, prompts=4, categories=("code", "general"))
     bob = annotator_enrol(campaign=campaign)

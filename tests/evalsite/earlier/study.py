@@ -29,12 +29,13 @@ from evalsite.judgments.payments import accounts_shown, bonuses_import, payments
 from evalsite.judgments.person_erasure import person_erase
 from evalsite.judgments.qualification import qualification_answer
 from evalsite.judgments.selectors import quota_taken
-from evalsite.judgments.services import assignment_claim, judgment_record
+from evalsite.judgments.services import judgment_record
 from evalsite.operations.models import Notice
 from evalsite.operations.notices import mail_choose, notice_raise, notices_see
 from evalsite.operations.services import campaign_open
 from evalsite.refits.full_check import check_ask
 from evalsite.refits.services import EXCLUSION, alarm_raise, findings_request, pilot_summary_request, slices_request
+from tests.evalsite.cast import assignment_claim
 
 ASKED = [{"speaker": "user", "text": "What is two and two?"}]
 QUOTA = 16

@@ -28,12 +28,12 @@ from evalsite.judgments.batches import batches_close_aged
 from evalsite.judgments.leases import assignments_expire
 from evalsite.judgments.models import Assignment, Candidate, Judgment
 from evalsite.judgments.selectors import judgments_counted
-from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
+from evalsite.judgments.services import annotator_enrol, judgment_record
 from evalsite.refits.models import FullCheck
 from tests.databases import connected, empty_postgresql, empty_sqlite
 from tests.environment import FULL
 from tests.evalsite.api.client import Api
-from tests.evalsite.cast import judge, run_jobs
+from tests.evalsite.cast import assignment_claim, judge, run_jobs
 from tests.evalsite.earlier.states import FOLDER, Row, fill, permissions, read, structure
 
 BACKUP = FOLDER / "8a345b9.backup"

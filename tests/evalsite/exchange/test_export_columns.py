@@ -24,11 +24,10 @@ from evalsite.exchange.file_ranking import ChatbotRow, PairRow, Ranking
 from evalsite.exchange.replays import Replay
 from evalsite.judgments.leases import assignment_skip
 from evalsite.judgments.models import Annotator
-from evalsite.judgments.services import assignment_claim
 from evalsite.pages.prompts import FIGURES as PROMPT_FIGURES
 from evalsite.presentation.figures import FIGURES
 from tests.evalsite.api.client import Api
-from tests.evalsite.cast import CampaignMaker, judge, run_jobs
+from tests.evalsite.cast import CampaignMaker, assignment_claim, judge, run_jobs
 from tests.evalsite.exchange.test_broken_campaigns import WHOLE
 from tests.house.names import stored
 from tests.shared import shared

@@ -24,12 +24,12 @@ from evalsite.judgments.item_keys import item_parts
 from evalsite.judgments.leases import assignments_expire, assignments_return
 from evalsite.judgments.models import Annotator, Assignment, Candidate, Enrolment, Judgment
 from evalsite.judgments.selectors import budget_left, quota_taken
-from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
+from evalsite.judgments.services import annotator_enrol, judgment_record
 from evalsite.operations.services import campaign_open
 from evalsite.refits.mapping import Planner
 from scheduler import plan
 from tests.environment import PATIENCE_S
-from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
+from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, judge, run_jobs
 
 pytestmark = pytest.mark.database
 

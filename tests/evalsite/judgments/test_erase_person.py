@@ -18,7 +18,6 @@ from evalsite.campaigns.onboarding import reception_set
 from evalsite.core.backup import tables
 from evalsite.core.db import FORBID_UPDATE
 from evalsite.core.errors import Conflict
-from evalsite.judgments.annotators import payment_record
 from evalsite.judgments.arrivals import identity_source
 from evalsite.judgments.models import (
     Annotator,
@@ -34,7 +33,7 @@ from evalsite.judgments.person_erasure import person_erase
 from evalsite.judgments.selectors import tally
 from evalsite.judgments.services import judgment_record
 from tests.evalsite.api.client import Api
-from tests.evalsite.cast import CampaignMaker
+from tests.evalsite.cast import CampaignMaker, payment_record
 from tests.evalsite.pages.reading import Page, Visitor
 
 pytestmark = pytest.mark.database

@@ -31,12 +31,12 @@ from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.judgments.leases import assignment_skip, assignments_return
 from evalsite.judgments.models import Annotator, Answer, Assignment, Candidate, Judgment
 from evalsite.judgments.selectors import accounting, budget_left, progress_get
-from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
+from evalsite.judgments.services import annotator_enrol, judgment_record
 from evalsite.prompts.services import NewPrompt, prompt_set_create
 from evalsite.refits.mapping import fit_input
 from irt_engine import Posterior
 from scheduler.estimator import estimate
-from tests.evalsite.cast import OPEN, CampaignMaker, run_jobs
+from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, run_jobs
 from tests.shared import shared
 
 ASKED = [{"speaker": "user", "text": "What is two and two?"}]

@@ -20,8 +20,9 @@ from evalsite.judgments.leases import (
     lease_renew,
 )
 from evalsite.judgments.models import Annotator, Assignment, Skip
-from evalsite.judgments.services import assignment_claim, judgment_record
+from evalsite.judgments.services import judgment_record
 from evalsite.judgments.skips import items_skipped
+from tests.evalsite.cast import assignment_claim
 
 pytestmark = pytest.mark.database
 

@@ -21,7 +21,7 @@ from evalsite.core.deletion_guard import deletion_permitted
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.models import AuditEntry
 from evalsite.judgments.annotator_statistics import spent
-from evalsite.judgments.annotators import part_get, payment_record
+from evalsite.judgments.annotators import part_get
 from evalsite.judgments.arrivals import identity_source
 from evalsite.judgments.exclusions import annotator_exclude
 from evalsite.judgments.leases import assignments_expire
@@ -39,10 +39,10 @@ from evalsite.judgments.payments import (
     totals,
 )
 from evalsite.judgments.selectors import earnings_of, pay_of, votes_counted
-from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
+from evalsite.judgments.services import annotator_enrol, judgment_record
 from evalsite.judgments.work_time import LONGEST, time_worked
 from tests.environment import PATIENCE_S
-from tests.evalsite.cast import CampaignMaker, judge, run_jobs
+from tests.evalsite.cast import CampaignMaker, assignment_claim, judge, payment_record, run_jobs
 from tests.evalsite.pages.test_pages import words
 from tests.shared import shared
 

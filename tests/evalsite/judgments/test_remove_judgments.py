@@ -23,7 +23,7 @@ from evalsite.core.errors import Conflict, NotFound
 from evalsite.core.models import AuditEntry, Job
 from evalsite.exchange.board_verification import board_verify
 from evalsite.judgments.annotator_statistics import proposals
-from evalsite.judgments.annotators import campaign_leave, part_get, payment_record
+from evalsite.judgments.annotators import campaign_leave, part_get
 from evalsite.judgments.exclusions import exclusion_propose
 from evalsite.judgments.gold_answers import gold_answers
 from evalsite.judgments.models import (
@@ -49,12 +49,21 @@ from evalsite.judgments.selectors import (
     tally,
     votes_counted,
 )
-from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
+from evalsite.judgments.services import annotator_enrol, judgment_record
 from evalsite.refits.mapping import input_of
 from irt_engine import Posterior
 from scheduler.estimator import estimate
 from tests.evalsite.api.client import Api
-from tests.evalsite.cast import OPEN, CampaignMaker, by_number, judge, judge_as, run_jobs
+from tests.evalsite.cast import (
+    OPEN,
+    CampaignMaker,
+    assignment_claim,
+    by_number,
+    judge,
+    judge_as,
+    payment_record,
+    run_jobs,
+)
 from tests.evalsite.judgments.test_gold_answers import of_texts, opened
 from tests.evalsite.judgments.test_record_judgment import let_expire
 from tests.evalsite.pages.test_pages import words

@@ -10,14 +10,14 @@ from evalsite.judgments.arrivals import invitation_accept, invitation_issue
 from evalsite.judgments.exclusions import annotator_exclude
 from evalsite.judgments.leases import assignment_skip, assignments_return
 from evalsite.judgments.models import Annotator, Assignment, Judgment
-from evalsite.judgments.services import annotator_enrol, assignment_claim
+from evalsite.judgments.services import annotator_enrol
 from evalsite.judgments.skips import FREE_SKIPS, items_closed, items_skipped
 from evalsite.operations.actions import Given, act_perform
 from evalsite.operations.campaign_status import campaign_status_get
 from evalsite.operations.models import Notice
 from evalsite.operations.notices import notice_text
 from evalsite.refits.screening import advice_of
-from tests.evalsite.cast import CampaignMaker, judge, run_jobs
+from tests.evalsite.cast import CampaignMaker, assignment_claim, judge, run_jobs
 from tests.shared import shared
 
 

@@ -13,8 +13,8 @@ from evalsite.judgments.batches import batches_close_aged
 from evalsite.judgments.leases import assignment_skip, assignments_expire
 from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Judgment
 from evalsite.judgments.selectors import item_counts, judgments_counted, progress_get
-from evalsite.judgments.services import RecordedJudgment, assignment_claim, judgment_record
-from tests.evalsite.cast import judge
+from evalsite.judgments.services import RecordedJudgment, judgment_record
+from tests.evalsite.cast import assignment_claim, judge
 from tests.shared import shared
 
 

@@ -8,8 +8,8 @@ from django.utils import timezone
 from evalsite.campaigns.models import Campaign
 from evalsite.judgments.models import Annotator, Batch
 from evalsite.judgments.selectors import Tally, tally
-from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
-from tests.evalsite.cast import CampaignMaker, judge
+from evalsite.judgments.services import annotator_enrol, judgment_record
+from tests.evalsite.cast import CampaignMaker, assignment_claim, judge
 
 
 def test_every_judgment_is_counted_at_once(campaign: Campaign, bob: Annotator, dora: Annotator) -> None:

@@ -15,7 +15,6 @@ from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.onboarding import reception_set
 from evalsite.core.models import Job
-from evalsite.judgments.annotators import payment_record
 from evalsite.judgments.models import (
     Annotator,
     AnnotatorIdentity,
@@ -28,7 +27,7 @@ from evalsite.judgments.models import (
 )
 from evalsite.judgments.selectors import tally
 from evalsite.judgments.services import judgment_record
-from tests.evalsite.cast import CampaignMaker, run_jobs
+from tests.evalsite.cast import CampaignMaker, payment_record, run_jobs
 from tests.evalsite.pages.reading import Page, Visitor
 
 PASSWORD = "a long enough secret"

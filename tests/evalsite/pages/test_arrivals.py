@@ -35,9 +35,9 @@ from evalsite.judgments.models import (
     PastWorker,
 )
 from evalsite.judgments.selectors import progress_get
-from evalsite.judgments.services import annotator_enrol, assignment_claim
+from evalsite.judgments.services import annotator_enrol
 from evalsite.operations.services import campaign_open
-from tests.evalsite.cast import OPEN, CampaignMaker, empty_queue, run_jobs
+from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, empty_queue, run_jobs
 from tests.evalsite.pages.reading import Page, Visitor
 from tests.shared import shared
 

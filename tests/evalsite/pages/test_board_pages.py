@@ -23,10 +23,10 @@ from evalsite.judgments.exclusions import annotator_exclude
 from evalsite.judgments.leases import assignment_skip
 from evalsite.judgments.models import Annotator, Assignment, Exclusion, Judgment
 from evalsite.judgments.selectors import accounting
-from evalsite.judgments.services import annotator_enrol, assignment_claim
+from evalsite.judgments.services import annotator_enrol
 from evalsite.pages.badge import width
 from evalsite.presentation.figures import FIGURES, Material, material
-from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
+from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, judge, run_jobs
 from tests.evalsite.pages.test_pages import HOSTILE, words
 from tests.evalsite.presentation.test_ranking import publish
 from tests.evalsite.presentation.test_ranking import row as board_row

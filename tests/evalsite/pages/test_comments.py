@@ -15,9 +15,10 @@ from evalsite.campaigns.onboarding import reception_set
 from evalsite.campaigns.permissions import Act
 from evalsite.judgments.leases import assignment_skip
 from evalsite.judgments.models import Annotator, Assignment
-from evalsite.judgments.services import assignment_claim, judgment_record
+from evalsite.judgments.services import judgment_record
 from evalsite.operations.actions import Given, act_perform
 from tests.evalsite.api.client import error_of
+from tests.evalsite.cast import assignment_claim
 from tests.shared import shared
 
 TRIAL = "/api/v1/campaigns/trial"

@@ -12,8 +12,8 @@ from evalsite.campaigns.services import campaign_stop
 from evalsite.judgments.block_view import block_newest, pace_s
 from evalsite.judgments.leases import assignments_expire
 from evalsite.judgments.models import Annotator, Assignment, Judgment
-from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
-from tests.evalsite.cast import empty_queue
+from evalsite.judgments.services import annotator_enrol, judgment_record
+from tests.evalsite.cast import assignment_claim, empty_queue
 from tests.evalsite.pages.reading import Page, Visitor
 
 

@@ -14,11 +14,11 @@ from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import campaign_stop
 from evalsite.chatbots.models import Reply
 from evalsite.judgments.models import Annotator, Assignment, Judgment, Skip
-from evalsite.judgments.services import annotator_enrol, assignment_claim
+from evalsite.judgments.services import annotator_enrol
 from evalsite.operations.services import campaign_open
 from evalsite.pages import views
 from evalsite.prompts.models import Prompt
-from tests.evalsite.cast import CampaignMaker, empty_queue, judge, run_jobs
+from tests.evalsite.cast import CampaignMaker, assignment_claim, empty_queue, judge, run_jobs
 from tests.shared import shared
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\u202e\u200b end"

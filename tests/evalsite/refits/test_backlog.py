@@ -35,13 +35,13 @@ from evalsite.judgments.models import Assignment, Enrolment, Place, Reserve, Ski
 from evalsite.judgments.planned_items import Origin, PlannedAsk
 from evalsite.judgments.queue import QueueSeen, queue_look, queue_replace
 from evalsite.judgments.queue_sql import draw_lock, queue_share
-from evalsite.judgments.services import annotator_enrol, assignment_claim
+from evalsite.judgments.services import annotator_enrol
 from evalsite.operations.actions import Given, act_perform
 from evalsite.prompts.models import Prompt
 from evalsite.refits import planning
 from scheduler import CampaignState, Plan
 from tests.environment import FULL, PATIENCE_S
-from tests.evalsite.cast import OPEN, CampaignMaker, empty_queue, judge, run_jobs
+from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, empty_queue, judge, run_jobs
 from tests.shared import shared
 
 QUEUED = Assignment.objects.filter(state=Assignment.State.QUEUED)

@@ -16,12 +16,12 @@ from evalsite.judgments.exclusions import annotator_exclude, annotator_readmit
 from evalsite.judgments.gold_answers import GoldAnswer
 from evalsite.judgments.models import Annotator, Assignment, Exclusion, Judgment
 from evalsite.judgments.selectors import IN_GOOD_STANDING, standings
-from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
+from evalsite.judgments.services import annotator_enrol, judgment_record
 from evalsite.refits.gold_findings import gold_findings, gold_verdict, items_doubted
 from evalsite.refits.mapping import fit_input
 from evalsite.refits.models import Findings
 from evalsite.refits.screening import Advice, advice_of_both
-from tests.evalsite.cast import OPEN, CampaignMaker, run_jobs
+from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, run_jobs
 from tests.shared import shared
 
 GILDED = replace(OPEN, gold_share=0.5, gold_mark=0.7, block_size=10, batch_size=1000, screening=Campaign.Screening.ACT)

@@ -22,11 +22,11 @@ from evalsite.judgments.item_keys import item_parts
 from evalsite.judgments.models import Annotator, Assignment
 from evalsite.judgments.queue import queue_close, queue_withdraw
 from evalsite.judgments.selectors import queue_is_low
-from evalsite.judgments.services import annotator_enrol, assignment_claim
+from evalsite.judgments.services import annotator_enrol
 from evalsite.operations.actions import Given, act_perform
 from evalsite.refits import planning
 from tests.environment import PATIENCE_S
-from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
+from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, judge, run_jobs
 
 QUEUED = Assignment.objects.filter(state=Assignment.State.QUEUED)
 ISSUED = Assignment.objects.filter(state=Assignment.State.ISSUED)

@@ -27,7 +27,7 @@ from evalsite.judgments.item_keys import item_parts
 from evalsite.judgments.leases import assignment_skip, assignments_expire, assignments_return
 from evalsite.judgments.models import Annotator, Assignment, Batch, Exclusion, Judgment
 from evalsite.judgments.selectors import progress_get
-from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
+from evalsite.judgments.services import annotator_enrol, judgment_record
 from evalsite.operations.actions import Given, act_perform
 from evalsite.operations.services import campaign_open
 from evalsite.presentation.board_head import status
@@ -39,7 +39,7 @@ from irt_engine import EngineError, Posterior
 from scheduler import CampaignState, Plan, SchedulerError, plan
 from scheduler.forecasting.random_baseline import RandomBaseline, random_baseline
 from tests.environment import PATIENCE_S
-from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs, run_refits
+from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, judge, run_jobs, run_refits
 
 
 def prefer_earlier_bots(campaign: Campaign, annotator: Annotator) -> int:

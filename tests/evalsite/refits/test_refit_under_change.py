@@ -17,12 +17,12 @@ from evalsite.core.db import write_transaction
 from evalsite.core.models import Job
 from evalsite.judgments.item_keys import item_parts
 from evalsite.judgments.models import Annotator, Assignment, Batch, Exclusion
-from evalsite.judgments.services import annotator_enrol, assignment_claim
+from evalsite.judgments.services import annotator_enrol
 from evalsite.refits import planning
 from evalsite.refits import refit as refit_module
 from evalsite.refits.mapping import fit_input
 from scheduler import Plan, decide, plan
-from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
+from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, judge, run_jobs
 
 OPEN_OR_DONE = [Assignment.State.QUEUED, Assignment.State.ISSUED, Assignment.State.ANSWERED]
 

@@ -18,13 +18,13 @@ from evalsite.core.models import AuditEntry, Job
 from evalsite.judgments.exclusions import annotator_exclude, annotator_readmit
 from evalsite.judgments.models import Annotator, Assignment, Exclusion, Judgment
 from evalsite.judgments.selectors import IN_GOOD_STANDING, item_counts, judgments_counted, progress_get, standings
-from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
+from evalsite.judgments.services import annotator_enrol, judgment_record
 from evalsite.refits import refit as refit_module
 from evalsite.refits.mapping import fit_input
 from evalsite.refits.screening import ExclusionChange
 from irt_engine import Posterior
 from scheduler.estimator import estimate
-from tests.evalsite.cast import OPEN, CampaignMaker, by_number, judge, judge_as, run_jobs, run_refits
+from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, by_number, judge, judge_as, run_jobs, run_refits
 from tests.shared import shared
 
 SHARED = replace(

@@ -17,7 +17,7 @@ from evalsite.core.errors import InvalidInput, NotFound
 from evalsite.core.models import Job
 from evalsite.judgments.models import Annotator, Exclusion
 from evalsite.judgments.selectors import votes_counted
-from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
+from evalsite.judgments.services import annotator_enrol, judgment_record
 from evalsite.operations.services import campaign_open
 from evalsite.prompts.services import NewPrompt, prompt_set_create
 from evalsite.refits import slices as slices_module
@@ -25,7 +25,7 @@ from evalsite.refits.models import Alarm
 from evalsite.refits.refit import fitted_of
 from evalsite.refits.services import slices_request
 from irt_engine import EngineError
-from tests.evalsite.cast import OPEN, run_jobs
+from tests.evalsite.cast import OPEN, assignment_claim, run_jobs
 from tests.shared import shared
 
 ASPECTS = (NewAspect("overall", "Which is better?"), NewAspect("clear", "Which is clearer?"))

@@ -17,11 +17,11 @@ from evalsite.judgments.exclusions import annotator_exclude, annotator_readmit
 from evalsite.judgments.models import Annotator, Batch, Enrolment, Exclusion, Judgment
 from evalsite.judgments.person_erasure import person_erase
 from evalsite.judgments.selectors import CountedVote, annotators_excluded, votes_by_judgment
-from evalsite.judgments.services import annotator_enrol, assignment_claim, judgment_record
+from evalsite.judgments.services import annotator_enrol, judgment_record
 from evalsite.refits import vote_cache
 from evalsite.refits.vote_cache import KeptVotes
 from tests.environment import FULL
-from tests.evalsite.cast import OPEN, CampaignMaker, judge
+from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, judge
 from tests.shared import shared
 
 Reads = list[Collection[int] | None]  # which batches were read, one time after the other; None: all
