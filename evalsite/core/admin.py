@@ -1,4 +1,4 @@
-"""The raw view for staff: what may never change is read-only here too."""
+"""Admin site for staff: raw rows, with immutable rows read-only."""
 
 from django.contrib import admin
 from django.db.models import Model
@@ -8,7 +8,7 @@ from evalsite.core.models import AuditEntry, Job
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
-    """Rows that are facts: to be looked at, never added, changed or deleted by hand."""
+    """Admin class for immutable rows: staff can view them, but not add, change or delete them."""
 
     def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False

@@ -10,7 +10,7 @@ class CoreConfig(AppConfig):
     verbose_name = "Core"
 
     def ready(self) -> None:
-        """Give every process of the production form the broker that is configured, not Celery's default one."""
+        """Give every production process the configured broker instead of Celery's default one."""
         if settings.PRODUCTION:
             import_module("evalsite.celery")
-        from evalsite.core import inquiries  # noqa: F401  registers what the worker can do
+        from evalsite.core import inquiries  # noqa: F401  registers the job handler

@@ -1,4 +1,7 @@
-"""The log of what people did, and what the service did by itself: written in the transaction that does it."""
+"""Audit log: the actions of people and of the service.
+
+An entry is written in the transaction of the action itself.
+"""
 
 import uuid
 from collections.abc import Mapping
@@ -19,10 +22,11 @@ def audit_record(
     target: str = "",
     reason: str = "",
 ) -> AuditEntry:
-    """Add an entry about `subject` (a public id). `by`: the User who acted; None where the service did by itself.
+    """Add an entry about `subject` (a public id).
 
-    `before` and `after` hold what the act changed, as JSON; `target` names what in the subject it was done to: a person
-    by their public id, because what is written here stays.
+    `by` is the User who acted; None means that the service acted on its own. `before` and `after` hold the changed
+    values as JSON. `target` names the part of the subject that was changed. A person is named by public id, because
+    entries are permanent.
     """
     return AuditEntry.objects.create(
         act=act,
@@ -36,5 +40,5 @@ def audit_record(
 
 
 def audit_of(subject: uuid.UUID) -> QuerySet[AuditEntry]:
-    """What was done to this, newest first."""
+    """Return the audit entries of a subject, newest first."""
     return AuditEntry.objects.filter(subject=subject).order_by("-pk")

@@ -1,8 +1,8 @@
-"""The whole database as one file that either database reads: SQLite's can be restored on PostgreSQL, and back.
+"""Backup of the whole database in one portable file: SQLite to PostgreSQL and back.
 
-A ZIP archive: `manifest.json`, and for each table `<table>.jsonl` (the first line names the columns, each further
-one is a row). It is read and written row by row; nothing need fit into memory. It holds what the database holds,
-hashes of passwords and tokens included, and so is readable by its owner only.
+The file is a ZIP archive with `manifest.json` and one `<table>.jsonl` for each table. The first line of a table names
+the columns; each further line is a row. Rows are read and written one by one, so the data does not need to fit into
+memory. The file contains hashes of passwords and tokens, so only its owner can read it.
 """
 
 from __future__ import annotations
@@ -37,19 +37,25 @@ from evalsite.core.migration_history import squashed
 FORMAT = 1
 CHUNK = 1000
 MANIFEST = "manifest.json"
-MADE_BY_MIGRATE: tuple[type[models.Model], ...] = (Permission, ContentType)  # replaced by those of the backup
+MADE_BY_MIGRATE: tuple[type[models.Model], ...] = (Permission, ContentType)  # replaced by the rows of the backup
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a backup holds. `migrations`: "app.name" of each applied one; `rows`: how many by table."""
+    """Contents of a backup.
+
+    `migrations` lists each applied migration as "app.name". `rows` maps each table to its number of rows.
+    """
 
     migrations: tuple[str, ...]
     rows: Mapping[str, int]
 
 
 def backup_write(path: Path) -> Manifest:
-    """Write the database as it is at this moment; the service may go on meanwhile. Never leaves half a file."""
+    """Write the current state of the database to a file.
+
+    The service can keep running. A failed backup never leaves a partial file under the final name.
+    """
     if path.exists():
         raise Conflict(f"{path} is there already.", hint="Choose another name: a backup is never written over.")
     partial = path.with_name(f"{path.name}.partial")
@@ -72,7 +78,7 @@ def backup_write(path: Path) -> Manifest:
 
 
 def backup_read(path: Path) -> Manifest:
-    """Fill this empty, migrated database with a backup: all of it or, after any error, nothing."""
+    """Load a backup into this empty, migrated database: everything or, after an error, nothing."""
     try:
         with zipfile.ZipFile(path) as archive:
             manifest = _manifest(archive)
@@ -86,11 +92,11 @@ def backup_read(path: Path) -> Manifest:
     return manifest
 
 
-# Both ways ----------------------------------------------------------------------------------------------
+# Shared by backup and restore ---------------------------------------------------------------------------
 
 
 def tables() -> list[type[models.Model]]:
-    """Every model that has a table of its own, those between many and many included."""
+    """Return every model with a table of its own, including many-to-many tables."""
     return [model for model in apps.get_models(include_auto_created=True) if model._meta.managed]
 
 
@@ -103,19 +109,22 @@ def _migrations() -> tuple[str, ...]:
 
 
 def _named(migrations: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """The initial migrations in place of all that they replace: a database has their names or not, by its history."""
+    """Return the migrations with each initial migration in place of the ones that it replaces.
+
+    Whether a database records the replaced names depends on its history.
+    """
     return tuple(sorted(f"{app}.{name}" for app, name in squashed(migrations)))
 
 
 @contextmanager
 def one_moment() -> Iterator[None]:
-    """Everything read inside is of one moment, and nobody waits for it to be read."""
+    """Read a consistent snapshot of the database without blocking writers."""
     if connection.vendor == "postgresql":
         with patient_statements(), transaction.atomic(), connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             yield
         return
-    # Not atomic(): an IMMEDIATE transaction would keep the writers waiting until the last row.
+    # Not atomic(): an IMMEDIATE transaction would block writers until the last row is read.
     with connection.cursor() as cursor:
         cursor.execute("BEGIN DEFERRED")
         try:
@@ -124,11 +133,11 @@ def one_moment() -> Iterator[None]:
             cursor.execute("COMMIT")
 
 
-# Out ----------------------------------------------------------------------------------------------------
+# Backup -------------------------------------------------------------------------------------------------
 
 
 def _write_table(archive: zipfile.ZipFile, model: type[models.Model]) -> int:
-    """The number of rows written."""
+    """Write one table and return the number of rows."""
     names = [field.attname for field in _fields(model)]
     rows = model._base_manager.order_by("pk").values_list(*names)
     count = 0
@@ -142,7 +151,7 @@ def _write_table(archive: zipfile.ZipFile, model: type[models.Model]) -> int:
 
 
 def _plain(value: Any) -> str:
-    """What JSON has no form for, as text from which its field makes it again, exactly."""
+    """Convert a value without a JSON form to text from which its field restores it exactly."""
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, UUID | Decimal):
@@ -152,7 +161,7 @@ def _plain(value: Any) -> str:
     raise TypeError(f"a backup cannot hold a {type(value).__name__}")
 
 
-# In -----------------------------------------------------------------------------------------------------
+# Restore ------------------------------------------------------------------------------------------------
 
 
 def _manifest(archive: zipfile.ZipFile) -> Manifest:
@@ -195,7 +204,10 @@ def _load(archive: zipfile.ZipFile, manifest: Manifest) -> None:
 
 
 def _read_table(archive: zipfile.ZipFile, model: type[models.Model]) -> int:
-    """The number of rows read. References are checked at the transaction's end, so their order does not matter."""
+    """Load one table and return the number of rows.
+
+    The order of tables does not matter, because references are checked at the end of the transaction.
+    """
     fields = {field.attname: field for field in _fields(model)}
     count = 0
     with archive.open(f"{model._meta.db_table}.jsonl") as binary, io.TextIOWrapper(binary, encoding="utf-8") as lines:
@@ -209,7 +221,7 @@ def _read_table(archive: zipfile.ZipFile, model: type[models.Model]) -> int:
 
 
 def _add(model: type[models.Model], chunk: list[models.Model], count: int) -> None:
-    """Store rows that come after `count` others. Raises InvalidInput for the first that this database cannot hold."""
+    """Store rows that follow `count` others. Raises InvalidInput for the first row that this database cannot hold."""
     try:
         with transaction.atomic():
             model._base_manager.bulk_create(chunk, batch_size=CHUNK)

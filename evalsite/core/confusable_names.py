@@ -1,4 +1,4 @@
-"""Names that pretend to be others: signs that nobody sees, letters of other scripts, and what a name looks like."""
+"""Detection of deceptive names: invisible characters, mixed scripts and lookalikes."""
 
 import re
 from collections.abc import Iterator
@@ -25,10 +25,10 @@ def _table() -> dict[int, str]:
 
 @lru_cache(maxsize=8192)
 def skeleton(text: str) -> str:
-    """Return what a name looks like: names with the same skeleton are hardly told apart.
+    """Return the skeleton of a name: names with the same skeleton are hard to tell apart.
 
-    As in Unicode Technical Standard #39, with case folded, blanks joined and all that is not seen left out. ASCII
-    characters stay apart: "VL" and "V1" are two names.
+    Follows Unicode Technical Standard #39. Case is folded, blanks are joined and invisible characters are removed.
+    ASCII characters stay distinct: "VL" and "V1" are two names.
     """
     seen = "".join(sign for sign in normalize("NFKC", text) if not _unseen(sign))
     folded = normalize("NFKC", seen.translate(_table()).casefold())
@@ -36,9 +36,9 @@ def skeleton(text: str) -> str:
 
 
 def hidden_sign(text: str) -> str:
-    """Return the name of the first sign that is not seen or turns the direction of text; "" for none.
+    """Return the name of the first invisible or direction-changing character; "" for none.
 
-    The joiners that belong to the spelling of some languages and of emoji may stay there.
+    Joiners that belong to the spelling of some languages and of emoji are allowed there.
     """
     spelt = {joiner.start() for joiner in SPELT.finditer(text)}
     found = next((sign for at, sign in enumerate(text) if at not in spelt and _hides(sign)), "")
@@ -46,12 +46,12 @@ def hidden_sign(text: str) -> str:
 
 
 def mixed_word(text: str) -> str:
-    """Return the first word that has Latin letters, and letters of another script that look like them; "" for none."""
+    """Return the first word that mixes Latin letters with lookalike letters of another script; "" for none."""
     return next((word for word in _words(normalize("NFKC", text)) if _is_mixed(word)), "")
 
 
 def name_check(text: str, *, field: str = "name") -> None:
-    """Raise InvalidInput for a name that shows something else than it is."""
+    """Raise InvalidInput for a deceptive name."""
     if sign := hidden_sign(text):
         raise InvalidInput(
             _("The name contains a character that cannot be seen: %(sign)s.") % {"sign": sign},

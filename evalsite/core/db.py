@@ -1,4 +1,4 @@
-"""Writing safely on both databases, what to say while they are away, and tables whose rows never change."""
+"""Database helpers: write transactions, errors of an absent database, SQL by hand, immutable tables."""
 
 import logging
 import sqlite3
@@ -31,28 +31,29 @@ ModelT = TypeVar("ModelT", bound=models.Model)
 
 _sqlite_writer = threading.RLock()
 
-# No lease, back-off or beginning that is just written lies further ahead than this: one that does was written before
-# the clock was set back, and waiting for it could take hours. Clocks of several machines must agree this well.
+# Limit for times in the near future. No lease, back-off or start time written now lies further ahead. A later one was
+# written before the clock was set back, and waiting for it could take hours. Clocks of several machines must agree this
+# well.
 CLOCK_SET_BACK = timedelta(minutes=10)
 
 
 class Octets(models.Func):
-    """Bytes of a text or of a file in a row, read by the database without sending it."""
+    """Number of bytes of a text or file column, counted in the database."""
 
     function = "OCTET_LENGTH"
     output_field = models.BigIntegerField()
 
     def as_sqlite(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **more: Any) -> tuple[str, Any]:
-        """SQLite counts characters of what is not a blob."""
+        """Cast to BLOB, because SQLite counts the characters of a text."""
         return self.as_sql(compiler, connection, template="LENGTH(CAST(%(expressions)s AS BLOB))", **more)
 
 
 @contextmanager
 def write_transaction() -> Iterator[None]:
-    """A transaction that writes.
+    """Open a transaction that writes.
 
-    SQLite has one writer at a time; threads that queue here instead of in SQLite's busy loop wait an eighth as
-    long at the 99th percentile. On PostgreSQL this is `atomic()` and nothing else.
+    SQLite has one writer at a time. Threads that queue for this lock wait an eighth as long at the 99th percentile as
+    in SQLite's busy loop. On PostgreSQL this is only `atomic()`.
     """
     if connection.vendor != "sqlite":
         with transaction.atomic():
@@ -63,9 +64,10 @@ def write_transaction() -> Iterator[None]:
 
 
 def checkpoint() -> None:
-    """Move what SQLite has written ahead into its file; nobody is kept from writing. PostgreSQL does so by itself.
+    """Copy SQLite's write-ahead log into the database file without blocking writers.
 
-    Left alone, the one whose commit is the thousandth page does it, and all who write wait behind: ten commits' time.
+    Otherwise the commit that writes the thousandth page does it, and all writers wait for ten commits' time. PostgreSQL
+    needs no call.
     """
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
@@ -74,7 +76,7 @@ def checkpoint() -> None:
 
 @contextmanager
 def patient_statements() -> Iterator[None]:
-    """Let statements of the work inside last for minutes: a worker reads whole campaigns, a page must not."""
+    """Raise the statement timeout to minutes: a worker reads whole campaigns, a page must not."""
     if connection.vendor != "postgresql":
         yield
         return
@@ -89,11 +91,11 @@ def patient_statements() -> Iterator[None]:
 
 PROBE_S, REFUSED_FOR_S = 2.0, 5.0
 _probing = threading.Lock()
-_probed: list[tuple[float, str]] = []  # when the last probe was, and what it found
-_write_refused: deque[float] = deque(maxlen=1)  # when a request last found that nothing can be written
+_probed: list[tuple[float, str]] = []  # time of the last probe, and its result
+_write_refused: deque[float] = deque(maxlen=1)  # time of the last request that could not write
 _POSTGRESQL_UNWRITABLE = frozenset({"53100", "25006"})  # disk full, read-only transaction
 
-# Locked, full, unreadable: what passes. Any other error of SQLite (no such table) is a fault of ours.
+# Temporary conditions: locked, full, unreadable. Any other SQLite error (such as "no such table") is a bug.
 _SQLITE_AWAY = frozenset({
     sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL,
     sqlite3.SQLITE_CANTOPEN,
@@ -101,10 +103,10 @@ _SQLITE_AWAY = frozenset({
 
 
 def as_unavailable(error: BaseException | None) -> Unavailable | None:
-    """What to tell a caller whose request met a database that does not answer; None for every other error.
+    """Return the error for a caller whose request met an absent database; None for every other error.
 
-    The transaction under way was rolled back or never committed. Only of an answer lost in the moment of its commit
-    nobody can know; a repeated request finds out, since work is keyed by its assignment.
+    The open transaction was rolled back or never committed. The outcome is unknown only if the connection was lost
+    during the commit. Repeating the request is safe, because work is keyed by its assignment.
     """
     if not (is_outdated(error) or (isinstance(error, OperationalError | InterfaceError) and _passes(error))):
         return None
@@ -117,9 +119,10 @@ def as_unavailable(error: BaseException | None) -> Unavailable | None:
 
 
 def why_not_writable() -> str:
-    """Return why nothing can be written now, or "": by a probe of the disk or server, and by what requests have met.
+    """Return the reason why the database cannot be written now, or "".
 
-    The probe writes a file beside SQLite's, at most every PROBE_S seconds in a process.
+    Uses a probe of the disk or server, and the errors of recent requests. The probe writes a file beside SQLite's, at
+    most every PROBE_S seconds in a process.
     """
     now = time.monotonic()
     if any(now - at < REFUSED_FOR_S for at in _write_refused):
@@ -135,9 +138,10 @@ def why_not_writable() -> str:
 
 
 def is_outdated(error: BaseException | None) -> bool:
-    """Whether a statement was prepared before a migration gave one of its columns another type.
+    """Return whether a prepared statement is outdated because a migration changed the type of a column.
 
-    The driver forgets what it has prepared as the transaction is rolled back: sent again, the request is answered.
+    The driver forgets its prepared statements when the transaction is rolled back. A repeated request therefore
+    succeeds.
     """
     return isinstance(error, NotSupportedError) and "cached plan" in str(error)
 
@@ -146,21 +150,22 @@ def _passes(error: Error) -> bool:
     cause = error.__cause__
     if not isinstance(cause, sqlite3.Error):
         return True
-    return getattr(cause, "sqlite_errorcode", 0) & 0xFF in _SQLITE_AWAY  # the rest of the code only tells where
+    return getattr(cause, "sqlite_errorcode", 0) & 0xFF in _SQLITE_AWAY  # the higher bits only give details
 
 
 def rows(statement: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-    """What a statement written by hand gives, as the database gives it.
+    """Run a hand-written statement and return its rows as the database gives them.
 
-    For the few that every annotator's request makes: the ORM takes ten times as long to compose them as the database
-    to answer. It runs as it stands on both databases; ids go in by `as_stored`, locks by `row_locks`.
+    Meant for the few statements of every annotator's request. The ORM needs ten times as long to compose them as the
+    database to run them. The statement must run on both databases. Convert ids with `as_stored` and write locks with
+    `row_locks`.
     """
     try:
         return _rows(statement, params)
     except NotSupportedError as error:
         if connection.in_atomic_block or not is_outdated(error):
             raise
-        connection.close()  # there is no transaction whose end would make the driver forget
+        connection.close()  # outside a transaction, only closing makes the driver forget
         return _rows(statement, params)
 
 
@@ -171,14 +176,15 @@ def _rows(statement: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:
 
 
 def read(model: type[ModelT], statement: str, params: Sequence[Any] = ()) -> list[ModelT]:
-    """The same as rows of a model, whose `columns` are all that the statement names."""
+    """Run a statement that selects the `columns` of one model, and return instances."""
     return [instance for (instance,) in read_beside([model], statement, params)]
 
 
 def read_beside(kinds: Sequence[type[models.Model]], statement: str, params: Sequence[Any] = ()) -> list[list[Any]]:
-    """The same with rows of several models beside each other, in each row, and then what the statement names besides.
+    """Run a statement that selects the `columns` of several models, and return one list per row.
 
-    It names the `columns` of each model first, in this order.
+    Each list holds one instance per model, in the order of `kinds`, then the remaining values. The statement must
+    select the columns in this order.
     """
     found = [list(row) for row in rows(statement, params)]
     shapes = [([field.attname for field in kind._meta.concrete_fields], kind) for kind in kinds]
@@ -189,7 +195,8 @@ def read_beside(kinds: Sequence[type[models.Model]], statement: str, params: Seq
         for index, column in _columns_of(kind):
             for convert in [*connection.ops.get_db_converters(column), *column.get_db_converters(connection)]:
                 for row in found:
-                    row[begin + index] = convert(row[begin + index], column, connection)  # as the ORM reads them
+                    # same conversion as in the ORM
+                    row[begin + index] = convert(row[begin + index], column, connection)
         for row, together in zip(found, read, strict=True):
             together.append(kind.from_db(connection.alias, names, row[begin:end]))
         begin = end
@@ -198,9 +205,9 @@ def read_beside(kinds: Sequence[type[models.Model]], statement: str, params: Seq
 
 @cache
 def columns(model: type[models.Model], of: str) -> str:
-    """All of a model's columns, of its table by this name in the statement.
+    """Return all columns of a model, prefixed with the table alias `of`.
 
-    Never `*`: a statement that PostgreSQL has prepared fails when a migration has given it one more.
+    Never use `*`: a statement prepared by PostgreSQL fails after a migration adds a column.
     """
     return ", ".join(f"{of}.{field.column}" for field in model._meta.concrete_fields)
 
@@ -211,21 +218,21 @@ def _columns_of(model: type[models.Model]) -> list[tuple[int, Any]]:
 
 
 def _cursor() -> CursorWrapper:
-    """A cursor that leaves values to PostgreSQL and has it prepare a statement that comes again and again.
+    """Return a cursor that binds values on the PostgreSQL server, so that repeated statements are prepared.
 
-    Django's own writes them into the text, which is parsed and planned each time: half of the database's work for an
-    answer. Connections live for a minute (settings), and no plan is kept for longer.
+    Django's own cursor writes values into the text, which is parsed and planned each time. That is half of the
+    database's work for an answer. Connections live for a minute (see settings), and so do plans.
     """
     cursor = connection.cursor()
     if connection.vendor == "postgresql":
-        from django.db.backends.postgresql.base import ServerBindingCursor  # no driver in the embedded form
+        from django.db.backends.postgresql.base import ServerBindingCursor  # the embedded form has no driver
 
         cursor.cursor = ServerBindingCursor(connection.connection)  # type: ignore[call-arg]
     return cursor
 
 
 def _bound(params: Sequence[Any]) -> Sequence[Any]:
-    """Whole numbers all of one kind for PostgreSQL: otherwise large and small ones make other statements."""
+    """Bind whole numbers as one type on PostgreSQL; small and large ones would otherwise make different statements."""
     if connection.vendor != "postgresql":
         return params
     from psycopg.types.numeric import Int8
@@ -234,7 +241,7 @@ def _bound(params: Sequence[Any]) -> Sequence[Any]:
 
 
 def each(statement: str, params: Sequence[Sequence[Any]]) -> None:
-    """Execute a statement written by hand with each of these params."""
+    """Execute a hand-written statement once for each set of parameters."""
     if params:
         with connection.cursor() as cursor:
             cursor.executemany(statement, params)
@@ -243,9 +250,10 @@ def each(statement: str, params: Sequence[Sequence[Any]]) -> None:
 def for_each(
     together: str, one: str, same: Sequence[Any], different: Sequence[Sequence[Any]], types: Sequence[str]
 ) -> None:
-    """Do the same with many rows of values: PostgreSQL is given them as columns (of these types) by one statement.
+    """Execute a statement for many rows of values.
 
-    There each statement is parsed and planned anew, and all who claim wait for the last; SQLite keeps the one it has.
+    PostgreSQL receives the rows as columns (of these types) in one statement. It would otherwise parse and plan each
+    statement anew, and all claims would wait for the last one. SQLite reuses one prepared statement.
     """
     if not different:
         return
@@ -260,19 +268,19 @@ def for_each(
 
 
 def as_stored(value: uuid.UUID | datetime | None) -> Any:
-    """A public id or a moment as this database keeps it."""
+    """Convert a public id or a time to the form that this database stores."""
     if isinstance(value, uuid.UUID):
         return value if connection.features.has_native_uuid_field else value.hex
     return connection.ops.adapt_datetimefield_value(value)
 
 
 def row_locks(clause: str) -> str:
-    """The end of a statement that locks rows; nothing on SQLite, where who writes has the database alone."""
+    """Return the locking clause of a statement; "" on SQLite, where a writer has the database alone."""
     return clause if connection.features.has_select_for_update else ""
 
 
 class PublicModel(models.Model):
-    """A row with an id that may be shown: 128 random bits tell nothing about how many rows there are."""
+    """Model with a random public id. Its 128 random bits do not reveal the number of rows."""
 
     public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
 
@@ -300,7 +308,7 @@ ALLOW_UPDATE = {
 
 
 class SchemaStep(RunPython):
-    """A RunPython that asks for no models of its time: to make them takes Django a tenth of a second for each step."""
+    """RunPython step without historical models: Django needs a tenth of a second per step to build them."""
 
     def database_forwards(
         self,
@@ -313,11 +321,12 @@ class SchemaStep(RunPython):
 
 
 def forbid_update(table: str, *, of: Sequence[str] = ()) -> SchemaStep:
-    """A migration step after which the database itself refuses to change a row of `table`, or these columns of it:
-    what an erased person can be named in is left out.
+    """Return a migration step that makes the database refuse updates of `table`, or of the columns `of`.
 
-    SQLite forgets triggers when Django rebuilds a table, so a later migration that alters one of these tables
-    must end with this step again, and with `forbid_delete` (facts.py); a test checks that every one of them is there.
+    Leave out columns that can name an erased person.
+
+    SQLite drops triggers when Django rebuilds a table. A later migration that alters one of these tables must therefore
+    end with this step again, and with `forbid_delete`. A test checks that every trigger exists.
     """
 
     def forward(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:

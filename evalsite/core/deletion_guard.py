@@ -1,8 +1,8 @@
-"""Rows that nobody deletes: the database refuses it, but for who holds a permit until the transaction ends.
+"""Protection of rows against deletion: the database refuses it without a permit.
 
-A permit is a row of `core_permit`, which the triggers look for and nobody but its own transaction sees. It names
-another one that may never be there, so no commit succeeds while one stands: it is taken back, or all that was done by
-it is undone. The table is no model, since Django's flush would empty it before the others, and backups would hold it.
+A permit is a row of `core_permit`. The triggers look for it, and only its own transaction sees it. It references a row
+that can never exist, so no commit succeeds while a permit exists: it is withdrawn, or the transaction is rolled back.
+The table has no model, because Django's flush would empty it first and backups would include it.
 """
 
 import uuid
@@ -47,7 +47,7 @@ ALLOW_DELETE = {
 
 
 def forbid_delete(table: str) -> SchemaStep:
-    """A migration step after which the database itself refuses to delete a row of `table` without a permit.
+    """Return a migration step that makes the database refuse to delete a row of `table` without a permit.
 
     As with `forbid_update`, a later migration that alters one of these tables must end with this step again.
     """
@@ -65,7 +65,7 @@ def forbid_delete(table: str) -> SchemaStep:
 
 @contextmanager
 def deletion_permitted() -> Iterator[None]:
-    """Facts may be deleted inside: by an erasure that was promised, and by who empties the whole database."""
+    """Permit the deletion of immutable rows inside: for a promised erasure, or to empty the whole database."""
     permit = uuid.uuid4().hex
     with write_transaction(), connection.cursor() as cursor:
         cursor.execute("INSERT INTO core_permit (id) VALUES (%s)", [permit])

@@ -1,7 +1,7 @@
-"""Read configuration from the environment; refuse bad values loudly instead of guessing.
+"""Configuration from environment variables. Invalid values stop the start.
 
-Every reader names the variable, the value it met and what it would accept, so that a wrong deployment stops
-at its first line and not at its first visitor.
+Every error names the variable, its value and the accepted values. A wrong deployment therefore fails at its start and
+not at its first visitor.
 """
 
 import contextlib
@@ -22,12 +22,12 @@ PROBE_BYTES = 1_048_576
 
 
 def text(name: str, default: str = "") -> str:
-    """The variable without surrounding blanks, or `default` when it is unset or blank."""
+    """Return the variable without surrounding blanks, or `default` when it is unset or blank."""
     return os.environ.get(name, "").strip() or default
 
 
 def flag(name: str, *, default: bool) -> bool:
-    """A yes/no variable. Raises ImproperlyConfigured for anything that is neither."""
+    """Return a yes/no variable. Raises ImproperlyConfigured for any other value."""
     value = text(name).lower()
     if not value:
         return default
@@ -41,7 +41,7 @@ def flag(name: str, *, default: bool) -> bool:
 
 
 def whole(name: str, *, default: int) -> int:
-    """A whole number of at least 0. Raises ImproperlyConfigured for anything else."""
+    """Return a whole number of at least 0. Raises ImproperlyConfigured for any other value."""
     value = text(name)
     if not value:
         return default
@@ -51,12 +51,12 @@ def whole(name: str, *, default: int) -> int:
 
 
 def names(name: str) -> list[str]:
-    """A list separated by commas; blanks around the parts are dropped."""
+    """Return a comma-separated list without blanks around its parts."""
     return [part.strip() for part in text(name).split(",") if part.strip()]
 
 
 def pairs(name: str) -> dict[str, str]:
-    """A list of `key=value`, separated by commas. Raises ImproperlyConfigured for what is no pair."""
+    """Return a comma-separated list of `key=value` pairs. Raises ImproperlyConfigured for any other part."""
     found = {}
     for number, part in enumerate(names(name), start=1):
         key, sign, value = (one.strip() for one in part.partition("="))
@@ -67,9 +67,9 @@ def pairs(name: str) -> dict[str, str]:
 
 
 def site(name: str, hosts: list[str]) -> str:
-    """The address under which people reach the site, for mails and invitations: `https://host`, without a slash behind.
+    """Return the public address of the site for mails and invitations: `https://host`, without a trailing slash.
 
-    Unset: https on the first of the hosts that is one, or this machine. Raises ImproperlyConfigured for anything else.
+    The default is https on the first valid host, or this machine. Raises ImproperlyConfigured for an invalid address.
     """
     named = next((host for host in hosts if not host.startswith((".", "*"))), "")
     value = text(name, f"https://{named}" if named else "http://localhost:8000").rstrip("/")
@@ -80,13 +80,13 @@ def site(name: str, hosts: list[str]) -> str:
 
 
 def all_loopback(hosts: Sequence[str]) -> bool:
-    """Whether each of these hosts, or addresses of sites, names this machine only."""
+    """Return whether all of these hosts or site addresses name only this machine."""
     names = [(urlsplit(host).hostname or "") if "//" in host else host.strip("[]").lower() for host in hosts]
     return all(name in {"localhost", "::1"} or name.startswith("127.") for name in names)
 
 
 def data_directory(default: Path) -> Path:
-    """Return the folder where the embedded form keeps its database, its key and its caches: 0700, its files 0600."""
+    """Return the folder of the embedded form's database, key and caches. Its mode is 0700, that of its files 0600."""
     path = Path(text("TOUCHSTONE_DATA_DIR", str(default))).expanduser().resolve()
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -102,27 +102,27 @@ def data_directory(default: Path) -> Path:
 
 
 def _close_to_others(path: Path, mode: int) -> None:
-    """Take the rights of group and others from what is ours; a folder that many share (like /tmp) is left alone."""
+    """Remove the rights of group and others from our own path. Shared folders (like /tmp) stay unchanged."""
     try:
         found = path.stat()
         if found.st_uid == os.geteuid() and found.st_mode & 0o077 and not found.st_mode & stat.S_ISVTX:
             path.chmod(mode)
-    except OSError:  # gone meanwhile, or on a file system that cannot be changed: a start tells
+    except OSError:  # gone meanwhile, or a fixed file system: the start reports it
         return
 
 
 def private_file(path: Path) -> Path:
-    """Make the file (0600) unless it is there. SQLite gives the files beside its database the same mode."""
-    with contextlib.suppress(OSError):  # whoever opens it tells what is wrong
+    """Create the file (0600) unless it exists. SQLite gives the files beside its database the same mode."""
+    with contextlib.suppress(OSError):  # the code that opens the file reports the error
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
     return path
 
 
 def unwritable(folder: Path) -> str:
-    """Return why nothing can be written into the folder ("No space left on device"), or "".
+    """Return the reason why the folder cannot be written ("No space left on device"), or "".
 
-    A file of a megabyte is written to the disk and removed: a full disk, a quota, a read-only file system and missing
-    rights all show there.
+    Writes and removes a file of one megabyte. This detects a full disk, a quota, a read-only file system and missing
+    rights.
     """
     try:
         with tempfile.NamedTemporaryFile(prefix=".probe-", dir=folder) as file:
@@ -135,9 +135,9 @@ def unwritable(folder: Path) -> str:
 
 
 def generated_secret(path: Path) -> str:
-    """The secret kept in `path`; made on first use, readable by its owner only (0600).
+    """Return the secret in `path`. Creates it on first use, readable by its owner only (0600).
 
-    O_EXCL decides between two processes that start at once: the loser reads the winner's file.
+    O_EXCL decides between two processes that start at once: the second one reads the first one's file.
     """
     try:
         handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
@@ -166,7 +166,7 @@ def _kept_secret(path: Path) -> str:
 
 
 def production_secret() -> str:
-    """SECRET_KEY of a production start. Refuses a missing, short, repetitive or well-known one."""
+    """Return SECRET_KEY. Raises ImproperlyConfigured if it is missing, short, repetitive or well known."""
     value = text("SECRET_KEY")
     if not value:
         raise ImproperlyConfigured(

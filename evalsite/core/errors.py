@@ -1,15 +1,18 @@
-"""Errors that a person reads: what happened, where, and what to do now.
+"""Errors for people: each one names the problem, its place and the next step.
 
-Services raise these; the API turns them into one JSON shape and pages into one designed state. What they say goes
-through gettext where they are raised: pages ask in the language of their reader, all else asks in English.
+Services raise these errors. The API turns them into one JSON shape, and pages into one error page. Texts are translated
+where the error is raised: into the reader's language on pages, into English elsewhere.
 """
 
 
 class TouchstoneError(Exception):
-    """Base of every error that is the caller's to mend.
+    """Base class of errors that the caller can fix.
 
-    `code` is stable and machine-readable, `hint` says what to do now, `field` names the input at fault,
-    `status` is the HTTP status that a door answers with, `retry_after_s` after how many seconds to try again, if ever.
+    - `code` is stable and machine-readable.
+    - `hint` says what to do next.
+    - `field` names the invalid input.
+    - `status` is the HTTP status of the response.
+    - `retry_after_s` is the number of seconds before another attempt, or None.
     """
 
     code = "error"
@@ -34,7 +37,7 @@ class NotAllowed(TouchstoneError):
 
 
 class NotFound(TouchstoneError):
-    """Also the answer for what exists but is not the caller's to see: no hint about what exists."""
+    """The object does not exist, or the caller may not see it. Both look alike, so that existence is not revealed."""
 
     code = "not_found"
     status = 404
@@ -51,7 +54,7 @@ class TooMany(TouchstoneError):
 
 
 class Unavailable(TouchstoneError):
-    """Nobody's mistake: something that the service stands on does not answer now. Nothing was written."""
+    """A service that this one depends on does not answer now. Nothing was written."""
 
     code = "unavailable"
     status = 503

@@ -1,14 +1,15 @@
-"""What a process has loaded when it begins, and the garbage collector."""
+"""Garbage collection settings for long-running processes."""
 
 import gc
 
 
 def freeze_gc() -> None:
-    """Have the collector look no more at what is there by now: modules and their objects, which stay as long as we do.
-    What a job beside us holds at this moment is freed as ever, unless it is in a cycle.
+    """Exclude all present objects from garbage collection: loaded modules live as long as the process.
 
-    It stops all threads for as long as a full look takes: 55 ms in a web process, while nobody is answered, and 100 to
-    200 ms in a worker, once in the middle of a transaction for which all who judge waited.
+    Objects of a job that runs at this moment are still freed, unless they are in a cycle.
+
+    A full collection stops all threads: for 55 ms in a web process, which answers nobody meanwhile, and for 100 to 200
+    ms in a worker. It once happened within a transaction for which all annotators waited.
     """
     gc.collect()
     gc.freeze()

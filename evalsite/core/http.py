@@ -1,4 +1,4 @@
-"""Small things that both doors need."""
+"""Request and response helpers for the API and the pages."""
 
 import math
 import threading
@@ -16,23 +16,23 @@ from evalsite.core.errors import TouchstoneError
 
 
 class Request(WSGIRequest):
-    """One whose address is read as UTF-8, whatever charset its body is said to have.
+    """Request whose query string is always read as UTF-8, whatever the charset of its body.
 
-    The framework reads the query in the body's charset, and breaks before any view where that is none of texts (`hex`).
-    Of a form it may know: it refuses one in another charset.
+    Django reads the query in the body's charset and fails before any view if that is no text encoding (`hex`). Forms in
+    another charset are refused as before.
     """
 
     def _set_content_type_params(self, meta: dict[str, Any]) -> None:
-        """Never by way of `encoding`, which parses the query: what is wrong with that is a view's to answer."""
+        """Parse the content type without setting `encoding`, which would parse the query. Views report its errors."""
         try:
             self.content_type, self.content_params = parse_header_parameters(meta.get("CONTENT_TYPE", ""))
         except (
             ValueError,
             LookupError,
             TypeError,
-        ):  # RFC 2231: in no charset, not in its own, in parts
+        ):  # RFC 2231: unknown charset, wrong charset, in parts
             self.content_type, self.content_params = "", {}
-            meta["CONTENT_TYPE"] = ""  # which others parse again
+            meta["CONTENT_TYPE"] = ""  # other code parses it again
         if self.content_type == "application/x-www-form-urlencoded":
             self._encoding = self.content_params.get("charset")
 
@@ -42,11 +42,11 @@ class Request(WSGIRequest):
 
 
 class Handler(WSGIHandler):
-    """Django's, which keeps one thread of the web server free to say that the process lives.
+    """WSGI handler that keeps one thread of the web server free for health checks.
 
-    With TOUCHSTONE_WORKING_THREADS set, so many requests are worked on at once. One more waits for PATIENCE_S and is
-    then told to come again, as are all others until a thread is free: so `/livez` is answered while the database is
-    locked and all threads wait for it.
+    TOUCHSTONE_WORKING_THREADS limits the number of simultaneous requests. One more request waits for PATIENCE_S and
+    then gets a 503 response. So do all others until a thread is free. `/livez` is therefore answered even if all
+    threads wait for a locked database.
     """
 
     request_class = Request
@@ -56,7 +56,7 @@ class Handler(WSGIHandler):
         super().__init__()
         working = env.whole(
             "TOUCHSTONE_WORKING_THREADS", default=0
-        )  # `manage.py web` sets it after its settings are read
+        )  # `manage.py web` sets it after the settings are read
         self._free = threading.BoundedSemaphore(working) if working else None
         self._stuck = False
 
@@ -75,13 +75,13 @@ class Handler(WSGIHandler):
 
 
 def unchanged(request: HttpRequest, etag: str) -> bool:
-    """Whether the caller already has this version. A compressing proxy may have marked its ETag as weak."""
+    """Return whether the caller already has this version. A compressing proxy may have made its ETag weak."""
     sent = request.headers.get("If-None-Match", "")
     return etag in {part.strip().removeprefix("W/") for part in sent.split(",")}
 
 
 def tell_when(response: HttpResponse, error: TouchstoneError) -> HttpResponse:
-    """The response with Retry-After, where trying again helps."""
+    """Add the Retry-After header to the response if the error has a retry time."""
     if error.retry_after_s is not None:
         response["Retry-After"] = str(math.ceil(error.retry_after_s))
         add_never_cache_headers(response)
@@ -89,5 +89,5 @@ def tell_when(response: HttpResponse, error: TouchstoneError) -> HttpResponse:
 
 
 def unavailable_page(error: TouchstoneError) -> HttpResponse:
-    """A page that needs nothing of what is away: no person, no messages."""
+    """Render the page for an unavailable database: it needs no user and no messages."""
     return tell_when(HttpResponse(loader.render_to_string("503.html"), status=error.status), error)

@@ -1,7 +1,8 @@
-"""Do what a request asks for once, however often it is sent (the Idempotency-Key header).
+"""Idempotent requests by the Idempotency-Key header.
 
-The key's row is written in the transaction of the work itself: both are there or neither. So a request that failed
-may be sent again under the same key, and of two at once the second waits and then gets the first one's answer.
+The row of the key is written in the transaction of the work itself: both exist or neither does. A failed request can
+therefore be repeated under the same key. Of two simultaneous requests, the second waits and gets the first one's
+response.
 """
 
 import json
@@ -22,7 +23,7 @@ LONGEST_KEY = 255
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """What was answered. `replayed`: it had been answered before, and nothing was done now."""
+    """A response to a request. `replayed` means that it is an earlier response and nothing was done now."""
 
     status: int
     body: dict[str, Any]
@@ -30,9 +31,9 @@ class StoredAnswer:
 
 
 def once(*, principal: str, key: str, sha256: str, act: Callable[[], StoredAnswer]) -> StoredAnswer:
-    """Act, unless this principal's key has been used; then the first answer again.
+    """Run `act`, or return the stored response if this principal has used the key before.
 
-    Raises InvalidInput for a key that cannot be one, Conflict when it was used for another request.
+    Raises InvalidInput for an invalid key, and Conflict if the key was used for another request.
     """
     if not 1 <= len(key) <= LONGEST_KEY or not (key.isascii() and key.isprintable()):
         raise InvalidInput(
@@ -51,7 +52,10 @@ def once(*, principal: str, key: str, sha256: str, act: Callable[[], StoredAnswe
 
 
 def _key_take(principal: str, key: str, sha256: str) -> IdempotencyKey | None:
-    """The key's new row; None where it has been used. Of two at once the second waits here for the first's end."""
+    """Insert the row of the key; return None if the key was used before.
+
+    The second of two simultaneous requests waits here until the first one ends.
+    """
     taken = IdempotencyKey.objects.raw(
         "INSERT INTO core_idempotencykey (principal, key, sha256, status, body, created_at) "
         "VALUES (%s, %s, %s, 0, '', %s) ON CONFLICT DO NOTHING RETURNING *",
@@ -73,15 +77,15 @@ def _first_answer(principal: str, key: str, sha256: str) -> StoredAnswer:
 
 
 def answers_rename(name: str, instead: str) -> None:
-    """Write another name of an organisation into the answers that are kept."""
+    """Replace the name of an organisation in the stored responses."""
     before, after = (f'"organisation": {json.dumps(one)}' for one in (name, instead))
     for row in IdempotencyKey.objects.filter(body__contains=before):
         IdempotencyKey.objects.filter(pk=row.pk).update(body=row.body.replace(before, after))
 
 
 def keys_forget() -> None:
-    """Delete keys after their time: nobody sends a request again a day later."""
+    """Delete expired keys: nobody repeats a request a day later."""
     old = IdempotencyKey.objects.filter(created_at__lt=timezone.now() - KEPT)
-    if old.exists():  # without a lock: idling must not take the write lock
+    if old.exists():  # checked without a lock: an idle sweep must not take the write lock
         with write_transaction():
             IdempotencyKey.objects.filter(pk__in=list(old.values_list("pk", flat=True)[:1000])).delete()

@@ -1,6 +1,6 @@
-"""Questions that only the worker can answer (it has the statistics): asked by a page, which then looks for the answer.
+"""Inquiries: questions of a page that the worker answers, because it has the statistics. The page polls for the answer.
 
-The same question has the same answer: whoever makes one puts all that it depends on into its arguments.
+Equal arguments have equal answers. The arguments must therefore contain everything that the answer depends on.
 """
 
 import hashlib
@@ -31,9 +31,9 @@ _answerers: dict[str, Answerer] = {}
 
 
 def answers(kind: str) -> Callable[[Answerer], Answerer]:
-    """Register what answers inquiries of this kind: arguments to a result that JSON can hold.
+    """Register the function that answers inquiries of this kind. It maps arguments to a JSON result.
 
-    A TouchstoneError of it is told to the person who asked.
+    The person who asked sees the text of a TouchstoneError.
     """
 
     def register(answerer: Answerer) -> Answerer:
@@ -51,11 +51,11 @@ def inquiry_ask(
     subject: uuid.UUID | None = None,
     topic: str = "",
 ) -> Inquiry:
-    """The inquiry with these arguments about this subject: the one that was asked before, or a new one.
+    """Return the inquiry with these arguments about this subject: the existing one, or a new one.
 
-    What failed is asked again, and what has no answer is worked on whoever lost the job before: each asking sees to it
-    that a job waits or runs. What is new is counted as a costly act of the person who asks (`by`: their public id), and
-    replaces what they asked before about the same topic of the subject and nobody has begun to answer.
+    A failed inquiry is replaced. Each call makes sure that an unanswered inquiry has a queued or running job, even if
+    an earlier job was lost. A new inquiry counts as a costly act of the person (`by`: their public id). It replaces
+    their earlier inquiries on the same topic of the subject that no worker has begun.
 
     Raises TooMany.
     """
@@ -78,7 +78,7 @@ def inquiry_ask(
 
 
 def _supersede(newer: Inquiry, by: uuid.UUID) -> None:
-    """Drop what this person asked before on the same topic, unless a worker is at it."""
+    """Drop this person's earlier inquiries on the same topic, unless a worker has begun them."""
     same = Inquiry.objects.filter(kind=newer.kind, subject=newer.subject, topic=newer.topic, asked_by=by)
     for number in same.filter(answered_at=None).exclude(pk=newer.pk).values_list("pk", flat=True):
         if jobs.job_drop(f"{KIND}:{number}", why=SUPERSEDED):
@@ -86,9 +86,9 @@ def _supersede(newer: Inquiry, by: uuid.UUID) -> None:
 
 
 def inquiry_get(*, kind: str, public_id: uuid.UUID, subject: uuid.UUID) -> Inquiry:
-    """The inquiry about this subject, which the caller has been allowed to read.
+    """Return the inquiry about this subject. The caller has already checked read access to the subject.
 
-    Raises NotFound, also for an inquiry about another subject: old ones are forgotten.
+    Raises NotFound, also for an inquiry about another subject. Old inquiries are deleted.
     """
     found = Inquiry.objects.filter(kind=kind, public_id=public_id, subject=subject).first()
     if found is None:
@@ -97,12 +97,12 @@ def inquiry_get(*, kind: str, public_id: uuid.UUID, subject: uuid.UUID) -> Inqui
 
 
 def out_of_time_text() -> str:
-    """What is stored of a question that was given up; adaptive.reasons says it in other languages."""
+    """Return the stored text of an inquiry that exceeded its time limit. Pages translate it."""
     return f"This took longer than {settings.INQUIRY_LIMIT_S} seconds. Ask for less: fewer prompts or chatbots."
 
 
 def _out_of_time(lease: jobs.Lease) -> None:
-    """Tell who asked that it took too long; their next question is a new one."""
+    """Record that the inquiry exceeded its time limit. The next request with the same arguments is a new inquiry."""
     Inquiry.objects.filter(pk=lease.args["inquiry"], answered_at=None).update(
         trouble=out_of_time_text(), answered_at=timezone.now()
     )
@@ -110,7 +110,7 @@ def _out_of_time(lease: jobs.Lease) -> None:
 
 @jobs.handles(KIND, limit_s=settings.INQUIRY_LIMIT_S, out_of_time=_out_of_time)
 def answer(lease: jobs.Lease) -> None:
-    """Work out the answer with no transaction open; then write it, fenced by the lease."""
+    """Compute the answer outside a transaction, then write it fenced by the lease."""
     inquiry = Inquiry.objects.filter(pk=lease.args["inquiry"], answered_at=None).first()
     if inquiry is None:
         return
@@ -132,7 +132,7 @@ def _worked_out(inquiry: Inquiry) -> tuple[Mapping[str, Any] | None, str]:
 
 @jobs.sweeps
 def old_ones_forget() -> None:
-    """Delete inquiries and uploads of yesterday; first looked for without a lock."""
+    """Delete inquiries and uploads after one day. The check takes no lock."""
     before = timezone.now() - KEPT
     for old in (Inquiry.objects.filter(asked_at__lt=before), Upload.objects.filter(created_at__lt=before)):
         if old.exists():

@@ -1,8 +1,8 @@
-"""The outbox: work as rows, claimed by a lease, executed by any worker.
+"""Outbox of jobs: rows that any worker claims by a lease and runs.
 
-One code path for both forms. The embedded worker polls; in production Celery carries a row's id as a wake-up
-and a periodic sweep sends again what was lost. Either way a job is claimed by one conditional UPDATE, its lease
-is renewed while it runs, and what it writes is fenced: a worker that lost its lease cannot publish.
+Both forms share one code path. The embedded worker polls. In production, Celery carries the id of a row as a wake-up,
+and a periodic sweep sends lost ones again. One conditional UPDATE claims a job. The lease is renewed while the job
+runs, and its writes are fenced: a worker without its lease cannot publish.
 """
 
 import logging
@@ -29,19 +29,19 @@ log = logging.getLogger(__name__)
 
 LEASE = timedelta(seconds=settings.JOB_LEASE_S)
 MAX_ATTEMPTS = 6
-MAX_DEATHS = 2 * MAX_ATTEMPTS  # of workers: a machine that goes down again and again takes with it whatever it does
+MAX_DEATHS = 2 * MAX_ATTEMPTS  # of workers: a machine that keeps crashing ends innocent jobs, too
 LONGEST_BACKOFF = timedelta(minutes=5)
-TURN = timedelta(minutes=10)  # whose work was done in it waits for those whose was not
-KEPT = timedelta(days=7)  # what is done, for whoever looks into what happened
+TURN = timedelta(minutes=10)  # accounts with jobs in this period yield to those without
+KEPT = timedelta(days=7)  # completed jobs, for later inspection
 
 
 class LeaseLost(Exception):
-    """Another worker owns this job now; whatever this one computed must not be written."""
+    """Another worker holds the lease of this job. Results computed here must not be written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The right to run one job: valid while the row still names this owner and this attempt."""
+    """The right to run one job. It is valid while the row names this owner and this attempt."""
 
     job_id: int
     kind: str
@@ -51,7 +51,7 @@ class Lease:
     attempt: int
 
     def confirm(self) -> None:
-        """Call first inside the transaction that writes the results; raises LeaseLost (the fence)."""
+        """Check the lease inside the transaction that writes the results. Call it first. Raises LeaseLost."""
         if not _held(self).select_for_update().exists():
             raise LeaseLost(f"job {self.job_id} ({self.kind}) belongs to another worker now")
 
@@ -60,7 +60,7 @@ Handler = Callable[[Lease], None]
 
 
 class Lane(StrEnum):
-    """Who does a job: the loop that refits, a thread beside it, or a process apart."""
+    """Where a job runs: in the main loop, in a thread beside it, or in a separate process."""
 
     PLAIN = "plain"
     SLOW = "slow"
@@ -69,7 +69,7 @@ class Lane(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """A kind of job that is done in a process apart: its time limit, and what to note when it is over."""
+    """Settings of a job kind in a separate process: the time limit, and the function that records a timeout."""
 
     limit_s: float
     out_of_time: Handler
@@ -91,11 +91,11 @@ def handles(
     limit_s: float | None = None,
     out_of_time: Handler = lambda lease: None,
 ) -> Callable[[Handler], Handler]:
-    """Register the function that runs jobs of this kind. What is `tireless` is tried again however often it fails.
+    """Register the function that runs jobs of this kind. A `tireless` job is retried without limit.
 
-    What is `slow` takes minutes: the embedded worker does it beside the others, which do not wait for it, and Celery
-    carries it in a queue of its own. What has a time limit is asked for by people, as often as they like: it is done in
-    a process apart, accounts take turns, and what takes longer is given up (`out_of_time` notes it).
+    A `slow` job takes minutes. The embedded worker runs it in a thread beside the others, and Celery in a queue of its
+    own. A job with a time limit serves requests of people. It runs in a separate process, and accounts take turns. A
+    job beyond its limit is aborted, and `out_of_time` records that.
     """
 
     def register(handler: Handler) -> Handler:
@@ -120,13 +120,13 @@ def sweeps(function: Callable[[], None]) -> Callable[[], None]:
 
 
 def prepares(function: Callable[[], None]) -> Callable[[], None]:
-    """Register what a worker gets ready when it begins, so that the first job which needs it need not."""
+    """Register a preparation that runs when a worker starts, so that the first job does not have to wait for it."""
     preparations.append(function)
     return function
 
 
 def prepare() -> threading.Thread:
-    """Get everything ready beside the work, which begins at once; one that fails is noted, and jobs go without it."""
+    """Run the preparations in a thread while work begins. A failed one is logged, and jobs run without it."""
 
     def get_ready() -> None:
         _all_of(preparations)
@@ -145,50 +145,55 @@ def job_enqueue(
     wait: timedelta = timedelta(0),
     account: uuid.UUID | None = None,
 ) -> Job:
-    """Queue work in the caller's transaction, to be done after `wait`; a job already queued under this key is the same
-    job, and due when it was."""
+    """Queue a job in the caller's transaction, due after `wait`.
+
+    A job that is already queued under this key is reused and keeps its due time.
+    """
     try:
         with transaction.atomic():
             due = timezone.now() + wait
             job = Job.objects.create(kind=kind, key=key, args=dict(args or {}), account=account, run_after=due)
     except IntegrityError:
-        # Touching the queued row locks it until we commit. Without the lock a worker could claim it now and read
-        # the database before our change is there, and nobody would look again.
+        # Updating the queued row locks it until we commit. Without the lock a worker could claim it now and read the
+        # database before our change is visible. The change would then never be processed.
         queued = Job.objects.filter(key=key, state=Job.State.QUEUED)
         if not queued.update(args=dict(args or {})):
             return job_enqueue(kind=kind, key=key, args=args, wait=wait, account=account)
         return queued.get()
-    if settings.PRODUCTION and not wait:  # the sweep wakes what has waited
+    if settings.PRODUCTION and not wait:  # the sweep wakes jobs that had to wait
         transaction.on_commit(lambda: _wake(job.pk, _queue_of(kind)))
     return job
 
 
 def job_waits(key: str) -> bool:
-    """Whether work under this key is queued or under way (one whose worker died is taken over when its lease ends)."""
+    """Return whether a job of this key is queued or running.
+
+    A job whose worker died counts: another worker takes it over when the lease ends.
+    """
     return Job.objects.filter(key=key, state__in=[Job.State.QUEUED, Job.State.RUNNING]).exists()
 
 
 def job_is_asked_again(lease: Lease) -> bool:
-    """Whether the work that is being done under this lease is to be done once more."""
+    """Return whether the job of this lease is queued once more."""
     return Job.objects.filter(key=lease.key, state=Job.State.QUEUED).exists()
 
 
 def job_drop(key: str, *, why: str) -> bool:
-    """End the queued job of this key without doing it; whether there was one."""
+    """Mark the queued job of this key as done without running it. Return whether there was one."""
     queued = Job.objects.filter(key=key, state=Job.State.QUEUED)
     return bool(queued.update(state=Job.State.DONE, finished_at=_ended(timezone.now()), last_error=why))
 
 
 def job_claim(*, owner: str, job_id: int | None = None, lane: Lane | None = None) -> Lease | None:
-    """Take one due job: this one, if named; of this lane, if named. None: nothing to take.
+    """Claim one due job: by id, or of a lane, if given. Return None if there is none.
 
-    What is done apart goes by turns: first the account that has had the fewest jobs done of late.
+    Jobs of the separate process take turns by account: the one with the fewest recent jobs comes first.
     """
     now = timezone.now()
     due = _due(now).filter(pk=job_id) if job_id else _in_lane(_due(now), lane)
     if lane is Lane.APART:
         due = _by_turns(due, now)
-    if not due.exists():  # without a lock: idling must not take the write lock
+    if not due.exists():  # checked without a lock: an idle worker must not take the write lock
         return None
     with write_transaction():
         job = due.select_for_update(skip_locked=True).first()
@@ -198,9 +203,10 @@ def job_claim(*, owner: str, job_id: int | None = None, lane: Lane | None = None
 
 
 def job_run(lease: Lease) -> bool:
-    """Run a claimed job to its end. Failures back off and are kept; after MAX_ATTEMPTS the job is dead.
+    """Run a claimed job to its end. Return whether it succeeded.
 
-    A tireless one goes on, at the longest distance. What is asked for meanwhile under its key waits with it.
+    A failed job is retried after a back-off that grows with each attempt; after MAX_ATTEMPTS it is dead. A tireless job
+    continues at the longest back-off. A new request under its key waits for the same retry.
     """
     try:
         with _heartbeat(lease), patient_statements():
@@ -210,15 +216,15 @@ def job_run(lease: Lease) -> bool:
         return False
     except Exception as error:
         log.exception("job %s (%s) failed, attempt %s", lease.job_id, lease.kind, lease.attempt)
-        if not connection.in_atomic_block:  # as within a test's, whose connection is the test's own
-            connection.close_if_unusable_or_obsolete()  # the database may have been restarted under the work
+        if not connection.in_atomic_block:  # a test's own connection must stay open
+            connection.close_if_unusable_or_obsolete()  # the database may have restarted during the work
         _fail(lease, f"{type(error).__name__}: {error}")
         return False
     return _finish(lease, state=Job.State.DONE)
 
 
 def work_once(owner: str, *, lane: Lane | None = None) -> bool:
-    """Claim and run one job (as `job_claim`); False when there was none."""
+    """Claim and run one job (see `job_claim`). Return False if there was none."""
     lease = job_claim(owner=owner, lane=lane)
     if lease is None:
         return False
@@ -227,26 +233,26 @@ def work_once(owner: str, *, lane: Lane | None = None) -> bool:
 
 
 def job_run_now(*, key: str, owner: str) -> bool:
-    """Run the queued job of this key here, unless a worker has taken it; whether it ran to its end here."""
+    """Run the queued job of this key here, unless a worker has claimed it. Return whether it succeeded here."""
     queued = Job.objects.filter(key=key, state=Job.State.QUEUED).values_list("pk", flat=True).first()
     lease = job_claim(owner=owner, job_id=queued) if queued is not None else None
     return lease is not None and job_run(lease)
 
 
 def job_is_due_in(lane: Lane) -> bool:
-    """Whether a job of this lane could be taken now."""
+    """Return whether a job of this lane is due."""
     return _in_lane(_due(timezone.now()), lane).exists()
 
 
 def job_is_due(kind: str) -> bool:
-    """Whether a job of this kind could be taken now: long work that may wait lets it go first."""
+    """Return whether a job of this kind is due. Long work that can wait lets such jobs run first."""
     return _due(timezone.now()).filter(kind=kind).exists()
 
 
 def leases_release(*, host: str, alive: Callable[[int], bool]) -> int:
-    """End the leases of this host's workers whose processes are gone (owners are "host:pid"); how many they were.
+    """End the leases of dead worker processes of this host (owners are "host:pid"). Return their number.
 
-    A worker that starts again after kill -9 need not wait for the lease of the one before it.
+    A worker that restarts after kill -9 does not have to wait for the lease of its predecessor.
     """
     released = 0
     running = Job.objects.filter(state=Job.State.RUNNING, lease_owner__startswith=f"{host}:")
@@ -261,13 +267,13 @@ def leases_release(*, host: str, alive: Callable[[int], bool]) -> int:
 
 
 def sweep() -> None:
-    """Run every periodic check; one that fails does not stop the others."""
+    """Run every periodic check. A failed one does not stop the others."""
     _all_of(_sweeps)
 
 
 def jobs_forget() -> None:
-    """Delete jobs that were done long ago. Dead ones stay: somebody is to look at them."""
-    # By when they were due, which the index knows, and first without a lock: idling must not take the write lock.
+    """Delete old completed jobs. Dead jobs stay, because somebody must inspect them."""
+    # Ordered by due time, which is indexed. Checked without a lock first: an idle sweep must not take the write lock.
     old = Job.objects.filter(state=Job.State.DONE, run_after__lt=timezone.now() - KEPT).order_by("run_after")
     if old.exists():
         with write_transaction():
@@ -275,10 +281,10 @@ def jobs_forget() -> None:
 
 
 def jobs_due() -> list[tuple[int, str]]:
-    """Ids and queues of the jobs that a worker could take now, for the production sweep to send again."""
+    """Return ids and queues of due jobs. The production sweep sends them again."""
     due = _due(timezone.now())
-    # Of each lane so many: a hundred questions of one account must not hide a refit.
-    # Word of one that is done apart is word of any of them: a few are enough for all workers.
+    # A limit per lane: a hundred inquiries of one account must not hide a refit. A wake-up for the separate process
+    # serves any of its jobs, so a few are enough for all workers.
     most = {Lane.APART: 5}
     lanes = [_in_lane(due, lane).values_list("pk", "kind")[: most.get(lane, 100)] for lane in Lane]
     return [(number, _queue_of(kind)) for found in lanes for number, kind in found]
@@ -316,8 +322,11 @@ def _by_turns(jobs: QuerySet[Job], now: datetime) -> QuerySet[Job]:
 
 
 def _due(now: datetime) -> QuerySet[Job]:
-    """What could be taken now, that which has waited longest first. What was queued before the clock was set back has
-    waited longer than all that was queued since: it would starve behind work that asks for itself again and again."""
+    """Return the jobs that can be claimed now, longest waiting first.
+
+    Jobs that were queued before the clock was set back come first. Otherwise work that queues itself again and again
+    would starve them.
+    """
     running = Job.objects.filter(key=OuterRef("key"), state=Job.State.RUNNING)
     far = now + CLOCK_SET_BACK
     queued = Q(state=Job.State.QUEUED) & (Q(run_after__lte=now) | Q(run_after__gt=far)) & ~Exists(running)
@@ -336,14 +345,17 @@ def _take(job: Job, owner: str, now: datetime) -> Lease | None:
             taken = Job.objects.filter(pk=job.pk, state=job.state, attempts=job.attempts).update(
                 state=Job.State.RUNNING, lease_owner=owner, lease_until=now + LEASE, attempts=attempt
             )
-    except IntegrityError:  # another worker started this key between our look and our update
+    except IntegrityError:  # another worker started this key between our query and our update
         return None
     return Lease(job.pk, job.kind, job.key, job.args, owner, attempt) if taken else None
 
 
 def _outlive(job: Job, now: datetime) -> None:
-    """What becomes of a job whose workers died again and again without a word: it may be what kills them, or the
-    machine went down each time. It waits, so that other work comes first, and after MAX_DEATHS it is dead."""
+    """Reschedule a job whose workers died repeatedly without an error.
+
+    The job may kill them, or the machine may have crashed each time. It is delayed so that other work comes first.
+    After MAX_DEATHS it is dead.
+    """
     held, error = Job.objects.filter(pk=job.pk, state=job.state, attempts=job.attempts), "its workers died"
     if job.attempts >= MAX_DEATHS and job.kind not in _tireless:
         held.update(state=Job.State.DEAD, finished_at=_ended(now), last_error=error)
@@ -352,8 +364,7 @@ def _outlive(job: Job, now: datetime) -> None:
 
 
 def _again(held: QuerySet[Job], key: str, *, at: datetime, attempts: int, error: str) -> None:
-    """Queue a job for another try. Where a newer request for the same work waits already, that is the other try, and
-    this one has nothing left to say."""
+    """Queue a job for another attempt. A newer job that is queued under the same key takes its place."""
     try:
         with transaction.atomic():
             held.update(state=Job.State.QUEUED, run_after=at, last_error=error[:2000], lease_owner="")
@@ -367,7 +378,7 @@ def _back_off(times: int) -> timedelta:
 
 
 def _ended(now: datetime) -> Greatest:
-    """When a job ended: never before it began, even if the clock was set back meanwhile."""
+    """Return the end time of a job: never before its creation, even if the clock was set back meanwhile."""
     return Greatest(Value(now, output_field=DateTimeField()), F("created_at"))
 
 
@@ -391,7 +402,7 @@ def _fail(lease: Lease, error: str) -> None:
 
 @contextmanager
 def _heartbeat(lease: Lease) -> Iterator[None]:
-    """Renew the lease from a thread of its own while the work goes on."""
+    """Renew the lease in a thread of its own during the work."""
     done = threading.Event()
 
     def beat() -> None:
@@ -399,7 +410,7 @@ def _heartbeat(lease: Lease) -> Iterator[None]:
             try:
                 with write_transaction():
                     _held(lease).update(lease_until=timezone.now() + LEASE)
-            except DatabaseError:  # a busy database now is no reason to give the job up: the next beat tries again
+            except DatabaseError:  # a busy database is no reason to abort: the next renewal tries again
                 log.warning("the lease of job %s could not be renewed", lease.job_id, exc_info=True)
                 connection.close()
         connection.close()
@@ -415,7 +426,7 @@ def _heartbeat(lease: Lease) -> Iterator[None]:
 
 @contextmanager
 def limited(lease: Lease, end: Callable[[], None]) -> Iterator[None]:
-    """Give a job up when its time is over: note it from another thread, then call `end`, which ends the process.
+    """Abort a job after its time limit: record it in another thread, then call `end`, which ends the process.
 
     A thread cannot be stopped in the middle of compiled code; only a process can.
     """
@@ -443,7 +454,7 @@ def limited(lease: Lease, end: Callable[[], None]) -> Iterator[None]:
 
 
 def work_apart(owner: str, *, end: Callable[[], None]) -> bool:
-    """Do one job of the lane apart within its time limit; False when there was none. `end` ends this process."""
+    """Run one job of the APART lane within its time limit. Return False if there was none. `end` ends this process."""
     lease = job_claim(owner=owner, lane=Lane.APART)
     if lease is None:
         return False
@@ -453,7 +464,7 @@ def work_apart(owner: str, *, end: Callable[[], None]) -> bool:
 
 
 def _wake(job_id: int, queue: str = settings.QUEUE) -> None:
-    from evalsite.core.tasks import job_send  # Celery is loaded only where a broker is configured
+    from evalsite.core.tasks import job_send  # import Celery only with a configured broker
 
     try:
         job_send(job_id, queue)

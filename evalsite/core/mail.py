@@ -1,6 +1,6 @@
-"""Mail on a site that has no mail server and can be reached from outside: never written to the log.
+"""Mail backend for a public site without a mail server: mails are never written to the log.
 
-Mails hold links that open an account. Whoever reads the log (an operator, a log service) must not get them.
+Mails contain links that open an account. Readers of the log (an operator, a log service) must not get them.
 """
 
 import logging
@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 
 
 class Unsent(BaseEmailBackend):
-    """Drop every mail and say so, without its text or its receiver."""
+    """Drop every mail and log that, without its text or its recipient."""
 
     def send_messages(self, email_messages: Sequence[EmailMessage]) -> int:
         for _ in email_messages:

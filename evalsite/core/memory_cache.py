@@ -1,4 +1,4 @@
-"""The embedded form's cache: the memory of its one web process. It also counts, as the production form's does."""
+"""Cache of the embedded form: the memory of its one web process, with counters like the production cache."""
 
 from typing import Protocol
 
@@ -6,17 +6,17 @@ from django.core.cache.backends.locmem import LocMemCache
 
 
 class Counting(Protocol):
-    """What throttles need of a cache."""
+    """Cache interface for throttles."""
 
     def count(self, key: str, timeout: float, by: int = 1) -> int:
-        """Add `by` to the count of this key and return it; forgotten after `timeout` seconds. Atomic."""
+        """Add `by` to the counter of this key and return it. Atomic. The counter expires after `timeout` seconds."""
 
 
 class Memory(LocMemCache):
-    """Django's own, shared by the threads of a process, which also counts."""
+    """Django's in-memory cache, shared by the threads of a process, with counters."""
 
     def count(self, key: str, timeout: float, by: int = 1) -> int:
-        """As Counting says."""
+        """Implement Counting.count."""
         self.add(key, 0, timeout=timeout)
         try:
             return int(self.incr(key, by))

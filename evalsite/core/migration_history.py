@@ -1,8 +1,8 @@
-"""The migrations that each app's initial one replaces, and databases that have only some of them.
+"""Squashed migrations, and databases that have only some of the replaced ones.
 
-An initial migration names the last of them in its `replaces`. A database that has the last has them all, so nothing is
-left to do there. One that has only some meets the initial migration as pending, and `manage.py migrate` refuses it.
-With all of them in `replaces`, Django would leave the initial migration out there and say that nothing is to be done.
+An initial migration lists only the last replaced migration in its `replaces`. A database with the last one has all of
+them, and nothing is left to do. A database with only some of them sees the initial migration as pending, and `manage.py
+migrate` refuses it. If `replaces` listed all of them, Django would skip the initial migration there and report success.
 """
 
 from collections.abc import Iterable, Mapping
@@ -96,7 +96,7 @@ EARLIER = {
     ),
     "exchange": ("0001_initial",),
 }
-SPLIT = {"adaptive": ("boards", "refits", "operations")}  # apps that became others, which kept their tables
+SPLIT = {"adaptive": ("boards", "refits", "operations")}  # split apps; the new apps kept the tables
 
 
 def replaced(app: str) -> list[tuple[str, str]]:
@@ -105,16 +105,16 @@ def replaced(app: str) -> list[tuple[str, str]]:
 
 
 def initial(app: str) -> tuple[tuple[str, str], ...]:
-    """Return the initial migrations, as (app, name), that stand for all earlier ones of the app."""
+    """Return the initial migrations, as (app, name), that replace all earlier ones of the app."""
     if app in SPLIT:
         return tuple((part, f"0001_squashed_{app}") for part in SPLIT[app])
     return ((app, f"0001_squashed_{EARLIER[app][-1]}"),)
 
 
 def content_types_move(old: str, new: str, models: Mapping[str, str]) -> migrations.RunPython:
-    """Return the operation that gives models of the app `old` to `new`, with their permissions and log entries.
+    """Return the operation that moves models of the app `old` to `new`, with permissions and log entries.
 
-    models: earlier model name, in small letters, to the present verbose name.
+    `models` maps each earlier model name in lower case to the present verbose name.
     """
 
     def move(apps: StateApps, editor: BaseDatabaseSchemaEditor) -> None:
@@ -132,7 +132,7 @@ def content_types_move(old: str, new: str, models: Mapping[str, str]) -> migrati
 
 
 def squashed(names: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Return migrations, as (app, name), with the initial one of each app in place of all that it replaces."""
+    """Return migrations, as (app, name), with the initial one of each app in place of the replaced ones."""
     left = set(names)
     for app, earlier in EARLIER.items():
         if (app, earlier[-1]) in left:
@@ -141,7 +141,7 @@ def squashed(names: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
 
 
 def older_state_refuse(connection: BaseDatabaseWrapper) -> None:
-    """Raise Conflict for a database that has some of an app's earlier migrations and not the last of them."""
+    """Raise Conflict for a database that has some of an app's replaced migrations but not the last one."""
     applied = set(MigrationRecorder(connection).applied_migrations())
     for app, earlier in EARLIER.items():
         found = [name for name in earlier if (app, name) in applied]
@@ -160,7 +160,7 @@ def migrations_pending(connection: BaseDatabaseWrapper) -> int:
 
 
 def pending_refuse(connection: BaseDatabaseWrapper) -> None:
-    """Raise Conflict for a database whose tables are not those of this code."""
+    """Raise Conflict for a database with pending migrations."""
     pending = migrations_pending(connection)
     if pending:
         raise Conflict(f"The database lacks {pending} migrations of this version.", hint="Run `manage.py migrate`.")

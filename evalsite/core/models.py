@@ -6,10 +6,10 @@ from django.utils import timezone
 
 
 class Job(models.Model):
-    """Work that must not be lost: an outbox row with a lease. A broker carries only its id.
+    """Outbox row with a lease, so that work is never lost. A broker carries only its id.
 
-    At most one job per key is queued and at most one is running, so a refit that is asked for ten times while
-    one is under way runs exactly once more.
+    At most one job per key is queued, and at most one is running. Ten requests for a refit during a running one
+    therefore cause exactly one more.
     """
 
     class State(models.TextChoices):
@@ -53,7 +53,7 @@ class Job(models.Model):
 
 
 class IdempotencyKey(models.Model):
-    """A request that was answered, and its answer: the same request again gets the same answer and does nothing."""
+    """A request with its response. A repeated request gets the same response and has no effect."""
 
     principal = models.CharField(max_length=100, help_text="who sent it")
     key = models.CharField(max_length=255, help_text="that the sender gave it")
@@ -70,7 +70,7 @@ class IdempotencyKey(models.Model):
 
 
 class AuditEntry(models.Model):
-    """Who did what to what, and when. Never changed. A person stands here as an id that can be made nameless."""
+    """An action with its actor, subject and time. Immutable. A person is an id that can be anonymized."""
 
     at = models.DateTimeField(default=timezone.now, editable=False)
     actor = models.UUIDField(null=True, help_text="public id of the person; null where the service acted by itself")
@@ -91,7 +91,7 @@ class AuditEntry(models.Model):
 
 
 class Inquiry(models.Model):
-    """A question that only the worker can answer, and its answer, for a page that waits for it (core.inquiries)."""
+    """A question that only the worker can answer, and its answer. A page polls for it (core.inquiries)."""
 
     public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     kind = models.CharField(max_length=40)
@@ -122,7 +122,7 @@ class Inquiry(models.Model):
 
 
 class Upload(models.Model):
-    """A file that somebody looks at before it is taken in (core.uploads). Forgotten after a day."""
+    """A file under review before its import (core.uploads). Deleted after a day."""
 
     public_id = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     subject = models.UUIDField(help_text="public id of the campaign that it is for")

@@ -1,4 +1,4 @@
-"""Names that readers see: one check for forms, services and commands."""
+"""Display names: one check for forms, services and commands."""
 
 from collections.abc import Iterable
 from typing import Any, ClassVar
@@ -12,7 +12,7 @@ from evalsite.core.errors import Conflict, TouchstoneError
 
 
 class ShownNames(models.Model):
-    """A model with names that show what they are. Forms check them by `clean`, services by `names_check`.
+    """Model with checked display names. Forms check them by `clean`, services by `names_check`.
 
     A stored name is not checked again: it may be older than the check, or come with imported votes.
     """
@@ -27,13 +27,13 @@ class ShownNames(models.Model):
         as_validation_error(self.names_check)
 
     def names_check(self) -> None:
-        """Raise InvalidInput for a new name that shows something else than it is, and what `looks_check` raises."""
+        """Raise InvalidInput for a deceptive new name, and the errors of `looks_check`."""
         for field in self._names_changed():
             name_check(getattr(self, field), field=field)
             self.looks_check(field)
 
     def looks_check(self, field: str) -> None:
-        """Raise InvalidInput or Conflict where a new name looks like another one nearby."""
+        """Raise InvalidInput or Conflict if a new name looks like an existing one in the same scope."""
 
     def _names_changed(self) -> Iterable[str]:
         stored: dict[str, Any] = {}
@@ -43,7 +43,7 @@ class ShownNames(models.Model):
 
 
 def as_validation_error(check: Any) -> None:
-    """Run a check, and raise what it finds as forms expect it."""
+    """Run a check, and convert its error to a ValidationError for forms."""
     try:
         check()
     except TouchstoneError as error:
@@ -52,7 +52,7 @@ def as_validation_error(check: Any) -> None:
 
 
 def lookalike_check(name: str, others: Iterable[str], *, field: str) -> None:
-    """Raise Conflict where one of the other names has the same skeleton."""
+    """Raise Conflict if another name has the same skeleton."""
     looks = skeleton(name)
     same = next((other for other in others if skeleton(other) == looks), None)
     if same is None:

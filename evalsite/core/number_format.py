@@ -1,8 +1,8 @@
-"""Numbers within what a person reads."""
+"""Number formatting for readers."""
 
 from django.utils.formats import number_format
 
 
 def whole(number: int) -> str:
-    """Thousands apart, as the active language does it."""
+    """Format a number with the thousands separator of the active language."""
     return str(number_format(number, force_grouping=True))

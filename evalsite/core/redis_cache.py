@@ -1,6 +1,7 @@
-"""The production form's cache: Redis, and while it is away the memory of each process.
+"""Cache of the production form: Redis, or the memory of each process while Redis is away.
 
-People go on judging without Redis: a throttle then counts for each process by itself, and pages are made more often.
+Judging continues without Redis. Meanwhile throttles count in each process separately, and pages are rendered more
+often.
 """
 
 import logging
@@ -16,19 +17,19 @@ from evalsite.core.memory_cache import Memory
 
 log = logging.getLogger(__name__)
 
-PAUSE_S = 2.0  # so long nobody asks a Redis that did not answer: each try may last as long as its timeout
+PAUSE_S = 2.0  # pause after a failed request, since each one can last until its timeout
 
 
 class Redis(RedisCache):
-    """Django's own, and a count in one round trip: its `add` and `incr` take three."""
+    """Django's Redis cache with a counter in one round trip; `add` and `incr` take three."""
 
     @cached_property
     def _counter(self) -> Any:
-        """Django makes a client for each call, which takes half as long as the call itself."""
+        """Return a shared client: Django creates one for each call, which takes half as long as the call."""
         return self._cache.get_client(write=True)
 
     def count(self, key: str, timeout: float, by: int = 1) -> int:
-        """As Counting says."""
+        """Implement Counting.count."""
         made = self.make_and_validate_key(key)
         pipeline = self._counter.pipeline(transaction=False)
         pipeline.incrby(made, by)
@@ -37,9 +38,9 @@ class Redis(RedisCache):
 
 
 class RedisOrMemory(Redis):
-    """What throttles and pages use of a cache (count, add, get, set, delete), answered even without Redis."""
+    """Cache for throttles and pages (count, add, get, set, delete) that also works without Redis."""
 
-    ask_again_at: ClassVar[float] = 0.0  # of all threads: an instance is one thread's
+    ask_again_at: ClassVar[float] = 0.0  # shared by all threads: an instance belongs to one thread
 
     def __init__(self, server: str, params: dict[str, Any]) -> None:
         super().__init__(server, params)

@@ -1,4 +1,4 @@
-"""Which software runs here, so that what an earlier one made and kept is not shown by a later one."""
+"""Identifier of the running software, so that cached output of an earlier version is not shown."""
 
 from functools import cache
 from hashlib import sha256
@@ -10,7 +10,7 @@ PARTS = {"evalsite": {".py"}, "frontend": {".html", ".svg", ".txt", ".mo", ".css
 
 @cache
 def release() -> str:
-    """A short mark of everything that pages are made of; the same on every machine that has the same files."""
+    """Return a short hash of all files that pages are made of; the same on every machine with the same files."""
     mark = sha256()
     for part, kinds in PARTS.items():
         root = settings.BASE_DIR / part

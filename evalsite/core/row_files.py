@@ -1,6 +1,6 @@
-"""Files of rows that a person uploads or pastes: CSV with a head, JSONL, or a plain text, a line each.
+"""Uploaded or pasted row files: CSV with a header, JSONL, or plain text with one row per line.
 
-Read row by row and counted meanwhile, never guessed at: what is not of its form is refused with its line.
+Rows are read and counted one by one. Nothing is guessed: an invalid row is refused with its line number.
 """
 
 import codecs
@@ -20,36 +20,36 @@ from evalsite.core.number_format import whole
 
 MOST_BYTES = 20_000_000
 MOST_ROWS = 200_000
-MOST_LINES = 10 * MOST_ROWS  # blank ones and those within a cell of CSV included
+MOST_LINES = 10 * MOST_ROWS  # includes blank lines and lines within a CSV cell
 MOST_CELLS, MOST_COLUMNS = 3_000_000, 200
 PIECE = 1_000_000
 LONGEST_CELL = 200_000  # characters; longer than any reply that a person would read
-CSV_PROBLEMS = (  # what Python says of a file, in its own words
+CSV_PROBLEMS = (  # error texts of Python's csv module
     gettext_noop("unexpected end of data"),
     gettext_noop("',' expected after '\"'"),
 )
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-# What a spreadsheet would compute; East Asian ones also by the signs of full width, some after blanks.
+# Prefixes of spreadsheet formulas, also full-width ones for East Asian versions. Some follow blanks.
 FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\t", "\r", "\n")
 
 
 def defused(value: Any) -> Any:
-    """A cell of a file that we write: a text that a spreadsheet would compute gets an apostrophe before it."""
+    """Prefix a cell that a spreadsheet would compute with an apostrophe."""
     computed = isinstance(value, str) and (value.startswith(FORMULA) or value.lstrip().startswith(FORMULA))
     return f"'{value}" if computed else value
 
 
 def csv_text(rows: Iterable[Iterable[Any]], *, lineterminator: str = "\r\n") -> str:
-    """Return rows as CSV (RFC 4180). Every text cell is defused: all CSV that we write comes from here."""
+    """Return rows as CSV (RFC 4180). Every text cell is defused: all CSV output comes from here."""
     text = io.StringIO()
     csv.writer(text, lineterminator=lineterminator).writerows([defused(cell) for cell in row] for row in rows)
     return text.getvalue()
 
 
 def identifier(value: Any) -> Any:
-    """Return a number as the text of an identifier, a whole one without a fraction; other values as they are."""
+    """Return a number as identifier text, without a fraction if it is whole. Return other values unchanged."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
@@ -57,7 +57,10 @@ def identifier(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class FileRow:
-    """A row with the line that it begins on (from 1). `problem`: why it is not usable; `cells`: what could be read."""
+    """A row with the number of its first line (from 1).
+
+    `problem` is the reason why it is unusable. `cells` holds the readable cells.
+    """
 
     line: int
     cells: Mapping[str, Any]
@@ -66,7 +69,7 @@ class FileRow:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A file's rows, and the names of its columns where it has them."""
+    """The rows of a file, and its column names if it has any."""
 
     form: str
     columns: tuple[str, ...]
@@ -74,7 +77,7 @@ class Reading:
 
 
 class Fated(Protocol):
-    """A row of a report: what became of it, and why where it is refused."""
+    """A row of an import report: the result, and the reason of a refusal."""
 
     @property
     def line(self) -> int: ...
@@ -90,7 +93,7 @@ class Fated(Protocol):
 
 
 class RowsRefused(InvalidInput):
-    """Some rows of a file cannot be taken in, and so none was. `rows`: those that cannot, with their problems."""
+    """Some rows of a file are invalid, so none was imported. `rows` lists the invalid ones with their problems."""
 
     code = "rows_refused"
 
@@ -109,14 +112,14 @@ def rows_refuse(rows: Iterable[Fated]) -> None:
 
 
 def columns_named(columns: Sequence[str]) -> str:
-    """The columns of a file as a message names them: never an endless line."""
+    """Return the first column names of a file for a message, shortened."""
     return ", ".join(name[:60] for name in columns[:10])
 
 
 def rows_read(content: bytes, name: str = "") -> Reading:
-    """The rows of a file, its form told by its name's ending or, for what was pasted, by its beginning.
+    """Return the rows of a file. Its extension determines the format; for pasted text, its first characters do.
 
-    Raises InvalidInput for what is no text or has no rows, TooLarge beyond MOST_BYTES or MOST_ROWS.
+    Raises InvalidInput for binary content or no rows, and TooLarge beyond MOST_BYTES or MOST_ROWS.
     """
     if len(content) > MOST_BYTES:
         raise TooLarge(
@@ -133,7 +136,7 @@ def rows_read(content: bytes, name: str = "") -> Reading:
 
 
 def _check_text(content: bytes) -> None:
-    """Raise InvalidInput for what is not UTF-8 or holds NUL, piece by piece: a large file is not copied."""
+    """Raise InvalidInput unless the content is UTF-8 without NUL. Decodes in pieces to avoid a copy of a large file."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     for begin in range(0, len(content) + 1, PIECE):
         pending = len(decoder.getstate()[0])
@@ -182,7 +185,7 @@ def _too_many_rows() -> TooLarge:
 
 
 def _bounded(lines: Iterable[str]) -> Iterator[str]:
-    """The lines, blank ones too, as long as there are not too many. Raises TooLarge."""
+    """Yield the lines, including blank ones. Raises TooLarge beyond MOST_LINES."""
     for number, line in enumerate(lines, start=1):
         if number > MOST_LINES:
             raise _too_many_rows()
@@ -190,7 +193,7 @@ def _bounded(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _gathered(rows: Iterable[FileRow], columns: int = 1) -> tuple[FileRow, ...]:
-    """All rows, counted while they are read. Raises TooLarge at the first row, or cell, too many."""
+    """Collect all rows, counting while reading. Raises TooLarge at the first row or cell beyond the limits."""
     found: list[FileRow] = []
     for row in rows:
         found.append(row)
@@ -210,8 +213,8 @@ def _too_many_values() -> TooLarge:
 def _csv(content: bytes) -> Reading:
     _check_separator(re.split("[\r\n]", _beginning(content), maxsplit=1)[0])
     reader = csv.DictReader(_bounded(_opened(content, "")), strict=True)
-    csv.field_size_limit(max(csv.field_size_limit(), MOST_BYTES))  # longer cells are refused with their line
-    before = 0  # the last line of what was read so far: the reader's own number lags behind where it fails
+    csv.field_size_limit(max(csv.field_size_limit(), MOST_BYTES))  # longer cells are refused with their line number
+    before = 0  # last line read so far: the reader's own number lags behind after an error
 
     def rows() -> Iterator[FileRow]:
         nonlocal before
@@ -240,7 +243,7 @@ def _csv(content: bytes) -> Reading:
 
 
 def _check_separator(head: str) -> None:
-    """A head without a comma that holds what others separate columns with is of more than one column."""
+    """Raise InvalidInput for a header without commas that contains another common separator."""
     if "," not in head and any(other in head for other in ";\t|"):
         raise InvalidInput(
             _("The columns are not separated by commas: %(head)s") % {"head": columns_named([head.strip()])},
@@ -282,9 +285,9 @@ def _stands_in(what: str, column: str) -> str:
 
 
 def unstorable(value: Any) -> str:
-    """What no database of ours can keep in a text, or in one somewhere within lists and objects; else "".
+    """Return what makes a value impossible to store as text in our databases, else "". Searches lists and objects.
 
-    JSON may escape both, and inside a string it may hold more JSON: whoever reads that asks again.
+    JSON can escape both problems. A string can also hold more JSON: its reader must check again.
     """
     waiting = [value]
     while waiting:

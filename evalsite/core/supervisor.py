@@ -1,6 +1,6 @@
-"""Keep a few child processes alive, and end them all when told to.
+"""Supervisor of a few child processes: restarts them, and stops them all at the end.
 
-Used by `manage.py serve` (web and worker) and `manage.py demo` (the same and the simulated annotators).
+Used by `manage.py serve` (web and worker) and `manage.py demo` (the same plus the simulated annotators).
 """
 
 import fcntl
@@ -33,9 +33,9 @@ LONGEST_PAUSE_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """One process to keep: `manage.py <arguments>`. It is started again whenever it ends.
+    """A supervised process: `manage.py <arguments>`. It is restarted whenever it ends.
 
-    `may_end`: an end without error is its work's end, and final.
+    `may_end`: an exit without error is final.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Child:
 
 
 class _Kept:
-    """A child with its process, and how often it failed in a row."""
+    """A child with its process and its number of failures in a row."""
 
     def __init__(self, child: Child) -> None:
         self.child = child
@@ -58,14 +58,14 @@ class _Kept:
     def start(self) -> None:
         environment = {**os.environ, WATCH_PARENT: str(os.getpid()), **self.child.environment}
         command = [sys.executable, str(MANAGE), *self.child.arguments]
-        # A process group of its own: Ctrl-C in the terminal reaches the supervisor alone, which ends the children in
-        # order. No session of its own: Linux may share processors among sessions first (autogroup), and what a worker
-        # that is niced gives way to would then be itself alone, and never the pages.
+        # A process group of its own: Ctrl-C in the terminal then reaches only the supervisor, which stops the children
+        # in order. No session of its own: Linux may share processors among sessions first (autogroup). The niceness of
+        # a worker would then count only within its own session, and pages would not benefit.
         self.process = subprocess.Popen(command, env=environment, process_group=0)  # noqa: S603
         self.started = time.monotonic()
 
     def look(self) -> None:
-        """Start what is due; note what ended."""
+        """Start the process if it is due, and record its exit."""
         now = time.monotonic()
         if self.finished:
             return
@@ -92,9 +92,10 @@ class _Kept:
 
 @contextmanager
 def sole_supervisor(folder: Path) -> Iterator[None]:
-    """Hold the data directory for one supervisor. Raises Conflict while another one has it.
+    """Lock the data directory for one supervisor. Raises Conflict while another one holds it.
 
-    Two would each start a worker and a web process on one database. The lock ends with the process, however it ends.
+    Two supervisors would each start a worker and a web process on one database. The lock ends with the process, however
+    it ends.
     """
     path = folder / LOCK
     try:
@@ -120,7 +121,7 @@ def sole_supervisor(folder: Path) -> Iterator[None]:
 
 
 def supervise(children: Sequence[Child], *, stop: threading.Event | None = None) -> None:
-    """Run the children until SIGINT or SIGTERM (or `stop`), then end them: politely first, surely after GRACE_S."""
+    """Run the children until SIGINT or SIGTERM (or `stop`). Then terminate them, and kill them after GRACE_S."""
     stop = stop or threading.Event()
 
     def ask(number: int, frame: FrameType | None) -> None:
@@ -153,17 +154,18 @@ def _end(kept: Sequence[_Kept]) -> None:
 
 
 def follow_parent(*, grandchild: bool = False) -> None:
-    """End this process when its parent is gone, if a supervisor started it (kill -9 of it leaves no orphan).
+    """End this process when its supervisor is gone, so that kill -9 leaves no orphans. Does nothing without a
+    supervisor.
 
-    A child knows the supervisor's id from its environment, so one that was killed before this line counts too; a
-    grandchild (the web server's own worker) follows whoever started it.
+    A child knows the supervisor's id from its environment. A supervisor that was killed before this call therefore
+    counts, too. A grandchild (the web server's own worker) follows its direct parent.
     """
     supervisor = os.environ.get(WATCH_PARENT)
     if not supervisor:
         return
     parent = os.getppid() if grandchild else int(supervisor)
 
-    never = threading.Event()  # its wait goes on when the clock is set, which a sleep need not
+    never = threading.Event()  # its wait is unaffected by clock changes; a sleep may not be
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -1,4 +1,4 @@
-"""What Celery carries in the production form: the id of a job, and the clock's tick."""
+"""Celery tasks of the production form: run a job by its id, and the periodic sweep."""
 
 import logging
 import os
@@ -24,7 +24,7 @@ jobs.sweeps(jobs.jobs_forget)
 
 
 def queues_warning(queues: Collection[str]) -> str:
-    """Return what to tell the operator of a worker whose refits wait for other work; "" for nothing."""
+    """Return a warning for the operator of a worker whose refits wait for other work; "" for none."""
     others = [name for name in (settings.SLOW_QUEUE, settings.INQUIRY_QUEUE) if name in queues]
     if settings.QUEUE not in queues or not others:
         return ""
@@ -38,20 +38,20 @@ def queues_warning(queues: Collection[str]) -> str:
 
 @celeryd_after_setup.connect
 def warn_of_queues(sender: str, instance: Any, **signal: Any) -> None:
-    """When a worker begins."""
+    """Log the warning when a worker starts."""
     if warning := queues_warning(instance.app.amqp.queues.consume_from):
         log.warning(warning)
 
 
 @worker_process_init.connect
 def get_ready(**signal: Any) -> None:
-    """In each of Celery's processes: the one that answers to the broker does no work itself."""
+    """Run the preparations in each worker process of Celery. The main process does no work itself."""
     jobs.prepare()
 
 
 @shared_task
 def run_job(job_id: int) -> None:
-    """Claim and run one job; a duplicate delivery finds nothing to claim and is harmless."""
+    """Claim and run one job. A duplicate delivery finds nothing to claim and is harmless."""
     lease = jobs.job_claim(owner=owner(), job_id=job_id)
     if lease is not None:
         jobs.job_run(lease)
@@ -59,20 +59,20 @@ def run_job(job_id: int) -> None:
 
 @shared_task
 def run_apart() -> None:
-    """Do one job of those that are done apart: not the one that was sent, but the one whose account's turn it is."""
+    """Run one job of the APART lane: not a specific one, but that of the account whose turn it is."""
     jobs.work_apart(owner(), end=lambda: os._exit(1))
 
 
 @shared_task
 def sweep() -> None:
-    """Periodic checks, and a second wake-up for jobs whose first one a broker lost."""
+    """Run the periodic checks, and wake jobs whose message a broker lost."""
     jobs.sweep()
     for job_id, queue in jobs.jobs_due():
         job_send(job_id, queue)
 
 
 def job_send(job_id: int, queue: str) -> None:
-    """Send word of a job to the workers of its queue."""
+    """Send a wake-up for a job to the workers of its queue."""
     if queue == settings.INQUIRY_QUEUE:
         run_apart.apply_async((), queue=queue, retry=False)
     else:

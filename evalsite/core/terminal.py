@@ -1,4 +1,4 @@
-"""What a terminal shows: text of other people, and why a command cannot go on."""
+"""Terminal output: safe display of foreign text, and error messages of commands."""
 
 import re
 from collections.abc import Iterator
@@ -10,15 +10,16 @@ from django.db import Error, connection
 
 from evalsite.core.errors import TouchstoneError
 
-# Controls, marks of direction and signs of no width, lone surrogates, separators of lines: obeyed, or not seen.
+# Control, format and direction characters, zero-width characters, lone surrogates and line separators. A terminal obeys
+# them or does not show them.
 HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-FILLERS = frozenset("\u115f\u1160\u3164\uffa0")  # letters, and yet empty
-# The joiner and non-joiner of no width belong to the spelling of Persian or Hindi and to emoji: there they stay.
+FILLERS = frozenset("\u115f\u1160\u3164\uffa0")  # letters without a visible form
+# Zero-width joiners and non-joiners belong to the spelling of Persian or Hindi and to emoji. They stay there.
 SPELT = re.compile("(?<=[^\x00-\x7f])[\u200c\u200d](?=[^\x00-\x7f])")
 
 
 def shown(text: str) -> str:
-    """The text in one line: what a terminal would obey, or not show, stands there as its escape."""
+    """Return the text in one line, with escapes for control characters and invisible characters."""
     if text.isascii() and text.isprintable():
         return text
     kept = {joiner.start() for joiner in SPELT.finditer(text)}
@@ -32,7 +33,7 @@ def _shown(sign: str) -> str:
 
 @contextmanager
 def told_in_a_sentence() -> Iterator[None]:
-    """End the process with one sentence where the operator can mend the cause; a fault of ours keeps its traceback."""
+    """End the process with a one-sentence error if the operator can fix the cause. A bug keeps its traceback."""
     try:
         yield
     except (ImproperlyConfigured, TouchstoneError) as error:
@@ -46,7 +47,7 @@ def told_in_a_sentence() -> Iterator[None]:
 
 
 def _of_the_database(error: Error) -> str:
-    """Return what the operator can do about an error of the database, or ""."""
+    """Return how the operator can fix a database error, or ""."""
     from evalsite.core.migration_history import migrations_pending
 
     text = str(error)

@@ -1,4 +1,4 @@
-"""How often somebody may knock: an atomic count in the shared cache (Redis, or the one embedded web process)."""
+"""Rate limits: atomic counters in the shared cache (Redis, or the one embedded web process)."""
 
 import ipaddress
 import time
@@ -15,9 +15,9 @@ from evalsite.core.memory_cache import Counting
 
 
 def admit(*, what: str, who: str, at_most: int, per_s: int) -> None:
-    """Count one try; raise TooMany beyond `at_most` in the current window of `per_s` seconds.
+    """Count one attempt. Raise TooMany beyond `at_most` in the current window of `per_s` seconds.
 
-    An increment is atomic where a read and a write are not: of 200 tries at once exactly `at_most` pass.
+    An increment is atomic; a read and a write are not. Of 200 simultaneous attempts exactly `at_most` pass.
     """
     now = time.time()
     key = f"throttle:{what}:{who}:{int(now // per_s)}"
@@ -31,16 +31,17 @@ def admit(*, what: str, who: str, at_most: int, per_s: int) -> None:
 
 
 def give_back(*, what: str, who: str, per_s: int) -> None:
-    """Take back one count of `admit` in the current window: the act turned out to be harmless."""
+    """Take back one count of `admit` in the current window, after a harmless attempt."""
     cast("Counting", cache).count(f"throttle:{what}:{who}:{int(time.time() // per_s)}", timeout=2 * per_s, by=-1)
 
 
-# Acts that cost the site much, and the settings that say how often one person may do each in an hour.
+# Costly acts, and the setting that limits each one per person and hour.
 COSTLY = {"campaign": "CAMPAIGNS_PER_HOUR", "upload": "UPLOADS_PER_HOUR", "question": "QUESTIONS_PER_HOUR"}
 
 
 def admit_costly(*, what: str, who: uuid.UUID) -> None:
-    """Count one of a person's costly acts (`who`: their public id). Services ask, so every door has the same limit.
+    """Count one of a person's costly acts (`who`: their public id). Services call it, so every entry point has one
+    limit.
 
     Raises TooMany.
     """
@@ -48,7 +49,7 @@ def admit_costly(*, what: str, who: uuid.UUID) -> None:
 
 
 def client_address(request: HttpRequest) -> str:
-    """Who is calling, seen past the configured number of trusted proxies (TOUCHSTONE_PROXIES)."""
+    """Return the caller's address behind the configured number of trusted proxies (TOUCHSTONE_PROXIES)."""
     forwarded = [part.strip() for part in request.headers.get("X-Forwarded-For", "").split(",") if part.strip()]
     if settings.PROXIES and len(forwarded) >= settings.PROXIES:
         return forwarded[-settings.PROXIES]
@@ -56,7 +57,7 @@ def client_address(request: HttpRequest) -> str:
 
 
 def client_network(request: HttpRequest) -> str:
-    """Return the network that a caller belongs to: the IPv4 address, or the /64 that one IPv6 subscriber owns."""
+    """Return the caller's network: the IPv4 address, or the /64 of one IPv6 subscriber."""
     address = client_address(request)
     try:
         parsed = ipaddress.ip_address(address.partition("%")[0])

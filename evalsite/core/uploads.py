@@ -1,4 +1,4 @@
-"""Files that somebody looks at before they are taken in: kept for a day (core.inquiries forgets them)."""
+"""Uploaded files under review before their import. They are kept for a day (core.inquiries deletes them)."""
 
 import uuid
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ MOST_FILES = 50
 
 
 class Incoming(Protocol):
-    """A file that somebody sends, as Django has it: not in memory yet."""
+    """An uploaded file in Django's form, not yet in memory."""
 
     @property
     def name(self) -> str | None: ...
@@ -28,7 +28,7 @@ class Incoming(Protocol):
 
 
 def uploads_check(files: Sequence[Incoming]) -> int:
-    """The bytes of these files, none of which is read. Raises TooLarge."""
+    """Return the total size of these files in bytes without reading them. Raises TooLarge."""
     if len(files) > MOST_FILES:
         raise TooLarge(
             gettext("These are %(files)s files.") % {"files": len(files)},
@@ -47,7 +47,7 @@ def uploads_check(files: Sequence[Incoming]) -> int:
 
 
 def uploads_keep(*, subject: uuid.UUID, purpose: str, files: list[tuple[str, bytes]]) -> None:
-    """Keep these files (name, content) instead of those kept for the same purpose before."""
+    """Store these files (name, content) in place of earlier ones for the same purpose."""
     if len(files) > MOST_FILES or any(len(content) > MOST_BYTES for _, content in files):
         raise TooLarge(
             gettext("Send up to %(most_files)s files of %(megabytes)s MB each at a time.")
@@ -62,13 +62,13 @@ def uploads_keep(*, subject: uuid.UUID, purpose: str, files: list[tuple[str, byt
 
 
 def uploads_bytes(*, subject: uuid.UUID, but_for: str = "") -> int:
-    """Bytes of what is kept, but for one purpose."""
+    """Return the size of the stored files in bytes, except for one purpose."""
     kept = Upload.objects.filter(subject=subject).exclude(purpose=but_for)
     return kept.aggregate(bytes=Sum(Octets("content")))["bytes"] or 0
 
 
 def uploads_of(subject: uuid.UUID, purpose: str) -> list[Upload]:
-    """What is kept, in the order of its sending."""
+    """Return the stored files in the order of upload."""
     return list(Upload.objects.filter(subject=subject, purpose=purpose).order_by("pk"))
 
 

@@ -1,7 +1,7 @@
-"""The embedded worker: claim, run, sweep, from one process beside the web process.
+"""Embedded worker: claims and runs jobs, and sweeps, in one process beside the web process.
 
-It polls the outbox ten times a second (an idle look costs a third of a millisecond) and needs no broker.
-In production Celery's workers call the same functions.
+It polls the outbox ten times a second and needs no broker. An idle poll costs a third of a millisecond. In production,
+Celery's workers call the same functions.
 """
 
 import logging
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 POLL_S = 0.1
 SWEEP_S = 1.0
 IDLE_S = 60.0
-GIVEN_UP = 70  # the status of a process that ended itself because a job took too long
+GIVEN_UP = 70  # exit status of a process that aborted a job at its time limit
 CHECKPOINT_S = 0.5
 
 
@@ -34,13 +34,13 @@ def _alive(pid: int) -> bool:
         return False
     except PermissionError:
         return True
-    return pid != os.getpid()  # a lease from before our start is not ours, whatever its number
+    return pid != os.getpid()  # an earlier lease is not ours, even with the same process id
 
 
 def work_until(stop: threading.Event) -> None:
-    """Work until `stop` is set; a job under way is finished first.
+    """Work until `stop` is set. A running job is finished first.
 
-    What takes minutes is done in a thread of its own and not waited for: the next worker begins it anew.
+    Slow jobs run in a thread of their own and are not waited for. The next worker starts them anew.
     """
     name, next_sweep = owner(), 0.0
     jobs.leases_release(host=name.rpartition(":")[0], alive=_alive)
@@ -64,9 +64,9 @@ def work_until(stop: threading.Event) -> None:
 
 
 def work_apart_until(stop: threading.Event, *, idle_s: float = IDLE_S) -> None:
-    """Answer what people ask, in a process of its own, until nothing has been asked for `idle_s`.
+    """Answer inquiries in this separate process until none has come for `idle_s`.
 
-    What takes longer than its limit ends with this process; the worker starts another one.
+    A job beyond its time limit ends the process. The worker then starts another one.
     """
     name, last = owner(), time.monotonic()
     jobs.prepare()
@@ -84,15 +84,17 @@ def work_apart_until(stop: threading.Event, *, idle_s: float = IDLE_S) -> None:
 
 
 def _keep_apart(stop: threading.Event) -> None:
-    """Start the process that answers what people ask whenever something is asked and none runs: refits wait neither
-    for its answers nor for its share of the interpreter."""
+    """Start the process for inquiries whenever an inquiry is due and none runs.
+
+    Refits therefore wait neither for its answers nor for its share of the interpreter.
+    """
     process: subprocess.Popen[bytes] | None = None
     while not stop.wait(2 * POLL_S):
         try:
             if (process is None or process.poll() is not None) and jobs.job_is_due_in(jobs.Lane.APART):
                 environment = {**os.environ, WATCH_PARENT: str(os.getpid())}
                 process = subprocess.Popen([sys.executable, str(MANAGE), "worker", "--apart"], env=environment)  # noqa: S603
-        except Exception:  # nobody would notice that this thread ended
+        except Exception:  # an ended thread would go unnoticed
             log.exception("the process for questions could not be started; trying again")
             close_old_connections()
             stop.wait(1.0)
@@ -102,16 +104,16 @@ def _work_slowly(stop: threading.Event, name: str) -> None:
     while not stop.wait(SWEEP_S):
         try:
             jobs.work_once(name, lane=jobs.Lane.SLOW)
-        except Exception:  # nobody would notice that this thread ended
+        except Exception:  # an ended thread would go unnoticed
             log.exception("slow jobs could not be looked for; trying again")
             close_old_connections()
             stop.wait(1.0)
 
 
 def _checkpoint(stop: threading.Event) -> None:
-    """Here, so that no annotator's answer takes the time for it."""
+    """Run checkpoints here, so that no annotator's request spends time on them."""
     while not stop.wait(CHECKPOINT_S):
         try:
             checkpoint()
-        except DatabaseError:  # whoever writes next does it then, and tells what is wrong
+        except DatabaseError:  # the next writer does it and reports the error
             close_old_connections()

@@ -1,4 +1,4 @@
-"""`manage.py backup FILE`: the whole database as one file, while the service goes on."""
+"""`manage.py backup FILE`: write the whole database to one file while the service runs."""
 
 from pathlib import Path
 from typing import Any

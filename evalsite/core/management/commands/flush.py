@@ -1,4 +1,4 @@
-"""`manage.py flush`, Django's own, which empties every table: on SQLite by deleting rows, facts too."""
+"""`manage.py flush`: Django's command, which empties every table. Deletes immutable rows, too."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ ASKS = "This deletes every row of {database} and cannot be undone. Type 'yes' to
 
 class Command(flush.Command):
     def handle(self, **options: Any) -> None:
-        # Asked here and not within the transaction: on SQLite nobody could write until the answer comes.
+        # Ask before the transaction: on SQLite nobody could write until the operator answers.
         if options["interactive"] and input(ASKS.format(database=_named())) != "yes":
             self.stdout.write("Nothing is deleted.")
             return
@@ -21,6 +21,6 @@ class Command(flush.Command):
 
 
 def _named() -> str:
-    """The database by its name, and by its machine where it is on one."""
+    """Return the name of the database, with its host if there is one."""
     told = connection.settings_dict
     return f"{told['NAME']} on {told['HOST']}" if told["HOST"] else str(told["NAME"])

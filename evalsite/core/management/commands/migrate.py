@@ -1,4 +1,4 @@
-"""`manage.py migrate`: Django's own, which first refuses databases whose migrations are no longer here."""
+"""`manage.py migrate`: Django's command. It first refuses databases whose migrations are no longer in the code."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`manage.py restore FILE`: a backup into an empty data directory or database, of either form."""
+"""`manage.py restore FILE`: load a backup into an empty data directory or database, of either form."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""`manage.py serve`: the whole service on one machine, no broker, no second service to install."""
+"""`manage.py serve`: run the whole service on one machine, without a broker or a second service."""
 
 import socket
 from typing import Any
@@ -11,11 +11,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from evalsite.core import env
 from evalsite.core.supervisor import Child, sole_supervisor, supervise
 
-WILDCARDS = {"0.0.0.0", "::"}  # noqa: S104  what a person may ask for
+WILDCARDS = {"0.0.0.0", "::"}  # noqa: S104  allowed values of --host
 
 
 def serving_children(host: str, port: int) -> list[Child]:
-    """The processes of the embedded form. A host that is asked for by name is allowed by name."""
+    """Return the processes of the embedded form. An explicit host name is added to the allowed hosts."""
     allowed = [*settings.ALLOWED_HOSTS, *([] if host in WILDCARDS else [in_address(host)])]
     address = {"SITE_URL": site_url(host, port)}
     environment = {"ALLOWED_HOSTS": ",".join(allowed), **address}
@@ -25,14 +25,14 @@ def serving_children(host: str, port: int) -> list[Child]:
 
 
 def site_url(host: str, port: int) -> str:
-    """What both processes write into mails and links: what the operator said, else where this site is served."""
+    """Return the address for links and mails: the configured one, or the one that is served here."""
     if env.text("SITE_URL") or env.names("ALLOWED_HOSTS"):
         return str(settings.SITE_URL)
     return f"http://{in_address(host)}:{port}"
 
 
 def site_url_set(host: str, port: int) -> str:
-    """What to know of that address before the first mail: one that nobody chose may be one where nothing answers."""
+    """Return a warning about an unconfigured site address, which may lead nowhere; links in mails use it."""
     address = site_url(host, port)
     said = f"Mails, invitations and previews lead to {address}/"
     if env.text("SITE_URL"):
@@ -47,14 +47,14 @@ def site_url_set(host: str, port: int) -> str:
 
 
 def in_address(host: str) -> str:
-    """The host as it stands in an address: a wildcard is this machine, IPv6 has brackets."""
+    """Return the host in the form of a URL: a wildcard is this machine, IPv6 has brackets."""
     if host in WILDCARDS:
         return "127.0.0.1"
     return f"[{host}]" if ":" in host else host
 
 
 def check_host(host: str) -> None:
-    """Raise CommandError for a wildcard without names: every visitor would be refused, and nobody told why."""
+    """Raise CommandError for a wildcard without allowed hosts: every visitor would be refused without a reason."""
     if host in WILDCARDS and not env.names("ALLOWED_HOSTS"):
         raise CommandError(
             f"{host} listens on every address, but under which names? Set ALLOWED_HOSTS=name,... and try again."
@@ -62,7 +62,7 @@ def check_host(host: str) -> None:
 
 
 def check_port(host: str, port: int) -> None:
-    """Raise CommandError when the address is taken, before anything is started."""
+    """Raise CommandError if the address is in use, before any process starts."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -26,8 +26,8 @@ class Command(BaseCommand):
 
         pending_refuse(connection)
         follow_parent()
-        # One process, eight threads: SQLite has one writer, and threads share its lock (core.db). One more answers
-        # /livez while all eight wait for the database (core.http).
+        # One process with eight threads: SQLite has one writer, and threads share its lock (core.db). A ninth thread
+        # answers /livez while all eight wait for the database (core.http).
         os.environ["TOUCHSTONE_WORKING_THREADS"] = str(THREADS)
         Granian(
             "evalsite.wsgi:application",

@@ -24,7 +24,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, apart: bool, **options: Any) -> None:
         pending_refuse(connection)
         follow_parent()
-        if apart:  # as nice as the worker that started it; a signal ends it at once, and its job is begun anew
+        if apart:  # inherits the niceness; a signal ends it at once, and its job is restarted
             work_apart_until(threading.Event())
             return
         stop = threading.Event()
@@ -34,5 +34,5 @@ class Command(BaseCommand):
 
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, ask)
-        os.nice(settings.WORKER_NICE)  # a fit must never slow down a page
+        os.nice(settings.WORKER_NICE)  # a fit must not slow down pages
         work_until(stop)
