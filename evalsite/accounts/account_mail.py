@@ -1,7 +1,7 @@
-"""Mails about an account: a new password, and the confirmation of an e-mail address.
+"""Account mails: password reset and confirmation of an e-mail address.
 
-Requests only queue a job, with the same work whether an account exists or not: neither the answer nor its duration
-tells. The worker looks the account up, writes the mail and then removes the address from the job's row.
+A request only queues a job, with the same work whether the account exists or not. Neither the response nor its duration
+reveals an account. The worker finds the account, sends the mail and then removes the address from the row of the job.
 """
 
 import hashlib
@@ -28,12 +28,12 @@ MAILS_PER_HOUR = 5  # to one address
 
 
 def password_mail_ask(*, email: str) -> None:
-    """Queue a mail with a link for a new password, whether an account has this address or not. Raises TooMany."""
+    """Queue a mail with a password reset link, whether or not an account has this address. Raises TooMany."""
     _ask(PASSWORD_MAIL, email, {"email": email})
 
 
 def address_mail_ask(*, user: User, email: str) -> None:
-    """Queue a mail by which this person confirms that the address is theirs. Raises TooMany."""
+    """Queue a mail that lets this person confirm their address. Raises TooMany."""
     _ask(ADDRESS_MAIL, f"{email}:{user.pk}", {"email": email, "user": user.pk})
 
 
@@ -45,7 +45,7 @@ def _ask(kind: str, to: str, args: dict[str, Any]) -> None:
 
 
 def address_confirm(*, token: str) -> None:
-    """Give the account of a confirmation link its address. Raises NotFound for a link that is used or too old."""
+    """Set the address of the account in a confirmation link. Raises NotFound for a used or expired link."""
     try:
         number, email = signing.loads(token, salt=ADDRESS_SALT, max_age=settings.PASSWORD_RESET_TIMEOUT)
     except (signing.BadSignature, ValueError, TypeError):
@@ -62,11 +62,11 @@ def _link_is_void() -> NotFound:
 
 @jobs.handles(PASSWORD_MAIL)
 def password_mail_send(lease: jobs.Lease) -> None:
-    """Write to every account with the address, each in its own language."""
+    """Send the mail to every account with the address, each in its own language."""
     form = _Reset({"email": lease.args.get("email", "")})
     if form.is_valid():
         form.save(
-            domain_override="unused",  # the template takes the site's own address
+            domain_override="unused",  # the template uses the configured site address
             subject_template_name="account_reset_subject.txt",
             email_template_name="account_reset.txt",
         )
@@ -75,7 +75,7 @@ def password_mail_send(lease: jobs.Lease) -> None:
 
 @jobs.handles(ADDRESS_MAIL)
 def address_mail_send(lease: jobs.Lease) -> None:
-    """Write to the address: a link that confirms it, or that an account has it already."""
+    """Send a confirmation link to the address, or a note that an account already has it."""
     user, email = User.objects.filter(pk=lease.args["user"], email="", is_active=True).first(), lease.args["email"]
     if user is not None:
         context = {
@@ -95,9 +95,9 @@ def _forget(lease: jobs.Lease) -> None:
 
 
 class _Reset(PasswordResetForm):
-    """Django's own, in the language of the account.
+    """Django's form, with the mail in the language of the account.
 
-    The link leads to the site's own address: the host of a request is whatever its sender wrote, and with it the link
+    The link uses the configured site address. The host of a request is chosen by its sender. A link with that host
     would hand the account to them.
     """
 

@@ -7,5 +7,5 @@ class AccountsConfig(AppConfig):
     verbose_name = "Accounts and organisations"
 
     def ready(self) -> None:
-        """Register what the worker can do."""
+        """Register the job handlers of this app."""
         from evalsite.accounts import account_mail  # noqa: F401

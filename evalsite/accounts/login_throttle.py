@@ -1,9 +1,11 @@
-"""Limit how often passwords can be guessed: by account, by network address and over the whole site.
+"""Limits on password guessing: by account, by network address and for the whole site.
 
-Every attempt is counted before the password is checked, so parallel attempts cannot pass the limit. A successful
-log-in takes its own count back: only failures add up. A browser that has logged in to an account before carries a
-signed device cookie. Its attempts at that account have a count of their own, so that an attacker who uses up the
-limits of an account or of the site does not lock its owner out.
+Every attempt is counted before the password is checked, so parallel attempts cannot pass the limit. A successful login
+takes back its own count: only failures add up.
+
+A browser that has logged in to an account before has a signed device cookie. Its attempts at that account have a
+counter of their own. An attacker who exhausts the limits of an account or of the site therefore does not lock out its
+owner.
 """
 
 import hashlib
@@ -33,7 +35,7 @@ class _Count:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One attempt to log in, already counted. `succeed` takes the counts back."""
+    """One counted login attempt. `succeed` takes the counts back."""
 
     counts: tuple[_Count, ...]
 
@@ -43,7 +45,7 @@ class Attempt:
 
 
 def account_key(username: str) -> str:
-    """Return the key of an account: the name as Django authenticates it (NFKC), in any case, as a hash."""
+    """Return the key of an account: a hash of the case-folded name in NFKC, the form that Django authenticates."""
     name = unicodedata.normalize("NFKC", username).strip().casefold()
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
@@ -69,7 +71,7 @@ def attempt_admit(*, username: str, network: str, device: str = "") -> Attempt:
 
 
 def device_cookie(user: User) -> str:
-    """Return the value of the cookie that marks a browser as one that this account has been used in."""
+    """Return the value of the device cookie for a browser that has logged in to this account."""
     return signing.dumps([secrets.token_urlsafe(9), account_key(user.get_username())], salt=DEVICE_SALT)
 
 

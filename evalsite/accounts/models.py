@@ -17,7 +17,7 @@ from evalsite.core.names import ShownNames, as_validation_error
 
 
 class People(UserManager["User"]):
-    """Every way of making a person (services, createsuperuser) checks their name and gives them an organisation."""
+    """Manager of users. Every way to create one (services, createsuperuser) checks the name and adds an organisation."""
 
     def _create_user(self, username: str, *args: Any, **fields: Any) -> "User":
         as_validation_error(User(username=username or "").names_check)
@@ -42,7 +42,7 @@ class User(ShownNames, PublicModel, AbstractUser):
         ]
 
     def looks_check(self, field: str) -> None:
-        """Raise InvalidInput where somebody else's name looks the same, as far as one of the two is plain ASCII."""
+        """Raise InvalidInput if another user's name looks the same and at least one of the two is plain ASCII."""
         if self._looks_like_another():
             raise InvalidInput(
                 gettext("There is already an account whose name looks the same."),
@@ -59,12 +59,12 @@ class User(ShownNames, PublicModel, AbstractUser):
 
     @property
     def mail_language(self) -> str:
-        """In which this person is written to, whatever the language of who causes a mail."""
+        """Return the language of mails to this person, whoever causes them."""
         return self.language if self.language in dict(settings.LANGUAGES) else settings.LANGUAGE_CODE
 
 
 class Organisations(models.Manager["Organisation"]):
-    """Founding one takes an address that is free and its owner's membership."""
+    """Manager of organisations. Creating one requires a free slug, and adds its owner as a member."""
 
     def found(self, *, name: str, owner: User | None = None, personal: bool = False) -> "Organisation":
         with write_transaction():
@@ -82,7 +82,7 @@ class Organisations(models.Manager["Organisation"]):
 
 
 class Organisation(ShownNames, PublicModel):
-    """Who owns chatbots, prompt sets and campaigns. Every person has one of their own."""
+    """Owner of chatbots, prompt sets and campaigns. Every person has an organisation of their own."""
 
     name = models.CharField(max_length=200)
     slug = models.SlugField(max_length=80, unique=True)
@@ -123,7 +123,7 @@ class Membership(models.Model):
 
 
 class ApiToken(models.Model):
-    """A key of a person's programs: it reads what the person may read, within its scopes. Only its hash is kept."""
+    """API key of a person's programs, with the person's read access within its scopes. Only its hash is stored."""
 
     class Scope(models.TextChoices):
         CAMPAIGNS = "campaigns:read", "campaigns, chatbots, prompts and boards"
@@ -153,10 +153,10 @@ class ApiToken(models.Model):
 
 
 class OwnedQuerySet(models.QuerySet[Any]):
-    """Rows that belong to an organisation: every question about them starts with whose they are."""
+    """Queryset of objects that belong to an organisation. Every query starts with a filter by owner."""
 
     def of(self, user: User | None) -> Self:
-        """Those of the organisations that this person is a member of; none for a stranger."""
+        """Filter by the organisations of this person; none for an anonymous user."""
         if user is None or not user.is_authenticated:
             return self.none()
         return self.filter(organisation__in=Membership.objects.filter(user=user).values("organisation"))

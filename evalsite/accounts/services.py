@@ -1,4 +1,4 @@
-"""Writes of the accounts room."""
+"""Write operations on users, organisations and API tokens."""
 
 import json
 from collections.abc import Collection
@@ -27,7 +27,7 @@ LONGEST_TOKEN_DAYS, LONGEST_TOKEN_NAME = 366, 100
 def user_create(
     *, username: str, password: str | None, email: str = "", staff: bool = False, language: str = ""
 ) -> User:
-    """A person and the organisation of their own. Without a password the account cannot log in."""
+    """Create a user with an organisation of their own. An account without a password cannot log in."""
     if password is not None:
         try:
             validate_password(password, User(username=username, email=email))
@@ -47,7 +47,7 @@ def user_create(
 
 
 def user_language_set(*, user: User, language: str) -> None:
-    """The language in which this person is written to. Raises InvalidInput."""
+    """Set the language of mails to this person. Raises InvalidInput."""
     if language not in dict(settings.LANGUAGES):
         raise InvalidInput(_("There is no such language."), hint=_("Choose one of the list."), field="language")
     user.language = language
@@ -55,7 +55,7 @@ def user_language_set(*, user: User, language: str) -> None:
 
 
 def user_erase(*, user: User) -> None:
-    """Close an account and remove who it was. Raises Conflict while an organisation has no other owner."""
+    """Close an account and remove the person's data. Raises Conflict while an organisation has no other owner."""
     owned = Membership.objects.filter(user=user, role=Membership.Role.OWNER, organisation__personal_of=None)
     for membership in owned.select_related("organisation"):
         others = membership.organisation.memberships.filter(role=Membership.Role.OWNER).exclude(user=user)
@@ -76,7 +76,7 @@ def user_erase(*, user: User) -> None:
 
 
 def _names_forget(user: User, gone: str) -> None:
-    """Write `gone` where the person's name stands outside their own row."""
+    """Replace the person's name with `gone` outside their own row."""
     own = list(Organisation.objects.filter(personal_of=user))
     for organisation in own:
         answers_rename(organisation.name, gone)
@@ -85,7 +85,7 @@ def _names_forget(user: User, gone: str) -> None:
     entries.filter(content_type__model="user", object_id=user.pk).update(object_repr=gone)
     numbers = [str(organisation.pk) for organisation in own]
     entries.filter(content_type__model="organisation", object_id__in=numbers).update(object_repr=gone)
-    # Changes of memberships are told in words: "bob is viewer of Acme", "alice is viewer of bob".
+    # Admin log entries describe changes of memberships as text: "bob is viewer of Acme", "alice is viewer of bob".
     name = json.dumps(user.get_username())[1:-1]
     told = Q(change_message__contains=f'"object": "{name} is ') | Q(change_message__contains=f' of {name}"')
     entries.filter(content_type__model="organisation").filter(told).update(change_message="")
@@ -93,19 +93,19 @@ def _names_forget(user: User, gone: str) -> None:
 
 
 def personal_organisation_ensure(*, user: User) -> Organisation:
-    """The organisation of this person's own; made when there is none."""
+    """Return this person's own organisation. Creates it if there is none."""
     own = Organisation.objects.filter(personal_of=user).first()
     return own or organisation_create(name=user.get_username(), owner=user, personal=True)
 
 
 def organisation_create(*, name: str, owner: User | None = None, personal: bool = False) -> Organisation:
-    """An organisation, and its owner's membership."""
+    """Create an organisation and its owner's membership."""
     Organisation(name=name).names_check()
     return Organisation.objects.found(name=name, owner=owner, personal=personal)
 
 
 def organisation_verify(*, organisation: Organisation, verified: bool, by: User) -> None:
-    """Confirm, or confirm no longer, that an organisation is who its name says. Raises NotAllowed."""
+    """Set whether staff have verified the identity of an organisation. Raises NotAllowed."""
     if not by.is_staff:
         raise NotAllowed(_("Only staff verify organisations."), hint=_("Ask who runs this site."))
     with write_transaction():
@@ -125,7 +125,7 @@ def organisation_verify(*, organisation: Organisation, verified: bool, by: User)
 
 
 def api_token_issue(*, user: User, name: str, scopes: Collection[str], days: int) -> str:
-    """A new key for a person's programs, valid for `days`; shown this once, kept as a hash."""
+    """Create an API token that is valid for `days` and return it. It is shown only once and stored as a hash."""
     unknown = sorted(set(scopes) - set(ApiToken.Scope.values))
     if unknown or not scopes:
         problem = (
@@ -161,7 +161,7 @@ def api_token_issue(*, user: User, name: str, scopes: Collection[str], days: int
 
 
 def api_token_revoke(*, user: User, name: str) -> None:
-    """End a token at once."""
+    """Revoke a token immediately."""
     with write_transaction():
         if not ApiToken.objects.filter(user=user, name=name, revoked_at=None).update(revoked_at=timezone.now()):
             raise NotFound(_("There is no token called %(name)s in force.") % {"name": repr(name)}, field="name")

@@ -1,4 +1,4 @@
-"""`manage.py api_token`: give a person's program a key to the API, or take it away."""
+"""`manage.py api_token`: issue or revoke an API key for a person's programs."""
 
 from typing import Any
 
