@@ -1,6 +1,6 @@
-"""Prompt files: `prompt_id, text or turns, category`, as CSV or JSONL; or a plain text, a prompt a line.
+"""Prompt files: `prompt_id, text or turns, category` as CSV or JSONL, or plain text with one prompt per line.
 
-Every row has its fate: added, there already, or refused with the reason. Nothing is cut to fit.
+The report lists the result for every row: added, unchanged, or refused with a reason. No text is truncated.
 """
 
 import json
@@ -28,7 +28,7 @@ LONGEST_KEY, LONGEST_CATEGORY, LONGEST_NAME = 200, 100, 200
 
 @dataclass(frozen=True, slots=True)
 class PromptRow:
-    """A row of a prompt file. fate: "add", "same" (there already, word for word) or "refused", with the problem."""
+    """A row of a prompt file. `fate` is "add", "same" (an identical prompt exists) or "refused"; `problem` says why."""
 
     line: int
     key: str
@@ -41,7 +41,7 @@ class PromptRow:
 
 @dataclass(frozen=True, slots=True)
 class PromptReport:
-    """What a prompt file would do to a set. passed_over: columns that mean nothing here."""
+    """Result of a prompt file for a set. `passed_over` lists ignored columns."""
 
     form: str
     rows: tuple[PromptRow, ...]
@@ -52,7 +52,7 @@ class PromptReport:
 
 
 def prompts_preview(*, prompt_set: PromptSet | None, content: bytes, name: str = "") -> PromptReport:
-    """What the file holds, row by row, and what would become of it. Raises InvalidInput where it cannot be read."""
+    """Return the result for each row without writing. Raises InvalidInput for an unreadable file."""
     reading = rows_read(content, name)
     if reading.form != "text":
         _check_columns(reading.columns)
@@ -100,7 +100,7 @@ def _judged(row: FileRow, there: Mapping[str, Any], seen: dict[str, int]) -> Pro
 
 
 def _difference(new: NewPrompt, turns: Any, category: str) -> str:
-    """In what the set's prompt of the same id is another one; a file that says no category does not object to one."""
+    """Return how a row differs from the set's prompt of the same id. A missing category is no difference."""
     if turns != [dict(turn) for turn in new.turns or []]:
         return _("the set has another text under this prompt_id; prompts never change")
     if new.category and new.category != category:
@@ -165,12 +165,12 @@ def _string(row: FileRow, name: str) -> str:
 def prompts_import(
     *, prompt_set: PromptSet, content: bytes, name: str = "", by: User | None = None, told: Sequence[uuid.UUID] = ()
 ) -> PromptReport:
-    """Add the rows that can be added; the report tells of each. What is there already is left as it is.
+    """Add the valid rows of a file to a set, and report the result for every row. Existing prompts stay unchanged.
 
-    It stands in the log of the set, and of whatever else is `told` (public ids).
+    The import is logged for the set and for each subject in `told` (public ids).
     """
     with write_transaction():
-        PromptSet.objects.select_for_update(no_key=True).get(pk=prompt_set.pk)  # of two files at once, one waits
+        PromptSet.objects.select_for_update(no_key=True).get(pk=prompt_set.pk)  # of two simultaneous files, one waits
         report = prompts_preview(prompt_set=prompt_set, content=content, name=name)
         new = [row.prompt for row in report.rows if row.prompt is not None]
         before = prompt_set.prompts.filter(corrected_by__isnull=True).count()
@@ -182,7 +182,8 @@ def prompts_import(
 
 
 def prompt_set_preview(*, organisation: Organisation, set_name: str, content: bytes, name: str = "") -> PromptReport:
-    """What `prompt_set_import` would do. Raises InvalidInput where the file cannot be read, or for the set's name."""
+    """Return what `prompt_set_import` would do. Raises InvalidInput for an unreadable file or an invalid name of the
+    set."""
     _check_name(set_name)
     prompt_set = PromptSet.objects.filter(organisation=organisation, name=set_name).first()
     return prompts_preview(prompt_set=prompt_set, content=content, name=name)
@@ -198,9 +199,9 @@ def prompt_set_import(
     by: User | None = None,
     told: Sequence[uuid.UUID] = (),
 ) -> tuple[PromptSet, PromptReport]:
-    """Add the rows of a file to the organisation's set of this name, which is made if there is none.
+    """Add the rows of a file to the organisation's set of this name. Creates the set if there is none.
 
-    Raises RowsRefused, with nothing written, if a row is refused; with `partly` only if no row can be taken.
+    Raises RowsRefused, with nothing written, if a row is refused; with `partly`, only if no row is valid.
     """
     _check_name(set_name)
     with write_transaction():

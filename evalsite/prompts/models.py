@@ -8,7 +8,7 @@ from evalsite.core.names import ShownNames
 
 
 class PromptSet(ShownNames, PublicModel):
-    """Prompts that are used together. It outlives the campaigns that draw from it."""
+    """Prompts that are used together. A set is independent of the campaigns that use it."""
 
     organisation = models.ForeignKey(Organisation, on_delete=models.PROTECT, related_name="prompt_sets")
     name = models.CharField(max_length=200)
@@ -25,10 +25,10 @@ class PromptSet(ShownNames, PublicModel):
 
 
 class Prompt(PublicModel):
-    """What a chatbot answers: one or several turns. Immutable; a correction is a new revision.
+    """The input of a chatbot: one or several turns. Immutable; a correction is a new revision.
 
-    `turns` is a list of {"speaker", "text"}, the last one being what is answered; null when the text is not
-    known (imported votes). A turn of a live conversation gets its context as a prompt of origin LIVE.
+    `turns` is a list of {"speaker", "text"}. The last turn is the one to answer. Null means that the text is unknown
+    (imported votes). The context of a live conversation's turn is a prompt of origin LIVE.
     """
 
     class Origin(models.TextChoices):

@@ -1,4 +1,4 @@
-"""Writes of the prompts room."""
+"""Write operations on prompt sets and prompts."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ SPEAKERS = {"user", "chatbot"}
 
 @dataclass(frozen=True, slots=True)
 class NewPrompt:
-    """A prompt as a file names it. `turns` None: its text is not known."""
+    """A prompt as given in a file. `turns` None means that its text is unknown."""
 
     key: str
     turns: Sequence[Mapping[str, str]] | None
@@ -32,7 +32,7 @@ def prompt_set_create(
     description: str = "",
     origin: Prompt.Origin = Prompt.Origin.AUTHORED,
 ) -> PromptSet:
-    """A set with its prompts, all or nothing."""
+    """Create a set with its prompts, all or nothing."""
     with write_transaction():
         if PromptSet.objects.filter(organisation=organisation, name=name).exists():
             raise Conflict(_("There is already a prompt set called %(name)s.") % {"name": repr(name)}, field="name")
@@ -44,7 +44,7 @@ def prompt_set_create(
 
 
 def prompts_add(*, prompt_set: PromptSet, prompts: Iterable[NewPrompt], origin: Prompt.Origin) -> list[Prompt]:
-    """Add prompts whose keys are new to the set; a known key is an error, since prompts never change."""
+    """Add prompts with new keys to the set. A known key is an error, because prompts never change."""
     new = list(prompts)
     known = set(prompt_set.prompts.values_list("key", flat=True))
     for prompt in new:
@@ -52,7 +52,7 @@ def prompts_add(*, prompt_set: PromptSet, prompts: Iterable[NewPrompt], origin: 
             raise InvalidInput(
                 _("The set already has a prompt %(key)s.") % {"key": repr(prompt.key)}, field="prompt_id"
             )
-        if origin == Prompt.Origin.AUTHORED:  # of imported votes names are shown, not chosen
+        if origin == Prompt.Origin.AUTHORED:  # names from imported votes are not the user's choice
             name_check(prompt.key, field="prompt_id")
         known.add(prompt.key)
         if prompt.turns is not None:
@@ -72,7 +72,7 @@ def prompts_add(*, prompt_set: PromptSet, prompts: Iterable[NewPrompt], origin: 
 
 
 def check_turns(prompt: NewPrompt) -> None:
-    """Raise InvalidInput unless the turns are what a chatbot can answer and a database can keep."""
+    """Raise InvalidInput unless a chatbot can answer the turns and a database can store them."""
     turns = prompt.turns or []
     if what := unstorable([prompt.key, prompt.category, turns]):
         raise InvalidInput(
