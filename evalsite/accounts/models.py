@@ -17,7 +17,7 @@ from evalsite.core.names import ShownNames, as_validation_error
 
 
 class People(UserManager["User"]):
-    """Manager of users. Every way to create one (services, createsuperuser) checks the name and adds an organisation."""
+    """Manager of users. Every way to create one (also createsuperuser) checks the name and adds an organisation."""
 
     def _create_user(self, username: str, *args: Any, **fields: Any) -> "User":
         as_validation_error(User(username=username or "").names_check)

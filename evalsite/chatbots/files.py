@@ -1,4 +1,7 @@
-"""Reply files: `prompt_id, reply[, sample]`, as CSV or JSONL. Every row has its fate; nothing is cut to fit."""
+"""Reply files: `prompt_id, reply[, sample]` as CSV or JSONL.
+
+The report lists the result for every row. No text is truncated.
+"""
 
 import re
 from collections import Counter
@@ -26,7 +29,7 @@ _WHOLE = re.compile(r"(?P<number>[0-9]{1,3})(\.0)?")
 
 @dataclass(frozen=True, slots=True)
 class ReplyRow:
-    """A row of a reply file. fate: "add" or "refused", with the problem."""
+    """A row of a reply file. `fate` is "add" or "refused"; `problem` says why."""
 
     line: int
     key: str
@@ -38,7 +41,8 @@ class ReplyRow:
 
 @dataclass(frozen=True, slots=True)
 class ReplyReport:
-    """What a reply file holds. missing: prompts of the set without a first reply; passed_over: unknown columns."""
+    """Contents of a reply file. `missing` lists prompts of the set without a first reply; `passed_over` lists ignored
+    columns."""
 
     rows: tuple[ReplyRow, ...]
     prompts: int
@@ -54,7 +58,7 @@ class ReplyReport:
 
 
 def replies_preview(*, prompt_set: PromptSet, content: bytes, name: str = "") -> ReplyReport:
-    """What would become of each row. Raises InvalidInput where the file cannot be read."""
+    """Return the result for each row without writing. Raises InvalidInput for an unreadable file."""
     reading = rows_read(content, name)
     for column in ("prompt_id", "reply"):
         if column not in reading.columns:
@@ -97,7 +101,7 @@ def _judged(row: FileRow, keys: Mapping[str, Prompt], seen: dict[tuple[str, int]
 
 
 def _sample(value: object) -> int | None:
-    """Its number from 1, be it written as 1 or, as data frames do, as 1.0; absent is the first, None is nonsense."""
+    """Return the sample number, from 1. Data frames write 1 as 1.0. A missing value means 1; None means invalid."""
     if value is None or value == "":
         return 1
     whole_number = _WHOLE.fullmatch(str(value).strip())
@@ -123,7 +127,7 @@ def _problem(key: str, sample: int | None, text: object, keys: Mapping[str, Prom
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A reply file with what it would become: a version of this label, of this chatbot (None: of a new one)."""
+    """A reply file and the version that it would create: its label, and its chatbot (None for a new one)."""
 
     chatbot: Chatbot | None
     label: str
@@ -140,10 +144,10 @@ def chatbot_preview(
     label: str | None = None,
     made_by: str = "",
 ) -> Submission:
-    """What `chatbot_import` would make of the file, whatever its rows.
+    """Return what `chatbot_import` would do with the file, whatever the state of its rows.
 
-    Raises InvalidInput for a name, a label, a maker or a file that cannot be used, Conflict if the version is there
-    already or another maker is on record.
+    Raises InvalidInput for an invalid name, label, maker or file. Raises Conflict if the version exists or another
+    maker is on record.
     """
     maker = maker_named(made_by)
     _check_names(name.strip(), label)
@@ -161,7 +165,7 @@ def _submission(organisation: Organisation, name: str, label: str | None, report
 
 
 def _check_new(found: Submission) -> None:
-    """What a version says never changes."""
+    """Raise Conflict if the version exists, because the replies of a version never change."""
     if found.chatbot and found.chatbot.versions.filter(label=found.label).exists():
         raise Conflict(
             _("%(name)s has a version %(label)s already.") % {"name": found.chatbot.name, "label": repr(found.label)},
@@ -197,16 +201,17 @@ def chatbot_import(
     by: User | None = None,
     made_by: str = "",
 ) -> tuple[Version, ReplyReport]:
-    """A chatbot's version with the replies of a file; the chatbot is made if the organisation has none of this name.
+    """Create a version from the replies of a file. Creates the chatbot if the organisation has none of this name.
 
-    Without a label the version is the next one by number. made_by: slug of the organisation that made the chatbot, if
-    that is another one. Raises RowsRefused if a row is refused, unless `partly`; Conflict if it has this version
-    already, another maker is on record, or the file holds no reply. It stands in the log of the chatbot.
+    Without a label the version gets the next number. `made_by` is the slug of the organisation that made the chatbot,
+    if that is another one. Raises RowsRefused if a row is refused, unless `partly`. Raises Conflict if the version
+    exists, another maker is on record, or the file has no reply. The import is logged for the chatbot.
     """
     name, maker = name.strip(), maker_named(made_by)
     _check_names(name, label)
     with write_transaction():
-        Organisation.objects.select_for_update(no_key=True).get(pk=organisation.pk)  # of two files at once, one waits
+        # of two simultaneous files, one waits
+        Organisation.objects.select_for_update(no_key=True).get(pk=organisation.pk)
         report = replies_preview(prompt_set=prompt_set, content=content, name=filename)
         if not partly:
             rows_refuse(report.rows)

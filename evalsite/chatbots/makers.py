@@ -1,4 +1,4 @@
-"""Makers: which organisation made a chatbot that another organisation keeps. Its members do not judge it."""
+"""Makers: the organisation that made a chatbot of another owner. Members of the maker do not judge it."""
 
 from django.utils.translation import gettext as _
 
@@ -10,7 +10,7 @@ from evalsite.core.errors import Conflict, InvalidInput
 
 
 def maker_named(slug: str) -> Organisation | None:
-    """Return the organisation of this slug; None for an empty one. Raises InvalidInput where there is none."""
+    """Return the organisation of this slug; None for an empty slug. Raises InvalidInput for an unknown one."""
     slug = slug.strip()
     if not slug:
         return None
@@ -25,7 +25,7 @@ def maker_named(slug: str) -> Organisation | None:
 
 
 def maker_check(chatbot: Chatbot, maker: Organisation | None) -> None:
-    """Raise Conflict where the chatbot has another maker on record."""
+    """Raise Conflict if the chatbot has another maker on record."""
     if maker is None or chatbot.made_by is None or chatbot.made_by == maker:
         return
     raise Conflict(
@@ -37,7 +37,7 @@ def maker_check(chatbot: Chatbot, maker: Organisation | None) -> None:
 
 
 def maker_record(*, chatbot: Chatbot, maker: Organisation | None, by: User | None = None) -> None:
-    """Record who made a chatbot that is there already. Raises Conflict where another maker is on record."""
+    """Record the maker of an existing chatbot. Raises Conflict if another maker is on record."""
     if maker is None or maker == chatbot.organisation:
         return maker_check(chatbot, maker)
     with write_transaction():

@@ -12,7 +12,7 @@ from evalsite.prompts.models import Prompt
 
 
 class Chatbot(ShownNames, PublicModel):
-    """What is compared, under the name that the board shows."""
+    """A compared system, with the name that the board shows."""
 
     organisation = models.ForeignKey(Organisation, on_delete=models.PROTECT, related_name="chatbots")
     made_by = models.ForeignKey(
@@ -39,14 +39,14 @@ class Chatbot(ShownNames, PublicModel):
         return self.name
 
     def looks_check(self, field: str) -> None:
-        """Raise Conflict for a name that looks like that of another chatbot in a campaign of this one."""
+        """Raise Conflict for a name that looks like that of another chatbot in one of this chatbot's campaigns."""
         if self.pk is not None:
             beside = Chatbot.objects.filter(versions__entrants__campaign__entrants__version__chatbot=self.pk)
             lookalike_check(self.name, beside.exclude(pk=self.pk).values_list("name", flat=True), field=field)
 
 
 class Version(ShownNames, PublicModel):
-    """One state of a chatbot: what it says does not change. Immutable; a change is a new version."""
+    """One state of a chatbot with fixed replies. Immutable; a change is a new version."""
 
     names = ("label",)
 
@@ -72,15 +72,15 @@ class Version(ShownNames, PublicModel):
 
 class ReplyQuerySet(models.QuerySet["Reply"]):
     def shown(self) -> Self:
-        """Those that annotators are shown: the first of each version to a prompt, in force, with a text."""
+        """Filter by replies that annotators see: the first sample for a prompt, in force, with a text."""
         return self.filter(sample=1, corrected_by__isnull=True, text__isnull=False)
 
 
 class Reply(PublicModel):
-    """What a version answered to a prompt, sample by sample. Immutable; a correction is a new revision.
+    """A version's reply to a prompt, by sample. Immutable; a correction is a new revision.
 
-    `text` null means unknown (imported votes name who answered, not what). `sha256` is the hash of the text in
-    hexadecimal: two replies with equal hashes are equal and are never shown against each other.
+    A null `text` means unknown: imported votes name the chatbots but not the replies. `sha256` is the hexadecimal hash
+    of the text. Two replies with equal hashes are equal and are never compared.
     """
 
     class Origin(models.TextChoices):
@@ -119,7 +119,7 @@ class Reply(PublicModel):
             models.CheckConstraint(condition=Q(sample__gte=1), name="reply_sample_from_one"),
             models.CheckConstraint(condition=Q(origin__in=["file", "endpoint", "import"]), name="reply_origin_known"),
         ]
-        # Those that cannot be shown: none, but for imported votes.
+        # Replies that cannot be shown: there are none except from imported votes.
         indexes = [models.Index(fields=["version"], condition=Q(text__isnull=True), name="reply_without_text")]
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Reads of the chatbots room."""
+"""Read queries on chatbots and replies."""
 
 from datetime import timedelta
 
@@ -15,11 +15,11 @@ REPLIES, PROMPTS = Reply.objects.all(), Prompt.objects.all()
 
 
 def replies_counted(prompt_set: PromptSet) -> dict[int, int]:
-    """Version id -> to how many of the set's prompts in force it has a first reply that can be shown.
+    """Return, for each version id, the number of the set's current prompts with a first reply that can be shown.
 
-    Counting a million replies takes 0.2 s. Replies and prompts are only ever added, so a count is kept until there is
-    another of either; where one is some minutes old or younger, for a minute at most: rows of PostgreSQL may appear out
-    of the order of their ids.
+    Counting a million replies takes 0.2 s. Replies and prompts are only ever added, so a count is cached until there is
+    a new reply or prompt. If the newest one is only minutes old, the count is cached for at most a minute: on
+    PostgreSQL, rows may become visible out of the order of their ids.
     """
     newest = [rows.order_by("-pk").values_list("public_id", "created_at").first() for rows in (REPLIES, PROMPTS)]
     name = ":".join(["replies", str(prompt_set.public_id), *(str(one[0]) for one in newest if one)])
@@ -32,8 +32,9 @@ def replies_counted(prompt_set: PromptSet) -> dict[int, int]:
 
 
 def _counted(prompt_set: PromptSet) -> dict[int, int]:
-    """First revisions, less those that came to be without a text: the first are counted by an index alone."""
-    # With the sum, SQLite goes by that index, in the order of versions; without, by that of prompts: four times slower.
+    """Count first revisions, minus those that were stored without a text. An index alone answers the first count."""
+    # The addition makes SQLite use that index, in the order of versions. Without it, SQLite uses the index by prompt
+    # and takes four times as long.
     first = Reply.objects.filter(sample=1).annotate(of=F("prompt_id") + 0)
     replies = first.filter(of__in=prompt_set.prompts.filter(corrected_by__isnull=True).values("pk"))
     begun = _by_version(replies.filter(revision=1))

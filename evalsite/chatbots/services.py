@@ -1,4 +1,4 @@
-"""Writes of the chatbots room."""
+"""Write operations on chatbots, versions and replies."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,7 @@ from evalsite.prompts.models import Prompt
 
 
 def text_sha256(text: str) -> str:
-    """The hash by which two replies are equal: of the text without surrounding blanks."""
+    """Return the hash that defines equality of replies: of the text without surrounding blanks."""
     return hashlib.sha256(text.strip().encode()).hexdigest()
 
 
@@ -22,10 +22,10 @@ def chatbot_create(
     imported: bool = False,
     made_by: Organisation | None = None,
 ) -> Chatbot:
-    """Create a chatbot. Raises InvalidInput for a name that shows something else than it is.
+    """Create a chatbot. Raises InvalidInput for a deceptive name.
 
-    imported: its votes were given under this name, so it is kept as it is. made_by: the organisation whose it is, if
-    that is another one.
+    `imported`: existing votes refer to this name, so it is stored unchanged. `made_by` is the organisation that made
+    the chatbot, if that is another one.
     """
     maker = None if made_by == organisation else made_by
     chatbot = Chatbot(organisation=organisation, name=name, description=description, made_by=maker)
@@ -51,7 +51,7 @@ def replies_add(
     replies: Mapping[Prompt, str | None] | Iterable[tuple[Prompt, str | None]],
     origin: Reply.Origin,
 ) -> list[Reply]:
-    """Store a version's replies (first samples); a text of None is stored as unknown."""
+    """Store a version's replies (first samples). A text of None is stored as unknown."""
     pairs = replies.items() if isinstance(replies, Mapping) else replies
     rows = [
         Reply(
