@@ -29,7 +29,7 @@ class StoppingInline(admin.StackedInline):
 
 
 class PlanInline(admin.StackedInline):
-    """Shown and not edited: `plan_set` checks what fits together."""
+    """Read-only plan of a campaign. `plan_set` checks that its options are consistent."""
 
     model = PlanSpec
     can_delete = False
@@ -43,7 +43,7 @@ class ReceptionInline(admin.StackedInline):
 
 
 class QualificationInline(admin.StackedInline):
-    """Fixed once the campaign collects, as in the service that sets them."""
+    """Qualification items. Read-only once the campaign collects, as in their service."""
 
     model = QualificationItem
     extra = 0
@@ -66,7 +66,7 @@ class EntrantInline(admin.TabularInline):
 
 @admin.register(Campaign)
 class CampaignAdmin(admin.ModelAdmin):
-    """The state is shown and not edited: starting and stopping are services with consequences."""
+    """Campaigns with a read-only state: starting and stopping are services with side effects."""
 
     list_display = ("name", "slug", "organisation", "state", "visibility", "started_at", "stopped_at")
     list_filter = ("state", "visibility")

@@ -1,4 +1,4 @@
-"""Setting a campaign up: a draft is a campaign from its first step on, and every step is saved by itself."""
+"""Campaign set-up. A draft is a campaign from its first step on, and every step is saved on its own."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -59,20 +59,21 @@ OWN_FIELDS = frozenset(
 SHOWN_FIELDS = frozenset({"visibility", "shows_prompts", "shows_replies"})
 LEARNT_FIELDS = frozenset({"target", "top", "newcomer"})
 PLAN_FIELDS = LEARNT_FIELDS | {"overlap_share", "overlap_votes"}
-# What tells a careful annotator, and what is done with those who are not.
+# Fields that decide how careless annotators are found, and how they are handled.
 CHECKED_BY = frozenset({"votes_per_item", "gold_share", "gold_mark", "screening", "overlap_share", "overlap_votes"})
 STOPPING_FIELDS = frozenset(LIMITS)
 
 
 def organisations_to_set_up_in(user: User) -> list[Organisation]:
-    """Where this person may begin a campaign: as owner or manager, their own first."""
+    """Return the organisations in which this person may create campaigns (owner or manager), their own first."""
     held = Membership.objects.filter(user=user, role__in=MAKERS).select_related("organisation")
     own = [membership.organisation for membership in held.order_by("pk")]
     return sorted(own, key=lambda organisation: organisation.personal_of_id != user.pk)
 
 
 def draft_create(*, organisation: Organisation, name: str, aspect: NewAspect, by: User) -> Campaign:
-    """A draft with an empty prompt set of its own. Raises NotAllowed for who may not set up here, TooMany."""
+    """Create a draft with an empty prompt set of its own. Raises NotAllowed without the right to set up here, and
+    TooMany."""
     if not by.is_staff and organisation not in organisations_to_set_up_in(by):
         raise NotAllowed(_("You may not set up campaigns of this organisation."), hint=_("Ask its owner."))
     admit_costly(what="campaign", who=by.public_id)
@@ -101,11 +102,12 @@ def _free_set_name(organisation: Organisation, stem: str) -> str:
 
 
 def draft_change(*, campaign: Campaign, changes: Mapping[str, Any], by: User | None = None) -> None:
-    """Save a step. What did change stands in the log. A newcomer is given by its entrant's key.
+    """Save a step of the set-up, and log the changed values. A newcomer is given by its entrant's key.
 
-    Raises Conflict for what is a draft no more, InvalidInput for limits or a plan that contradict themselves, for what
-    cannot be learnt of those who take part, or where the screening acts and would have nothing left to go by; and
-    NotAllowed where others may see the board already and who sees it is not theirs to change (`campaign_show`).
+    - Conflict: the campaign is no longer a draft.
+    - InvalidInput: the limits or the plan are inconsistent, the entrants do not allow the goal, or the screening acts
+      without any basis.
+    - NotAllowed: others may already see the board, and this person may not change its visibility (`campaign_show`).
     """
     unknown = set(changes) - OWN_FIELDS - STOPPING_FIELDS - PLAN_FIELDS
     if unknown:
@@ -147,18 +149,18 @@ def _check_changed(draft: Campaign, spec: StoppingSpec, plan: PlanOptions, chang
 
 
 def _check_show(draft: Campaign, by: User | None) -> None:
-    """After a pilot, too, it is the owner's alone to let others see the board."""
+    """Raise NotAllowed unless the owner changes the visibility of the board, also after a pilot."""
     if draft.state != Campaign.State.DRAFT and by is not None and not allows(role_of(by, draft), Act.SHOW):
         raise NotAllowed(_("After the pilot only its owner changes who sees the board."), hint=_("Ask its owner."))
 
 
 def plan_changed(plan: PlanOptions, changes: Mapping[str, Any]) -> PlanOptions:
-    """The plan with those of the changes that are its own. Raises InvalidInput for what contradicts itself."""
+    """Return the plan with its part of the changes. Raises InvalidInput for an inconsistent plan."""
     return replace(plan, **{name: changes[name] for name in PLAN_FIELDS & set(changes)})
 
 
 def _logged(name: str, value: Any) -> Any:
-    """As the log holds it: an entrant by its name and version."""
+    """Convert a value for the audit log: an entrant becomes its name and version."""
     if name == "newcomer" and value is not None:
         return str(Entrant.objects.select_related("version__chatbot").get(pk=value).version)
     return plain(value)
@@ -171,9 +173,9 @@ def draft_ask(
     others: Sequence[NewAspect] | None = None,
     by: User | None = None,
 ) -> None:
-    """Ask another first question, and other `others`. None: those stay as they are.
+    """Replace the first question, and the other ones by `others`. None leaves the others unchanged.
 
-    Questions never change, so the draft gets a rubric of its own anew.
+    Questions never change, so the draft gets a new rubric.
     """
     with write_transaction():
         draft = _locked_draft(campaign)
@@ -208,13 +210,13 @@ def draft_ask(
 
 
 def _asked(first: NewAspect, *others: NewAspect) -> dict[str, Any]:
-    """As the log holds it."""
+    """Convert the questions for the audit log."""
     verdicts = {"verdicts": ", ".join(first.choices)}
     return {"question": first.question, **verdicts, **{one.key: one.question for one in others}}
 
 
 def draft_prompt_set(*, campaign: Campaign, prompt_set: PromptSet, by: User | None = None) -> None:
-    """Use another prompt set of the organisation. Raises NotAllowed for one that is not theirs who ask (`by`)."""
+    """Use another prompt set of the organisation. Raises NotAllowed if `by` may not use it."""
     with write_transaction():
         draft = _locked_draft(campaign)
         if prompt_set.organisation_id != draft.organisation_id:
@@ -233,7 +235,7 @@ def draft_prompt_set(*, campaign: Campaign, prompt_set: PromptSet, by: User | No
 
 
 def draft_check(campaign: Campaign, *, fixed: bool = True) -> None:
-    """Raise Conflict unless it may still be set up. After a pilot what was asked is `fixed`, and all else is not."""
+    """Raise Conflict unless the campaign may still be set up. A pilot closes the `fixed` settings."""
     if campaign.state == Campaign.State.DRAFT:
         return
     if not pilot_waits(campaign):

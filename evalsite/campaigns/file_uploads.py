@@ -1,7 +1,7 @@
-"""Files of prompts and of replies that a person's program sends into an organisation.
+"""Prompt and reply files that a person's program uploads into an organisation.
 
-The services that take them in are the commands' and the console's; what is added here is what a person at a distance
-may do: prompts that a campaign has begun to ask stay, what a set may hold has a measure, and gold is not among them.
+The import itself is the same as in the commands and the console. This module adds the limits of remote callers: prompts
+already in use stay, a set has a maximum size, and gold is not included.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from evalsite.prompts.models import PromptSet
 
 @dataclass(frozen=True, slots=True)
 class SentFile:
-    """A file, and the prompt set that it is for, by its name. `filename` tells the file's form."""
+    """A file and the name of its prompt set. `filename` determines the format."""
 
     organisation: Organisation
     set_name: str
@@ -33,7 +33,7 @@ class SentFile:
 
 
 def prompts_look(sent: SentFile) -> tuple[PromptSet | None, PromptReport]:
-    """The set (None: it would be made) and what `prompts_take` would do with each row. Nothing is written."""
+    """Return the set (None: it would be created) and the result that `prompts_take` would have for each row."""
     prompt_set = _set_to_fill(sent)
     report = prompt_set_preview(
         organisation=sent.organisation, set_name=sent.set_name, content=sent.content, name=sent.filename
@@ -42,9 +42,9 @@ def prompts_look(sent: SentFile) -> tuple[PromptSet | None, PromptReport]:
 
 
 def prompts_take(sent: SentFile, *, partly: bool, by: User) -> tuple[PromptSet, PromptReport]:
-    """Add the prompts of a file to a set, which is made if there is none.
+    """Add the prompts of a file to a set. Creates the set if there is none.
 
-    Raises RowsRefused unless `partly`, Conflict for a set whose prompts stay, TooLarge.
+    Raises RowsRefused unless `partly`, Conflict for a set that is in use, and TooLarge.
     """
     with write_transaction():
         prompt_set = _set_to_fill(sent, locked=True)
@@ -61,7 +61,8 @@ def prompts_take(sent: SentFile, *, partly: bool, by: User) -> tuple[PromptSet, 
 
 
 def _set_to_fill(sent: SentFile, *, locked: bool = False) -> PromptSet | None:
-    """Raises Conflict where a campaign asks these prompts already. `locked`: none begins to, meanwhile."""
+    """Return the set to fill. Raises Conflict if a campaign already uses its prompts. `locked` prevents a start
+    meanwhile."""
     prompt_set = sent.prompt_set()
     if prompt_set is None:
         return None
@@ -77,7 +78,7 @@ def _set_to_fill(sent: SentFile, *, locked: bool = False) -> PromptSet | None:
 
 
 def still_open_check(prompt_set: PromptSet, *, locked: bool = False) -> None:
-    """Raise Conflict where a campaign asks these prompts already. `locked`: none begins to, meanwhile."""
+    """Raise Conflict if a campaign already uses these prompts. `locked` prevents a start meanwhile."""
     campaigns = Campaign.objects.filter(prompt_set=prompt_set).order_by("pk")
     if locked:
         campaigns = campaigns.select_for_update(no_key=True)
@@ -90,7 +91,7 @@ def still_open_check(prompt_set: PromptSet, *, locked: bool = False) -> None:
 
 
 def replies_look(sent: SentFile, *, name: str, label: str | None, made_by: str = "") -> Submission:
-    """What `replies_take` would do with each row. Nothing is written."""
+    """Return the result that `replies_take` would have for each row, without writing."""
     return chatbot_preview(
         organisation=sent.organisation,
         prompt_set=_set_to_answer(sent),
@@ -105,9 +106,9 @@ def replies_look(sent: SentFile, *, name: str, label: str | None, made_by: str =
 def replies_take(
     sent: SentFile, *, name: str, label: str | None, partly: bool, by: User, made_by: str = ""
 ) -> tuple[Version, ReplyReport]:
-    """A version with the replies of a file, of a chatbot that is made if there is none of this name.
+    """Create a version with the replies of a file. Creates the chatbot if there is none of this name.
 
-    Raises RowsRefused unless `partly`, NotFound for a set that is not there, Conflict for a version that is, TooLarge.
+    Raises RowsRefused unless `partly`, NotFound for an unknown set, Conflict for an existing version, and TooLarge.
     """
     with write_transaction():
         return chatbot_import(

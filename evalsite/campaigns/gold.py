@@ -1,4 +1,4 @@
-"""Gold: comparisons with a known answer, mixed unseen among the others, so that careless annotators are found."""
+"""Gold items: comparisons with a known answer, hidden among the others, to find careless annotators."""
 
 import random
 import re
@@ -27,10 +27,10 @@ TRIES = 500
 
 @dataclass(frozen=True, slots=True)
 class NewGold:
-    """A gold item as a file or a form gives it.
+    """A gold item as given in a file or a form.
 
-    Its prompt is one of the campaign's (`prompt`, a key) or its own (`turns`); it compares two texts, or the replies of
-    two chatbots (`chatbots`: their names). right: the verdicts on the primary aspect that pass.
+    Its prompt is one of the campaign's (`prompt`, a key) or its own (`turns`). It compares two texts, or the replies of
+    two chatbots (`chatbots`: their names). `right` lists the passing verdicts on the primary aspect.
     """
 
     key: str
@@ -44,9 +44,9 @@ class NewGold:
 
 
 def gold_add(*, campaign: Campaign, items: Sequence[NewGold], by: User | None = None) -> list[GoldItem]:
-    """Add gold items, all or nothing; while the campaign collects, too.
+    """Add gold items, all or nothing; also while the campaign collects.
 
-    Raises InvalidInput, with the item's key, and Conflict once the campaign has stopped.
+    Raises InvalidInput with the item's key, and Conflict after the campaign's stop.
     """
     with write_transaction():
         locked: Campaign = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
@@ -76,14 +76,14 @@ def gold_add(*, campaign: Campaign, items: Sequence[NewGold], by: User | None = 
 
 
 def gold_bytes(items: Sequence[NewGold]) -> int:
-    """Of their texts, in UTF-8."""
+    """Return the size of the items' texts in UTF-8 bytes."""
     turns = [turn["text"] for new in items for turn in new.turns or ()]
     replies = [text for new in items for text in (*(new.texts or ()), new.explanation)]
     return sum(len(text.encode()) for text in (*turns, *replies))
 
 
 def gold_withdraw(*, campaign: Campaign, item: GoldItem, reason: str, by: User | None = None) -> None:
-    """Use an item no more: it is neither shown again nor counted. Raises InvalidInput, Conflict."""
+    """Withdraw an item: it is no longer shown or counted. Raises InvalidInput, Conflict."""
     reason = reason.strip()
     if not reason or "\0" in reason or len(reason) > LONGEST_REASON:
         raise InvalidInput(
@@ -97,11 +97,11 @@ def gold_withdraw(*, campaign: Campaign, item: GoldItem, reason: str, by: User |
         GoldWithdrawal.objects.create(item=item, reason=reason)
         change = {"before": {"in_use": True}, "after": {"in_use": False}}
         audit_record(act="withdraw_gold", subject=campaign.public_id, by=by, **change, target=item.key, reason=reason)
-        refit_request(campaign)  # whoever was excluded by it is judged anew
+        refit_request(campaign)  # exclusions because of this item must be decided anew
 
 
 def gold_of(campaign: Campaign, public_id: Any) -> GoldItem:
-    """An item of the campaign. Raises NotFound."""
+    """Return an item of the campaign. Raises NotFound."""
     found = GoldItem.objects.filter(campaign=campaign, public_id=public_id).first()
     if found is None:
         raise NotFound(gettext("The campaign has no such gold item."), field="gold")
@@ -109,18 +109,21 @@ def gold_of(campaign: Campaign, public_id: Any) -> GoldItem:
 
 
 def by_name(entrants: Sequence[tuple[str, str, Entrant]]) -> dict[str, Entrant]:
-    """(chatbot, chatbot and version, entrant) by either name; a chatbot of several versions only by the second."""
+    """Map names to entrants, from (chatbot, chatbot and version, entrant).
+
+    Both names are keys, but a chatbot with several versions is found only by the second one.
+    """
     times = Counter(name for name, _, _ in entrants)
     found = {name: entrant for name, _, entrant in entrants if times[name] == 1}
     return {**found, **{whole: entrant for _, whole, entrant in entrants}}
 
 
-# What an item names ---------------------------------------------------------------------------------------
+# Names in an item -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What an item's names stand for. prompt None: its own, to be made."""
+    """The objects that an item's names refer to. `prompt` None means a prompt of its own, not yet created."""
 
     prompt: Prompt | None
     entrants: tuple[Entrant, Entrant] | None
@@ -128,7 +131,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class GoldBook:
-    """What a campaign's gold may name, read once for many items."""
+    """The objects that a campaign's gold items may name, read once for many items."""
 
     choices: Sequence[str]
     prompts: Mapping[str, Prompt]
@@ -158,7 +161,7 @@ class GoldBook:
         )
 
     def resolve(self, new: NewGold) -> Found:
-        """Raises InvalidInput with what is wrong, in the words of the file's columns."""
+        """Resolve the names. Raises InvalidInput, with the error in terms of the file's columns."""
         if not new.key or len(new.key) > LONGEST_KEY or "\0" in new.key:
             raise _wrong(new, gettext("its id must have 1 to %(longest)s characters") % {"longest": LONGEST_KEY}, "id")
         if new.key in self.there:
@@ -247,14 +250,14 @@ def _row(campaign: Campaign, book: GoldBook, new: NewGold, found: Found) -> Gold
 
 
 def _own_prompt(campaign: Campaign, book: GoldBook, new: NewGold) -> Prompt:
-    """A prompt that only gold shows, in a set of its own: plans do not see it.
+    """Create a prompt for gold only, in a set of its own that plans do not see.
 
-    Annotators see its key and its category: both are made like those of the campaign's prompts.
+    Annotators see its key and its category. Both are therefore made like those of the campaign's prompts.
     """
     if campaign.gold_set is None:
         campaign.gold_set = _gold_set(campaign)
         campaign.save(update_fields=["gold_set"])
-    rng = random.Random(f"{campaign.public_id}:{new.key}")  # noqa: S311  a key to look like others, no secret
+    rng = random.Random(f"{campaign.public_id}:{new.key}")  # noqa: S311  a key that resembles others, not a secret
     taken = {*book.prompts, *campaign.gold_set.prompts.values_list("key", flat=True)}
     models = list(book.prompts.values())
     category = new.category or (rng.choice(models).category if models else "")
@@ -274,7 +277,7 @@ def _gold_set(campaign: Campaign) -> PromptSet:
 
 
 def key_like(keys: Sequence[str], taken: set[str], rng: random.Random) -> str:
-    """A key that is not taken and looks like one of these: with other digits, or else other letters."""
+    """Return an unused key that looks like one of these, with other digits or else other letters."""
     for _ in range(TRIES):
         stem = rng.choice(keys) if keys else "p000"
         pattern = r"\d" if re.search(r"\d", stem) else r"[a-z]"

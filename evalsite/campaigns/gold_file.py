@@ -1,5 +1,7 @@
-"""Gold files, CSV or JSONL: an id, a prompt (`prompt_id`, or `text` or `turns`), two replies (`reply_a`, `reply_b`) or
-two chatbots (`chatbot_a`, `chatbot_b`), `right`, and perhaps `category` and `explanation`. Every row has its fate.
+"""Gold files in CSV or JSONL. The report lists the result for every row.
+
+Columns: an id, a prompt (`prompt_id`, `text` or `turns`), two replies (`reply_a`, `reply_b`) or two chatbots
+(`chatbot_a`, `chatbot_b`), and `right`. Optional: `category` and `explanation`.
 """
 
 import json
@@ -23,7 +25,7 @@ KNOWN = {*COLUMNS, "explanation"}
 
 @dataclass(frozen=True, slots=True)
 class GoldRow:
-    """A row of a gold file. fate: "add", "same" (there already, word for word) or "refused", with the problem."""
+    """A row of a gold file. `fate` is "add", "same" (an identical item exists) or "refused"; `problem` says why."""
 
     line: int
     key: str
@@ -36,7 +38,7 @@ class GoldRow:
 
 @dataclass(frozen=True, slots=True)
 class GoldReport:
-    """What would become of a gold file. passed_over: columns that mean nothing here."""
+    """Result of a gold file. `passed_over` lists ignored columns."""
 
     rows: tuple[GoldRow, ...]
     passed_over: tuple[str, ...]
@@ -46,7 +48,7 @@ class GoldReport:
 
 
 def gold_preview(*, campaign: Campaign, content: bytes, name: str = "") -> GoldReport:
-    """What would become of each row. Raises InvalidInput where the file cannot be read."""
+    """Return the result for each row without writing. Raises InvalidInput for an unreadable file."""
     reading = rows_read(content, name)
     if reading.form == "text" or "right" not in reading.columns:
         there = ", ".join(reading.columns[:10])
@@ -63,7 +65,7 @@ def gold_preview(*, campaign: Campaign, content: bytes, name: str = "") -> GoldR
 
 
 def gold_import(*, campaign: Campaign, content: bytes, name: str = "", by: User | None = None) -> GoldReport:
-    """Add the rows that can be added; the report tells of each."""
+    """Add the valid rows, and report the result for every row."""
     with write_transaction():
         report = gold_preview(campaign=campaign, content=content, name=name)
         new = [row.item for row in report.rows if row.item is not None and row.fate == "add"]
@@ -89,7 +91,7 @@ def _judged(row: FileRow, number: int, book: GoldBook, seen: dict[str, int]) -> 
 
 
 def gold_from(cells: Mapping[str, Any], key: str) -> NewGold:
-    """A row's cells, or an object of a call or a campaign's file. Raises InvalidInput."""
+    """Parse a row's cells, or an object of an API call or a campaign file. Raises InvalidInput."""
     words = {name: _string(cells, name) for name in KNOWN - {"id", "turns", "right"}}
     return NewGold(
         key=key,
@@ -139,7 +141,7 @@ def _plain(value: Any) -> str:
 
 
 def _both(words: Mapping[str, str], name: str) -> tuple[str, str] | None:
-    """Both replies, or both chatbots; None where neither is given. One alone is kept: it is refused by what lacks."""
+    """Return both replies, or both chatbots; None if neither is given. A missing one of two is reported later."""
     a, b = words[f"{name}_a"], words[f"{name}_b"]
     if not (a or b):
         return None
@@ -151,6 +153,6 @@ def _shown(new: NewGold) -> str:
 
 
 def _same(new: NewGold, item: GoldItem) -> bool:
-    """Whether an item says this word for word (one that compares chatbots is given under a new id)."""
+    """Return whether an item is identical. An item that compares chatbots is given under a new id."""
     prompt = item.prompt.turns == [dict(turn) for turn in new.turns] if new.turns else item.prompt.key == new.prompt
     return prompt and new.texts == (item.text_a, item.text_b) and set(new.right) == set(item.right)

@@ -1,4 +1,4 @@
-"""What an organisation compares with: its chatbots and prompt sets, where they are used, how complete they are."""
+"""Library of an organisation: its chatbots and prompt sets, their campaigns and their completeness."""
 
 import uuid
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ MOST_VERSIONS = 200
 
 @dataclass(frozen=True, slots=True)
 class Completeness:
-    """How many of a prompt set's prompts a version has a reply to that can be shown."""
+    """The number of a prompt set's prompts with a reply of a version that can be shown."""
 
     version: Version
     prompt_set: PromptSet
@@ -34,7 +34,7 @@ class Completeness:
 
 
 def chatbots_owned(user: User) -> QuerySet[Chatbot]:
-    """Chatbots of this person's organisations (staff: all), with `versions_count` and `campaigns_count`."""
+    """Return the chatbots of this person's organisations (staff: all), with `versions_count` and `campaigns_count`."""
     own = Chatbot.objects.all() if user.is_staff else Chatbot.objects.of(user)
     versions = Version.objects.filter(chatbot=OuterRef("pk"))
     campaigns = Entrant.objects.filter(version__chatbot=OuterRef("pk"))
@@ -47,9 +47,9 @@ def chatbots_owned(user: User) -> QuerySet[Chatbot]:
 
 
 def prompt_sets_owned(user: User) -> QuerySet[PromptSet]:
-    """Prompt sets of this person's organisations (staff: all), with `prompts_count` and `campaigns_count`.
+    """Return the prompt sets of this person's organisations (staff: all), with `prompts_count` and `campaigns_count`.
 
-    Without those that only gold is shown from: who sees a list of them sees what is gold.
+    Sets that only gold uses are left out: their list would reveal which prompts are gold.
     """
     own = PromptSet.objects.all() if user.is_staff else PromptSet.objects.of(user)
     prompts = Prompt.objects.filter(prompt_set=OuterRef("pk"), corrected_by__isnull=True)
@@ -64,13 +64,13 @@ def prompt_sets_owned(user: User) -> QuerySet[PromptSet]:
 
 
 def _number(rows: QuerySet, group: str, field: str) -> Coalesce:  # type: ignore[type-arg]
-    """How many there are, as a subquery: one join less than counting over both would multiply."""
+    """Return a count as a subquery. A join over both tables would multiply the counts."""
     counted = rows.order_by().values(group).annotate(number=Count(field, distinct=True)).values("number")
     return Coalesce(Subquery(counted[:1], output_field=IntegerField()), 0)
 
 
 def chatbot_owned(user: User, public_id: uuid.UUID) -> Chatbot:
-    """Raises NotFound: alike for what is not there and what is not theirs."""
+    """Return the chatbot. Raises NotFound both for an unknown one and for one of another owner."""
     found = chatbots_owned(user).filter(public_id=public_id).first()
     if found is None:
         raise NotFound(
@@ -80,7 +80,7 @@ def chatbot_owned(user: User, public_id: uuid.UUID) -> Chatbot:
 
 
 def prompt_set_owned(user: User, public_id: uuid.UUID) -> PromptSet:
-    """Raises NotFound: alike for what is not there and what is not theirs."""
+    """Return the prompt set. Raises NotFound both for an unknown one and for one of another owner."""
     found = prompt_sets_owned(user).filter(public_id=public_id).first()
     if found is None:
         raise NotFound(
@@ -91,13 +91,13 @@ def prompt_set_owned(user: User, public_id: uuid.UUID) -> PromptSet:
 
 
 def part_taken(chatbot: Chatbot) -> list[Entrant]:
-    """Where the chatbot's versions take or took part, newest first."""
+    """Return the past and present entrants of the chatbot's versions, newest first."""
     entrants = Entrant.objects.filter(version__chatbot=chatbot).select_related("campaign", "version__chatbot")
     return list(entrants.order_by("-pk")[:MOST_CAMPAIGNS])
 
 
 def completeness_of_chatbot(versions: Sequence[Version]) -> list[Completeness]:
-    """By version and set, where there is at least one reply; two queries."""
+    """Return the completeness by version and set with at least one reply, in two queries."""
     replies = Reply.objects.shown().filter(version__in=versions, prompt__corrected_by__isnull=True)
     counted = replies.order_by().values_list("version", "prompt__prompt_set").annotate(count=Count("pk"))
     found = list(counted)
@@ -109,7 +109,7 @@ def completeness_of_chatbot(versions: Sequence[Version]) -> list[Completeness]:
 
 
 def completeness_of_set(prompt_set: PromptSet) -> list[Completeness]:
-    """Of the versions that have replied, the newest first."""
+    """Return the completeness of the versions with replies, newest first."""
     prompts = prompt_set.prompts.filter(corrected_by__isnull=True).count()
     has = replies_counted(prompt_set)
     versions = Version.objects.filter(pk__in=has).select_related("chatbot").order_by("-pk")[:MOST_VERSIONS]
@@ -117,7 +117,7 @@ def completeness_of_set(prompt_set: PromptSet) -> list[Completeness]:
 
 
 def prompts_shown(prompt_set: PromptSet, lacked_by: Version | None = None) -> QuerySet[Prompt]:
-    """The prompts in force, with `replies_count`; `lacked_by`: only those to which this version has no reply."""
+    """Return the current prompts with `replies_count`; with `lacked_by`, only those without a reply of this version."""
     prompts = prompt_set.prompts.filter(corrected_by__isnull=True).order_by("pk")
     shown = Reply.objects.shown().filter(prompt=OuterRef("pk"))
     if lacked_by is not None:
@@ -126,5 +126,5 @@ def prompts_shown(prompt_set: PromptSet, lacked_by: Version | None = None) -> Qu
 
 
 def campaigns_using(prompt_set: PromptSet) -> list[Campaign]:
-    """Newest first."""
+    """Return the campaigns that use this prompt set, newest first."""
     return list(Campaign.objects.filter(prompt_set=prompt_set).order_by("-pk")[:MOST_CAMPAIGNS])

@@ -1,7 +1,7 @@
-"""When a campaign has learnt enough, and how far it may go: plain values, checked when they are made.
+"""Stopping limits of a campaign, as plain values that are checked on creation.
 
-The scheduler's rules are made of them in the worker (`refits.designs.rules_of`), which asks them in this order: the
-aim first, then the budget, the deadline, and whether anything is left to ask.
+The worker turns them into the scheduler's rules (`refits.designs.rules_of`). The rules are checked in this order: the
+target, the budget, the deadline, and whether any items are left.
 """
 
 from dataclasses import dataclass, fields
@@ -12,24 +12,25 @@ from django.utils.translation import gettext as _
 from evalsite.campaigns.models import Campaign, StoppingSpec
 from evalsite.core.errors import InvalidInput
 
-ALPHA, POWER = 0.05, 0.8  # as sample sizes are usually given
+ALPHA, POWER = 0.05, 0.8  # common values for sample sizes
 
 
-# In logits. No set of prompts gives a smaller standard error, and a larger one is met before the first judgment.
+# In logits. No prompt set reaches a smaller standard error. A larger one is met before the first judgment.
 LEAST_AIM, MOST_AIM = 0.001, 1000.0
 AIMS = ("target_se", "min_difference")
 
 
 def is_aim(value: float) -> bool:
-    """Whether a standard error, or a difference, of this size may be aimed at; NaN may not. All doors ask here."""
+    """Return whether a standard error or difference of this size is a valid target. NaN is not. Every entry point calls
+    this."""
     return LEAST_AIM <= value <= MOST_AIM
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The options of `campaigns.models.StoppingSpec`, in its units. Raises InvalidInput, with the field at fault.
+    """The options of `campaigns.models.StoppingSpec`, in its units. Raises InvalidInput with the invalid field.
 
-    One aim at the most: a target SE, or a difference that is to be found with `power` at level `alpha`.
+    There is at most one target: a standard error, or a difference to detect with `power` at level `alpha`.
     """
 
     target_se: float | None = None
@@ -56,7 +57,7 @@ class Limits:
                 field="min_difference",
                 code="two_aims",
             )
-        if not 0.0 < self.alpha < self.power < 1.0:  # NaN is neither
+        if not 0.0 < self.alpha < self.power < 1.0:  # false for NaN
             raise InvalidInput(
                 _("A test with alpha %(alpha)s and power %(power)s there is not.")
                 % {"alpha": f"{self.alpha:g}", "power": f"{self.power:g}"},
@@ -76,12 +77,12 @@ class Limits:
 
     @property
     def aims(self) -> bool:
-        """Whether there is something to be reached, beside limits."""
+        """Return whether there is a target besides the limits."""
         return self.target_se is not None or self.min_difference is not None
 
     @property
     def ends(self) -> bool:
-        """Whether anything but the end of the questions stops the campaign."""
+        """Return whether anything except a lack of items stops the campaign."""
         return self.aims or self.budget is not None or self.deadline is not None
 
 
@@ -89,9 +90,10 @@ LIMITS = tuple(limit.name for limit in fields(Limits))
 
 
 def limits_of(spec: StoppingSpec) -> Limits:
-    """The row as checked values.
+    """Return the row as checked values.
 
-    An aim from before aims had bounds is read as the nearest that may be asked for: no campaign can tell the two apart.
+    A stored target from before the bounds existed is read as the nearest valid one: no campaign can distinguish the
+    two.
     """
     values = {name: getattr(spec, name) for name in LIMITS}
     for name in AIMS:
@@ -101,12 +103,12 @@ def limits_of(spec: StoppingSpec) -> Limits:
 
 
 def limits_check(spec: StoppingSpec) -> None:
-    """Raise InvalidInput where a row that is about to be saved says what no limits can."""
+    """Raise InvalidInput if a row has inconsistent limits. Called before it is saved."""
     Limits(**{name: getattr(spec, name) for name in LIMITS})
 
 
 def deadline_check(campaign: Campaign, now: datetime) -> None:
-    """Raise InvalidInput where the campaign's time is over before it begins, or goes on."""
+    """Raise InvalidInput if the campaign's deadline has passed before it starts or continues."""
     deadline = campaign.stopping.deadline
     if deadline is not None and deadline <= now:
         raise InvalidInput(
@@ -117,7 +119,10 @@ def deadline_check(campaign: Campaign, now: datetime) -> None:
 
 
 def judgments_allowed(campaign: Campaign, now: datetime) -> int | None:
-    """Judgments at the most, those that are in among them: none that are new once the deadline has come; None: any."""
+    """Return the maximum number of judgments, including those recorded; None for no limit.
+
+    After the deadline, no new ones are allowed.
+    """
     limits = limits_of(campaign.stopping)
     if limits.deadline is not None and limits.deadline <= now:
         return 0

@@ -15,7 +15,7 @@ from evalsite.prompts.models import Prompt, PromptSet
 
 
 class Rubric(PublicModel):
-    """The aspects that annotators judge. Several campaigns may share one, and then one board may rank them all."""
+    """The aspects that annotators judge. Campaigns that share a rubric can share a board."""
 
     organisation = models.ForeignKey(Organisation, on_delete=models.PROTECT, related_name="rubrics")
     name = models.CharField(max_length=200)
@@ -29,7 +29,7 @@ class Rubric(PublicModel):
 
 
 class Aspect(models.Model):
-    """One question asked about the candidates. The first one (position 0) is the primary aspect."""
+    """A question about the candidates. The aspect at position 0 is the primary one."""
 
     class Kind(models.TextChoices):
         CHOOSE_ONE = "choose_one", "choose one candidate"
@@ -50,7 +50,7 @@ class Aspect(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["rubric", "position"], name="aspect_position_once"),
             models.UniqueConstraint(fields=["rubric", "key"], name="aspect_key_once"),
-            # Only the choice between candidates is built; lifting this is a small migration.
+            # Only the choice between candidates is implemented. A small migration can lift this.
             models.CheckConstraint(condition=Q(kind="choose_one"), name="aspect_kind_built_now"),
         ]
 
@@ -59,7 +59,7 @@ class Aspect(models.Model):
 
     @property
     def choices(self) -> list[str]:
-        """The verdicts that an annotator may give, in the order of their buttons."""
+        """Return the possible verdicts, in the order of their buttons."""
         tie = ["tie"] if self.allow_tie else []
         both_bad = ["both_bad"] if self.allow_both_bad else []
         return ["A", *tie, "B", *both_bad]
@@ -67,7 +67,7 @@ class Aspect(models.Model):
 
 class CampaignQuerySet(OwnedQuerySet):
     def of(self, user: User | None) -> Self:
-        """Those of this person's organisations, and those in which they have a role of their own."""
+        """Filter by this person's organisations, and by campaigns in which they have a role."""
         if user is None or not user.is_authenticated:
             return self.none()
         member = Membership.objects.filter(user=user).values("organisation")
@@ -76,7 +76,7 @@ class CampaignQuerySet(OwnedQuerySet):
 
 
 class Campaign(ShownNames, PublicModel):
-    """What is compared, by whom, on which prompts, and until when."""
+    """A comparison of chatbots: its entrants, prompts, annotators and limits."""
 
     class State(models.TextChoices):
         DRAFT = "draft", _("Draft")
@@ -200,12 +200,12 @@ class Campaign(ShownNames, PublicModel):
 
     @property
     def judgment_price(self) -> Decimal:
-        """About what one judgment costs, gold apart: where hours are paid, at a minute each."""
+        """Return the approximate cost of a judgment without gold. An hourly rate is converted at one minute each."""
         return self.pay_rate if self.pay_per == self.PayPer.JUDGMENT else self.pay_rate / 60
 
     @property
     def state_text(self) -> str:
-        """The state as it stands in a sentence: the campaign is ..."""
+        """Return the state for a sentence: "the campaign is ..."."""
         words = {
             self.State.DRAFT: pgettext("the campaign is", "draft"),
             self.State.PILOT: pgettext("the campaign is", "pilot"),
@@ -217,12 +217,12 @@ class Campaign(ShownNames, PublicModel):
 
     @property
     def collecting(self) -> bool:
-        """Whether new assignments may be issued."""
+        """Return whether new assignments may be issued."""
         return self.state in self.COLLECTING
 
 
 class StoppingSpec(models.Model):
-    """When a campaign has learnt enough. The first rule that holds stops it (scheduler.stopping)."""
+    """Stopping rules of a campaign. The first rule that holds stops it (scheduler.stopping)."""
 
     campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, related_name="stopping")
     target_se = models.FloatField(
@@ -258,7 +258,7 @@ class StoppingSpec(models.Model):
 
 
 class Pilot(models.Model):
-    """A campaign's first judgments, after which it waits for a person: to go on, or to change what they taught."""
+    """The first judgments of a campaign. It then waits for a person to continue or to change its settings."""
 
     campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, related_name="pilot")
     judgments = models.PositiveIntegerField(help_text="after which it pauses")
@@ -280,9 +280,9 @@ class Pilot(models.Model):
 
 
 class PlanSpec(models.Model):
-    """What a campaign's plans want and keep to; see campaigns.plans for what fits together.
+    """Planning options of a campaign. `campaigns.plans` checks their consistency.
 
-    What is left of these after all is the scheduler's `Design` and `CampaignState` (refits.designs maps them).
+    `refits.designs` maps them to the scheduler's `Design` and `CampaignState`.
     """
 
     class Target(models.TextChoices):
@@ -348,7 +348,7 @@ class PlanSpec(models.Model):
 
 
 class Entrant(PublicModel):
-    """A chatbot's version that takes part in a campaign."""
+    """A version of a chatbot that takes part in a campaign."""
 
     class State(models.TextChoices):
         ACTIVE = "active"
@@ -375,21 +375,21 @@ class Entrant(PublicModel):
             as_validation_error(self.looks_check)
 
     def looks_check(self) -> None:
-        """Raise Conflict for a chatbot whose name looks like that of another one in the campaign, withdrawn or not."""
+        """Raise Conflict for a chatbot whose name looks like that of another one in the campaign, even if withdrawn."""
         others = self.campaign.entrants.exclude(version__chatbot=self.version.chatbot)
         there = others.values_list("version__chatbot__name", flat=True)
         lookalike_check(self.version.chatbot.name, there, field="version")
 
     @property
     def name(self) -> str:
-        """What boards show; the version is named only by pages that need it."""
+        """Return the name for boards. Only pages that need the version show it."""
         return self.version.chatbot.name
 
 
 class Reception(models.Model):
-    """How a campaign receives its annotators: where from, what they read first, what they may add to a verdict.
+    """Onboarding of a campaign's annotators: their source, the introduction, and the additions to a verdict.
 
-    A campaign without this row receives them in the plain way.
+    A campaign without this row uses the defaults.
     """
 
     class Platform(models.TextChoices):
@@ -398,7 +398,7 @@ class Reception(models.Model):
         MTURK = "mturk", "Mechanical Turk"
 
     class Erasure(models.TextChoices):
-        """What becomes of the judgments of somebody who asks to be erased."""
+        """Handling of a person's judgments when the person asks for erasure."""
 
         KEEP = "keep", _("They stay, without the person")
         REMOVE = "remove", _("They are removed with the person")
@@ -439,7 +439,7 @@ class Reception(models.Model):
 
 
 class QualificationItem(models.Model):
-    """A comparison with a known answer, to admit an annotator. It is explained at once."""
+    """A comparison with a known answer that qualifies an annotator. It is explained at once."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="qualification_items")
     position = models.PositiveIntegerField()
@@ -463,7 +463,7 @@ class QualificationItem(models.Model):
 
 
 class CampaignRole(models.Model):
-    """A person's role in one campaign. Their organisation's role holds as well: the higher of the two decides."""
+    """A person's role in one campaign. If they also have a role in the organisation, the higher one applies."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="roles")
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="campaign_roles")
@@ -481,7 +481,7 @@ class CampaignRole(models.Model):
 
 
 class Retirement(models.Model):
-    """The fact that a prompt is asked no more in a campaign. What was judged of it counts on."""
+    """A prompt that is no longer used in a campaign. Its judgments still count."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="retirements")
     prompt = models.ForeignKey(Prompt, on_delete=models.PROTECT, related_name="retirements")
@@ -496,10 +496,10 @@ class Retirement(models.Model):
 
 
 class GoldItem(PublicModel):
-    """A comparison with a known answer, mixed unseen among the others, to check an annotator. It ranks nobody.
+    """A comparison with a known answer, hidden among the others, to check an annotator. It does not affect ranks.
 
-    Either two texts are compared, or the replies of two entrants. `right` holds the verdicts on the primary aspect that
-    pass, "A" being the first reply here, whichever side it is shown on. Immutable; what proves wrong is withdrawn.
+    It compares two texts, or the replies of two entrants. `right` holds the passing verdicts on the primary aspect. "A"
+    is the first reply here, whichever side shows it. Immutable; a wrong item is withdrawn.
     """
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="gold_items")
@@ -528,7 +528,7 @@ class GoldItem(PublicModel):
 
     @property
     def item(self) -> str:
-        """The name of what is shown: that of a pair of entrants is the same as when it is asked to rank them."""
+        """Return the item key of the comparison. For a pair of entrants it equals the key of the same ranking item."""
         if self.entrant_a_id is None or self.entrant_b_id is None:
             return f"{self.prompt_id}:gold{self.pk}"
         low, high = sorted((self.entrant_a_id, self.entrant_b_id))
@@ -536,7 +536,7 @@ class GoldItem(PublicModel):
 
 
 class GoldWithdrawal(models.Model):
-    """The fact that a gold item is used no more, nor counted for or against anybody: it was wrong, or is known."""
+    """The withdrawal of a gold item that is wrong or known. It is no longer used or counted for or against anybody."""
 
     item = models.OneToOneField(GoldItem, on_delete=models.PROTECT, related_name="withdrawal")
     reason = models.CharField(max_length=300)

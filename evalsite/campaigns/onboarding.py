@@ -1,4 +1,4 @@
-"""Writes about how a campaign receives its annotators."""
+"""Write operations on the onboarding of annotators."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ LONGEST_REASON = 40
 
 @dataclass(frozen=True, slots=True)
 class NewQualificationItem:
-    """A comparison and its right answer: "A", "B", "tie" or "both_bad"."""
+    """A comparison and its correct answer: "A", "B", "tie" or "both_bad"."""
 
     turns: Sequence[dict[str, str]]
     reply_a: str
@@ -29,9 +29,9 @@ class NewQualificationItem:
 
 
 def reception_set(*, campaign: Campaign, by: User | None = None, **fields: Any) -> Reception:
-    """Set these fields of the campaign's reception (campaigns.models.Reception), and keep the others.
+    """Set these fields of the campaign's onboarding (campaigns.models.Reception), and keep the others.
 
-    What did change stands in the log.
+    Changes are logged.
     """
     _check_reasons(fields.get("reasons", []))
     with write_transaction():
@@ -62,7 +62,7 @@ def _check_reasons(reasons: Sequence[str]) -> None:
 
 
 def qualification_of(campaign: Campaign) -> list[NewQualificationItem]:
-    """The items as they stand, in their order."""
+    """Return the current qualification items in their order."""
     rows = QualificationItem.objects.filter(campaign=campaign).order_by("position")
     return [NewQualificationItem(one.turns, one.reply_a, one.reply_b, one.right, one.explanation) for one in rows]
 
@@ -70,7 +70,7 @@ def qualification_of(campaign: Campaign) -> list[NewQualificationItem]:
 def qualification_set(
     *, campaign: Campaign, items: Sequence[NewQualificationItem], pass_mark: int, by: User | None = None
 ) -> None:
-    """The items that admit an annotator; `pass_mark` of them are to be answered right. Fixed once collecting begins."""
+    """Set the qualification items; `pass_mark` correct answers pass. Fixed once collecting begins."""
     choices = aspect_primary(campaign).choices
     if not 0 <= pass_mark <= len(items):
         raise InvalidInput(_("The pass mark is from 0 to %(items)s.") % {"items": len(items)}, field="pass_mark")
@@ -103,7 +103,7 @@ def qualification_set(
 def _log_items(
     campaign: Campaign, old: Sequence[NewQualificationItem], new: Sequence[NewQualificationItem], by: User | None
 ) -> None:
-    """Whatever did change, in numbers: viewers read the log, and they are not to know what is right."""
+    """Log only the numbers of items that changed: viewers read the log and must not learn the answers."""
     if old == new:
         return
     was = {"qualification_items": len(old)}

@@ -1,4 +1,4 @@
-"""Who may do what in a campaign: one table, asked by every page and every call."""
+"""Permissions in a campaign: one table for all pages and API calls."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -14,7 +14,7 @@ from evalsite.core.errors import NotAllowed, NotFound
 
 
 class Role(StrEnum):
-    """From the one who may most to the one who may least."""
+    """Roles, from the highest to the lowest."""
 
     STAFF = "staff"
     OWNER = "owner"
@@ -23,7 +23,7 @@ class Role(StrEnum):
 
 
 class Act(StrEnum):
-    """What can be done with a campaign in the console, or by the API."""
+    """Acts on a campaign, in the console or through the API."""
 
     SEE = "see"
     SET_UP = "set_up"
@@ -87,8 +87,8 @@ ROLE_WORDS: Mapping[Role, str | Promise] = {
 }
 
 _EVERYTHING = frozenset(Act)
-# What commits money, ends everything, shows it to others or changes who decides is the owner's alone. A manager who is
-# worried pauses.
+# Only the owner may commit money, end the campaign, show it to others or change its roles. A manager with concerns can
+# pause it.
 _OWNERS = frozenset({Act.PILOT, Act.LAUNCH, Act.STOP, Act.EXTEND, Act.SHOW, Act.PAY, Act.SHARE})
 ALLOWED: Mapping[Role, frozenset[Act]] = {
     Role.STAFF: _EVERYTHING,
@@ -96,12 +96,12 @@ ALLOWED: Mapping[Role, frozenset[Act]] = {
     Role.MANAGER: _EVERYTHING - _OWNERS,
     Role.VIEWER: frozenset({Act.SEE}),
 }
-# Who begins campaigns in an organisation, and sends files of prompts and replies into it.
+# Roles that may create campaigns in an organisation, and upload its prompt and reply files.
 MAKERS = frozenset({Role.STAFF, Role.OWNER, Role.MANAGER})
 
 
 def role_of(user: User | None, campaign: Campaign) -> Role | None:
-    """The highest role that this person has here: of staff, of the organisation's members, of the campaign's own."""
+    """Return this person's highest role here: as staff, as a member of the organisation, or in the campaign."""
     if user is None or not user.is_active:
         return None
     if user.is_staff:
@@ -117,9 +117,9 @@ def allows(role: Role | None, act: Act) -> bool:
 
 
 def campaign_for(*, key: str, user: User | None, act: Act) -> tuple[Campaign, Role]:
-    """The campaign at this address and this person's role, if it allows the act.
+    """Return the campaign at this address and this person's role, if it permits the act.
 
-    Raises NotFound where they may not know of it, NotAllowed where they may and their role does not.
+    Raises NotFound if they may not know of the campaign, and NotAllowed if their role does not permit the act.
     """
     campaign = campaign_get(key=key, user=user)
     role = role_of(user, campaign)
@@ -129,10 +129,10 @@ def campaign_for(*, key: str, user: User | None, act: Act) -> tuple[Campaign, Ro
 
 
 def organisation_for(*, slug: str, user: User, set_name: str) -> Organisation:
-    """The organisation at this address, if this person may send files for its prompt set of this name (or a new one).
+    """Return the organisation if this person may upload files for its prompt set of this name (or a new one).
 
-    Whose role is in a campaign may do here what its set-up lets them do: send prompts of its draft, and replies to
-    them. Raises NotFound for who has no such role, whether it is there or not; NotAllowed where a role does not do.
+    A role in a campaign permits uploads that belong to its set-up: prompts of its draft, and replies to them. Raises
+    NotFound without a role, whether the organisation exists or not. Raises NotAllowed for an insufficient role.
     """
     members = Membership.objects.filter(user=user, organisation__slug=slug)
     role = Role.STAFF if user.is_staff else next((Role(member.role) for member in members), None)
@@ -159,7 +159,7 @@ def _who(role: Role | None) -> str:
 
 
 def as_markdown() -> str:
-    """The table as docs/roles.md has it."""
+    """Return the table in Markdown for docs/roles.md."""
     head = [
         "# Who may do what",
         "",

@@ -1,7 +1,7 @@
-"""What a campaign's plans want and keep to: plain values, checked when they are made.
+"""Planning options of a campaign, as plain values that are checked on creation.
 
-The scheduler checks the same again (`refits.designs` hands them over), but late, in the worker: what contradicts
-itself is to be told to the person who asks for it. tests/evalsite/refits/test_designs.py holds the two together.
+The scheduler checks them again (through `refits.designs`), but late, in the worker. The check here reports inconsistent
+options to the person who sets them. tests/evalsite/refits/test_designs.py keeps both checks equal.
 """
 
 import math
@@ -14,16 +14,17 @@ from evalsite.campaigns.models import PlanSpec
 from evalsite.core.errors import InvalidInput
 
 ROUNDING = 1e-6
-# What forms and files allow alike; of the overlap as many as `scheduler.overlap` does.
+# Limits for forms and files alike. The limit of the overlap is that of `scheduler.overlap`.
 MOST_VOTES_PER_ITEM, MOST_OVERLAP_VOTES = 1_000_000, 1_000
 MOST_IN_A_BLOCK, MOST_IN_A_BATCH, LONGEST_LEASE_S = 100, 100_000, 86_400
-# Those of `scheduler.POLICIES` and `scheduler.BASELINES`, which the web process does not load.
+# The policies of `scheduler.POLICIES` and `scheduler.BASELINES`, which the web process does not import.
 POLICIES = ("adaptive", "balanced", "least_certain", "random")
 BASELINES = ("arena", "asap", "entropy", "paper", "rmed", "swiss", "thompson")
 
 
 def policy_check(policy: str, *, stored: str = "") -> None:
-    """Raise InvalidInput for an unknown policy, and for a published baseline unless the campaign has it `stored`."""
+    """Raise InvalidInput for an unknown policy, and for a published baseline unless it is the campaign's `stored`
+    policy."""
     if policy in POLICIES or policy == stored:
         return
     message = _("There is no policy %(policy)s.")
@@ -38,10 +39,12 @@ def policy_check(policy: str, *, stored: str = "") -> None:
 
 @dataclass(frozen=True, slots=True)
 class PlanOptions:
-    """The options of `campaigns.models.PlanSpec`, in its units. Raises InvalidInput, with the field that is at fault.
+    """The options of `campaigns.models.PlanSpec`, in its units. Raises InvalidInput with the invalid field.
 
-    target: what is to be learnt; the aim: what ends the campaign (`limits.Limits`), without one who is above whom.
-    balance: None: whatever the values say; empty: as the prompt set is; otherwise each category's share of the votes.
+    - `target`: the goal of the votes. AIM follows the campaign's stopping target (`limits.Limits`); without one it
+      is the ranking.
+    - `balance`: None balances by value, an empty mapping follows the prompt set, otherwise each category's share of the
+      votes.
     """
 
     target: str = PlanSpec.Target.AIM
@@ -78,11 +81,11 @@ class PlanOptions:
 
     @property
     def most_votes(self) -> int:
-        """Votes that an item of the overlap gets; 1 without overlap."""
+        """Return the votes for an item of the overlap; 1 without overlap."""
         return self.overlap_votes if self.overlap_share > 0.0 else 1
 
     def check_votes(self, votes_per_item: int) -> None:
-        """Raise InvalidInput unless the votes of an item fit into those of its pair, and overlap is more than usual."""
+        """Raise InvalidInput unless an item's votes fit into those of its pair, and overlap exceeds the usual votes."""
         _check_count("votes_per_item", votes_per_item, 1, MOST_VOTES_PER_ITEM)
         most = max(votes_per_item, self.most_votes)
         if self.votes_per_pair is not None and self.votes_per_pair < most:
@@ -101,11 +104,11 @@ class PlanOptions:
             )
 
     def compares_annotators(self, votes_per_item: int) -> bool:
-        """Whether some items are judged by several annotators."""
+        """Return whether several annotators judge the same items."""
         return votes_per_item > 1 or self.overlap_share > 0.0
 
     def check_screening(self, votes_per_item: int, *, acts: bool, gold: bool = False) -> None:
-        """Raise InvalidInput where annotators are to be excluded by rule, no item would compare them, and no gold."""
+        """Raise InvalidInput if rules may exclude annotators, but neither overlap nor gold checks them."""
         if acts and not gold and not self.compares_annotators(votes_per_item):
             raise InvalidInput(
                 _("Annotators cannot be screened: no comparison is judged by two of them."),
@@ -115,7 +118,8 @@ class PlanOptions:
             )
 
     def check_categories(self, prompts_in: Mapping[str, int]) -> None:
-        """Raise InvalidInput unless every category that is given a share has prompts enough (their number by name)."""
+        """Raise InvalidInput unless every category with a share has enough prompts (`prompts_in`: their number by
+        name)."""
         total = sum(prompts_in.values())
         for name, share in (self.balance or {}).items():
             count = prompts_in.get(name, 0)
@@ -168,7 +172,7 @@ def _check_share(
 ) -> None:
     low = value > above if open_below else value >= above
     high = value < up_to if open_above else value <= up_to
-    if not (low and high):  # NaN is neither
+    if not (low and high):  # false for NaN
         raise InvalidInput(
             _("%(name)s %(value)s is no such share.") % {"name": name, "value": f"{value:g}"},
             hint=_("Give a share between 0 and 1."),

@@ -1,4 +1,4 @@
-"""Reads of the campaigns room."""
+"""Read queries on campaigns."""
 
 import uuid
 from collections.abc import Iterable, Sequence
@@ -21,9 +21,9 @@ ModelT = TypeVar("ModelT", bound=Model)
 
 
 def as_uuid(key: str) -> uuid.UUID | None:
-    """The key as a public id, or None when it is a slug.
+    """Return the key as a public id, or None for a slug.
 
-    Written as it is shown, and no other way: what is kept by its address would be kept once for each spelling.
+    Only the canonical spelling is accepted. Otherwise caches by address would store one entry for each spelling.
     """
     try:
         found = uuid.UUID(key)
@@ -33,11 +33,11 @@ def as_uuid(key: str) -> uuid.UUID | None:
 
 
 def visible_by_key(key: str, user: User | None) -> Q:
-    """The condition under which a campaign is found by its public address.
+    """Return the condition that selects the campaign at a public address.
 
-    A public id is a secret link: it opens what is public or by link. A slug can be guessed: it opens what is
-    public. A draft is there for nobody else yet, whatever it will be. Members of the organisation open everything of
-    theirs either way, staff everything.
+    A public id is a secret link: it opens public and link-only campaigns. A slug can be guessed: it opens only public
+    ones. Drafts are hidden from others, whatever their later visibility. Members of the organisation open all of its
+    campaigns either way, and staff open every campaign.
     """
     public_id = as_uuid(key)
     allowed = visible_to(user, by_link=public_id is not None)
@@ -45,19 +45,19 @@ def visible_by_key(key: str, user: User | None) -> Q:
 
 
 def visible_to(user: User | None, *, by_link: bool) -> Q:
-    """The condition of campaigns that this person sees, under a secret link or without one."""
+    """Return the condition for campaigns that this person can see, with or without a secret link."""
     allowed = open_to_anybody(by_link=by_link) | Q(pk__in=Campaign.objects.of(user))
     return allowed | Q(pk__isnull=False) if user is not None and user.is_staff else allowed
 
 
 def open_to_anybody(*, by_link: bool) -> Q:
-    """The condition of campaigns that a reader sees whoever that is, under a secret link or without one."""
+    """Return the condition for campaigns that every reader can see, with or without a secret link."""
     open_to = [Campaign.Visibility.PUBLIC, *([Campaign.Visibility.LINK] if by_link else [])]
     return Q(visibility__in=open_to) & ~Q(state=Campaign.State.DRAFT)
 
 
 def campaign_get(*, key: str, user: User | None) -> Campaign:
-    """The campaign at this address, if this person may see it. Raises NotFound for both "no" and "not yours"."""
+    """Return the campaign at this address if this person may see it. Raises NotFound, also for hidden ones."""
     found: Campaign | None = (
         Campaign.objects.filter(visible_by_key(key, user)).select_related("organisation", "rubric").first()
     )
@@ -70,12 +70,16 @@ def campaign_get(*, key: str, user: User | None) -> Campaign:
 
 
 def gold_in_use(campaign: Campaign) -> QuerySet[GoldItem]:
-    """The campaign's gold items that are not withdrawn."""
+    """Return the campaign's gold items that are not withdrawn."""
     return GoldItem.objects.filter(campaign=campaign, withdrawal__isnull=True).order_by("pk")
 
 
 def gold_misfits(campaign: Campaign) -> tuple[list[str], list[str]]:
-    """Keys of gold in use that no answer to the question passes, or every one; and of gold on another set's prompts."""
+    """Return keys of unusable gold items, in two lists.
+
+    The first lists items that no answer, or every answer, to the question passes. The second lists items on prompts of
+    another set.
+    """
     choices = set(aspect_primary(campaign).choices)
     sets = {campaign.prompt_set_id, campaign.gold_set_id}
     rows = list(gold_in_use(campaign).values_list("key", "right", "prompt__prompt_set"))
@@ -84,14 +88,14 @@ def gold_misfits(campaign: Campaign) -> tuple[list[str], list[str]]:
 
 
 def qualification_misfits(campaign: Campaign) -> list[int]:
-    """Numbers, from 1 on, of the items that admit annotators whose right answer the question does not allow."""
+    """Return the numbers (from 1) of qualification items whose correct answer the question does not offer."""
     choices = aspect_primary(campaign).choices
     found = campaign.qualification_items.exclude(right__in=choices).order_by("position")
     return [position + 1 for position in found.values_list("position", flat=True)]
 
 
 def campaigns_listed(user: User | None) -> QuerySet[Campaign]:
-    """Campaigns that this person finds without a link: public ones that have begun, and all of their own."""
+    """Return the campaigns that this person finds without a link: started public ones, and all of their own."""
     if user is not None and user.is_staff:
         return Campaign.objects.all()
     begun = Q(visibility=Campaign.Visibility.PUBLIC) & ~Q(state=Campaign.State.DRAFT)
@@ -99,7 +103,7 @@ def campaigns_listed(user: User | None) -> QuerySet[Campaign]:
 
 
 def campaigns_open_beside(campaign: Campaign) -> list[Campaign]:
-    """Public campaigns of the same organisation that take judgments of anybody now, the newest first; three at most."""
+    """Return up to three other public campaigns of the organisation that accept anybody's judgments, newest first."""
     crowd = Q(reception__platform__isnull=False) & ~Q(reception__platform=Reception.Platform.NONE)
     found = Campaign.objects.filter(
         organisation=campaign.organisation_id,
@@ -111,7 +115,7 @@ def campaigns_open_beside(campaign: Campaign) -> list[Campaign]:
 
 
 def campaign_of_member(*, key: str, user: User | None) -> Campaign:
-    """The campaign at this address, for its organisation's members. Raises NotFound, NotAllowed."""
+    """Return the campaign at this address for members of its organisation. Raises NotFound, NotAllowed."""
     campaign = campaign_get(key=key, user=user)
     is_staff = user is not None and user.is_staff
     if not is_staff and not Campaign.objects.of(user).filter(pk=campaign.pk).exists():
@@ -122,15 +126,15 @@ def campaign_of_member(*, key: str, user: User | None) -> Campaign:
 
 
 def aspect_primary(campaign: Campaign) -> Aspect:
-    """The question that the campaign is about."""
+    """Return the primary question of the campaign."""
     return campaign.rubric.aspects.get(position=0)
 
 
 def aspects_of(campaign: int) -> list[Aspect]:
-    """What a campaign (its key) asks about, the primary aspect first."""
+    """Return the aspects of a campaign (its key), the primary one first."""
     return read(
         Aspect,
-        f"SELECT {columns(Aspect, 'aspect')} FROM campaigns_aspect aspect "  # noqa: S608  names of ours
+        f"SELECT {columns(Aspect, 'aspect')} FROM campaigns_aspect aspect "  # noqa: S608  our own identifiers
         "JOIN campaigns_campaign campaign ON campaign.rubric_id = aspect.rubric_id "
         "WHERE campaign.id = %s ORDER BY aspect.position",
         [campaign],
@@ -138,12 +142,12 @@ def aspects_of(campaign: int) -> list[Aspect]:
 
 
 def reception_of(campaign: Campaign) -> Reception:
-    """How the campaign receives its annotators; the plain way when nothing was set."""
+    """Return the campaign's onboarding, or the defaults."""
     return Reception.objects.filter(campaign=campaign).first() or Reception(campaign=campaign)
 
 
 def campaigns_to_judge() -> QuerySet[Campaign]:
-    """Public campaigns where anybody may judge now, newest first."""
+    """Return the public campaigns where anybody may judge now, newest first."""
     return Campaign.objects.filter(
         visibility=Campaign.Visibility.PUBLIC,
         admission=Campaign.Admission.OPEN,
@@ -152,13 +156,13 @@ def campaigns_to_judge() -> QuerySet[Campaign]:
 
 
 def entrants_active(campaign: Campaign) -> QuerySet[Entrant]:
-    """Who takes part, in the order of joining."""
+    """Return the active entrants in the order of joining."""
     active = Entrant.objects.filter(campaign=campaign, state=Entrant.State.ACTIVE)
     return active.select_related("version__chatbot").order_by("pk")
 
 
 def versions_withdrawn(campaigns: Iterable[Campaign]) -> dict[str, str]:
-    """Public ids of the versions that take part in none of these campaigns any more, with the reason of the last."""
+    """Return public ids of versions that are active in none of these campaigns, with the latest reason."""
     entrants = Entrant.objects.filter(campaign__in=list(campaigns))
     gone = entrants.filter(state=Entrant.State.WITHDRAWN).order_by("pk")
     reasons = dict(gone.values_list("version", "withdrawn_reason"))
@@ -170,7 +174,7 @@ def versions_withdrawn(campaigns: Iterable[Campaign]) -> dict[str, str]:
 
 
 def chatbots_verified(campaigns: Iterable[Campaign]) -> frozenset[str]:
-    """Public ids of the chatbots in these campaigns whose organisation staff have verified."""
+    """Return public ids of the chatbots in these campaigns whose organisation staff have verified."""
     verified = Entrant.objects.filter(
         campaign__in=list(campaigns), version__chatbot__organisation__verified_at__isnull=False
     )
@@ -179,7 +183,7 @@ def chatbots_verified(campaigns: Iterable[Campaign]) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class Taking:
-    """A chatbot's version beside a campaign: whether it takes part, and to how many of its prompts it has replies."""
+    """A version with its status in a campaign, and its number of replies to the campaign's prompts."""
 
     version: Version
     entrant: Entrant | None
@@ -188,7 +192,7 @@ class Taking:
 
 
 def entrants_with_replies(campaign: Campaign) -> tuple[list[Taking], list[Taking], int]:
-    """Who takes part or did; versions of the organisation that could, those with most replies first; the prompts."""
+    """Return all entrants ever, other versions of the organisation (most replies first), and the prompt count."""
     prompts = campaign.prompt_set.prompts.filter(corrected_by__isnull=True).count()
     has = replies_counted(campaign.prompt_set)
     part = {one.version_id: one for one in campaign.entrants.select_related("version__chatbot").order_by("pk")}
@@ -202,9 +206,10 @@ def entrants_with_replies(campaign: Campaign) -> tuple[list[Taking], list[Taking
 
 
 def prompt_sets_to_use(campaign: Campaign, user: User) -> list[PromptSet]:
-    """Prompt sets of its organisation that hold prompts, with `size`, newest first; gold's own and its own are none.
+    """Return usable prompt sets of the organisation with their `size`, newest first.
 
-    For members of the organisation, and staff: a role in a campaign opens nothing else that the organisation has.
+    Empty sets and sets of gold are left out, and so is the campaign's own set. Only members of the organisation and
+    staff get a list: a role in a campaign gives no access to other data of the organisation.
     """
     sets = prompt_sets_owned(user).filter(organisation=campaign.organisation_id)
     size = Count("prompts", filter=Q(prompts__corrected_by__isnull=True))
@@ -213,14 +218,14 @@ def prompt_sets_to_use(campaign: Campaign, user: User) -> list[PromptSet]:
 
 
 def asked_by(prompt_set: PromptSet, user: User) -> tuple[bool, str]:
-    """Whether a campaign that is no draft asks these prompts, and its name where this person may know of it."""
+    """Return whether a started campaign uses these prompts, and its name if this person may know of it."""
     asking = Campaign.objects.filter(prompt_set=prompt_set).exclude(state=Campaign.State.DRAFT)
     known = campaigns_listed(user).filter(pk__in=asking).order_by("pk").values_list("name", flat=True).first()
     return known is not None or asking.exists(), known or ""
 
 
 def prompts_lacking(campaign: Campaign, versions: Sequence[Version], at_most: int) -> list[tuple[str, list[bool]]]:
-    """The first prompts, by their keys, to which one of these has no reply, each with who has one; a single query."""
+    """Return the first prompt keys without a reply of some version, each with the versions that have one; one query."""
     if not versions:
         return []
     shown = Reply.objects.shown().filter(prompt=OuterRef("pk"))
@@ -233,7 +238,7 @@ def prompts_lacking(campaign: Campaign, versions: Sequence[Version], at_most: in
 
 
 def prompts_readable(campaign: Campaign, user: User | None) -> bool:
-    """Whether a reader of the board may read its prompts: where the campaign shows them, and members always."""
+    """Return whether a reader of the board may read its prompts. Members always may."""
     if campaign.shows_prompts or (user is not None and user.is_staff):
         return True
     return Campaign.objects.of(user).filter(pk=campaign.pk).exists()

@@ -1,4 +1,4 @@
-"""Writes of the campaigns room."""
+"""Write operations on campaigns."""
 
 import hashlib
 from collections import Counter
@@ -37,7 +37,7 @@ REFIT = "refit"
 
 @dataclass(frozen=True, slots=True)
 class NewAspect:
-    """A question asked about two candidates."""
+    """A question about two candidates."""
 
     key: str
     question: str
@@ -46,13 +46,13 @@ class NewAspect:
 
     @property
     def choices(self) -> list[str]:
-        """The verdicts that it allows, as `campaigns.models.Aspect` gives them."""
+        """Return the possible verdicts, as `campaigns.models.Aspect` does."""
         return ["A", *(["tie"] if self.allow_tie else []), "B", *(["both_bad"] if self.allow_both_bad else [])]
 
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """How a campaign collects: sizes, pay and when it has learnt enough. Units as in campaigns.models."""
+    """Settings of a campaign: sizes, pay and limits. Units as in campaigns.models."""
 
     visibility: Campaign.Visibility = Campaign.Visibility.PRIVATE
     admission: Campaign.Admission = Campaign.Admission.MEMBERS
@@ -84,12 +84,12 @@ class Design:
 
     @property
     def limits(self) -> Limits:
-        """When it has learnt enough. Raises InvalidInput for what contradicts itself."""
+        """Return the stopping limits. Raises InvalidInput for inconsistent ones."""
         return Limits(**{name: getattr(self, name) for name in LIMITS})
 
 
 def rubric_create(*, organisation: Organisation, name: str, aspects: tuple[NewAspect, ...]) -> Rubric:
-    """A rubric; the first aspect is the primary one."""
+    """Create a rubric. Its first aspect is the primary one."""
     if not aspects:
         raise InvalidInput(_("A rubric needs at least one aspect."), field="aspects")
     with write_transaction():
@@ -108,7 +108,7 @@ def rubric_create(*, organisation: Organisation, name: str, aspects: tuple[NewAs
     return rubric
 
 
-# Addresses of the console's own pages, where a campaign of this name would not be found.
+# Slugs of the console's own pages. A campaign with such a slug could not be reached.
 RESERVED_SLUGS = frozenset({"new", "health", "notices", "chatbots", "prompt-sets"})
 
 
@@ -121,10 +121,9 @@ def campaign_create(
     design: Design | None = None,
     description: str = "",
 ) -> Campaign:
-    """A draft campaign with its rubric, plan and stopping rule. Private unless the design says otherwise.
+    """Create a draft campaign with its rubric, plan and stopping rules. Private unless the design says otherwise.
 
-    Raises Conflict for an address that is taken or reserved, InvalidInput for options or limits that contradict each
-    other.
+    Raises Conflict for a used or reserved address, and InvalidInput for inconsistent options or limits.
     """
     design = design or Design()
     limits = design.limits
@@ -178,7 +177,7 @@ def campaign_create(
 def plan_set(
     *, campaign: Campaign, options: PlanOptions, policy: str | None = None, votes_per_item: int | None = None
 ) -> None:
-    """Plan in another way from now on: what waits in the queue is chosen anew. Raises InvalidInput."""
+    """Change the plan. The queue is then planned anew. Raises InvalidInput."""
     if policy is not None:
         policy_check(policy, stored=campaign.policy)
     with write_transaction():
@@ -197,22 +196,25 @@ def plan_set(
 
 
 def screening_check(campaign: Campaign, options: PlanOptions | None = None) -> None:
-    """Raise InvalidInput where the campaign excludes by rule and by these options, or its own, nobody is checked."""
+    """Raise InvalidInput if the campaign excludes annotators by rule, but these options (default: its own) check
+    nobody."""
     by_gold = bool(campaign.gold_share) and campaign.gold_mark is not None
     acts = campaign.screening == Campaign.Screening.ACT
     (options or plan_options(campaign)).check_screening(campaign.votes_per_item, acts=acts, gold=by_gold)
 
 
 def plan_options(campaign: Campaign) -> PlanOptions:
-    """The campaign's plan as checked values."""
+    """Return the campaign's plan as checked values."""
     spec = PlanSpec.objects.get(campaign=campaign)
     columns = {option.name: getattr(spec, option.name) for option in fields(PlanOptions)}
     return PlanOptions(**{**columns, "newcomer": spec.newcomer_id})
 
 
 def design_mark(campaign: Campaign) -> str:
-    """A hash of what a plan is made by: who takes part, what is retired, the plan, the limits and the policy. A plan
-    that was made under another one is outdated."""
+    """Return a hash of all inputs of a plan: entrants, retired prompts, options, limits and policy.
+
+    A plan with another hash is outdated.
+    """
     entrants = campaign.entrants.filter(state=Entrant.State.ACTIVE).order_by("pk").values_list("pk", flat=True)
     retired = campaign.retirements.order_by("prompt").values_list("prompt", flat=True)
     words = (list(entrants), list(retired), plan_options(campaign), limits_of(campaign.stopping))
@@ -220,7 +222,7 @@ def design_mark(campaign: Campaign) -> str:
 
 
 def plan_save(campaign: Campaign, options: PlanOptions) -> None:
-    """Keep a plan that the caller has checked. Part of the caller's transaction, who has locked the campaign."""
+    """Store a plan that the caller has checked. Runs in the caller's transaction, which has locked the campaign."""
     PlanSpec.objects.filter(campaign=campaign).update(**_columns(options))
 
 
@@ -239,7 +241,7 @@ def plan_check(campaign: Campaign) -> None:
 
 
 def chatbots_check(campaign: Campaign, options: PlanOptions) -> None:
-    """Raise InvalidInput unless what is to be learnt can be learnt of those who take part."""
+    """Raise InvalidInput unless the entrants allow the plan's goal."""
     active = set(campaign.entrants.filter(state=Entrant.State.ACTIVE).values_list("pk", flat=True))
     if options.top is not None and options.top >= len(active):
         raise InvalidInput(
@@ -256,9 +258,9 @@ def chatbots_check(campaign: Campaign, options: PlanOptions) -> None:
 
 
 def _check_gold(campaign: Campaign) -> None:
-    """Raise Conflict where gold is wanted and there is none: annotators would not be checked, and nobody told.
+    """Raise Conflict if gold is requested but there is none: annotators would silently not be checked.
 
-    So too where the question or the prompts have changed since gold was given: nobody could pass it.
+    The same applies if the question or the prompts changed after gold was added: nobody could pass it.
     """
     if not campaign.gold_share:
         return
@@ -286,9 +288,10 @@ def _check_gold(campaign: Campaign) -> None:
 
 
 def _check_qualification(campaign: Campaign) -> None:
-    """Raise Conflict where the question has changed since: an item that nobody can answer right screens out everybody.
+    """Raise Conflict if the question changed after the items were set.
 
-    Only of a draft: afterwards both stay as they are, and a refusal would be one for good.
+    An item without a possible correct answer would reject every annotator. Only drafts are checked: later both are
+    fixed, and a refusal would be permanent.
     """
     misfits = qualification_misfits(campaign) if campaign.state == Campaign.State.DRAFT else []
     if misfits:
@@ -301,10 +304,10 @@ def _check_qualification(campaign: Campaign) -> None:
 
 
 def entrant_add(*, campaign: Campaign, version: Version, by: User | None = None, imported: bool = False) -> Entrant:
-    """Let a chatbot take part (again). A standing campaign opens again for it, with its whole budget.
+    """Add a chatbot to a campaign, or add it again. A stopped `standing` campaign reopens for it.
 
-    A pilot stays one: how the campaign goes on after it is its owner's to say. Raises Conflict for a name that looks
-    like another one here, unless it was imported with its votes.
+    A reopened campaign has its whole budget again. A pilot stays a pilot: its owner decides how the campaign continues.
+    Raises Conflict for a name that looks like another one here, unless the chatbot was imported with its votes.
     """
     with write_transaction():
         locked = _locked(campaign)
@@ -321,7 +324,7 @@ def entrant_add(*, campaign: Campaign, version: Version, by: User | None = None,
 
 
 def _joined(campaign: Campaign, version: Version) -> tuple[Entrant, str | None]:
-    """The entrant, active now, and the state that it had before."""
+    """Return the active entrant, and its previous state."""
     entrant = campaign.entrants.filter(version=version).first()
     if entrant is None:
         return Entrant.objects.create(campaign=campaign, version=version), None
@@ -333,7 +336,7 @@ def _joined(campaign: Campaign, version: Version) -> tuple[Entrant, str | None]:
 
 
 def entrant_withdraw(*, campaign: Campaign, entrant: Entrant, reason: str, by: User | None = None) -> None:
-    """End a chatbot's part: it is asked about no more; its judgments count on, and boards say that it left."""
+    """Withdraw an entrant. It gets no new assignments, its judgments still count, and boards show that it left."""
     with write_transaction():
         locked = _locked(campaign)
         left = locked.entrants.filter(pk=entrant.pk, state=Entrant.State.ACTIVE)
@@ -347,7 +350,7 @@ def entrant_withdraw(*, campaign: Campaign, entrant: Entrant, reason: str, by: U
 
 
 def prompt_retire(*, campaign: Campaign, prompt: Prompt, reason: str, by: User | None = None) -> None:
-    """Ask a prompt no more in this campaign. What was judged of it counts on."""
+    """Retire a prompt in this campaign. Its judgments still count."""
     with write_transaction():
         locked = _locked(campaign)
         if prompt.prompt_set_id != locked.prompt_set_id or locked.retirements.filter(prompt=prompt).exists():
@@ -360,9 +363,9 @@ def prompt_retire(*, campaign: Campaign, prompt: Prompt, reason: str, by: User |
 
 
 def campaign_start(*, campaign: Campaign, by: User | None = None, pilot: int | None = None) -> None:
-    """Open a draft, or go on after a pause. What it lacks is named.
+    """Start a draft, or resume after a pause. An error names missing parts.
 
-    pilot: of a draft, judgments after which it pauses by itself. Raises Conflict, InvalidInput.
+    `pilot`: the number of judgments after which a draft pauses. Raises Conflict, InvalidInput.
     """
     with write_transaction():
         locked = _locked(campaign)
@@ -397,18 +400,18 @@ def _check_start(campaign: Campaign, pilot: int | None) -> None:
 
 
 def pilot_waits(campaign: Campaign) -> bool:
-    """Whether its pilot is over and nobody has said yet how to go on."""
+    """Return whether the pilot is over and awaits a decision."""
     over = Pilot.objects.filter(campaign=campaign, ended_at__isnull=False, went_on_at__isnull=True)
     return campaign.state == Campaign.State.PAUSED and over.exists()
 
 
 def pilot_runs(campaign: Campaign) -> bool:
-    """Whether it is in its pilot, be it paused within."""
+    """Return whether the campaign is in its pilot, even if it is paused."""
     return Pilot.objects.filter(campaign=campaign, ended_at__isnull=True).exists()
 
 
 def pilot_end(*, campaign: Campaign) -> None:
-    """The pilot's judgments are in: wait for a person. Part of the caller's transaction, who has locked it."""
+    """End the pilot and wait for a decision. Runs in the caller's transaction, which has locked the campaign."""
     pilot = Pilot.objects.get(campaign=campaign)
     pilot.ended_at = timezone.now()
     pilot.save(update_fields=["ended_at"])
@@ -419,7 +422,7 @@ def pilot_end(*, campaign: Campaign) -> None:
 
 
 def campaign_pause(*, campaign: Campaign, by: User | None = None) -> None:
-    """Issue nothing new until it is resumed; what is issued may still be answered."""
+    """Issue no new assignments until the campaign resumes. Issued ones may still be answered."""
     with write_transaction():
         locked = _locked(campaign)
         if not locked.collecting:
@@ -433,7 +436,7 @@ def campaign_pause(*, campaign: Campaign, by: User | None = None) -> None:
 
 
 def campaign_resume(*, campaign: Campaign, by: User | None = None) -> None:
-    """Go on after a pause."""
+    """Resume after a pause."""
     if campaign.state != Campaign.State.PAUSED:
         raise Conflict(_("The campaign is %(state)s; only a paused one can resume.") % {"state": campaign.state_text})
     if pilot_waits(campaign):
@@ -442,7 +445,7 @@ def campaign_resume(*, campaign: Campaign, by: User | None = None) -> None:
 
 
 def campaign_stop(*, campaign: Campaign, reason: str, by: User | None = None) -> None:
-    """End the collecting: nothing new is issued; what is issued may still be answered."""
+    """Stop collecting. No new assignments are issued; issued ones may still be answered."""
     with write_transaction():
         locked = _locked(campaign)
         if locked.state != Campaign.State.STOPPED:
@@ -454,7 +457,7 @@ def campaign_stop(*, campaign: Campaign, reason: str, by: User | None = None) ->
 
 
 def role_give(*, campaign: Campaign, user: User, role: str | None, by: User | None = None) -> None:
-    """Give a person a role in this campaign; None takes the one that they were given."""
+    """Give a person a role in this campaign. None removes the role."""
     if role is not None and role not in Membership.Role.values:
         raise InvalidInput(
             _("%(role)s is not a role.") % {"role": repr(role)},
@@ -473,7 +476,7 @@ def role_give(*, campaign: Campaign, user: User, role: str | None, by: User | No
 
 
 def refit_ask(*, campaign: Campaign, by: User | None = None) -> None:
-    """A person's wish for a refit now. Raises Conflict for a draft: there is nothing to fit, and nobody to plan for."""
+    """Request a refit for a person. Raises Conflict for a draft, which has nothing to fit or plan."""
     with write_transaction():
         locked = _locked(campaign)
         if locked.state == Campaign.State.DRAFT:
@@ -483,27 +486,29 @@ def refit_ask(*, campaign: Campaign, by: User | None = None) -> None:
 
 
 def refit_request(campaign: Campaign) -> None:
-    """Ask the worker for a refit (or only a plan, when nothing changed). Ten requests are one refit."""
+    """Queue a refit (or only a plan, if nothing changed). Ten requests cause one refit."""
     jobs.job_enqueue(kind=REFIT, key=refit_key(campaign), args={"campaign": campaign.pk})
 
 
 def plan_request(campaign: Campaign) -> None:
-    """Ask for a plan, unless a refit waits or is under way: that plans, too, and puts its plan into the queue a part at
-    a time, so that the queue is low for as long."""
+    """Queue a plan, unless a refit is queued or running.
+
+    A refit also plans. It fills the queue in parts, so the queue stays low for a while.
+    """
     if not jobs.job_waits(refit_key(campaign)):
         refit_request(campaign)
 
 
 def refit_key(campaign: Campaign) -> str:
-    """One refit per campaign at a time."""
+    """Return the job key that allows one refit per campaign at a time."""
     return f"{REFIT}:{campaign.pk}"
 
 
 def campaign_extend(*, campaign: Campaign, limits: Limits, by: User | None = None) -> None:
-    """Go on to these limits; one that had stopped runs again, within the budget that it has.
+    """Continue with these limits. A stopped campaign runs again within its budget.
 
-    A pilot that had stopped is over: wider limits are its owner's word on how to go on.
-    Whether they are wider, and whether anything is left to do, the caller has asked (operations.extension).
+    A stopped pilot is over: wider limits are the owner's decision to continue. The caller has checked that the limits
+    are wider and that items are left (operations.extension).
     """
     with write_transaction():
         locked = _locked(campaign)
@@ -530,9 +535,9 @@ def campaign_show(
     shows_replies: bool | None = None,
     by: User | None = None,
 ) -> None:
-    """Let others see the board, or fewer, and what of it; None stays as it is. What changed nothing is not logged.
+    """Change the visibility of the board and its contents. None leaves a setting unchanged. Only changes are logged.
 
-    Raises Conflict for a draft, which nobody else sees yet: there it is part of the set-up.
+    Raises Conflict for a draft, which others cannot see yet: there it is part of the set-up.
     """
     if visibility is not None and visibility not in Campaign.Visibility.values:
         raise InvalidInput(
@@ -556,12 +561,12 @@ def campaign_show(
 
 
 def plain(value: Any) -> Any:
-    """As the log can hold it."""
+    """Convert a value for the audit log."""
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
 def _set_running(campaign: Campaign, *, opens: bool, pilot: bool = False) -> None:
-    """`opens`: the budget counts from now on. Without `pilot` its pilot, where it had one, is over."""
+    """Set the state to running. `opens` restarts the count of the budget. Without `pilot`, a pilot ends."""
     now = timezone.now()
     if not pilot:
         open_pilot = Pilot.objects.filter(campaign=campaign, went_on_at__isnull=True)

@@ -1,4 +1,4 @@
-"""What a campaign holds, in bytes, and whether there is room for what somebody sends."""
+"""Storage quota of a campaign in bytes."""
 
 from collections.abc import Sequence
 
@@ -18,12 +18,15 @@ from evalsite.prompts.models import Prompt, PromptSet
 
 
 def bytes_held(campaign: Campaign, *, but_for: str = "") -> int:
-    """Of its prompts, all replies to them, its gold, and the files that wait, but for those of one purpose."""
+    """Return the bytes of a campaign's prompts, all replies to them, its gold and its waiting files.
+
+    `but_for` leaves out the files of one purpose.
+    """
     return _of_set(campaign.prompt_set_id) + _of_its_own(campaign, but_for)
 
 
 def _of_set(prompt_set: int) -> int:
-    """Of prompts and all replies to them: every text is read for it."""
+    """Return the bytes of prompts and all replies to them. Reads every text."""
     return _of_prompts(prompt_set) + _of_replies(prompt_set)
 
 
@@ -43,9 +46,9 @@ def _of_replies(prompt_set: int) -> int:
 
 
 def files_read(*, campaign: Campaign, purpose: str, files: Sequence[Incoming], by: User) -> list[tuple[str, bytes]]:
-    """(name, content) of the files that a person sends, to be kept instead of those kept for the same purpose before.
+    """Return (name, content) of uploaded files that replace earlier ones for the same purpose.
 
-    Counted first, then measured, and only then read into memory. Raises TooMany, TooLarge.
+    The upload is counted first, then measured, and only then read into memory. Raises TooMany, TooLarge.
     """
     admit_costly(what="upload", who=by.public_id)
     sent = uploads_check(files)
@@ -54,21 +57,24 @@ def files_read(*, campaign: Campaign, purpose: str, files: Sequence[Incoming], b
 
 
 def rows_admit(*, campaign: Campaign, sent: int, by: User) -> None:
-    """Whether a person may take in rows of `sent` bytes that come without a file. Raises TooMany, TooLarge."""
+    """Check that a person may import rows of `sent` bytes that come without a file. Raises TooMany, TooLarge."""
     admit_costly(what="upload", who=by.public_id)
     _room_check(bytes_held(campaign), sent)
 
 
 def file_read(*, file: Incoming, by: User) -> bytes:
-    """A file that a person sends for no campaign. Counted and measured before it is read. Raises TooMany, TooLarge."""
+    """Return an uploaded file without a campaign. It is counted and measured before it is read. Raises TooMany,
+    TooLarge."""
     admit_costly(what="upload", who=by.public_id)
     uploads_check([file])
     return file.read()
 
 
 def set_room_check(*, prompt_set: PromptSet, sent: int) -> None:
-    """Whether there is room for `sent` bytes of prompts, or of replies to them: in each campaign that draws from the
-    set, and where none does, in the set itself, by the same measure. Raises TooLarge."""
+    """Raise TooLarge unless there is space for `sent` bytes of prompts, or of replies to them.
+
+    Each campaign that uses the set must have space. Without a campaign, the same limit applies to the set itself.
+    """
     held, most = _of_set(prompt_set.pk), settings.CAMPAIGN_MEGABYTES
     for campaign in Campaign.objects.filter(prompt_set=prompt_set):
         _room_check(held + _of_its_own(campaign), sent, field="file")
