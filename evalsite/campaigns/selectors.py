@@ -134,7 +134,7 @@ def aspects_of(campaign: int) -> list[Aspect]:
     """Return the aspects of a campaign (its key), the primary one first."""
     return read(
         Aspect,
-        f"SELECT {columns(Aspect, 'aspect')} FROM campaigns_aspect aspect "  # noqa: S608  our own identifiers
+        f"SELECT {columns(Aspect, 'aspect')} FROM campaigns_aspect aspect "  # noqa: S608  our names
         "JOIN campaigns_campaign campaign ON campaign.rubric_id = aspect.rubric_id "
         "WHERE campaign.id = %s ORDER BY aspect.position",
         [campaign],

@@ -1,4 +1,4 @@
-"""Who may take part: admission and consent, checked by every way in."""
+"""Admission and consent of annotators, checked at every entry point."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from evalsite.judgments.models import Enrolment
 
 
 def admission_check(campaign: Campaign, user: User | None) -> None:
-    """Raise NotAllowed unless this person may judge here now (a campaign may have become private since they joined)."""
+    """Raise NotAllowed unless this person may judge now. A campaign may have become private since they joined."""
     by_members = campaign.admission == Campaign.Admission.MEMBERS
     private = campaign.visibility == Campaign.Visibility.PRIVATE
     if (by_members or private) and not Campaign.objects.of(user).filter(pk=campaign.pk).exists():
@@ -23,7 +23,7 @@ def admission_check(campaign: Campaign, user: User | None) -> None:
 
 
 def consent_check(campaign: Campaign, *, consents: bool, earlier: Enrolment | None = None) -> dict[str, Any]:
-    """Return what an enrolment keeps of the consent. Raises InvalidInput where it is required and was never given."""
+    """Return the consent fields of an enrolment. Raises InvalidInput if consent is required and was never given."""
     if consents:
         return {"consented_at": timezone.now()}
     if reception_of(campaign).consent_required and (earlier is None or earlier.consented_at is None):
@@ -37,5 +37,5 @@ def consent_check(campaign: Campaign, *, consents: bool, earlier: Enrolment | No
 
 
 def lacks_consent(enrolment: Enrolment) -> bool:
-    """Whether the campaign asks for a consent that this annotator has not given."""
+    """Return whether the campaign requires a consent that this annotator has not given."""
     return enrolment.consented_at is None and reception_of(enrolment.campaign).consent_required

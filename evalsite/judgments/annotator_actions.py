@@ -1,4 +1,4 @@
-"""What who runs a campaign does about one annotator, short of an exclusion: a note, a pause."""
+"""Actions on one annotator by the people who run a campaign: notes and pauses (exclusions.py has the rest)."""
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -15,7 +15,7 @@ LONGEST_NOTE = 500
 
 
 def annotator_note(*, campaign: Campaign, annotator: Annotator, text: str, by: User | None = None) -> AnnotatorNote:
-    """Write something down about an annotator. The log says that it was done, and not what: notes can be erased."""
+    """Add a note about an annotator. The log records the action without the text, because notes can be erased."""
     text = checked_text(text, longest=LONGEST_NOTE, field="reason")
     if not text:
         raise InvalidInput(_("The note is empty."), hint=_("Write something."), field="reason")
@@ -28,9 +28,9 @@ def annotator_note(*, campaign: Campaign, annotator: Annotator, text: str, by: U
 def annotator_hold(
     *, campaign: Campaign, annotator: Annotator, paused: bool, reason: str = "", by: User | None = None
 ) -> None:
-    """Issue nothing new to an annotator, or let them go on. What they hold may be answered, and all counts and is paid.
+    """Pause an annotator, so that nothing new is issued to them, or end the pause.
 
-    Raises Conflict where it is so already.
+    Open assignments may still be answered, and they count and are paid. Raises Conflict if nothing changes.
     """
     reason = checked_text(reason, longest=LONGEST_NOTE, field="reason")
     with write_transaction():

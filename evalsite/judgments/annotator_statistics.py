@@ -1,4 +1,4 @@
-"""What a campaign's owner asks of its judgments: who gave how many, and what they cost."""
+"""Statistics for a campaign's owner: the annotators, their numbers of judgments and the cost."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,15 +15,16 @@ from evalsite.judgments.selectors import annotators_excluded, pay_of, standings
 
 SPENT_KEPT_S = 20
 LEAST_KEPT_OFF = 3  # annotators
-WORKING_S = 1800  # who has answered within half an hour is at work
+WORKING_S = 1800  # an annotator with an answer in the last half hour is at work
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """An annotator as the console lists them. `excluded`: the reason in force, or None.
+    """An annotator as listed in the console. `excluded` is the reason in force, or None.
 
-    note: the newest about them,. paused: nothing new is issued.
-    proposed: what the screening asks a person to decide, "exclude" or "readmit"; "" where nothing waits.
+    - `note` is the newest note about them.
+    - `paused` means that nothing new is issued.
+    - `proposed` is a proposal of the screening that a person must decide: "exclude" or "readmit", else "".
     """
 
     key: int
@@ -38,7 +39,7 @@ class Person:
 
 
 def people_page(*, campaign: Campaign, start: int, count: int) -> list[Person]:
-    """`count` annotators of the campaign from the `start`-th on, in the order of their joining."""
+    """Return `count` annotators of the campaign from the `start`-th on, in the order of joining."""
     joined = Enrolment.objects.filter(campaign=campaign).select_related("annotator").order_by("pk")
     enrolments = list(joined[start : start + count])
     annotators = [enrolment.annotator for enrolment in enrolments]
@@ -68,13 +69,13 @@ def people_page(*, campaign: Campaign, start: int, count: int) -> list[Person]:
 
 
 def proposals(campaign: Campaign) -> dict[int, str]:
-    """Annotator id -> the act that the screening proposes and nobody has decided about."""
+    """Return the undecided proposals of the screening by annotator id."""
     found = {number: standing.proposal for number, standing in standings(campaign).items()}
     return {number: "readmit" if fact.lifted else "exclude" for number, fact in found.items() if fact is not None}
 
 
 def exclusion_reasons(campaign: Campaign) -> dict[int, str]:
-    """Annotator id -> why their judgments do not count in this campaign now."""
+    """Return the reasons of the current exclusions in this campaign by annotator id."""
     out = annotators_excluded(campaign)
     facts = Exclusion.objects.filter(campaign=campaign, annotator__in=out, lifted=False, proposed=False).order_by("pk")
     return dict(facts.values_list("annotator_id", "reason"))
@@ -85,7 +86,7 @@ def people_count(campaign: Campaign) -> int:
 
 
 def spent(campaign: Campaign) -> Mapping[str, Decimal]:
-    """What its judgments have cost, late ones too, by currency; some seconds old at most."""
+    """Return the cost of the campaign's judgments by currency, including late ones. At most some seconds old."""
     name = f"spent:{campaign.public_id}"
     found: dict[str, Decimal] | None = cache.get(name)
     if found is None:
@@ -95,7 +96,7 @@ def spent(campaign: Campaign) -> Mapping[str, Decimal]:
 
 
 def unqualified_count(campaign: Campaign) -> int:
-    """How many annotators a qualification keeps from work, where it keeps most of them; else 0."""
+    """Return how many annotators failed the qualification, if they are the majority; else 0."""
     if not campaign.qualification_items.exists():
         return 0
     enrolled = Enrolment.objects.filter(campaign=campaign, left_at=None)
@@ -109,7 +110,7 @@ def queue_size(campaign: Campaign) -> int:
 
 
 def next_planned(campaign: Campaign, count: int) -> list[tuple[Assignment, list[Entrant]]]:
-    """The head of the queue, each with the entrants that it will show; on which side is decided when it is claimed."""
+    """Return the head of the queue, each with its entrants. Their sides are decided at the claim."""
     queued = Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED).order_by("priority", "pk")
     rows = list(queued.select_related("place__prompt")[:count])
     pairs = [item_parts(row.item)[1] for row in rows]
@@ -118,6 +119,6 @@ def next_planned(campaign: Campaign, count: int) -> list[tuple[Assignment, list[
 
 
 def batch_waiting_since(campaign: Campaign) -> datetime | None:
-    """When the newest batch closed."""
+    """Return when the newest batch closed."""
     closed = Batch.objects.filter(campaign=campaign, state=Batch.State.CLOSED).order_by("-number")
     return closed.values_list("closed_at", flat=True).first()

@@ -1,4 +1,4 @@
-"""An annotator's own view of their part, what they are paid, and how they leave (erasure.py: and are forgotten)."""
+"""An annotator's own view: their progress, their pay, and how they leave. Erasure is in person_erasure.py."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ PACE_OF_LAST = 200
 
 @dataclass(frozen=True, slots=True)
 class Participation:
-    """What somebody did in a campaign. Money by currency; owed is earned less paid."""
+    """An annotator's work in a campaign. Amounts by currency; owed is earned minus paid."""
 
     enrolment: Enrolment
     judgments: int
@@ -54,16 +54,19 @@ def part_get(enrolment: Enrolment) -> Participation:
 
 
 def round_minutes(campaign: Campaign) -> int | None:
-    """About how long a round takes, by the median of the last judgments of all; None before there are some."""
+    """Return the approximate minutes for a block, from the median of the latest judgments of all annotators.
+
+    Returns None before there are any judgments.
+    """
     last = Judgment.objects.filter(batch__campaign=campaign, client_ms__isnull=False).order_by("-pk")
     times = [one for one in last.values_list("client_ms", flat=True)[:PACE_OF_LAST] if one is not None]
     return max(1, round(campaign.block_size * median(times) / 60_000)) if times else None
 
 
 def annotator_adopt(*, annotator: Annotator | None, user: User) -> None:
-    """What a browser's pseudonym did becomes the account's, unless either belongs to somebody already.
+    """Assign the work of a browser's pseudonym to the account, unless either is already linked.
 
-    Whom a crowd platform sent stays apart from any account: the platform was promised a pseudonym.
+    Annotators from a crowd platform stay separate from accounts, because the platform was promised a pseudonym.
     """
     if annotator is None or annotator.identities.exists():
         return
@@ -73,9 +76,9 @@ def annotator_adopt(*, annotator: Annotator | None, user: User) -> None:
 
 
 def campaign_leave(*, enrolment: Enrolment) -> None:
-    """Give back what is open and take part no longer; what was judged stays. Beginning again undoes it.
+    """Return the open assignments and leave the campaign. The judgments stay. Joining again undoes it.
 
-    Whoever has given back all that they may leaves too: what they hold stays theirs until its lease ends.
+    An annotator who has used up all returns leaves, too: their open assignments stay theirs until the leases end.
     """
     if may_return(enrolment.campaign, enrolment.annotator):
         assignments_return(campaign=enrolment.campaign, annotator=enrolment.annotator)

@@ -7,4 +7,4 @@ class JudgmentsConfig(AppConfig):
     verbose_name = "Judgments"
 
     def ready(self) -> None:
-        from evalsite.judgments import tasks  # noqa: F401  registers what the worker can do
+        from evalsite.judgments import tasks  # noqa: F401  registers the job handlers

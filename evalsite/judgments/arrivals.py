@@ -1,4 +1,4 @@
-"""How annotators come and how it ends for them: invitation links, crowd platforms, completion codes."""
+"""Arrival and end of an annotator's participation: invitation links, crowd platforms, completion codes."""
 
 import hmac
 import re
@@ -36,7 +36,7 @@ from evalsite.judgments.selectors import is_excluded, judgments_given
 from evalsite.judgments.services import enrolment_make
 
 LONGEST_INVITATION_DAYS, LONGEST_INVITATION_NAME, MOST_INVITED = 366, 100, 1_000_000
-PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"  # what MTurk sends while a HIT is only looked at
+PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"  # sent by MTurk while a HIT is only previewed
 MTURK_HOSTS = ("https://www.mturk.com", "https://workersandbox.mturk.com")
 PROLIFIC_RETURN = "https://app.prolific.com/submissions/complete?cc="
 PLATFORM_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
@@ -48,9 +48,10 @@ PLATFORM_ID = re.compile(r"[A-Za-z0-9_-]{1,200}")
 def invitation_issue(
     *, campaign: Campaign, name: str, at_most: int | None = None, days: int = 30, by: User | None = None
 ) -> str:
-    """A link's secret that admits annotators, whatever the campaign's admission; shown this once, kept as a hash.
+    """Create an invitation link and return its secret, which is shown only once and stored as a hash.
 
-    The log names the invitation by its public id: it stays, viewers read it, and the name is somebody's.
+    It admits annotators whatever the campaign's admission. The log names the invitation by its public id: log entries
+    are permanent, viewers read them, and the name may be a person's.
     """
     if not 1 <= days <= LONGEST_INVITATION_DAYS:
         raise InvalidInput(
@@ -83,7 +84,7 @@ def invitation_issue(
 
 
 def invitation_revoke(*, campaign: Campaign, name: str, by: User | None = None) -> None:
-    """End the invitations of this name; whom they admitted is admitted no longer, and keeps what was judged."""
+    """Revoke the invitations of this name. The annotators lose their admission, but their judgments stay."""
     with write_transaction():
         named = Invitation.objects.filter(campaign=campaign, name=name, revoked_at=None)
         ended = list(named.select_for_update(no_key=True).order_by("pk"))
@@ -104,12 +105,12 @@ def invitation_revoke(*, campaign: Campaign, name: str, by: User | None = None) 
 
 
 def invitations_of(campaign: Campaign) -> QuerySet[Invitation]:
-    """Newest first, each with how many it `admitted`."""
+    """Return the campaign's invitations, newest first, each with its number of annotators as `admitted`."""
     return Invitation.objects.filter(campaign=campaign).annotate(admitted=Count("enrolments")).order_by("-pk")
 
 
 def invitation_get(secret: str) -> Invitation:
-    """The invitation that stands. Raises NotFound: the same for unknown, expired, revoked."""
+    """Return the valid invitation. Raises NotFound alike for unknown, expired and revoked ones."""
     standing = Invitation.objects.filter(sha256=token_hash(secret), revoked_at=None, expires_at__gt=timezone.now())
     found = standing.select_related("campaign__rubric", "campaign__organisation").first()
     if found is None:
@@ -123,7 +124,7 @@ def invitation_get(secret: str) -> Invitation:
 def invitation_accept(
     *, secret: str, annotator: Annotator | None = None, user: User | None = None, consents: bool = False
 ) -> Enrolment:
-    """Enrol by an invitation. Raises NotFound, Conflict (it has admitted as many as it may)."""
+    """Enrol by an invitation. Raises NotFound, and Conflict for an invitation without free admissions."""
     with write_transaction():
         invitation = invitation_get(secret)
         Invitation.objects.select_for_update(no_key=True).get(pk=invitation.pk)
@@ -144,10 +145,10 @@ def invitation_accept(
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """Whom a platform sends, by its ids, and where MTurk wants the answer.
+    """A visit from a crowd platform: its ids, and the address to which MTurk wants the answer.
 
-    secret: what the address has to show that it comes from the study. browser: a secret that this browser keeps; the
-    completion code is shown to no other.
+    `secret` must be part of the study's address. `browser` is a secret that this browser stores; the completion code is
+    shown to no other browser.
     """
 
     platform: Reception.Platform
@@ -170,16 +171,16 @@ class Visit:
 
 
 def identity_source(campaign: Campaign, platform: str) -> str:
-    """Under which source a platform's id stands: of each campaign apart.
+    """Return the source of a platform's ids. Each campaign has its own.
 
-    The id comes in an address that anybody can type, and is the same in all that the worker does. So it opens one
-    campaign only, and two campaigns know the same worker by two pseudonyms.
+    The id is part of an address that anybody can type, and a worker has the same id in all studies. It must therefore
+    open only one campaign. Two campaigns know the same worker by two pseudonyms.
     """
     return f"{platform}/{campaign.public_id}"
 
 
 def identities_of(campaign: Campaign) -> QuerySet[AnnotatorIdentity]:
-    """The ids by which this campaign knows its annotators: platforms' and those of imported files, no other's."""
+    """Return the ids by which this campaign identifies its annotators: from platforms and imported files."""
     own = Q(source__endswith=identity_source(campaign, "")) | Q(source__startswith=f"{campaign.slug}/")
     return AnnotatorIdentity.objects.filter(own)
 
@@ -188,18 +189,18 @@ SECRET_LENGTH = 32  # hexadecimal digits
 
 
 def arrival_secret(campaign: Campaign) -> str:
-    """Return the secret of the study's address, which only its platform is given."""
+    """Return the secret in the study's address. Only the platform gets it."""
     return _arrival_secrets(campaign)[0]
 
 
 def _arrival_secrets(campaign: Campaign) -> list[str]:
-    """Return the secret under each key of this site: addresses outlive a change of SECRET_KEY by its fallbacks."""
+    """Return the secret under each key of this site. Fallback keys keep addresses valid when SECRET_KEY changes."""
     value = f"{campaign.public_id}:{reception_of(campaign).secret_number}"
     return [one[:SECRET_LENGTH] for one in keyed_hashes(value, purpose="evalsite.judgments.arrival_secret")]
 
 
 def arrival_secret_check(campaign: Campaign, secret: str) -> None:
-    """Raise NotAllowed unless the address has the study's secret, where it needs one."""
+    """Raise NotAllowed if the campaign requires the study's secret and the address does not have it."""
     if not reception_of(campaign).secret_required:
         return
     if not any(hmac.compare_digest(one, secret) for one in _arrival_secrets(campaign) if secret.isascii()):
@@ -211,21 +212,22 @@ def arrival_secret_check(campaign: Campaign, secret: str) -> None:
 
 
 def prolific_token(campaign: Campaign) -> str:
-    """Return the API token with which submissions of this campaign's organisation are checked; "" for none."""
+    """Return the API token that checks submissions for this campaign's organisation; "" for none."""
     return str(settings.PROLIFIC_TOKENS.get(campaign.organisation.slug, ""))
 
 
 def arrivals_are_checked(campaign: Campaign) -> bool:
-    """Return whether made-up ids are refused: by a secret in the address, or by asking the platform."""
+    """Return whether invented ids are refused, by a secret in the address or by a request to the platform."""
     reception = reception_of(campaign)
     by_api = reception.platform == Reception.Platform.PROLIFIC and bool(prolific_token(campaign))
     return reception.secret_required or by_api
 
 
 def _visit_check(campaign: Campaign, visit: Visit) -> None:
-    """Raise NotFound, NotAllowed or Unavailable unless the platform has sent this visit, as far as that is checked.
+    """Raise NotFound, NotAllowed or Unavailable unless the platform has sent this visit, as far as it can be checked.
 
-    Asks the platform, so no transaction may be open. A visit that this browser has begun is not asked about again.
+    Sends a request to the platform, so no transaction may be open. A visit that this browser has begun is not checked
+    again.
     """
     reception = reception_of(campaign)
     if reception.platform != visit.platform or reception.study not in {"", visit.study}:
@@ -244,11 +246,11 @@ def _browser_hash(visit: Visit) -> str:
 
 
 def visit_accept(*, campaign: Campaign, visit: Visit, consents: bool = False) -> Enrolment:
-    """Enrol whom the platform sends; the same worker is one annotator in this campaign.
+    """Enrol the worker of a visit. The same worker is one annotator in this campaign.
 
-    A further visit goes on where the one before was left. Where that one had its code it begins anew, if the campaign
-    asks for more of the same annotator (it has no quota); otherwise it is refused, for a code is given once for a work.
-    Raises NotFound, NotAllowed, Conflict and Unavailable.
+    A further visit continues the previous one. After a visit with a completion code it starts anew, if the campaign
+    accepts more work of the same annotator (no quota). Otherwise it is refused, because each code pays for separate
+    work. Raises NotFound, NotAllowed, Conflict and Unavailable.
     """
     _visit_check(campaign, visit)
     with write_transaction():
@@ -281,8 +283,11 @@ def visit_accept(*, campaign: Campaign, visit: Visit, consents: bool = False) ->
 
 
 def _check_may_begin(campaign: Campaign, visit: Visit, known: AnnotatorIdentity | None) -> int:
-    """From how many judgments on this visit counts. Raises Conflict: too late, or taken part already."""
-    # The lock puts two visits at once one after the other.
+    """Return the number of earlier judgments that do not count for this visit.
+
+    Raises Conflict if it is too late or if the worker has taken part already.
+    """
+    # The lock serializes two simultaneous visits.
     joined = Enrolment.objects.select_for_update(of=("self",)).select_related("campaign", "annotator")
     enrolment = joined.filter(campaign=campaign, annotator=known.annotator_id).first() if known else None
     if enrolment is None:
@@ -300,7 +305,7 @@ def _check_may_begin(campaign: Campaign, visit: Visit, known: AnnotatorIdentity 
 def _check_browser(enrolment: Enrolment, visit: Visit, before: Arrival | None) -> None:
     """Raise Conflict if another browser would take over a visit that has earned its code.
 
-    Where anybody can make up ids, none may take over what was judged in another browser either.
+    If ids can be invented, judgments of another browser cannot be taken over either.
     """
     if before is None or before.browser == _browser_hash(visit):
         return
@@ -321,7 +326,7 @@ def _elsewhere() -> Conflict:
 
 
 def _next_counts_from(enrolment: Enrolment) -> int:
-    """The same for a further visit of somebody who takes part: where the one before was left, or anew after its end."""
+    """Return the same number for a further visit: that of the previous visit, or a new start after its end."""
     campaign, ending = enrolment.campaign, ending_get(enrolment)
     if ending.state == "late":
         raise _too_late()
@@ -344,7 +349,7 @@ def _too_late() -> Conflict:
 
 
 def _taken_part() -> Conflict:
-    """The same for whom it is over and who was erased: nobody learns by an id which of them it is."""
+    """Return one error for workers who have finished and for erased ones, so that an id does not reveal which it is."""
     return Conflict(
         gettext("You have taken part in this study already."),
         hint=gettext(
@@ -356,7 +361,7 @@ def _taken_part() -> Conflict:
 
 
 def past_worker_keep(*, part: Enrolment, worker: str) -> None:
-    """Keep a keyed hash of a worker's id who is about to be erased, if they may not begin again here."""
+    """Store a keyed hash of a worker's id before erasure, if the worker may not start again in this campaign."""
     if not _is_over(part):
         return
     hmac, *_ = _worker_hashes(part.campaign, part.platform, worker)
@@ -374,22 +379,23 @@ def _worker_hashes(campaign: Campaign, platform: str, worker: str) -> list[str]:
 
 
 def _is_over(enrolment: Enrolment) -> bool:
-    """Whether somebody has finished, was excluded, or knows answers of a qualification that they have not passed."""
+    """Return whether an annotator has finished, was excluded, or has failed a qualification and knows its answers."""
     qualification = qualification_get(enrolment)
     tried = not qualification.passed and (qualification.attempt > 1 or qualification.answered > 0)
     finished = enrolment.arrivals.filter(counts_from__gt=0).exists()
     return tried or finished or ending_get(enrolment).state in {"complete", "screened_out", "failed"}
 
 
-# How it ends --------------------------------------------------------------------------------------------
+# End of participation -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How an annotator's part ends. `state`: "" while it goes on, else complete, screened_out, failed or late.
+    """The end of an annotator's participation. `state` is "" before the end, else complete, screened_out, failed or
+    late.
 
-    `code` and `return_url` are for whom a platform sent; `arrival` is their last visit. elsewhere: there is a code, and
-    another browser has earned it.
+    `code` and `return_url` are for annotators from a platform; `arrival` is their last visit. `elsewhere` means that
+    another browser has earned the code.
     """
 
     state: str = ""
@@ -400,10 +406,11 @@ class Ending:
 
 
 def ending_get(enrolment: Enrolment, browser: str = "") -> Ending:
-    """Complete: the quota (without one, a block) is judged; or the campaign ended and something had been begun.
+    """Return how the participation stands. It is complete with the quota judged (without a quota: one block).
 
-    What an earlier visit had its code for does not count for the last one. The code is for the browser of that visit;
-    visits that began before browsers were told apart have none.
+    It is also complete if the campaign ended after some work. Judgments that earned the code of an earlier visit do not
+    count for the last one. Only the browser of that visit gets the code. Visits from before browsers were distinguished
+    have none.
     """
     arrival = enrolment.arrivals.order_by("-pk").first()
     state = _state(enrolment, arrival)

@@ -1,7 +1,7 @@
-"""What of a plan waits behind its queue: whoever claims and finds the queue low draws on it.
+"""Backlog of a campaign: planned items behind the queue. A claim that finds the queue low draws from it.
 
-A worker gives way to those who judge. Where many come at once a queue that was made for few would be empty long before
-the worker has had the processor for as long as a plan takes.
+A worker runs at a lower priority than requests. With many simultaneous annotators, a queue planned for few would be
+empty long before the worker had enough processor time for a new plan.
 """
 
 from collections import Counter
@@ -18,12 +18,14 @@ from evalsite.judgments.selectors import asked_often, last_priority, queue_is_lo
 from evalsite.judgments.skips import items_closed
 from evalsite.prompts.models import Prompt
 
-DRAWN_AT_ONCE = 200  # asks, which are put into a queue in 20 ms
+DRAWN_AT_ONCE = 200  # planned items; adding so many to a queue takes 20 ms
 
 
 def reserve_add(*, campaign: Campaign, asks: Sequence[PlannedAsk], origin: Origin, design: str) -> None:
-    """Keep more asks of a plan behind the queue. Part of the caller's transaction, who has seen that `design` is the
-    campaign's design mark."""
+    """Add planned items to the backlog. Runs in the caller's transaction.
+
+    The caller has checked that `design` is the campaign's design mark.
+    """
     parts = [asks[begin : begin + DRAWN_AT_ONCE] for begin in range(0, len(asks), DRAWN_AT_ONCE)]
     Reserve.objects.bulk_create(
         Reserve(
@@ -40,11 +42,11 @@ def reserve_add(*, campaign: Campaign, asks: Sequence[PlannedAsk], origin: Origi
 
 
 def queue_refill(campaign: Campaign, *, wait: bool) -> bool:
-    """Of a queue that was found low: draw the next part, and ask for a plan with the last one; whether there is more
-    in the queue now.
+    """Draw the next part of the backlog into a low queue; with the last part, request a plan.
 
-    Part of a transaction that shares the queue. Where somebody else draws at the moment, who need not `wait` for it
-    leaves it to them; who waits looks again, since what they drew may be enough for all.
+    Returns whether the queue has more items now. Runs in a transaction that shares the queue. If another claim is
+    drawing, a caller without `wait` leaves it to that one. With `wait` it checks again afterwards, because that part
+    may be enough for all.
     """
     drawn = False
     if reserve_waits(campaign):
@@ -57,11 +59,10 @@ def queue_refill(campaign: Campaign, *, wait: bool) -> bool:
 
 
 def reserve_draw(campaign: Campaign) -> bool:
-    """Put the next part into the queue, after all that waits there; whether there was one that is still wanted.
+    """Append the next part of the backlog to the queue. Return whether any of its items was still wanted.
 
-    Part of a transaction that shares the queue, so that no plan is written meanwhile, and is the only one that draws.
-    Nothing is asked more often than wanted, whatever was planned or issued since; what was planned for another design
-    is forgotten.
+    Runs in a transaction that shares the queue, so no plan is written meanwhile. The caller holds the draw lock. No
+    item gets more votes than wanted, whatever was planned or issued since. Parts of another design are deleted.
     """
     design = design_mark(campaign)
     Reserve.objects.filter(campaign=campaign).exclude(design=design).delete()
@@ -81,8 +82,7 @@ def _take(campaign: Campaign) -> Reserve | None:
 
 
 def _still_wanted(campaign: Campaign, part: Reserve) -> list[tuple[int, str, int, str, float]]:
-    """Of its asks those that a plan made now could ask, and that make no item asked too often, as `queued_add` takes
-    them."""
+    """Return the planned items of a part that are still allowed and wanted, in the form of `queued_add`."""
     items = [item for _, item, *_ in part.asks]
     often = Counter(asked_often(campaign, items))
     closed = items_closed(campaign, among=items)
@@ -97,36 +97,36 @@ def _still_wanted(campaign: Campaign, part: Reserve) -> list[tuple[int, str, int
 
 
 def _corrected(prompts: Collection[int]) -> set[int]:
-    """Those of some prompts that another one has taken the place of."""
+    """Return the prompts that a newer revision has replaced."""
     return set(Prompt.objects.filter(pk__in=prompts, corrected_by__isnull=False).values_list("pk", flat=True))
 
 
 def reserve_waits(campaign: Campaign) -> bool:
-    """Whether anything waits behind the queue."""
+    """Return whether the backlog has any items."""
     return Reserve.objects.filter(campaign=campaign).exists()
 
 
 def reserve_drop(campaign: Campaign) -> None:
-    """Forget what waits behind the queue."""
+    """Empty the backlog."""
     Reserve.objects.filter(campaign=campaign).delete()
 
 
 def reserve_items(campaign: Campaign) -> dict[int, list[str]]:
-    """Part -> the items that it asks."""
+    """Return the items of each part of the backlog."""
     parts = Reserve.objects.filter(campaign=campaign).values_list("pk", "asks")
     return {key: [item for _, item, *_ in asks] for key, asks in parts}
 
 
 def reserve_parts(campaign: Campaign) -> set[int]:
-    """The parts that wait."""
+    """Return the keys of the parts of the backlog."""
     return set(Reserve.objects.filter(campaign=campaign).values_list("pk", flat=True))
 
 
 def reserve_first(campaign: Campaign) -> Reserve | None:
-    """The part that is drawn next: by it the others are known, too, which are never older."""
+    """Return the part that is drawn next. No other part is older."""
     return Reserve.objects.filter(campaign=campaign).order_by("pk").first()
 
 
 def reserve_size(campaign: Campaign) -> int:
-    """Asks that wait behind the queue."""
+    """Return the number of planned items in the backlog."""
     return Reserve.objects.filter(campaign=campaign).aggregate(asks=Sum("size"))["asks"] or 0

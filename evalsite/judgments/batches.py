@@ -1,4 +1,4 @@
-"""When a batch closes, and a refit is asked for: full, or old; after a stop, once nothing is issued any more."""
+"""Closing of batches: when full, when old, or after a stop when nothing is issued any more. Each requests a refit."""
 
 from datetime import timedelta
 
@@ -11,10 +11,10 @@ from evalsite.judgments.models import Assignment, Batch
 
 
 def batch_close_due(batch: Batch, *, ends_issue: bool) -> None:
-    """Part of the transaction that has written a judgment into the batch, which is locked: close it if it is time.
+    """Close the batch if it is due. Runs in the transaction that has written a judgment into the locked batch.
 
-    ends_issue: the judgment answered what was still issued. After a stop such answers gather for one last refit; what
-    comes when nothing is issued any more (late, or taken back) is a batch like any other.
+    `ends_issue` means that the judgment answered an issued assignment. After a stop, such answers are collected for one
+    last refit. Later ones (late, or taken back) form ordinary batches.
     """
     due = batch.is_full
     if batch.is_after_stop:
@@ -24,23 +24,25 @@ def batch_close_due(batch: Batch, *, ends_issue: bool) -> None:
 
 
 def batch_close_last(campaign: Campaign) -> None:
-    """Part of a transaction that stops a campaign, or ends an issue after its stop: if nothing is issued any more, what
-    has gathered is closed for the last refit."""
-    # Locked and then looked at: of an answer and an end at once the second sees that nothing is left.
+    """Close the batch for the last refit if nothing is issued any more.
+
+    Runs in a transaction that stops a campaign, or that ends an issue after its stop.
+    """
+    # Lock before the check: of a simultaneous answer and end of an issue, the second one sees that nothing is left.
     batch = Batch.objects.select_for_update().filter(campaign=campaign, state=Batch.State.OPEN).first()
     if batch is not None and not is_awaited(campaign.pk):
         _close(batch)
 
 
 def is_awaited(campaign: int) -> bool:
-    """Whether anything is issued that may still be answered in time."""
+    """Return whether any issued assignment may still be answered in time."""
     return Assignment.objects.filter(campaign=campaign, state=Assignment.State.ISSUED).exists()
 
 
 def batches_close_aged() -> None:
-    """Close batches that have been open for their campaign's age: a slow campaign still shows its newest state.
+    """Close batches older than their campaign's batch age, so that a slow campaign still shows its newest state.
 
-    One that gathers what was issued before a stop waits for the last of it.
+    A batch that collects answers issued before a stop waits for the last of them.
     """
     now = timezone.now()
     for batch in Batch.objects.filter(state=Batch.State.OPEN).select_related("campaign"):

@@ -1,4 +1,4 @@
-"""An annotator's block as its page shows it: what is open, what was answered, and what may still be changed."""
+"""An annotator's block for its page: open items, answers, and answers that may still be changed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ LONGEST_PACE_S = 600.0  # a break is not pace
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One assignment of a block. `given` is the judgment in force; `choices` what it says, aspect key -> choice."""
+    """One assignment of a block. `given` is the judgment in force; `choices` maps aspect keys to its choices."""
 
     assignment: Assignment
     number: int
@@ -31,13 +31,13 @@ class Item:
 
     @property
     def expired(self) -> bool:
-        """Whether it was taken back because its lease ended before an answer came."""
+        """Return whether the assignment was taken back because its lease ended before an answer."""
         return self.assignment.state == Assignment.State.EXPIRED and self.given is None
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The newest block that an annotator was given in a campaign, in its order; empty before the first."""
+    """An annotator's newest block in a campaign, in its order; empty before the first one."""
 
     items: tuple[Item, ...]
 
@@ -57,12 +57,12 @@ class Block:
         return next((item for item in self.items if str(item.assignment.public_id) == public_id), None)
 
     def before(self, number: int) -> Item | None:
-        """The nearest item before this number whose answer may be changed."""
+        """Return the nearest earlier item whose answer may be changed."""
         return next((item for item in reversed(self.changeable) if item.number < number), None)
 
 
 def block_newest(*, campaign: Campaign, annotator: Annotator) -> Block:
-    """The annotator's newest block here. An answer may be changed until its lease ends or the next block is claimed."""
+    """Return the annotator's newest block. Answers may be changed until the lease ends or the next block is claimed."""
     own = Assignment.objects.filter(campaign=campaign, annotator=annotator)
     newest = own.exclude(block=None).order_by("-issued_at", "-pk").values_list("block", flat=True).first()
     if newest is None:
@@ -82,7 +82,7 @@ def _item(assignment: Assignment, number: int, now: datetime) -> Item:
 
 
 def choices_of(judgment: Judgment | None) -> dict[str, str]:
-    """What a judgment says, aspect key -> "A", "B", "tie" or "both_bad"."""
+    """Return the choices of a judgment, from aspect key to "A", "B", "tie" or "both_bad"."""
     if judgment is None:
         return {}
     answers = judgment.answers.all()
@@ -90,7 +90,7 @@ def choices_of(judgment: Judgment | None) -> dict[str, str]:
 
 
 def pace_s(*, campaign: Campaign, annotator: Annotator) -> float | None:
-    """Median seconds of this annotator's last judgments here; None before there are enough to tell."""
+    """Return the median seconds of this annotator's latest judgments here; None if there are too few."""
     own = Judgment.objects.filter(batch__campaign=campaign, annotator=annotator, client_ms__isnull=False)
     last = own.order_by("-pk").values_list("client_ms", flat=True)[:PACE_OF_LAST]
     times = [one for one in last if one is not None]

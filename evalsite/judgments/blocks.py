@@ -1,4 +1,4 @@
-"""Issuing a block: what waits is composed for this annotator, and from then on it shows two replies on their sides."""
+"""Issue of blocks: queued assignments are composed for an annotator, and the sides of their replies are fixed."""
 
 import uuid
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -17,8 +17,8 @@ from evalsite.judgments.item_keys import item_parts
 from evalsite.judgments.models import Annotator, Assignment, Candidate, Enrolment, Place
 from scheduler.blocks import AnnotatorHistory, BlockItem, QueuedItem, compose_block
 
-WINDOW = 5  # times the block's size: the best of the queue, from which a block that fits together is chosen
-COMPOSED_AT_MOST = 6  # times, while others claim the same rows
+WINDOW = 5  # best of the queue to compose from, as a multiple of the block's size
+COMPOSED_AT_MOST = 6  # attempts, while others claim the same rows
 
 
 def block_issue(
@@ -26,15 +26,15 @@ def block_issue(
 ) -> list[Assignment]:
     """Issue up to `size` queued assignments to an annotator, composed and mixed for them (`scheduler.blocks`).
 
-    The campaign's share of them is gold, which is made here: it stands in no queue. Part of the claim's transaction,
-    with the enrolment locked: its number of blocks is part of the seed. `users`: accounts (keys) whose own chatbots are
-    left out.
+    The campaign's share of gold is created here; gold is not queued. Runs in the claim's transaction with the enrolment
+    locked, because the number of blocks is part of the seed. `users` are accounts (keys) whose own chatbots are left
+    out.
     """
     gold = _gold(campaign, annotator)
     own = own_entrants(campaign, users)
     block = _issued(campaign, annotator, enrolment, size, gold, own)
     if not block and size == 1 and gold:
-        # The one check was of a reply that was taken back.
+        # The only gold item compared a reply that was withdrawn.
         return _issued(campaign, annotator, enrolment, size, {}, own)
     return block
 
@@ -47,7 +47,7 @@ def _issued(
     gold: Mapping[int, GoldItem],
     own: set[int],
 ) -> list[Assignment]:
-    """The block, where one could be issued. One of gold alone is none, unless it was composed so: of one seat."""
+    """Return the issued block, or nothing. A block of gold alone is not issued, unless it has a single seat."""
     waiting, seats = _seats_locked(campaign, annotator, enrolment, size, gold, own)
     replies = _replies([waiting[seat.key] for seat in seats if not seat.gold])
     replies |= _replies([gold[seat.key].item for seat in seats if seat.gold and gold[seat.key].entrant_a_id])
@@ -79,10 +79,10 @@ def _seats_locked(
     gold: Mapping[int, GoldItem],
     own: set[int],
 ) -> tuple[dict[int, str], list[BlockItem]]:
-    """A composed block whose rows are locked, and the items that waited.
+    """Return the waiting items, and a composed block whose rows are locked.
 
-    Rows that others are claiming meanwhile are left to them, and the block is composed anew: a lock on all that it is
-    composed from would show everybody else an empty queue.
+    Rows that others claim meanwhile are skipped, and the block is composed anew. A lock on all candidate rows would
+    show all others an empty queue.
     """
     if own and not leaves_a_pair(campaign, own):
         return {}, []
@@ -90,7 +90,8 @@ def _seats_locked(
     seats: Sequence[BlockItem] = ()
     taken: set[int] = set()
     held: set[int] = set()
-    # An annotator who may not see all of the queue gets the best of what they may see, however far down it is.
+    # With excluded entrants, look at the whole queue: the annotator gets the best of the allowed items, however far
+    # down.
     window = None if own else WINDOW * size * _copies(campaign)
     given = _given(campaign, annotator) if gold else 0
     for _ in range(COMPOSED_AT_MOST):
@@ -116,7 +117,7 @@ def _seats_locked(
 
 
 def _gold(campaign: Campaign, annotator: Annotator) -> dict[int, GoldItem]:
-    """Gold that this annotator has not been shown; of chatbots, of those that take part, and on prompts in use."""
+    """Return unseen gold for this annotator, on current prompts and, if it compares chatbots, on active ones."""
     if not campaign.gold_share:
         return {}
     seen = Assignment.objects.filter(campaign=campaign, annotator=annotator)
@@ -130,17 +131,17 @@ def _gold(campaign: Campaign, annotator: Annotator) -> dict[int, GoldItem]:
 
 
 def _given(campaign: Campaign, annotator: Annotator) -> int:
-    """How many assignments this annotator has been given here: by it gold is spread over blocks."""
+    """Return how many assignments the annotator has had here. Gold is spread over blocks by this number."""
     return Assignment.objects.filter(campaign=campaign, annotator=annotator, source=Assignment.Source.PLAN).count()
 
 
 def _gold_waiting(item: GoldItem) -> QueuedItem:
-    """One that compares texts has no chatbots: no real one has these numbers."""
+    """Convert gold for the composer. A comparison of texts gets entrant ids that no chatbot has."""
     return QueuedItem(item.pk, item.entrant_a_id or -1, item.entrant_b_id or -2, item.prompt_id)
 
 
 def _checking(campaign: Campaign, item: GoldItem, terms: Mapping[str, Any]) -> Assignment:
-    """An assignment that shows a gold item, not stored yet, with a place of its own."""
+    """Return an unsaved assignment for a gold item, with a place of its own."""
     place = Place(campaign=campaign, prompt_id=item.prompt_id, item=item.item)
     gold = Assignment.Purpose.GOLD
     return Assignment(campaign=campaign, place=place, item=item.item, purpose=gold, gold=item, **terms)
@@ -152,7 +153,7 @@ def _texts(swapped: bool) -> list[Candidate]:
 
 
 def _copies(campaign: Campaign) -> int:
-    """How often an item may wait at once, of which an annotator takes one."""
+    """Return how often an item may be queued at once. An annotator gets one of these."""
     spec = campaign.plan
     return max(campaign.votes_per_item, spec.overlap_votes if spec.overlap_share > 0.0 else 1)
 
@@ -163,13 +164,13 @@ def _waiting(key: int, item: str) -> QueuedItem:
 
 
 def _replies(items: Iterable[str]) -> dict[tuple[int, int], int]:
-    """(entrant, prompt) -> the reply in force that can be shown."""
+    """Return the current reply that can be shown for each (entrant, prompt)."""
     parts = map(item_parts, items)
     return replies_shown({(entrant, prompt) for prompt, pair in parts for entrant in pair})
 
 
 def _pair(item: str, swapped: bool, replies: Mapping[tuple[int, int], int], gold: GoldItem | None) -> list[Candidate]:
-    """Both replies on their sides; none if one was taken back since the plan was made."""
+    """Return both replies on their sides; none if one was withdrawn after the plan was made."""
     prompt, pair = item_parts(item)
     sides = pair[::-1] if swapped else pair
     if any((entrant, prompt) not in replies for entrant in sides):
@@ -188,7 +189,7 @@ def _pair(item: str, swapped: bool, replies: Mapping[tuple[int, int], int], gold
 def _issue(
     campaign: Campaign, annotator: Annotator, seats: Sequence[BlockItem], gold: Mapping[int, GoldItem]
 ) -> list[Assignment]:
-    """The seats as this annotator's assignments, in their order: gold is made, what waited is changed."""
+    """Issue the seats to this annotator in their order. Gold is created, and queued assignments are updated."""
     now = timezone.now()
     terms = {
         "state": Assignment.State.ISSUED,

@@ -1,4 +1,4 @@
-"""Annotators who judge in several campaigns: their time is shared evenly among those that have work for them."""
+"""Choice of a campaign for annotators in several campaigns: time is shared evenly among those with work for them."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -18,13 +18,15 @@ from evalsite.judgments.queue_sql import queue_share
 from evalsite.judgments.selectors import queue_is_low
 from evalsite.judgments.services import Claimed, block_claim
 
-REMEMBERED = 100  # assignments: what lies further back is forgotten, so that a newcomer is not owed the whole past
+REMEMBERED = 100  # recent assignments that count; without a limit, a new campaign would be owed the whole past
 
 
 @dataclass(frozen=True, slots=True)
 class OfferedBlock:
-    """A block and whose it is. Without one `state` tells what to expect, as if all that was joined were one campaign:
-    running (or pilot) while any collects, then paused, then stopped."""
+    """A block and its campaign. Without a block, `state` summarizes the joined campaigns.
+
+    It is running (or pilot) while any collects, else paused, else stopped.
+    """
 
     state: str
     campaign: Campaign | None = None
@@ -33,9 +35,9 @@ class OfferedBlock:
 
 
 def campaigns_fair(annotator: Annotator, *, among: Collection[int] | None = None) -> list[Campaign]:
-    """The campaigns that the annotator has joined and that collect, who has had least of their recent time first.
+    """Return the joined campaigns that collect, those with the least recent time of the annotator first.
 
-    `among`: keys of campaigns, where a door opens no others.
+    `among` (keys) limits them to the campaigns that the entry point opens.
     """
     collecting = list(_joined(annotator, among).filter(state__in=Campaign.COLLECTING).order_by("pk"))
     issued = Assignment.objects.filter(annotator=annotator, campaign__in=collecting, source=Assignment.Source.PLAN)
@@ -51,10 +53,10 @@ def work_claim(
     address: str = "",
     users: Collection[int] = (),
 ) -> OfferedBlock:
-    """The annotator's open block, or the next one of the campaign whose turn it is.
+    """Return the annotator's open block, or the next one from the campaign whose turn it is.
 
-    Counted in assignments, so that a campaign of long blocks gets no more than one of short ones. One that has nothing
-    for this annotator is passed over and loses no turn. `address`, `users`: as for `block_claim`.
+    Turns are counted in assignments, so that long blocks give a campaign no advantage. A campaign without work for this
+    annotator is skipped and keeps its turn. `address` and `users` are those of `block_claim`.
     """
     turns = campaigns_fair(annotator, among=among)
     first, state = _with_open_block(annotator, among), ""
@@ -62,7 +64,7 @@ def work_claim(
     for campaign in [first, *turns] if first else turns:
         try:
             claimed = _claimed(campaign, annotator, count, address, users)
-        except NotAllowed:  # it has become private since they joined
+        except NotAllowed:  # became private after they joined
             wait = wait or Wait.NOT_ADMITTED
             continue
         if claimed.block:
@@ -79,10 +81,10 @@ def work_claim(
 def _claimed(
     campaign: Campaign, annotator: Annotator, count: int | None, address: str, users: Collection[int]
 ) -> Claimed:
-    """As a claim in this campaign, but one that gives nothing is undone: it holds no lock, and refills no queue yet.
+    """Claim in this campaign, and roll back an empty claim: it holds no lock, and refills the queue only later.
 
-    Under an Idempotency-Key all of this is one transaction. Of two annotators who pass over the same two campaigns in
-    different orders, each would hold what the other waits for.
+    Under an Idempotency-Key all claims share one transaction. Two annotators who skip the same two campaigns in
+    different orders would otherwise deadlock.
     """
     with write_transaction():
         claimed = block_claim(campaign=campaign, annotator=annotator, count=count, address=address, users=users)
@@ -101,13 +103,13 @@ def _refill_where_low(campaign: Campaign) -> None:
 
 
 def _joined(annotator: Annotator, among: Collection[int] | None) -> CampaignQuerySet:
-    """Without those that the annotator has left."""
+    """Return the joined campaigns without those that the annotator has left."""
     joined = Campaign.objects.filter(enrolments__annotator=annotator, enrolments__left_at=None)
     return joined if among is None else joined.filter(pk__in=among)
 
 
 def _with_open_block(annotator: Annotator, among: Collection[int] | None) -> Campaign | None:
-    """Where the oldest block is open: its lease has not ended, although no sweep has come yet."""
+    """Return the campaign with the oldest open block, whose lease has not ended even if no sweep has run."""
     held = Assignment.objects.filter(annotator=annotator, state=Assignment.State.ISSUED, lease_until__gt=timezone.now())
     held = held if among is None else held.filter(campaign__in=among)
     first = held.select_related("campaign").order_by("issued_at", "pk").first()

@@ -1,6 +1,6 @@
-"""What every claim and every answer asks of the database, written by hand (core.db.rows says why).
+"""Hand-written SQL of every claim and every answer (core.db.rows gives the reason).
 
-They are read into models, and what is asked less often is left to the ORM.
+Results are read into models. Less frequent queries use the ORM.
 """
 
 import json
@@ -29,15 +29,15 @@ from evalsite.judgments.models import (
     Judgment,
 )
 
-QUEUE_LOCK = 5_701  # of PostgreSQL's advisory locks the kind that is a campaign's queue
-DRAW_LOCK = 5_702  # and the kind that is what waits behind it
+QUEUE_LOCK = 5_701  # class of PostgreSQL's advisory locks for a campaign's queue
+DRAW_LOCK = 5_702  # class for a campaign's backlog
 
 
 def token_in_force(sha256: str, now: datetime) -> AnnotatorToken | None:
-    """The token with this hash, and its annotator with it."""
+    """Return the token with this hash, with its annotator, if it is in force."""
     found = read_beside(
         [AnnotatorToken, Annotator],
-        f"SELECT {columns(AnnotatorToken, 'token')}, {columns(Annotator, 'annotator')} "  # noqa: S608  names of ours
+        f"SELECT {columns(AnnotatorToken, 'token')}, {columns(Annotator, 'annotator')} "  # noqa: S608  our names
         "FROM judgments_annotatortoken token JOIN judgments_annotator annotator ON annotator.id = token.annotator_id "
         "WHERE token.sha256 = %s AND token.expires_at > %s",
         [sha256, as_stored(now)],
@@ -49,10 +49,10 @@ def token_in_force(sha256: str, now: datetime) -> AnnotatorToken | None:
 
 
 def assignment_held(annotator: int, public_id: uuid.UUID) -> Assignment | None:
-    """The annotator's assignment, locked, and its place before it (PostgreSQL locks in the order of OF)."""
+    """Lock and return the annotator's assignment. Its place is locked first (PostgreSQL locks in the order of OF)."""
     found = read(
         Assignment,
-        f"SELECT {columns(Assignment, 'own')} FROM judgments_assignment own "  # noqa: S608  names of ours
+        f"SELECT {columns(Assignment, 'own')} FROM judgments_assignment own "  # noqa: S608  our names
         f"JOIN judgments_place place ON place.id = own.place_id {_HELD} {row_locks(_LOCKED)}",
         [as_stored(public_id), annotator],
     )
@@ -65,9 +65,9 @@ _LOCKED = "FOR NO KEY UPDATE OF place, own"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What an answer is checked by: the campaign's aspects by their keys, the primary one first, and what was shown.
+    """Data to validate an answer: the campaign's aspects by key, the primary one first, and the candidates shown.
 
-    candidates: label -> key.
+    `candidates` maps labels to keys.
     """
 
     aspects: Mapping[str, Aspect]
@@ -75,13 +75,13 @@ class Asked:
 
 
 def assignment_asked(annotator: int, public_id: uuid.UUID) -> tuple[Assignment, Asked] | None:
-    """The annotator's assignment, locked as by `assignment_held`, and what it asks.
+    """Lock the annotator's assignment as in `assignment_held`, and return it with its aspects and candidates.
 
-    One row for each of its candidates and aspects, of which there are few.
+    The query returns one row for each candidate and aspect; there are few.
     """
     found = read_beside(
         [Assignment, Aspect],
-        f"SELECT {columns(Assignment, 'own')}, {columns(Aspect, 'aspect')}, "  # noqa: S608  names of ours
+        f"SELECT {columns(Assignment, 'own')}, {columns(Aspect, 'aspect')}, "  # noqa: S608  our names
         "candidate.id, candidate.position FROM judgments_assignment own "
         "JOIN judgments_place place ON place.id = own.place_id "
         "JOIN campaigns_campaign campaign ON campaign.id = own.campaign_id "
@@ -111,12 +111,12 @@ _FILL = "UPDATE judgments_assignment SET state = 'answered', closed_at = %s WHER
 
 
 def judgment_add(judgment: Judgment, answers: Sequence[Answer], *, counted: int, fills: bool) -> bool:
-    """Write a judgment with its answers into its campaign's open batch, which is locked and counts `counted` more.
+    """Write a judgment with its answers into the campaign's open batch, which is locked and counts `counted` more.
 
-    `fills`: its assignment is answered then. The judgment is given its key and its batch, of which `is_full` says
-    whether that fills it, and `is_after_stop` whether the campaign has stopped. False, and nothing is written, where
-    no batch is open. Of two at once the second waits for the batch, and counts on from the first: so that it waits
-    shortly, PostgreSQL is asked all of it at once.
+    `fills` marks the assignment as answered. The judgment gets its key and its batch. The batch has two extra
+    attributes: `is_full`, whether this judgment fills it, and `is_after_stop`, whether the campaign has stopped.
+    Returns False, with nothing written, if no batch is open. Of two simultaneous judgments the second waits for the
+    batch and counts on from the first. PostgreSQL runs it all as one statement to keep this wait short.
     """
     assignment = judgment.assignment
     count = [counted, assignment.campaign_id]
@@ -143,7 +143,7 @@ def _judgment_add_at_once(
     filled = f", filled AS ({_FILL} AND EXISTS (SELECT 1 FROM batch))" if fill else ""  # noqa: S608
     found = read_beside(
         [Batch],
-        f"WITH batch AS ({_count()}), judged AS ({_JUDGE} "  # noqa: S608  statements of ours
+        f"WITH batch AS ({_count()}), judged AS ({_JUDGE} "  # noqa: S608  our statements
         "SELECT %s::uuid, %s, %s, %s::bigint, %s::boolean, %s::boolean, %s::integer, "
         "%s::timestamptz, %s::timestamptz, id "
         f"FROM batch RETURNING id), answered AS ({_ANSWER} "
@@ -175,7 +175,7 @@ def _count() -> str:
 
 
 def campaign_joined(annotator: int, key: str) -> Campaign | None:
-    """The campaign at this address (its slug or its public id), if the annotator has joined it."""
+    """Return the campaign at this address (its slug or its public id) if the annotator has joined it."""
     public_id = as_uuid(key)
     address = "campaign.slug = %s" if public_id is None else "campaign.public_id = %s"
     found = read(
@@ -189,10 +189,10 @@ def campaign_joined(annotator: int, key: str) -> Campaign | None:
 
 
 def enrolment_lock(campaign: int, annotator: int) -> Enrolment | None:
-    """The annotator's enrolment, locked: two claims at once are one after the other.
+    """Lock the annotator's enrolment, which serializes simultaneous claims, and share the campaign's queue.
 
-    And the campaign's queue is held, as by every claim: who plans it anew or closes it (`queue_lock`) waits for these,
-    and claims that come then wait for that. Without it they would find all that waits locked, and go away with nothing.
+    Every claim shares the queue. A planner or a closing of the queue (`queue_lock`) waits for running claims, and later
+    claims wait for that. Otherwise these claims would find all queued rows locked and return nothing.
     """
     of_postgresql = connection.vendor == "postgresql"
     held = f", pg_advisory_xact_lock_shared({QUEUE_LOCK}, %s::integer)" if of_postgresql else ""
@@ -206,7 +206,7 @@ def enrolment_lock(campaign: int, annotator: int) -> Enrolment | None:
 
 
 def assignments_open(campaign: int, annotator: int) -> list[Assignment]:
-    """What this annotator has been issued and has not answered, in the order of the block."""
+    """Return the annotator's issued, unanswered assignments in the order of the block."""
     return read(
         Assignment,
         f"SELECT {columns(Assignment, 'own')} FROM judgments_assignment own "  # noqa: S608
@@ -223,7 +223,7 @@ LAST_EXCLUSION = (
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a campaign asks of an annotator. excluded: it asks nothing of them. consent: one is required."""
+    """Conditions of a claim. `excluded`: the annotator gets nothing. `consent`: a consent is required."""
 
     excluded: bool
     qualifies: bool
@@ -231,10 +231,10 @@ class Terms:
 
 
 def claim_terms(campaign: Campaign, annotator: int) -> Terms:
-    """Read a campaign anew with its limits and its plan; and on which terms it asks the annotator."""
+    """Reload a campaign with its limits and its plan, and return its conditions for the annotator."""
     found = read_beside(
         [Campaign, StoppingSpec, PlanSpec],
-        f"SELECT {columns(Campaign, 'campaign')}, {columns(StoppingSpec, 'stopping')}, "  # noqa: S608  names of ours
+        f"SELECT {columns(Campaign, 'campaign')}, {columns(StoppingSpec, 'stopping')}, "  # noqa: S608  our names
         f"{columns(PlanSpec, 'plan')}, {LAST_EXCLUSION}, "
         "EXISTS (SELECT 1 FROM campaigns_qualificationitem item WHERE item.campaign_id = campaign.id), "
         "EXISTS (SELECT 1 FROM campaigns_reception reception WHERE reception.campaign_id = campaign.id "
@@ -244,22 +244,22 @@ def claim_terms(campaign: Campaign, annotator: int) -> Terms:
         [annotator, campaign.pk, campaign.pk],
     )
     ((fresh, fresh.stopping, fresh.plan, lifted, qualifies, consent),) = found
-    campaign.__dict__.update(fresh.__dict__)  # whoever asked sees its state now; nothing was prefetched
+    campaign.__dict__.update(fresh.__dict__)  # the caller's object gets the new state; nothing was prefetched
     return Terms(lifted is not None and not lifted, bool(qualifies), bool(consent))
 
 
 def claimable(campaign: int, annotator: int, *, without: Sequence[int], at_most: int | None) -> dict[int, str]:
-    """Queued assignments whose item this annotator has not seen: key -> item, the most wanted first.
+    """Return queued assignments with items that this annotator has not seen (key to item), highest priority first.
 
-    Each is looked up by itself (a subselect with a value, no NOT EXISTS): as a join PostgreSQL compares all that waits
-    with all that was seen where it believes both to be few, and of a queue that comes and goes it always does. And it
-    must believe that many are found: where one of 200 is, as it guesses of IS NULL, it reads and sorts the whole queue.
+    Each item is looked up by a scalar subquery instead of NOT EXISTS. As a join, PostgreSQL would compare all queued
+    rows with all seen ones if it estimates both as few. It always does so for a changing queue. The estimated number of
+    matches must also be large: with one in 200, its guess for IS NULL, PostgreSQL reads and sorts the whole queue.
     """
     left_out = f"AND queued.id NOT IN ({_places(without)}) " if without else ""
     limit = "" if at_most is None else f"LIMIT {at_most:d}"
     return dict(
         rows(
-            "SELECT queued.id, queued.item FROM judgments_assignment queued "  # noqa: S608  numbers of ours
+            "SELECT queued.id, queued.item FROM judgments_assignment queued "  # noqa: S608  our numbers
             f"WHERE queued.campaign_id = %s AND queued.state = 'queued' {left_out}"
             "AND NOT COALESCE((SELECT true FROM judgments_assignment seen WHERE seen.annotator_id = %s "
             "AND seen.item = queued.item AND seen.source = 'plan'), false) "
@@ -270,7 +270,7 @@ def claimable(campaign: int, annotator: int, *, without: Sequence[int], at_most:
 
 
 def queued_lock(keys: Sequence[int]) -> set[int]:
-    """Those of some assignments that still wait, locked. What others are claiming just now is passed over."""
+    """Lock those of the assignments that are still queued. Skips rows that others are claiming."""
     if not keys:
         return set()
     found = rows(
@@ -282,14 +282,14 @@ def queued_lock(keys: Sequence[int]) -> set[int]:
 
 
 def replies_shown(asked: Collection[tuple[int, int]]) -> dict[tuple[int, int], int]:
-    """(entrant, prompt) -> the reply in force that can be shown, of those that are asked for.
+    """Return the current reply that can be shown for each requested (entrant, prompt).
 
-    Each looked up by itself, as above: as a join all replies of each version are read.
+    Each is looked up by a subquery, as above: a join would read all replies of each version.
     """
     if not asked:
         return {}
     found = rows(
-        "SELECT asked.column1, asked.column2, (SELECT reply.id FROM chatbots_reply reply "  # noqa: S608  numbers of ours
+        "SELECT asked.column1, asked.column2, (SELECT reply.id FROM chatbots_reply reply "  # noqa: S608  our numbers
         "WHERE reply.version_id = entrant.version_id AND reply.prompt_id = asked.column2 "
         "AND reply.sample = 1 AND reply.text IS NOT NULL "
         "AND NOT EXISTS (SELECT 1 FROM chatbots_reply later WHERE later.corrects_id = reply.id)) "
@@ -301,9 +301,9 @@ def replies_shown(asked: Collection[tuple[int, int]]) -> dict[tuple[int, int], i
 
 
 def assignments_issue(positions: Mapping[int, int], terms: Mapping[str, Any]) -> list[Assignment]:
-    """Issue queued assignments on these terms (columns), each at its position in the block, in one statement.
+    """Issue queued assignments with these columns, each at its position in the block, in one statement.
 
-    `positions`: key -> position. In no order.
+    `positions` maps keys to positions. The result has no order.
     """
     if not positions:
         return []
@@ -312,17 +312,17 @@ def assignments_issue(positions: Mapping[int, int], terms: Mapping[str, Any]) ->
     position = "CASE id " + "WHEN %s THEN %s " * len(positions) + "END"
     return read(
         Assignment,
-        f"UPDATE judgments_assignment SET {given}, block_position = {position} "  # noqa: S608  names of ours
+        f"UPDATE judgments_assignment SET {given}, block_position = {position} "  # noqa: S608  our names
         f"WHERE id IN ({_places(positions)}) RETURNING {columns(Assignment, 'judgments_assignment')}",
         [*values, *chain.from_iterable(positions.items()), *positions],
     )
 
 
 def candidates_add(candidates: Sequence[Candidate]) -> None:
-    """Store what assignments show. The candidates are given no keys."""
+    """Store the candidates of assignments. The objects get no keys."""
     into = "INSERT INTO judgments_candidate (assignment_id, position, entrant_id, reply_id, gold_side)"
     for_each(
-        f"{into} SELECT given.* FROM {{given}}",  # noqa: S608  names of ours
+        f"{into} SELECT given.* FROM {{given}}",  # noqa: S608  our names
         f"{into} VALUES (%s, %s, %s, %s, %s)",
         [],
         [(one.assignment_id, one.position, one.entrant_id, one.reply_id, one.gold_side) for one in candidates],
@@ -332,7 +332,7 @@ def candidates_add(candidates: Sequence[Candidate]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class AssignmentContent:
-    """What an assignment puts before its annotator: the prompt, and the candidates' texts in their order."""
+    """The content of an assignment: the prompt, and the candidates' texts in their order."""
 
     prompt: str
     category: str
@@ -341,11 +341,11 @@ class AssignmentContent:
 
 
 def shown_by(assignments: Sequence[Assignment]) -> dict[int, AssignmentContent]:
-    """Assignment key -> what it shows."""
+    """Return the content of each assignment by key."""
     if not assignments:
         return {}
     found = rows(
-        "SELECT own.id, prompt.key, prompt.category, prompt.turns, "  # noqa: S608  numbers of ours
+        "SELECT own.id, prompt.key, prompt.category, prompt.turns, "  # noqa: S608  our numbers
         "CASE WHEN reply.id IS NOT NULL THEN reply.text "
         "WHEN candidate.gold_side = 'A' THEN gold.text_a ELSE gold.text_b END "
         "FROM judgments_assignment own JOIN judgments_candidate candidate ON candidate.assignment_id = own.id "

@@ -1,4 +1,4 @@
-"""Nobody judges their own chatbots where others see the board: what that leaves for somebody with an account."""
+"""Conflicts of interest: if others see the board, nobody judges their own chatbots."""
 
 from collections.abc import Collection
 from typing import Any
@@ -10,12 +10,12 @@ from evalsite.campaigns.models import Campaign, Entrant
 
 
 def own_entrants(campaign: Campaign, users: Collection[int]) -> set[int]:
-    """Entrants that these people (their keys) may not judge: those of the organisations that they are members of.
+    """Return the entrants of these people's (keys) organisations, which they may not judge.
 
-    One is at the device; others were logged in there before, as far as it remembers.
+    One of the people uses the device; others were logged in there before, as far as the device remembers.
 
-    In a private campaign its own organisation's members do judge its chatbots: nobody else sees the board, and often
-    there is nobody else to judge. Who has no account is a pseudonym, of whom nobody knows the organisations.
+    In a private campaign, members of its organisation do judge its chatbots: nobody else sees the board, and often
+    there are no other annotators. Annotators without an account are pseudonyms, whose organisations are unknown.
     """
     if not users:
         return set()
@@ -27,25 +27,29 @@ def own_entrants(campaign: Campaign, users: Collection[int]) -> set[int]:
 
 
 def _of(organisations: Any) -> Q:
-    """Entrants that belong to organisations, or that were made by them and are kept by another one."""
+    """Match entrants that these organisations own or made."""
     return Q(version__chatbot__organisation__in=organisations) | Q(version__chatbot__made_by__in=organisations)
 
 
 def is_left_out(campaign: Campaign, user: User | None, *, users: Collection[int] = ()) -> bool:
-    """Whether this person, or who was logged in on their device (`users`), can be asked nothing here: fewer than two of
-    those that take part are not their own."""
+    """Return whether conflicts of interest leave this person no pair to compare.
+
+    `users` are others who were logged in on the device.
+    """
     own = own_entrants(campaign, {*users, *([user.pk] if user is not None else [])})
     return bool(own) and not leaves_a_pair(campaign, own)
 
 
 def members_are_left_out(campaign: Campaign) -> bool:
-    """Whether the campaign is judged by members alone and can ask them nothing: all but one of the chatbots are its
-    organisation's, and others see the board."""
+    """Return whether a campaign for members only has no pair for any member.
+
+    This is so if its organisation owns all but one of the chatbots and others see the board.
+    """
     return campaign.visibility != Campaign.Visibility.PRIVATE and members_would_be_left_out(campaign)
 
 
 def members_would_be_left_out(campaign: Campaign) -> bool:
-    """As `members_are_left_out`, if others saw the board."""
+    """Return the result of `members_are_left_out` if others could see the board."""
     if campaign.admission != Campaign.Admission.MEMBERS:
         return False
     own = Entrant.objects.filter(_of([campaign.organisation_id]), campaign=campaign)
@@ -54,13 +58,13 @@ def members_would_be_left_out(campaign: Campaign) -> bool:
 
 
 def leaves_a_pair(campaign: Campaign, own: set[int]) -> bool:
-    """Whether without these entrants there are two to compare."""
+    """Return whether at least two entrants remain without these."""
     active = Entrant.objects.filter(campaign=campaign, state=Entrant.State.ACTIVE)
     return active.exclude(pk__in=own).count() >= 2
 
 
 def campaigns_with_others(user: User) -> QuerySet[Entrant]:
-    """Keys of campaigns in which two or more of those that take part are of no organisation of this person's."""
+    """Return keys of campaigns with at least two active entrants of other organisations."""
     theirs = Membership.objects.filter(user=user).values("organisation")
     others = Entrant.objects.filter(state=Entrant.State.ACTIVE).exclude(_of(theirs))
     pairs = others.order_by().values("campaign").annotate(count=Count("pk")).filter(count__gte=2)

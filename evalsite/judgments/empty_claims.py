@@ -1,4 +1,4 @@
-"""Why a claim is empty: a stable code for programs, and a hint that says what to do."""
+"""Reasons of empty claims: a stable code for programs, and a hint with the next step."""
 
 from enum import StrEnum
 
@@ -27,7 +27,7 @@ class Wait(StrEnum):
 
     @property
     def hint(self) -> str:
-        """What the annotator, or their program, does now."""
+        """Return the next step for the annotator or their program."""
         return {
             Wait.NOT_STARTED: _("The campaign has not started. Ask again later."),
             Wait.PAUSED: _("The campaign is paused. Ask again later."),

@@ -1,4 +1,4 @@
-"""Who does not count in a campaign, and who does again: facts, each with its reason, one after the other."""
+"""Exclusion and readmission of annotators in a campaign: a history of facts, each with its reason."""
 
 import uuid
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ LONGEST_REASON = 500
 
 
 def annotator_in(*, campaign: Campaign, annotator_id: uuid.UUID) -> Annotator:
-    """The annotator with this public id, if they take part in the campaign. Raises NotFound."""
+    """Return the annotator with this public id if they take part in the campaign. Raises NotFound."""
     found = Annotator.objects.filter(public_id=annotator_id, enrolments__campaign=campaign).first()
     if found is None:
         raise NotFound(_("No such annotator takes part in this campaign."), field="annotator")
@@ -34,10 +34,10 @@ def annotator_exclude(
     by: User | None = None,
     evidence: Mapping[str, Any] | None = None,
 ) -> Exclusion:
-    """Leave an annotator's judgments in this campaign out of its boards, and ask for the refit that does.
+    """Exclude an annotator's judgments from the boards of this campaign, and request a refit.
 
-    They stay stored and paid; their items are asked again, and nothing new is issued to this annotator. `by` None: the
-    screening did it. Raises InvalidInput without a reason, Conflict if they are out already.
+    The judgments stay stored and paid. Their items are planned again, and the annotator gets no new assignments. `by`
+    None means that the screening acts. Raises InvalidInput without a reason, and Conflict if they are excluded already.
     """
     return _record(campaign, annotator, lifted=False, reason=reason, by=by, evidence=evidence or {})
 
@@ -50,9 +50,9 @@ def annotator_readmit(
     by: User | None = None,
     evidence: Mapping[str, Any] | None = None,
 ) -> Exclusion:
-    """Count an annotator's judgments again, or let a proposal to exclude them fall; asks for the refit.
+    """Count an annotator's judgments again, or dismiss a proposal to exclude them, and request a refit.
 
-    Raises InvalidInput without a reason, Conflict if they count and nothing is proposed.
+    Raises InvalidInput without a reason, and Conflict if there is neither an exclusion nor a proposal.
     """
     return _record(campaign, annotator, lifted=True, reason=reason, by=by, evidence=evidence or {})
 
@@ -60,7 +60,7 @@ def annotator_readmit(
 def exclusion_propose(
     *, campaign: Campaign, annotator: Annotator, lifted: bool, reason: str, evidence: Mapping[str, Any]
 ) -> Exclusion:
-    """Put before a person what the screening would do. It changes nothing by itself."""
+    """Record a proposal of the screening for a person to decide. It has no effect by itself."""
     with write_transaction():
         fact: Exclusion = Exclusion.objects.create(
             campaign=campaign,
@@ -90,7 +90,7 @@ def _record(
             field="reason",
         )
     with write_transaction():
-        # The lock puts the facts about an annotator one after the other.
+        # The lock serializes the facts about an annotator.
         locked = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         before = standings(locked).get(annotator.pk, IN_GOOD_STANDING)
         if before.out is not lifted and before.proposal is None:

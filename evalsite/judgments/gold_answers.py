@@ -1,4 +1,4 @@
-"""What annotators answered to gold, and whether it passes."""
+"""Answers to gold items, and whether they pass."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from evalsite.judgments.selectors import NOT_TAKEN_BACK
 
 @dataclass(frozen=True, slots=True)
 class GoldAnswer:
-    """One answer to a gold item (both by key), as far as batches are closed."""
+    """An answer to a gold item (both by key) in a closed batch."""
 
     annotator: int
     item: int
@@ -18,7 +18,8 @@ class GoldAnswer:
 
 
 def gold_answers(campaign: Campaign) -> list[GoldAnswer]:
-    """The answers in force to the items in use, late ones and those of the excluded among them; two queries."""
+    """Return the answers in force to the items in use, including late ones and those of excluded annotators; two
+    queries."""
     right = {item.pk: set(item.right) for item in gold_in_use(campaign)}
     in_force = Judgment.objects.filter(
         NOT_TAKEN_BACK,
@@ -39,8 +40,8 @@ def gold_answers(campaign: Campaign) -> list[GoldAnswer]:
 
 
 def gold_given_back(campaign: Campaign) -> dict[int, int]:
-    """Item -> how often annotators gave it back with a reason: something may be wrong with it."""
-    # By its items: by the campaign, all that was ever asked would be read.
+    """Return how often each item was skipped with a reason, which suggests a problem with it."""
+    # Filter by the campaign's gold items: a filter by campaign would read all of its assignments.
     skips = Skip.objects.filter(assignment__gold__campaign=campaign)
     found: dict[int, int] = {}
     for item in skips.values_list("assignment__gold_id", flat=True):

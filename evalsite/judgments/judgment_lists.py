@@ -1,4 +1,4 @@
-"""Judgments and skips one by one, as lists and files of them show them: page after page, in the order of recording."""
+"""Lists of single judgments and skips for pages and files, in the order of recording, with pagination."""
 
 import uuid
 from collections import Counter, defaultdict
@@ -26,10 +26,10 @@ from evalsite.judgments.selectors import judgments_counted
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which judgments. `counted`: those that a fit sees, those that none sees, or (None) all. Times: from, before.
+    """Filter of judgments. `counted`: those in a fit (True), those in none (False), or all (None). Times: from, before.
 
-    gold: False for who may not know which comparisons check annotators: a viewer may judge.
-    explained: whether the annotator gave a reason or a comment.
+    - `gold`: False for people who may not know which comparisons are gold, because a viewer may also judge.
+    - `explained`: whether the annotator gave a reason or a comment.
     """
 
     counted: bool | None = True
@@ -45,9 +45,9 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One answer on one aspect. `choice`: "A" (the first entrant), "B", "tie" or "both_bad".
+    """One answer on one aspect. `choice` is "A" (the first entrant), "B", "tie" or "both_bad".
 
-    first, second: entrants; None for a text of gold. reasons, comment: what the annotator said about the judgment.
+    `first` and `second` are entrants; None for a text of gold. `reasons` and `comment` are those of the annotator.
     """
 
     judgment: uuid.UUID
@@ -78,15 +78,15 @@ class Listed:
 def judgments_page(
     *, campaign: Campaign, aspect: Aspect, wanted: Wanted, after: uuid.UUID | None, count: int
 ) -> list[Listed]:
-    """The next `count` judgments after this one (the first ones without it).
+    """Return the next `count` judgments after this one, or the first ones.
 
-    Nothing is passed over between two pages: a campaign's judgments are written one after the other under the lock
-    of its open batch, so a later one has a higher key. Raises InvalidInput for an `after` that is not there.
+    Pages skip nothing: a campaign's judgments are written one by one under the lock of its open batch, so a later one
+    has a higher key. Raises InvalidInput for an unknown `after`.
     """
-    # First which, then what of these few: in one query PostgreSQL joined all there are for every page.
+    # First the keys, then the data of these few. In one query, PostgreSQL joined all judgments for every page.
     numbers = _numbers(campaign, _wanted(campaign, wanted), _Cursor.of(campaign, after), count)
     counted = set(_counted(campaign).filter(pk__in=numbers).values_list("pk", flat=True))
-    # Two rows an answer, its candidates.
+    # One row for each candidate, so two for an answer.
     answers = Answer.objects.filter(judgment__in=numbers, aspect=aspect)
     rows = answers.order_by("judgment__pk", "judgment__assignment__candidates__position").values_list(
         *_FIELDS, "judgment__pk", F("judgment__assignment__candidates__entrant_id")
@@ -112,7 +112,7 @@ def _said(judgments: Collection[int]) -> dict[int, tuple[tuple[str, ...], str]]:
 
 @dataclass(frozen=True, slots=True)
 class _Cursor:
-    """Where a page begins: after this judgment of this batch."""
+    """The start of a page: after this judgment of this batch."""
 
     judgment: int = 0
     batch: int = 0
@@ -128,14 +128,14 @@ class _Cursor:
         return cls(*found)
 
 
-BATCHES_AT_ONCE = (8, 64, 512)  # and then all the others
+BATCHES_AT_ONCE = (8, 64, 512)  # then all others
 
 
 def _numbers(campaign: Campaign, judgments: QuerySet[Judgment], begin: _Cursor, count: int) -> list[int]:
-    """Keys of the next `count` of them.
+    """Return keys of the next `count` judgments.
 
-    The judgments of a batch have higher keys than those of the batches before it. So a few batches are looked at
-    first, and more only where these do not fill a page: a filter that most judgments pass does not read them all.
+    The judgments of a batch have higher keys than those of earlier batches. A few batches are therefore read first, and
+    more only if these do not fill a page. A filter that most judgments pass does not read them all.
     """
     found: list[int] = []
     start, last = begin.batch, _last_batch(campaign)
@@ -240,7 +240,7 @@ def _wanted(campaign: Campaign, wanted: Wanted) -> QuerySet[Judgment]:
 
 @dataclass(frozen=True, slots=True)
 class ListedSkip:
-    """One assignment that an annotator gave back. first, second: as in `Listed`."""
+    """One skipped assignment. `first` and `second` are those of `Listed`."""
 
     assignment: uuid.UUID
     prompt: str
@@ -312,11 +312,11 @@ def _listed_skip(row: tuple, first: int | None = None, second: int | None = None
     )
 
 
-GOLD_TEXT = "(gold)"  # where a chatbot's name would stand
+GOLD_TEXT = "(gold)"  # in place of a chatbot's name
 
 
 def entrant_names(campaign: Campaign) -> Mapping[int | None, str]:
-    """Entrant id -> a name that no other entrant has: its chatbot's; where that is not enough, its version and more."""
+    """Return a unique name for each entrant id: its chatbot's name, with the version and more if needed."""
     entrants = Entrant.objects.filter(campaign=campaign).select_related("version__chatbot__organisation")
     names: dict[int | None, str] = {entrant.pk: entrant.name for entrant in entrants}
     distinctions: tuple[Callable[[Entrant], str], ...] = (

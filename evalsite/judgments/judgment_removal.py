@@ -1,7 +1,7 @@
-"""How judgments are removed with the person who gave them, where that was promised to them.
+"""Removal of judgments together with their annotator, if that was promised to them.
 
-What is left of each is its assignment: that somebody who leads to no person answered it, and what it earned. So the
-accounts and the budget stay as they are, and so do the snapshots that were published; the next refit sees the rest.
+The assignment of each judgment stays without a person: that it was answered, and its pay. Accounts and the budget
+therefore stay correct. Published snapshots stay as they are, and the next refit uses the remaining judgments.
 """
 
 from collections.abc import Iterable, Sequence
@@ -34,17 +34,17 @@ from evalsite.judgments.selectors import IN_GOOD_STANDING, RANKING_PURPOSES, sta
 
 
 def parts_hold(parts: Iterable[Enrolment]) -> list[Enrolment]:
-    """Lock these parts, and in those whose judgments are to be removed, which are given, all that was ever issued.
+    """Lock these enrolments, and return those whose judgments must be removed, with all their assignments locked.
 
-    Part of the transaction that erases: what is answered meanwhile waits for it, and then is told that it was given
-    back. Locked in the order in which answers lock: places, assignments, enrolments, and batches last.
+    Runs in the transaction of the erasure. A simultaneous answer waits for it and is then refused, because its
+    assignment was returned. Locks are taken in the order of answers: places, assignments, enrolments, and batches last.
     """
     numbers = [part.pk for part in parts]
     promised = Enrolment.objects.filter(pk__in=numbers, erasure=Reception.Erasure.REMOVE)
     _issued_hold(promised)
     list(Enrolment.objects.select_for_update(no_key=True).filter(pk__in=numbers).order_by("pk"))
     removing = list(promised.select_related("campaign", "annotator").order_by("campaign", "pk"))
-    _issued_hold(removing)  # once more, for what was claimed, or who came again, before the parts were locked
+    _issued_hold(removing)  # once more, for claims and new arrivals before the lock
     return removing
 
 
@@ -58,10 +58,10 @@ def _issued_hold(parts: Iterable[Enrolment]) -> None:
 
 
 def judgments_remove(part: Enrolment) -> int:
-    """Remove what this one answered in a campaign, and ask for the refit that does without it. How many answers went.
+    """Remove the annotator's answers in a campaign, and request a refit. Return the number of removed answers.
 
-    Their items are free again: the next plan asks them of others where it wants them still. The log tells how many
-    answers went, and not whose. Part of the transaction that erases, after `parts_hold`.
+    Their items are free again, and the next plan may use them for others. The log records the number, but not the
+    person. Runs in the transaction of the erasure, after `parts_hold`.
     """
     campaign, annotator = part.campaign, part.annotator
     issued = Assignment.objects.filter(campaign=campaign, annotator=annotator)
@@ -81,7 +81,7 @@ def judgments_remove(part: Enrolment) -> int:
 
 
 def _proposal_drop(part: Enrolment) -> None:
-    """Nobody is asked any more to decide about somebody of whom there is nothing to decide by."""
+    """Withdraw an open proposal about the annotator: without judgments there is no basis for a decision."""
     standing = standings(part.campaign).get(part.annotator_id, IN_GOOD_STANDING)
     if standing.proposal is not None:
         exclusion_propose(
@@ -94,9 +94,9 @@ def _proposal_drop(part: Enrolment) -> None:
 
 
 def _end_answered(issued: QuerySet[Assignment]) -> None:
-    """Those that were answered are REMOVED. The budget goes on counting those that it has counted.
+    """Mark answered assignments as REMOVED. The budget still counts those that it has counted.
 
-    What was over the quota is none of them, since REMOVED says that it was earned: it ends as if never answered.
+    Late answers over the quota stay EXPIRED, because REMOVED means that the pay was earned.
     """
     late = Exists(Judgment.objects.filter(assignment=OuterRef("pk"), over_quota=False))
     unfilled = issued.filter(late, state=Assignment.State.EXPIRED)
@@ -105,16 +105,16 @@ def _end_answered(issued: QuerySet[Assignment]) -> None:
 
 
 def _batches_lessen(judgments: QuerySet[Judgment]) -> None:
-    """Batches hold so many fewer of what they count; one that is open is filled by others."""
+    """Reduce the size of the batches. An open batch is filled up by others."""
     ranking = judgments.filter(assignment__purpose__in=RANKING_PURPOSES, over_quota=False)
     for batch, count in list(ranking.order_by("batch").values_list("batch").annotate(count=Count("pk"))):
         Batch.objects.filter(pk=batch).update(size=F("size") - count)
 
 
 def _rows_remove(judgments: QuerySet[Judgment], assignments: QuerySet[Assignment]) -> None:
-    """All that says what was answered, whole chains of what was taken back; and what was shown.
+    """Delete all answers, including superseded judgments, and the candidates shown.
 
-    By the database: the ORM would read each row, and refuse what is superseded.
+    Uses raw deletes: the ORM would read each row, and refuse to delete superseded judgments.
     """
     said: Sequence[QuerySet[Answer] | QuerySet[JudgmentReason] | QuerySet[Comment] | QuerySet[Exclusion]] = (
         Answer.objects.filter(judgment__in=judgments),
@@ -128,7 +128,7 @@ def _rows_remove(judgments: QuerySet[Judgment], assignments: QuerySet[Assignment
 
 
 def _end_open(issued: QuerySet[Assignment]) -> None:
-    """Give back what is open, and let nothing that has expired be answered any more."""
+    """Return the open assignments, and let no expired one be answered any more."""
     for assignment in issued.filter(state=Assignment.State.ISSUED).order_by("pk"):
         end_unanswered(assignment, Assignment.State.RETURNED)
     issued.filter(state=Assignment.State.EXPIRED).update(state=Assignment.State.RETURNED)

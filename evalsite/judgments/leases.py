@@ -1,4 +1,4 @@
-"""How an issue ends without an answer, and how it is held longer: renew, skip, give back, expire."""
+"""Leases of issued assignments: renew, skip, return, expire."""
 
 import uuid
 from datetime import datetime, timedelta
@@ -20,14 +20,14 @@ from evalsite.judgments.queue import requeue
 from evalsite.judgments.skips import items_closed, skips_check
 
 NEWCOMER_HOLD = 2  # leases, before the first answer
-LONGEST_HOLD = 6  # leases, from the issue on: a page that renews for ever must not block a study
+LONGEST_HOLD = 6  # leases, from the issue on: a page that renews forever must not block a study
 
 
 def assignment_lock(annotator: Annotator, assignment_id: uuid.UUID) -> Assignment:
-    """The annotator's assignment, locked, and its place locked before it. Raises NotFound.
+    """Lock and return the annotator's assignment, with its place locked first. Raises NotFound.
 
-    Whatever ends or fills an assignment locks in this order, so that two of them on one place wait for each other
-    instead of both believing that the place is theirs.
+    All code that ends or answers an assignment locks in this order. Two assignments of one place then wait for each
+    other, and cannot both fill it.
     """
     found = assignment_held(annotator.pk, assignment_id)
     if found is None:
@@ -36,7 +36,7 @@ def assignment_lock(annotator: Annotator, assignment_id: uuid.UUID) -> Assignmen
 
 
 def assignment_lock_asked(annotator: Annotator, assignment_id: uuid.UUID) -> tuple[Assignment, Asked]:
-    """The same, and what it asks."""
+    """Lock the assignment in the same way, and return it with its aspects and candidates."""
     found = assignment_asked(annotator.pk, assignment_id)
     if found is None:
         raise _no_such()
@@ -44,12 +44,12 @@ def assignment_lock_asked(annotator: Annotator, assignment_id: uuid.UUID) -> tup
 
 
 def _no_such() -> NotFound:
-    """The same words for "not there" and "somebody else's": no hint about what exists."""
+    """Return one error for unknown assignments and those of others, so that existence is not revealed."""
     return NotFound(_("You have no such assignment."), hint=_("Ask for the next one."), field="assignment")
 
 
 def given_back() -> Conflict:
-    """What was skipped or returned takes no answer, no other ending and no lease."""
+    """Return the error for a skipped or returned assignment: it takes no answer, no other end and no lease."""
     return Conflict(_("You gave this one back."), hint=_("Ask for the next one."), code="returned")
 
 
@@ -58,7 +58,7 @@ def _lock_place(place_id: int) -> None:
 
 
 def checked_text(text: str, *, longest: int, field: str) -> str:
-    """What a person wrote, as it can be stored."""
+    """Return a person's text in a form that can be stored."""
     text = text.strip()
     if len(text) > longest:
         raise InvalidInput(
@@ -74,10 +74,10 @@ def checked_text(text: str, *, longest: int, field: str) -> str:
 
 
 def lease_renew(*, annotator: Annotator, assignment_id: uuid.UUID) -> datetime:
-    """Hold the open assignments of this one's block for another lease from now; when they end then.
+    """Renew the lease of all open assignments in the block of this one. Return the new end.
 
-    A lease that has ended is not renewed, nor is any after the campaign's stop, nor beyond LONGEST_HOLD leases
-    from the issue. Raises NotFound, Conflict.
+    A lease is not renewed after its end, after the campaign's stop, or beyond LONGEST_HOLD leases from the issue.
+    Raises NotFound, Conflict.
     """
     now = timezone.now()
     own = Assignment.objects.filter(public_id=assignment_id, annotator=annotator)
@@ -89,7 +89,7 @@ def lease_renew(*, annotator: Annotator, assignment_id: uuid.UUID) -> datetime:
     lease = timedelta(seconds=campaign.lease_s)
     until = min(now + lease, (assignment.issued_at or now) + _longest_hold(assignment) * lease)
     block = Assignment.objects.filter(annotator=annotator, campaign=campaign, block=assignment.block)
-    # One conditional UPDATE: a lease that is ending just now is either still held and renewed, or gone.
+    # One conditional UPDATE: a lease that ends at this moment is either still held and renewed, or gone.
     held = block.filter(state=Assignment.State.ISSUED, lease_until__gte=now, lease_until__lt=until)
     with write_transaction():
         held.update(lease_until=until)
@@ -97,7 +97,7 @@ def lease_renew(*, annotator: Annotator, assignment_id: uuid.UUID) -> datetime:
 
 
 def _longest_hold(assignment: Assignment) -> int:
-    """Leases that a block may be held for: few for a newcomer who has answered nothing yet."""
+    """Return the maximum number of leases for a block: few for a newcomer without any answer."""
     own = Enrolment.objects.filter(campaign=assignment.campaign_id, annotator=assignment.annotator_id)
     newcomer = own.exclude(network="").exists()
     if newcomer and not has_answered(assignment.campaign_id, assignment.annotator_id or 0):
@@ -120,11 +120,11 @@ def _check_held(assignment: Assignment, now: datetime) -> None:
 
 
 def assignment_skip(*, annotator: Annotator, assignment_id: uuid.UUID, reason: str, note: str = "") -> None:
-    """Give an assignment back with a reason; its place is queued for somebody else.
+    """Skip an assignment with a reason. Its place is queued for another annotator.
 
-    An item that two annotators skipped whom somebody knows (`skips.vouched`) is not asked again; skips of anonymous
-    pseudonyms close nothing. A skip sent again changes nothing. Raises Conflict for what was returned or answered, or
-    has run out, and where the annotator has no skips left.
+    An item is closed after skips of two annotators who are known to somebody (`skips.vouched`). Skips of anonymous
+    pseudonyms do not count for this. A repeated skip changes nothing. Raises Conflict for a returned, answered or
+    expired assignment, and for an annotator without skips left.
     """
     if reason not in Skip.Reason.values:
         raise InvalidInput(
@@ -149,9 +149,9 @@ def assignment_skip(*, annotator: Annotator, assignment_id: uuid.UUID, reason: s
 
 
 def assignments_return(*, campaign: Campaign, annotator: Annotator) -> int:
-    """Give back all that the annotator holds open in the campaign, as when they leave; how many these were.
+    """Return all open assignments of the annotator in the campaign, as when they leave. Return their number.
 
-    Unlike a skip this says nothing about the items: they are asked of others.
+    Unlike a skip, this says nothing about the items, which go to others.
     """
     issued = Assignment.objects.filter(campaign=campaign, annotator=annotator, state=Assignment.State.ISSUED)
     returned = 0
@@ -162,7 +162,7 @@ def assignments_return(*, campaign: Campaign, annotator: Annotator) -> int:
 
 
 def assignments_expire() -> None:
-    """End the leases that ran out, or were given before the clock was set back, and queue their places again."""
+    """End leases that have expired, or that date from before the clock was set back, and queue their places again."""
     overdue = _overdue()
     issued = Assignment.objects.filter(overdue, state=Assignment.State.ISSUED)
     for number, place in issued.order_by("lease_until").values_list("pk", "place_id")[:500]:
@@ -171,9 +171,10 @@ def assignments_expire() -> None:
 
 
 def assignments_expire_of(*, campaign: Campaign, annotator: Annotator) -> None:
-    """The same for one annotator, who claims before the sweep has come: what has run out is not theirs any more.
+    """Expire leases of one annotator before a claim, because the sweep may not have run yet.
 
-    Before the claim's own locks, in the order of the places: a late answer locks its place, and then the enrolment.
+    Runs before the claim's own locks, in the order of the places: a late answer locks its place first, and then the
+    enrolment.
     """
     overdue = _overdue()
     held = Assignment.objects.filter(campaign=campaign, annotator=annotator, state=Assignment.State.ISSUED)
@@ -188,7 +189,7 @@ def _overdue() -> Q:
 
 
 def _end_if_issued(number: int, place: int, state: Assignment.State, *, overdue: Q | None = None) -> bool:
-    """End an assignment unless it was answered, or its lease renewed, since it was looked for."""
+    """End an assignment unless it was answered or its lease renewed since the query."""
     _lock_place(place)
     issued = Assignment.objects.select_for_update().filter(pk=number, state=Assignment.State.ISSUED)
     assignment = (issued.filter(overdue) if overdue else issued).first()
@@ -199,15 +200,15 @@ def _end_if_issued(number: int, place: int, state: Assignment.State, *, overdue:
 
 
 def end_unanswered(assignment: Assignment, state: Assignment.State) -> None:
-    """End what is issued, locked, and queue its place for somebody else."""
+    """End a locked, issued assignment, and queue its place for another annotator."""
     assignment.state, assignment.closed_at = state, timezone.now()
     assignment.save(update_fields=["state", "closed_at"])
     campaign = Campaign.objects.get(pk=assignment.campaign_id)
     if campaign.state == Campaign.State.STOPPED:
         batch_close_last(campaign)
     if not campaign.collecting or assignment.purpose == Assignment.Purpose.GOLD:
-        return  # gold checks this one annotator: its place is nobody else's
+        return  # gold checks this one annotator: nobody else needs its place
     if assignment.item in items_closed(campaign, among=[assignment.item]):
-        refit_request(campaign)  # without it a campaign whose last items were given back would wait for ever
+        refit_request(campaign)  # otherwise a campaign whose last items were returned would wait forever
         return
     requeue(assignment)

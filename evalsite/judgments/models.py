@@ -9,11 +9,11 @@ from evalsite.chatbots.models import Reply
 from evalsite.core.db import PublicModel
 from evalsite.prompts.models import Prompt
 
-LABELS = "AB"  # what annotators call candidates, by position
+LABELS = "AB"  # names of candidates by position
 
 
 class Annotator(PublicModel):
-    """Who judges: a pseudonym. What identifies the person stands in AnnotatorIdentity and can be erased."""
+    """An annotator as a pseudonym. AnnotatorIdentity holds identifying data, which can be erased."""
 
     class Kind(models.TextChoices):
         HUMAN = "human", _("Human")
@@ -37,7 +37,7 @@ class Annotator(PublicModel):
 
 
 class AnnotatorIdentity(models.Model):
-    """What links a pseudonym to a person (a platform's id, an address). Erasable without touching a judgment."""
+    """Link between a pseudonym and a person (a platform's id, an address). Erasable without a change of judgments."""
 
     annotator = models.ForeignKey(Annotator, on_delete=models.CASCADE, related_name="identities")
     source = models.CharField(max_length=200, help_text="crowd platform, or the vote file that names the annotator")
@@ -53,7 +53,7 @@ class AnnotatorIdentity(models.Model):
 
 
 class AnnotatorToken(models.Model):
-    """The key of an annotator's programs. Only its SHA-256 is kept: a 256-bit random key needs no slow hash."""
+    """API key of an annotator's programs. Only its SHA-256 is stored: a random 256-bit key needs no slow hash."""
 
     annotator = models.ForeignKey(Annotator, on_delete=models.CASCADE, related_name="tokens")
     sha256 = models.CharField(max_length=64, unique=True)
@@ -65,7 +65,7 @@ class AnnotatorToken(models.Model):
 
 
 class Invitation(PublicModel):
-    """A link that admits annotators to a campaign. Only the hash of its secret is kept."""
+    """A link that admits annotators to a campaign. Only the hash of its secret is stored."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="invitations")
     name = models.CharField(max_length=100, help_text="whom it is for")
@@ -80,7 +80,7 @@ class Invitation(PublicModel):
 
 
 class Enrolment(models.Model):
-    """An annotator who may judge in a campaign: by its admission, by an invitation, or sent by a crowd platform."""
+    """An annotator's enrolment in a campaign: by admission, by an invitation, or from a crowd platform."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="enrolments")
     annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="enrolments")
@@ -115,13 +115,14 @@ class Enrolment(models.Model):
 
     @property
     def invited(self) -> bool:
-        """Whether an invitation that stands, or a crowd platform, admits this one whatever the campaign's admission."""
+        """Return whether a valid invitation or a crowd platform admits this annotator, whatever the campaign's
+        admission."""
         by_link = self.invitation is not None and self.invitation.revoked_at is None
         return by_link or bool(self.platform)
 
 
 class Arrival(models.Model):
-    """A visit that a crowd platform sent: what it must be told at the end. Erasable: it leads to the person."""
+    """A visit from a crowd platform, with the data for its end. Can be erased, because it identifies the person."""
 
     enrolment = models.ForeignKey(Enrolment, on_delete=models.CASCADE, related_name="arrivals")
     study = models.CharField(max_length=200, help_text="STUDY_ID, or hitId")
@@ -141,9 +142,9 @@ class Arrival(models.Model):
 
 
 class PastWorker(models.Model):
-    """A platform's worker who was erased and may not begin again in the campaign: only a keyed hash of the id is kept.
+    """An erased worker of a platform who may not start again in the campaign: a keyed hash of the id.
 
-    It leads to no annotator and no judgment; who arrives with that id is recognised, and nobody else is found by it.
+    It refers to no annotator and no judgment. It only allows to recognize the same id on arrival.
     """
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="past_workers")
@@ -157,7 +158,7 @@ class PastWorker(models.Model):
 
 
 class QualificationAnswer(models.Model):
-    """What an annotator answered to a qualification item, at the first or the second attempt."""
+    """An annotator's answer to a qualification item, in the first or second attempt."""
 
     enrolment = models.ForeignKey(Enrolment, on_delete=models.CASCADE, related_name="qualification_answers")
     item = models.ForeignKey(QualificationItem, on_delete=models.CASCADE, related_name="answers")
@@ -176,9 +177,9 @@ class QualificationAnswer(models.Model):
 
 
 class Place(models.Model):
-    """What the plan wants filled: one judgment of one item. Each issue of it is an assignment of its own.
+    """One planned judgment of one item. Each issue of a place is an assignment of its own.
 
-    `item` names what is shown whatever the order: "<prompt>:<entrant>-<entrant>", ids ascending.
+    `item` is the item's key, independent of the order: "<prompt>:<entrant>-<entrant>", ids ascending.
     """
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="places")
@@ -194,9 +195,10 @@ class Place(models.Model):
 
 
 class Reserve(models.Model):
-    """A part of a plan that waits behind its queue, until somebody who claims finds that low. The oldest goes first.
+    """A part of a plan in the backlog, until a claim finds the queue low. The oldest part goes first.
 
-    asks: [[prompt, item, purpose, probability, votes], ...], the best first; votes: wanted of the item in all.
+    `asks` is [[prompt, item, purpose, probability, votes], ...], the best first. `votes` is the total number of votes
+    wanted for the item.
     """
 
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="reserves")
@@ -214,8 +216,8 @@ class Reserve(models.Model):
 class Assignment(PublicModel):
     """One issue of a place to one annotator, from the queue to its end.
 
-    REMOVED: it was answered, and its judgment is gone with the person who gave it. What is left says what was earned;
-    `closed_at` is when it was answered, or null where that filled no place, so that no budget counts it now either.
+    REMOVED: it was answered, but its judgment was removed together with its annotator. The row still shows the earned
+    pay. `closed_at` is the time of the answer. It is null if the answer filled no place, so that no budget counts it.
     """
 
     class State(models.TextChoices):
@@ -276,7 +278,7 @@ class Assignment(PublicModel):
             models.Index(fields=["campaign", "state", "priority", "id"], name="assignment_queue"),
             models.Index(fields=["lease_until"], condition=Q(state="issued"), name="assignment_leases"),
             models.Index(fields=["annotator", "state"], name="assignment_of_annotator"),
-            # What somebody did and is owed is added up from this index alone, in its order: 200,000 rows in 40 ms.
+            # This index alone answers the sums of a person's work and pay, in its order: 200,000 rows in 40 ms.
             models.Index(
                 fields=[
                     *("campaign", "annotator", "currency", "pay_rate", "pay_per"),
@@ -326,9 +328,9 @@ class Assignment(PublicModel):
 
 
 class Candidate(models.Model):
-    """One reply that an assignment shows, at its position from 0 (0 is "A"). It has them from its issue on.
+    """One reply of an assignment, at its position from 0 (0 is "A"). Created at the issue.
 
-    One of gold has the side of its item that it is, and an entrant only where the item compares entrants.
+    A candidate of gold stores its side of the gold item. It has an entrant only if the item compares entrants.
     """
 
     assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="candidates")
@@ -342,7 +344,7 @@ class Candidate(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["assignment", "position"], name="candidate_position_once"),
             models.UniqueConstraint(fields=["assignment", "entrant"], name="candidate_never_against_itself"),
-            # Only two candidates are built; lifting this is a small migration.
+            # Only two candidates are implemented. A small migration can lift this.
             models.CheckConstraint(condition=Q(position__lte=1), name="candidate_positions_built_now"),
             models.CheckConstraint(
                 condition=Q(entrant__isnull=False, reply__isnull=False)
@@ -360,7 +362,7 @@ class Candidate(models.Model):
 
     @property
     def text(self) -> str | None:
-        """What is read; None where it is not known."""
+        """Return the text that is shown; None if it is unknown."""
         if self.reply is not None:
             return self.reply.text
         gold = self.assignment.gold
@@ -368,7 +370,7 @@ class Candidate(models.Model):
 
 
 class Batch(models.Model):
-    """Judgments that are refitted together. What a fit sees is bounded by batches: ids commit out of order."""
+    """Judgments that are refitted together. Batches bound the data of a fit, because ids commit out of order."""
 
     class State(models.TextChoices):
         OPEN = "open"
@@ -380,8 +382,7 @@ class Batch(models.Model):
     size = models.PositiveIntegerField(default=0, help_text="judgments for ranking that it holds; gold fills no batch")
     opened_at = models.DateTimeField(default=timezone.now, editable=False)
     closed_at = models.DateTimeField(null=True, blank=True)
-    # Of one that statements.judgment_add gives: whether it has what its campaign wants of a batch, and whether that has
-    # stopped.
+    # Set by claim_sql.judgment_add: whether the batch has its full size, and whether the campaign has stopped.
     is_full: bool
     is_after_stop: bool
 
@@ -401,10 +402,10 @@ class Batch(models.Model):
 
 
 class Judgment(PublicModel):
-    """What an annotator decided about an assignment. Append-only: an undo is a new judgment that supersedes.
+    """An annotator's decision on an assignment. Append-only: an undo is a new judgment that supersedes.
 
-    Only an annotator's own erasure removes any (judgments.judgment_removal), where that was promised
-    to them: the database refuses every other (core.deletion_guard).
+    Judgments are removed only by their annotator's own erasure (judgments.judgment_removal), if that was promised. The
+    database refuses any other deletion (core.deletion_guard).
     """
 
     assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="judgments")
@@ -432,7 +433,7 @@ class Judgment(PublicModel):
                 condition=Q(over_quota=False) | Q(late=True), name="judgment_only_late_ones_are_over_quota"
             ),
         ]
-        # Heads of boards count from this index alone: 200,000 rows in 20 ms.
+        # Headers of boards count from this index alone: 200,000 rows in 20 ms.
         indexes = [models.Index(fields=["batch", "annotator", "supersedes"], name="judgment_tally")]
 
     def __str__(self) -> str:
@@ -440,20 +441,20 @@ class Judgment(PublicModel):
 
     @property
     def counts(self) -> bool:
-        """Whether it has filled its place, once and for all: fits see it, unless it or its annotator is excluded.
+        """Return whether the judgment filled its place, which never changes. Fits use it, unless it is excluded.
 
-        True of gold, too: nothing tells an annotator which comparisons check them.
+        Also true for gold: annotators must not learn which comparisons check them.
         """
         return self.assignment.state == Assignment.State.ANSWERED
 
     @property
     def is_paid(self) -> bool:
-        """Whether its assignment earns what was agreed at its issue; also once and for all."""
+        """Return whether the assignment earns its agreed pay, which never changes."""
         return self.assignment.pay_rate > 0 and not self.over_quota
 
 
 class Answer(models.Model):
-    """A judgment's answer on one aspect: a candidate and a value, or no candidate and a value."""
+    """A judgment's answer on one aspect: a value with or without a candidate."""
 
     class Value(models.TextChoices):
         CHOSEN = "chosen"
@@ -467,7 +468,8 @@ class Answer(models.Model):
 
     class Meta:
         constraints = [
-            # Choosing one is what is built; any of several, ratings and labels lift these two constraints.
+            # Only the choice of one candidate is implemented. Multiple choices, ratings and labels will lift these two
+            # constraints.
             models.UniqueConstraint(fields=["judgment", "aspect"], name="answer_one_per_aspect_built_now"),
             models.CheckConstraint(
                 condition=Q(candidate__isnull=False, value="chosen")
@@ -481,7 +483,7 @@ class Answer(models.Model):
 
 
 class JudgmentReason(models.Model):
-    """One of the campaign's reasons that an annotator gave with a judgment."""
+    """One of the campaign's reasons, as given with a judgment."""
 
     judgment = models.ForeignKey(Judgment, on_delete=models.PROTECT, related_name="reasons")
     text = models.CharField(max_length=40)
@@ -494,7 +496,7 @@ class JudgmentReason(models.Model):
 
 
 class Comment(models.Model):
-    """What an annotator wrote beside a judgment. Erasable: it may tell who wrote it."""
+    """An annotator's comment on a judgment. Can be erased, because it may identify its author."""
 
     judgment = models.OneToOneField(Judgment, on_delete=models.CASCADE, related_name="comment")
     text = models.CharField(max_length=2000)
@@ -504,7 +506,7 @@ class Comment(models.Model):
 
 
 class Skip(models.Model):
-    """An assignment that an annotator gave back, with the reason. Not a judgment, and never a tie."""
+    """An assignment that an annotator skipped, with the reason. It is not a judgment and never a tie."""
 
     class Reason(models.TextChoices):
         CANNOT_JUDGE = "cannot_judge", _("topic or language")
@@ -528,7 +530,7 @@ class Skip(models.Model):
 
 
 class SkipNote(models.Model):
-    """What an annotator wrote beside a skip. Erasable, like a comment."""
+    """An annotator's note on a skip. Can be erased, like a comment."""
 
     skip = models.OneToOneField(Skip, on_delete=models.CASCADE, related_name="note")
     text = models.CharField(max_length=500)
@@ -538,10 +540,10 @@ class SkipNote(models.Model):
 
 
 class Exclusion(models.Model):
-    """The fact that a judgment, or all of an annotator's in a campaign, does not count (or counts again).
+    """A decision that a judgment, or all judgments of an annotator in a campaign, do not count (or count again).
 
-    Of each subject's facts the last one stands; a proposal changes nothing until a person decides it by a further fact.
-    What a person has decided (`decided_by`) the screening leaves alone.
+    The latest fact about each subject is in force. A proposal has no effect until a person decides it by a further
+    fact. The screening does not change a person's decision (`decided_by`).
     """
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="exclusions")
@@ -568,7 +570,7 @@ class Exclusion(models.Model):
 
 
 class AnnotatorNote(models.Model):
-    """What somebody who runs a campaign wrote about an annotator, for those who run it with them. Erasable."""
+    """A note about an annotator, for the people who run the campaign. Can be erased."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="annotator_notes")
     annotator = models.ForeignKey(Annotator, on_delete=models.CASCADE, related_name="notes")
@@ -581,7 +583,7 @@ class AnnotatorNote(models.Model):
 
 
 class Payment(models.Model):
-    """The fact that something was paid to an annotator for a campaign. A correction is a payment below zero."""
+    """A payment to an annotator for a campaign. A correction is a negative payment."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="payments")
     annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="payments")
@@ -596,7 +598,7 @@ class Payment(models.Model):
 
 
 class Bonus(models.Model):
-    """The fact that an annotator is owed more than their judgments earn. A correction is a bonus below zero."""
+    """An amount owed to an annotator in addition to their judgments. A correction is a negative bonus."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="bonuses")
     annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="bonuses")

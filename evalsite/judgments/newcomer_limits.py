@@ -1,7 +1,7 @@
-"""Newcomers without a name: how much of an open queue those of one network may hold.
+"""Limits for anonymous newcomers: how much of an open queue one network may hold.
 
-A pseudonym costs nothing, so nothing is believed of one that has answered nothing yet. Members, invited people and
-whom a platform sent are exempt, and so is whoever has answered a first small block.
+Pseudonyms cost nothing, so one without answers is not trusted. Members, invited people and workers of a platform are
+exempt. So is everybody who has answered a first small block.
 """
 
 import ipaddress
@@ -16,12 +16,12 @@ from evalsite.judgments.models import Annotator, Enrolment
 from evalsite.judgments.skips import is_vouched
 
 FIRST_BLOCK = 3
-NETWORK_LOCK = 5_703  # of PostgreSQL's advisory locks, as statements.QUEUE_LOCK
-IPV6_PREFIX = 64  # what one subscriber has
+NETWORK_LOCK = 5_703  # class of PostgreSQL's advisory locks, see claim_sql.QUEUE_LOCK
+IPV6_PREFIX = 64  # the network of one subscriber
 
 
 def network_of(campaign: Campaign, address: str) -> str:
-    """Return a keyed hash of the caller's network, of this campaign alone; the address itself is stored nowhere."""
+    """Return a keyed hash of the caller's network, specific to this campaign. The address itself is not stored."""
     return keyed_hashes(f"{campaign.public_id}:{_network(address)}", purpose="evalsite.judgments.network")[0]
 
 
@@ -38,7 +38,7 @@ def _network(address: str) -> str:
 
 
 def answered_first_block(campaign: Campaign, annotator: Annotator) -> bool:
-    """Whether the annotator has answered as many questions as a first block has."""
+    """Return whether the annotator has answered as many items as a first block has."""
     enough = min(FIRST_BLOCK, campaign.block_size)
     return _answered(campaign.pk, annotator.pk, enough) >= enough
 
@@ -49,7 +49,7 @@ def has_answered(campaign: int, annotator: int) -> bool:
 
 def _answered(campaign: int, annotator: int, at_most: int) -> int:
     ((count,),) = rows(
-        "SELECT COUNT(*) FROM (SELECT 1 FROM judgments_assignment "  # noqa: S608  a number of ours
+        "SELECT COUNT(*) FROM (SELECT 1 FROM judgments_assignment "  # noqa: S608  our numbers
         f"WHERE annotator_id = %s AND state = 'answered' AND campaign_id = %s LIMIT {at_most:d}) AS answered",
         [annotator, campaign],
     )
@@ -57,9 +57,9 @@ def _answered(campaign: int, annotator: int, at_most: int) -> int:
 
 
 def newcomer_room(campaign: Campaign, annotator: Annotator, enrolment: Enrolment, address: str) -> int | None:
-    """Return how many questions a newcomer may be issued now; None for whoever is no newcomer.
+    """Return how many items a newcomer may be issued now; None for others.
 
-    Part of the claim's transaction, with the enrolment locked. Newcomers of one network are one after the other.
+    Runs in the claim's transaction with the enrolment locked. Newcomers of one network are serialized.
     """
     if not address or settings.NEWCOMER_PERCENT >= 100 or enrolment.invited:
         return None
@@ -82,7 +82,7 @@ def newcomer_room(campaign: Campaign, annotator: Annotator, enrolment: Enrolment
 
 
 def _remember(enrolment: Enrolment, network: str) -> None:
-    """Keep the network of a newcomer, and of nobody else."""
+    """Store the network of a newcomer. It is stored for nobody else."""
     if enrolment.network != network:
         enrolment.network = network
         Enrolment.objects.filter(pk=enrolment.pk).update(network=network)

@@ -1,4 +1,4 @@
-"""What annotators are owed and were paid: statements, the payment file, bonuses, and the fact of a payment."""
+"""Accounts of annotators: statements, the payment file, bonuses and payments."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,23 +27,23 @@ CENT = Decimal("0.01")
 LONGEST_REFERENCE = 200
 MOST_BONUS = Decimal(10_000)
 CHUNK = 200
-PER = {"judgment": "a judgment", "hour": "an hour"}  # in the file, which programs read
+PER = {"judgment": "a judgment", "hour": "an hour"}  # values in the file for programs
 
 
 def due_of(earned: Decimal, bonus: Decimal, paid: Decimal) -> Decimal:
-    """What is still to be paid; below 0 where too much was."""
+    """Return the amount to pay; negative after an overpayment."""
     return earned + bonus - paid
 
 
 class Rate(NamedTuple):
-    """What was agreed: so much `per` judgment or hour (Campaign.PayPer)."""
+    """An agreed rate: an amount `per` judgment or hour (Campaign.PayPer)."""
 
     amount: Decimal
     per: str
 
 
 class _Balance:
-    """What was earned, given and paid, and what follows from it."""
+    """Earned, bonus and paid amounts, and the amount due."""
 
     __slots__ = ()
     earned: Decimal
@@ -57,11 +57,14 @@ class _Balance:
 
 @dataclass(frozen=True, slots=True)
 class Statement(_Balance):
-    """One annotator's account in one currency. Counts are of the whole campaign, whatever the currency.
+    """One annotator's account in one currency. Counts cover the whole campaign, whatever the currency.
 
-    judged: assignments with an answer, gold, late and removed ones among them; counted: seen by fits; undone: answers
-    taken back; left_out: not counted because of an exclusion; over_quota: late ones that are not paid; due = earned +
-    bonus - paid.
+    - `judged`: assignments with an answer, including gold, late and removed ones.
+    - `counted`: judgments in fits.
+    - `undone`: answers that were taken back.
+    - `left_out`: judgments that do not count because of an exclusion.
+    - `over_quota`: late answers that are not paid.
+    - due = earned + bonus - paid.
     """
 
     annotator: Annotator
@@ -84,22 +87,22 @@ class Statement(_Balance):
 
 
 def statements(campaign: Campaign, annotators: Sequence[Annotator], money: "Accounts | None" = None) -> list[Statement]:
-    """The accounts of these annotators, in their order; a bounded number of queries however many they are.
+    """Return the accounts of these annotators in their order. The number of queries is fixed.
 
-    money: the accounts of everybody, where they are at hand.
+    `money` holds the amounts of all annotators, if the caller has them.
     """
     books = _Books.of(campaign, annotators, money or accounts(campaign))
     return [books.statement(one, currency) for one in annotators for currency in books.currencies(one.pk)]
 
 
 def annotators_of(campaign: Campaign) -> QuerySet[Annotator]:
-    """Who takes part, in the order of their joining."""
+    """Return the annotators of the campaign in the order of joining."""
     return Annotator.objects.filter(enrolments__campaign=campaign).order_by("enrolments__pk")
 
 
 @dataclass(frozen=True, slots=True)
 class PaidWork:
-    """What somebody answered, as Statement counts it. countable: counted, were nobody and nothing excluded."""
+    """An annotator's counts, as in Statement. `countable` is the number that would count without exclusions."""
 
     judged: int = 0
     gold: int = 0
@@ -140,7 +143,7 @@ class _Books:
         )
 
     def currencies(self, number: int) -> list[str]:
-        """In which there is anything; the campaign's where there is nothing."""
+        """Return the currencies with any amount; the campaign's currency if there is none."""
         named = {currency for book in self.money for who, currency in book if who == number}
         return sorted(named) or [self.campaign.currency]
 
@@ -173,7 +176,7 @@ class _Books:
 
 
 def _work(campaign: Campaign, annotators: Sequence[Annotator]) -> dict[int, PaidWork]:
-    """By annotator id."""
+    """Return the counts by annotator id."""
     answered, gold = Q(supersedes__isnull=True), Q(assignment__purpose=Assignment.Purpose.GOLD)
     rows = Judgment.objects.filter(batch__campaign=campaign, annotator__in=annotators).order_by()
     counted = rows.values_list("annotator").annotate(
@@ -185,7 +188,7 @@ def _work(campaign: Campaign, annotators: Sequence[Annotator]) -> dict[int, Paid
     )
     removed = Assignment.objects.filter(campaign=campaign, annotator__in=annotators, state=Assignment.State.REMOVED)
     gone = dict(removed.order_by().values_list("annotator").annotate(count=Count("pk")))
-    # By itself: within a count of all, PostgreSQL would look up for every row whether it was taken back.
+    # A query of its own: within a count of all, PostgreSQL would check for every row whether it was taken back.
     countable = dict(rows.filter(COUNTABLE).values_list("annotator").annotate(countable=Count("pk")))
     here = {
         number or 0: PaidWork(judged, gold, late, undone, over_quota, countable.get(number, 0))
@@ -198,7 +201,7 @@ def _work(campaign: Campaign, annotators: Sequence[Annotator]) -> dict[int, Paid
 
 
 def _rates(own: QuerySet[Assignment]) -> dict[tuple[int, str], tuple[Rate, ...]]:
-    """What was agreed with each."""
+    """Return the agreed rates by annotator and currency."""
     found: dict[tuple[int, str], tuple[Rate, ...]] = {}
     rows = own.filter(pay_rate__gt=0).order_by("annotator", "currency", "pay_rate", "pay_per")
     for number, currency, rate, per in rows.values_list("annotator", "currency", "pay_rate", "pay_per").distinct():
@@ -208,14 +211,14 @@ def _rates(own: QuerySet[Assignment]) -> dict[tuple[int, str], tuple[Rate, ...]]
 
 
 def _sums(rows: QuerySet[Any]) -> dict[tuple[int, str], Decimal]:
-    """By annotator and currency. Added here: SQLite adds decimals as floats."""
+    """Return sums by annotator and currency. Added in Python, because SQLite adds decimals as floats."""
     found: dict[tuple[int, str], Decimal] = {}
     for number, currency, amount in rows.values_list("annotator", "currency", "amount"):
         found[number, currency] = found.get((number, currency), NONE) + amount
     return found
 
 
-# All together ---------------------------------------------------------------------------------------------
+# Totals ---------------------------------------------------------------------------------------------------
 
 
 Book = Mapping[tuple[int, str], Decimal]
@@ -224,7 +227,7 @@ Accounts = tuple[Book, Book, Book]
 
 @dataclass(frozen=True, slots=True)
 class Totals(_Balance):
-    """Of a campaign in one currency."""
+    """Totals of a campaign in one currency."""
 
     currency: str
     earned: Decimal
@@ -233,7 +236,7 @@ class Totals(_Balance):
 
 
 def totals(books: Accounts) -> list[Totals]:
-    """What the statements add up to, and what `ledger.spent` says is earned."""
+    """Return the sums of the statements. The earned sum equals `annotator_statistics.spent`."""
     earned, bonus, paid = books
     names = sorted({currency for book in (earned, bonus, paid) for _, currency in book})
     return [Totals(name, *(_total(book, name) for book in (earned, bonus, paid))) for name in names]
@@ -241,16 +244,20 @@ def totals(books: Accounts) -> list[Totals]:
 
 @dataclass(frozen=True, slots=True)
 class ShownAmounts:
-    """What a page showed as due: (annotator, currency) -> amount above 0, beside so many payments made before."""
+    """The amounts due as a page showed them, from (annotator, currency) to an amount above 0.
+
+    Also holds the number of earlier payments.
+    """
 
     owed: Mapping[tuple[int, str], Decimal]
     payments: int
 
 
 def accounts_shown(campaign: Campaign, *, anew: bool = False) -> tuple[Accounts, ShownAmounts]:
-    """The accounts, some seconds old at the most (none, if `anew`), and what of them is due.
+    """Return the accounts, at most some seconds old (with `anew`: current), and the amounts due.
 
-    Payments are counted before the accounts are read: one made in between refuses what was shown, and is made once.
+    Payments are counted before the accounts are read. A payment in between therefore invalidates the amounts shown, and
+    nothing is paid twice.
     """
     made = Payment.objects.filter(campaign=campaign).count()
     books = _accounts_recent(campaign, anew=anew)
@@ -267,13 +274,13 @@ def _accounts_recent(campaign: Campaign, *, anew: bool) -> Accounts:
 
 
 def _newest(campaign: Campaign) -> str:
-    """Another one with each bonus and payment: what a person has just done, they see."""
+    """Return a cache key part that changes with each bonus and payment, so that people see their own actions."""
     rows = (Bonus.objects.filter(campaign=campaign).count(), Payment.objects.filter(campaign=campaign).count())
     return f"{rows[0]}:{rows[1]}"
 
 
 def accounts(campaign: Campaign) -> Accounts:
-    """(annotator, currency) -> earned, bonus, paid; of everybody."""
+    """Return earned, bonus and paid amounts of all annotators by (annotator, currency)."""
     earnings = earnings_of(Assignment.objects.filter(campaign=campaign, annotator__isnull=False))
     earned = {(who or 0, name): amount for who, own in earnings.items() for name, amount in own.items()}
     return (
@@ -297,7 +304,7 @@ _CENT_OF_A_CENT = Decimal("0.0001")
 
 
 def payment_file(campaign: Campaign) -> Iterator[str]:
-    """The statements as CSV (RFC 4180), a text that a spreadsheet would compute with an apostrophe before it."""
+    """Return the statements as CSV (RFC 4180). Spreadsheet formulas are prefixed with an apostrophe."""
     yield ",".join(COLUMNS) + "\r\n"
     everybody, money = list(annotators_of(campaign)), accounts(campaign)
     for start in range(0, len(everybody), CHUNK):
@@ -314,20 +321,20 @@ def _cells(one: Statement) -> list[Any]:
 
 
 def payment_export(*, campaign: Campaign, by: User) -> Iterator[str]:
-    """The payment file, and an entry in the log: it names people by the ids that platforms give them."""
+    """Return the payment file, and log the export: the file names people by their platform ids."""
     with write_transaction():
         audit_record(act="export_payments", subject=campaign.public_id, by=by)
     return payment_file(campaign)
 
 
-# What changes it --------------------------------------------------------------------------------------------
+# Changes ----------------------------------------------------------------------------------------------------
 
 
 def payments_mark(*, campaign: Campaign, reference: str, shown: ShownAmounts, by: User) -> int:
-    """Mark what was shown as due as paid, under one reference; how many payments these are. What came later stays due.
+    """Mark the shown amounts as paid under one reference. Return the number of payments. Later amounts stay due.
 
-    Raises Conflict where a payment was made since it was shown, or less is due to somebody by now (a bonus below zero),
-    InvalidInput without a reference.
+    Raises Conflict if a payment was made after the page was shown, or if less is due to somebody now (a negative
+    bonus). Raises InvalidInput without a reference.
     """
     reference = checked_text(reference, longest=LONGEST_REFERENCE, field="reference")
     if not reference:
@@ -349,7 +356,7 @@ def payments_mark(*, campaign: Campaign, reference: str, shown: ShownAmounts, by
 
 
 def _shown_check(locked: Campaign, shown: ShownAmounts) -> None:
-    """Whether exactly this can be paid. Raises Conflict."""
+    """Raise Conflict unless exactly the shown amounts can be paid."""
     again = {"hint": gettext("Look at it again."), "code": "amounts_changed"}
     owed = dues(accounts(locked))
     if not (owed and shown.owed):
@@ -367,14 +374,14 @@ def _shown_check(locked: Campaign, shown: ShownAmounts) -> None:
 
 
 def dues(books: Accounts) -> dict[tuple[int, str], Decimal]:
-    """(annotator, currency) -> what is due to them. Who was paid too much is owed nothing."""
+    """Return the amounts due by (annotator, currency). Nothing is due after an overpayment."""
     keys = sorted({key for book in books for key in book})
     due = {key: due_of(*(book.get(key, NONE) for book in books)) for key in keys}
     return {key: amount for key, amount in due.items() if amount > 0}
 
 
 def due_in_all(owed: Mapping[tuple[int, str], Decimal]) -> dict[str, Decimal]:
-    """By currency."""
+    """Return the sum by currency."""
     found: dict[str, Decimal] = {}
     for (_, name), amount in owed.items():
         found[name] = found.get(name, NONE) + amount
@@ -383,7 +390,7 @@ def due_in_all(owed: Mapping[tuple[int, str], Decimal]) -> dict[str, Decimal]:
 
 @dataclass(frozen=True, slots=True)
 class BonusRow:
-    """A row of a bonus list. fate: "add", "same" (given already) or "refused", with the problem."""
+    """A row of a bonus list. `fate` is "add", "same" (given already) or "refused"; `problem` says why."""
 
     line: int
     annotator: str
@@ -395,7 +402,7 @@ class BonusRow:
 
 
 def bonuses_preview(*, campaign: Campaign, content: bytes, name: str = "") -> list[BonusRow]:
-    """What would become of each row: `annotator` (the pseudonym, or the platform's id), `amount`, `reason`."""
+    """Return the result for each row: `annotator` (the pseudonym, or the platform's id), `amount`, `reason`."""
     reading = rows_read(content, name)
     missing = [column for column in ("annotator", "amount", "reason") if column not in reading.columns]
     if missing:
@@ -450,7 +457,7 @@ def _bonus_problem(who: str, amount: Decimal | None, reason: str, known: Mapping
 
 
 def bonuses_import(*, campaign: Campaign, content: bytes, name: str = "", by: User) -> list[BonusRow]:
-    """Give the bonuses that can be given; the rows tell of each. The same list again gives nothing."""
+    """Add the valid bonuses, and report the result for every row. A repeated list adds nothing."""
     with write_transaction():
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         rows = bonuses_preview(campaign=campaign, content=content, name=name)

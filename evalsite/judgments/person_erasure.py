@@ -1,5 +1,8 @@
-"""How a person is forgotten: what leads from the judgments to them is removed, and the judgments stay or go with them
-(removal.py), as was promised when they began."""
+"""Erasure of a person: data that links judgments to them is removed. The judgments stay, or are removed
+(judgment_removal.py).
+
+The choice is the one that was promised when they began.
+"""
 
 import re
 from collections.abc import Iterable
@@ -33,19 +36,19 @@ from evalsite.judgments.models import (
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """What became of somebody's judgments: the campaigns from which they went, and whether any stay elsewhere."""
+    """The effect of an erasure: campaigns whose judgments were removed, and whether any judgments stay elsewhere."""
 
     removed_from: tuple[Campaign, ...]
     kept: bool
 
 
 def person_erase(*, user: User | None, parts: Iterable[Enrolment]) -> Erased:
-    """Forget somebody: the account, if they have one, and what leads to them from `parts`, left ones too.
+    """Erase a person: the account, if there is one, and identifying data in `parts`, including former enrolments.
 
-    The judgments stay, given by nobody in particular, and the boards do not change; where their removal was promised,
-    they go. One transaction: all of it or, as while an organisation has no other owner (Conflict), nothing. A part that
-    a platform sent is erased alone, others with all that their annotator has. Of a worker who may not begin again a
-    keyed hash is kept (PastWorker).
+    The judgments stay without a person, and the boards do not change. If their removal was promised, they are removed.
+    One transaction does all or nothing; it fails with Conflict while an organisation has no other owner. An enrolment
+    from a platform is erased alone, others with all data of their annotator. A keyed hash is stored for a worker who
+    may not start again (PastWorker).
     """
     parts = list(parts)
     wholly = {part.annotator for part in parts if not part.platform}
@@ -63,7 +66,7 @@ def person_erase(*, user: User | None, parts: Iterable[Enrolment]) -> Erased:
             user_erase(user=user)
         removed = dict.fromkeys(part.campaign for part in removing if judgments_remove(part))
         erased = Erased(tuple(removed), kept=any(_judged(part) for part in every.values()))
-    for part in every.values():  # afterwards, place by place: many places locked at once could stop others
+    for part in every.values():  # last, and place by place: many locked places could block others
         assignments_return(campaign=part.campaign, annotator=part.annotator)
     return erased
 
@@ -73,7 +76,7 @@ def _judged(part: Enrolment) -> bool:
 
 
 def _part_erase(part: Enrolment, user: User | None) -> None:
-    """What is known of somebody in one campaign: the platform's ids, their visits and words, their name."""
+    """Erase a person's data in one campaign: platform ids, visits, texts and the name."""
     campaign, annotator = part.campaign, part.annotator
     sent = AnnotatorIdentity.objects.filter(annotator=annotator, source=identity_source(campaign, part.platform))
     workers = set(sent.values_list("external_id", flat=True))
@@ -94,13 +97,13 @@ def _part_erase(part: Enrolment, user: User | None) -> None:
 
 
 def _words_erase(rows: QuerySet[Any], field: str, names: re.Pattern[str]) -> None:
-    """Empty the field where it names the person."""
+    """Empty the field in rows that contain a name of the person."""
     found = [number for number, words in rows.values_list("pk", field) if names.search(words)]
     rows.filter(pk__in=found).update(**{field: ""})
 
 
 def _named(names: Iterable[str]) -> re.Pattern[str]:
-    """What finds one of these as whole words, in whatever case; "7" stands in "transfer 7" and not in "t17"."""
+    """Return a pattern for these names as whole words, case-insensitive: "7" matches "transfer 7" but not "t17"."""
     words = "|".join(re.escape(name) for name in sorted(names) if name)
     return re.compile(rf"(?<![^\W_])(?:{words or '(?!)'})(?![^\W_])", re.IGNORECASE)
 

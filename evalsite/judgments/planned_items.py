@@ -1,4 +1,4 @@
-"""What a plan asks, as rows."""
+"""Planned items in terms of database rows."""
 
 import uuid
 from dataclasses import dataclass, field
@@ -11,10 +11,10 @@ from evalsite.prompts.models import Prompt
 
 @dataclass(frozen=True, slots=True)
 class PlannedAsk:
-    """One ask of a plan, in rows: this pair, on this prompt, drawn with this probability.
+    """One planned comparison: this pair on this prompt, drawn with this probability.
 
-    votes: wanted of the item in all. shared: the item is of the overlap, by which annotators are compared. item: its
-    name, made once, since everybody waits while a queue is written.
+    `votes` is the total number of votes wanted for the item. `shared` marks items of the overlap, which compares
+    annotators. `item` is the item's key, computed once: all claims wait while a queue is written.
     """
 
     entrants: tuple[Entrant, Entrant]
@@ -34,9 +34,9 @@ class PlannedAsk:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The plan that asks come from: its policy, the snapshot that it was made from (its public id), its seed.
+    """The plan of queued items: its policy, its snapshot (public id) and its seed.
 
-    With the probability of each draw given the earlier ones they tell how likely any queue was.
+    Together with the probability of each draw given the earlier ones, they determine the probability of a queue.
     """
 
     policy: str = ""

@@ -1,4 +1,4 @@
-"""Ask Prolific whether a submission is what an arrival says it is (GET /api/v1/submissions/{id}/ of its API)."""
+"""Prolific's API: verifies the submission of an arrival (GET /api/v1/submissions/{id}/)."""
 
 import logging
 from collections.abc import Mapping
@@ -16,9 +16,9 @@ ENDED = {"RETURNED", "TIMED OUT", "REJECTED"}
 
 
 def submission_check(*, token: str, session: str, worker: str, study: str) -> None:
-    """Raise NotAllowed unless Prolific knows this submission of this participant to this study, and it is not over.
+    """Raise NotAllowed unless Prolific knows this open submission of this participant to this study.
 
-    Raises Unavailable if Prolific gives no answer: nobody is let in unchecked.
+    Raises Unavailable if Prolific does not answer: nobody is admitted without a check.
     """
     found = _submission(token, session)
     said = {name: found.get(name) for name in ("id", "participant", "study_id")}

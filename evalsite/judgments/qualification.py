@@ -1,4 +1,4 @@
-"""Qualification: comparisons with a known answer, explained at once, in two attempts."""
+"""Qualification of annotators: comparisons with a known answer, explained at once, in two attempts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ ATTEMPTS = 2
 
 @dataclass(frozen=True, slots=True)
 class Qualification:
-    """Where an annotator stands. `item` is what is asked next, None when nothing is; `right` counts this attempt."""
+    """An annotator's progress. `item` is the next one, or None; `right` counts correct answers of this attempt."""
 
     passed: bool
     attempt: int = 1
@@ -32,7 +32,7 @@ class Qualification:
 
 
 def qualification_get(enrolment: Enrolment) -> Qualification:
-    """Passed at once where a campaign has no such items."""
+    """Return the annotator's progress. A campaign without qualification items counts as passed."""
     items = list(enrolment.campaign.qualification_items.all())
     if not items:
         return Qualification(passed=True)
@@ -55,7 +55,7 @@ def _given(enrolment: Enrolment, attempt: int) -> Mapping[int, str]:
 
 
 def qualification_answer(*, enrolment: Enrolment, item_id: int, attempt: int, choice: str) -> QualificationAnswer:
-    """Record the answer to the item that is asked next. Sent again, it is the answer that was given first."""
+    """Record the answer to the next item. A repeated request returns the first answer."""
     if choice not in aspect_primary(enrolment.campaign).choices:
         raise InvalidInput(
             _("%(choice)s is not a verdict here.") % {"choice": repr(choice)},

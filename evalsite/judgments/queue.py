@@ -1,4 +1,4 @@
-"""The queue of a campaign: places that the plan wants filled, and the assignments that wait to be issued."""
+"""Queue of a campaign: planned places, and the assignments that wait to be issued."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -24,15 +24,18 @@ from evalsite.judgments.queue_sql import (
 from evalsite.judgments.selectors import ItemCounts, asked_often, budget_left, item_counts
 
 WITHDRAWN_AT_ONCE = 500
-PUT_AT_ONCE = 200  # rows of a plan: a thousand are written for a tenth of a second, for which everybody waits
+PUT_AT_ONCE = 200  # rows of a plan: a thousand take a tenth of a second, while all claims wait
 
 
 @dataclass(frozen=True, slots=True)
 class QueueSeen:
-    """A queue, and what its plan must keep to, as they were while no transaction was open.
+    """A queue and the limits of its plan, read outside a transaction.
 
-    waiting: key -> item of what was queued. behind: part -> items of what was in reserve. counts: items by what has
-    become of them; of_item, of_pair: how often each was judged or is under way. left: of the budget; None without one.
+    - `waiting`: the queued items by key.
+    - `behind`: the items of each part of the backlog.
+    - `counts`: judged and pending votes by item.
+    - `of_item`, `of_pair`: the sums of judged and pending votes.
+    - `left`: the remaining budget; None without one.
     """
 
     waiting: Mapping[int, str]
@@ -45,8 +48,11 @@ class QueueSeen:
 
 @dataclass(frozen=True, slots=True)
 class QueueRest:
-    """What of a plan its queue does not say yet, the best first: priority, ask, and the key of the assignment that asks
-    it already, from the plan before; None where there is none. behind: the parts that were in reserve as it began."""
+    """The part of a plan that is not in the queue yet, best first.
+
+    Each entry has the priority, the planned item, and the key of the queued assignment that it reuses from the previous
+    plan, or None. `behind` lists the parts of the backlog at the start.
+    """
 
     campaign: Campaign
     origin: Origin
@@ -58,10 +64,10 @@ class QueueRest:
 
 
 def queue_look(campaign: Campaign, *, unseen_since: datetime | None = None) -> QueueSeen:
-    """Count what `queue_replace` needs to know: long work, which must not be done while everybody waits for the lock.
+    """Read the counts for `queue_replace`. This is slow, so it must run before the lock for which all claims wait.
 
-    The queue is read first: what leaves it afterwards is found missing, and at worst counted twice, never forgotten.
-    The plan is made from the same counts, which take half a second where 100,000 judgments are stored.
+    The queue is read first. An item that leaves it afterwards is found missing: at worst it is counted twice, but never
+    missed. The plan is made from the same counts, which take half a second with 100,000 stored judgments.
     """
     behind = reserve_items(campaign)
     waiting = queued_all(campaign.pk)
@@ -81,18 +87,19 @@ def queue_replace(
     seen: QueueSeen | None = None,
     votes_per_pair: int | None = None,
 ) -> QueueRest:
-    """Begin to make the queue what the plan says: withdraw what is no longer wanted, put in the best, give the rest.
+    """Begin to replace the queue by a plan: withdraw unwanted items, add the best ones and return the rest.
 
-    Only QUEUED rows change; what is issued stays. What left the queue since it was `seen` was issued meanwhile: it is
-    not asked beyond the votes wanted of it and of its pair, nor beyond the budget. The rest is for `queue_go_on`, in
-    transactions of its own: since nothing but this plan is in the queue by then, and all of it is counted, whatever is
-    issued in between is asked no more often than wanted; what is drawn from the reserve in between is looked for. What
-    is kept has its old place until its part comes.
+    Only QUEUED rows change; issued assignments stay. An item that left the queue since it was `seen` was issued
+    meanwhile. It counts towards the votes wanted of its item and its pair, and towards the budget.
+
+    The rest is for `queue_go_on`, in separate transactions. By then the queue holds only this plan, and all of it is
+    counted. Whatever is issued in between, no item gets more votes than wanted. Draws from the backlog in between are
+    checked. Reused assignments keep their old priority until their part comes.
     """
     seen = seen or queue_look(campaign)
     wanted = [(ask, item_parts(ask.item)[1]) for ask in asks]
     with write_transaction():
-        # Locked first: claims under way have committed, or wait for us, before anything is counted.
+        # Lock before counting: running claims have then committed, or wait for us.
         queue_lock(campaign.pk)
         queued = queued_all(campaign.pk, lock=True)
         left = reserve_parts(campaign)
@@ -111,8 +118,7 @@ def queue_replace(
 
 
 def queue_go_on(rest: QueueRest) -> QueueRest:
-    """Put the next part of a plan into its queue; what is left. Whoever goes on looks first whether the plan still
-    holds."""
+    """Add the next part of a plan to its queue, and return the rest. The caller checks that the plan is still valid."""
     part, later = rest.asks[:PUT_AT_ONCE], rest.asks[PUT_AT_ONCE:]
     origin = rest.origin
     kept = [(priority, ask.purpose.value, ask.probability, key) for priority, ask, key in part if key is not None]
@@ -120,14 +126,14 @@ def queue_go_on(rest: QueueRest) -> QueueRest:
     with write_transaction():
         queue_lock(rest.campaign.pk)
         queued_replan(kept, policy=origin.policy, snapshot=origin.snapshot, plan_seed=origin.seed)
-        if rest.behind - reserve_parts(rest.campaign):  # drawn meanwhile: some of it may be of this plan, too
+        if rest.behind - reserve_parts(rest.campaign):  # drawn meanwhile, possibly items of this plan
             new = _wanted_still(rest.campaign, new)
         _add(rest.campaign, new, origin)
     return replace(rest, asks=later)
 
 
 def _wanted_still(campaign: Campaign, asks: Sequence[tuple[int, PlannedAsk]]) -> list[tuple[int, PlannedAsk]]:
-    """Those that make no item asked more often than wanted, by what is asked now."""
+    """Return the planned items that do not exceed the wanted votes by the current counts."""
     often, wanted = Counter(asked_often(campaign, [ask.item for _, ask in asks])), []
     for priority, ask in asks:
         if often[ask.item] < ask.votes:
@@ -142,8 +148,10 @@ def _still_wanted(
     taken: Sequence[str],
     votes_per_pair: int | None,
 ) -> list[PlannedAsk]:
-    """Of the asks, each with its pair, those for which there is still room. A count that is missing is asked for by
-    `get`: a Counter's own answer takes a microsecond, and everybody waits."""
+    """Return the planned items with votes left for their item and their pair.
+
+    Missing counts are read by `get`: a Counter's own lookup takes a microsecond, and all claims wait.
+    """
     of_item, of_pair = Counter(taken), Counter(item_parts(item)[1] for item in taken)
     still = []
     for ask, pair in wanted:
@@ -158,21 +166,21 @@ def _still_wanted(
 
 
 def queue_close(*, campaign: Campaign) -> None:
-    """Part of the transaction that ends a campaign's collecting: nothing that waits is issued from then on.
+    """Close the queue in the transaction that stops collecting: no queued assignment is issued from then on.
 
-    On PostgreSQL a claim may be under way that still saw the campaign collect: it is waited for. Those that come later
-    wait for this, and look at the campaign then, as on SQLite, where claims are one after another anyway.
+    On PostgreSQL, this waits for running claims that still saw the campaign collect. Later claims wait for this
+    transaction and then check the campaign. On SQLite, claims are serialized anyway.
     """
     if connection.features.has_select_for_update:
         queue_lock(campaign.pk)
         queued_withdraw(campaign.pk)
-    reserve_drop(campaign)  # behind the lock: who draws holds a part and shares the queue
+    reserve_drop(campaign)  # after the lock: a draw holds a part and shares the queue
 
 
 def queue_withdraw(*, campaign: Campaign) -> None:
-    """Empty the queue of a campaign that collects no more. What is issued may still be answered.
+    """Empty the queue of a campaign that no longer collects. Issued assignments may still be answered.
 
-    A part at a time, each in a transaction of its own: on SQLite everybody waits for the one who writes.
+    Works in parts, each in its own transaction: on SQLite all others wait for a writer.
     """
     reserve_drop(campaign)
     withdrawn = WITHDRAWN_AT_ONCE
@@ -203,6 +211,6 @@ def _withdraw(keys: Sequence[int]) -> None:
 
 
 def _add(campaign: Campaign, asks: Sequence[tuple[int, PlannedAsk]], origin: Origin) -> None:
-    """New places with a queued assignment each. What it shows, on which side, is decided when it is claimed."""
+    """Add places with one queued assignment each. The sides of the replies are decided at the claim."""
     planned = [(ask.prompt.pk, ask.item, priority, ask.purpose.value, ask.probability) for priority, ask in asks]
     queued_add(campaign.pk, planned, policy=origin.policy, snapshot=origin.snapshot, plan_seed=origin.seed)

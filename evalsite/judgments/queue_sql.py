@@ -1,4 +1,4 @@
-"""What a plan asks of the database for its queue, written by hand as in statements.py."""
+"""Hand-written SQL of plans for the queue; claim_sql has that of claims."""
 
 import uuid
 from collections.abc import Sequence
@@ -9,30 +9,30 @@ from django.utils import timezone
 from evalsite.core.db import as_stored, for_each, row_locks, rows
 from evalsite.judgments.claim_sql import DRAW_LOCK, QUEUE_LOCK
 
-AT_ONCE = 1_000  # rows of one INSERT: SQLite may take no more than 32,766 values
+AT_ONCE = 1_000  # rows of one INSERT: SQLite allows at most 32,766 values
 
 
 def queue_lock(campaign: int) -> None:
-    """Have a campaign's queue to oneself until the transaction ends: claims under way are waited for, later ones wait.
+    """Lock a campaign's queue exclusively until the transaction ends. Running claims finish first, and later ones wait.
 
-    PostgreSQL lets in those who wait in their order, so that many who claim keep nobody from planning.
+    PostgreSQL grants locks in order of arrival, so many claims cannot delay a planner forever.
     """
     if connection.vendor == "postgresql":
         rows(f"SELECT pg_advisory_xact_lock({QUEUE_LOCK}, %s::integer)", [campaign])
 
 
 def queue_share(campaign: int) -> None:
-    """Hold a campaign's queue as a claim does, until the transaction ends: who has it to himself waits, or is waited
-    for."""
+    """Share a campaign's queue, as a claim does, until the transaction ends. Excludes `queue_lock`."""
     if connection.vendor == "postgresql":
         rows(f"SELECT pg_advisory_xact_lock_shared({QUEUE_LOCK}, %s::integer)", [campaign])
 
 
 def draw_lock(campaign: int, *, wait: bool) -> bool:
-    """Be the only one who draws on what is behind a campaign's queue, until the transaction ends; whether one is.
+    """Lock the backlog of a campaign until the transaction ends, for one draw at a time. Return whether it is locked.
 
-    Two who draw at once would not see each other's asks, and together ask an item too often. Whoever shares the queue
-    may take this lock, and none takes another one after it that a drawer could hold.
+    Two simultaneous draws would not see each other's items, and could exceed the wanted votes. Only transactions that
+    share the queue take this lock. None takes another lock afterwards that a draw could hold, which rules out
+    deadlocks.
     """
     if connection.vendor != "postgresql":
         return True
@@ -44,9 +44,9 @@ def draw_lock(campaign: int, *, wait: bool) -> bool:
 
 
 def queued_all(campaign: int, *, lock: bool = False) -> dict[int, str]:
-    """Everything that waits in a campaign's queue: key -> item, the oldest first.
+    """Return the queued items of a campaign by key, oldest first.
 
-    By `+id`: for rows in the order of a key, SQLite would look through all that the campaign has ever asked.
+    Ordered by `+id`: with an order by key, SQLite would read all assignments of the campaign.
     """
     found = rows(
         "SELECT id, item FROM judgments_assignment "  # noqa: S608
@@ -57,9 +57,9 @@ def queued_all(campaign: int, *, lock: bool = False) -> dict[int, str]:
 
 
 def queued_withdraw(campaign: int, *, at_most: int | None = None) -> int:
-    """Withdraw what waits in a campaign's queue, `at_most` so many of the oldest; how many they were.
+    """Withdraw the oldest queued assignments, at most `at_most`, and return their number.
 
-    Whoever calls has the queue to himself (`queue_lock`).
+    The caller holds `queue_lock`.
     """
     limit = "" if at_most is None else f"LIMIT {at_most:d}"
     found = rows(
@@ -74,10 +74,10 @@ def queued_withdraw(campaign: int, *, at_most: int | None = None) -> int:
 def queued_replan(
     planned: Sequence[tuple[int, str, float, int]], *, policy: str, snapshot: uuid.UUID | None, plan_seed: int
 ) -> None:
-    """Give assignments their places in another plan, those that are queued: (priority, purpose, probability, key).
+    """Update queued assignments to another plan: (priority, purpose, probability, key).
 
-    All in one statement, or one short statement for each: those that Django makes of many rows at once take half a
-    second to compose.
+    Runs one statement, or one short statement for each row. Django's statements for many rows take half a second to
+    compose.
     """
     origin = (policy, as_stored(snapshot), plan_seed)
     for_each(
@@ -93,7 +93,7 @@ def queued_replan(
 
 
 def _places_add(campaign: int, asked: Sequence[tuple[int, str]]) -> list[int]:
-    """New places for (prompt, item); their keys, in the same order."""
+    """Add places for (prompt, item), and return their keys in the same order."""
     now = as_stored(timezone.now())
     keys: list[int] = []
     for begin in range(0, len(asked), AT_ONCE):
@@ -126,7 +126,7 @@ def queued_add(
     )
     fixed = "'queued', 'plan', TRUE, 0, 0, '', 'judgment'"
     for_each(
-        f"{columns} SELECT %s, %s::uuid, %s, %s, %s, given.*, {fixed} FROM {{given}}",  # noqa: S608  names of ours
+        f"{columns} SELECT %s, %s::uuid, %s, %s, %s, given.*, {fixed} FROM {{given}}",  # noqa: S608  our names
         f"{columns} VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, {fixed})",
         origin,
         [(as_stored(uuid.uuid4()), place, *one) for place, (_, *one) in zip(places, planned, strict=True)],

@@ -1,4 +1,4 @@
-"""Reads of the judgments room."""
+"""Read queries on judgments."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -22,15 +22,16 @@ from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Cand
 
 TALLY_KEPT_S = 3600
 PACE_OVER = timedelta(seconds=1)
-NOBODY_FOR = timedelta(seconds=3)  # longer than any pause of many who judge, and than clocks of machines are apart
+# longer than any pause of many annotators, and than the difference of machines' clocks
+NOBODY_FOR = timedelta(seconds=3)
 HOUR_MS = 3_600_000
 LEAST_PAID = Decimal("0.0001")
 RANKING_PURPOSES = [Assignment.Purpose.MEASURE, Assignment.Purpose.OVERLAP]
-# A judgment stands until a fit sees the one that takes it back: between the two there must not be none. Said as a join
-# to a judgment that may be missing, PostgreSQL expects one such judgment where there are all, and loops over the rest.
+# A judgment is in force until a fit sees the one that supersedes it, so that one of them always counts. As an outer
+# join, PostgreSQL would expect a single such judgment and loop over the rest.
 NOT_TAKEN_BACK = Q(~Exists(Judgment.objects.filter(supersedes=OuterRef("pk")).exclude(batch__state=Batch.State.OPEN)))
-# Of a judgment: that a fit sees it, unless it or its annotator is excluded. A late answer whose place was filled by
-# somebody else, or above its annotator's quota, is kept but left out: its assignment is not ANSWERED.
+# Judgments that a fit uses, unless they or their annotator are excluded. A late answer is stored but left out if its
+# place was filled by another annotator or if it exceeds the quota: its assignment is not ANSWERED.
 COUNTABLE = NOT_TAKEN_BACK & Q(
     batch__state=Batch.State.CLOSED,
     assignment__state=Assignment.State.ANSWERED,
@@ -39,9 +40,9 @@ COUNTABLE = NOT_TAKEN_BACK & Q(
 
 
 class CountedVote(NamedTuple):
-    """One vote that counts, as the fit needs it. `outcome`: -1 the first is better, 0 a tie, 1 the second.
+    """One counted vote for the fit. `outcome`: -1 the first is better, 0 a tie, 1 the second.
 
-    client_ms: from shown to decided, where the client said it.
+    `client_ms` is the time from display to decision, if the client sent it.
     """
 
     first_version: int
@@ -54,7 +55,7 @@ class CountedVote(NamedTuple):
 
 
 class LeftOut(Enum):
-    """Whose judgments are left out. Who judges the annotators needs more of them than the boards do."""
+    """The judgments to leave out. Screening of annotators needs more of them than boards do."""
 
     EXCLUDED = "all who are excluded"
     BY_PEOPLE = "whom people have excluded: the screening judges everybody by the same votes"
@@ -62,7 +63,7 @@ class LeftOut(Enum):
 
 
 def judgments_counted(campaigns: Iterable[Campaign], *, without: LeftOut = LeftOut.EXCLUDED) -> QuerySet[Judgment]:
-    """Judgments that a fit may see: of closed batches, in force, for ranking, and not excluded."""
+    """Return judgments for a fit: in closed batches, in force, for ranking, and not excluded."""
     campaigns = list(campaigns)
     excluded = _excluded(campaigns, without)
     counted = Judgment.objects.filter(COUNTABLE, batch__campaign__in=campaigns)
@@ -80,11 +81,14 @@ def votes_counted(
     version: int | None = None,
     without: LeftOut = LeftOut.EXCLUDED,
 ) -> list[CountedVote]:
-    """The votes of the counted judgments on one aspect; `category` keeps the prompts of one category, `prompt` and
-    `version` (keys) those on one prompt and those about one chatbot's version; `without` is as for judgments.
+    """Return the votes of the counted judgments on one aspect.
 
-    A row a vote, with the candidate that was shown first: the item's name says what it is and who is second. All at
-    once: for a cursor PostgreSQL plans as if only the first rows were wanted, which takes three times as long.
+    `category` selects the prompts of one category. `prompt` and `version` (keys) select the votes on one prompt and
+    those about one version. `without` is that of `judgments_counted`.
+
+    Each vote is one row with the candidate that was shown first; the item's key gives the prompt and the second one.
+    All rows are fetched at once. For a cursor, PostgreSQL plans as if only the first rows were wanted, which takes
+    three times as long.
     """
     campaigns = list(campaigns)
     answers = _answers_counted(campaigns, aspect, category, without)
@@ -100,7 +104,7 @@ def votes_counted(
 def votes_by_judgment(
     campaigns: Iterable[Campaign], aspect: Aspect, *, category: str = "", batches: Collection[int] | None = None
 ) -> dict[int, CountedVote]:
-    """The same by the keys of their judgments, of which one has one vote; `batches` (keys) keeps those of some."""
+    """Return the same votes by judgment key; each judgment has one. `batches` (keys) selects those of some batches."""
     campaigns = list(campaigns)
     answers = _answers_counted(campaigns, aspect, category, LeftOut.EXCLUDED)
     return _votes(campaigns, answers if batches is None else answers.filter(judgment__batch__in=batches))
@@ -123,7 +127,7 @@ def _votes(campaigns: list[Campaign], answers: QuerySet[Answer]) -> dict[int, Co
         "judgment__assignment__candidates__pk",
         "judgment__assignment__candidates__entrant_id",
     )
-    rows = list(found)  # before the entrants, whom it names, are read
+    rows = list(found)  # before the entrants that they name are read
     entrants = Entrant.objects.filter(campaign__in=campaigns)
     version_of = dict(entrants.values_list("pk", "version_id"))
     votes = {}
@@ -141,10 +145,10 @@ def _outcome(chosen: int | None, first: int) -> int:
 
 
 def counted_mark(campaigns: Iterable[Campaign]) -> str:
-    """Changes whenever the counted votes of these campaigns may: with each batch that closes, exclusion and removal.
+    """Return a version of the counted votes. It changes with each closed batch, exclusion and removal.
 
-    Whatever else happens to a judgment happens by another one, in an open batch. Read it before the votes: what comes
-    in between is then seen again.
+    Other changes of a judgment are new judgments in an open batch. Read the version before the votes: changes in
+    between then cause another read.
     """
     campaigns = list(campaigns)
     names = ",".join(str(campaign.pk) for campaign in campaigns)
@@ -152,9 +156,9 @@ def counted_mark(campaigns: Iterable[Campaign]) -> str:
 
 
 def left_out_mark(campaigns: Iterable[Campaign]) -> str:
-    """Changes whenever votes of closed batches may begin or cease to count, but for those that are taken back.
+    """Return a version that changes when votes of closed batches begin or cease to count, except for undone ones.
 
-    By key and time, and not by how many: a worker may outlive a restored backup, after which as many others come.
+    It uses keys and times, not counts: a worker may outlive a restored backup, after which the same number could come.
     """
     campaigns = list(campaigns)
     removed = AuditEntry.objects.filter(act="remove_judgments", subject__in=[one.public_id for one in campaigns])
@@ -163,8 +167,10 @@ def left_out_mark(campaigns: Iterable[Campaign]) -> str:
 
 
 def judgments_taken_back(batches: Collection[int]) -> set[int]:
-    """Keys of the judgments, in whatever batch, whose place one of these batches (keys) took: each counted until that
-    one was closed."""
+    """Return keys of the judgments that judgments of these batches (keys) superseded.
+
+    Each of them counted until that batch was closed.
+    """
     taking = Judgment.objects.filter(batch__in=batches, supersedes__isnull=False)
     return {key for key in taking.values_list("supersedes", flat=True) if key is not None}
 
@@ -174,20 +180,21 @@ def _exclusions(campaigns: list[Campaign]) -> int:
 
 
 def _closed_mark(campaigns: list[Campaign]) -> str:
-    """Changes whenever what closed batches hold does: as one closes, and as judgments are removed with their person."""
+    """Return a version of the closed batches: it changes when one closes, and when judgments are removed with their
+    person."""
     closed, removals = _closed_and_removals(campaigns)
     return f"{closed}-{removals}"
 
 
 def _closed_and_removals(campaigns: list[Campaign]) -> tuple[int, int]:
-    """How many batches are closed, and how often judgments were removed with their person.
+    """Return the number of closed batches, and of removals of judgments together with their person.
 
-    Each removal stands in the log, also one of what was above a quota, which leaves no assignment as REMOVED.
+    Removals are counted in the log: one of only over-quota answers leaves no assignment as REMOVED.
     """
     numbers, subjects = [one.pk for one in campaigns], [as_stored(one.public_id) for one in campaigns]
     these = f"IN ({', '.join(['%s'] * len(numbers)) or 'NULL'})"
     ((closed, removals),) = rows(
-        f"SELECT (SELECT COUNT(*) FROM judgments_batch WHERE campaign_id {these} AND state = 'closed'), "  # noqa: S608  names of ours
+        f"SELECT (SELECT COUNT(*) FROM judgments_batch WHERE campaign_id {these} AND state = 'closed'), "  # noqa: S608  our names
         f"(SELECT COUNT(*) FROM core_auditentry WHERE subject {these} AND act = 'remove_judgments')",
         [*numbers, *subjects],
     )
@@ -196,14 +203,14 @@ def _closed_and_removals(campaigns: list[Campaign]) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Excluded:
-    """What does not count: annotators by campaign id (an exclusion is one campaign's), and single judgments."""
+    """Excluded annotators by campaign id (an exclusion applies to one campaign), and excluded single judgments."""
 
     annotators: Mapping[int, set[int]]
     judgments: set[int]
 
 
 def _excluded(campaigns: list[Campaign], without: LeftOut = LeftOut.EXCLUDED) -> Excluded:
-    """Of each subject's facts the last decides."""
+    """Return the exclusions in force. The latest fact about each subject decides."""
     if without is LeftOut.NOBODY:
         return Excluded({}, set())
     last: dict[tuple[int, int | None, int | None], bool] = {}
@@ -220,19 +227,19 @@ def _excluded(campaigns: list[Campaign], without: LeftOut = LeftOut.EXCLUDED) ->
 
 
 def annotators_excluded(campaign: Campaign) -> set[int]:
-    """Ids of the annotators whose judgments do not count in this campaign now."""
+    """Return ids of the annotators whose judgments do not count in this campaign now."""
     return _excluded([campaign]).annotators.get(campaign.pk, set())
 
 
 def judgments_left_out(campaign: Campaign) -> dict[int, int]:
-    """Annotator id -> how many of their judgments are excluded one by one, and would be counted."""
+    """Return how many judgments of each annotator id are excluded individually and would otherwise count."""
     single = Judgment.objects.filter(COUNTABLE, batch__campaign=campaign, pk__in=_excluded([campaign]).judgments)
     return dict(single.order_by().values_list("annotator").annotate(count=Count("pk")))
 
 
 @dataclass(frozen=True, slots=True)
 class AnnotatorState:
-    """Where an annotator stands in a campaign. `decided`: a person has said so; `proposal`: one is to say."""
+    """An annotator's status in a campaign. `decided`: a person has decided; `proposal`: a person must decide."""
 
     out: bool
     decided: bool
@@ -243,12 +250,12 @@ IN_GOOD_STANDING = AnnotatorState(out=False, decided=False, proposal=None)
 
 
 def standings(campaign: Campaign) -> dict[int, AnnotatorState]:
-    """Annotator id -> standing, of those about whom there is any fact."""
+    """Return the status of each annotator id with any fact."""
     found: dict[int, AnnotatorState] = {}
     for fact in Exclusion.objects.filter(campaign=campaign, annotator__isnull=False).order_by("pk"):
         number = fact.annotator_id or 0
         before = found.get(number, IN_GOOD_STANDING)
-        if fact.proposed:  # one that would change nothing takes an earlier one back
+        if fact.proposed:  # a proposal without effect withdraws an earlier one
             found[number] = AnnotatorState(before.out, before.decided, None if fact.lifted != before.out else fact)
         else:
             found[number] = AnnotatorState(not fact.lifted, fact.decided_by_id is not None, None)
@@ -256,28 +263,30 @@ def standings(campaign: Campaign) -> dict[int, AnnotatorState]:
 
 
 def is_excluded(*, campaign: Campaign, annotator: Annotator) -> bool:
-    """Whether this annotator's judgments do not count in the campaign now."""
+    """Return whether this annotator's judgments are excluded in the campaign now."""
     ((lifted,),) = rows(f"SELECT {LAST_EXCLUSION}", [annotator.pk, campaign.pk])
     return lifted is not None and not lifted
 
 
 @dataclass(frozen=True, slots=True)
 class ItemCounts:
-    """How often each item was judged as the next fit sees it, and how often it is under way."""
+    """Votes by item: judged, as the next fit sees them, and pending."""
 
     judged: Mapping[str, int]
     pending: Mapping[str, int]
 
 
 def item_counts(campaign: Campaign, *, unseen_since: datetime | None = None) -> ItemCounts:
-    """Items by what has become of them. Under way is what is issued, or answered in a batch that is still open; or one
-    that closed since `unseen_since`, for who plans from a board that has not seen it.
+    """Return the votes by item: judged and pending.
 
-    What does not count, or will not because its annotator is excluded, leaves its item to be asked again.
+    Pending are issued assignments, and answers in an open batch. With `unseen_since`, answers in batches closed since
+    then are pending, too, for a plan from a board that has not seen them.
+
+    Votes that do not count, or will not count because of an exclusion, leave their item to be planned again.
     """
     ranking = _that_count(campaign, Assignment.objects.filter(campaign=campaign, purpose__in=RANKING_PURPOSES))
     answered = Q(state=Assignment.State.ANSWERED)
-    # By its first judgment: one that takes it back changes what was said, not how often it was asked.
+    # Count the first judgment: one that supersedes it changes the answer, but not the number of votes.
     first = Q(judgments__supersedes__isnull=True)
     seen, unseen = Q(judgments__batch__state=Batch.State.CLOSED), Q(judgments__batch__state=Batch.State.OPEN)
     if unseen_since is not None:
@@ -290,16 +299,18 @@ def item_counts(campaign: Campaign, *, unseen_since: datetime | None = None) -> 
 
 
 def asked_often(campaign: Campaign, items: Sequence[str]) -> dict[str, int]:
-    """How often each of some items waits, is issued or was answered, to rank by; without those that never were. What
-    does not count leaves its item to be asked again, as in `item_counts`."""
+    """Return the votes (queued, issued or answered) of some items for ranking, without items that have none.
+
+    Votes that do not count leave their item to be planned again, as in `item_counts`.
+    """
     asked = [Assignment.State.QUEUED, Assignment.State.ISSUED, Assignment.State.ANSWERED]
     ranking = Assignment.objects.filter(place__campaign=campaign, purpose__in=RANKING_PURPOSES, state__in=asked)
     ranking = _that_count(campaign, ranking)
-    return _per_item(ranking.filter(place__item__in=items))  # the item by its place: that has an index
+    return _per_item(ranking.filter(place__item__in=items))  # filter by the place's item, which is indexed
 
 
 def _that_count(campaign: Campaign, ranking: QuerySet[Assignment]) -> QuerySet[Assignment]:
-    """Without those of annotators who are excluded, and those of which a judgment is."""
+    """Filter out assignments of excluded annotators, and those with an excluded judgment."""
     excluded = _excluded([campaign])
     if excluded.annotators:
         ranking = ranking.exclude(annotator__isnull=False, annotator__in=excluded.annotators[campaign.pk])
@@ -309,14 +320,14 @@ def _that_count(campaign: Campaign, ranking: QuerySet[Assignment]) -> QuerySet[A
 
 
 def last_priority(campaign: Campaign) -> int:
-    """Of what waits in the queue the one that is issued last; -1 where nothing waits."""
+    """Return the last priority in the queue; -1 for an empty queue."""
     queued = Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED)
     last = queued.order_by("-priority").values_list("priority", flat=True).first()
     return -1 if last is None else last
 
 
 def judgments_spent(campaign: Campaign) -> int:
-    """What the budget has paid for since the campaign opened: answers for ranking, whatever became of them later."""
+    """Return the answers for ranking since the campaign opened, which the budget pays whatever their later status."""
     removed = Q(state=Assignment.State.REMOVED, closed_at__isnull=False)
     answered = Assignment.objects.filter(
         Q(state=Assignment.State.ANSWERED) | removed, campaign=campaign, purpose__in=RANKING_PURPOSES
@@ -325,9 +336,9 @@ def judgments_spent(campaign: Campaign) -> int:
 
 
 def budget_left(campaign: Campaign) -> int | None:
-    """Assignments that may still be issued within the campaign's limits; None without any.
+    """Return how many assignments may still be issued within the campaign's limits; None without limits.
 
-    What is issued counts as spent. After the deadline there are none.
+    Issued assignments count as spent. After the deadline there are none.
     """
     budget = judgments_allowed(campaign, timezone.now())
     if budget is None:
@@ -339,8 +350,10 @@ def budget_left(campaign: Campaign) -> int | None:
 
 
 def _per_item(assignments: QuerySet[Assignment]) -> dict[str, int]:
-    """How many of these there are of each item. No assignment may be in it twice, by a join: counting distinct ones,
-    a database sorts all of them first, which takes three times as long."""
+    """Count the assignments by item. Joins must not duplicate any of them.
+
+    A count of distinct assignments would sort all of them first, which takes three times as long.
+    """
     return dict(assignments.values_list("item").annotate(count=Count("pk")))
 
 
@@ -351,10 +364,10 @@ class Tally:
 
 
 def tally(campaigns: Iterable[Campaign]) -> Tally:
-    """What has been collected, as heads count it: judgments in force, and who gave them.
+    """Return the numbers for headers: judgments in force, and their annotators.
 
-    Readers ask every other second and counting 100,000 rows takes 60 ms: closed batches, from which a person's erasure
-    alone takes anything, are counted once, and the open ones each time.
+    Readers poll every other second, and counting 100,000 rows takes 60 ms. Closed batches are therefore counted once,
+    since only a person's erasure changes them. Open batches are counted each time.
     """
     campaigns = list(campaigns)
     name = f"tally:{'-'.join(str(campaign.public_id) for campaign in campaigns)}:{_closed_mark(campaigns)}"
@@ -367,7 +380,7 @@ def tally(campaigns: Iterable[Campaign]) -> Tally:
 
 
 def _tally(campaigns: list[Campaign], state: Batch.State) -> Tally:
-    """What batches of this state add. Who takes a judgment back does it by another one, which counts instead."""
+    """Count the batches of this state. A superseding judgment counts in place of the superseded one."""
     given = Judgment.objects.filter(batch__campaign__in=campaigns)
     before = given.filter(batch__state=Batch.State.CLOSED, annotator=OuterRef("annotator"))
     new = Q() if state == Batch.State.CLOSED else ~Exists(before)
@@ -378,13 +391,13 @@ def _tally(campaigns: list[Campaign], state: Batch.State) -> Tally:
 
 
 def judgments_given(*, campaign: Campaign, annotator: Annotator) -> int:
-    """What an annotator has judged of what is asked of them: late answers above the quota are beside it."""
+    """Return the annotator's number of judgments towards the quota, without late answers over the quota."""
     given = Judgment.objects.filter(batch__campaign=campaign, annotator=annotator, over_quota=False)
     return given.filter(superseded_by__isnull=True).count()
 
 
 def quota_taken(*, campaign: int, annotator: int | None) -> int:
-    """What an annotator has judged and holds open, each assignment once: one that is answered meanwhile, too."""
+    """Return the annotator's judged and open assignments. One that is answered meanwhile counts once."""
     judged = Exists(Judgment.objects.filter(assignment=OuterRef("pk"), over_quota=False))
     held = Q(state__in=[Assignment.State.ISSUED, Assignment.State.ANSWERED, Assignment.State.REMOVED])
     return Assignment.objects.filter(held | judged, campaign=campaign, annotator=annotator).count()
@@ -392,7 +405,7 @@ def quota_taken(*, campaign: int, annotator: int | None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class AnnotatorProgress:
-    """What an annotator has done in a campaign. `pay`: what it earned by currency, each assignment once."""
+    """An annotator's progress in a campaign. `pay` is the earned amount by currency; each assignment counts once."""
 
     judgments: int
     open: int
@@ -401,8 +414,10 @@ class AnnotatorProgress:
 
 
 def progress_get(*, campaign: Campaign, annotator: Annotator) -> AnnotatorProgress:
-    """An annotator's own count. A late answer is paid like any other, above the quota none, and one that was taken back
-    no second time."""
+    """Return an annotator's own counts.
+
+    A late answer is paid like any other, but not over the quota. A superseded answer is not paid twice.
+    """
     own = Assignment.objects.filter(campaign=campaign, annotator=annotator)
     return AnnotatorProgress(
         judgments=judgments_given(campaign=campaign, annotator=annotator),
@@ -413,7 +428,7 @@ def progress_get(*, campaign: Campaign, annotator: Annotator) -> AnnotatorProgre
 
 
 def pay_of(assignments: QuerySet[Assignment]) -> dict[str, Decimal]:
-    """What those of them that were answered are paid, by currency."""
+    """Return the pay of the answered ones among these assignments, by currency."""
     pay: defaultdict[str, Decimal] = defaultdict(Decimal)
     for earned in earnings_of(assignments).values():
         for currency, amount in earned.items():
@@ -422,17 +437,18 @@ def pay_of(assignments: QuerySet[Assignment]) -> dict[str, Decimal]:
 
 
 def earnings_of(assignments: QuerySet[Assignment]) -> dict[int | None, dict[str, Decimal]]:
-    """What each annotator earned by those of them that were answered, by currency; hours to a hundredth of a cent.
+    """Return each annotator's pay for the answered assignments, by currency; hours to a hundredth of a cent.
 
-    What was removed with its person was earned all the same.
+    Removed judgments were earned all the same.
     """
-    # Nearly all are ANSWERED, which the index of accounts knows; of the others (answered late) judgments are looked up.
+    # Nearly all are ANSWERED, which the index of accounts covers. Only for the others (late answers) are judgments
+    # read.
     late = Exists(Judgment.objects.filter(assignment=OuterRef("pk"), over_quota=False))
     known = Q(state__in=[Assignment.State.ANSWERED, Assignment.State.REMOVED])
     answered = assignments.filter(known | late, pay_rate__gt=0)
     groups = answered.order_by().values_list("annotator", "currency", "pay_rate", "pay_per")
     pay: dict[int | None, dict[str, Decimal]] = {}
-    # Counted and multiplied here: SQLite adds decimals as floats, and some cents come out as 2.94999999999999.
+    # Count and multiply in Python: SQLite adds decimals as floats, and amounts become 2.94999999999999.
     for someone, currency, rate, per, count, worked in groups.annotate(count=Count("pk"), worked=Sum("worked_ms")):
         units = Decimal(count) if per == Campaign.PayPer.JUDGMENT else Decimal(worked or 0) / HOUR_MS
         own = pay.setdefault(someone, {})
@@ -445,8 +461,10 @@ def queue_is_empty(campaign: Campaign) -> bool:
 
 
 def queue_is_low(campaign: Campaign) -> bool:
-    """Whether less than twice what is issued waits in the queue, or nothing at all: time to plan more. What waits is
-    counted no further than that: the queue may be long."""
+    """Return whether the queue is empty or shorter than twice the issued assignments: time for a new plan.
+
+    The queue is counted only up to this limit, because it may be long.
+    """
     ((low,),) = rows(
         "WITH issued AS (SELECT 2 * COUNT(*) AS twice FROM judgments_assignment "
         "WHERE campaign_id = %s AND state = 'issued'), "
@@ -459,13 +477,14 @@ def queue_is_low(campaign: Campaign) -> bool:
 
 
 def answers_per_second(campaign: Campaign) -> int:
-    """Answers in the second up to the last one: how fast they come while there is something to ask.
+    """Return the number of answers in the second up to the last one: the current rate of answers.
 
-    0 where something waits and nobody answers any more; a dry queue does not look as if nobody wanted it.
+    Returns 0 if the queue has items but nobody answers any more. An empty queue does not look like a lack of
+    annotators.
     """
     batches = Batch.objects.filter(campaign=campaign)
     of_plan = Q(assignment__source=Assignment.Source.PLAN, assignment__purpose__in=RANKING_PURPOSES)
-    given = Judgment.objects.filter(of_plan, supersedes=None)  # gold, and a change of mind, take nothing from a queue
+    given = Judgment.objects.filter(of_plan, supersedes=None)  # gold and corrections take nothing from a queue
     newest = list(batches.order_by("-number").values_list("pk", flat=True)[:2])
     last = given.filter(batch__in=newest).aggregate(last=Max("answered_at"))["last"]
     if last is None or (timezone.now() - last > NOBODY_FOR and not queue_is_empty(campaign)):
@@ -477,11 +496,13 @@ def answers_per_second(campaign: Campaign) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Accounting:
-    """Every judgment of some campaigns, by what became of it; the parts add up to `recorded`.
+    """All judgments of some campaigns by their fate; the parts add up to `recorded`.
 
-    superseded: replaced by a later one of the same annotator. waiting: in a batch that is still open. checks: not for
-    ranking. late: its place had been filled by somebody else, or it was above its annotator's quota.
-    excluded: by a decision, with its reason on record.
+    - `superseded`: replaced by a later one of the same annotator.
+    - `waiting`: in an open batch.
+    - `checks`: not for ranking.
+    - `late`: its place had been filled by another annotator, or it exceeded the quota.
+    - `excluded`: by a decision with its reason on record.
     """
 
     recorded: int
@@ -494,7 +515,7 @@ class Accounting:
 
 
 def accounting(campaigns: Iterable[Campaign]) -> Accounting:
-    """Where the judgments of these campaigns have gone."""
+    """Return the accounting of the judgments of these campaigns."""
     campaigns = list(campaigns)
     in_force = Q(superseded_by__isnull=True)
     closed = in_force & Q(batch__state=Batch.State.CLOSED)
@@ -519,6 +540,6 @@ def accounting(campaigns: Iterable[Campaign]) -> Accounting:
 
 
 def skips_by_reason(campaigns: Iterable[Campaign]) -> dict[str, int]:
-    """How often assignments were given back, by the reason."""
+    """Return how often assignments were skipped, by reason."""
     skips = Skip.objects.filter(assignment__campaign__in=list(campaigns))
     return dict(skips.order_by().values_list("reason").annotate(count=Count("pk")))

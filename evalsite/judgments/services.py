@@ -1,4 +1,4 @@
-"""Writes of the judgments room: enrol, claim, record (leases.py: how an issue ends without an answer)."""
+"""Write operations on judgments: enrol, claim, record. leases.py has the ends of issues without an answer."""
 
 import uuid
 from collections.abc import Collection, Mapping, Sequence
@@ -51,7 +51,7 @@ LONGEST_CLIENT_MS = 24 * 3600 * 1000
 
 
 class UnknownVerdict(InvalidInput):
-    """A choice that its aspect does not offer. `aspect`: its key; a door knows where it took that choice from."""
+    """A choice that its aspect does not offer. `aspect` is its key, so that an entry point can name the input field."""
 
     def __init__(self, aspect: Aspect, choice: str) -> None:
         super().__init__(
@@ -62,7 +62,7 @@ class UnknownVerdict(InvalidInput):
         self.aspect = aspect.key
 
 
-# Who judges ---------------------------------------------------------------------------------------------
+# Enrolment ----------------------------------------------------------------------------------------------
 
 
 def annotator_enrol(
@@ -73,12 +73,14 @@ def annotator_enrol(
     kind: Annotator.Kind = Annotator.Kind.HUMAN,
     consents: bool = False,
 ) -> Annotator:
-    """Admit an annotator to a campaign: the one way in for the judging page and the API.
+    """Admit an annotator to a campaign: the one entry point for the judging page and the API.
 
-    Raises NotAllowed; InvalidInput where a consent is required and was not given; Conflict where the campaign has
-    stopped, since whoever joins then is never asked anything. A person with an account is one annotator everywhere; the
-    pseudonym that their browser had before logging in becomes theirs. Without an account, a new pseudonym if none is
-    given.
+    A person with an account is one annotator everywhere. The browser's pseudonym from before the login becomes theirs.
+    Without an account, a new pseudonym is created if none is given.
+
+    - NotAllowed: the campaign does not admit this person.
+    - InvalidInput: a consent is required and was not given.
+    - Conflict: the campaign has stopped, so there is no work for a newcomer.
     """
     earlier = Enrolment.objects.filter(campaign=campaign, annotator=annotator).first()
     if earlier is None and campaign.state == Campaign.State.STOPPED:
@@ -95,7 +97,7 @@ def annotator_enrol(
 
 
 def enrolment_get(*, campaign: Campaign, annotator: Annotator) -> Enrolment:
-    """Return an annotator's part in a campaign that they have joined."""
+    """Return an annotator's enrolment in a campaign that they have joined."""
     return Enrolment.objects.select_related("campaign", "annotator").get(campaign=campaign, annotator=annotator)
 
 
@@ -107,10 +109,10 @@ def enrolment_make(
     kind: Annotator.Kind = Annotator.Kind.HUMAN,
     **how: Any,
 ) -> Enrolment:
-    """Enrol somebody whose admission has been checked. `how`: fields of the enrolment (an invitation, a platform).
+    """Enrol an annotator whose admission has been checked. `how` sets fields (an invitation, a platform).
 
-    What the campaign's notice says now of their judgments, should they ask to be erased, is promised to them. Who comes
-    again keeps a promise of their removal, whatever the notice says by then.
+    The campaign's current notice on erasure is promised to the annotator. A returning annotator keeps an earlier
+    promise of removal, whatever the notice says now.
     """
     if reception_of(campaign).erasure == Reception.Erasure.REMOVE:
         how["erasure"] = Reception.Erasure.REMOVE
@@ -136,9 +138,9 @@ def _annotator_of(annotator: Annotator | None, user: User | None, kind: Annotato
 
 
 def token_issue(*, annotator: Annotator, again: str = "") -> str:
-    """A key for an annotator's program; shown this once, kept as a hash.
+    """Create an API key for an annotator's program. It is shown only once and stored as a hash.
 
-    `again`: an Idempotency-Key, under which `token_again` shows it once more to who lost the answer.
+    `again` is an Idempotency-Key: `token_again` returns the key once more to a client that lost the response.
     """
     secret = _tokens_again(annotator.public_id, again)[0] if again else token_make("ts")
     with write_transaction():
@@ -149,23 +151,23 @@ def token_issue(*, annotator: Annotator, again: str = "") -> str:
 
 
 def token_again(*, annotator_id: uuid.UUID, again: str) -> str:
-    """The key that was issued under `again`; "" where it is no longer in force."""
+    """Return the key that was issued under `again`; "" if it is no longer in force."""
     hashes = {token_hash(secret): secret for secret in _tokens_again(annotator_id, again)}
     kept = AnnotatorToken.objects.filter(sha256__in=hashes, expires_at__gt=timezone.now()).first()
     return hashes[kept.sha256] if kept else ""
 
 
 def _tokens_again(annotator_id: uuid.UUID, again: str) -> list[str]:
-    """A token that is stored nowhere, not even for a retry: of what was sent and of SECRET_KEY it is made anew."""
+    """Derive the token from the request and from SECRET_KEY, so that it is not stored, not even for a retry."""
     return [f"ts_{one}" for one in keyed_hashes(f"{annotator_id} {again}", purpose="annotator token")]
 
 
-# Claiming -----------------------------------------------------------------------------------------------
+# Claims -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """A block, or the reason why there is none."""
+    """A block, or the reason why it is empty."""
 
     block: list[Assignment]
     wait: Wait | None = None
@@ -179,12 +181,13 @@ def block_claim(
     address: str = "",
     users: Collection[int] = (),
 ) -> Claimed:
-    """The annotator's block: what was issued and is still open, or else the best of the queue.
+    """Return the annotator's open block, or else issue one from the best of the queue.
 
-    No two annotators get the same assignment, and nobody gets an item twice. Asking again while a block is open gives
-    the same block; one whose lease has ended is open no more, although no sweep has come yet. An empty block has its
-    reason. `address`: where the caller is, by which newcomers are limited; `users`: accounts (keys) that were logged in
-    on the caller's device, whose own chatbots are not shown either.
+    No two annotators get the same assignment, and nobody gets an item twice. Repeated claims return the open block. A
+    block whose lease has ended is no longer open, even if no sweep has run. An empty block has its reason.
+
+    `address` is the caller's address, which limits newcomers. `users` are accounts (keys) that were logged in on the
+    device; their own chatbots are not shown either.
     """
     assignments_expire_of(campaign=campaign, annotator=annotator)
     with write_transaction():
@@ -205,7 +208,7 @@ def block_claim(
 
 
 def _kept_off(campaign: Campaign, annotator: Annotator, enrolment: Enrolment, terms: Terms) -> Wait | None:
-    """Why an annotator is issued nothing, whatever waits; None where they may be. Raises NotAllowed."""
+    """Return the reason why the annotator gets nothing, whatever is queued, or None. Raises NotAllowed."""
     states = {
         Campaign.State.DRAFT: Wait.NOT_STARTED,
         Campaign.State.PAUSED: Wait.PAUSED,
@@ -236,7 +239,7 @@ def _block(
     address: str,
     users: Collection[int],
 ) -> Claimed:
-    """A new block for somebody who may be issued one, or why there is none."""
+    """Issue a new block to an annotator who may have one, or return the reason of an empty one."""
     wanted, wait = _room(campaign, annotator, count or campaign.block_size)
     newcomers = newcomer_room(campaign, annotator, enrolment, address) if wanted else None
     if newcomers is not None:
@@ -255,8 +258,10 @@ def _block(
 
 
 def _room(campaign: Campaign, annotator: Annotator, asked: int) -> tuple[int, Wait | None]:
-    """How many may be issued now: the block's size, the annotator's quota and the campaign's budget permitting; and
-    what does not permit any."""
+    """Return how many assignments may be issued now, and the reason if there are none.
+
+    The block's size, the annotator's quota and the campaign's budget limit the number.
+    """
     room = min(asked, campaign.block_size)
     if campaign.quota is not None:
         room = min(room, campaign.quota - judgments_given(campaign=campaign, annotator=annotator))
@@ -273,7 +278,7 @@ def _room(campaign: Campaign, annotator: Annotator, asked: int) -> tuple[int, Wa
 
 @dataclass(frozen=True, slots=True)
 class RecordedJudgment:
-    """What became of an answer. `created` False: it had been recorded before, and this is that one."""
+    """The result of an answer. `created` False: it had been recorded before, and this is the stored one."""
 
     judgment: Judgment
     created: bool
@@ -289,13 +294,14 @@ def judgment_record(
     reasons: Sequence[str] = (),
     supersedes: uuid.UUID | None = None,
 ) -> RecordedJudgment:
-    """Record an annotator's choices, aspect key -> "A", "B", "tie" or "both_bad", exactly once.
+    """Record an annotator's choices (aspect key to "A", "B", "tie" or "both_bad") exactly once.
 
-    A late answer (its lease has ended) is kept, and counts if nobody has taken its place; above the quota it neither
-    counts nor is paid. `supersedes` names the judgment that this one takes back, while it stands and its block is open.
-    Sent again, the same choices give what was recorded; others are a Conflict, since nobody would learn that they were
-    dropped. Closing a batch asks for a refit in the same transaction, so no closed batch is ever forgotten. A comment
-    is kept where the campaign asks for comments.
+    A late answer (its lease has ended) is stored. It counts if nobody has taken its place; over the quota it neither
+    counts nor is paid. `supersedes` names an earlier judgment to replace, while it is in force and its block is open.
+
+    Repeating the same choices returns the stored judgment. Other choices are a Conflict: dropping them silently would
+    hide it. A closing batch requests a refit in the same transaction, so no closed batch is ever missed. Comments are
+    stored only if the campaign asks for them.
     """
     now = timezone.now()
     comment = checked_text(comment, longest=2000, field="comment")
@@ -327,7 +333,7 @@ def _replaced(assignment: Assignment, judgment_id: uuid.UUID) -> Judgment:
 
 
 def _check_same(standing: Judgment, answers: Sequence[Answer], replaced: Judgment | None) -> None:
-    """What is sent again must be what stands: the same choices, taking back what that one took back, if anything."""
+    """Raise Conflict unless a repeated answer equals the stored one, including its superseded judgment."""
     if replaced is not None and standing.supersedes_id != replaced.pk:
         raise _superseded()
     stored = set(standing.answers.values_list("aspect", "candidate", "value"))
@@ -352,23 +358,24 @@ def _superseded() -> Conflict:
 
 
 def _is_over_quota(assignment: Assignment) -> bool:
-    """Whether a first answer to it is more than the campaign takes of one person: who lets leases end is paid for no
-    more by it, and one person's taste decides no more.
+    """Return whether a first answer exceeds the annotator's quota.
 
-    What has expired holds no part of the quota at a claim. Who lost the network goes on, although their page does not
-    show what they held then; and who claimed nothing since may still answer all of it.
+    Letting leases end must not earn more pay, nor give one person's taste more weight.
+
+    An expired assignment takes no part of the quota at a claim. Annotators who lost the network continue, although
+    their page does not show the expired ones. Without a new claim, they may still answer all of these.
     """
     quota = assignment.campaign.quota if assignment.state == Assignment.State.EXPIRED else None
     if quota is None:
         return False
     campaign, annotator = assignment.campaign_id, assignment.annotator_id
-    # Locked and then counted: a claim, or another late answer, may be committing just now.
+    # Lock before counting: a claim or another late answer may be committing at this moment.
     Enrolment.objects.select_for_update(no_key=True).filter(campaign=campaign, annotator=annotator).first()
     return quota_taken(campaign=campaign, annotator=annotator) >= quota
 
 
 def _check_undo(assignment: Assignment, now: datetime) -> None:
-    """An answer may be taken back within its block: until its lease ends or the next block is claimed."""
+    """Raise Conflict unless the answer's block is open: its lease has not ended and no next block was claimed."""
     issued = Assignment.objects.filter(campaign=assignment.campaign_id, annotator=assignment.annotator_id)
     newest = issued.exclude(issued_at=None).order_by("-issued_at").values_list("block", flat=True).first()
     over = assignment.lease_until is None or now > assignment.lease_until
@@ -382,7 +389,7 @@ def _check_undo(assignment: Assignment, now: datetime) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What an annotator sent about an assignment."""
+    """An annotator's input for an assignment."""
 
     choices: Mapping[str, str]
     client_ms: int | None
@@ -391,12 +398,12 @@ class _Said:
 
 
 def _comment_asked(assignment: Assignment, comment: str) -> str:
-    """The comment, or "" where the campaign asks for none: it keeps no words of people that it has no use for."""
+    """Return the comment, or "" if the campaign does not ask for comments: it must not store texts without a use."""
     return comment if comment and reception_of(assignment.campaign).comments else ""
 
 
 def _checked_reasons(assignment: Assignment, reasons: Sequence[str]) -> list[str]:
-    """Each once, in the campaign's order."""
+    """Return the reasons without duplicates, in the campaign's order."""
     if not reasons:
         return []
     offered = reception_of(assignment.campaign).reasons
@@ -411,7 +418,7 @@ def _checked_reasons(assignment: Assignment, reasons: Sequence[str]) -> list[str
 def _write(
     assignment: Assignment, asked: Asked, said: _Said, now: datetime, *, supersedes: Judgment | None
 ) -> Judgment:
-    """The judgment's rows, in the campaign's open batch. That is locked last: all answers of the campaign need it."""
+    """Write the judgment's rows into the campaign's open batch. Lock the batch last: all answers need it."""
     answers = _answers(asked, said.choices)
     over_quota = supersedes.over_quota if supersedes else _is_over_quota(assignment)
     lease_over = assignment.lease_until is not None and now > assignment.lease_until
@@ -463,15 +470,15 @@ def _answer(aspect: Aspect, choice: str, candidates: Mapping[str, int]) -> Answe
 
 
 def _plausible_ms(client_ms: int | None) -> int | None:
-    """The client's own timing, or unknown when it cannot be true; it never decides anything."""
+    """Return the client's timing, or None if it is implausible. It never affects a decision."""
     return client_ms if client_ms is not None and 0 <= client_ms <= LONGEST_CLIENT_MS else None
 
 
 def _may_fill(assignment: Assignment, now: datetime) -> bool:
-    """Whether this answer fills the place: not if it came late and somebody has taken the place meanwhile."""
+    """Return whether this answer fills the place. A late one does not if the place was taken meanwhile."""
     if assignment.state != Assignment.State.EXPIRED:
         return True
-    # Locked and then looked at: a claim of the queued one may be committing just now.
+    # Lock before checking: a claim of the queued assignment may be committing at this moment.
     others = Assignment.objects.select_for_update().filter(place=assignment.place_id).exclude(pk=assignment.pk)
     states = {other.state for other in others}
     if states & {Assignment.State.ISSUED, Assignment.State.ANSWERED}:
@@ -485,13 +492,13 @@ def _may_fill(assignment: Assignment, now: datetime) -> bool:
 
 
 def _add_to_batch(judgment: Judgment, answers: Sequence[Answer], *, fills: bool) -> None:
-    """Write a judgment into the campaign's open batch, which stays locked; the first that needs one opens it.
+    """Write a judgment into the campaign's open batch, which stays locked. The first judgment opens a batch.
 
-    Gold is not counted, nor what is above a quota: it tells a fit nothing, and must not change when there is one.
+    Gold and over-quota answers are not counted: they add nothing to a fit and must not change its time.
     """
     campaign, ranks = judgment.assignment.campaign_id, judgment.assignment.purpose in RANKING_PURPOSES
     counted = int(ranks and not judgment.over_quota)
     while not judgment_add(judgment, answers, counted=counted, fills=fills):
         last = Batch.objects.filter(campaign=campaign).order_by("-number").values_list("number", flat=True).first()
-        # Of two first judgments at once the second waits here, and then counts in the batch of the first.
+        # Of two simultaneous first judgments, the second waits here and then joins the batch of the first.
         Batch.objects.bulk_create([Batch(campaign_id=campaign, number=(last or 0) + 1)], ignore_conflicts=True)

@@ -1,4 +1,4 @@
-"""Skips and returns: how many an annotator may give, whose skips close an item, and how an owner reopens items."""
+"""Limits on skips and returns; closing of items by skips, and reopening by the owner."""
 
 import math
 from collections.abc import Collection
@@ -19,16 +19,16 @@ from evalsite.judgments.selectors import RANKING_PURPOSES, annotators_excluded
 
 SKIPS_THAT_CLOSE = 2
 FREE_SKIPS = 10  # in a campaign, before any answer
-SKIPS_PER_ANSWER = 0.5  # more of them for each answer
+SKIPS_PER_ANSWER = 0.5  # additional ones for each answer
 FREE_RETURNS = 20  # in a campaign, before any answer
-RETURNS_PER_ANSWER = 2  # more of them for each answer
+RETURNS_PER_ANSWER = 2  # additional ones for each answer
 REOPEN = "reopen_skipped"
 
 
 def vouched(campaign: Campaign) -> QuerySet[Annotator]:
-    """Return the annotators whom somebody knows: members, people with a role here, invited people, platform workers.
+    """Return the annotators that somebody vouches for: members, role holders, invited people and platform workers.
 
-    A pseudonym that anybody can make by opening a public page is not among them.
+    Pseudonyms that anybody can create on a public page are not included.
     """
     here = Q(enrolments__campaign=campaign)
     invited = here & Q(enrolments__invitation__isnull=False, enrolments__invitation__revoked_at__isnull=True)
@@ -59,7 +59,7 @@ def _in_force(campaign: Campaign) -> QuerySet[Assignment]:
 
 
 def items_closed(campaign: Campaign, *, among: Collection[str] | None = None) -> set[str]:
-    """Return the items, of all or of some, that enough vouched annotators skipped: they are not asked again."""
+    """Return the items (of `among`, or of all) that are closed because enough vouched annotators skipped them."""
     skipped = _in_force(campaign).filter(annotator__in=vouched(campaign).values("pk"))
     if among is not None:
         skipped = skipped.filter(place__campaign=campaign, place__item__in=among)
@@ -72,7 +72,7 @@ def has_skips(campaign: Campaign) -> bool:
 
 
 def items_skipped(campaign: Campaign) -> int:
-    """Return how many items at least two annotators of any kind skipped: the owner should look at them."""
+    """Return how many items at least two annotators of any kind skipped. The owner should check them."""
     if not has_skips(campaign):
         return 0
     counted = _in_force(campaign).order_by().values("item").annotate(count=Count("annotator", distinct=True))
@@ -80,7 +80,7 @@ def items_skipped(campaign: Campaign) -> int:
 
 
 def skips_check(assignment: Assignment) -> None:
-    """Raise Conflict where the annotator has given all the skips of this block, or of this campaign."""
+    """Raise Conflict if the annotator has no skips left in this block or in this campaign."""
     own = Assignment.objects.filter(campaign=assignment.campaign_id, annotator=assignment.annotator_id)
     block = own.filter(block=assignment.block)
     if block.filter(skip__isnull=False).count() >= math.ceil(block.count() / 2):
@@ -100,7 +100,7 @@ def skips_check(assignment: Assignment) -> None:
 
 
 def may_return(campaign: Campaign, annotator: Annotator) -> bool:
-    """Return whether the annotator may give back more: what was claimed and never judged is limited, as skips are."""
+    """Return whether the annotator may return more assignments. Returns are limited, like skips."""
     own = Assignment.objects.filter(campaign=campaign, annotator=annotator)
     returned = own.filter(state=Assignment.State.RETURNED, skip__isnull=True).count()
     answers = Judgment.objects.filter(assignment__in=own, supersedes=None).count()
@@ -108,7 +108,7 @@ def may_return(campaign: Campaign, annotator: Annotator) -> bool:
 
 
 def returns_check(campaign: Campaign, annotator: Annotator) -> None:
-    """Raise Conflict where the annotator holds something and has given back all that they may."""
+    """Raise Conflict if the annotator has open assignments but no returns left."""
     held = Assignment.objects.filter(campaign=campaign, annotator=annotator, state=Assignment.State.ISSUED)
     if held.exists() and not may_return(campaign, annotator):
         raise Conflict(
@@ -119,7 +119,7 @@ def returns_check(campaign: Campaign, annotator: Annotator) -> None:
 
 
 def skip_counts(campaign: Campaign, *, least: int = 0) -> dict[int, tuple[int, int]]:
-    """Annotator id -> (skips, first answers) in this campaign, of those with at least `least` skips."""
+    """Return (skips, first answers) in this campaign by annotator id, for those with at least `least` skips."""
     own = Assignment.objects.filter(campaign=campaign, purpose__in=RANKING_PURPOSES, annotator__isnull=False)
     counted = (
         own.order_by()
@@ -134,7 +134,7 @@ def skip_counts(campaign: Campaign, *, least: int = 0) -> dict[int, tuple[int, i
 
 
 def skips_reopen(*, campaign: Campaign, by: User | None = None) -> None:
-    """Ask items again that were closed by skips. Raises Conflict where there are none."""
+    """Reopen items that were closed by skips. Raises Conflict if there are none."""
     with write_transaction():
         count = items_skipped(campaign)
         if not count:

@@ -1,4 +1,4 @@
-"""What the worker does for the judgments room."""
+"""Worker jobs and sweeps of the judgments app."""
 
 from evalsite.core import jobs
 from evalsite.judgments import batches, leases

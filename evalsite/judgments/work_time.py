@@ -1,4 +1,4 @@
-"""Working time, where hours are paid: by the server's clock, from one answer of an annotator to the next."""
+"""Working time for hourly pay, by the server's clock: from one answer of an annotator to the next."""
 
 from datetime import datetime, timedelta
 
@@ -8,18 +8,18 @@ from evalsite.campaigns.models import Campaign
 from evalsite.core.db import CLOCK_SET_BACK
 from evalsite.judgments.models import Annotator, Assignment, Judgment
 
-LONGEST = timedelta(minutes=10)  # for one assignment: a break is not work, and a page may stand open all night
+LONGEST = timedelta(minutes=10)  # for one assignment: a break is not work, and a page may stay open all night
 
 
 def time_worked(assignment: Assignment, now: datetime) -> None:
-    """Keep how long this assignment took: since its issue or the annotator's answer before it, LONGEST at the most.
+    """Store the working time of this assignment: since its issue or the annotator's previous answer, at most LONGEST.
 
-    That answer may be of any block and any campaign: nobody works two minutes in one. Part of the transaction that
-    records its first answer. Nothing where judgments are paid one by one.
+    The previous answer may be from any block and any campaign, because nobody works twice in one minute. Runs in the
+    transaction of the first answer. Does nothing for pay by judgment.
     """
     if assignment.pay_per != Campaign.PayPer.HOUR or assignment.issued_at is None or assignment.annotator_id is None:
         return
-    # Of two answers at once the second waits here, and sees the first as the one before it, be it a moment younger.
+    # Of two simultaneous answers, the second waits here and counts from the first, even if it is slightly younger.
     Annotator.objects.select_for_update(no_key=True).get(pk=assignment.annotator_id)
     others = Judgment.objects.filter(annotator=assignment.annotator_id).exclude(assignment=assignment)
     before = others.filter(answered_at__lte=now + CLOCK_SET_BACK).aggregate(last=Max("answered_at"))["last"]

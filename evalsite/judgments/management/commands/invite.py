@@ -1,4 +1,4 @@
-"""`manage.py invite`: a link that lets annotators into a campaign, or the end of one."""
+"""`manage.py invite`: create or revoke an invitation link to a campaign."""
 
 from typing import Any
 
