@@ -10,7 +10,7 @@ from django.urls import reverse
 from evalsite.accounts.models import Organisation, User
 from evalsite.accounts.services import user_create
 from evalsite.campaigns.models import Campaign
-from evalsite.exchange.campaignfile import campaign_read, campaign_take, campaign_write
+from evalsite.exchange.campaign_file import campaign_read, campaign_take, campaign_write
 from evalsite.judgments.conflict_of_interest import own_entrants
 from evalsite.judgments.item_keys import item_parts
 from evalsite.judgments.models import Assignment

@@ -45,8 +45,8 @@ def test_the_web_process_loads_neither_the_engine_nor_what_it_stands_on() -> Non
     """PyMC alone would cost 220 MB and a second and a half in every web process."""
     code = (
         "import sys, evalsite.wsgi, evalsite.urls, evalsite.api.annotator_views, evalsite.pages.views;"
-        "print([name for name in ('pymc', 'pytensor', 'numba', 'scipy', 'numpy', 'statsmodels', 'irt_engine')"
-        " if name in sys.modules])"
+        "print([name for name in ('pymc', 'pytensor', 'numba', 'scipy', 'numpy', 'statsmodels', 'irt_engine',"
+        " 'pydantic') if name in sys.modules])"
     )
     result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"

@@ -12,7 +12,7 @@ from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.plans import PlanOptions
 from evalsite.campaigns.services import entrant_withdraw, plan_options, plan_set
 from evalsite.core.models import AuditEntry, Inquiry
-from evalsite.exchange.campaignfile import campaign_read, campaign_take, campaign_write
+from evalsite.exchange.campaign_file import campaign_read, campaign_take, campaign_write
 from evalsite.judgments.services import annotator_enrol
 from evalsite.refits.mapping import Planner
 from evalsite.refits.screening import LEAST_CELLS

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from django.core.management import CommandError, call_command
 
-from evalsite.exchange.campaignfile import CampaignFileError, campaign_read
+from evalsite.exchange.campaign_file import CampaignFileError, campaign_read
 
 FOLDER = Path(__file__).parent
 WHOLE = (FOLDER / "whole_campaign.yaml").read_text(encoding="utf-8")

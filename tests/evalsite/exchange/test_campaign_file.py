@@ -20,7 +20,7 @@ from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import text_sha256
 from evalsite.core.errors import Conflict
 from evalsite.core.models import AuditEntry
-from evalsite.exchange.campaignfile import CampaignFileError, campaign_read, campaign_take, campaign_write
+from evalsite.exchange.campaign_file import CampaignFileError, campaign_read, campaign_take, campaign_write
 from evalsite.prompts.services import NewPrompt, prompt_set_create
 from tests.evalsite.cast import CampaignMaker
 from tests.shared import shared

@@ -18,8 +18,8 @@ from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import entrant_add
 from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
+from evalsite.exchange.campaign_file import campaign_read, campaign_take, campaign_write
 from evalsite.exchange.campaign_planning import CampaignPlan
-from evalsite.exchange.campaignfile import campaign_read, campaign_take, campaign_write
 from evalsite.exchange.file_ranking import ChatbotRow, PairRow, Ranking
 from evalsite.exchange.replays import Replay
 from evalsite.judgments.leases import assignment_skip

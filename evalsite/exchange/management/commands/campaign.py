@@ -9,7 +9,7 @@ from evalsite.accounts.models import Organisation
 from evalsite.campaigns.models import Campaign
 from evalsite.core.errors import TouchstoneError
 from evalsite.core.terminal import shown
-from evalsite.exchange.campaignfile import (
+from evalsite.exchange.campaign_file import (
     CampaignFile,
     CampaignFileError,
     campaign_read,

@@ -1,32 +1,52 @@
-"""The gold of a campaign's file: what may stand in an item, and what its names stand for before there are any rows."""
+"""Gold of a campaign file: reading and writing."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from evalsite.campaigns.gold import GoldBook, by_name
+from evalsite.campaigns.gold import GoldBook, NewGold, by_name
 from evalsite.campaigns.gold_file import gold_from
 from evalsite.campaigns.models import Campaign, Entrant, GoldItem
 from evalsite.campaigns.selectors import gold_in_use
 from evalsite.core.errors import InvalidInput
+from evalsite.exchange.campaign_file.lines import Document, Path, dotted
+from evalsite.exchange.campaign_file.models import File
+from evalsite.exchange.campaign_file.problems import Problem
 from evalsite.prompts.models import Prompt
 
-FIELDS = (
-    *("id", "prompt_id", "category", "text", "reply_a", "reply_b", "chatbot_a", "chatbot_b", "explanation"),
-    *("right", "turns"),
-)
 
-
-def book_of(
-    choices: Sequence[str], prompts: Iterable[str], chatbots: Iterable[tuple[str, str, Mapping[str, Any]]]
-) -> GoldBook:
-    """What gold may name in a file of these prompts and chatbots (name, version, replies by prompt)."""
-    rows = {key: Prompt(pk=number, key=key) for number, key in enumerate(prompts, start=1)}
+def book_of(choices: Sequence[str], file: File) -> GoldBook:
+    """Return the prompts and chatbots that gold of the file may name; they have no rows yet."""
+    rows = {one.id: Prompt(pk=number, key=one.id) for number, one in enumerate(file.prompts, start=1)}
     entrants, answered = [], set()
-    for number, (name, version, replies) in enumerate(chatbots, start=1):
-        entrants.append((name, f"{name} {version}", Entrant(pk=number, version_id=number)))
-        answered |= {(rows[key].pk, number) for key in replies if key in rows}
+    for number, one in enumerate(file.chatbots, start=1):
+        entrants.append((one.name, f"{one.name} {one.version}", Entrant(pk=number, version_id=number)))
+        answered |= {(rows[key].pk, number) for key in one.replies if key in rows}
     return GoldBook(choices, rows, by_name(entrants), frozenset(answered), {})
+
+
+def gold_read(document: Document, book: GoldBook, problems: list[Problem]) -> list[NewGold]:
+    """Return the gold of a file, and add its problems to `problems`. Items that have one already are skipped."""
+    broken = {tuple(problem.key.split(".")[:2]) for problem in problems}
+    gold: dict[str, NewGold] = {}
+    items = document.value.get("gold")
+    for position, item in enumerate(items if isinstance(items, list) else ()):
+        path: Path = ("gold", position)
+        if ("gold", str(position)) in broken:
+            continue
+        try:
+            new = gold_from(item, item["id"])
+            book.resolve(new)
+        except InvalidInput as error:
+            path = (*path, error.field) if error.field else path
+            problems.append(Problem(document.key_line(path), dotted(path), error.message))
+            continue
+        if new.key in gold:
+            problems.append(Problem(document.line(path), dotted((*path, "id")), f"{new.key!r} stands here twice"))
+        gold[new.key] = new
+    return list(gold.values())
 
 
 def gold_written(campaign: Campaign) -> list[dict[str, Any]]:

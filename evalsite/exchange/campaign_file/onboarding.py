@@ -1,4 +1,4 @@
-"""How a campaign receives its annotators, in its file: what may stand there, reading and writing."""
+"""Onboarding of annotators in a campaign file: export and import."""
 
 from __future__ import annotations
 
@@ -9,19 +9,15 @@ from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign, Reception
 from evalsite.campaigns.onboarding import NewQualificationItem, qualification_of, qualification_set, reception_set
 from evalsite.campaigns.selectors import reception_of
-
-FIELDS = (
-    *("platform", "code_complete", "code_screened_out", "code_failed", "instructions", "notice"),
-    *("consent_required", "erasure", "pass_mark", "comments", "language", "secret_required", "study"),
-)
+from evalsite.exchange.campaign_file.models import OnboardingPart
 
 
-def reception_written(campaign: Campaign) -> dict[str, Any]:
-    """Of the file: nothing for a campaign that receives its annotators in the plain way."""
+def onboarding_written(campaign: Campaign) -> dict[str, Any]:
+    """Return the parts of the file; none for a campaign without settings for onboarding."""
     reception, items = reception_of(campaign), qualification_of(campaign)
     if not items and not Reception.objects.filter(campaign=campaign).exists():
         return {}
-    written = {**{name: getattr(reception, name) for name in FIELDS}, "reasons": list(reception.reasons)}
+    written = {name: getattr(reception, name) for name in OnboardingPart.model_fields}
     return {"reception": written, "qualification": [_item(item) for item in items]}
 
 
@@ -32,13 +28,13 @@ def _item(item: NewQualificationItem) -> dict[str, Any]:
     return {**asked, **answers, "explanation": item.explanation}
 
 
-def reception_take(
+def onboarding_take(
     campaign: Campaign,
     reception: Mapping[str, Any],
     items: Sequence[NewQualificationItem],
     by: User | None,
 ) -> None:
-    """As the file says. Raises InvalidInput for what contradicts itself."""
+    """Set the onboarding of a new campaign. Raises InvalidInput where its parts contradict each other."""
     if items:
         qualification_set(campaign=campaign, items=items, pass_mark=reception.get("pass_mark", len(items)), by=by)
     if reception:

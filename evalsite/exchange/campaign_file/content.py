@@ -1,0 +1,71 @@
+"""The content of a campaign file as values of the services that take it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from evalsite.campaigns.gold import NewGold
+from evalsite.campaigns.limits import Limits
+from evalsite.campaigns.models import Campaign
+from evalsite.campaigns.onboarding import NewQualificationItem
+from evalsite.campaigns.plans import PlanOptions, policy_check
+from evalsite.campaigns.services import Design, NewAspect
+from evalsite.core.errors import InvalidInput
+from evalsite.exchange.campaign_file.lines import Document
+from evalsite.exchange.campaign_file.models import ChatbotPart, File
+from evalsite.exchange.campaign_file.problems import Problem
+from evalsite.exchange.campaign_file.references import chatbot_place
+from evalsite.prompts.services import NewPrompt
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignFile:
+    """What a file says, checked. The newcomer of its plan is a place, from 0, among its chatbots."""
+
+    campaign: Mapping[str, Any]
+    stopping: Limits
+    plan: PlanOptions
+    aspects: Sequence[NewAspect]
+    prompts: Sequence[NewPrompt]
+    chatbots: Sequence[ChatbotPart]
+    gold: Sequence[NewGold] = ()
+    reception: Mapping[str, Any] = field(default_factory=dict)
+    qualification: Sequence[NewQualificationItem] = ()
+
+
+def design_problems(file: File, document: Document) -> Iterator[Problem]:
+    """Yield contradictions among the campaign, its plan and its screening."""
+    usual, campaign = Design(), file.campaign.given()
+    votes = campaign.get("votes_per_item", usual.votes_per_item)
+    by_gold = bool(campaign.get("gold_share")) and campaign.get("gold_mark") is not None
+    acts = campaign.get("screening", usual.screening) == Campaign.Screening.ACT
+    plan = _plan(file)
+    try:
+        policy_check(campaign.get("policy", usual.policy))
+        plan.check_votes(votes)
+        plan.check_screening(votes, acts=acts, gold=by_gold)
+    except InvalidInput as error:
+        yield Problem(document.line(("plan",)), error.field or "", error.message)
+
+
+def _plan(file: File) -> PlanOptions:
+    chatbots = [(one.name, one.version) for one in file.chatbots]
+    name = file.plan.given().get("newcomer")
+    return file.plan.options(newcomer=None if name is None else chatbot_place(name, chatbots))
+
+
+def campaign_file(file: File, gold: Sequence[NewGold]) -> CampaignFile:
+    """Return the content of a file and its gold. Raises InvalidInput for what `design_problems` names."""
+    return CampaignFile(
+        file.campaign.given(),
+        file.stopping.limits(),
+        _plan(file),
+        [aspect.aspect for aspect in file.aspects],
+        [prompt.prompt for prompt in file.prompts],
+        file.chatbots,
+        gold,
+        file.reception.given(),
+        [item.item for item in file.qualification],
+    )

@@ -1,0 +1,97 @@
+"""Export a campaign as a file that `reader` accepts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import yaml
+
+from evalsite.campaigns.limits import Limits, limits_of
+from evalsite.campaigns.models import Campaign, PlanSpec
+from evalsite.campaigns.plans import PlanOptions
+from evalsite.campaigns.services import plan_options
+from evalsite.chatbots.models import Version
+from evalsite.exchange.campaign_file.gold import gold_written
+from evalsite.exchange.campaign_file.models import AspectPart, CampaignPart, Part, PlanPart, StoppingPart
+from evalsite.exchange.campaign_file.onboarding import onboarding_written
+from evalsite.prompts.models import Prompt
+
+
+def campaign_write(campaign: Campaign) -> str:
+    """Return the campaign as a file. Prompts and replies without a text are left out."""
+    prompts = list(campaign.prompt_set.prompts.filter(corrected_by__isnull=True).order_by("pk"))
+    entrants = _entrants(campaign)
+    whole_file = {
+        "touchstone": 1,
+        "campaign": _fields(campaign, CampaignPart),
+        "stopping": _stopping_written(limits_of(campaign.stopping)),
+        "plan": _plan_written(plan_options(campaign), {one.pk: str(one.version) for one in entrants}),
+        "aspects": [_fields(one, AspectPart) for one in campaign.rubric.aspects.all()],
+        "prompts": [_prompt(prompt) for prompt in prompts],
+        "chatbots": [_chatbot(one.version, prompts) for one in entrants],
+        "gold": gold_written(campaign),
+        **onboarding_written(campaign),
+    }
+    written: str = yaml.safe_dump(whole_file, sort_keys=False, allow_unicode=True, width=100)
+    return written
+
+
+def _fields(source: Any, part: type[Part]) -> dict[str, Any]:
+    """Return the values of a part's keys, which are called as the fields of their source."""
+    return {name: _plain(getattr(source, name)) for name in part.model_fields}
+
+
+def _stopping_written(limits: Limits) -> dict[str, Any]:
+    """The test's alpha and power only where there is a difference to test."""
+    beside = set() if limits.min_difference is not None else {"alpha", "power"}
+    return {name: getattr(limits, name) for name in StoppingPart.model_fields if name not in beside}
+
+
+def _plan_written(plan: PlanOptions, names: Mapping[int, str]) -> dict[str, Any]:
+    """`names` of who takes part; who has left is not placed: the others are ranked."""
+    if plan.newcomer is not None and plan.newcomer not in names:
+        plan = unplaced(plan)
+    written = _fields(plan, PlanPart)
+    balance = None if plan.balance is None else dict(plan.balance)
+    return {**written, "newcomer": None if plan.newcomer is None else names[plan.newcomer], "balance": balance}
+
+
+def unplaced(plan: PlanOptions) -> PlanOptions:
+    """The plan where the chatbot to be placed is not there: not yet, or not any more."""
+    return plan if plan.newcomer is None else replace(plan, target=PlanSpec.Target.AIM.value, newcomer=None)
+
+
+def _entrants(campaign: Campaign) -> list[Any]:
+    return list(campaign.entrants.filter(state="active").select_related("version__chatbot").order_by("pk"))
+
+
+def _plain(value: Any) -> Any:
+    return f"{value.normalize():f}" if isinstance(value, Decimal) else value
+
+
+def _prompt(prompt: Prompt) -> dict[str, Any]:
+    turns = prompt.turns
+    about = {"id": prompt.key, **({"category": prompt.category} if prompt.category else {})}
+    if not turns:
+        return about
+    if len(turns) == 1:
+        return {**about, "text": turns[0]["text"]}
+    return {**about, "turns": [dict(turn) for turn in turns]}
+
+
+def _chatbot(version: Version, prompts: Sequence[Prompt]) -> dict[str, Any]:
+    found: dict[int, list[Any]] = {}
+    rows = version.replies.filter(prompt__in=prompts, corrected_by__isnull=True, text__isnull=False)
+    for prompt, reply in rows.order_by("prompt", "sample").values_list("prompt_id", "text"):
+        found.setdefault(prompt, []).append(reply)
+    replies = {one.key: found[one.pk] for one in prompts if one.pk in found}
+    return {
+        "name": version.chatbot.name,
+        "version": version.label,
+        "description": version.chatbot.description,
+        "organisation": (version.chatbot.made_by or version.chatbot.organisation).slug,
+        "replies": {key: texts[0] if len(texts) == 1 else texts for key, texts in replies.items()},
+    }
