@@ -1,7 +1,7 @@
-"""What a board's pictures are drawn from: how every pair of chatbots fared, and what the fit learned about the votes.
+"""Chart data of a board: results of every pair of chatbots, and what the fit learned about the votes.
 
-Computed where the fit is (pages load no statistics), and kept for the newest snapshot of a board only: an earlier
-one's can be had again from its posterior and its votes.
+The data is computed next to the fit, because web processes load no statistics. It is stored for the newest snapshot of
+a board only. For an earlier snapshot, compute it again from the posterior and the votes.
 """
 
 from __future__ import annotations
@@ -13,21 +13,25 @@ from typing import TYPE_CHECKING, Any
 
 from evalsite.judgments.selectors import CountedVote
 
-if TYPE_CHECKING:  # the web process reads records and must not load the engine
+if TYPE_CHECKING:  # The web process reads chart data and must not load the engine.
     from irt_engine import Posterior
 
 DIGITS = 5
-DIFFERENCES = tuple(0.25 * step for step in range(25))  # of abilities, in logits: where a prompt's information is kept
-MARGIN = 1.959964  # standard errors on either side of a 95 % interval
+# Differences of ability, in logits, at which the information of a prompt is stored.
+DIFFERENCES = tuple(0.25 * step for step in range(25))
+MARGIN = 1.959964  # Standard errors on either side of a 95 % interval.
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two rows of a board, `first` the one that stands higher: its votes, and the difference of the abilities.
+    """Votes between two rows of a board and the difference of their abilities.
 
-    first, second: indices into the snapshot's rows. won, tied, lost: votes, as `first` saw them. mean, se: of the
-    ability of `first` minus that of `second`, in logits; mean -+ margin is its 95 % interval. p_above: the
-    probability that `first` is the better one. known: ties that nobody judged (`ties`).
+    `first` is the row with the higher rank.
+    first, second: indices into the rows of the snapshot.
+    won, tied, lost: votes from the point of view of `first`.
+    mean, se: the ability of `first` minus the ability of `second`, in logits; the 95 % interval is mean -+ margin.
+    p_above: the probability that `first` is the better chatbot.
+    known: ties without a vote (`known_ties`).
     """
 
     first: int
@@ -47,11 +51,11 @@ class Pair:
 
     @property
     def win_rate(self) -> float | None:
-        """Wins of `first` and half of the ties, known ones too, as a share of them and the votes."""
+        """Return the wins of `first` plus half of the ties, as a share of votes and known ties."""
         return _win_rate(self.won, self.tied, self.judgments, self.known)
 
     def turned(self) -> Pair:
-        """The same pair as `second` saw it."""
+        """Return the same pair from the point of view of `second`."""
         return Pair(
             self.second,
             self.first,
@@ -68,7 +72,11 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """Votes of one chatbot: those that it won, and ties. known: ties that nobody judged (`ties`)."""
+    """Votes of one chatbot by result.
+
+    won, tied: number of votes.
+    known: ties without a vote (`known_ties`).
+    """
 
     won: int
     tied: int
@@ -77,7 +85,7 @@ class Points:
 
     @property
     def win_rate(self) -> float | None:
-        """Wins and half of the ties, known ones too, as a share of them and the votes."""
+        """Return the wins plus half of the ties, as a share of votes and known ties."""
         return _win_rate(self.won, self.tied, self.judgments, self.known)
 
 
@@ -87,7 +95,10 @@ def _win_rate(won: int, tied: int, judgments: int, known: int) -> float | None:
 
 
 def points(votes: Sequence[CountedVote], known: Mapping[int, int] | None = None) -> dict[int, Points]:
-    """Version id -> what its votes were; `known`: version id -> its known ties."""
+    """Return the vote counts for each version ID.
+
+    known: number of known ties for each version ID.
+    """
     known = known or {}
     won: Counter[int] = Counter()
     tied: Counter[int] = Counter()
@@ -105,8 +116,11 @@ def points(votes: Sequence[CountedVote], known: Mapping[int, int] | None = None)
 def pairs(
     posterior: Posterior, votes: Sequence[CountedVote], order: Sequence[int], known: Mapping[tuple[int, int], int]
 ) -> list[Pair]:
-    """Every pair with votes or `known` ties, and every two neighbours in `order` (version ids as the rows have them) of
-    one group. known: as `known_ties` has it."""
+    """Return every pair with votes or `known` ties, and all neighbours within a group.
+
+    order: version IDs in the order of the rows.
+    known: known ties in the format of `known_ties`.
+    """
     place = {version: index for index, version in enumerate(order)}
     ties = {tuple(sorted((place[a], place[b]))): count for (a, b), count in known.items()}
     row = [place[int(name)] for name in posterior.chatbots]
@@ -117,7 +131,7 @@ def pairs(
         low, high = sorted((row[a], row[b]))
         if (low, high) not in counts and (low, high) not in ties and high - low > 1:
             continue
-        if row[b] != low:  # the posterior speaks of b above a
+        if row[b] != low:  # The posterior describes b minus a.
             mean, p = -mean, 1.0 - p
         mean, se, margin, p = (round(float(value), DIGITS) for value in (mean, se, MARGIN * se, p))
         won, tied, lost = counts.get((low, high), (0, 0, 0))
@@ -126,7 +140,7 @@ def pairs(
 
 
 def _counts(votes: Sequence[CountedVote], place: Mapping[int, int]) -> dict[tuple[int, int], tuple[int, int, int]]:
-    """(higher row, lower row) -> votes that the higher one won, tied and lost."""
+    """Map (higher row, lower row) to the votes that the higher row won, tied and lost."""
     counts: Counter[tuple[int, int, int]] = Counter()
     for (first, second, outcome), count in _outcomes(votes).items():
         first_is_above = place[first] < place[second]
@@ -136,8 +150,10 @@ def _counts(votes: Sequence[CountedVote], place: Mapping[int, int]) -> dict[tupl
 
 
 def fit_facts(posterior: Posterior, known: int = 0) -> dict[str, Any]:
-    """What the fit learned beside the abilities, as the methodology page tells it. known: of its votes, those that are
-    known ties (`ties`); ties are those of people."""
+    """Return the estimates beside the abilities, for the methodology page.
+
+    known: number of votes that are known ties (`known_ties`). The count of ties covers votes of people only.
+    """
     return {
         "prompts": len(posterior.prompts),
         "cells": posterior.cells,

@@ -1,4 +1,4 @@
-"""What happened to a board while it came to be, placed on its course: who came and went, pauses, limits, exclusions."""
+"""Events in the history of a board: entrants added or withdrawn, pauses, changed limits, exclusions."""
 
 import itertools
 from bisect import bisect_right
@@ -12,7 +12,8 @@ from evalsite.boards.models import Board
 from evalsite.boards.selectors import Moment
 from evalsite.core.models import AuditEntry
 
-NAMED = ("add_entrant", "withdraw_entrant")  # whose targets readers may know: chatbots, not people or prompts
+# Readers may see these targets because they are chatbots, not people or prompts.
+NAMED = ("add_entrant", "withdraw_entrant")
 COUNTED = ("exclude", "readmit", "retire_prompt")
 PLAIN = ("pause", "resume", "launch", "stop", "extend")
 ENGINE = "engine"
@@ -20,9 +21,11 @@ ENGINE = "engine"
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something between two snapshots. moment: index of the one before it. names: of chatbots, or of an engine.
+    """An event between two snapshots.
 
-    count: how often it happened there.
+    moment: index of the snapshot before the event.
+    names: names of chatbots, or of an engine.
+    count: number of occurrences between the two snapshots.
     """
 
     moment: int
@@ -33,7 +36,10 @@ class Event:
 
 
 def events_of(board: Board, moments: Sequence[Moment]) -> list[Event]:
-    """Everything since the first of these snapshots, oldest first; what happened several times in between is one."""
+    """Return the events since the first of these snapshots, oldest first.
+
+    Repeated events of one kind between two snapshots are merged into one.
+    """
     if not moments:
         return []
     told = _acts(board).filter(at__gt=moments[0].created_at)
@@ -52,7 +58,10 @@ def events_of(board: Board, moments: Sequence[Moment]) -> list[Event]:
 
 
 def newest_event(board: Board) -> int:
-    """Of the acts that are told: another number where there is another one. 0 before the first."""
+    """Return the ID of the newest public audit entry, which changes with every new entry.
+
+    Returns 0 before the first entry.
+    """
     return _acts(board).order_by("-pk").values_list("pk", flat=True).first() or 0
 
 

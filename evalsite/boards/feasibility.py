@@ -1,6 +1,6 @@
-"""A target SE, as it stands now: how far the last refit's board is from it, and whether the prompts can give it.
+"""Feasibility of the target SE: progress of the last board, and whether the prompts suffice.
 
-Web processes load it.
+Web processes load this module.
 """
 
 import math
@@ -13,12 +13,16 @@ from django.utils.translation import ngettext
 from evalsite.campaigns.limits import Limits
 from scheduler.power import difference_se
 
-MARGIN = 1.05  # over what is in reach: a target that is reached before the last question is asked
+MARGIN = 1.05  # Margin above the reachable SE, so that the target is reached before the last question is used.
 
 
 @dataclass(frozen=True, slots=True)
 class OutOfReach:
-    """With all `prompts` judged the SE is about `se`; `enough` is a target SE, or a `difference`, that can be had."""
+    """A target that the prompts cannot reach.
+
+    se: the approximate SE with all `prompts` judged.
+    enough: a target SE that can be reached, or a difference if `difference` is set.
+    """
 
     prompts: int
     se: float
@@ -27,8 +31,11 @@ class OutOfReach:
 
 
 def out_of_reach(limits: Limits, evidence: Mapping[str, float]) -> OutOfReach | None:
-    """What the evidence of a decision says (`scheduler.Futility`); None where the target may be reached, or is another
-    by now, of which the next decision will tell."""
+    """Return the feasibility result in a decision's evidence (`scheduler.Futility`).
+
+    Returns None if the target may be reached. Also returns None if the target has changed, because the next decision
+    evaluates the new one.
+    """
     wanted = wanted_se(limits)
     if not evidence.get("out_of_reach") or "reachable_se" not in evidence or wanted is None:
         return None
@@ -37,15 +44,18 @@ def out_of_reach(limits: Limits, evidence: Mapping[str, float]) -> OutOfReach | 
     prompts, se = round(evidence["prompts"]), evidence["reachable_se"]
     if limits.target_se is not None:
         return OutOfReach(prompts, se, rounded_up(MARGIN * se), difference=False)
-    difference = MARGIN * se * (limits.min_difference or 0.0) / wanted  # they grow together
+    difference = MARGIN * se * (limits.min_difference or 0.0) / wanted  # The two are proportional.
     return OutOfReach(prompts, se, rounded_up(difference), difference=True)
 
 
 def evidence_now(limits: Limits, evidence: Mapping[str, float], judgments: int) -> Mapping[str, float]:
-    """The last decision's evidence, by the limits as they are now: they may have been changed since it was taken.
+    """Return the evidence of the last decision, adjusted to the current limits.
 
-    judgments: those of its board. Progress and what is to go are the aim's own (`scheduler.TargetSE`), for another
-    target; what is in reach was looked up for the old limits, so nothing is to go where it may not be enough.
+    The limits may have changed since the decision. Progress and remaining judgments are computed as in
+    `scheduler.TargetSE`, for the new target. The reachable SE was computed for the old limits. So the remaining
+    judgments are omitted where that SE may not be enough.
+
+    judgments: number of judgments on the decision's board.
     """
     found = dict(evidence)
     if "budget" in found and limits.budget is not None:
@@ -64,7 +74,7 @@ def evidence_now(limits: Limits, evidence: Mapping[str, float], judgments: int) 
 
 
 def wanted_se(limits: Limits) -> float | None:
-    """The SE that the aim asks for, as `designs.aim_of`; None where there is no aim."""
+    """Return the SE that the aim requires, as `designs.aim_of` does; None without an aim."""
     if limits.target_se is not None:
         return limits.target_se
     if limits.min_difference is not None:
@@ -73,7 +83,7 @@ def wanted_se(limits: Limits) -> float | None:
 
 
 def infeasibility_text(found: OutOfReach) -> str:
-    """One sentence: what can be reached, and what to do."""
+    """Say in one sentence what can be reached and what to do."""
     words = (
         ngettext(
             "With this %(prompts)s prompt, judged as often as the plan allows, the standard error between neighbours "
@@ -96,13 +106,13 @@ def infeasibility_text(found: OutOfReach) -> str:
 
 
 def rounded_up(value: float) -> float:
-    """To as many decimals as it is said with."""
+    """Round up to the number of decimals that is displayed."""
     unit = 10.0 ** _decimals(value)
     return math.ceil(value * unit - 1e-9) / unit
 
 
 def _decimals(value: float) -> int:
-    """Two, or more where these would not be two digits."""
+    """Return two, or more where two decimals would show fewer than two digits."""
     return 2 if value >= 0.1 or value <= 0.0 else 1 - math.floor(math.log10(value))
 
 

@@ -1,4 +1,4 @@
-"""Boards with what is fitted, shown and decided of them."""
+"""Boards, and the snapshots, decisions and refits that belong to them."""
 
 from django.db import models
 from django.db.models import Q
@@ -11,7 +11,7 @@ from evalsite.core.db import PublicModel
 
 
 class Board(PublicModel):
-    """Which judgments are ranked together: campaigns, an aspect, a slice. Each campaign has a default one."""
+    """The judgments that are ranked together: campaigns, an aspect, a slice. Each campaign has a default board."""
 
     organisation = models.ForeignKey(Organisation, on_delete=models.PROTECT, related_name="boards")
     name = models.CharField(max_length=200)
@@ -28,14 +28,17 @@ class Board(PublicModel):
     objects = OwnedQuerySet.as_manager()
 
     class Meta:
-        db_table = "adaptive_board"  # its name before the app was split
+        db_table = "adaptive_board"  # Table name from before the app was split.
 
     def __str__(self) -> str:
         return self.name
 
 
 class Snapshot(PublicModel):
-    """A board at a moment: the posterior and the rows that pages show. Immutable; keyed by its input's hash."""
+    """A board at one moment: the posterior and the rows that pages show.
+
+    Snapshots are immutable. The hash of the input is the key.
+    """
 
     board = models.ForeignKey(Board, on_delete=models.PROTECT, related_name="snapshots")
     number = models.PositiveIntegerField()
@@ -51,7 +54,7 @@ class Snapshot(PublicModel):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
-        db_table = "adaptive_snapshot"  # its name before the app was split
+        db_table = "adaptive_snapshot"  # Table name from before the app was split.
         get_latest_by = "number"
         constraints = [
             models.UniqueConstraint(fields=["board", "number"], name="snapshot_number_once"),
@@ -63,9 +66,10 @@ class Snapshot(PublicModel):
 
 
 class Slice(models.Model):
-    """A filter of a board that readers may choose, and what there is behind it: summed up by the worker after a refit.
+    """A filter that readers can apply to a board, with the size of its data.
 
-    `own` is the board that it has once there is enough to fit; judgments and chatbots are those of its last input.
+    The worker updates it after a refit. `own` is the board of the slice, once it has enough data to fit. `judgments`
+    and `chatbots` describe the last input.
     """
 
     class By(models.TextChoices):
@@ -73,7 +77,7 @@ class Slice(models.Model):
         CATEGORY = "category"
         KIND = "kind"
 
-    LEAST_JUDGMENTS = 30  # fewer say nothing of anybody
+    LEAST_JUDGMENTS = 30  # Smaller samples show nothing about any chatbot.
 
     board = models.ForeignKey(Board, on_delete=models.PROTECT, related_name="slices")
     by = models.CharField(max_length=10, choices=By)
@@ -86,7 +90,7 @@ class Slice(models.Model):
     looked_at = models.DateTimeField(null=True, help_text="last; those of longest ago come first")
 
     class Meta:
-        db_table = "adaptive_slice"  # its name before the app was split
+        db_table = "adaptive_slice"  # Table name from before the app was split.
         ordering = ["by", "pk"]
         constraints = [
             models.UniqueConstraint(fields=["board", "by", "value"], name="slice_once"),
@@ -98,14 +102,14 @@ class Slice(models.Model):
 
     @property
     def enough(self) -> bool:
-        """Whether there is anything to rank."""
+        """Return whether there are enough chatbots and judgments to rank."""
         return self.judgments >= self.LEAST_JUDGMENTS
 
 
 class BoardChartData(models.Model):
-    """How the chatbots of a board fared against each other, and what its fit learned: of its newest snapshot only.
+    """Chart data of a board's newest snapshot: results of pairs, and what the fit learned.
 
-    Not a fact but a summary of facts (boards.chart_data), made anew with each refit.
+    The row is a summary, not a fact (`boards.chart_data`). Each refit replaces it.
     """
 
     board = models.OneToOneField(Board, on_delete=models.PROTECT, related_name="record")
@@ -114,14 +118,17 @@ class BoardChartData(models.Model):
     fit = models.JSONField(help_text="boards.chart_data.fit_facts")
 
     class Meta:
-        db_table = "adaptive_record"  # its name before the app was split
+        db_table = "adaptive_record"  # Table name from before the app was split.
 
     def __str__(self) -> str:
         return f"record of {self.snapshot}"
 
 
 class Decision(models.Model):
-    """Whether to go on after a refit, and why. A snapshot gets another when the rules or the entrants changed."""
+    """Whether to continue after a refit, and why.
+
+    A snapshot gets another decision when the rules or the entrants change.
+    """
 
     snapshot = models.ForeignKey(Snapshot, on_delete=models.PROTECT, related_name="decisions")
     stop = models.BooleanField()
@@ -130,7 +137,7 @@ class Decision(models.Model):
     decided_at = models.DateTimeField(default=timezone.now, editable=False)
 
     class Meta:
-        db_table = "adaptive_decision"  # its name before the app was split
+        db_table = "adaptive_decision"  # Table name from before the app was split.
         constraints = [models.CheckConstraint(condition=~Q(reason=""), name="decision_has_reason")]
 
     def __str__(self) -> str:
@@ -138,7 +145,7 @@ class Decision(models.Model):
 
 
 class Refit(models.Model):
-    """One run of the worker on a board, whatever came of it."""
+    """One run of the worker on a board, with any outcome."""
 
     class Outcome(models.TextChoices):
         PUBLISHED = "published", _("Published")
@@ -154,7 +161,7 @@ class Refit(models.Model):
     finished_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
-        db_table = "adaptive_refit"  # its name before the app was split
+        db_table = "adaptive_refit"  # Table name from before the app was split.
         constraints = [
             models.CheckConstraint(
                 condition=Q(outcome="failed", snapshot__isnull=True)

@@ -1,4 +1,4 @@
-"""A posterior as the rows that every reader of a board sees, rendered once per snapshot."""
+"""Rows of a board, made from a posterior and rendered once per snapshot."""
 
 from __future__ import annotations
 
@@ -8,20 +8,24 @@ from typing import TYPE_CHECKING, NamedTuple, NotRequired, TypedDict
 from evalsite.boards.chart_data import Points
 from evalsite.chatbots.models import Version
 
-if TYPE_CHECKING:  # the web process reads rows and must not load the engine
+if TYPE_CHECKING:  # The web process reads rows and must not load the engine.
     from irt_engine import Posterior
 
 PRELIMINARY_BELOW = 30
 
 
 class BoardRow(TypedDict):
-    """One chatbot on a board. Ability, SE and bounds in logits, relative to the mean of its group; 95 % interval.
+    """One chatbot on a board.
 
-    rank_lower, rank_upper and rank_class rest on who is told apart however often a board is looked at
-    (docs/decisions/0006). rank_class counts from 1 in the group. win_rate is of the votes as they were given, whoever
-    the opponents were, and of the known ties (`ties`), of which there are known_ties. tier: 1 for the stronger half, 2
-    for the weaker one; None where parts have scales of their own.
-    Snapshots never change: those made before a field was added are without it.
+    Ability, SE and bounds are in logits, relative to the mean of the group; the interval covers 95 %. rank_lower,
+    rank_upper and rank_class use sequential tests, which stay valid at any number of refits (docs/decisions/0006).
+    rank_class counts from 1 within the group.
+
+    win_rate is computed from the raw votes, whoever the opponents were, and from the known ties (`known_ties`).
+    known_ties is the number of those ties. tier is 1 for the stronger half and 2 for the weaker half; None where parts
+    have scales of their own.
+
+    Snapshots never change: a snapshot from before a field was added lacks the field.
     """
 
     chatbot: str
@@ -47,7 +51,7 @@ class BoardRow(TypedDict):
 
 
 def board_rows(posterior: Posterior, points: Mapping[int, Points]) -> dict[int, BoardRow]:
-    """Version id -> row, by group (the largest part of the comparison graph first), then strongest first."""
+    """Map version IDs to rows, by group (largest part of the comparison graph first), then strongest first."""
     ids = [int(name) for name in posterior.chatbots]
     versions = Version.objects.select_related("chatbot__organisation").in_bulk(ids)
     standings = standings_of(posterior)
@@ -66,11 +70,11 @@ class _Standing(NamedTuple):
 
 
 def standings_of(posterior: Posterior) -> list[_Standing]:
-    """What the posterior says of each of its chatbots, in its order, as plain numbers."""
+    """Return the estimates of each chatbot as plain numbers, in the order of the posterior."""
     from irt_engine.posterior.sequential_tests import told_apart
     from scheduler.estimator import CAMPAIGN_PRIORS
 
-    # However many looks there will be: a plan of them would make a board depend on more than its judgments.
+    # The test allows any number of looks. A planned number would make a board depend on more than its judgments.
     told = told_apart(posterior, looks=None, ability_sd=CAMPAIGN_PRIORS.ability_sd / posterior.scales.unit)
     columns = (
         told.bounds,
@@ -86,7 +90,7 @@ def standings_of(posterior: Posterior) -> list[_Standing]:
 
 
 def _tiers(posterior: Posterior) -> list[int | None]:
-    """From 1, the stronger half; None where parts of the board have scales of their own."""
+    """Return tiers from 1 (the stronger half); None where parts of the board have scales of their own."""
     from scheduler.tiers import place
 
     tiers = place(posterior) if int(posterior.group.max(initial=1)) == 1 else {}

@@ -20,17 +20,19 @@ from evalsite.campaigns.selectors import as_uuid, chatbots_verified, versions_wi
 from evalsite.core.errors import InvalidInput, NotFound
 from evalsite.judgments.selectors import Tally, tally
 
-LONGEST_VALUE = 100  # characters of a filter's value
-WORDS_SEARCHED = 6  # each looks through all who take part; further ones are left out
+LONGEST_VALUE = 100  # Maximum characters of a filter value.
+WORDS_SEARCHED = 6  # Each word searches all entrants; further words are ignored.
 
 
 @dataclass(frozen=True, slots=True)
 class BoardState:
-    """A board at this moment: its newest snapshot, its campaign's state, and what has come in since.
+    """A board at this moment: newest snapshot, campaign state, and judgments since the snapshot.
 
-    withdrawn: public ids of versions that take part no more, with the reason. slice: the filter that was chosen; the
-    snapshot is then that of its own board, and everything else is the whole board's. decided_on: the judgments that
-    the decision knew. verified: public ids of chatbots whose organisation is verified.
+    withdrawn: public IDs of withdrawn versions, with the reason.
+    slice: the chosen filter. The snapshot then belongs to the board of the slice; all other fields describe the whole
+        board.
+    decided_on: number of judgments that the decision used.
+    verified: public IDs of chatbots whose organisation is verified.
     """
 
     board: Board
@@ -45,31 +47,34 @@ class BoardState:
 
     @property
     def after_stop(self) -> int:
-        """Judgments on the board that its rule had not seen when it stopped the campaign: they were under way then.
-        0 where no rule did, and of a slice, whose judgments are others."""
+        """Return the number of judgments that were in progress when a rule stopped the campaign.
+
+        The rule had not seen these judgments. Returns 0 where no rule stopped the campaign, and for a slice, whose
+        judgments are others.
+        """
         if self.decision is None or not self.decision.stop or self.snapshot is None or self.slice is not None:
             return 0
         return max(0, self.snapshot.judgments - self.decided_on)
 
     @property
     def etag(self) -> str:
-        """Changes when, and only when, something that a reader sees changes."""
+        """Return a tag that changes if and only if visible content changes."""
         number = self.snapshot.number if self.snapshot else 0
         state = self.campaign.state if self.campaign else "none"
         wanted = f"{self.evidence.get('target', 0.0):.6g}.{self.evidence.get('budget', 0.0):.0f}"
-        decision = self.decision.pk if self.decision else 0  # comes after its snapshot
+        decision = self.decision.pk if self.decision else 0  # A decision is written after its snapshot.
         told = f"{number}-{decision}-{self.tally.judgments}-{state}-{self.gone}-{wanted}"
         return f'"{self.board.pk}{self.cut}-{told}"'
 
     @property
     def gone(self) -> str:
-        """Who takes part no more, and why, and who is verified, as part of a name; empty where there is none."""
+        """Return a hash of withdrawn and verified chatbots; empty if there are none."""
         said = repr((sorted(self.withdrawn.items()), sorted(self.verified)))
         return sha256(said.encode(errors="replace")).hexdigest()[:12] if self.withdrawn or self.verified else ""
 
     @property
     def evidence(self) -> Mapping[str, float]:
-        """What the last decision knew, by the limits as they are now; nothing before the first."""
+        """Return the evidence of the last decision, adjusted to the current limits; empty before the first decision."""
         if self.decision is None:
             return {}
         if self.campaign is None:
@@ -78,19 +83,21 @@ class BoardState:
 
     @property
     def cut(self) -> str:
-        """What of the board is shown, as part of a name; empty for the whole."""
+        """Return the slice part of the tag; empty for the whole board."""
         return f"/{self.slice.pk}.{self.slice.judgments}.{bool(self.slice.trouble):d}" if self.slice else ""
 
     @property
     def aspect(self) -> Aspect:
-        """What was asked."""
+        """Return the aspect that annotators judged."""
         return self.slice.own.aspect if self.slice and self.slice.own else self.board.aspect
 
 
 def board_get(*, key: str, user: User | None) -> Board:
-    """The board at this address, if every campaign that it ranks may be seen by this person; no slice has an address.
+    """Return the board at this address, if this person may see every campaign that it ranks.
 
-    Raises NotFound alike for what is not there and what is not theirs.
+    Slices have no address.
+
+    Raises NotFound both for missing boards and for boards that this person may not see.
     """
     public_id = as_uuid(key)
     board: Board | None = (
@@ -119,14 +126,17 @@ def _visible(board: Board, user: User | None, *, by_link: bool) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What a reader wants to see of a board: `by` is a Slice.By."""
+    """A reader's choice of what to see of a board; `by` is a Slice.By."""
 
     by: str
     value: str
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> "Filter | None":
-        """The one that a query names; none for the whole board. Raises InvalidInput for several at once."""
+        """Return the filter in a query; None for the whole board.
+
+        Raises InvalidInput for several filters at once.
+        """
         named = [cls(by, query[by]) for by in Slice.By.values if query.get(by)]
         if len(named) > 1:
             raise InvalidInput(
@@ -139,10 +149,13 @@ class Filter:
 
 
 def slice_get(board: Board, wanted: Filter | None) -> Slice | None:
-    """The slice behind a filter; None for the whole board, which its own aspect is. Raises NotFound."""
+    """Return the slice of a filter; None for the whole board, including the filter by the board's own aspect.
+
+    Raises NotFound.
+    """
     if wanted is None or (wanted.by == Slice.By.ASPECT and wanted.value == board.aspect.key):
         return None
-    found: Slice | None = (  # PostgreSQL cannot even look for a NUL
+    found: Slice | None = (  # PostgreSQL rejects NUL characters even in a lookup.
         board.slices.filter(by=wanted.by, value=wanted.value[:LONGEST_VALUE].replace("\x00", ""))
         .select_related("own__aspect")
         .first()
@@ -157,13 +170,13 @@ def slice_get(board: Board, wanted: Filter | None) -> Slice | None:
 
 
 def slices_of(board: Board) -> list[Slice]:
-    """Every filter that readers may choose."""
+    """Return every filter that readers can choose."""
     return list(board.slices.all())
 
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """What the fit of one category's judgments alone says."""
+    """The newest board of one category's judgments alone."""
 
     name: str
     judgments: int
@@ -171,30 +184,33 @@ class Category:
 
 
 def categories_of(board: Board) -> list[Category]:
-    """Every category of a board that has been fitted, by its newest snapshot; two queries, whatever their number."""
+    """Return every fitted category of a board with its newest snapshot, in two queries for any number."""
     shown = _categories_shown(board)
     found = Snapshot.objects.filter(pk__in=shown).values_list("pk", "judgments", "rows")
     return [Category(shown[pk], judgments, rows) for pk, judgments, rows in found]
 
 
 def categories_mark(board: Board) -> str:
-    """Changes when what `categories_of` tells does."""
+    """Return a value that changes whenever the result of `categories_of` changes."""
     return sha256(repr(sorted(_categories_shown(board))).encode()).hexdigest()[:12]
 
 
 def _categories_shown(board: Board) -> dict[int, str]:
-    """Newest snapshot -> category."""
+    """Map the newest snapshots to their categories."""
     newest = Refit.objects.filter(board=OuterRef("own"), snapshot__isnull=False).order_by("-pk").values("snapshot")[:1]
     fitted = board.slices.filter(by=Slice.By.CATEGORY, own__isnull=False, judgments__gte=Slice.LEAST_JUDGMENTS)
     return dict(fitted.annotate(newest=Subquery(newest)).exclude(newest=None).values_list("newest", "value"))
 
 
 def board_state_get(board: Board, wanted: Filter | None = None) -> BoardState:
-    """The newest state of a board, or of what a filter leaves of it. Raises NotFound for a filter that it lacks."""
+    """Return the newest state of a board, or of one slice of it.
+
+    Raises NotFound for a filter that the board lacks.
+    """
     piece = slice_get(board, wanted)
     shown = board if piece is None else piece.own if piece.enough else None
     snapshot = snapshot_current(shown) if shown else None
-    # The last decision stands until there is another: late answers after a stop make snapshots, not decisions.
+    # The last decision is valid until the next one: late answers after a stop make snapshots, not decisions.
     of_board = Decision.objects.filter(snapshot__board=board).annotate(decided_on=F("snapshot__judgments"))
     decision = of_board.order_by("-pk").first()
     campaigns = list(board.campaigns.all())
@@ -212,12 +228,15 @@ def board_state_get(board: Board, wanted: Filter | None = None) -> BoardState:
 
 
 def snapshot_current(board: Board) -> Snapshot | None:
-    """The snapshot of the newest refit that came to an end (an earlier one again, when its input came back)."""
+    """Return the snapshot of the newest completed refit.
+
+    It can be an earlier snapshot again, if its input came back.
+    """
     return Snapshot.objects.filter(refits__board=board).defer("posterior").order_by("-refits__pk").first()
 
 
 def boards_listed(user: User | None) -> QuerySet[Board]:
-    """Boards that this person finds without a link: public ones, and all of their own; oldest first."""
+    """Return the boards that this person can list: public boards and their own, oldest first."""
     whole = Board.objects.filter(slice_of=None).order_by("pk")
     if user is not None and user.is_staff:
         return whole
@@ -225,12 +244,15 @@ def boards_listed(user: User | None) -> QuerySet[Board]:
 
 
 def snapshots_of(board: Board) -> QuerySet[Snapshot]:
-    """A board's snapshots without what only the worker reads, oldest first."""
+    """Return the snapshots of a board, oldest first, without the columns that only the worker reads."""
     return board.snapshots.defer("posterior").order_by("pk")
 
 
 def snapshot_get(*, board: Board, number: int) -> Snapshot:
-    """One snapshot of a board. Raises NotFound."""
+    """Return one snapshot of a board.
+
+    Raises NotFound.
+    """
     found = snapshots_of(board).filter(number=number).first() if number < 2**31 else None
     if found is None:
         raise NotFound(gettext("The board has no such snapshot."), field="number")
@@ -239,9 +261,9 @@ def snapshot_get(*, board: Board, number: int) -> Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class BoardRecord:
-    """How the rows of a snapshot fared against each other (boards.chart_data).
+    """Results of the pairs of a snapshot (`boards.chart_data`).
 
-    at_random: judgments, and the largest SE that so many of them would have left if they had been asked at random.
+    at_random: numbers of judgments, each with the largest SE expected from that many random assignments.
     """
 
     pairs: list[Pair]
@@ -249,16 +271,16 @@ class BoardRecord:
 
 
 def record_get(snapshot: Snapshot) -> BoardRecord | None:
-    """The record of this snapshot; None for one that was made before records were kept."""
+    """Return the chart data of this snapshot; None for a snapshot from before chart data was stored."""
     row = BoardChartData.objects.filter(snapshot=snapshot).first()
     if row is None:
         return None
-    at_random = [(n, se) for n, se in row.fit.get("at_random", [])]  # earlier releases kept none
+    at_random = [(n, se) for n, se in row.fit.get("at_random", [])]  # Earlier releases stored none.
     return BoardRecord([Pair(*values) for values in row.pairs], at_random)
 
 
 def record_fit(snapshot: Snapshot) -> Mapping[str, Any] | None:
-    """What the fit of this snapshot learned, without its pairs, which may be many thousands."""
+    """Return what the fit of this snapshot learned, without the pairs, which can number thousands."""
     found: Mapping[str, Any] | None = (
         BoardChartData.objects.filter(snapshot=snapshot).values_list("fit", flat=True).first()
     )
@@ -267,7 +289,7 @@ def record_fit(snapshot: Snapshot) -> Mapping[str, Any] | None:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A snapshot as a point of a board's history."""
+    """A snapshot as a point in the history of a board."""
 
     number: int
     judgments: int
@@ -277,7 +299,10 @@ class Moment:
 
 
 def history(snapshot: Snapshot, *, at_most: int = 60) -> list[Moment]:
-    """The board's snapshots up to this one, oldest first; of many the last and others evenly spread."""
+    """Return the snapshots of the board up to this one, oldest first.
+
+    Beyond `at_most`, returns evenly spaced ones that include the last.
+    """
     numbers = list(
         Snapshot.objects.filter(board=snapshot.board_id, number__lte=snapshot.number)
         .order_by("number")
@@ -290,7 +315,7 @@ def history(snapshot: Snapshot, *, at_most: int = 60) -> list[Moment]:
 
 
 def boards_public() -> QuerySet[Board]:
-    """Boards that everybody may see, newest first."""
+    """Return the boards that everybody may see, newest first."""
     hidden = ~Q(visibility=Campaign.Visibility.PUBLIC) | Q(state=Campaign.State.DRAFT)
     return (
         Board.objects.filter(default_of__visibility=Campaign.Visibility.PUBLIC)
@@ -302,7 +327,10 @@ def boards_public() -> QuerySet[Board]:
 
 
 def boards_found(search: str) -> QuerySet[Board]:
-    """Public boards in which each of the first words stands: in name, question, who made it, or one who takes part."""
+    """Return the public boards that match each of the first words of a search.
+
+    A word matches the name, the question, the organisation or an entrant.
+    """
     found = boards_public().prefetch_related("campaigns")
     for word in search.replace("\x00", "").split()[:WORDS_SEARCHED]:
         parts = Entrant.objects.filter(campaign__boards=OuterRef("pk"), version__chatbot__name__icontains=word)
@@ -313,7 +341,11 @@ def boards_found(search: str) -> QuerySet[Board]:
 
 @dataclass(frozen=True, slots=True)
 class CampaignProgress:
-    """A campaign in a list. progress: to its target, of 1; judgments: as its newest snapshot has them."""
+    """A campaign in a list.
+
+    progress: share of the way to the target.
+    judgments: number in the newest snapshot.
+    """
 
     campaign: Campaign
     chatbots: int
@@ -322,14 +354,17 @@ class CampaignProgress:
 
 
 def campaigns_standing(user: User, *, start: int, count: int) -> list[CampaignProgress]:
-    """Campaigns in which this person has a role (staff: all), newest first; four queries however many there are."""
+    """Return the campaigns in which this person has a role, newest first; for staff, all.
+
+    Runs four queries for any number of campaigns.
+    """
     own = Campaign.objects.all() if user.is_staff else Campaign.objects.of(user)
     active = Count("entrants", filter=Q(entrants__state=Entrant.State.ACTIVE))
     campaigns = list(
         own.select_related("organisation", "stopping").annotate(active=active).order_by("-pk")[start : start + count]
     )
     newest = Snapshot.objects.filter(board=OuterRef("pk")).order_by("-number").values("pk")[:1]
-    # The last decision stands until there is another: a new snapshot is there before it is decided on.
+    # The last decision is valid until the next one: a new snapshot exists before its decision.
     last = Decision.objects.filter(snapshot__board=OuterRef("pk")).order_by("-pk").values("pk")[:1]
     boards = Board.objects.filter(default_of__in=campaigns).annotate(newest=Subquery(newest), last=Subquery(last))
     of_campaign = {owner: (at, last) for owner, at, last in boards.values_list("default_of", "newest", "last")}

@@ -7,7 +7,7 @@ from evalsite.core.db import write_transaction
 
 
 def board_default(*, campaign: Campaign) -> Board:
-    """Return the campaign's own board, of all its judgments on its primary aspect; create it at the first call."""
+    """Return the campaign's own board of all judgments on its primary aspect. Create it on the first call."""
     with write_transaction():
         board, created = Board.objects.get_or_create(
             default_of=campaign,

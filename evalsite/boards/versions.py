@@ -1,4 +1,4 @@
-"""What tells, in one query, whether the pages that anybody may read of a board are still as they were."""
+"""One query that tells whether the public pages of a board are still current."""
 
 import uuid
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from evalsite.campaigns.selectors import as_uuid, open_to_anybody
 from evalsite.core.models import AuditEntry
 from evalsite.judgments.models import Batch, Judgment
 
-ANY_SLUG, ANY_ID = "any-slug", uuid.UUID(int=0)  # stand for the key in a statement that is made once
+ANY_SLUG, ANY_ID = "any-slug", uuid.UUID(int=0)  # Placeholders for the key in a statement that is compiled once.
 
 SAID = (
     "public_id",
@@ -36,11 +36,13 @@ SAID = (
 
 @dataclass(frozen=True, slots=True)
 class BoardVersion:
-    """Of a board that anybody may see at this moment. While it is the same, so is each page that names no filter.
+    """The version of a public board.
 
-    said: what its owners say and show of it. told: its ranking, its judgments, its filters, who takes part, who is
-    verified, what was done to its campaign last (who left may be another, or for another reason, while their number
-    is the same).
+    While the version is equal, every page without a filter is equal.
+
+    settings: what its owners publish about the board.
+    content: ranking, judgments, filters, entrants, verified organisations and the last audit entry. The audit entry is
+        needed because the withdrawn entrants or a reason can change while the number stays the same.
     """
 
     said: tuple[object, ...]
@@ -48,7 +50,7 @@ class BoardVersion:
 
 
 def board_mark(key: str) -> BoardVersion | None:
-    """The mark of the board at this address; None where there is none, or not everybody may see it."""
+    """Return the version of the board at this address; None if it is missing or not public."""
     public_id = as_uuid(key)
     of_any, own = (ANY_SLUG, key) if public_id is None else (_as_value(ANY_ID), _as_value(public_id))
     statement, values = _statement(public_id is not None)
@@ -59,13 +61,16 @@ def board_mark(key: str) -> BoardVersion | None:
 
 
 def _as_value(public_id: uuid.UUID) -> Any:
-    """As the database at hand has it."""
+    """Convert the ID to the value that the current database stores."""
     return models.UUIDField().get_db_prep_value(public_id, connection)
 
 
 @cache
 def _statement(by_link: bool) -> tuple[str, tuple[Any, ...]]:
-    """SQL and its values: to put the query together takes longer than to ask it, and every reader asks."""
+    """Return the SQL and its values.
+
+    The result is cached because composing the query takes longer than running it, and every reader runs it.
+    """
     statement, values = _marked(by_link).query.sql_with_params()
     return statement, tuple(values)
 
@@ -105,6 +110,9 @@ def _told() -> dict[str, Subquery]:
 
 
 def _summed(rows: QuerySet[Any], how: str, of: str = "pk") -> Subquery:
-    """One number of all rows; as a function, because an aggregate would group them."""
+    """Aggregate all rows to one number.
+
+    Uses a plain function, because a Django aggregate would group the rows.
+    """
     number = Func(F(of), function=how, output_field=IntegerField())
     return Subquery(rows.order_by().annotate(_number=number).values("_number"))
