@@ -42,10 +42,10 @@ def events_of(board: Board, moments: Sequence[Moment]) -> list[Event]:
     """
     if not moments:
         return []
-    told = _acts(board).filter(at__gt=moments[0].created_at)
+    acts = _acts(board).filter(at__gt=moments[0].created_at)
     times = [moment.created_at for moment in moments]
     found: dict[tuple[int, str], list[tuple[datetime, str]]] = {}
-    for at, act, target in told.order_by("pk").values_list("at", "act", "target"):
+    for at, act, target in acts.order_by("pk").values_list("at", "act", "target"):
         found.setdefault((bisect_right(times, at) - 1, act), []).append((at, target if act in NAMED else ""))
     for index, (before, after) in enumerate(itertools.pairwise(moments)):
         if before.engine != after.engine:

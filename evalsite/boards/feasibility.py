@@ -36,7 +36,7 @@ def out_of_reach(limits: Limits, evidence: Mapping[str, float]) -> OutOfReach | 
     Returns None if the target may be reached. Also returns None if the target has changed, because the next decision
     evaluates the new one.
     """
-    wanted = wanted_se(limits)
+    wanted = required_se(limits)
     if not evidence.get("out_of_reach") or "reachable_se" not in evidence or wanted is None:
         return None
     if not math.isclose(evidence.get("target", math.nan), wanted):
@@ -60,7 +60,7 @@ def evidence_now(limits: Limits, evidence: Mapping[str, float], judgments: int) 
     found = dict(evidence)
     if "budget" in found and limits.budget is not None:
         found["budget"] = float(limits.budget)
-    wanted = wanted_se(limits)
+    wanted = required_se(limits)
     if wanted is None or "target" not in found or math.isclose(found["target"], wanted):
         return found
     for name in ("progress", "judgments_to_go", "out_of_reach", "chance"):
@@ -73,7 +73,7 @@ def evidence_now(limits: Limits, evidence: Mapping[str, float], judgments: int) 
     return found
 
 
-def wanted_se(limits: Limits) -> float | None:
+def required_se(limits: Limits) -> float | None:
     """Return the SE that the aim requires, as `designs.aim_of` does; None without an aim."""
     if limits.target_se is not None:
         return limits.target_se
@@ -102,7 +102,7 @@ def infeasibility_text(found: OutOfReach) -> str:
         )
     )
     prompts = number_format(found.prompts, force_grouping=True)
-    return words % {"prompts": prompts, "se": _said(found.se), "enough": _said(found.enough)}
+    return words % {"prompts": prompts, "se": _formatted(found.se), "enough": _formatted(found.enough)}
 
 
 def rounded_up(value: float) -> float:
@@ -116,6 +116,6 @@ def _decimals(value: float) -> int:
     return 2 if value >= 0.1 or value <= 0.0 else 1 - math.floor(math.log10(value))
 
 
-def _said(value: float) -> str:
+def _formatted(value: float) -> str:
     decimals = _decimals(value)
     return str(number_format(f"{value:.{decimals}f}", decimal_pos=decimals))

@@ -54,12 +54,12 @@ def board_rows(posterior: Posterior, points: Mapping[int, Points]) -> dict[int, 
     """Map version IDs to rows, by group (largest part of the comparison graph first), then strongest first."""
     ids = [int(name) for name in posterior.chatbots]
     versions = Version.objects.select_related("chatbot__organisation").in_bulk(ids)
-    standings = standings_of(posterior)
-    rows = [(pk, _row(versions[pk], standing, points[pk])) for pk, standing in zip(ids, standings, strict=True)]
+    estimates = estimates_of(posterior)
+    rows = [(pk, _row(versions[pk], estimate, points[pk])) for pk, estimate in zip(ids, estimates, strict=True)]
     return dict(sorted(rows, key=lambda item: (item[1]["group"], item[1]["rank"], item[1]["name"])))
 
 
-class _Standing(NamedTuple):
+class _Estimate(NamedTuple):
     rank: list[int]
     rank_class: int
     ability: float
@@ -69,7 +69,7 @@ class _Standing(NamedTuple):
     tier: int | None
 
 
-def standings_of(posterior: Posterior) -> list[_Standing]:
+def estimates_of(posterior: Posterior) -> list[_Estimate]:
     """Return the estimates of each chatbot as plain numbers, in the order of the posterior."""
     from irt_engine.posterior.sequential_tests import told_apart
     from scheduler.estimator import CAMPAIGN_PRIORS
@@ -85,7 +85,7 @@ def standings_of(posterior: Posterior) -> list[_Standing]:
         posterior.group,
     )
     return [
-        _Standing(*values) for values in zip(*(column.tolist() for column in columns), _tiers(posterior), strict=True)
+        _Estimate(*values) for values in zip(*(column.tolist() for column in columns), _tiers(posterior), strict=True)
     ]
 
 
@@ -97,7 +97,7 @@ def _tiers(posterior: Posterior) -> list[int | None]:
     return [tiers[name] + 1 if tiers else None for name in posterior.chatbots]
 
 
-def _row(version: Version, standing: _Standing, points: Points) -> BoardRow:
+def _row(version: Version, standing: _Estimate, points: Points) -> BoardRow:
     rank, rank_lower, rank_upper = standing.rank
     lower, upper = standing.interval
     return BoardRow(

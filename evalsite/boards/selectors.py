@@ -63,14 +63,14 @@ class BoardState:
         state = self.campaign.state if self.campaign else "none"
         wanted = f"{self.evidence.get('target', 0.0):.6g}.{self.evidence.get('budget', 0.0):.0f}"
         decision = self.decision.pk if self.decision else 0  # A decision is written after its snapshot.
-        told = f"{number}-{decision}-{self.tally.judgments}-{state}-{self.gone}-{wanted}"
-        return f'"{self.board.pk}{self.cut}-{told}"'
+        parts = f"{number}-{decision}-{self.tally.judgments}-{state}-{self.gone}-{wanted}"
+        return f'"{self.board.pk}{self.cut}-{parts}"'
 
     @property
     def gone(self) -> str:
         """Return a hash of withdrawn and verified chatbots; empty if there are none."""
-        said = repr((sorted(self.withdrawn.items()), sorted(self.verified)))
-        return sha256(said.encode(errors="replace")).hexdigest()[:12] if self.withdrawn or self.verified else ""
+        changes = repr((sorted(self.withdrawn.items()), sorted(self.verified)))
+        return sha256(changes.encode(errors="replace")).hexdigest()[:12] if self.withdrawn or self.verified else ""
 
     @property
     def evidence(self) -> Mapping[str, float]:
@@ -185,17 +185,17 @@ class Category:
 
 def categories_of(board: Board) -> list[Category]:
     """Return every fitted category of a board with its newest snapshot, in two queries for any number."""
-    shown = _categories_shown(board)
+    shown = _category_snapshots(board)
     found = Snapshot.objects.filter(pk__in=shown).values_list("pk", "judgments", "rows")
     return [Category(shown[pk], judgments, rows) for pk, judgments, rows in found]
 
 
-def categories_mark(board: Board) -> str:
+def categories_version(board: Board) -> str:
     """Return a value that changes whenever the result of `categories_of` changes."""
-    return sha256(repr(sorted(_categories_shown(board))).encode()).hexdigest()[:12]
+    return sha256(repr(sorted(_category_snapshots(board))).encode()).hexdigest()[:12]
 
 
-def _categories_shown(board: Board) -> dict[int, str]:
+def _category_snapshots(board: Board) -> dict[int, str]:
     """Map the newest snapshots to their categories."""
     newest = Refit.objects.filter(board=OuterRef("own"), snapshot__isnull=False).order_by("-pk").values("snapshot")[:1]
     fitted = board.slices.filter(by=Slice.By.CATEGORY, own__isnull=False, judgments__gte=Slice.LEAST_JUDGMENTS)
@@ -260,7 +260,7 @@ def snapshot_get(*, board: Board, number: int) -> Snapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class BoardRecord:
+class ChartData:
     """Results of the pairs of a snapshot (`boards.chart_data`).
 
     at_random: numbers of judgments, each with the largest SE expected from that many random assignments.
@@ -270,16 +270,16 @@ class BoardRecord:
     at_random: list[tuple[int, float]]
 
 
-def record_get(snapshot: Snapshot) -> BoardRecord | None:
+def chart_data_get(snapshot: Snapshot) -> ChartData | None:
     """Return the chart data of this snapshot; None for a snapshot from before chart data was stored."""
     row = BoardChartData.objects.filter(snapshot=snapshot).first()
     if row is None:
         return None
     at_random = [(n, se) for n, se in row.fit.get("at_random", [])]  # Earlier releases stored none.
-    return BoardRecord([Pair(*values) for values in row.pairs], at_random)
+    return ChartData([Pair(*values) for values in row.pairs], at_random)
 
 
-def record_fit(snapshot: Snapshot) -> Mapping[str, Any] | None:
+def chart_data_fit(snapshot: Snapshot) -> Mapping[str, Any] | None:
     """Return what the fit of this snapshot learned, without the pairs, which can number thousands."""
     found: Mapping[str, Any] | None = (
         BoardChartData.objects.filter(snapshot=snapshot).values_list("fit", flat=True).first()
@@ -334,8 +334,8 @@ def boards_found(search: str) -> QuerySet[Board]:
     found = boards_public().prefetch_related("campaigns")
     for word in search.replace("\x00", "").split()[:WORDS_SEARCHED]:
         parts = Entrant.objects.filter(campaign__boards=OuterRef("pk"), version__chatbot__name__icontains=word)
-        said = Q(name__icontains=word) | Q(aspect__question__icontains=word) | Q(organisation__name__icontains=word)
-        found = found.filter(said | Exists(parts))
+        matches = Q(name__icontains=word) | Q(aspect__question__icontains=word) | Q(organisation__name__icontains=word)
+        found = found.filter(matches | Exists(parts))
     return found
 
 
@@ -353,7 +353,7 @@ class CampaignProgress:
     progress: float | None
 
 
-def campaigns_standing(user: User, *, start: int, count: int) -> list[CampaignProgress]:
+def campaigns_progress(user: User, *, start: int, count: int) -> list[CampaignProgress]:
     """Return the campaigns in which this person has a role, newest first; for staff, all.
 
     Runs four queries for any number of campaigns.

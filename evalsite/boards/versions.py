@@ -16,7 +16,7 @@ from evalsite.judgments.models import Batch, Judgment
 
 ANY_SLUG, ANY_ID = "any-slug", uuid.UUID(int=0)  # Placeholders for the key in a statement that is compiled once.
 
-SAID = (
+SETTINGS_COLUMNS = (
     "public_id",
     "slug",
     "name",
@@ -45,11 +45,11 @@ class BoardVersion:
         needed because the withdrawn entrants or a reason can change while the number stays the same.
     """
 
-    said: tuple[object, ...]
-    told: tuple[object, ...]
+    settings: tuple[object, ...]
+    content: tuple[object, ...]
 
 
-def board_mark(key: str) -> BoardVersion | None:
+def board_version_get(key: str) -> BoardVersion | None:
     """Return the version of the board at this address; None if it is missing or not public."""
     public_id = as_uuid(key)
     of_any, own = (ANY_SLUG, key) if public_id is None else (_as_value(ANY_ID), _as_value(public_id))
@@ -57,7 +57,7 @@ def board_mark(key: str) -> BoardVersion | None:
     with connection.cursor() as cursor:
         cursor.execute(statement, [own if value == of_any else value for value in values])
         row = cursor.fetchone()
-    return BoardVersion(row[: len(SAID)], row[len(SAID) :]) if row else None
+    return BoardVersion(row[: len(SETTINGS_COLUMNS)], row[len(SETTINGS_COLUMNS) :]) if row else None
 
 
 def _as_value(public_id: uuid.UUID) -> Any:
@@ -71,21 +71,21 @@ def _statement(by_link: bool) -> tuple[str, tuple[Any, ...]]:
 
     The result is cached because composing the query takes longer than running it, and every reader runs it.
     """
-    statement, values = _marked(by_link).query.sql_with_params()
+    statement, values = _version_rows(by_link).query.sql_with_params()
     return statement, tuple(values)
 
 
-def _marked(by_link: bool) -> QuerySet[Any, Any]:
+def _version_rows(by_link: bool) -> QuerySet[Any, Any]:
     at = {"public_id": ANY_ID} if by_link else {"slug": ANY_SLUG}
     campaigns = Campaign.objects.filter(boards=OuterRef("pk"))
     shut = campaigns.exclude(open_to_anybody(by_link=by_link))
-    told = _told()
+    content = _content_columns()
     boards = Board.objects.filter(Exists(campaigns), ~Exists(shut), slice_of=None, **at)
-    marked: QuerySet[Any, Any] = boards.annotate(**told).values_list(*SAID, *told)
+    marked: QuerySet[Any, Any] = boards.annotate(**content).values_list(*SETTINGS_COLUMNS, *content)
     return marked
 
 
-def _told() -> dict[str, Subquery]:
+def _content_columns() -> dict[str, Subquery]:
     of_board, of_campaigns = {"board": OuterRef("pk")}, {"campaign__boards": OuterRef("pk")}
     entrants, slices = Entrant.objects.filter(**of_campaigns), Slice.objects.filter(**of_board)
     refits = Refit.objects.filter(snapshot__isnull=False, **of_board)

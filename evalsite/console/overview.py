@@ -10,7 +10,7 @@ from django.utils.translation import ngettext
 
 from evalsite.accounts.models import User
 from evalsite.boards.reasons import reason_said
-from evalsite.boards.selectors import campaigns_standing
+from evalsite.boards.selectors import campaigns_progress
 from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import pilot_waits
@@ -26,7 +26,7 @@ SHOWN_ON_HOME = 50
 
 def home_context(user: User, start: int) -> dict[str, Any]:
     """The person's campaigns, newest first."""
-    rows = campaigns_standing(user, start=start, count=SHOWN_ON_HOME + 1)
+    rows = campaigns_progress(user, start=start, count=SHOWN_ON_HOME + 1)
     shown = rows[:SHOWN_ON_HOME]
     campaigns = [
         {

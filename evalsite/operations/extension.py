@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from evalsite.accounts.models import User
-from evalsite.boards.feasibility import evidence_now, wanted_se
+from evalsite.boards.feasibility import evidence_now, required_se
 from evalsite.boards.models import Decision
 from evalsite.campaigns.limits import Limits, limits_of
 from evalsite.campaigns.models import Campaign
@@ -110,7 +110,7 @@ WORDS = {
 def _check_use(campaign: Campaign, after: Limits) -> None:
     """Whether the campaign would go on: nothing that stops it may hold with the new limits."""
     known = evidence_of(campaign)
-    target = wanted_se(after)
+    target = required_se(after)
     if target is not None and known.get("se", float("inf")) <= target:
         raise InvalidInput(
             _("The board is there already: its SE is %(known)s, and %(target)s would be enough.")

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 from evalsite.accounts.models import Membership, User
-from evalsite.boards.feasibility import OutOfReach, infeasibility_text, out_of_reach, wanted_se
+from evalsite.boards.feasibility import OutOfReach, infeasibility_text, out_of_reach, required_se
 from evalsite.boards.models import Refit
 from evalsite.boards.reasons import reason_said
 from evalsite.campaigns.limits import limits_of
@@ -179,7 +179,7 @@ def reach_tell(campaign: Campaign, evidence: Mapping[str, float]) -> None:
     if found is None:
         return
     aim = "difference" if found.difference else "SE"
-    mark = f"{aim} {wanted_se(limits):g}, {found.prompts} prompts"
+    mark = f"{aim} {required_se(limits):g}, {found.prompts} prompts"
     notice_raise(campaign=campaign, event=Notice.Event.REACH, mark=mark, facts=asdict(found))
 
 

@@ -18,7 +18,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import get_language
 
-from evalsite.boards.versions import BoardVersion, board_mark
+from evalsite.boards.versions import BoardVersion, board_version_get
 from evalsite.core.http import unchanged
 from evalsite.core.release import release
 
@@ -52,7 +52,7 @@ def kept_for_anybody(view: View) -> View:
 
     @wraps(view)
     def door(request: HttpRequest, key: str, **of_page: Any) -> HttpResponse:
-        mark = board_mark(key) if _reads_as_anybody(request) else None
+        mark = board_version_get(key) if _reads_as_anybody(request) else None
         if mark is None:
             return _own(request, view(request, key, **of_page))
         found = made(_name(request, mark), mark, lambda: view(request, key, **of_page))
@@ -80,7 +80,7 @@ def _name(request: HttpRequest, mark: BoardVersion) -> str:
     Not the host: pages name the site's own address (`links.whole_address`), and a reader who invents ports and
     names for it would have each page made, and kept, once more.
     """
-    return f"anybody:{release()}:{get_language()}:{sha256(f'{mark.said[0]} {request.path}'.encode()).hexdigest()}"
+    return f"anybody:{release()}:{get_language()}:{sha256(f'{mark.settings[0]} {request.path}'.encode()).hexdigest()}"
 
 
 def made(name: str, mark: BoardVersion, make: Callable[[], HttpResponse]) -> Kept | HttpResponse:
@@ -89,7 +89,7 @@ def made(name: str, mark: BoardVersion, make: Callable[[], HttpResponse]) -> Kep
     if before is not None and before.holds(mark):
         return before
     mine = cache.add(f"{name}:making", True, MADE_WITHIN_S)
-    if before is not None and before.mark.said == mark.said and not mine:
+    if before is not None and before.mark.settings == mark.settings and not mine:
         return before
     try:
         response = make()

@@ -11,7 +11,7 @@ from evalsite.boards.chart_data import Pair
 from evalsite.boards.events import Event, events_of
 from evalsite.boards.models import Slice
 from evalsite.boards.rows import BoardRow
-from evalsite.boards.selectors import BoardState, Moment, categories_mark, history, record_get
+from evalsite.boards.selectors import BoardState, Moment, categories_version, chart_data_get, history
 from evalsite.campaigns.models import Campaign
 from evalsite.chatbots.models import Version
 from evalsite.core.errors import NotFound
@@ -88,7 +88,7 @@ def chatbot_context(standing: BoardState, key: str, chatbot: str) -> dict[str, A
     if campaign is not None and campaign.shows_replies:
         shown += newest_text(campaign, chatbot)  # what was corrected is public no more
         shown += f"{_may_be_asked(standing):d}"
-    fitted = categories_mark(standing.board)  # they are fitted after the whole
+    fitted = categories_version(standing.board)  # they are fitted after the whole
     name = f"chatbot-{key}-{version_of(standing)}-{shown}-{fitted}-{chatbot}"
     return kept(name, lambda: _context(standing, key, chatbot))
 
@@ -97,7 +97,7 @@ def _context(standing: BoardState, key: str, chatbot: str) -> dict[str, Any]:
     snapshot = standing.snapshot
     own = rows_of(standing, chatbot)
     assert snapshot is not None  # noqa: S101 - it has rows
-    record = record_get(snapshot)
+    record = chart_data_get(snapshot)
     moments = history(snapshot)
     events = events_of(standing.board, moments)
     pairs = record.pairs if record else []

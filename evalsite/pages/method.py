@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from evalsite.boards.selectors import BoardState, record_fit
+from evalsite.boards.selectors import BoardState, chart_data_fit
 from evalsite.judgments.models import Skip
 from evalsite.judgments.selectors import accounting, skips_by_reason
 from evalsite.presentation.formatting import fixed, share, signed
@@ -17,7 +17,7 @@ def method_context(standing: BoardState) -> dict[str, Any]:
     """Everything that method.html shows beside the board's head."""
     campaigns = list(standing.board.campaigns.select_related("stopping", "prompt_set"))
     snapshot = standing.snapshot
-    fit = record_fit(snapshot) if snapshot else None
+    fit = chart_data_fit(snapshot) if snapshot else None
     account, skips = kept(
         f"account-{stamp(standing)}-{standing.tally.judgments}",
         lambda: (accounting(campaigns), skips_by_reason(campaigns)),

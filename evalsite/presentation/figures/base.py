@@ -10,7 +10,7 @@ from typing import Any
 from evalsite.boards.chart_data import Pair
 from evalsite.boards.events import Event, events_of, newest_event
 from evalsite.boards.rows import BoardRow
-from evalsite.boards.selectors import BoardRecord, BoardState, Moment, history, record_get
+from evalsite.boards.selectors import BoardState, ChartData, Moment, chart_data_get, history
 from evalsite.core.row_files import csv_text
 from evalsite.presentation.ranking import stamp
 
@@ -54,7 +54,7 @@ class Material:
     standing: BoardState
     key: str
     rows: list[BoardRow]
-    record: BoardRecord
+    record: ChartData
     moments: list[Moment]
     start: int = 0
     events: Sequence[Event] = ()
@@ -73,7 +73,7 @@ def material(standing: BoardState, key: str, start: int = 0, *, past: bool = Tru
     past: False where the snapshots before this one are not drawn: at 200 chatbots they take 50 ms to read.
     """
     snapshot = standing.snapshot
-    record = record_get(snapshot) if snapshot else None
+    record = chart_data_get(snapshot) if snapshot else None
     if snapshot is None or record is None:
         return None
     moments = history(snapshot) if past else []

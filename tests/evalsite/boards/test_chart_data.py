@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from evalsite.boards.chart_data import Pair, points
 from evalsite.boards.models import BoardChartData, Snapshot
-from evalsite.boards.selectors import board_state_get, history, record_fit, record_get, snapshot_current
+from evalsite.boards.selectors import board_state_get, chart_data_fit, chart_data_get, history, snapshot_current
 from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.campaigns.selectors import versions_withdrawn
 from evalsite.campaigns.services import refit_request
@@ -49,7 +49,7 @@ def test_the_record_holds_all_votes_of_the_snapshot_and_its_differences(campaign
     judge(campaign, bob, blocks=4)
     run_jobs()
     snapshot = Snapshot.objects.latest()
-    record = record_get(snapshot)
+    record = chart_data_get(snapshot)
     assert record is not None
     assert sum(pair.judgments for pair in record.pairs) == snapshot.judgments
     for pair in record.pairs:
@@ -60,7 +60,7 @@ def test_the_record_holds_all_votes_of_the_snapshot_and_its_differences(campaign
         assert 0 < pair.se < pair.margin < 2 * pair.se
     neighbours = {(pair.first, pair.second) for pair in record.pairs}
     assert {(0, 1), (1, 2), (2, 3)} <= neighbours, "whether or not they were compared"
-    learned = record_fit(snapshot)
+    learned = chart_data_fit(snapshot)
     assert learned is not None
     assert 1 <= learned["prompts"] <= learned["cells"] <= snapshot.judgments
 
@@ -91,7 +91,7 @@ def test_the_record_is_of_the_snapshot_that_serves_even_when_an_earlier_one_come
         run_jobs()
         current = snapshot_current(campaign.default_board)
         assert current is not None
-        assert record_get(current) is not None
+        assert chart_data_get(current) is not None
         assert BoardChartData.objects.get().snapshot == current
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from evalsite.boards.rows import standings_of
+from evalsite.boards.rows import estimates_of
 from irt_engine import Posterior
 from tests.irt_engine.posteriors import made_up
 
@@ -18,17 +18,17 @@ def two_apart(z: float) -> Posterior:
 def test_two_whose_interval_just_leaves_out_0_share_their_places_and_their_class() -> None:
     found = two_apart(2.3)
     assert found.difference("bot1", "bot0").significant
-    above, below = standings_of(found)
+    above, below = estimates_of(found)
     assert above.rank == [1, 1, 2]
     assert below.rank == [2, 1, 2]
     assert above.rank_class == below.rank_class == 1
 
 
 def test_two_that_are_far_apart_have_places_and_classes_of_their_own() -> None:
-    above, below = standings_of(two_apart(6.0))
+    above, below = estimates_of(two_apart(6.0))
     assert (above.rank, above.rank_class) == ([1, 1, 1], 1)
     assert (below.rank, below.rank_class) == ([2, 2, 2], 2)
 
 
 def test_the_stronger_half_is_the_first_tier() -> None:
-    assert [each.tier for each in standings_of(two_apart(6.0))] == [1, 2]
+    assert [each.tier for each in estimates_of(two_apart(6.0))] == [1, 2]

@@ -9,8 +9,8 @@ from django.test import Client
 from evalsite.accounts.models import User
 from evalsite.boards.feasibility import evidence_now
 from evalsite.boards.models import Decision, Snapshot
-from evalsite.boards.selectors import board_state_get, campaigns_standing
-from evalsite.boards.versions import board_mark
+from evalsite.boards.selectors import board_state_get, campaigns_progress
+from evalsite.boards.versions import board_version_get
 from evalsite.campaigns.limits import Limits
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.permissions import Act
@@ -64,7 +64,7 @@ def test_pages_tell_of_the_new_target_before_any_refit_and_the_refit_says_the_sa
     judged: Campaign, owner: Client, alice: User
 ) -> None:
     board = judged.boards.get()
-    before, mark, etag = campaign_status_get(judged), board_mark(board.slug), board_state_get(board).etag
+    before, mark, etag = campaign_status_get(judged), board_version_get(board.slug), board_state_get(board).etag
     assert before.to_go is not None
     act_perform(key="trial", act=Act.EXTEND, user=alice, given=Given(target_se=0.4))
     judged = Campaign.objects.get()
@@ -74,8 +74,8 @@ def test_pages_tell_of_the_new_target_before_any_refit_and_the_refit_says_the_sa
     assert after.to_go > before.to_go
     assert "target 0.40" in words(owner.get("/boards/trial/"))
     assert f"{after.to_go:,} judgments to go" in words(owner.get("/console/trial/"))
-    assert campaigns_standing(alice, start=0, count=5)[0].progress == after.progress
-    assert board_mark(board.slug) != mark, "a page that was kept for anybody is made anew"
+    assert campaigns_progress(alice, start=0, count=5)[0].progress == after.progress
+    assert board_version_get(board.slug) != mark, "a page that was kept for anybody is made anew"
     assert board_state_get(judged.boards.get()).etag != etag
     run_jobs()
     assert Decision.objects.count() == decisions + 1, "the worker has decided by the new target"

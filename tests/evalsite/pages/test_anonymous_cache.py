@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from evalsite.accounts.models import User
 from evalsite.boards.models import Board
 from evalsite.boards.selectors import board_state_get
-from evalsite.boards.versions import BoardVersion, board_mark
+from evalsite.boards.versions import BoardVersion, board_version_get
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import entrant_add, entrant_withdraw
 from evalsite.core.release import release
@@ -96,7 +96,7 @@ def test_who_left_is_seen_at_once_also_where_as_many_had_left_before(read: bytes
         standing = board_state_get(board)
         page = Client().get(f"{BOARD}ranking/").content.decode()
         assert re.findall(r"It was replaced|Its maker asked|It answers no more", page) == [reason.rstrip(".")]
-        seen.append((board_mark("trial"), standing.etag, stamp(standing)))
+        seen.append((board_version_get("trial"), standing.etag, stamp(standing)))
     assert [len({each[at] for each in seen}) for at in range(3)] == [3, 3, 3]
 
 

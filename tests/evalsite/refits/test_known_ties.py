@@ -12,7 +12,7 @@ from evalsite.accounts.models import ApiToken, Organisation, User
 from evalsite.accounts.services import api_token_issue
 from evalsite.boards.models import Board, Snapshot
 from evalsite.boards.rows import BoardRow
-from evalsite.boards.selectors import record_get
+from evalsite.boards.selectors import chart_data_get
 from evalsite.boards.services import board_default
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import campaign_create, entrant_add
@@ -127,7 +127,7 @@ def test_nobody_is_asked_and_win_rates_have_them(judged: Campaign) -> None:
 
 
 def test_the_pairs_have_their_own(judged: Campaign) -> None:
-    record = record_get(Snapshot.objects.latest())
+    record = chart_data_get(Snapshot.objects.latest())
     assert record is not None
     assert [(pair.judgments, pair.known) for pair in record.pairs] == [(1, 3), (3, 1), (3, 1)]
     first = record.pairs[0]

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from evalsite.accounts.models import User
 from evalsite.boards.models import Board, Decision, Refit, Snapshot
-from evalsite.boards.selectors import board_state_get, campaigns_standing, record_get, snapshot_current
+from evalsite.boards.selectors import board_state_get, campaigns_progress, chart_data_get, snapshot_current
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.permissions import Act
 from evalsite.campaigns.services import campaign_stop, entrant_add, entrant_withdraw, refit_request
@@ -201,7 +201,7 @@ def test_the_board_is_there_before_the_plan_is_made_with_the_last_course_at_rand
     def course() -> list[tuple[int, float]]:
         current = snapshot_current(board_of(campaign))
         assert current is not None
-        record = record_get(current)
+        record = chart_data_get(current)
         assert record is not None
         return record.at_random
 
@@ -225,17 +225,17 @@ def test_a_board_that_is_read_while_the_plan_is_made_is_another_once_it_was_deci
 ) -> None:
     judge(campaign, bob, blocks=2)
     run_jobs()
-    before = campaigns_standing(alice, start=0, count=5)[0].progress
+    before = campaigns_progress(alice, start=0, count=5)[0].progress
     seen: list[tuple[str, float | None]] = []
 
     def plans(*args: object, **options: object) -> Plan:
-        seen.append((board_state_get(board_of(campaign)).etag, campaigns_standing(alice, start=0, count=5)[0].progress))
+        seen.append((board_state_get(board_of(campaign)).etag, campaigns_progress(alice, start=0, count=5)[0].progress))
         return plan(*args, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(planning, "plan", plans)
     judge(campaign, bob, blocks=2)
     run_jobs()
-    (etag, progress), after = seen[0], campaigns_standing(alice, start=0, count=5)[0].progress
+    (etag, progress), after = seen[0], campaigns_progress(alice, start=0, count=5)[0].progress
     assert progress == before is not None, "the last decision stands until there is another"
     assert after != before
     assert board_state_get(board_of(campaign)).etag != etag
@@ -256,7 +256,7 @@ def test_a_refit_that_broke_off_after_its_board_was_published_is_brought_to_its_
     assert not Findings.objects.exists()
     Job.objects.update(run_after=timezone.now())
     run_jobs()
-    record = record_get(snapshot)
+    record = chart_data_get(snapshot)
     assert record is not None
     assert record.at_random
     assert Decision.objects.get().snapshot == snapshot == Snapshot.objects.get()
