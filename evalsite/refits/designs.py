@@ -1,4 +1,7 @@
-"""A campaign's plan and stopping rules as the scheduler's values: one design for its plans and its forecasts."""
+"""The plan and stopping rules of a campaign as values of the scheduler.
+
+Plans and forecasts share one design.
+"""
 
 import math
 from collections.abc import Sequence
@@ -32,13 +35,15 @@ from scheduler import (
     TargetSE,
 )
 
-RESOLVED = 0.8  # share of pairs that a forecast without an aim looks for
+RESOLVED = 0.8  # Share of pairs to separate in a forecast without an aim.
 
 
 def design_of(options: PlanOptions, limits: Limits, entrants: Sequence[int]) -> AdaptiveDesign:
-    """The scheduler's design; `entrants` are the ids of the active ones, in the order of the state's chatbots.
+    """Return the scheduler's design of a campaign.
 
-    What is to be learnt is what the limits' aim waits for, unless the owner has chosen something else.
+    The target follows from the aim of the limits, unless the owner has chosen another one.
+
+    entrants: IDs of the active entrants, in the order of the state's chatbots.
     """
     return AdaptiveDesign(
         target=_target(options, limits, entrants),
@@ -51,7 +56,10 @@ def design_of(options: PlanOptions, limits: Limits, entrants: Sequence[int]) -> 
 
 
 def _target(options: PlanOptions, limits: Limits, entrants: Sequence[int]) -> Target:
-    """What is to be learnt. Where withdrawals have left nothing of it, a campaign goes on to rank who is there."""
+    """Return the target to estimate.
+
+    If withdrawals have left nothing of the target, the campaign ranks the remaining chatbots.
+    """
     aim = aim_of(limits) if options.target == PlanSpec.Target.AIM else None
     if aim is not None:
         return aim.target
@@ -65,16 +73,17 @@ def _target(options: PlanOptions, limits: Limits, entrants: Sequence[int]) -> Ta
 
 
 def overlap_of(options: PlanOptions, seed: int) -> Overlap:
-    """Which items get several votes: the same ones as long as the campaign's seed is the same."""
+    """Return which items get several votes. The sample depends on the campaign's seed only."""
     return Overlap(options.overlap_share, options.overlap_votes, seed)
 
 
 def rules_of(campaign: Campaign, *, withheld: int = 0) -> list[StoppingRule]:
-    """What stops the campaign; `scheduler.decide` says in which order they are asked.
+    """Return the stopping rules of the campaign; `scheduler.decide` defines their order.
 
-    A target that the prompts cannot reach stops nothing: the owner is told (`boards.feasibility`), and the rest is
-    still worth having. Forecasts tell what the budget allows. withheld: the number of items that skips have closed; as
-    long as there are any, an empty queue is no reason to stop.
+    A target that the prompts cannot reach does not stop the campaign. The owner is notified (`boards.feasibility`), and
+    the remaining precision is still useful. Forecasts say what the budget allows.
+
+    withheld: number of items that skips have closed. While there are any, an empty queue does not stop the campaign.
     """
     limits = limits_of(campaign.stopping)
     aim = aim_of(limits)
@@ -87,7 +96,7 @@ def rules_of(campaign: Campaign, *, withheld: int = 0) -> list[StoppingRule]:
 
 
 def aim_of(limits: Limits) -> TargetSE | None:
-    """What is to be reached: a target SE, or the SE at which such a pair is told apart with the power wanted."""
+    """Return the target SE. For a minimum difference, return the SE at which it is detected with the required power."""
     if limits.target_se is not None:
         return TargetSE(limits.target_se)
     if limits.min_difference is not None:
@@ -96,7 +105,7 @@ def aim_of(limits: Limits) -> TargetSE | None:
 
 
 def goal_of(limits: Limits) -> ForecastGoal:
-    """What a forecast looks for: the aim, or where there is none that most pairs are told apart."""
+    """Return the goal of a forecast: the aim, or without one that most pairs are separated."""
     aim = aim_of(limits)
     if aim is None:
         return Separated(RESOLVED)
@@ -104,7 +113,11 @@ def goal_of(limits: Limits) -> ForecastGoal:
 
 
 def most_judgments(limits: Limits, *, now: datetime, judgments: int, per_day: float | None) -> int | None:
-    """The budget, or less where the deadline comes first: `judgments` are in, and `per_day` come in a day."""
+    """Return the budget, or less if the deadline comes first.
+
+    judgments: number received so far.
+    per_day: number expected per day.
+    """
     if limits.deadline is None or per_day is None:
         return limits.budget
     days = max((limits.deadline - now).total_seconds() / 86_400.0, 0.0)
@@ -115,7 +128,10 @@ def most_judgments(limits: Limits, *, now: datetime, judgments: int, per_day: fl
 def terms_of(
     campaign: Campaign, design: AdaptiveDesign, *, judgments: int, per_day: float | None = None
 ) -> ForecastTerms:
-    """What a forecast of the campaign goes by: its own design, goal, limits and pay; so many `judgments` are in."""
+    """Return the inputs of a forecast: the campaign's own design, goal, limits and pay.
+
+    judgments: number received so far.
+    """
     limits = limits_of(campaign.stopping)
     return ForecastTerms(
         goal=goal_of(limits),

@@ -1,4 +1,4 @@
-"""What the judgments tell of who gave them and of what was asked: for the campaign's owner, not for the ranking."""
+"""Findings about annotators and prompts, for the owner of the campaign and not for the ranking."""
 
 import math
 from collections import Counter
@@ -33,15 +33,16 @@ from irt_engine.information import InformationTable
 from scheduler.estimator import estimate
 
 PACES, PACE_LEAST = 12, 3
-LEAST_FOR_INTERVAL = 4  # Fisher's interval of a correlation needs more than three
+LEAST_FOR_INTERVAL = 4  # Fisher's interval of a correlation needs more than three cells.
 
 
 @dataclass(frozen=True, slots=True)
 class AnnotatorFinding:
-    """One annotator (`annotator`: key). Shares of 1, seconds; agreement: the correlation with the others, 95 %.
+    """Statistics of one annotator (`annotator`: key).
 
-    pace: the median seconds of up to PACES equal parts of their work, from the first judgments to the last.
-    decision, reason: the screening's (irt_engine.agreement.screen); nothing follows from it by itself.
+    Shares are fractions of 1, times are in seconds. agreement is the correlation with the others, with its 95 %
+    interval. pace holds the median seconds of up to PACES equal parts of the work, from first to last. decision and
+    reason come from the screening (irt_engine.agreement.screen); they have no effect by themselves.
     """
 
     annotator: int
@@ -60,12 +61,11 @@ class AnnotatorFinding:
 
 @dataclass(frozen=True, slots=True)
 class PromptFinding:
-    """One prompt (`prompt`: key): how often it was judged, and how well it tells chatbots apart, with its SE.
+    """Statistics of one prompt (`prompt`: key): votes, discrimination and its SE.
 
-    information: what one more judgment is expected to teach, at each difference of abilities of `DIFFERENCES`, in 1 /
-    logit^2. half_at: the difference at
-    which the stronger one wins every second vote. like: keys of the prompts that say the
-    same as this one (irt_engine.redundancy).
+    information: expected information of one more judgment at each ability difference of `DIFFERENCES`, in 1 / logit^2.
+    half_at: the ability difference at which the stronger chatbot wins every second vote.
+    like: keys of redundant prompts (irt_engine.agreement.prompt_redundancy).
     """
 
     prompt: int
@@ -78,7 +78,10 @@ class PromptFinding:
 
 
 def findings_make(campaign: Campaign, lease: Lease) -> None:
-    """Work them out, excluded annotators too (they may be re-admitted), and put them where the last ones stood."""
+    """Compute the findings and replace the last ones.
+
+    Excluded annotators are included, because they may be readmitted.
+    """
     board = board_default(campaign=campaign)
     votes = votes_counted([campaign], board.aspect, without=LeftOut.NOBODY)
     annotators = [asdict(one) for one in annotator_findings(votes)]
@@ -93,7 +96,7 @@ def findings_make(campaign: Campaign, lease: Lease) -> None:
 
 
 def annotator_findings(votes: Sequence[CountedVote]) -> list[AnnotatorFinding]:
-    """Of every annotator who is known by a key; none where the votes cannot be screened."""
+    """Return the findings of every annotator with a key; none if the votes cannot be screened."""
     if not any(vote.annotator is not None for vote in votes):
         return []
     table = FitInput(votes, "", 0).table()
@@ -110,7 +113,7 @@ def annotator_findings(votes: Sequence[CountedVote]) -> list[AnnotatorFinding]:
 
 
 def _times(votes: Sequence[CountedVote]) -> Mapping[int, list[float]]:
-    """Annotator -> seconds of their judgments, where the client said them, in their order."""
+    """Map annotators to the seconds of their judgments in order, as far as the client reported them."""
     found: dict[int, list[float]] = {}
     for vote in votes:
         if vote.annotator is not None and vote.client_ms is not None:
@@ -119,7 +122,10 @@ def _times(votes: Sequence[CountedVote]) -> Mapping[int, list[float]]:
 
 
 def pace(seconds: Sequence[float]) -> tuple[float, ...]:
-    """The medians of equal parts of a series: PACES of them, or fewer where a part would have less than PACE_LEAST."""
+    """Return the medians of equal parts of a series.
+
+    There are PACES parts, or fewer if a part would have less than PACE_LEAST values.
+    """
     parts = min(PACES, len(seconds) // PACE_LEAST)
     ends = [round(number * len(seconds) / parts) for number in range(parts + 1)] if parts > 1 else []
     return tuple(round(median(seconds[start:end]), 2) for start, end in pairwise(ends))
@@ -144,7 +150,7 @@ def _finding(annotator: int, verdict: Verdict) -> AnnotatorFinding:
 
 
 def _interval(correlation: float | None, cells: int) -> tuple[float | None, float | None]:
-    """Fisher's 95 % interval of a correlation over `cells` pairs."""
+    """Return Fisher's 95 % interval of a correlation over `cells` pairs."""
     if correlation is None or cells < LEAST_FOR_INTERVAL or abs(correlation) >= 1.0:
         return None, None
     middle, margin = math.atanh(correlation), MARGIN / math.sqrt(cells - 3)
@@ -154,7 +160,10 @@ def _interval(correlation: float | None, cells: int) -> tuple[float | None, floa
 def prompt_findings(
     votes: Sequence[CountedVote], snapshot: Snapshot | None, groups: Sequence[Sequence[int]] = ()
 ) -> list[PromptFinding]:
-    """Of every prompt that was judged; `groups` are those that say the same thing."""
+    """Return the findings of every judged prompt.
+
+    groups: groups of redundant prompts.
+    """
     fitted = _fitted_prompts(snapshot) if snapshot is not None else {}
     like = {prompt: [other for other in group if other != prompt] for group in groups for prompt in group}
     return [
@@ -164,7 +173,10 @@ def prompt_findings(
 
 
 def _fitted_prompts(snapshot: Snapshot) -> dict[int, PromptFinding]:
-    """What a snapshot's fit says of its prompts, by their keys. Both directions of a difference tell the same."""
+    """Map prompt keys to the estimates in a snapshot's fit.
+
+    Both directions of an ability difference have the same information.
+    """
     posterior = Posterior.from_bytes(bytes(snapshot.posterior))
     slope, slope_se, edges = posterior.discrimination, posterior.discrimination_se, posterior.thresholds
     cell_sd = posterior.scales.fresh
@@ -178,7 +190,7 @@ def _fitted_prompts(snapshot: Snapshot) -> dict[int, PromptFinding]:
     )
     upper = table.values[len(DIFFERENCES) - 1 :].T.round(DIGITS).tolist()
     ties = edges[:, -1].tolist()
-    unit = posterior.scales.unit  # a typical prompt is shown with a discrimination of 1
+    unit = posterior.scales.unit  # A typical prompt is displayed with a discrimination of 1.
     shown, shown_se = (slope / unit).tolist(), (slope_se / unit).tolist()
     columns = zip(map(int, posterior.prompts), shown, shown_se, upper, ties, strict=True)
     return {
@@ -187,7 +199,7 @@ def _fitted_prompts(snapshot: Snapshot) -> dict[int, PromptFinding]:
 
 
 def redundant_groups(votes: Sequence[CountedVote]) -> list[list[int]]:
-    """Prompts (keys) that say the same thing; none where the votes cannot tell."""
+    """Return groups of redundant prompts (keys); none if the votes cannot show any."""
     if not votes:
         return []
     try:
@@ -198,9 +210,9 @@ def redundant_groups(votes: Sequence[CountedVote]) -> list[list[int]]:
 
 
 def board_without(campaign: Campaign, annotator_id: str) -> Mapping[str, Any]:
-    """The campaign's board as it stands, and as it would be without this annotator (their public id).
+    """Return the campaign's current board, and the board without this annotator (a public ID).
 
-    Raises Conflict where nothing would be left.
+    Raises Conflict if no votes would be left.
     """
     board = board_default(campaign=campaign)
     gone = Annotator.objects.get(public_id=annotator_id)
@@ -216,7 +228,10 @@ def board_without(campaign: Campaign, annotator_id: str) -> Mapping[str, Any]:
 
 
 def without(given: FitInput, annotator: int) -> FitInput:
-    """What would be left for the fit; known ties only of those whom others have judged."""
+    """Return the fit input without an annotator.
+
+    Known ties stay only for chatbots that others have judged.
+    """
     votes = [vote for vote in given.votes if vote.annotator != annotator]
     left = versions_of(votes)
     ties = [tie for tie in given.ties if {tie.first_version, tie.second_version} <= left]

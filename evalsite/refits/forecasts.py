@@ -1,4 +1,4 @@
-"""What a running campaign, or a draft, will still take: forecast with the design that its plans are made with."""
+"""Forecasts for a running campaign or a draft, with the design that its plans use."""
 
 from evalsite.boards.selectors import snapshot_current
 from evalsite.campaigns.models import Campaign
@@ -10,10 +10,14 @@ from scheduler import Forecast, forecast, with_retired
 
 
 def campaign_forecast(campaign: Campaign, *, per_day: float | None = None) -> Forecast:
-    """Judgments, cost and (at `per_day` judgments a day) days from here, with an interval; in well under a second.
+    """Return remaining judgments, cost and days, each with an interval, in well under a second.
 
-    From the newest snapshot, or before the first from what is known of chatbots and prompts in general.
-    Raises SchedulerError: a policy whose course has no quick forecast, fewer than two chatbots, no prompts.
+    The forecast starts from the newest snapshot. Before the first snapshot, it starts from priors on chatbots and
+    prompts.
+
+    per_day: expected judgments per day.
+
+    Raises SchedulerError for a policy without a quick forecast, fewer than two chatbots, or no prompts.
     """
     planner = Planner(campaign)
     judgments = judgments_spent(campaign)

@@ -1,4 +1,7 @@
-"""Asking for the full Bayesian fit of a board, and reading what came of it. (The fit is `refits.full_check_fit`.)"""
+"""Requests for the full Bayesian fit of a board, and its results.
+
+The fit itself is in `refits.full_check_fit`.
+"""
 
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -17,15 +20,15 @@ from evalsite.core.number_format import whole
 from evalsite.refits.models import FullCheck
 
 FULL_CHECK = "full_check"
-# What a worker may be kept busy with: minutes on two cores. Chains take longer than in proportion to these.
+# Limits that keep a check at minutes on two cores. The time of the chains grows more than proportionally.
 MOST_JUDGMENTS, MOST_CHATBOTS = 2000, 40
 DIED = "Its workers died again and again; the server's log says more."
 
 
 def check_ask(*, campaign: Campaign, by: User | None = None) -> FullCheck:
-    """Have the newest snapshot checked: the check that there is of the same judgments, or a new one.
+    """Return a full check of the newest snapshot: the existing check of the same judgments, or a new one.
 
-    Raises Conflict where there is nothing to check, too much, or a check under way.
+    Raises Conflict if there is nothing to check, if the board is too large, or if a check is in progress.
     """
     with write_transaction():
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
@@ -75,26 +78,26 @@ def _check_size(snapshot: Snapshot) -> None:
 
 
 def check_under_way(campaign: Campaign) -> FullCheck | None:
-    """The check that is not finished."""
+    """Return the check in progress."""
     return FullCheck.objects.filter(campaign=campaign, finished_at=None).select_related("snapshot").first()
 
 
 def check_shown(campaign: Campaign) -> FullCheck | None:
-    """What a page shows: the check under way, or else the newest."""
+    """Return the check to display: the one in progress, or else the newest."""
     found = check_under_way(campaign) or checks_done(campaign).first()
     if found is not None and found.finished_at is None and _died(found):
-        found.trouble = DIED  # shown, and written when the next one is asked for: a page writes nothing
+        found.trouble = DIED  # Displayed now and saved by the next request, because pages do not write.
     return found
 
 
 def checks_done(campaign: Campaign) -> QuerySet[FullCheck]:
-    """The finished ones, newest first."""
+    """Return the finished checks, newest first."""
     done = FullCheck.objects.filter(campaign=campaign, finished_at__isnull=False)
     return done.select_related("snapshot").order_by("-pk")
 
 
 def _died(check: FullCheck) -> bool:
-    """Whether nobody works on it any more."""
+    """Return whether no worker processes the check any more."""
     return not job_waits(_key(check.campaign_id))
 
 

@@ -1,4 +1,4 @@
-"""The full Bayesian fit of a board beside its everyday one, for a person who wants to know whether to trust it."""
+"""The full Bayesian fit of a board, compared with its everyday fit, so that a person can judge the latter."""
 
 import time
 import warnings
@@ -22,7 +22,10 @@ DRAWS, TUNE, CHAINS = 1500, 1000, 4
 
 
 def check_make(check: FullCheck, lease: Lease) -> None:
-    """Fit with no transaction open, saying how far it is; then keep the result. What the engine refuses is trouble."""
+    """Fit outside any transaction and report the progress, then store the result.
+
+    An error of the engine is stored as `trouble`.
+    """
     if check.finished_at is not None:
         return
     given = fit_input(board_default(campaign=check.campaign))
@@ -43,7 +46,7 @@ def _result(check: FullCheck, given: FitInput, lease: Lease) -> tuple[dict[str, 
     try:
         everyday = _everyday(check, given)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EngineWarning)  # the diagnostics say the same, and are kept
+            warnings.simplefilter("ignore", EngineWarning)  # The diagnostics contain the same and are stored.
             full = fit_full(
                 given.table(),
                 "board",
@@ -55,22 +58,22 @@ def _result(check: FullCheck, given: FitInput, lease: Lease) -> tuple[dict[str, 
                 seed=given.seed,
                 progress=told,
             )
-        full = replace(full, posterior=full.posterior.marginal())  # as campaigns' boards are
+        full = replace(full, posterior=full.posterior.marginal())  # The same priors as for the boards of campaigns.
         seconds = time.perf_counter() - clock
-        judgments = len(given.votes)  # known ties, which a campaign may have fitted too, are none
+        judgments = len(given.votes)  # The full fit has no known ties, although the campaign may have fitted them.
         return result_of(everyday, full, names_of(check.snapshot), judgments=judgments, seconds=seconds), ""
     except EngineError as error:
         return None, f"The full fit was not made: {error}"
 
 
 def _everyday(check: FullCheck, given: FitInput) -> Posterior:
-    """The snapshot's own posterior, unless judgments have come in since: then that of the judgments that there are."""
+    """Return the snapshot's own posterior, or fit again if judgments have come in since."""
     same = check.snapshot.input_sha256 == given.sha256 and check.snapshot.engine == ENGINE
     return Posterior.from_bytes(bytes(check.snapshot.posterior)) if same else estimate(given.table(), None, given.seed)
 
 
 def names_of(snapshot: Snapshot) -> dict[str, str]:
-    """Chatbots' names by what tables call them."""
+    """Map the chatbot keys of response tables to names."""
     board = snapshot.board
     entrants = [
         one for campaign in board.campaigns.all() for one in campaign.entrants.select_related("version__chatbot")
@@ -81,9 +84,10 @@ def names_of(snapshot: Snapshot) -> dict[str, str]:
 def result_of(
     everyday: Posterior, full: FullPosterior, names: dict[str, str], *, judgments: int, seconds: float
 ) -> dict[str, Any]:
-    """What is kept: diagnostics, how far the two agree, and each chatbot's mean and SE by both, strongest first.
+    """Return the result to store.
 
-    ratio: of the everyday SEs to the full ones, the root mean square.
+    It has the diagnostics, the agreement of the two fits, and the mean and SE of each chatbot by both, strongest first.
+    ratio is the root mean square of the everyday SEs relative to the full ones.
     """
     reference, found = full.posterior, agreement(everyday, full)
     order = np.argsort(-everyday.ability, kind="stable")

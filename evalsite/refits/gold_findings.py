@@ -1,4 +1,4 @@
-"""What gold tells: how many each annotator passed, whether that is too few, and which item is perhaps wrong itself."""
+"""Gold results: pass rates of annotators, whether they are too low, and gold items that may be wrong."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,14 +9,19 @@ from evalsite.campaigns.models import Campaign
 from evalsite.judgments.gold_answers import GoldAnswer, gold_answers
 from irt_engine.significance.proportions import Share, chance_below, share
 
-LEAST_GOLD = 5  # answers before an annotator is judged by them
-ALPHA = 0.01  # looked at after every batch: a careful annotator passes more than the mark, and is safe from most looks
-LEAST_CAREFUL = 3  # annotators who pass most other gold, before an item is doubted
+LEAST_GOLD = 5  # Minimum number of gold answers before an annotator is judged by them.
+# The test runs after every batch. A careful annotator passes more than the mark, and so rarely fails any of the tests.
+ALPHA = 0.01
+LEAST_CAREFUL = 3  # Minimum number of annotators who pass most other gold, before an item is flagged.
 
 
 @dataclass(frozen=True, slots=True)
 class GoldVerdict:
-    """What gold says of an annotator. decision: "exclude", "keep" or "not enough yet"; chance: of doing so badly."""
+    """The gold verdict on an annotator.
+
+    decision: "exclude", "keep" or "not enough yet".
+    chance: probability of a result this low for an annotator at the mark.
+    """
 
     decision: str
     reason: str
@@ -29,7 +34,7 @@ class GoldVerdict:
 
 
 def gold_verdicts(campaign: Campaign) -> dict[int, GoldVerdict]:
-    """Annotator id -> verdict, of all who answered gold; none where gold does not screen."""
+    """Map annotator IDs to verdicts, for all who answered gold; empty if gold does not screen."""
     if campaign.gold_mark is None:
         return {}
     counts = _counts((one.annotator, one.passed) for one in gold_answers(campaign))
@@ -37,7 +42,11 @@ def gold_verdicts(campaign: Campaign) -> dict[int, GoldVerdict]:
 
 
 def gold_verdict(passed: int, given: int, *, mark: float) -> GoldVerdict:
-    """Exclude who passes so few that one who passes `mark` of gold rarely would; keep who reaches it."""
+    """Return the verdict on an annotator.
+
+    Exclude annotators whose result is rare for one who passes a share `mark` of gold. Keep annotators who reach the
+    mark.
+    """
     found, chance = share(passed, given), chance_below(passed, given, mark)
     said = f"passed {passed} of {given} gold items"
     if given < LEAST_GOLD:
@@ -51,12 +60,12 @@ def gold_verdict(passed: int, given: int, *, mark: float) -> GoldVerdict:
 
 
 def gold_excludes(evidence: Mapping[str, Any]) -> bool:
-    """Whether an exclusion's evidence has gold that was enough to exclude (`GoldVerdict.evidence`)."""
+    """Return whether the gold evidence of an exclusion was enough to exclude (`GoldVerdict.evidence`)."""
     return evidence.get("gold", 0) >= LEAST_GOLD and float(evidence["gold_chance"]) < ALPHA
 
 
 def gold_findings(campaign: Campaign) -> dict[str, list[dict[str, Any]]]:
-    """What pages show: per annotator and per item how many passed, with 95 % intervals."""
+    """Return pass counts with 95 % intervals for each annotator and item, for pages."""
     answers = gold_answers(campaign)
     annotators = _counts((one.annotator, one.passed) for one in answers)
     items = _counts((one.item, one.passed) for one in answers)
@@ -70,7 +79,10 @@ def gold_findings(campaign: Campaign) -> dict[str, list[dict[str, Any]]]:
 
 
 def items_doubted(answers: Sequence[GoldAnswer]) -> set[int]:
-    """Items that most of those fail who pass most of their other gold: the item, not they, is wrong."""
+    """Return items that probably have a wrong answer key.
+
+    Most annotators who pass most of their other gold fail these items.
+    """
     of: defaultdict[int, list[GoldAnswer]] = defaultdict(list)
     for one in answers:
         of[one.annotator].append(one)
@@ -84,7 +96,7 @@ def items_doubted(answers: Sequence[GoldAnswer]) -> set[int]:
 
 
 def _counts(answers: Iterable[tuple[int, bool]]) -> Mapping[int, tuple[int, int]]:
-    """Key -> (passed, given)."""
+    """Map each key to (passed, given)."""
     found: dict[int, tuple[int, int]] = {}
     for key, passed in answers:
         before = found.get(key, (0, 0))

@@ -1,4 +1,4 @@
-"""Known ties: prompts to which two chatbots reply with the same text. Nobody is asked which reply is better."""
+"""Known ties: prompts on which two chatbots reply with the same text, so that nobody has to compare them."""
 
 import hashlib
 from collections import Counter
@@ -12,14 +12,15 @@ from evalsite.campaigns.models import Campaign
 from evalsite.chatbots.models import Reply
 from evalsite.judgments.selectors import CountedVote
 
-Tie = tuple[int, int, int]  # a prompt and two versions, the lower id first
+Tie = tuple[int, int, int]  # Prompt and two versions, the lower ID first.
 
 
 def known_ties(board: Board, versions: Collection[int]) -> Counter[tuple[int, int]]:
-    """Two versions' ids, the lower one first -> on how many prompts they are known to tie.
+    """Map pairs of version IDs, the lower one first, to the number of prompts on which they tie.
 
-    Of these versions and the prompts in force of the board's campaigns, in its category where it has one. A tie that
-    nobody judged is no vote: it counts in win rates, and in the fit only where a campaign wants it (`ties_fitted`).
+    Covers these versions and the current prompts of the board's campaigns, within the board's category if it has one. A
+    tie without a judgment is no vote. It counts in win rates, and in the fit only if a campaign enables that
+    (`ties_fitted`).
     """
     replies = _in_force().filter(prompt__prompt_set__in=board.campaigns.values("prompt_set"))
     found = _ties(_of(replies, versions, board.category))
@@ -27,7 +28,7 @@ def known_ties(board: Board, versions: Collection[int]) -> Counter[tuple[int, in
 
 
 def by_version(known: Counter[tuple[int, int]]) -> Counter[int]:
-    """Version id -> its known ties with all others."""
+    """Map version IDs to the number of known ties with all others."""
     found: Counter[int] = Counter()
     for pair, count in known.items():
         for version in pair:
@@ -36,10 +37,10 @@ def by_version(known: Counter[tuple[int, int]]) -> Counter[int]:
 
 
 def ties_fitted(campaigns: Iterable[Campaign], versions: Collection[int], category: str = "") -> list[CountedVote]:
-    """The known ties that belong in a fit, as tied votes of nobody: those of the campaigns that want so.
+    """Return the known ties to include in a fit, as tied votes without an annotator.
 
-    Of these versions, which are those that were judged: what is known of a chatbot by its ties alone ranks it nowhere.
-    One each, however many of the campaigns have it.
+    Only campaigns that enable this contribute. `versions` are the judged versions, because ties alone do not rank a
+    chatbot. A tie that several campaigns share counts once.
     """
     found: set[Tie] = set()
     for campaign in campaigns:
@@ -49,13 +50,15 @@ def ties_fitted(campaigns: Iterable[Campaign], versions: Collection[int], catego
 
 
 def ties_of(campaign: Campaign) -> list[Tie]:
-    """All known ties of whoever takes part, or took part, in this campaign, by prompt."""
+    """Return all known ties of the current and former entrants of this campaign, by prompt."""
     return sorted(_ties(_replies(campaign)))
 
 
 def fitted_mark(campaigns: Iterable[Campaign]) -> str:
-    """A hash that changes whenever `ties_fitted` may: replies and prompts are corrected by further rows, never altered.
-    Empty where no campaign wants them in its fit."""
+    """Return a hash that changes whenever the result of `ties_fitted` may change; empty if no campaign fits ties.
+
+    Counting rows is enough, because corrections add replies and prompts and never alter them.
+    """
     seen = [
         (campaign.pk, *_replies(campaign).aggregate(last=Max("pk"), count=Count("pk")).values())
         for campaign in campaigns
@@ -65,7 +68,7 @@ def fitted_mark(campaigns: Iterable[Campaign]) -> str:
 
 
 def _replies(campaign: Campaign) -> QuerySet[Reply]:
-    """Everything that can be shown of whoever takes part, or took part, in this campaign."""
+    """Return every visible reply of the current and former entrants of this campaign."""
     takes_part = campaign.entrants.values("version")
     return _in_force().filter(version__in=takes_part, prompt__prompt_set=campaign.prompt_set_id)
 
@@ -79,7 +82,7 @@ def _of(replies: QuerySet[Reply], versions: Collection[int], category: str) -> Q
 
 
 def _ties(replies: QuerySet[Reply]) -> Iterator[Tie]:
-    """Only replies whose text somebody else has on the same prompt are read one by one."""
+    """Yield the ties. Read single replies only where another chatbot has the same text on the same prompt."""
     texts = replies.values_list("prompt", "sha256").annotate(count=Count("pk")).filter(count__gt=1)
     alike: dict[tuple[int, str | None], list[int]] = {(prompt, sha256): [] for prompt, sha256, _ in texts}
     said = replies.filter(prompt__in={prompt for prompt, _ in alike}).values_list("prompt", "sha256", "version")

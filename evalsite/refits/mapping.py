@@ -1,6 +1,7 @@
-"""The one mapping between rows of the database and the frozen values of the two libraries.
+"""The only mapping between database rows and the frozen values of the two libraries.
 
-In a ResponseTable a chatbot is called by its version's id and a prompt by its id: names may change, ids do not.
+In a ResponseTable, the name of a chatbot is its version ID and the name of a prompt is its ID, because names may
+change.
 """
 
 import hashlib
@@ -37,12 +38,15 @@ from scheduler.overlap import OverlapSample
 from scheduler.pool import Pool
 
 ENGINE = "0.10"
-MODEL = "board, vote"  # what `scheduler.estimator` fits
+MODEL = "board, vote"  # The model that `scheduler.estimator` fits.
 
 
 @dataclass(frozen=True, slots=True)
 class FitInput:
-    """What a fit sees, and the hash that names it. ties: known ones that belong in it, which nobody judged (`ties`)."""
+    """The input of a fit, and the hash that identifies it.
+
+    ties: known ties that belong in the fit (`known_ties`); nobody judged them.
+    """
 
     votes: Sequence[CountedVote]
     sha256: str
@@ -54,7 +58,10 @@ class FitInput:
         return len({vote.annotator for vote in self.votes if vote.annotator is not None})
 
     def table(self) -> ResponseTable:
-        """The votes as the engine takes them. The first candidate of an assignment was shown first, if known."""
+        """Return the votes in the engine's format.
+
+        The first candidate of an assignment was displayed first, if the order is known.
+        """
         seen = [*self.votes, *self.ties]
         return ResponseTable.from_votes(
             [str(vote.first_version) for vote in seen],
@@ -67,7 +74,7 @@ class FitInput:
 
 
 def votes_to_screen(board: Board, given: FitInput) -> Sequence[CountedVote]:
-    """The votes by which a campaign's annotators are judged: those of annotators whom the screening left out, too."""
+    """Return the votes for screening a campaign's annotators, including votes that the screening left out."""
     campaign = board.default_of
     if campaign is None or not campaign.exclusions.filter(decided_by=None).exists():
         return given.votes
@@ -75,7 +82,7 @@ def votes_to_screen(board: Board, given: FitInput) -> Sequence[CountedVote]:
 
 
 def input_mark(board: Board) -> str:
-    """A hash of what the input of a board's fit depends on, and its screening; had without reading a vote."""
+    """Return a hash of everything that the fit and the screening of a board depend on, without reading votes."""
     campaigns = list(board.campaigns.order_by("pk"))
     own = board.default_of
     words = (ENGINE, MODEL, campaigns[0].seed if campaigns else 0, board.aspect_id, board.category)
@@ -88,19 +95,22 @@ def input_mark(board: Board) -> str:
 
 
 def fit_input(board: Board) -> FitInput:
-    """The counted votes of a board. The same votes, options and engine have the same hash, whatever their order."""
+    """Return the counted votes of a board.
+
+    The same votes, options and engine have the same hash in any order.
+    """
     campaigns = list(board.campaigns.order_by("pk"))
     return input_of(KEPT.read(board, campaigns), campaigns, board.category)
 
 
 def input_of(votes: Sequence[CountedVote], campaigns: Sequence[Campaign], category: str = "") -> FitInput:
-    """These votes of the campaigns, in one category if not in all, with the known ties that belong to them."""
+    """Return these votes of the campaigns with their known ties, in one category or in all."""
     seed = campaigns[0].seed if campaigns else 0
     return input_named(votes, ties_fitted(campaigns, versions_of(votes), category), seed)
 
 
 def input_named(votes: Sequence[CountedVote], ties: Sequence[CountedVote], seed: int) -> FitInput:
-    """The votes and ties with the hash that names them."""
+    """Return the votes and ties with their hash."""
     digest = hashlib.sha256(f"{ENGINE};{MODEL};{seed}\n".encode())
     digest.update("\n".join(_lines(votes)).encode())
     if ties:
@@ -109,7 +119,7 @@ def input_named(votes: Sequence[CountedVote], ties: Sequence[CountedVote], seed:
 
 
 def versions_of(votes: Sequence[CountedVote]) -> set[int]:
-    """Whom these votes are about."""
+    """Return the versions that these votes compare."""
     return {version for vote in votes for version in (vote.first_version, vote.second_version)}
 
 
@@ -120,11 +130,12 @@ def _lines(votes: Sequence[CountedVote]) -> list[str]:
 
 
 class Planner:
-    """A campaign's rows as the scheduler's indices, and its asks as rows again."""
+    """Maps the rows of a campaign to the scheduler's indices, and planned items back to rows."""
 
     def __init__(self, campaign: Campaign) -> None:
         self.campaign = campaign
-        self.mark = design_mark(campaign)  # first: what changes while the rest is read makes it outdated
+        # Read first, so that a change during the following reads makes the planner outdated.
+        self.mark = design_mark(campaign)
         self.entrants = list(
             campaign.entrants.filter(state=Entrant.State.ACTIVE).select_related("version__chatbot").order_by("pk")
         )
@@ -138,7 +149,7 @@ class Planner:
         self.overlap = overlap_of(self.options, campaign.seed)
 
     def _hashes(self) -> dict[tuple[int, int], str | None]:
-        """(version, prompt) -> the hash of the reply in force that can be shown."""
+        """Map (version, prompt) to the hash of the current visible reply."""
         rows = Reply.objects.shown().filter(
             version__in=[entrant.version_id for entrant in self.entrants],
             prompt__prompt_set=self.campaign.prompt_set_id,
@@ -148,8 +159,12 @@ class Planner:
         }
 
     def state(self, posterior: Posterior | None, judgments: int, counts: ItemCounts | None = None) -> CampaignState:
-        """What the scheduler chooses from. Items are (a, b, prompt) with a < b, one row per judgment or open issue;
-        `counts` where they have been counted already."""
+        """Return the state from which the scheduler chooses.
+
+        Items are (a, b, prompt) with a < b, one row for each judgment or open assignment.
+
+        counts: counts of the items, if they are known already.
+        """
         counts = counts or item_counts(self.campaign)
         return CampaignState(
             chatbots=self._chatbot_names,
@@ -168,7 +183,7 @@ class Planner:
         )
 
     def _redundant(self) -> tuple[tuple[str, ...], ...]:
-        """Groups of prompts in use that were last found to say the same, as the console shows them."""
+        """Return the last found groups of redundant prompts that are in use, as the console displays them."""
         found = Findings.objects.filter(campaign=self.campaign).values_list("prompts", flat=True).first() or []
         in_use = {prompt.pk for prompt in self.prompts}
         alike = {frozenset([one["prompt"], *one["like"]]) & in_use for one in found if one["like"]}
@@ -183,11 +198,11 @@ class Planner:
         return tuple(str(prompt.pk) for prompt in self.prompts)
 
     def is_outdated(self, now: Campaign) -> bool:
-        """Whether who takes part, what is retired, the plan or the limits have changed since this was read."""
+        """Return whether entrants, retirements, the plan or the limits have changed since the planner read them."""
         return design_mark(now) != self.mark
 
     def asks(self, asks: Sequence[Ask]) -> list[PlannedAsk]:
-        """The scheduler's indices as rows."""
+        """Convert the scheduler's indices to rows."""
         lots = OverlapSample(self.overlap, self._chatbot_names, self._prompt_names)
         a, b, prompt = (np.array([getattr(ask, name) for ask in asks], np.int64) for name in ("a", "b", "prompt"))
         shared = lots.chosen(a, b, prompt).tolist()
@@ -199,24 +214,24 @@ class Planner:
         return PlannedAsk((first, second), prompt, ask.probability, votes=votes, shared=shared)
 
     def _items(self, counts: Mapping[str, int]) -> np.ndarray:
-        numbers = [entrant.pk for entrant in self.entrants]  # in their order, as in an item's name
+        numbers = [entrant.pk for entrant in self.entrants]  # In the same order as in an item's name.
         places = dict(zip(_pairs(numbers), _pairs(range(len(numbers))), strict=True))
         prompt_index = {prompt.pk: index for index, prompt in enumerate(self.prompts)}
         rows = []
         for item, count in counts.items():
             prompt, pair = item_parts(item)
-            if pair in places and prompt in prompt_index:  # a withdrawn entrant's items concern nobody
+            if pair in places and prompt in prompt_index:  # Items of withdrawn entrants are not needed.
                 rows.extend([(*places[pair], prompt_index[prompt])] * count)
         return _triples(rows)
 
     def withheld(self, state: CampaignState) -> int:
-        """Items of a state without open ones that would be open if nobody had skipped them."""
+        """Count the items that only skips have closed, if the state has no open item left."""
         if not items_closed(self.campaign) or Pool(state).total:
             return 0
         return Pool(replace(state, closed=self._closed(skipped=False))).total
 
     def _closed(self, *, skipped: bool = True) -> np.ndarray:
-        """Items that are not asked: a reply is missing, both are the same text (a known tie), or `skipped` ones."""
+        """Return closed items: a missing reply, the same text twice (a known tie), or `skipped` items."""
         found = [self._items(dict.fromkeys(items_closed(self.campaign), 1))] if skipped else []
         low, high = np.triu_indices(len(self.entrants), 1)
         for index, texts in enumerate(self._texts()):
@@ -226,7 +241,10 @@ class Planner:
         return np.concatenate([self._items({}), *found])
 
     def _texts(self) -> np.ndarray:
-        """(prompts, entrants) a number of each reply's text, the same for equal texts; -1 where there is none."""
+        """Return a number for each reply's text, shape (prompts, entrants).
+
+        Equal texts have equal numbers; -1 means that there is no reply.
+        """
         numbers: dict[str | None, int] = {None: -1}
         rows = [
             [

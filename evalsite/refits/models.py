@@ -1,4 +1,4 @@
-"""What the worker keeps beside boards: open alarms, findings about annotators and prompts, full Bayesian checks."""
+"""Alarms, findings about annotators and prompts, and full Bayesian checks."""
 
 from django.db import models
 from django.db.models import Q
@@ -10,10 +10,11 @@ from evalsite.core.db import PublicModel
 
 
 class Alarm(models.Model):
-    """The loop of a campaign fails: somebody is to look. One is open at a time, until a refit succeeds.
+    """An open problem of a campaign's refits that a person should examine.
 
-    The last good board and the queue serve on meanwhile, and the refit is tried again at growing distances. About its
-    slices there is another one: they are tried again with the next refit, and what else there is does not need them.
+    At most one alarm is open at a time, until a refit succeeds. Meanwhile the last good board and the queue stay in
+    use. The refit is retried at growing intervals. Slices have an alarm of their own: the next refit retries them, and
+    nothing else depends on them.
     """
 
     class About(models.TextChoices):
@@ -29,7 +30,7 @@ class Alarm(models.Model):
     cleared_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
-        db_table = "adaptive_alarm"  # its name before the app was split
+        db_table = "adaptive_alarm"  # Table name from before the app was split.
         constraints = [
             models.UniqueConstraint(
                 fields=["campaign", "about"], condition=Q(cleared_at__isnull=True), name="alarm_one_open_about_each"
@@ -42,9 +43,10 @@ class Alarm(models.Model):
 
 
 class Findings(models.Model):
-    """What a campaign's judgments tell of its annotators and prompts: worked out by the worker after a refit.
+    """Findings about the annotators and prompts of a campaign.
 
-    Not a fact but a summary of facts (refits.findings), made anew each time.
+    The worker computes them after a refit. They are a summary, not a fact (`refits.findings`), and each computation
+    replaces them.
     """
 
     campaign = models.OneToOneField(Campaign, on_delete=models.PROTECT, related_name="findings")
@@ -54,7 +56,7 @@ class Findings(models.Model):
     made_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
-        db_table = "adaptive_findings"  # its name before the app was split
+        db_table = "adaptive_findings"  # Table name from before the app was split.
         verbose_name_plural = "findings"
 
     def __str__(self) -> str:
@@ -62,12 +64,14 @@ class Findings(models.Model):
 
 
 class FullCheck(PublicModel):
-    """The full Bayesian fit of a snapshot's judgments beside the everyday one: a person asked, it takes minutes.
+    """The full Bayesian fit of a snapshot's judgments, which a person requested and which takes minutes.
 
-    stage: of STAGES, how far it is. result: refits.full_check_fit.result_of; trouble: why there is none.
+    stage: progress, one of STAGES.
+    result: the value of refits.full_check_fit.result_of.
+    trouble: why there is no result.
     """
 
-    STAGES = 3  # the model compiled, the chains drawn, the draws summarised
+    STAGES = 3  # Model compiled, chains drawn, draws summarised.
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="full_checks")
     snapshot = models.ForeignKey(Snapshot, on_delete=models.PROTECT, related_name="full_checks")
@@ -79,7 +83,7 @@ class FullCheck(PublicModel):
     finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
-        db_table = "adaptive_fullcheck"  # its name before the app was split
+        db_table = "adaptive_fullcheck"  # Table name from before the app was split.
         constraints = [
             models.UniqueConstraint(
                 fields=["campaign"], condition=Q(finished_at__isnull=True), name="full_check_one_under_way"

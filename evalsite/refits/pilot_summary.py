@@ -1,4 +1,4 @@
-"""What a pilot taught: how long a judgment takes, how often people tie, whether they agree, what is to come."""
+"""Summary of a pilot: time per judgment, share of ties, agreement, and a forecast of the rest."""
 
 import statistics
 from dataclasses import asdict, dataclass
@@ -19,9 +19,14 @@ from scheduler import SchedulerError
 
 @dataclass(frozen=True, slots=True)
 class PilotSummary:
-    """seconds: the median judgment; tie_share: of the judgments; agreement: Krippendorff's alpha, None where no
-    comparison was judged twice (`shared` says how many were). hours: of annotators' time for what is to come (low,
-    middle, high). forecast: `scheduler.Forecast`, from the pilot's own fit, or the trouble with it in words.
+    """Results of a pilot.
+
+    seconds: median time of a judgment.
+    tie_share: share of ties among the judgments.
+    agreement: Krippendorff's alpha; None if no comparison was judged twice. `shared` is the number of comparisons with
+        two or more votes.
+    hours: annotator hours for the remaining campaign (low, middle, high).
+    forecast: `scheduler.Forecast` from the pilot's own fit, or the reason why there is none.
     """
 
     judgments: int
@@ -37,7 +42,7 @@ class PilotSummary:
 
 
 def summary_make(campaign: Campaign, lease: Lease) -> None:
-    """Work it out with no transaction open, and keep it with the pilot."""
+    """Compute the summary outside any transaction, and store it with the pilot."""
     board = board_default(campaign=campaign)
     summary = asdict(summary_of(campaign, votes_counted([campaign], board.aspect)))
     with write_transaction():
@@ -46,7 +51,7 @@ def summary_make(campaign: Campaign, lease: Lease) -> None:
 
 
 def summary_of(campaign: Campaign, votes: list[CountedVote]) -> PilotSummary:
-    """Of these votes, which are all that count."""
+    """Return the summary of these votes, which are all that count."""
     times = [vote.client_ms / 1000 for vote in votes if vote.client_ms is not None]
     seconds = statistics.median(times) if times else None
     forecast, trouble = _forecast(campaign)
@@ -77,7 +82,7 @@ def _forecast(campaign: Campaign) -> tuple[dict[str, Any] | None, str]:
 
 
 def _agreement(votes: list[CountedVote]) -> tuple[int, float | None]:
-    """Comparisons that two or more have judged, and how far they agree beyond chance."""
+    """Return the number of comparisons with two or more votes, and the agreement beyond chance."""
     try:
         found = vote_agreement(FitInput(votes, "", 0).table()).alpha_ordinal
     except EngineError:

@@ -1,4 +1,4 @@
-"""From a posterior to the queue: how many asks, which, and put in a part at a time; and what is planned behind it."""
+"""Planning of the queue: its size and items, written in parts, and the backlog behind it."""
 
 import logging
 import math
@@ -23,19 +23,23 @@ from evalsite.refits.mapping import Planner
 from scheduler import ALL_POLICIES, Ask, CampaignState, Plan, plan
 
 log = logging.getLogger(__name__)
-LET_OTHERS_WRITE_S = 0.03  # between two parts of a queue: who has waited for SQLite a while looks every 25 ms
-REFITS_AHEAD = 1.5  # the next one may take longer than the last: those who judge have the processors first
-MOST_AHEAD = 4_000  # asks, which take a second to plan: a plan must not be what refits wait for
-BEHIND = 2_000  # asks behind the queue: 200 people who come at once take a block of ten each
-BEHIND_AT_ONCE = 400  # of them, for a third of a second, before it is looked again whether a refit is due
-STALE = 0.9  # of a board's judgments: what was planned by fewer is planned anew
+# Pause between two parts of a queue: after a while, a writer that waits for SQLite retries every 25 ms.
+LET_OTHERS_WRITE_S = 0.03
+# Factor on the last refit's time. The next refit may take longer, because annotators' requests have priority.
+REFITS_AHEAD = 1.5
+MOST_AHEAD = 4_000  # Items. Planning them takes a second, and refits must not wait longer for a plan.
+BEHIND = 2_000  # Items in the backlog: 200 annotators who arrive at once take a block of ten each.
+# Items per part. Planning one takes a third of a second; then the worker checks whether a refit is due.
+BEHIND_AT_ONCE = 400
+STALE = 0.9  # Share of the board's judgments. A backlog that was planned with fewer is planned again.
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What is asked next, as rows, and the queue as it was seen when it was planned: all that the write needs.
+    """The planned items as rows, and the queue as it was when they were planned: everything that the write needs.
 
-    state: what it was planned from. wanted: asks; fewer were planned where there is no more to ask.
+    state: the state that was planned from.
+    wanted: number of items requested; fewer are planned if no more are open.
     """
 
     planner: Planner
@@ -47,7 +51,7 @@ class Planned:
 
 
 def planned_of(planner: Planner, state: CampaignState, seen: QueueSeen, count: int) -> Planned:
-    """So many asks by the campaign's policy; none where none are wanted."""
+    """Plan this many items by the campaign's policy; none for a count of zero."""
     made = _plan(planner, state, count) if count else None
     return Planned(planner, state, count, made, planner.asks(made.asks) if made else [], seen)
 
@@ -60,20 +64,25 @@ def _plan(planner: Planner, state: CampaignState, count: int) -> Plan:
         count=count,
         seed=_seed(campaign, state),
         design=planner.design,
-        policies=ALL_POLICIES,  # an older campaign may have chosen a baseline
+        policies=ALL_POLICIES,  # An older campaign may have chosen a baseline.
     )
 
 
 def _seed(campaign: Campaign, state: CampaignState) -> int:
-    """Of this plan alone: several are made from one board, and with one seed each would draw the same pairs again."""
+    """Return a seed for this plan alone.
+
+    Several plans use one board. With the same seed, they would draw the same pairs again.
+    """
     known = state.posterior.judgments if state.posterior else 0
     seen = [campaign.seed, known, state.judgments, len(state.judged), len(state.pending)]
     return int(np.random.SeedSequence(seen).generate_state(1)[0])
 
 
 def queue_size(campaign: Campaign, refit_s: float) -> int:
-    """Asks to plan: twice what is issued, and the next batch twice over, or what will be answered during a refit that
-    takes half as long again as this one, if that is more: nobody should wait for it. Never more than the budget has.
+    """Return the number of items to plan, at most the remaining budget.
+
+    It is twice the issued assignments plus the larger of two numbers: twice the next batch, and the answers expected
+    during 1.5 times this refit's duration. So annotators do not wait for a refit.
     """
     issued = Assignment.objects.filter(campaign=campaign, state=Assignment.State.ISSUED).count()
     meanwhile = answered_in(campaign, REFITS_AHEAD * refit_s)
@@ -83,12 +92,12 @@ def queue_size(campaign: Campaign, refit_s: float) -> int:
 
 
 def answered_in(campaign: Campaign, seconds: float) -> int:
-    """Asks that are answered in so many seconds, as fast as people judge; no more than are ever planned ahead."""
+    """Return the answers expected in this many seconds at the current pace, at most the maximum planned ahead."""
     return min(MOST_AHEAD, math.ceil(answers_per_second(campaign) * max(0.0, seconds)))
 
 
 def queue_begin(campaign: Campaign, planned: Planned, snapshot: Snapshot | None) -> QueueRest:
-    """Make the queue what was planned; the rest of it is for `queue_finish`."""
+    """Replace the queue with the plan, and return the rest for `queue_finish`."""
     made = planned.plan
     if made is not None and not made.asks:
         log.warning("campaign %s: nothing planned: %s", campaign.slug, made.reason)
@@ -106,7 +115,7 @@ def _origin(made: Plan, snapshot: Snapshot | None) -> Origin:
 
 
 def queue_finish(planned: Planned, rest: QueueRest | None, lease: Lease) -> None:
-    """The rest of a queue, each part in a transaction of its own, unless its plan has lost its worth meanwhile."""
+    """Write the rest of a queue, each part in its own transaction, until the plan is outdated."""
     while rest:
         let_others_write()
         with write_transaction():
@@ -116,8 +125,10 @@ def queue_finish(planned: Planned, rest: QueueRest | None, lease: Lease) -> None
 
 
 def reserve_fill(planned: Planned, snapshot: Snapshot | None, lease: Lease) -> None:
-    """Plan on behind the queue that was planned, for those who come all at once; a part at a time, while no refit is
-    due. Of the campaign's own, which under a rush is due as soon as the last one has ended, one part is planned before.
+    """Plan a backlog behind the queue, for many annotators who arrive at once.
+
+    It is planned in parts, while no refit is due. A refit of the same campaign is the exception: in a rush it is due
+    when the last one ends, so one part is planned before it.
     """
     count, state, made = _behind(planned), planned.state, planned.plan
     if made is None or not _is_poor(planned, snapshot):
@@ -143,8 +154,11 @@ def reserve_fill(planned: Planned, snapshot: Snapshot | None, lease: Lease) -> N
 
 
 def _behind(planned: Planned) -> int:
-    """Asks to plan behind a queue: none where it holds all that there is to ask, or that the budget has; nor where
-    votes of a pair are limited, since what is drawn is counted by item alone."""
+    """Return the number of items for the backlog.
+
+    It is zero if the queue holds all open items or the remaining budget. It is also zero if the votes per pair are
+    limited, because claims from the backlog are counted by item only.
+    """
     if len(planned.asks) < planned.wanted or planned.planner.options.votes_per_pair:
         return 0
     left = planned.seen.left
@@ -152,8 +166,11 @@ def _behind(planned: Planned) -> int:
 
 
 def _is_poor(planned: Planned, snapshot: Snapshot | None) -> bool:
-    """Whether what waits behind the queue is to be planned anew: half of it was drawn, or it was planned for another
-    design, or before the board had a tenth of its judgments; or it is to go."""
+    """Return whether the backlog must be replaced or dropped.
+
+    It is replaced if half of it is used or if its design has changed. It is also replaced if the board has since
+    gained a tenth of its judgments.
+    """
     campaign = planned.planner.campaign
     first, wanted = reserve_first(campaign), _behind(planned)
     if first is None:
@@ -166,13 +183,13 @@ def _is_poor(planned: Planned, snapshot: Snapshot | None) -> bool:
 
 
 def _with_pending(state: CampaignState, asks: Sequence[Ask]) -> CampaignState:
-    """The state in which these asks are under way, too."""
+    """Return the state with these items counted as pending."""
     more = np.array([(ask.a, ask.b, ask.prompt) for ask in asks], np.int64).reshape(-1, 3)
     return replace(state, pending=np.concatenate([state.pending, more]))
 
 
 def still_good(planned: Planned, now: Campaign) -> bool:
-    """Whether the campaign, locked, still wants what was planned; where its design is another by now, a refit plans."""
+    """Return whether the locked campaign still needs this plan. If its design has changed, request a refit instead."""
     if now.collecting and planned.planner.is_outdated(now):
         refit_request(now)
         return False
@@ -180,4 +197,4 @@ def still_good(planned: Planned, now: Campaign) -> bool:
 
 
 def let_others_write() -> None:
-    threading.Event().wait(LET_OTHERS_WRITE_S)  # sleep() is refused (EINVAL) where libfaketime sets the clock
+    threading.Event().wait(LET_OTHERS_WRITE_S)  # sleep() is refused (EINVAL) where libfaketime sets the clock.

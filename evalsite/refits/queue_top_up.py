@@ -1,5 +1,7 @@
-"""What annotators have to do while a board is refitted: where the queue would not last, more is planned, before the fit
-and during it, from the board that stands."""
+"""Queue top-up around a refit.
+
+If the queue would run out, more items are planned from the current board, before the fit and during it.
+"""
 
 import logging
 import time
@@ -22,56 +24,63 @@ from evalsite.refits.planning import Planned
 from irt_engine import Posterior
 
 log = logging.getLogger(__name__)
-LASTS = 1.25  # refits: what is planned after a fit is not part of how long it took. Less than what is planned ahead
-SHORT_S = 1.0  # a refit that is over so soon plans soon enough
-LOOKS_EVERY_S = 0.5  # during a fit
-GAVE_LESS_S = 30.0  # until it is looked again where there was less to ask than wanted, or the database refused
-RUNS_DRY_S = 4.0  # what waits is gone sooner: a plan takes one or two, and so does what follows a fit
+# In refits. The time of a refit does not include planning after the fit. Must be less than the planned margin.
+LASTS = 1.25
+SHORT_S = 1.0  # After shorter refits, the regular plan comes soon enough.
+LOOKS_EVERY_S = 0.5  # During a fit.
+GAVE_LESS_S = 30.0  # Pause after a plan that found too few items, or after a database error.
+# Planning takes one or two seconds, and so does the work after a fit. A queue below this time would run out meanwhile.
+RUNS_DRY_S = 4.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Standing:
-    """The board that stands: its snapshot, when its refit began, and how long the last one took that was fitted."""
+    """The current board: its snapshot, when its refit began, and the duration of the last refit with a fit."""
 
-    snapshot: Snapshot  # without its posterior, which is read to plan
+    snapshot: Snapshot  # Loaded without the posterior, which is read only to plan.
     since: datetime
     took_s: float
 
 
 class Supply:
-    """Keeps the queue of one campaign from running dry during one refit of its board.
+    """Keeps the queue of one campaign filled during one refit of its board.
 
-    How long a refit will take is guessed from the last one; where others want the processors it takes longer, which
-    only looking at the queue again tells. What was answered since the standing board's refit began counts as pending,
-    as that board does not know it. What keeps such a plan from being made keeps nobody from a refit, whose own plan
-    will tell.
+    The duration of a refit is estimated from the last one. It takes longer if others need the processors, so the queue
+    is checked again during the fit. Answers since the refit of the current board began count as pending, because that
+    board does not include them. A failed top-up does not prevent the refit, whose own plan reports the problem.
     """
 
     def __init__(self, board: Board, campaign: Campaign, lease: Lease) -> None:
         self.campaign_id, self.lease = campaign.pk, lease
-        self.standing = _standing(board)  # None, too, once it gave no plan
+        self.standing = _standing(board)  # Also None after a failed plan.
         self.began = time.monotonic()
         self.next_look = self.began + LOOKS_EVERY_S
 
     def before(self) -> None:
-        """Plan first, where the queue would not last for the refit that begins now."""
+        """Plan before the fit if the queue would run out during the refit."""
         if self.standing and self.standing.took_s >= SHORT_S:
             self._keep(self.standing, LASTS * self.standing.took_s)
 
     def during(self, _done: int, _most: int) -> None:
-        """Plan now, where the queue is about to run dry: a fit's `progress`. It fails of nothing but a lost lease."""
+        """Plan during the fit if the queue is about to run out.
+
+        This is the fit's `progress` callback. It raises nothing but the loss of the lease.
+        """
         if self.standing is None or time.monotonic() < self.next_look:
             return
         try:
             gave_all = self._keep(self.standing, RUNS_DRY_S)
-        except DatabaseError:  # such as a queue that is locked for too long: the fit goes on, and writes by itself
+        # For example a queue that is locked for too long. The fit continues and writes on its own.
+        except DatabaseError:
             log.warning("campaign %s: nothing planned during a fit", self.campaign_id, exc_info=True)
             gave_all = False
         self.next_look = time.monotonic() + (LOOKS_EVERY_S if gave_all else GAVE_LESS_S)
 
     def _keep(self, standing: _Standing, seconds: float) -> bool:
-        """See to it that what waits lasts for so long at the pace of the answers, or is all that the budget has.
-        Whether there was as much to ask as was wanted."""
+        """Ensure that the queue lasts this long at the current pace, or holds the remaining budget.
+
+        Returns whether there were as many items as wanted.
+        """
         campaign = Campaign.objects.select_related("stopping").get(pk=self.campaign_id)
         if not campaign.collecting or _lasts(campaign, seconds):
             return True
@@ -101,7 +110,7 @@ def _standing(board: Board) -> _Standing | None:
 
 
 def _planned(campaign: Campaign, standing: _Standing, count: int) -> Planned | None:
-    """So many asks by the board that stands; None where they cannot be planned."""
+    """Plan this many items from the current board; return None if planning fails."""
     try:
         posterior = Posterior.from_bytes(bytes(standing.snapshot.posterior))
         planner, seen = Planner(campaign), queue_look(campaign, unseen_since=standing.since)
@@ -109,14 +118,13 @@ def _planned(campaign: Campaign, standing: _Standing, count: int) -> Planned | N
         return planning.planned_of(planner, state, seen, count)
     except DatabaseError:
         raise
-    except Exception:  # whatever it is, the next try would meet it again: the board must not wait for it
+    except Exception:  # The next try would fail in the same way, and the board must not wait for it.
         log.warning("%s has no plan while it is refitted", campaign.slug, exc_info=True)
         return None
 
 
 def _lasts(campaign: Campaign, seconds: float) -> bool:
-    """Whether the queue holds what is answered in so many seconds, or all that the budget has, with what waits behind
-    it."""
+    """Return whether queue and backlog hold the answers of this many seconds, or the remaining budget."""
     waiting = Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED).count()
     waiting += reserve_size(campaign)
     if waiting >= planning.answered_in(campaign, seconds):

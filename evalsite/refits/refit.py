@@ -1,9 +1,11 @@
-"""The loop's heart: judgments -> fit -> snapshot -> screen -> decide -> plan -> queue; then slices.py, by itself.
+"""The refit: judgments -> fit -> snapshot -> screening -> decision -> plan -> queue. Slices follow in their own job.
 
-No transaction is open while it fits and plans. Those that write are fenced by the job's lease: one publishes the
-snapshot, so that readers need not wait for a plan, and one what follows from it, with the first part of the queue; more
-for the rest of it. Whatever fails, the last good board serves on, and the old queue, or what the new plan has kept of
-it and put in; what was published is not fitted again.
+No transaction is open during the fit and the plan. The lease of the job fences each write. One transaction publishes
+the snapshot, so that readers do not wait for a plan. One writes the results, with the first part of the queue; further
+ones write the rest of it.
+
+After any failure, the last good board stays in use, with the old queue or the part of the new one that was written. A
+published snapshot is not fitted again.
 """
 
 import logging
@@ -48,12 +50,12 @@ from scheduler.forecasting.random_baseline import random_baseline
 
 log = logging.getLogger(__name__)
 Progress = Callable[[int, int], None]
-COMPARED_AT_MOST = 80  # chatbots: beyond it takes seconds to say what asking at random would have cost
+COMPARED_AT_MOST = 80  # Chatbots. With more, the random baseline takes seconds.
 
 
 @dataclass(frozen=True, slots=True)
 class BoardContent:
-    """What is kept of a fit and shown by pages, worked out while no transaction is open: others wait to write."""
+    """Content of a board for storage. It is computed outside any transaction, because others wait to write."""
 
     rows: list[BoardRow]
     pairs: list[Pair]
@@ -63,10 +65,12 @@ class BoardContent:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A posterior with what it was made of. `snapshot` is set when an earlier one had the same input.
+    """A posterior and its input.
 
-    `given` is None when nothing can have changed since that snapshot: then no vote was read. `shown` is what pages need
-    of it; None when that is kept already. `mark` says up to where the input was seen.
+    snapshot: set if an earlier snapshot has the same input.
+    given: None if nothing can have changed since that snapshot; then no vote was read.
+    shown: the content for pages; None if it is stored already.
+    mark: the version of the input that was read.
     """
 
     posterior: Posterior
@@ -79,8 +83,11 @@ class Fitted:
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """What follows from a fit for its campaign. course: what asking at random would have cost; None where no vote was
-    read. decided: what was decided, with the plan; None where the campaign does not go on by this fit."""
+    """Results of a fit for its campaign.
+
+    course: errors of the random baseline; None if no vote was read.
+    decided: the decision with the plan; None if the campaign does not continue from this fit.
+    """
 
     changes: list[ExclusionChange]
     course: list[tuple[float, float]] | None = None
@@ -88,7 +95,10 @@ class Following:
 
 
 def refit_campaign(campaign: Campaign, lease: Lease) -> None:
-    """Refit every board that ranks this campaign; by its own, screen; and if it collects, decide and plan."""
+    """Refit every board that ranks this campaign.
+
+    The campaign's own board is screened. If the campaign collects, it is also decided and planned.
+    """
     own = board_default(campaign=campaign)
     supply = Supply(own, campaign, lease)
     for board in campaign.boards.filter(slice_of=None).order_by("pk"):
@@ -97,9 +107,10 @@ def refit_campaign(campaign: Campaign, lease: Lease) -> None:
         began = timezone.now()
         fitted = _fitted(board, began, supply.during)
         if board == own:
-            campaign.refresh_from_db()  # it may have changed meanwhile: who goes on by the old row plans for nothing
+            # The campaign may have changed meanwhile, and a plan from the old row would be useless.
+            campaign.refresh_from_db()
             _refit_own(board, campaign, fitted, began, lease)
-            supply = Supply(own, campaign, lease)  # by the new board, while others are fitted
+            supply = Supply(own, campaign, lease)  # Uses the new board while others are fitted.
         elif fitted is not None:
             with write_transaction():
                 lease.confirm()
@@ -110,8 +121,10 @@ def refit_campaign(campaign: Campaign, lease: Lease) -> None:
 
 
 def _refit_own(board: Board, campaign: Campaign, fitted: Fitted | None, began: datetime, lease: Lease) -> None:
-    """Publish the board that the campaign goes on by, and write what follows. While it collects, readers do not wait
-    for that; should it fail in between, the next try reads the votes again, since nothing says that they were seen.
+    """Publish the campaign's own board and write the results.
+
+    While the campaign collects, the board is published first, so that readers do not wait for the rest. After a failure
+    in between, the next try reads the votes again, because the input is not yet marked as seen.
     """
     refit = None
     if fitted is not None and campaign.collecting:
@@ -137,7 +150,7 @@ def _refit_own(board: Board, campaign: Campaign, fitted: Fitted | None, began: d
 
 
 def _following(board: Board, campaign: Campaign, fitted: Fitted | None, began: datetime) -> Following:
-    """Screened, decided and planned, with no transaction open."""
+    """Screen, decide and plan outside any transaction."""
     changes = _screened(board, fitted)
     goes_on = campaign.collecting and not _would_act(campaign, changes)
     is_new = fitted is not None and fitted.given is not None
@@ -150,7 +163,7 @@ def _following(board: Board, campaign: Campaign, fitted: Fitted | None, began: d
 
 
 def _finish(refit: Refit, fitted: Fitted, following: Following) -> None:
-    """Write beside a refit that was published what followed from it, and up to where its input was seen."""
+    """Write the results beside a published refit, and mark its input as seen."""
     Refit.objects.filter(pk=refit.pk).update(seen=fitted.mark)
     record = BoardChartData.objects.filter(board=refit.board, snapshot=refit.snapshot).only("fit").first()
     if following.course is not None and record is not None:
@@ -164,10 +177,11 @@ def _finish(refit: Refit, fitted: Fitted, following: Following) -> None:
 
 
 def _course_at_random(campaign: Campaign, state: CampaignState) -> list[tuple[float, float]]:
-    """What asking at random would have cost, where something else chose what was asked: (judgments, largest SE).
+    """Return the random baseline as (judgments, largest SE), unless the campaign itself chooses at random.
 
-    It is a line in a chart: what cannot be worked out is left out, and the refit goes on. Who has no votes yet, or is
-    no longer asked about, is not on the board and in the state alike: then there is nothing to set against the board.
+    It is a line in a chart. If it cannot be computed, it is left out and the refit continues. Chatbots without votes or
+    without open items differ between the board and the state. Then there is nothing to compare, and the result is
+    empty.
     """
     posterior = state.posterior
     if posterior is None or campaign.started_at is None or campaign.policy == "random":
@@ -184,8 +198,11 @@ def _course_at_random(campaign: Campaign, state: CampaignState) -> list[tuple[fl
 
 
 def _screened(board: Board, fitted: Fitted | None) -> list[ExclusionChange]:
-    """What the screening wants changed; also where nothing is fitted, since everybody who judged may be excluded.
-    Nothing where no vote was read, because it was asked by the same ones before."""
+    """Return the changes that the screening wants.
+
+    Screening also runs without a fit, because everybody who judged may be excluded. Returns none if no vote was read,
+    because the same votes were screened before.
+    """
     campaign = board.default_of
     given = fit_input(board) if fitted is None else fitted.given
     if campaign is None or given is None:
@@ -194,12 +211,15 @@ def _screened(board: Board, fitted: Fitted | None) -> list[ExclusionChange]:
 
 
 def _would_act(campaign: Campaign, changes: list[ExclusionChange]) -> bool:
-    """Whether the screening changes what counts: then the refit that it asks for decides and plans, without them."""
+    """Return whether the screening changes the counted votes.
+
+    The refit that it then requests decides and plans without the excluded annotators.
+    """
     return campaign.screening == Campaign.Screening.ACT and bool(changes)
 
 
 def _decision(planner: Planner, state: CampaignState, seen: QueueSeen, began: datetime) -> tuple[Verdict, Planned]:
-    """What is decided, and asked next."""
+    """Return the decision and the plan."""
     campaign = planner.campaign
     state = with_retired(state, planner.design.retirement, planner.design.placement)
     verdict = decide(state, rules=rules_of(campaign, withheld=planner.withheld(state)))
@@ -208,7 +228,10 @@ def _decision(planner: Planner, state: CampaignState, seen: QueueSeen, began: da
 
 
 def _fitted(board: Board, began: datetime, progress: Progress | None) -> Fitted | None:
-    """The posterior of the board's votes; None before the first ones. A failure is noted, then raised."""
+    """Return the fit of the board's votes; None before the first vote.
+
+    A failure is stored, then raised.
+    """
     mark = input_mark(board)
     same = _unchanged(board, mark)
     if same is not None:
@@ -218,13 +241,16 @@ def _fitted(board: Board, began: datetime, progress: Progress | None) -> Fitted 
 
 
 def fitted_of(board: Board, given: FitInput, mark: str, began: datetime, progress: Progress | None = None) -> Fitted:
-    """The posterior of these votes: an earlier one of the same input, or a new fit. A failure is noted, then raised."""
+    """Return the posterior of these votes: an earlier one with the same input, or a new fit.
+
+    A failure is stored, then raised.
+    """
     same = board.snapshots.filter(input_sha256=given.sha256).first()
     if same is not None:
         posterior = Posterior.from_bytes(bytes(same.posterior))
         shown = None if _has_record(board, same) else _shown(board, posterior, given)
         return Fitted(posterior, given, 0.0, same, shown, mark)
-    # Only this engine's own posteriors are read: another version's bytes may mean something else.
+    # Read posteriors of this engine version only, because another version may encode them differently.
     last = board.snapshots.filter(engine=ENGINE).order_by("-number").first()
     clock = time.perf_counter()
     try:
@@ -239,7 +265,7 @@ def fitted_of(board: Board, given: FitInput, mark: str, began: datetime, progres
 
 
 def _unchanged(board: Board, mark: str) -> Snapshot | None:
-    """The newest snapshot if nothing can have changed since: a refit that would change nothing is not run."""
+    """Return the newest snapshot if nothing can have changed since, so that a needless refit is skipped."""
     last = Refit.objects.filter(board=board, snapshot__isnull=False).select_related("snapshot").order_by("-pk").first()
     if last is None or last.seen != mark or last.snapshot is None:
         return None
@@ -258,15 +284,17 @@ def _shown(board: Board, posterior: Posterior, given: FitInput) -> BoardContent:
 
 
 def publish(board: Board, fitted: Fitted, began: datetime, *, seen: str | None = None) -> Refit:
-    """The snapshot with the record beside it. An earlier one of the same input serves again. `seen` stands for the
-    mark up to where the input was seen, where more has to follow first."""
+    """Store the snapshot and its chart data; reuse an earlier snapshot of the same input.
+
+    seen: replaces the version of the input that was read, if more has to be written first.
+    """
     snapshot = fitted.snapshot or _snapshot(board, fitted, fitted.given, fitted.shown)
     outcome = Refit.Outcome.UNCHANGED if fitted.snapshot else Refit.Outcome.PUBLISHED
     seen = fitted.mark if seen is None else seen
     refit = Refit.objects.create(board=board, outcome=outcome, snapshot=snapshot, seen=seen, started_at=began)
     if fitted.shown is not None:
         last = BoardChartData.objects.filter(board=board).values_list("fit", flat=True).first() or {}
-        course = {"at_random": last.get("at_random", [])}  # until there is another
+        course = {"at_random": last.get("at_random", [])}  # Until the next baseline is computed.
         kept = {
             "snapshot": snapshot,
             "pairs": [astuple(pair) for pair in fitted.shown.pairs],
@@ -296,7 +324,7 @@ def _snapshot(board: Board, fitted: Fitted, given: FitInput | None, shown: Board
 
 
 def _decided(snapshot: Snapshot, verdict: Verdict) -> None:
-    """Keep the decision, unless it is the last one of this snapshot again."""
+    """Store the decision, unless it repeats the last one of this snapshot."""
     evidence = {key: float(value) for key, value in verdict.evidence.items()}
     last = snapshot.decisions.order_by("-pk").first()
     if last is None or (last.stop, last.reason, last.evidence) != (verdict.stop, verdict.reason, evidence):
@@ -304,8 +332,10 @@ def _decided(snapshot: Snapshot, verdict: Verdict) -> None:
 
 
 def _act(campaign: Campaign, verdict: Verdict, planned: Planned, snapshot: Snapshot | None) -> QueueRest | None:
-    """Stop, or replace the queue, of which the rest is left to write. What changed while it was planned is seen: the
-    campaign is locked and read again."""
+    """Stop the campaign, or replace the queue and return the part that is still to be written.
+
+    The campaign is locked and read again, so that changes during planning are seen.
+    """
     now = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
     if not now.collecting:
         queue_close(campaign=now)
@@ -327,6 +357,6 @@ def _act(campaign: Campaign, verdict: Verdict, planned: Planned, snapshot: Snaps
 
 
 def _pilot_is_over(campaign: Campaign) -> bool:
-    """Whether its judgments are in, and in the board: none of them waits in a batch that is still open."""
+    """Return whether the board includes all judgments of the pilot, so that no open batch holds any."""
     waiting = Batch.objects.filter(campaign=campaign, state=Batch.State.OPEN, judgments__isnull=False)
     return judgments_spent(campaign) >= campaign.pilot.judgments and not waiting.exists()

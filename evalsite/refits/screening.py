@@ -1,9 +1,10 @@
-"""Screening after a fit: whose judgments agree so little with the others' that they are noise, by the engine's rules;
-who fails so much gold that they cannot be reading, where the campaign says which share is to be passed; and who skips
-more than they answer.
+"""Screening of annotators after a fit.
 
-Everybody is judged by the same votes, those of the excluded among them, so the same judgments give the same verdicts
-whatever was decided on the way, and who was excluded too early comes back by what they have done.
+Three rules exclude annotators: agreement with the others no better than noise (the engine's rules); too many failed
+gold items, if the campaign sets a mark; more skips than answers.
+
+All annotators are judged by the same votes, including votes of excluded annotators. So the same judgments give the same
+verdicts, whatever was decided before. An annotator who was excluded too early is readmitted by their votes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,14 +20,17 @@ from evalsite.refits.gold_findings import gold_excludes, gold_verdicts
 from irt_engine.agreement import Verdict, screen
 from irt_engine.responses import ResponseTable
 
-# Shared cells before anybody is judged. The engine's own least is for a screen that is made once: this one looks after
-# every batch, and who is excluded by an unlucky first block gets no second one to show better.
+# Minimum number of shared cells for a verdict. The engine's own minimum is for a single screening, but this one runs
+# after every batch. An annotator who is excluded after an unlucky first block gets no second one to improve.
 LEAST_CELLS = 30
 
 
 @dataclass(frozen=True, slots=True)
 class ExclusionChange:
-    """What the screening wants of one annotator. `lifted`: to count again."""
+    """A change that the screening wants for one annotator.
+
+    lifted: True to readmit the annotator.
+    """
 
     annotator: int
     lifted: bool
@@ -36,7 +40,7 @@ class ExclusionChange:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What is to be done about an annotator, by the one rule or by both: "exclude", "keep" or "not enough yet"."""
+    """Advice on an annotator from one or more rules: "exclude", "keep" or "not enough yet"."""
 
     decision: str
     reason: str
@@ -44,7 +48,10 @@ class Advice:
 
 
 def changes_wanted(campaign: Campaign, votes: Sequence[CountedVote]) -> list[ExclusionChange]:
-    """What the screen would change; `votes` are all that people have not excluded. Nothing is written."""
+    """Return the changes that the screening wants, without writing.
+
+    votes: all votes except those that people have excluded.
+    """
     if campaign.screening == Campaign.Screening.OFF:
         return []
     standing = standings(campaign)
@@ -58,7 +65,10 @@ def changes_wanted(campaign: Campaign, votes: Sequence[CountedVote]) -> list[Exc
 
 
 def advice_of(campaign: Campaign, votes: Sequence[CountedVote]) -> dict[int, Advice]:
-    """Annotator id -> advice. Who fails by either rule is out; who passes by one, and not by the other, waits."""
+    """Map annotator IDs to advice.
+
+    Failing one rule excludes. Passing one rule while another lacks data keeps.
+    """
     known = sorted({str(vote.annotator) for vote in votes if vote.annotator is not None})
     verdicts = screen(_table(votes), min_cells=LEAST_CELLS).verdicts if len(known) > 1 else ()
     found = {int(known[one.annotator]): Advice(one.decision, one.reason, _evidence(one)) for one in verdicts}
@@ -74,9 +84,10 @@ def advice_of(campaign: Campaign, votes: Sequence[CountedVote]) -> dict[int, Adv
 
 
 def _cleared(campaign: Campaign, found: Mapping[int, Advice]) -> dict[int, Advice]:
-    """Of those whom gold put out: who is to come back, since neither gold nor the engine speaks against them now.
+    """Return annotators whom gold had excluded and against whom no rule speaks now.
 
-    Gold that is withdrawn leaves them with few answers or none, and they are given no others to show better by.
+    Withdrawn gold leaves them with few gold answers or none. Excluded annotators get no further gold, so they could not
+    improve.
     """
     facts = Exclusion.objects.filter(campaign=campaign, annotator__isnull=False, lifted=False, decided_by__isnull=True)
     last = {number or 0: evidence for number, evidence in facts.order_by("pk").values_list("annotator_id", "evidence")}
@@ -100,12 +111,15 @@ def advice_of_both(engine: Advice, gold: Advice) -> Advice:
 
 
 def _out(advice: Advice, now: AnnotatorState) -> bool:
-    """Whether an annotator is to be out: who is comes back only when shown to be careful."""
+    """Return whether an annotator should be out.
+
+    An excluded annotator is readmitted only with evidence of careful work.
+    """
     return advice.decision == "exclude" or (now.out and advice.decision != "keep")
 
 
 def _said(campaign: Campaign, now: AnnotatorState) -> bool:
-    """What has been done about an annotator, or proposed, where it is left to people."""
+    """Return whether the annotator is out, or proposed for exclusion if people decide."""
     if campaign.screening == Campaign.Screening.PROPOSE and now.proposal is not None:
         return not now.proposal.lifted
     return now.out
@@ -134,9 +148,9 @@ def _evidence(verdict: Verdict) -> dict[str, Any]:
 
 
 def changes_make(campaign: Campaign, changes: Sequence[ExclusionChange]) -> None:
-    """Propose them or do them, as the campaign decides. Part of the refit's transaction.
+    """Propose or make the changes, as the campaign's setting says.
 
-    A person may have decided meanwhile: then that stands.
+    Part of the refit's transaction. If a person has decided meanwhile, that decision stays.
     """
     standing = standings(campaign)
     annotators = Annotator.objects.in_bulk([change.annotator for change in changes])

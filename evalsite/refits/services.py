@@ -21,12 +21,15 @@ LONGEST_MESSAGE = 2000
 FINDINGS = "findings"
 SLICES = "slices"
 PILOT = "pilot"
-NOTICE = "notice"  # what owners are told of: `operations` does this job
-EXCLUSION = "exclusion"  # what a board would be without an annotator: an inquiry
+NOTICE = "notice"  # Notices to owners; `operations` handles this job.
+EXCLUSION = "exclusion"  # The board without an annotator: an inquiry.
 
 
 def campaign_close(*, campaign: Campaign, reason: str, by: User | None = None, notify: bool = True) -> None:
-    """Stop the campaign, withdraw what waits in its queue and close its last batch; notify: tell its owners."""
+    """Stop the campaign, withdraw its queued assignments and close its last batch.
+
+    notify: whether to notify the owners.
+    """
     with write_transaction():
         campaign_stop(campaign=campaign, reason=reason, by=by)
         queue_close(campaign=campaign)
@@ -36,7 +39,7 @@ def campaign_close(*, campaign: Campaign, reason: str, by: User | None = None, n
 
 
 def alarm_raise(*, campaign: Campaign, message: str, about: Alarm.About = Alarm.About.LOOP) -> None:
-    """Say that the campaign's loop (or its slices) fails; said again, the open alarm counts on."""
+    """Report a failure of the campaign's refits or slices. An open alarm counts repeated failures."""
     message = message[:LONGEST_MESSAGE]
     with write_transaction():
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
@@ -48,15 +51,15 @@ def alarm_raise(*, campaign: Campaign, message: str, about: Alarm.About = Alarm.
 
 
 def alarm_clear(*, campaign: Campaign, about: Alarm.About = Alarm.About.LOOP) -> None:
-    """The loop goes again, or its slices."""
+    """Clear the alarm after the refits or the slices succeed again."""
     raised = Alarm.objects.filter(campaign=campaign, about=about, cleared_at=None)
-    if raised.exists():  # first without a lock: this is asked after every refit
+    if raised.exists():  # First without a lock, because this runs after every refit.
         with write_transaction():
             raised.update(cleared_at=timezone.now())
 
 
 def notice_request(campaign: Campaign, occasion: str, **args: Any) -> None:
-    """Ask the worker to tell the campaign's owners, if there is something to tell.
+    """Request a notice to the campaign's owners, if there is something to report.
 
     occasion: "stop", "progress" or "alarm" with its number.
     """
@@ -68,15 +71,15 @@ def notice_request(campaign: Campaign, occasion: str, **args: Any) -> None:
 
 
 def findings_request(campaign: Campaign, *, wait: timedelta = timedelta(0)) -> None:
-    """Ask the worker to look at annotators and prompts anew, after the refits that wait."""
+    """Request new findings about annotators and prompts, after the queued refits."""
     job_enqueue(kind=FINDINGS, key=f"{FINDINGS}:{campaign.pk}", args={"campaign": campaign.pk}, wait=wait)
 
 
 def slices_request(campaign: Campaign) -> None:
-    """Ask the worker to fit what is behind the board's filters anew, after the refits that wait."""
+    """Request new fits of the board's slices, after the queued refits."""
     job_enqueue(kind=SLICES, key=f"{SLICES}:{campaign.pk}", args={"campaign": campaign.pk})
 
 
 def pilot_summary_request(campaign: Campaign) -> None:
-    """Ask the worker to work out what the pilot taught."""
+    """Request the summary of the pilot."""
     job_enqueue(kind=PILOT, key=f"{PILOT}:{campaign.pk}", args={"campaign": campaign.pk})

@@ -1,8 +1,8 @@
-"""The boards behind a board's filters: one category, one kind of chatbot or one aspect each, fitted by itself.
+"""Boards of slices: one category, one kind of chatbot or one aspect each, with a fit of its own.
 
-Nothing waits for them. The refit has published, decided and planned before they are looked at, in a job of their own;
-while a refit is due, only one of them is fitted and the rest asks again. One that fails alarms and leaves its last good
-board; the others go on.
+Nothing waits for them. They run in a job of their own after the refit has published, decided and planned. While a refit
+is due, the job fits one slice only and queues itself again for the rest. A failed slice raises an alarm and keeps its
+last good board; the others continue.
 """
 
 import logging
@@ -31,11 +31,11 @@ from evalsite.refits.services import alarm_clear, alarm_raise, slices_request
 from evalsite.refits.vote_cache import KEPT
 
 log = logging.getLogger(__name__)
-CATEGORIES_AT_MOST = 60  # those with the most prompts; each costs a fit
+CATEGORIES_AT_MOST = 60  # The categories with the most prompts, because each costs a fit.
 
 
 def slices_refit(campaign: Campaign, lease: jobs.Lease) -> None:
-    """Fit what has changed, those first that were seen longest ago."""
+    """Fit the slices whose votes have changed, the least recently fitted first."""
     board = board_default(campaign=campaign)
     mark = input_mark(board)
     votes = _Votes(board)
@@ -62,7 +62,10 @@ def slices_refit(campaign: Campaign, lease: jobs.Lease) -> None:
 
 
 def slices_ensured(board: Board) -> list[Slice]:
-    """Everything that readers may filter the board by, with a row each; never a filter that would leave it whole."""
+    """Return a slice row for every filter that readers can choose.
+
+    Filters that would match the whole board get no row.
+    """
     wanted = {(Slice.By.ASPECT, each.key) for each in board.aspect.rubric.aspects.exclude(pk=board.aspect_id)}
     wanted |= {(Slice.By.CATEGORY, category) for category in _categories(board)}
     kinds = set(Version.objects.filter(entrants__campaign__boards=board).values_list("kind", flat=True))
@@ -76,7 +79,7 @@ def slices_ensured(board: Board) -> list[Slice]:
 
 
 def _categories(board: Board) -> list[str]:
-    """The categories of the board's prompts, those with the most prompts first; none where all are of one."""
+    """Return the board's categories, those with the most prompts first; none if there is only one."""
     rows = Prompt.objects.filter(prompt_set__campaigns__boards=board).values_list("category", flat=True)
     counts: dict[str, int] = {}
     for category in rows:
@@ -87,7 +90,10 @@ def _categories(board: Board) -> list[str]:
 
 @dataclass(frozen=True)
 class _Votes:
-    """The counted votes of a board's campaigns, cut: read once, and only when a slice is to be looked at."""
+    """The counted votes of a board's campaigns by slice.
+
+    They are read once, and only if a slice needs them.
+    """
 
     board: Board
 
@@ -115,7 +121,10 @@ class _Votes:
         return lambda vote: self._category_of[vote.prompt] == category
 
     def _kind(self, kind: str) -> Callable[[CountedVote], bool]:
-        """Both are of it: what a live one does against a file of replies ranks it among neither kind."""
+        """Match votes with both chatbots of this kind.
+
+        A vote between a live chatbot and a file of replies ranks neither kind.
+        """
         return lambda vote: self._kind_of[vote.first_version] == self._kind_of[vote.second_version] == kind
 
     @cached_property
@@ -136,7 +145,7 @@ def aspect_of(board: Board, key: str) -> Aspect:
 
 
 def _refit(piece: Slice, given: FitInput, mark: str, lease: jobs.Lease) -> int:
-    """Fit it if there is enough and it is new; the number of fits that this took."""
+    """Fit the slice if it is large enough and has changed. Return the number of fits."""
     piece.judgments, piece.seen, piece.trouble, piece.looked_at = len(given.votes), mark, "", timezone.now()
     piece.chatbots = len({version for vote in given.votes for version in (vote.first_version, vote.second_version)})
     began = timezone.now()
@@ -153,12 +162,12 @@ def _refit(piece: Slice, given: FitInput, mark: str, lease: jobs.Lease) -> int:
 
 
 def _stands(own: Board, fitted: Fitted) -> bool:
-    """Whether just this is shown already: another row would tell nothing."""
+    """Return whether exactly this board is already published, so that another refit row is needless."""
     return fitted.shown is None and fitted.snapshot is not None and fitted.snapshot == snapshot_current(own)
 
 
 def _own_board(piece: Slice) -> Board:
-    """A board that is reached through its filter only: nobody is told its address."""
+    """Create the board of a slice. Readers reach it through the filter only, so its address stays unknown."""
     whole, number = piece.board, uuid.uuid4()
     with write_transaction():
         board: Board = Board.objects.create(

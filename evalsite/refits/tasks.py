@@ -14,7 +14,7 @@ from evalsite.refits.full_check import FULL_CHECK
 from evalsite.refits.models import Findings, FullCheck
 from evalsite.refits.services import EXCLUSION, FINDINGS, PILOT, SLICES, alarm_clear, alarm_raise, findings_request
 
-FINDINGS_KEPT = timedelta(minutes=1)  # of a board of 100,000 judgments they take three seconds
+FINDINGS_KEPT = timedelta(minutes=1)  # For a board of 100,000 judgments, findings take three seconds.
 FINDINGS_WAIT = timedelta(seconds=5)
 
 
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 @jobs.handles(REFIT, tireless=True)
 def refit(lease: jobs.Lease) -> None:
-    """Refit, decide and plan for the campaign that the job names. Whatever goes wrong raises an alarm."""
+    """Refit, decide and plan for the job's campaign. Raise an alarm on any error."""
     # Imported here: every process registers this handler, and only the worker should pay for numpy and scipy.
     from evalsite.refits.refit import refit_campaign
 
@@ -40,7 +40,7 @@ def refit(lease: jobs.Lease) -> None:
 
 @jobs.prepares
 def rehearse() -> None:
-    """Compile what a refit needs, so that the first campaign of a fresh machine does not wait for it."""
+    """Compile the code that a refit needs, so that the first campaign on a new machine does not wait for it."""
     from irt_engine.compilation import needs_compiling
     from scheduler.warmup import COMPILING, warm_up
 
@@ -51,7 +51,7 @@ def rehearse() -> None:
 
 @jobs.sweeps
 def deadlines_keep() -> None:
-    """Ask for the refit that stops a campaign whose deadline has come, unless one waits already."""
+    """Request a refit to stop each campaign whose deadline has passed, unless one is queued already."""
     due = Campaign.objects.filter(state__in=Campaign.COLLECTING, stopping__deadline__lte=timezone.now())
     for campaign in due:
         if not jobs.job_waits(refit_key(campaign)):
@@ -60,20 +60,20 @@ def deadlines_keep() -> None:
 
 @jobs.handles(FINDINGS)
 def findings(lease: jobs.Lease) -> None:
-    """Look at the campaign's annotators and prompts; while refits wait, once in FINDINGS_KEPT."""
+    """Compute the findings of the campaign; while refits are queued, at most once in FINDINGS_KEPT."""
     from evalsite.refits.findings import findings_make
 
     campaign, now = Campaign.objects.get(pk=lease.args["campaign"]), timezone.now()
     recent = Findings.objects.filter(campaign=campaign, made_at__range=(now - FINDINGS_KEPT, now))
     if jobs.job_is_due(REFIT) and recent.exists():
-        findings_request(campaign, wait=FINDINGS_WAIT)  # else it might be claimed again before the refit is
+        findings_request(campaign, wait=FINDINGS_WAIT)  # Otherwise a worker could claim the job again before the refit.
         return
     findings_make(campaign, lease)
 
 
 @jobs.handles(SLICES)
 def slices(lease: jobs.Lease) -> None:
-    """Fit the boards behind the filters of the campaign's board."""
+    """Fit the boards of the campaign's slices."""
     from evalsite.refits.slices import slices_refit
 
     slices_refit(Campaign.objects.get(pk=lease.args["campaign"]), lease)
@@ -81,7 +81,7 @@ def slices(lease: jobs.Lease) -> None:
 
 @jobs.handles(PILOT)
 def pilot(lease: jobs.Lease) -> None:
-    """Work out what the campaign's pilot taught."""
+    """Summarise the campaign's pilot."""
     from evalsite.refits.pilot_summary import summary_make
 
     summary_make(Campaign.objects.select_related("stopping").get(pk=lease.args["campaign"]), lease)
@@ -89,7 +89,7 @@ def pilot(lease: jobs.Lease) -> None:
 
 @jobs.handles(FULL_CHECK, slow=True)
 def full_check(lease: jobs.Lease) -> None:
-    """The full Bayesian fit that a person asked for."""
+    """Run the full Bayesian fit that a person requested."""
     from evalsite.refits.full_check_fit import check_make
 
     check_make(FullCheck.objects.select_related("campaign", "snapshot__board").get(pk=lease.args["check"]), lease)
@@ -97,7 +97,7 @@ def full_check(lease: jobs.Lease) -> None:
 
 @inquiries.answers(EXCLUSION)
 def exclusion(args: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What the board would be without an annotator."""
+    """Compute the board without an annotator."""
     from evalsite.refits.findings import board_without
 
     return board_without(Campaign.objects.get(pk=args["campaign"]), args["annotator"])

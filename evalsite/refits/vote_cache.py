@@ -1,8 +1,9 @@
-"""The counted votes of boards, kept by a worker from one refit to the next.
+"""A cache of boards' counted votes, which a worker keeps from one refit to the next.
 
-What a closed batch holds are facts. To read 100,000 of them anew after each batch takes a second, half of it of the
-database's, which does not give way to those who judge as a worker does. So a refit reads the batches that have closed
-since, and leaves out whose place they took. Where anything else may have changed which votes count, all are read again.
+The votes of a closed batch do not change. Reading 100,000 votes after each batch takes a second. Half of it is the
+database's, which does not yield to annotators' requests as a worker does. So a refit reads only the batches closed
+since, and drops the votes that they replace. If anything else may have changed which votes count, it reads all votes
+again.
 """
 
 import threading
@@ -22,15 +23,19 @@ from evalsite.judgments.selectors import (
     votes_by_judgment,
 )
 
-MOST_KEPT = 400_000  # votes of all boards together, a hundred megabytes: those of boards seen longest ago go first
-MOST_BATCHES = 200  # that are read by their names: for more than these all are read again
+MOST_KEPT = 400_000  # Votes of all boards together, about 100 MB. The least recently used boards are dropped first.
+MOST_BATCHES = 200  # Batches that are read by ID. For more than these, all votes are read again.
 
 Batches = frozenset[tuple[int, datetime | None]]
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What votes depend on. left_out: the mark of that; batches: those that are closed."""
+    """Everything that the counted votes depend on.
+
+    left_out: the hash of what is left out.
+    batches: the closed batches.
+    """
 
     left_out: str
     batches: Batches
@@ -38,13 +43,13 @@ class _Seen:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """Votes by the keys of their judgments, and what was seen before they were read."""
+    """Votes by the keys of their judgments, with the state that was read before them."""
 
     seen: _Seen
     votes: Mapping[int, CountedVote]
 
     def leads_to(self, now: _Seen) -> bool:
-        """Whether nothing has happened since but that a few batches were closed."""
+        """Return whether nothing has changed since, except that a few batches were closed."""
         batches = self.seen.batches
         return (
             self.seen.left_out == now.left_out and batches <= now.batches and len(now.batches - batches) <= MOST_BATCHES
@@ -52,21 +57,25 @@ class _Kept:
 
 
 class KeptVotes:
-    """Of several boards; shared by the threads of a worker, each of which finds what the last one read."""
+    """Cached votes of several boards.
+
+    The threads of a worker share it, so each finds the votes that another one read.
+    """
 
     def __init__(self) -> None:
         self._boards: OrderedDict[tuple[Any, ...], _Kept] = OrderedDict()
         self._lock = threading.Lock()
 
     def read(self, board: Board, campaigns: list[Campaign]) -> list[CountedVote]:
-        """The counted votes of a board, as `votes_counted` gives them, in the order of their judgments' keys."""
+        """Return the counted votes of a board, as `votes_counted` does, in the order of the judgments' keys."""
         name = (*(campaign.public_id for campaign in campaigns), board.aspect_id, board.category)
         with self._lock:
             before = self._boards.get(name)
-        seen, votes = _seen(campaigns), None  # first: what comes before the votes are read is found missing next time
+        seen, votes = _seen(campaigns), None  # Read before the votes: a change in between is then detected next time.
         if before is not None and before.leads_to(seen):
             votes = _gone_on(before, seen, board, campaigns)
-            if _seen(campaigns) != seen:  # between two of its statements: only one of them may have seen that
+            # The batches changed between the two statements, so perhaps only one of them saw the change.
+            if _seen(campaigns) != seen:
                 votes = None
         if votes is None:
             votes = votes_by_judgment(campaigns, board.aspect, category=board.category)
@@ -76,7 +85,7 @@ class KeptVotes:
     def _keep(self, name: tuple[Any, ...], kept: _Kept) -> None:
         with self._lock:
             self._boards.pop(name, None)
-            if len(kept.votes) > MOST_KEPT:  # all others would have to go, and then this one
+            if len(kept.votes) > MOST_KEPT:  # It would evict all others, and then itself.
                 return
             self._boards[name] = kept
             while sum(len(one.votes) for one in self._boards.values()) > MOST_KEPT:
@@ -94,7 +103,10 @@ def _gone_on(before: _Kept, now: _Seen, board: Board, campaigns: list[Campaign])
 
 
 def _seen(campaigns: list[Campaign]) -> _Seen:
-    """All by key and time: in a database that was emptied and filled again keys come back, times do not; and what a
-    restored backup brings back is what was read."""
+    """Return the closed batches by key and time.
+
+    A database that was emptied and filled again reuses keys but not times. A restored backup brings back the votes that
+    were read.
+    """
     closed = Batch.objects.filter(campaign__in=campaigns, state=Batch.State.CLOSED)
     return _Seen(left_out_mark(campaigns), frozenset(closed.values_list("pk", "closed_at")))
