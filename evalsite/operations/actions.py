@@ -1,4 +1,4 @@
-"""What can be done with a campaign, by name: the console's pages and the API's calls go through this one gate."""
+"""Actions on a campaign by name, for both the console's pages and the API."""
 
 import uuid
 from collections.abc import Callable, Mapping
@@ -29,10 +29,11 @@ STOPPED_BY_HAND = "its owner ended it"
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What an act is done with: public ids of what it concerns, a person by their user name, and the reason.
+    """The arguments of an action.
 
-    judgments, share: how many a pilot asks, or which share of the campaign's. From target_se to deadline: what is
-    extended. The last three: who sees the board, and what of it.
+    Contains public IDs of its objects, the user name of a person, and the reason. judgments, share: size of a pilot, or
+    its share of the campaign's judgments. target_se to deadline: the extended limits. The last three fields: who sees
+    the board, and which parts.
     """
 
     reason: str = ""
@@ -57,9 +58,11 @@ class Given:
 
 
 def act_perform(*, key: str, act: Act, user: User | None, given: Given) -> Campaign:
-    """Do it, if this person may: the role is asked first, before anything is looked up. The campaign afterwards.
+    """Perform an action if this person may, and return the campaign afterwards.
 
-    Raises NotFound, NotAllowed, InvalidInput; Conflict where it does not fit the campaign's state.
+    The role is checked before any object is looked up.
+
+    Raises NotFound, NotAllowed, InvalidInput, and Conflict if the action does not fit the campaign's state.
     """
     campaign, _ = campaign_for(key=key, user=user, act=act)
     assert user is not None  # noqa: S101  a stranger has no role
@@ -89,7 +92,7 @@ def _show(campaign: Campaign, given: Given, by: User) -> None:
 
 def _stop(campaign: Campaign, given: Given, by: User) -> None:
     campaign_close(campaign=campaign, reason=given.reason.strip() or STOPPED_BY_HAND, by=by)
-    services.refit_request(campaign)  # what is closed is worked in, and the queue emptied
+    services.refit_request(campaign)  # The refit includes the last batch and empties the queue.
 
 
 def _exclude(campaign: Campaign, given: Given, by: User) -> None:
@@ -121,7 +124,10 @@ def _add_entrant(campaign: Campaign, given: Given, by: User) -> None:
 
 
 def version_of(campaign: Campaign, public_id: uuid.UUID) -> Version:
-    """A version of a chatbot of the campaign's organisation. Raises NotFound."""
+    """Return a version of a chatbot of the campaign's organisation.
+
+    Raises NotFound.
+    """
     own = Version.objects.filter(chatbot__organisation=campaign.organisation_id, public_id=public_id)
     found = own.select_related("chatbot").first()
     if found is None:
@@ -139,7 +145,10 @@ def _withdraw_entrant(campaign: Campaign, given: Given, by: User) -> None:
 
 
 def entrant_of(campaign: Campaign, public_id: uuid.UUID) -> Entrant:
-    """An entrant of the campaign. Raises NotFound."""
+    """Return an entrant of the campaign.
+
+    Raises NotFound.
+    """
     found = campaign.entrants.filter(public_id=public_id).select_related("version__chatbot").first()
     if found is None:
         raise NotFound(gettext("No such chatbot takes part."), field="entrant")
@@ -152,7 +161,10 @@ def _retire_prompt(campaign: Campaign, given: Given, by: User) -> None:
 
 
 def prompt_of(campaign: Campaign, public_id: uuid.UUID) -> Prompt:
-    """A prompt of the campaign's set. Raises NotFound."""
+    """Return a prompt of the campaign's set.
+
+    Raises NotFound.
+    """
     found = Prompt.objects.filter(prompt_set=campaign.prompt_set_id, public_id=public_id).first()
     if found is None:
         raise NotFound(gettext("The campaign has no such prompt."), field="prompt")

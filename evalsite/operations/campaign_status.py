@@ -1,4 +1,4 @@
-"""How a campaign goes: how far it is, what is still to come, and what is wrong."""
+"""Status of a campaign: progress, remaining work, and problems."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,11 @@ BUDGET_ALARM = 0.8
 
 @dataclass(frozen=True, slots=True)
 class StatusAlarm:
-    """Something that a person should look at. `what` names it; `value` is what its words need."""
+    """A problem that a person should examine.
+
+    what: its name.
+    value: the number that its text needs.
+    """
 
     what: str
     value: str = ""
@@ -34,10 +38,11 @@ class StatusAlarm:
 
 @dataclass(frozen=True, slots=True)
 class CampaignStatus:
-    """A campaign at this moment. per_day: at the pace of the last day.
+    """The status of a campaign at this moment.
 
-    to_go, days, money: to the target, if they are known and it can be reached. looks_anew: the target is another one
-    than the last refit knew, and may be out of reach.
+    per_day: judgments per day at the pace of the last day.
+    to_go, days, money: remaining up to the target, if known and reachable.
+    looks_anew: the target has changed since the last refit, and may be out of reach.
     """
 
     standing: BoardState | None
@@ -52,7 +57,7 @@ class CampaignStatus:
 
 
 def campaign_status_get(campaign: Campaign) -> CampaignStatus:
-    """Everything that the overview says."""
+    """Return the status for the overview."""
     board = board_of(campaign)
     standing = board_state_get(board) if board else None
     evidence = standing.evidence if standing else {}
@@ -80,12 +85,12 @@ def _looks_anew(standing: BoardState | None) -> bool:
 
 
 def board_of(campaign: Campaign) -> Board | None:
-    """The campaign's own board; a draft may have none yet."""
+    """Return the campaign's own board; a draft may have none yet."""
     return Board.objects.filter(default_of=campaign).select_related("default_of__stopping", "aspect").first()
 
 
 def pace(board: Board) -> float | None:
-    """Judgments in a day, as the last day's snapshots tell; None where they tell nothing yet."""
+    """Return the judgments per day from the last day's snapshots; None without enough of them."""
     recent = board.snapshots.filter(created_at__gte=timezone.now() - PACE_OVER).order_by("number")
     moments = list(recent.values_list("created_at", "judgments"))
     if len(moments) < 2:
@@ -134,13 +139,13 @@ def _collecting_alarms(campaign: Campaign, standing: BoardState | None, job: Job
 
 
 def refits_of(board: Board) -> QuerySet[Refit]:
-    """Its refits with their snapshots, newest first."""
+    """Return the board's refits with their snapshots, newest first."""
     return Refit.objects.filter(board=board).select_related("snapshot").defer("snapshot__posterior").order_by("-pk")
 
 
 @dataclass(frozen=True, slots=True)
 class BoardChange:
-    """What a snapshot changed: the ability that moved furthest, and whether any two changed places."""
+    """Changes in a snapshot: the ability that changed most, and whether any ranks changed."""
 
     name: str
     by: float
@@ -148,7 +153,7 @@ class BoardChange:
 
 
 def change_of(snapshot: Snapshot, before: Snapshot | None) -> BoardChange | None:
-    """Against the one before it; None for the first."""
+    """Return the changes against the snapshot before; None for the first."""
     if before is None:
         return None
     was = {row["chatbot"]: row for row in before.rows}
@@ -163,12 +168,12 @@ def change_of(snapshot: Snapshot, before: Snapshot | None) -> BoardChange | None
 
 
 def gold_findings_of(campaign: Campaign, what: str) -> dict[int, dict[str, Any]]:
-    """What gold told at the last refit, of "annotators" or "items", by their keys."""
+    """Return the gold results of the last refit for "annotators" or "items", by key."""
     found = Findings.objects.filter(campaign=campaign).values_list("gold", flat=True).first() or {}
     return {one[what.removesuffix("s")]: one for one in found.get(what, [])}
 
 
 def findings_of(campaign: Campaign, what: str) -> dict[int, dict[str, Any]]:
-    """The newest findings about "annotators" or "prompts", by their keys."""
+    """Return the newest findings about "annotators" or "prompts", by key."""
     found = Findings.objects.filter(campaign=campaign).values_list(what, flat=True).first() or []
     return {one[what.removesuffix("s")]: one for one in found}

@@ -1,7 +1,6 @@
-"""A campaign is to learn more than was planned: a smaller standard error or difference, or one found more surely; more
-judgments, more time.
+"""Extension of a campaign: a smaller target SE or difference, more power, more judgments, more time.
 
-What is known is read off the last decision: pages load no statistics.
+The state of the campaign comes from its last decision, because web processes load no statistics.
 """
 
 from collections.abc import Mapping
@@ -28,7 +27,7 @@ from evalsite.judgments.selectors import judgments_spent
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What is to be wider, and how wide; None: stays as it is."""
+    """The requested limits. None keeps the current value."""
 
     target_se: float | None = None
     min_difference: float | None = None
@@ -43,10 +42,10 @@ class Wish:
 
 
 def target_extend(*, campaign: Campaign, wish: Wish, by: User | None = None) -> None:
-    """Go on to wider limits; one that a rule had stopped runs again.
+    """Continue with wider limits. A campaign that a rule stopped collects again.
 
-    Raises Conflict for a draft and for what a person stopped; InvalidInput, with the field, for what is no wider than
-    now, is there already, or leaves nothing to do.
+    Raises Conflict for a draft and for a campaign that a person stopped. Raises InvalidInput, with the field, if a
+    limit is not wider, is already reached, or leaves no work.
     """
     with write_transaction():
         locked = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
@@ -66,7 +65,7 @@ def _check_state(campaign: Campaign) -> None:
 
 
 def stopped_by_hand(campaign: Campaign) -> bool:
-    """Whether a person ended it: it stays so."""
+    """Return whether a person ended the campaign, which is final."""
     last = audit_of(campaign.public_id).filter(act="stop").first()
     return campaign.state == Campaign.State.STOPPED and last is not None and last.actor is not None
 
@@ -96,7 +95,7 @@ def _check_wider(before: Limits, wish: Wish) -> None:
 
 
 SMALLER = {"target_se", "min_difference", "alpha"}
-OF_DIFFERENCE = {"power", "alpha"}  # that is to be found
+OF_DIFFERENCE = {"power", "alpha"}  # The difference to detect.
 WORDS = {
     "target_se": gettext_noop("target SE"),
     "min_difference": gettext_noop("difference to be found"),
@@ -108,7 +107,7 @@ WORDS = {
 
 
 def _check_use(campaign: Campaign, after: Limits) -> None:
-    """Whether the campaign would go on: nothing that stops it may hold with the new limits."""
+    """Check that the campaign would continue: no stopping rule may hold under the new limits."""
     known = evidence_of(campaign)
     target = required_se(after)
     if target is not None and known.get("se", float("inf")) <= target:
@@ -135,7 +134,7 @@ def _check_use(campaign: Campaign, after: Limits) -> None:
 
 
 def evidence_of(campaign: Campaign) -> Mapping[str, float]:
-    """What the last decision about it knew, by the limits as they are now; nothing before the first."""
+    """Return the evidence of the last decision, adjusted to the current limits; empty before the first."""
     last = Decision.objects.filter(snapshot__board__default_of=campaign).select_related("snapshot")
     found = last.defer("snapshot__posterior").order_by("-pk").first()
     if found is None:

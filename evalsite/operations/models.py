@@ -1,4 +1,4 @@
-"""Notices to the owners of campaigns, and who wants no mail about them."""
+"""Notices to the owners of campaigns, and who has opted out of their mail."""
 
 from django.db import models
 from django.db.models import Q
@@ -10,9 +10,9 @@ from evalsite.campaigns.models import Campaign
 
 
 class Notice(models.Model):
-    """Something about a campaign that its owners are told, once: by mail, and on top of the console's pages.
+    """A notice to the owners of a campaign, by mail and as a banner in the console.
 
-    `mark` names the occurrence: the same one is never told twice.
+    `mark` identifies the occurrence. Each occurrence is sent only once.
     """
 
     class Event(models.TextChoices):
@@ -31,7 +31,7 @@ class Notice(models.Model):
     seen_by = models.ManyToManyField(User, blank=True, related_name="notices_seen")
 
     class Meta:
-        db_table = "adaptive_notice"  # its name before the app was split
+        db_table = "adaptive_notice"  # Table name from before the app was split.
         constraints = [
             models.UniqueConstraint(fields=["campaign", "event", "mark"], name="notice_once"),
             models.CheckConstraint(
@@ -44,13 +44,13 @@ class Notice(models.Model):
 
 
 class NotificationOptOut(models.Model):
-    """A person wants no mail about events of this kind."""
+    """A person's choice to get no mail about events of this kind."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="mail_unwanted")
     event = models.CharField(max_length=10, choices=Notice.Event)
 
     class Meta:
-        db_table = "adaptive_unwanted"  # its name before the app was split
+        db_table = "adaptive_unwanted"  # Table name from before the app was split.
         verbose_name_plural = "unwanted mail"
         constraints = [
             models.UniqueConstraint(fields=["user", "event"], name="unwanted_once"),

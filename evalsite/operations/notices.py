@@ -1,4 +1,4 @@
-"""A campaign's owners are told what they would want to know, once: by mail, and by a banner in the console."""
+"""Notices to owners about their campaigns. Each is sent once, by mail and as a banner in the console."""
 
 import logging
 from collections.abc import Collection, Mapping
@@ -42,7 +42,10 @@ Facts = Mapping[str, str | int | float]
 
 
 def notice_raise(*, campaign: Campaign, event: Notice.Event, mark: str, facts: Facts) -> None:
-    """Tell the owners, unless this occurrence was told before. Part of the caller's transaction, if there is one."""
+    """Notify the owners, unless this occurrence was sent before.
+
+    Part of the caller's transaction, if there is one.
+    """
     facts = {"campaign": campaign.name, **facts}
     with translation.override(settings.LANGUAGE_CODE):
         given = {"text": _said(event, facts), "facts": facts}
@@ -56,7 +59,7 @@ def notice_raise(*, campaign: Campaign, event: Notice.Event, mark: str, facts: F
 
 
 def notice_text(notice: Notice) -> str:
-    """What happened, in the active language."""
+    """Return the text of the notice in the active language."""
     return _said(notice.event, notice.facts) if notice.facts else notice.text
 
 
@@ -101,7 +104,7 @@ def _shown(name: str, value: str | int | float) -> str:
 
 
 def recipients(campaign: Campaign, event: str) -> QuerySet[User]:
-    """Its owners, and its organisation's, who have an address and want mail about such events."""
+    """Return the owners of the campaign and its organisation who have an address and want such mail."""
     owners = Q(campaign_roles__campaign=campaign, campaign_roles__role=Membership.Role.OWNER) | Q(
         memberships__organisation=campaign.organisation_id, memberships__role=Membership.Role.OWNER
     )
@@ -110,9 +113,12 @@ def recipients(campaign: Campaign, event: str) -> QuerySet[User]:
 
 
 def mail_send(notice: Notice, user: User) -> None:
-    """One mail to one person, in their language. What goes wrong raises: the job is tried again."""
+    """Send one mail to one person, in their language.
+
+    Raises on failure, so that the job is retried.
+    """
     with translation.override(user.mail_language):
-        # Whatever would begin a new line in a header, and there are more than two such characters.
+        # Remove all characters that could start a new line in a header; there are more than two.
         subject = " ".join(f"{shown(notice.campaign.name)}: {_subject(notice)}".split())
         console = f"{settings.SITE_URL}/console"
         page = _("The campaign's page: %(path)s") % {"path": f"{console}/{notice.campaign.public_id}/"}
@@ -122,7 +128,10 @@ def mail_send(notice: Notice, user: User) -> None:
 
 
 def _subject(notice: Notice) -> str:
-    """Words of their own: the events' labels stand in a list of what one may be told of."""
+    """Return the subject of the mail.
+
+    The event labels do not fit here, because they appear in the list of notifications.
+    """
     words = {
         Notice.Event.STOP: pgettext("subject of a mail", "a campaign has stopped"),
         Notice.Event.ALARM: pgettext("subject of a mail", "its refits fail"),
@@ -134,19 +143,19 @@ def _subject(notice: Notice) -> str:
 
 
 def stop_tell(campaign: Campaign) -> None:
-    """It has stopped, just now."""
+    """Notify that the campaign has just stopped."""
     mark = campaign.stopped_at.isoformat() if campaign.stopped_at else ""
     notice_raise(campaign=campaign, event=Notice.Event.STOP, mark=mark, facts={"reason": campaign.stop_reason})
 
 
 def alarm_tell(alarm: Alarm) -> None:
-    """Its refits fail, or those of its slices."""
+    """Notify that the refits of the campaign or of its slices fail."""
     facts = {"about": alarm.about, "message": alarm.message}
     notice_raise(campaign=alarm.campaign, event=Notice.Event.ALARM, mark=str(alarm.pk), facts=facts)
 
 
 def progress_tell(campaign: Campaign, evidence: Mapping[str, float]) -> None:
-    """Tell what the last decision of a campaign that collects shows: budget, skipped items, a target out of reach."""
+    """Notify what the last decision of a collecting campaign shows: budget, skipped items, a target out of reach."""
     if campaign.collecting:
         budget_tell(campaign)
         skips_tell(campaign, evidence)
@@ -154,7 +163,7 @@ def progress_tell(campaign: Campaign, evidence: Mapping[str, float]) -> None:
 
 
 def budget_tell(campaign: Campaign) -> None:
-    """Four fifths of the budget are spent; told once for each budget."""
+    """Notify that four fifths of the budget are spent, once for each budget."""
     budget = campaign.stopping.budget
     if budget is None or judgments_spent(campaign) < BUDGET_SHARE * budget:
         return
@@ -164,7 +173,7 @@ def budget_tell(campaign: Campaign) -> None:
 
 
 def skips_tell(campaign: Campaign, evidence: Mapping[str, float]) -> None:
-    """Tell that only skipped items are left; once for each number of them."""
+    """Notify that only skipped items are left, once for each number of them."""
     skipped = round(evidence.get("withheld_items", 0.0))
     if skipped:
         since = reopened_at(campaign)
@@ -173,7 +182,7 @@ def skips_tell(campaign: Campaign, evidence: Mapping[str, float]) -> None:
 
 
 def reach_tell(campaign: Campaign, evidence: Mapping[str, float]) -> None:
-    """Its prompts cannot give its target; told once for each target, and again when it has more prompts or fewer."""
+    """Notify that the prompts cannot reach the target, once for each target and number of prompts."""
     limits = limits_of(campaign.stopping)
     found = out_of_reach(limits, evidence)
     if found is None:
@@ -184,7 +193,10 @@ def reach_tell(campaign: Campaign, evidence: Mapping[str, float]) -> None:
 
 
 def empty_queues_tell() -> None:
-    """A sweep: campaigns that collect and have had nothing to issue for minutes, while no plan is being made."""
+    """Notify about collecting campaigns with an empty queue for some minutes and no plan in progress.
+
+    Runs as a sweep.
+    """
     now = timezone.now()
     queued = Assignment.objects.filter(campaign=OuterRef("pk"), state=Assignment.State.QUEUED)
     for campaign in Campaign.objects.filter(~Exists(queued), state__in=Campaign.COLLECTING).select_related("stopping"):
@@ -192,12 +204,12 @@ def empty_queues_tell() -> None:
             continue
         newest = Assignment.objects.filter(campaign=campaign).aggregate(newest=Max("pk"))["newest"] or 0
         told = Notice.objects.filter(campaign=campaign, event=Notice.Event.QUEUE, mark=str(newest))
-        if not told.exists():  # first without a lock: this is asked every second
+        if not told.exists():  # First without a lock, because this runs every second.
             notice_raise(campaign=campaign, event=Notice.Event.QUEUE, mark=str(newest), facts={})
 
 
 def _is_quiet(campaign: Campaign, now: datetime) -> bool:
-    """Whether nothing was issued or refitted for some minutes."""
+    """Return whether nothing was issued or refitted for some minutes."""
     issued = Assignment.objects.filter(campaign=campaign).aggregate(at=Max("issued_at"))["at"]
     refitted = Refit.objects.filter(board__default_of=campaign).aggregate(at=Max("finished_at"))["at"]
     last = max((at for at in (issued, refitted, campaign.opened_at) if at is not None), default=None)
@@ -205,20 +217,23 @@ def _is_quiet(campaign: Campaign, now: datetime) -> bool:
 
 
 def notices_for(user: User, campaign: Campaign) -> list[Notice]:
-    """What this person has not put away yet, newest first."""
+    """Return the notices that this person has not dismissed, newest first."""
     recent = Notice.objects.filter(campaign=campaign, raised_at__gte=timezone.now() - SHOWN_FOR)
     return list(recent.exclude(seen_by=user).order_by("-pk")[:5])
 
 
 def notices_see(*, campaign: Campaign, user: User) -> None:
-    """Put away what is shown to this person about the campaign."""
+    """Dismiss the notices about the campaign that this person sees."""
     with write_transaction():
         for notice in notices_for(user, campaign):
             notice.seen_by.add(user)
 
 
 def mail_choose(*, user: User, wanted: Collection[str]) -> None:
-    """Mail about these events, and about no others. Raises InvalidInput for an event that there is not."""
+    """Choose mail about these events and no others.
+
+    Raises InvalidInput for an unknown event.
+    """
     unknown = sorted(set(wanted) - set(Notice.Event.values))
     if unknown:
         raise InvalidInput(_("There is no event %(unknown)s.") % {"unknown": repr(unknown[0])}, field="wanted")
@@ -229,6 +244,6 @@ def mail_choose(*, user: User, wanted: Collection[str]) -> None:
 
 
 def mail_wanted(user: User) -> list[str]:
-    """Events about which this person gets mail."""
+    """Return the events about which this person gets mail."""
     off = set(NotificationOptOut.objects.filter(user=user).values_list("event", flat=True))
     return [event for event in Notice.Event.values if event not in off]

@@ -1,4 +1,7 @@
-"""How many judgments a pilot asks. (What it taught is `refits.pilot_summary`, which only the worker loads.)"""
+"""Size of a pilot in judgments.
+
+The results of a pilot are in `refits.pilot_summary`, which only the worker loads.
+"""
 
 import math
 
@@ -10,7 +13,10 @@ from evalsite.core.number_format import whole
 
 
 def pilot_size(campaign: Campaign, judgments: int | None, share: float | None) -> int:
-    """The number itself, or a share of the budget, or without one of all questions. Raises InvalidInput."""
+    """Return the number itself, or a share of the budget; without a budget, a share of all questions.
+
+    Raises InvalidInput.
+    """
     if (judgments is None) == (share is None):
         raise InvalidInput(
             _("A pilot needs a size."), hint=_("Give its judgments, or its share of the campaign's."), field="judgments"
@@ -31,7 +37,7 @@ def pilot_size(campaign: Campaign, judgments: int | None, share: float | None) -
 
 
 def _questions(campaign: Campaign) -> int:
-    """Judgments that can be asked at all."""
+    """Return the number of possible judgments."""
     chatbots = campaign.entrants.filter(state=Entrant.State.ACTIVE).count()
     prompts = campaign.prompt_set.prompts.filter(corrected_by__isnull=True).count()
     return math.comb(chatbots, 2) * prompts * campaign.votes_per_item

@@ -1,4 +1,4 @@
-"""How the service itself is: what waits, since when, and whether its parts answer."""
+"""Health of the service: backlogs with their ages, and whether the components respond."""
 
 import shutil
 import time
@@ -27,11 +27,14 @@ DISK_LOW = 500_000_000
 
 @dataclass(frozen=True, slots=True)
 class ServiceHealth:
-    """Ages in seconds; None where there is nothing to be old. disk_free: bytes; None where data lies elsewhere.
+    """Health values; ages are in seconds, and None if nothing is waiting.
 
-    job_age: of the oldest job that is due. worker_age: since the newest job that has ended.
-    failing: campaigns whose loop fails now. batch_age: of the oldest closed batch that no refit has begun after.
-    broker_ms: None where none is needed.
+    disk_free: bytes; None if the data is on another machine.
+    job_age: age of the oldest job that is due.
+    worker_age: time since the newest job ended.
+    failing: number of campaigns with failing refits.
+    batch_age: age of the oldest closed batch without a refit since.
+    broker_ms: None if no broker is needed.
     """
 
     database_ms: float
@@ -53,7 +56,7 @@ class ServiceHealth:
 
     @property
     def troubles(self) -> list[str]:
-        """Names of what a person should look at."""
+        """Return the names of problems that a person should examine."""
         found = {
             "worker": self.job_age is not None and self.job_age > JOB_LATE_S,
             "dead_jobs": self.jobs.get(Job.State.DEAD, 0) > 0,
@@ -66,7 +69,10 @@ class ServiceHealth:
 
 
 def service_health_get() -> ServiceHealth:
-    """All of it, by a bounded number of cheap queries. Raises DatabaseError where the database does not answer."""
+    """Return all values, with a bounded number of cheap queries.
+
+    Raises DatabaseError if the database does not respond.
+    """
     now = timezone.now()
     began = time.perf_counter()
     with connection.cursor() as cursor:
@@ -106,7 +112,10 @@ def _age(now: datetime, since: datetime | None) -> float | None:
 
 
 def _oldest_unfitted() -> datetime | None:
-    """When the newest batch of a campaign closed that no refit has begun after; the oldest over campaigns."""
+    """Return when the oldest unfitted batch closed.
+
+    For each campaign, this is the newest batch that no refit has followed. The result is the oldest of them.
+    """
     closed = Max("batches__closed_at", filter=Q(batches__state=Batch.State.CLOSED))
     campaigns = Campaign.objects.exclude(state=Campaign.State.DRAFT).annotate(closed=closed)
     last = dict(
@@ -121,7 +130,7 @@ def _oldest_unfitted() -> datetime | None:
 
 
 def _broker() -> tuple[float | None, str]:
-    """Redis, asked as the cache, which is the same server; nothing in the embedded form."""
+    """Return the response time of Redis, measured through the cache on the same server; None in the embedded form."""
     if not settings.PRODUCTION:
         return None, ""
     began = time.perf_counter()
@@ -133,7 +142,7 @@ def _broker() -> tuple[float | None, str]:
 
 
 def as_metrics(vitals: ServiceHealth) -> str:
-    """Prometheus' text format, version 0.0.4."""
+    """Return the values in Prometheus' text format, version 0.0.4."""
     lines: list[str] = []
 
     def gauge(name: str, words: str, *values: tuple[str, float | int | None]) -> None:
@@ -165,7 +174,7 @@ def as_metrics(vitals: ServiceHealth) -> str:
 
 
 def not_ready() -> str:
-    """Why this process cannot serve; "" where it can."""
+    """Return why this process cannot serve requests, or "" if it can."""
     try:
         if migrations_pending(connection):
             return "migrations are pending"

@@ -9,9 +9,9 @@ from evalsite.core.db import write_transaction
 
 
 def campaign_open(*, campaign: Campaign, by: User | None = None, pilot: int | None = None) -> Board:
-    """Start collecting, with a board that shows the result from the first judgment on.
+    """Start collecting, with a board that shows results from the first judgment on.
 
-    pilot: the number of judgments after which the campaign waits for its owner.
+    pilot: number of judgments after which the campaign pauses for its owner.
     """
     with write_transaction():
         board = board_default(campaign=campaign)

@@ -13,7 +13,7 @@ jobs.sweeps(empty_queues_tell)
 
 @jobs.handles(NOTICE)
 def notice(lease: jobs.Lease) -> None:
-    """Tell the owners of a campaign that it stopped, that its refits fail, or what its last decision knew."""
+    """Notify the owners that the campaign stopped, that its refits fail, or what its last decision shows."""
     campaign = Campaign.objects.select_related("stopping").get(pk=lease.args["campaign"])
     if "alarm" in lease.args:
         alarm_tell(Alarm.objects.get(pk=lease.args["alarm"]))
