@@ -1,4 +1,4 @@
-"""What every page of a board says first: a head line, the state of its campaign, how much was judged."""
+"""The head of a board's pages: headline, campaign state, and counts of judgments."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,7 +31,10 @@ class Tab:
 
 
 def board_context(standing: BoardState, key: str, *, here: str = "board", cut: Cut | None = None) -> dict[str, Any]:
-    """What the head of a board's pages and its live part show; `here` names the page that is open."""
+    """Return the context of the head and the live part of a board's pages.
+
+    here: name of the open page.
+    """
     rows: list[BoardRow] = standing.snapshot.rows if standing.snapshot else []
     campaign = standing.campaign
     cut, links = cut or Cut(), Links.of(standing, key)
@@ -53,7 +56,7 @@ def board_context(standing: BoardState, key: str, *, here: str = "board", cut: C
 
 
 def page_etag(standing: BoardState) -> str:
-    """Of this state of the board in the reader's language."""
+    """Return the ETag of this board state in the reader's language."""
     return f'{standing.etag.removesuffix(chr(34))}.{get_language()}"'
 
 
@@ -81,7 +84,7 @@ def _head(standing: BoardState, links: Links) -> dict[str, Any]:
 
 
 def _campaign_key(campaign: Campaign, key: str) -> str:
-    """A reader who came by the secret link is led on by the secret link."""
+    """Return the key for links. A reader with the secret link gets secret links."""
     return campaign.slug if key == campaign.slug else str(campaign.public_id)
 
 
@@ -99,27 +102,30 @@ def _counts(standing: BoardState, rows: list[BoardRow]) -> dict[str, Any]:
 
 
 def chatbots_of(standing: BoardState) -> int:
-    """How many are ranked; as long as none is, how many will be."""
+    """Return the number of ranked chatbots, or of entrants before the first ranking."""
     if standing.snapshot and standing.snapshot.rows:
         return len(standing.snapshot.rows)
     return standing.campaign.entrants.filter(state=Entrant.State.ACTIVE).count() if standing.campaign else 0
 
 
 def _shared(rows: list[BoardRow], verified: frozenset[str]) -> str:
-    """The organisation of all rows, which then need not repeat it."""
+    """Return the organisation if all rows share it, so that the rows need not repeat it."""
     names = {organisation_text(row, verified) for row in rows}
     return names.pop() if len(names) == 1 else ""
 
 
 def kinds_text(rows: list[BoardRow]) -> str:
-    """The kind of all rows, which then need not repeat it."""
+    """Return the kind if all rows share it, so that the rows need not repeat it."""
     kinds = {row["kind"] for row in rows}
     words = {"live": _("all live"), "static": _("all static")}
     return words.get(kinds.pop(), "") if len(kinds) == 1 else ""
 
 
 def headline(rows: list[BoardRow], *, more_to_come: bool = True) -> str:
-    """What a newspaper could print, and no more than the intervals support. "Yet" only where judgments still come."""
+    """Return a headline that claims no more than the intervals support.
+
+    "Yet" appears only if more judgments will come.
+    """
     first = [row for row in rows if row["group"] == 1]
     if not first:
         return _("Nothing is ranked yet.")
@@ -159,7 +165,7 @@ def _number(count: int) -> str:
 
 
 def status(standing: BoardState) -> dict[str, Any]:
-    """The campaign's state in one line, with the progress to its target where it has one."""
+    """Return the campaign's state in one line, with the progress to its target if it has one."""
     campaign = standing.campaign
     state = campaign.state if campaign else ""
     evidence = standing.evidence
@@ -170,13 +176,16 @@ def status(standing: BoardState) -> dict[str, Any]:
     if campaign is not None and not campaign.collecting:
         return {"text": str(campaign.get_state_display()), "progress": percent, "state": state}
     text = _collecting(evidence, percent)
-    if standing.slice and percent is not None:  # a target is the whole board's
+    if standing.slice and percent is not None:  # A target is for the whole board.
         text = _("whole board: %(status)s") % {"status": text}
     return {"text": text, "progress": percent, "state": state}
 
 
 def _stopped(campaign: Campaign, after: int) -> str:
-    """By what it was stopped; and what came in after, by which an SE may stand a little above the target again."""
+    """Return the reason of the stop and the number of late judgments.
+
+    Late judgments can move the SE slightly above the target again.
+    """
     text = _("stopped: %(reason)s") % {"reason": reason_said(campaign.stop_reason) or _("by its owner")}
     if not after:
         return text
@@ -189,7 +198,7 @@ def _stopped(campaign: Campaign, after: int) -> str:
 
 
 def _spent(evidence: Mapping[str, float]) -> str:
-    """How much of the budget is spent, where nothing else tells how far the campaign is."""
+    """Return the share of the budget that is spent, if nothing else describes the progress."""
     if "budget" not in evidence:
         return ""
     return _(": %(n)s of %(budget)s judgments") % {

@@ -1,6 +1,6 @@
-"""Geometry of what is drawn: numbers only; the drawing is the template's.
+"""Geometry of charts as numbers; templates draw them.
 
-Across, positions are percentages of a width that the reader's window decides; down, they are pixels.
+Horizontal positions are percentages, because the window decides the width. Vertical positions are pixels.
 """
 
 import math
@@ -18,7 +18,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A common axis; positions are percentages of its width. Zero is always on it."""
+    """A common axis; positions are percentages of its width. It always includes zero."""
 
     low: float
     high: float
@@ -32,7 +32,7 @@ class Axis:
 
     @property
     def ticks(self) -> list[Tick]:
-        """Three to seven round values."""
+        """Return three to seven round values."""
         step = _round_step((self.high - self.low) / 5)
         first, last = math.ceil(self.low / step), math.floor(self.high / step)
         digits = max(0, -math.floor(math.log10(step)))
@@ -53,7 +53,7 @@ class Whisker:
 
 
 def axis_for(lowers: Sequence[float], uppers: Sequence[float]) -> Axis:
-    """The smallest axis with zero and all intervals on it, and a little air."""
+    """Return the smallest axis with zero and all intervals, plus a margin."""
     low, high = min([0.0, *lowers]), max([0.0, *uppers])
     air = 0.04 * (high - low) or 1.0
     return Axis(low - air, high + air)
@@ -64,14 +64,18 @@ def whisker(axis: Axis, lower: float, middle: float, upper: float) -> Whisker:
 
 
 def _round_step(rough: float) -> float:
-    """The next of 1, 2 or 5 times a power of ten."""
+    """Round up to 1, 2 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(rough))
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * 0.999)
 
 
 @dataclass(frozen=True, slots=True)
 class ChartFrame:
-    """Two axes at right angles: `across` in percent of the width, `up` between `bottom` and `top` in pixels."""
+    """Two perpendicular axes.
+
+    across: percentages of the width.
+    up: pixels between `bottom` and `top`.
+    """
 
     across: Axis
     up: Axis
@@ -82,18 +86,18 @@ class ChartFrame:
         return round(self.bottom - (self.bottom - self.top) * self.up.x(value) / 100, 1)
 
     def line(self, points: Sequence[tuple[float, float]]) -> str:
-        """The points joined, as the `d` of an SVG path."""
+        """Return the line through the points, as the `d` of an SVG path."""
         return "M" + "L".join(f"{self.across.x(x)},{self.y(y)}" for x, y in points)
 
     def band(self, points: Sequence[tuple[float, float, float]]) -> str:
-        """The area between the lower and the upper value of each (x, lower, upper)."""
+        """Return the area between the lower and upper value of each (x, lower, upper)."""
         upper = [(x, high) for x, _, high in points]
         lower = [(x, low) for x, low, _ in reversed(points)]
         return self.line([*upper, *lower]) + "Z"
 
     @property
     def levels(self) -> list["Level"]:
-        """The ticks of the upright axis."""
+        """Return the ticks of the vertical axis."""
         return [Level(round(self.bottom - (self.bottom - self.top) * t.x / 100, 1), t.label) for t in self.up.ticks]
 
 
@@ -106,15 +110,15 @@ class Level:
 def frame_for(
     xs: Sequence[float], lows: Sequence[float], highs: Sequence[float], *, top: float, bottom: float
 ) -> ChartFrame:
-    """From 0 to the largest x, without air at its ends; upwards as `axis_for`."""
+    """Return a frame from 0 to the largest x, without horizontal margins; the vertical axis is as in `axis_for`."""
     return ChartFrame(Axis(0.0, max([*xs, 0.0]) or 1.0), axis_for(lows, highs), top, bottom)
 
 
-BELL_REACH = 3.5  # standard errors; beyond is less than a pixel
+BELL_REACH = 3.5  # Standard errors. Beyond, the curve is less than a pixel high.
 BELL_STEPS = 48
 
 
 def bell(mean: float, se: float) -> list[tuple[float, float]]:
-    """Points of the normal density, as shares of its own top."""
+    """Return points of the normal density, relative to its maximum."""
     z = [BELL_REACH * (2 * step / BELL_STEPS - 1) for step in range(BELL_STEPS + 1)]
     return [(mean + each * se, math.exp(-each * each / 2)) for each in z]

@@ -1,4 +1,4 @@
-"""What a filter leaves of a board, in words."""
+"""Text for the filters of a board."""
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -12,7 +12,7 @@ def label_of(piece: Slice) -> str:
 
 
 def named(piece: Slice) -> str:
-    """The filter in two words, for titles."""
+    """Return the filter in two words, for titles."""
     words = {
         "aspect": _("aspect “%(value)s”"),
         "category": _("category “%(value)s”"),
@@ -31,7 +31,7 @@ def what_counts(piece: Slice) -> str:
 
 
 def what_is_there(piece: Slice) -> str:
-    """Why there is no ranking, and how much it lacks."""
+    """Return why the slice has no ranking, and how much is missing."""
     if piece.enough:
         return _("Its last fit failed. It is tried again with the next refit.")
     so_far = ngettext("%(count)s judgment", "%(count)s judgments", piece.judgments) % {"count": piece.judgments}

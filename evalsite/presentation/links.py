@@ -1,4 +1,4 @@
-"""Where the pages of a board are: under its key, with the filter that its reader has chosen."""
+"""Addresses of a board's pages, under its key and with the reader's filter."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,13 +12,19 @@ from evalsite.boards.selectors import BoardState
 
 
 def whole_address(path: str) -> str:
-    """The address as it is written on other sites and in mails, whatever host the reader asked for."""
+    """Return the absolute address for other sites and mails.
+
+    It uses the site's own address, whatever host the request names.
+    """
     return f"{settings.SITE_URL}{path}"
 
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """`query` is what stands behind every address, as the names and values of a form."""
+    """Links to a board's pages.
+
+    query: the names and values of the query string.
+    """
 
     key: str
     query: tuple[tuple[str, str], ...] = ()
@@ -32,6 +38,6 @@ class Links:
         return cls(key, ((str(piece.by), piece.value),))
 
     def to(self, name: str, *args: Any, **more: str) -> str:
-        """The address of a page; what is empty in `more` is left out of it."""
+        """Return the address of a page. Empty values in `more` are omitted."""
         asked = [*self.query, *((key, value) for key, value in more.items() if value)]
         return reverse(name, args=[self.key, *args]) + (f"?{urlencode(asked)}" if asked else "")

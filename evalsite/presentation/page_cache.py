@@ -1,4 +1,4 @@
-"""Parts of pages that are made once per snapshot, not per reader."""
+"""A cache of page parts that are made once per snapshot, not per reader."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -14,9 +14,9 @@ Made = TypeVar("Made")
 
 
 def kept(name: str, make: Callable[[], Made], *, for_s: int = KEPT_S) -> Made:
-    """What this release made under this name before, in this language; or what is made now.
+    """Return the cached value of this release and language, or make it now.
 
-    `name` tells everything that the result depends on, or all but what may be `for_s` seconds old.
+    name: everything that the result depends on. A dependency may be missing if `for_s` limits the age in seconds.
     """
     key = f"page:{release()}:{name}:{get_language()}"
     found: Made | None = cache.get(key)

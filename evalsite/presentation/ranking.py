@@ -1,4 +1,7 @@
-"""The ranking as its page shows it: parts, classes, rows. Sorting and searching only cut: nothing is computed anew."""
+"""The ranking of a board for its page: parts, classes, rows.
+
+Sorting and searching only select rows. They compute nothing again.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,13 +20,13 @@ from evalsite.presentation.formatting import fixed, interval_text, share, signed
 from evalsite.presentation.links import Links
 from evalsite.presentation.page_cache import kept
 
-SEARCH_AT_MOST = 80  # characters
-TIERS = ("1", "2")  # as rows have them
+SEARCH_AT_MOST = 80  # Maximum characters of a search.
+TIERS = ("1", "2")  # In the format of the rows.
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """What a reader asked to see, as the address says it."""
+    """The reader's choice of rows and order, from the query string."""
 
     search: str = ""
     sort: str = "rank"
@@ -31,7 +34,7 @@ class Cut:
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> "Cut":
-        """Unknown orders are the usual one, so that an old link still works."""
+        """Parse the query. An unknown order becomes the default, so that old links still work."""
         sort = query.get("sort", "rank")
         tier = query.get("tier", "")
         return cls(
@@ -41,13 +44,13 @@ class Cut:
         )
 
     def asked(self, **changes: str) -> dict[str, str]:
-        """What the address says, with these changes; what is empty need not stand there."""
+        """Return the query string with these changes; empty values are omitted."""
         return {"q": self.search, "sort": "" if self.sort == "rank" else self.sort, "tier": self.tier} | changes
 
 
 @dataclass(frozen=True, slots=True)
 class ShownRow:
-    place: str  # what tells a row from all others, for rows that glide
+    place: str  # Identifies a row, for animated rows.
     rank: int
     bounds: str
     rank_class: int | None
@@ -70,7 +73,7 @@ class ShownRow:
 
 @dataclass(frozen=True, slots=True)
 class RankingPart:
-    """Chatbots that comparisons connect, on an axis of their own: zero is the mean of this part."""
+    """Chatbots that comparisons connect, on their own axis: zero is the mean of this part."""
 
     number: int
     size: int
@@ -87,7 +90,7 @@ class Column:
     direction: str
 
 
-# Every order that a reader may ask for; what is missing goes last.
+# Every order that a reader can choose; missing values are last.
 SORTS: dict[str, Callable[[BoardRow], Any]] = {
     "rank": lambda row: (row["rank"], row["name"]),
     "name": lambda row: row["name"].casefold(),
@@ -100,14 +103,17 @@ DESCENDING = {"win_rate", "judgments"}
 
 
 def stamp(standing: BoardState) -> str:
-    """Changes when the ranking that readers see does: a page with another stamp fetches it."""
+    """Return a value that changes with the ranking. A page with another stamp fetches the ranking."""
     of = standing.snapshot or standing.board
     state = standing.campaign.state if standing.campaign else "none"
     return f"{of.public_id}{standing.cut}-{state}-{standing.gone}-{int(standing.tally.judgments > 0)}"
 
 
 def ranking_html(standing: BoardState, key: str, cut: Cut) -> str:
-    """The ranking as HTML. The whole board is rendered once per snapshot and order, a search each time."""
+    """Return the ranking as HTML.
+
+    The whole board is rendered once per snapshot and order. Each search renders again.
+    """
 
     def render() -> str:
         return render_to_string("_ranking.html", ranking_context(standing, key, cut))
@@ -116,7 +122,7 @@ def ranking_html(standing: BoardState, key: str, cut: Cut) -> str:
 
 
 def ranking_context(standing: BoardState, key: str, cut: Cut) -> dict[str, Any]:
-    """Everything that _ranking.html shows."""
+    """Return the context of _ranking.html."""
     rows: list[BoardRow] = standing.snapshot.rows if standing.snapshot else []
     found = [row for row in rows if _matches(row, cut.search) and cut.tier in {"", str(row.get("tier"))}]
     links = Links.of(standing, key)
@@ -141,7 +147,7 @@ def ranking_context(standing: BoardState, key: str, cut: Cut) -> dict[str, Any]:
 
 
 def _matches(row: BoardRow, search: str) -> bool:
-    """Every word stands in the name or the organisation."""
+    """Return whether each word occurs in the name or the organisation."""
     text = f"{row['name']} {row['organisation']}".casefold()
     return all(word in text for word in search.casefold().split())
 
@@ -174,7 +180,10 @@ def _column(cut: Cut, links: Links, slug: str, label: str, tip: str) -> Column:
 def parts_of(
     rows: list[BoardRow], found: list[BoardRow], cut: Cut, links: Links, standing: BoardState
 ) -> list[RankingPart]:
-    """Axes are those of the whole board, so that a search moves nothing."""
+    """Return the parts of the ranking.
+
+    The axes cover the whole board, so that a search does not move anything.
+    """
     beside, withdrawn = _Beside(rows, standing.verified), standing.withdrawn
     parts = []
     for group in sorted({row["group"] for row in found}):
@@ -198,14 +207,20 @@ def parts_of(
 
 
 class Status(NamedTuple):
-    """What became of a row, in a word; `reason`: why it takes part no more, None where it does."""
+    """The status of a row in one word.
+
+    reason: why the chatbot was withdrawn; None otherwise.
+    """
 
     word: str
     reason: str | None
 
 
 def status_of(row: BoardRow, rows: list[BoardRow], withdrawn: Mapping[str, str]) -> Status:
-    """Retired is who left while another version of the same chatbot stays; who just left is withdrawn."""
+    """Return the status of a row.
+
+    A withdrawn version is "retired" if another version of the same chatbot stays.
+    """
     reason = withdrawn.get(row.get("version", ""))
     if reason is None:
         return Status(_("preliminary") if row["preliminary"] else _("established"), None)
@@ -215,7 +230,7 @@ def status_of(row: BoardRow, rows: list[BoardRow], withdrawn: Mapping[str, str])
 
 
 class _Beside:
-    """What stands beside a name: only what tells one row of this board from another."""
+    """The text beside a name: only the parts that distinguish the rows of this board."""
 
     def __init__(self, rows: list[BoardRow], verified: frozenset[str]) -> None:
         self.verified = verified
@@ -238,7 +253,7 @@ class _Beside:
 
 
 def organisation_text(row: BoardRow, verified: frozenset[str]) -> str:
-    """Return the organisation of a row, with the mark that staff gave it."""
+    """Return the organisation of a row, with the badge for verified organisations."""
     if row["chatbot"] not in verified:
         return shown(row["organisation"])
     return _("%(organisation)s ✓ verified") % {"organisation": shown(row["organisation"])}
@@ -260,7 +275,7 @@ def _shown(
         rank_class=own,
         opens_class=own != before,
         closes_class=own != after,
-        name=shown(row["name"]),  # of imported votes, and from before names were checked
+        name=shown(row["name"]),  # Imported votes, and rows from before names were checked.
         url=links.to("board_chatbot", row["chatbot"]),
         beside=beside.of(row),
         withdrawn=status.reason,

@@ -1,8 +1,10 @@
-"""Text of chatbots, submitters and annotators as pages show it: readable, and harmless whatever it holds.
+"""Safe HTML for texts of chatbots, submitters and annotators.
 
-Markdown becomes a small set of elements. HTML stays text, an image is never loaded, an address is shown and leads
-nowhere, a formula becomes MathML (which needs no script), and a character that hides or reorders others is named.
-The result is cleaned once more by an allow-list, so a mistake in one of the two libraries is not one of ours.
+Markdown becomes a small set of elements. HTML stays text. Images are never loaded. Addresses are visible but not
+linked. Formulas become MathML, which needs no script. Characters that hide or reorder others are replaced by their
+names.
+
+The result is sanitised again with an allow-list, so that an error in one of the two libraries has no effect.
 """
 
 import re
@@ -24,23 +26,23 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from evalsite.presentation.page_cache import kept
 
-# At these limits the worst texts that we know take some tenths of a second. What is beyond is shown as it was written.
-LONGEST_MARKDOWN = 30_000  # characters
+# At these limits, the worst known texts take some tenths of a second. Text beyond them is displayed as written.
+LONGEST_MARKDOWN = 30_000  # Characters.
 LONGEST_FORMULA = 2_000
 MOST_FORMULAS = 300
-MOST_CELLS = 5_000  # of tables: a line of two characters can stand for hundreds of empty ones
-MOST_FOLLOWED = 1_000_000  # characters, looked through for the ends of brackets that open no link
-DEEPEST = 60  # lists and quotations within each other
-KEPT_FROM = 5_000  # characters from which rendering takes milliseconds
+MOST_CELLS = 5_000  # In tables: a line of two characters can produce hundreds of empty cells.
+MOST_FOLLOWED = 1_000_000  # Characters that are searched for the ends of brackets without a link.
+DEEPEST = 60  # Nesting depth of lists and quotations.
+KEPT_FROM = 5_000  # Characters from which rendering takes milliseconds.
 
-# Controls, zero-width characters, embeddings, overrides and isolates of direction, fillers, tags. The zero-width
-# joiner and non-joiner belong to the spelling of Persian or Hindi and to emoji: between such letters they stay.
+# Controls, zero-width characters, embeddings, overrides and isolates of direction, fillers, tags. The zero-width joiner
+# and non-joiner are part of Persian and Hindi spelling and of emoji. They stay between such letters.
 UNSEEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u115f\u1160\u180e\u200b\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
     "\U000e0000-\U000e007f]"
     "|(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f])"
 )
-CLOSED = re.compile(r"\[[^][\\`<]{0,100}\]")  # as [1]: nothing within it leads further
+CLOSED = re.compile(r"\[[^][\\`<]{0,100}\]")  # As in [1]. The content is not parsed further.
 MATH = {
     *("math", "mrow", "mi", "mn", "mo", "mtext", "mspace", "mfrac", "msqrt", "mroot", "msup", "msub", "msubsup"),
     *("munder", "mover", "munderover", "mtable", "mtr", "mtd", "mstyle", "mpadded", "mphantom", "merror"),
@@ -65,12 +67,12 @@ ATTRIBUTES = {
 
 
 def visible(text: str) -> str:
-    """The text with each character that would hide or reorder others replaced by its name: ⟦U+202E⟧."""
+    """Replace each character that would hide or reorder others by its name: ⟦U+202E⟧."""
     return UNSEEN.sub(lambda match: f"⟦U+{ord(match.group()):04X}⟧", text.removeprefix("\ufeff"))
 
 
 def rich(text: str) -> SafeString:
-    """Markdown, code and formulas as safe HTML."""
+    """Convert Markdown, code and formulas to safe HTML."""
     if len(text) > LONGEST_MARKDOWN:
         return _as_written(text)
     if len(text) < KEPT_FROM:
@@ -86,17 +88,17 @@ def _rich(text: str) -> SafeString:
     env = {"formulas": 0, "followed": 0, "tables": _cells(text) <= MOST_CELLS}
     tokens = MARKDOWN.parse(text.removeprefix("\ufeff"), env)
     if any(token.level >= DEEPEST - 1 for token in tokens):
-        return _as_written(text)  # what is nested more deeply would not be seen
+        return _as_written(text)  # Deeper content would not be visible.
     unsafe = MARKDOWN.renderer.render(tokens, MARKDOWN.options, env)
     clean = nh3.clean(unsafe, tags=TAGS, attributes=ATTRIBUTES, link_rel=None)
     return mark_safe(visible(clean))  # noqa: S308  cleaned; no attribute holds text of the reply
 
 
-# How Markdown is drawn ----------------------------------------------------------------------------------
+# Markdown rules ----------------------------------------------------------------------------------------
 
 
 def _auto(tag: str, marks: str = "") -> Any:
-    """An element whose direction follows its own text."""
+    """Return a renderer of an element whose text direction follows its content."""
 
     def draw(tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
         if tokens[index].hidden:
@@ -118,7 +120,7 @@ def _link_open(tokens: Sequence[Token], index: int, options: Any, env: Any) -> s
 
 
 def _link_close(tokens: Sequence[Token], index: int, options: Any, env: Any) -> str:
-    """The address beside the words, unless the words are the address."""
+    """Add the address after the link text, unless they are equal."""
     address = env["addresses"].pop()
     if tokens[index - 1].content == address or not address:
         return "</span>"
@@ -129,7 +131,7 @@ def _formula(source: str, *, display: bool) -> str:
     try:
         element = convert_to_element(source, display="block" if display else "inline")
         for part in element.iter():
-            part.text = unescape(part.text or "")  # the library writes "&#x0002B;"; escaped again below, with the rest
+            part.text = unescape(part.text or "")  # The library writes "&#x0002B;"; escaped again below, with the rest.
         return ElementTree.tostring(element, encoding="unicode")
     except Exception:  # noqa: BLE001  whatever a formula breaks in the library, its source can be read
         return f"<code>{escape(source)}</code>"
@@ -147,7 +149,7 @@ def _math(display: bool) -> Any:
 
 
 def _bracketed(state: StateInline, silent: bool) -> bool:
-    r"""\( a formula \) and \[ one on its own line \], as many chatbots write them."""
+    r"""Parse \( inline formulas \) and \[ display formulas \], as many chatbots write them."""
     opening = state.src[state.pos : state.pos + 2]
     if opening not in {"\\(", "\\["}:
         return False
@@ -156,7 +158,7 @@ def _bracketed(state: StateInline, silent: bool) -> bool:
     if (opening, state.src) not in unclosed:
         end = state.src.find("\\)" if opening == "\\(" else "\\]", state.pos + 2, state.posMax)
     if end < 0:
-        unclosed.add((opening, state.src))  # looked for once, not once for each
+        unclosed.add((opening, state.src))  # Searched once, not for each bracket.
         return False
     if not silent:
         state.push("math_inline" if opening == "\\(" else "math_inline_double", "math", 0).content = state.src[
@@ -167,7 +169,10 @@ def _bracketed(state: StateInline, silent: bool) -> bool:
 
 
 def _cells(text: str) -> int:
-    """At most so many cells have the tables of a text: each ends at an empty line, and its head is one of its lines."""
+    """Return an upper bound on the number of table cells.
+
+    A table ends at an empty line, and its header is one of its lines.
+    """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     blocks = [block.split("\n") for block in re.split(r"\n[ \t]*\n", text) if "|" in block]
     return sum(len(lines) * (1 + max(line.count("|") for line in lines)) for lines in blocks)
@@ -178,7 +183,10 @@ def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _link(state: StateInline, silent: bool) -> bool:
-    """A link, unless too much has been looked through for others in vain: each unclosed bracket leads to the end."""
+    """Parse a link, unless failed searches have read too much text.
+
+    Each unclosed bracket is searched to the end.
+    """
     if state.src[state.pos] != "[" or state.env["followed"] >= MOST_FOLLOWED:
         return False
     found = link(state, silent)
@@ -190,18 +198,19 @@ def _link(state: StateInline, silent: bool) -> bool:
 
 def _markdown() -> MarkdownIt:
     made = MarkdownIt("commonmark", {"html": False, "breaks": True, "maxNesting": DEEPEST})
-    # Images are shown as their words and address; a definition of an address must not vanish from sight.
+    # Images are rendered as their text and address. A link definition must stay visible.
     made.enable(["table", "strikethrough"]).disable(["image", "reference"])
     made.block.ruler.at("table", _table, {"alt": ["paragraph", "reference"]})
     made.inline.ruler.at("link", _link)
-    # A formula ends where its paragraph does: else a stray $$ swallows what follows, or its end is sought for ever.
+    # A formula ends with its paragraph. Otherwise a stray $$ would include the following text, or each would be
+    # searched to the end.
     signs = {"allow_space": False, "allow_digits": False, "double_inline": True, "allow_blank_lines": False}
     made.use(dollarmath_plugin, allow_labels=False, **signs)
     made.inline.ruler.before("escape", "bracketed", _bracketed)
     drawn = {
         "paragraph_open": _auto("p"),
         "list_item_open": _auto("li"),
-        "heading_open": _auto("p", "head"),  # a reply has no say in the outline of the page
+        "heading_open": _auto("p", "head"),  # A reply must not change the heading outline of the page.
         "heading_close": lambda *_: "</p>",
         "th_open": _auto("th"),
         "td_open": _auto("td"),

@@ -1,4 +1,4 @@
-"""The figures of a board: what each one shows, its numbers, and what its template draws."""
+"""The figures of a board: content, numbers, and drawing data for templates."""
 
 from evalsite.presentation.figures.base import Figure, Material, Table, as_csv, material, version_of
 from evalsite.presentation.figures.drawn import FIGURES, Drawn, figure_html, figures_html

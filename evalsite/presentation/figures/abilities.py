@@ -1,4 +1,4 @@
-"""Abilities with their intervals, and how sure the order of neighbours is."""
+"""Abilities with their intervals, and the certainty of the order of neighbours."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,7 +41,10 @@ def intervals(given: Material) -> Figure:
 
 @dataclass(frozen=True, slots=True)
 class Bell:
-    """The belief about one difference, as a curve; `below` is its part where the order is the other way round."""
+    """The distribution of one difference, as a curve.
+
+    below: the part with the opposite order.
+    """
 
     first: str
     second: str
@@ -75,7 +78,7 @@ def differences(given: Material) -> Figure:
 
 
 def _bell(given: Material, pair: Pair, across: Axis, smallest_se: float) -> Bell:
-    """Curves enclose equal areas: the surer, the taller."""
+    """Return the curve of a pair. Curves enclose equal areas, so a more certain difference is taller."""
     frame = ChartFrame(across, Axis(0.0, 1.0), top=4.0, bottom=38.0)
     height = smallest_se / pair.se
     points = [(x, y * height) for x, y in bell(pair.mean, pair.se) if across.low <= x <= across.high]

@@ -1,6 +1,6 @@
-"""What every figure is: its numbers as a table and as files, its finding in a sentence, and what its template draws.
+"""Common parts of figures: table and files, finding in one sentence, and drawing data.
 
-Nothing is said by a picture alone.
+Each figure has text for what its drawing shows.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ Cell = str | int | float | None
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Raw numbers with the names of their columns, as the files hold them."""
+    """Raw numbers with column names, as in the files."""
 
     columns: list[str]
     rows: list[list[Cell]]
@@ -29,7 +29,11 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """`finding` is the figure in one sentence; `drawing` is what its template draws."""
+    """A figure of a board.
+
+    finding: its message in one sentence.
+    drawing: the data for its template.
+    """
 
     slug: str
     title: str
@@ -49,7 +53,10 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What figures are made of. `start` is the row that a matrix begins with."""
+    """The input of figures.
+
+    start: the first row of a matrix.
+    """
 
     standing: BoardState
     key: str
@@ -68,9 +75,9 @@ class Material:
 
 
 def material(standing: BoardState, key: str, start: int = 0, *, past: bool = True) -> Material | None:
-    """None as long as there is nothing to draw: no snapshot, or one from before records were kept.
+    """Return the input of figures; None without a snapshot or without chart data (an old snapshot).
 
-    past: False where the snapshots before this one are not drawn: at 200 chatbots they take 50 ms to read.
+    past: whether to read earlier snapshots, which takes 50 ms for 200 chatbots.
     """
     snapshot = standing.snapshot
     record = chart_data_get(snapshot) if snapshot else None
@@ -81,7 +88,10 @@ def material(standing: BoardState, key: str, start: int = 0, *, past: bool = Tru
 
 
 def version_of(standing: BoardState) -> str:
-    """Changes when what figures are made of does: limits and events come between snapshots."""
+    """Return a value that changes with the input of figures.
+
+    It includes limits and events, because they change between snapshots.
+    """
     evidence = standing.evidence
     aim = "-".join(f"{evidence.get(name, 0.0):.6g}" for name in ("target", "judgments_to_go", "out_of_reach"))
     decision = standing.decision.pk if standing.decision else 0
@@ -89,5 +99,8 @@ def version_of(standing: BoardState) -> str:
 
 
 def as_csv(table: Table) -> str:
-    """RFC 4180. A text that a spreadsheet would run as a formula gets an apostrophe before it."""
+    """Return the table as CSV (RFC 4180).
+
+    A text that a spreadsheet would run as a formula gets an apostrophe in front.
+    """
     return csv_text([table.columns, *table.rows])

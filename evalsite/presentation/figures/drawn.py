@@ -21,12 +21,12 @@ FIGURES: dict[str, Callable[[Material], Figure]] = {
     "over_time": over_time,
     "precision": precision,
 }
-APART = ("wins", "counts")  # thousands of cells that most readers of the charts do not come to
+APART = ("wins", "counts")  # Thousands of cells, which most readers of the charts do not scroll to.
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A figure as HTML, and what leads to it. One that is loaded apart says where from, until it is there."""
+    """A figure as HTML, with its heading. A figure that loads separately has a placeholder with its address."""
 
     slug: str
     title: str
@@ -34,13 +34,20 @@ class Drawn:
 
 
 def figures_html(standing: BoardState, key: str) -> list[Drawn]:
-    """All figures, rendered once per snapshot, with an empty place for each matrix; none before there is a record."""
+    """Return all figures, with placeholders for matrices; empty without chart data.
+
+    They are rendered once per snapshot.
+    """
     return kept(f"figures-{key}-{version_of(standing)}", lambda: _drawn(standing, key))
 
 
 def figure_html(standing: BoardState, key: str, slug: str, start: int = 0) -> Drawn | None:
-    """One figure whole, rendered once per snapshot and part of a matrix; None before there is a record."""
-    start = min(start, len(standing.snapshot.rows) if standing.snapshot else 0)  # what a reader types is no key
+    """Return one complete figure; None without chart data.
+
+    It is rendered once per snapshot and part of a matrix.
+    """
+    # Limits the cache keys: a reader can type any number.
+    start = min(start, len(standing.snapshot.rows) if standing.snapshot else 0)
 
     def draw() -> Drawn | None:
         given = material(standing, key, start)

@@ -1,4 +1,4 @@
-"""Every chatbot against every other: who won, and how often they met."""
+"""Matrices of all pairs of chatbots: wins and numbers of votes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,11 @@ MATRIX_AT_MOST = 40
 
 @dataclass(frozen=True, slots=True)
 class MatrixCell:
-    """`level` 0..4 says how strongly the cell is filled; `words` say it all."""
+    """A cell of a matrix.
+
+    level: shade from 0 to 4.
+    words: the full content as text.
+    """
 
     text: str
     level: int
@@ -34,8 +38,10 @@ class MatrixRow:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """The rows from `first` to `last` of `size` (from 1), against each other. `starts`: first, last and address
-    of the parts of it."""
+    """Rows `first` to `last` of `size` (counted from 1), against each other.
+
+    starts: first row, last row and address of each part.
+    """
 
     rows: list[MatrixRow]
     first: int
@@ -44,7 +50,7 @@ class Matrix:
     starts: list[tuple[int, int, str]]
 
     def leading_to(self, page: str) -> "Matrix":
-        """The same one where its other parts are shown by another page, at this address."""
+        """Return the same matrix with links to its other parts on the page at this address."""
         starts = [(first, last, f"{page}?{urlencode({'from': first})}") for first, last, _ in self.starts]
         return replace(self, starts=starts)
 

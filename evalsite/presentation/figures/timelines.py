@@ -1,4 +1,4 @@
-"""How a board came to be: abilities and standard errors, snapshot by snapshot."""
+"""History of a board: abilities and standard errors by snapshot."""
 
 import itertools
 import statistics
@@ -16,14 +16,17 @@ from evalsite.presentation.figures.base import Cell, Figure, Material, Table
 from evalsite.presentation.formatting import fixed, plain, rank_text, signed, whole
 
 PANELS_AT_MOST = 12
-LETTERS_PX = 22.0  # two lines of small letters
-EDGE = 85.0  # percent of the width, behind which no word has room
-EVENTS_AT_MOST = 20  # the newest; the data have all
+LETTERS_PX = 22.0  # Two lines of small text.
+EDGE = 85.0  # Percent of the width. Labels do not fit to the right of it.
+EVENTS_AT_MOST = 20  # The newest ones; the data file has all.
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One chatbot's ability over time. now: from where to where its latest interval reaches."""
+    """The ability of one chatbot over time.
+
+    now: the ends of its latest interval.
+    """
 
     name: str
     rank: str
@@ -36,7 +39,10 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class EventMark:
-    """An event in every panel. `when`: after how many judgments, as readers read it."""
+    """An event in every panel.
+
+    when: the number of judgments before it, as text.
+    """
 
     number: int
     x: float
@@ -55,7 +61,10 @@ class Panels:
 
 
 def over_time(given: Material) -> Figure:
-    """Ability against judgments, a panel each: lines of several chatbots in one picture would need colours."""
+    """Return ability against judgments, in one panel per chatbot.
+
+    Several lines in one chart would need colours.
+    """
     left_out = len(given.rows) - PANELS_AT_MOST
     drawing = panels(given.rows[:PANELS_AT_MOST], given.moments, given.events, left_out=left_out)
     finding = ngettext(
@@ -78,7 +87,10 @@ def over_time(given: Material) -> Figure:
 def panels(
     rows: Sequence[BoardRow], moments: Sequence[Moment], events: Sequence[Event] = (), *, left_out: int = 0
 ) -> Panels:
-    """A panel for each row, all on one scale. Early intervals may leave it: they say only "not known yet"."""
+    """Return one panel per row on a common scale.
+
+    Early intervals may exceed the scale, because they only show that little is known.
+    """
     latest = [row for moment in moments[len(moments) // 3 :] for row in moment.rows]
     wanted = {_identity(row) for row in rows}
     seen = [row for row in latest if _identity(row) in wanted]
@@ -99,7 +111,7 @@ def panels(
 
 
 def _said(event: Event) -> str:
-    """An event in a few words."""
+    """Return the event in a few words."""
     n, names = {"n": event.count}, {"names": ", ".join(event.names)}
     words = {
         "add_entrant": lambda: _("%(names)s joined") % names,
@@ -118,7 +130,7 @@ def _said(event: Event) -> str:
 
 
 def _identity(row: BoardRow) -> tuple[str, str]:
-    """A row's version, or its chatbot in snapshots that did not name versions."""
+    """Return the version of a row, or its chatbot in snapshots that did not store versions."""
     return row["chatbot"], row.get("version_label", "")
 
 
@@ -137,10 +149,11 @@ def _panel(row: BoardRow, moments: Sequence[Moment], frame: ChartFrame) -> Panel
 
 @dataclass(frozen=True, slots=True)
 class ErrorCurves:
-    """Standard errors against judgments; `ahead` goes on from the last one to the target, if that is near enough.
+    """Standard errors against judgments.
 
-    at_random: the way of the largest one if the same board had been asked at random.
-    random_label: where its name stands.
+    ahead: extrapolation from the last point to the target, if it is near enough.
+    at_random: largest SE of the random baseline.
+    random_label: position of the label of the baseline.
     """
 
     frame: ChartFrame
@@ -176,7 +189,10 @@ def precision(given: Material) -> Figure:
 
 
 def _at_end(frame: ChartFrame, points: Sequence[tuple[int, float]], target: float | None) -> tuple[float, float]:
-    """Where a word about the line stands: behind its end, or above it at the edge, clear of the target's own word."""
+    """Return the position of a line's label.
+
+    It is behind the end, or above it at the edge, and avoids the label of the target.
+    """
     x, y = frame.across.x(points[-1][0]), frame.y(points[-1][1])
     at = None if target is None else frame.y(target)
     if at is not None and abs(y - at) < LETTERS_PX:
@@ -185,7 +201,10 @@ def _at_end(frame: ChartFrame, points: Sequence[tuple[int, float]], target: floa
 
 
 def _at(course: Sequence[tuple[int, float]], judgments: int) -> float | None:
-    """The SE of a course at so many judgments, between whose points it is the precision that grows; None beyond."""
+    """Return the SE of a curve at this number of judgments; None beyond its ends.
+
+    The precision is interpolated between the points, because it grows linearly.
+    """
     for (before, high), (after, low) in itertools.pairwise(course):
         if before <= judgments <= after and before < after:
             part = (judgments - before) / (after - before)
@@ -194,7 +213,7 @@ def _at(course: Sequence[tuple[int, float]], judgments: int) -> float | None:
 
 
 def _random_words(course: Sequence[tuple[int, float]], judgments: int, largest: float) -> str:
-    """What asking at random would have cost; nothing where nobody has worked it out."""
+    """Return the sentence about the random baseline; empty if it was not computed."""
     if not course or not judgments:
         return ""
     cost, se = course[-1]
@@ -221,7 +240,7 @@ def _precision(given: Material, target: float | None, togo: float) -> ErrorCurve
     reached = now + togo if target is not None and 0 < togo <= 3 * now else now
     course = given.record.at_random
     goal = max(reached, min(course[-1][0], 3 * now)) if course else reached
-    # Of the first refits the largest SE is the prior's: the scale is that of what came after.
+    # The largest SE of the first refits is the prior's, so the scale follows the later ones.
     tall = [max(se) for _, se in points[len(points) // 6 :]] + [1.1 * (target or 0.0)]
     frame = frame_for([goal], [0.0], tall, top=8.0, bottom=248.0)
     ahead = [(now + (reached - now) * step / 12) for step in range(13)] if reached > now else []

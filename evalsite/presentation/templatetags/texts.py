@@ -1,4 +1,4 @@
-"""Template filters: for text that others wrote, and for addresses."""
+"""Template filters for user-written text and for addresses."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ register = template.Library()
 
 @register.filter("shown")
 def shown_name(name: Any) -> Any:
-    """Return a name in one line, with an escape for each character that is not seen or that reorders others."""
+    """Return a name in one line, with escapes for invisible and reordering characters."""
     own = isinstance(name, str | Model) and not isinstance(name, SafeData)
     return shown(str(name)) if own else name
 
