@@ -5,9 +5,9 @@ from evalsite.campaigns.models import (
     Aspect,
     Campaign,
     Entrant,
+    Onboarding,
     PlanSpec,
     QualificationItem,
-    Reception,
     Rubric,
     StoppingSpec,
 )
@@ -38,8 +38,8 @@ class PlanInline(admin.StackedInline):
         return False
 
 
-class ReceptionInline(admin.StackedInline):
-    model = Reception
+class OnboardingInline(admin.StackedInline):
+    model = Onboarding
 
 
 class QualificationInline(admin.StackedInline):
@@ -71,4 +71,4 @@ class CampaignAdmin(admin.ModelAdmin):
     list_display = ("name", "slug", "organisation", "state", "visibility", "started_at", "stopped_at")
     list_filter = ("state", "visibility")
     readonly_fields = ("state", "started_at", "stopped_at", "stop_reason")
-    inlines = (StoppingInline, PlanInline, ReceptionInline, QualificationInline, EntrantInline)
+    inlines = (StoppingInline, PlanInline, OnboardingInline, QualificationInline, EntrantInline)

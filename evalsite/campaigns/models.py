@@ -386,7 +386,7 @@ class Entrant(PublicModel):
         return self.version.chatbot.name
 
 
-class Reception(models.Model):
+class Onboarding(models.Model):
     """Onboarding of a campaign's annotators: their source, the introduction, and the additions to a verdict.
 
     A campaign without this row uses the defaults.
@@ -403,7 +403,7 @@ class Reception(models.Model):
         KEEP = "keep", _("They stay, without the person")
         REMOVE = "remove", _("They are removed with the person")
 
-    campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, related_name="reception")
+    campaign = models.OneToOneField(Campaign, on_delete=models.CASCADE, related_name="onboarding")
     platform = models.CharField(max_length=10, choices=Platform, default=Platform.NONE)
     code_complete = models.CharField(max_length=40, blank=True, default="")
     code_screened_out = models.CharField(max_length=40, blank=True, default="")
@@ -427,6 +427,7 @@ class Reception(models.Model):
     language = models.CharField(max_length=60, blank=True, default="", help_text="that annotators must read")
 
     class Meta:
+        db_table = "campaigns_reception"  # its name before the model was renamed
         constraints = [
             models.CheckConstraint(
                 condition=Q(platform__in=["none", "prolific", "mturk"]), name="reception_platform_known"
@@ -435,7 +436,7 @@ class Reception(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"reception of {self.campaign}"
+        return f"onboarding of {self.campaign}"
 
 
 class QualificationItem(models.Model):

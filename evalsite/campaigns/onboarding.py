@@ -7,7 +7,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
-from evalsite.campaigns.models import Campaign, QualificationItem, Reception
+from evalsite.campaigns.models import Campaign, Onboarding, QualificationItem
 from evalsite.campaigns.selectors import aspect_primary
 from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
@@ -28,26 +28,26 @@ class NewQualificationItem:
     explanation: str
 
 
-def reception_set(*, campaign: Campaign, by: User | None = None, **fields: Any) -> Reception:
-    """Set these fields of the campaign's onboarding (campaigns.models.Reception), and keep the others.
+def onboarding_set(*, campaign: Campaign, by: User | None = None, **fields: Any) -> Onboarding:
+    """Set these fields of the campaign's onboarding (campaigns.models.Onboarding), and keep the others.
 
     Changes are logged.
     """
     _check_reasons(fields.get("reasons", []))
     with write_transaction():
-        reception = Reception.objects.select_for_update().filter(campaign=campaign).first() or Reception(
+        onboarding = Onboarding.objects.select_for_update().filter(campaign=campaign).first() or Onboarding(
             campaign=campaign
         )
-        changed = {name: value for name, value in fields.items() if getattr(reception, name) != value}
-        before = {name: getattr(reception, name) for name in changed}
+        changed = {name: value for name, value in fields.items() if getattr(onboarding, name) != value}
+        before = {name: getattr(onboarding, name) for name in changed}
         for name, value in changed.items():
-            setattr(reception, name, value)
-        if reception.platform != Reception.Platform.NONE and not reception.code_complete:
+            setattr(onboarding, name, value)
+        if onboarding.platform != Onboarding.Platform.NONE and not onboarding.code_complete:
             raise InvalidInput(_("A crowd platform needs a completion code."), field="code_complete")
-        reception.save()
+        onboarding.save()
         if changed:
             audit_record(act="set_up", subject=campaign.public_id, by=by, before=before, after=changed)
-    return reception
+    return onboarding
 
 
 def _check_reasons(reasons: Sequence[str]) -> None:
@@ -97,7 +97,7 @@ def qualification_set(
             )
             for position, item in enumerate(items)
         )
-        reception_set(campaign=campaign, by=by, pass_mark=pass_mark)
+        onboarding_set(campaign=campaign, by=by, pass_mark=pass_mark)
 
 
 def _log_items(

@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.library import prompt_sets_owned
-from evalsite.campaigns.models import Aspect, Campaign, Entrant, GoldItem, Reception
+from evalsite.campaigns.models import Aspect, Campaign, Entrant, GoldItem, Onboarding
 from evalsite.chatbots.models import Reply, Version
 from evalsite.chatbots.selectors import replies_counted
 from evalsite.core.db import columns, read
@@ -104,7 +104,7 @@ def campaigns_listed(user: User | None) -> QuerySet[Campaign]:
 
 def campaigns_open_beside(campaign: Campaign) -> list[Campaign]:
     """Return up to three other public campaigns of the organisation that accept anybody's judgments, newest first."""
-    crowd = Q(reception__platform__isnull=False) & ~Q(reception__platform=Reception.Platform.NONE)
+    crowd = Q(onboarding__platform__isnull=False) & ~Q(onboarding__platform=Onboarding.Platform.NONE)
     found = Campaign.objects.filter(
         organisation=campaign.organisation_id,
         visibility=Campaign.Visibility.PUBLIC,
@@ -141,9 +141,9 @@ def aspects_of(campaign: int) -> list[Aspect]:
     )
 
 
-def reception_of(campaign: Campaign) -> Reception:
+def onboarding_of(campaign: Campaign) -> Onboarding:
     """Return the campaign's onboarding, or the defaults."""
-    return Reception.objects.filter(campaign=campaign).first() or Reception(campaign=campaign)
+    return Onboarding.objects.filter(campaign=campaign).first() or Onboarding(campaign=campaign)
 
 
 def campaigns_to_judge() -> QuerySet[Campaign]:

@@ -8,7 +8,7 @@ from django import forms
 from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
-from evalsite.campaigns.models import Aspect, Campaign, Reception
+from evalsite.campaigns.models import Aspect, Campaign, Onboarding
 from evalsite.campaigns.services import Design, NewAspect
 from evalsite.core.row_files import LONGEST_CELL
 
@@ -135,9 +135,9 @@ class AnnotatorsForm(ShownForm):
         label=_("Sent by a crowd platform"),
         help_text=_("It brings them to this campaign, whoever else judges."),
         choices=[
-            (Reception.Platform.NONE, _("by none")),
-            (Reception.Platform.PROLIFIC, "Prolific"),
-            (Reception.Platform.MTURK, "Mechanical Turk"),
+            (Onboarding.Platform.NONE, _("by none")),
+            (Onboarding.Platform.PROLIFIC, "Prolific"),
+            (Onboarding.Platform.MTURK, "Mechanical Turk"),
         ],
         required=False,
     )
@@ -163,7 +163,7 @@ class AnnotatorsForm(ShownForm):
             "who begin later. Where judgments stay, the board does not change. Where they are removed, it is made anew "
             "without them and may change; what they cost stays spent."
         ),
-        choices=Reception.Erasure.choices,
+        choices=Onboarding.Erasure.choices,
         required=False,
     )
     consent_required = forms.BooleanField(
@@ -174,15 +174,15 @@ class AnnotatorsForm(ShownForm):
         return self.cleaned_data["pay_per"] or Campaign.PayPer.JUDGMENT
 
     def clean_platform(self) -> str:
-        return self.cleaned_data["platform"] or Reception.Platform.NONE
+        return self.cleaned_data["platform"] or Onboarding.Platform.NONE
 
     def clean_erasure(self) -> str:
         """What is promised is changed by who says so: what is not sent stays as it is."""
-        return str(self.cleaned_data["erasure"] or self.initial.get("erasure", Reception.Erasure.KEEP))
+        return str(self.cleaned_data["erasure"] or self.initial.get("erasure", Onboarding.Erasure.KEEP))
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
-        sent = cleaned.get("platform", Reception.Platform.NONE) != Reception.Platform.NONE
+        sent = cleaned.get("platform", Onboarding.Platform.NONE) != Onboarding.Platform.NONE
         if sent and not cleaned.get("code_complete") and "code_complete" not in self.errors:
             self.add_error("code_complete", _("A crowd platform needs a completion code."))
         return cleaned

@@ -9,10 +9,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from evalsite.campaigns.drafts import draft_check
-from evalsite.campaigns.models import Campaign, Reception
-from evalsite.campaigns.onboarding import NewQualificationItem, qualification_of, qualification_set, reception_set
+from evalsite.campaigns.models import Campaign, Onboarding
+from evalsite.campaigns.onboarding import NewQualificationItem, onboarding_set, qualification_of, qualification_set
 from evalsite.campaigns.permissions import Act
-from evalsite.campaigns.selectors import aspect_primary, reception_of
+from evalsite.campaigns.selectors import aspect_primary, onboarding_of
 from evalsite.console.formatting import unchecked_text
 from evalsite.console.forms import ArrivalsForm, InviteForm, QualificationForm
 from evalsite.console.gold import verdict_words
@@ -53,8 +53,8 @@ def invitations(request: HttpRequest, key: str) -> HttpResponse:
 def arrivals(request: HttpRequest, key: str) -> HttpResponse:
     """Who may arrive from the crowd platform: by which address, from which study."""
     desk = campaign_context_for(request, key, Act.INVITE)
-    reception = reception_of(desk.campaign)
-    initial = {"secret_required": reception.secret_required, "study": reception.study}
+    onboarding = onboarding_of(desk.campaign)
+    initial = {"secret_required": onboarding.secret_required, "study": onboarding.study}
     form, trouble, status = ArrivalsForm(request.POST if "save" in request.POST else None, initial=initial), "", 200
     if request.method == "POST":
         try:
@@ -71,20 +71,20 @@ def _arrivals(campaign: Campaign) -> dict[str, object]:
     address = arrive_url(campaign)
     return {
         "address": address,
-        "secret": reception_of(campaign).secret_required,
-        "by_api": reception_of(campaign).platform == Reception.Platform.PROLIFIC and bool(prolific_token(campaign)),
+        "secret": onboarding_of(campaign).secret_required,
+        "by_api": onboarding_of(campaign).platform == Onboarding.Platform.PROLIFIC and bool(prolific_token(campaign)),
         "unchecked": unchecked_text() if address and not arrivals_are_checked(campaign) else "",
     }
 
 
 def _arrivals_set(request: HttpRequest, desk: CampaignContext, form: ArrivalsForm) -> None:
     if "renew" in request.POST:
-        number = reception_of(desk.campaign).secret_number + 1
-        reception_set(campaign=desk.campaign, by=person(request), secret_number=number)
+        number = onboarding_of(desk.campaign).secret_number + 1
+        onboarding_set(campaign=desk.campaign, by=person(request), secret_number=number)
         return
     if not form.is_valid():
         raise InvalidInput(_("Look at the fields below."), field="form")
-    reception_set(campaign=desk.campaign, by=person(request), **form.cleaned_data)
+    onboarding_set(campaign=desk.campaign, by=person(request), **form.cleaned_data)
 
 
 def _invited(request: HttpRequest, desk: CampaignContext, form: InviteForm) -> str:
@@ -123,12 +123,12 @@ def _qualification(campaign: Campaign) -> dict[str, object]:
         {"text": item.turns[-1]["text"], "of": item, "right": words[item.right], "number": number}
         for number, item in enumerate(items)
     ]
-    return {"rows": rows, "pass_mark": reception_of(campaign).pass_mark}
+    return {"rows": rows, "pass_mark": onboarding_of(campaign).pass_mark}
 
 
 def _qualified(request: HttpRequest, desk: CampaignContext, form: QualificationForm) -> None:
     """An item more, one less, or another mark."""
-    items, mark = qualification_of(desk.campaign), reception_of(desk.campaign).pass_mark
+    items, mark = qualification_of(desk.campaign), onboarding_of(desk.campaign).pass_mark
     if "write" in request.POST:
         items, mark = [*items, _written(desk.campaign, form)], mark + 1
     elif "remove" in request.POST:

@@ -7,7 +7,7 @@ from django.utils.translation import ngettext
 
 from evalsite.campaigns.drafts import PLAN_FIELDS
 from evalsite.campaigns.limits import limits_of
-from evalsite.campaigns.models import Campaign, PlanSpec, Reception
+from evalsite.campaigns.models import Campaign, Onboarding, PlanSpec
 from evalsite.campaigns.onboarding import qualification_of
 from evalsite.campaigns.plans import PlanOptions
 from evalsite.campaigns.selectors import (
@@ -16,8 +16,8 @@ from evalsite.campaigns.selectors import (
     entrants_with_replies,
     gold_in_use,
     gold_misfits,
+    onboarding_of,
     qualification_misfits,
-    reception_of,
 )
 from evalsite.campaigns.services import pilot_waits, plan_check, plan_options
 from evalsite.console.formatting import left_out_text, unchecked_text
@@ -61,11 +61,11 @@ def _plan_missing(campaign: Campaign) -> list[tuple[str, str]]:
 
 def _received(campaign: Campaign) -> list[tuple[str, str, str]]:
     """Whence annotators come, what they are promised and what they are asked first."""
-    reception, items = reception_of(campaign), len(qualification_of(campaign))
-    sent = reception.platform != Reception.Platform.NONE
-    platform = [("annotators", _("Sent by"), reception.get_platform_display())] if sent else []
-    mark = _("%(mark)s of %(n)s comparisons right") % {"mark": reception.pass_mark, "n": items}
-    promise = ("annotators", _("Judgments of who is erased"), reception.get_erasure_display())
+    onboarding, items = onboarding_of(campaign), len(qualification_of(campaign))
+    sent = onboarding.platform != Onboarding.Platform.NONE
+    platform = [("annotators", _("Sent by"), onboarding.get_platform_display())] if sent else []
+    mark = _("%(mark)s of %(n)s comparisons right") % {"mark": onboarding.pass_mark, "n": items}
+    promise = ("annotators", _("Judgments of who is erased"), onboarding.get_erasure_display())
     return [*platform, promise, *([("quality", _("To begin"), mark)] if items else [])]
 
 
@@ -119,7 +119,7 @@ def review_context(campaign: Campaign) -> dict[str, Any]:
         )
     if members_are_left_out(campaign):
         notes.append(left_out_text())
-    if reception_of(campaign).platform != Reception.Platform.NONE and not arrivals_are_checked(campaign):
+    if onboarding_of(campaign).platform != Onboarding.Platform.NONE and not arrivals_are_checked(campaign):
         notes.append(unchecked_text())
     if _screens_blindly(campaign, plan):
         notes.append(

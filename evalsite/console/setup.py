@@ -19,8 +19,8 @@ from evalsite.accounts.models import User
 from evalsite.campaigns.drafts import PLAN_FIELDS, draft_ask, draft_change, draft_prompt_set, plan_changed
 from evalsite.campaigns.file_uploads import still_open_check
 from evalsite.campaigns.limits import LIMITS, Limits
-from evalsite.campaigns.models import Aspect, Campaign, Reception
-from evalsite.campaigns.onboarding import qualification_of, reception_set
+from evalsite.campaigns.models import Aspect, Campaign, Onboarding
+from evalsite.campaigns.onboarding import onboarding_set, qualification_of
 from evalsite.campaigns.permissions import Act
 from evalsite.campaigns.selectors import (
     Taking,
@@ -28,9 +28,9 @@ from evalsite.campaigns.selectors import (
     aspect_primary,
     entrants_active,
     entrants_with_replies,
+    onboarding_of,
     prompt_sets_to_use,
     prompts_lacking,
-    reception_of,
 )
 from evalsite.campaigns.services import NewAspect, chatbots_check, entrant_add, pilot_waits, plan_options
 from evalsite.campaigns.storage_quota import files_read
@@ -106,7 +106,7 @@ def initial(campaign: Campaign, step: str) -> dict[str, Any]:
         own = {"name": campaign.name, "description": campaign.description, "question": aspect.question}
         others = others_text(campaign.rubric.aspects.exclude(position=0))
         return {**own, "allow_tie": aspect.allow_tie, "allow_both_bad": aspect.allow_both_bad, "others": others}
-    received = reception_of(campaign)
+    received = onboarding_of(campaign)
     rows = {name: received if name in RECEPTION else _row_of(campaign, name) for name in FORMS[step].base_fields}
     values = {name: getattr(row, name) for name, row in rows.items()}
     found = {name: value for name, value in values.items() if value is not None}
@@ -142,11 +142,11 @@ def beside(desk: CampaignContext, step: str) -> dict[str, Any]:
 def arrive_url(campaign: Campaign) -> str:
     """What the crowd platform is given, where one is set: with the study's secret, where it has one."""
     path = settings.SITE_URL + reverse("arrive", args=[str(campaign.public_id)])
-    reception = reception_of(campaign)
-    if reception.platform == Reception.Platform.NONE:
+    onboarding = onboarding_of(campaign)
+    if onboarding.platform == Onboarding.Platform.NONE:
         return ""
-    query = [f"key={arrival_secret(campaign)}"] if reception.secret_required else []
-    if reception.platform == Reception.Platform.PROLIFIC:
+    query = [f"key={arrival_secret(campaign)}"] if onboarding.secret_required else []
+    if onboarding.platform == Onboarding.Platform.PROLIFIC:
         query += [f"{name}={{{{%{name}%}}}}" for name in ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")]
     else:
         path += "mturk/"
@@ -170,8 +170,8 @@ def save(desk: CampaignContext, step: str, cleaned: Mapping[str, Any], by: Any) 
         if step == "annotators":
             received = {name: changes.pop(name) for name in RECEPTION}
         draft_change(campaign=desk.campaign, changes=changes, by=by)
-        if received != {name: getattr(reception_of(desk.campaign), name) for name in received}:
-            reception_set(campaign=desk.campaign, by=by, **received)
+        if received != {name: getattr(onboarding_of(desk.campaign), name) for name in received}:
+            onboarding_set(campaign=desk.campaign, by=by, **received)
 
 
 def _others(cleaned: Mapping[str, Any]) -> list[NewAspect] | None:

@@ -19,9 +19,9 @@ from evalsite.boards.models import Refit
 from evalsite.boards.reasons import reason_said
 from evalsite.boards.rows import BoardRow
 from evalsite.boards.selectors import BoardState, board_state_get, snapshot_current
-from evalsite.campaigns.models import Campaign, Reception
+from evalsite.campaigns.models import Campaign, Onboarding
 from evalsite.campaigns.permissions import Act
-from evalsite.campaigns.selectors import as_uuid, aspect_primary, entrants_with_replies, reception_of
+from evalsite.campaigns.selectors import as_uuid, aspect_primary, entrants_with_replies, onboarding_of
 from evalsite.console.formatting import unchecked_text
 from evalsite.console.page_frame import CampaignContext, act_labels
 from evalsite.core.audit import audit_of
@@ -185,7 +185,7 @@ def annotators_context(desk: CampaignContext, query: QueryDict) -> dict[str, Any
     campaign, start = desk.campaign, page_number(query)
     people = people_page(campaign=campaign, start=start, count=ROWS + 1)
     found, gold = findings_of(campaign, "annotators"), gold_findings_of(campaign, "annotators")
-    sent = reception_of(campaign).platform != Reception.Platform.NONE
+    sent = onboarding_of(campaign).platform != Onboarding.Platform.NONE
     decisions = [one["decision"] for one in found.values()]
     rows = [{**_annotator(one, campaign, found.get(one.key, {})), **_gold(gold.get(one.key))} for one in people[:ROWS]]
     reasons = [row["reason"] for row in rows if row["reason"]]  # who has not judged yet has none

@@ -7,7 +7,7 @@ from django.utils.translation import gettext
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.selectors import reception_of
+from evalsite.campaigns.selectors import onboarding_of
 from evalsite.core.errors import InvalidInput, NotAllowed
 from evalsite.judgments.models import Enrolment
 
@@ -26,7 +26,7 @@ def consent_check(campaign: Campaign, *, consents: bool, earlier: Enrolment | No
     """Return the consent fields of an enrolment. Raises InvalidInput if consent is required and was never given."""
     if consents:
         return {"consented_at": timezone.now()}
-    if reception_of(campaign).consent_required and (earlier is None or earlier.consented_at is None):
+    if onboarding_of(campaign).consent_required and (earlier is None or earlier.consented_at is None):
         raise InvalidInput(
             gettext("You can take part only if you agree."),
             hint=gettext('Read the notice on the judging page. Tick the box there, or send "consent": true.'),
@@ -38,4 +38,4 @@ def consent_check(campaign: Campaign, *, consents: bool, earlier: Enrolment | No
 
 def lacks_consent(enrolment: Enrolment) -> bool:
     """Return whether the campaign requires a consent that this annotator has not given."""
-    return enrolment.consented_at is None and reception_of(enrolment.campaign).consent_required
+    return enrolment.consented_at is None and onboarding_of(enrolment.campaign).consent_required

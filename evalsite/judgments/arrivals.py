@@ -12,8 +12,8 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from evalsite.accounts.models import User
-from evalsite.campaigns.models import Campaign, Reception
-from evalsite.campaigns.selectors import reception_of
+from evalsite.campaigns.models import Campaign, Onboarding
+from evalsite.campaigns.selectors import onboarding_of
 from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed, NotFound
@@ -151,7 +151,7 @@ class Visit:
     shown to no other browser.
     """
 
-    platform: Reception.Platform
+    platform: Onboarding.Platform
     worker: str
     study: str
     session: str
@@ -166,7 +166,7 @@ class Visit:
                 gettext("This address lacks what the platform should have added to it."),
                 hint=gettext("Open the study from the platform again. If it stays so, tell the researcher."),
             )
-        if self.platform == Reception.Platform.MTURK and self.submit_to not in MTURK_HOSTS:
+        if self.platform == Onboarding.Platform.MTURK and self.submit_to not in MTURK_HOSTS:
             raise InvalidInput(gettext("turkSubmitTo is not an address of Mechanical Turk."), field="turkSubmitTo")
 
 
@@ -195,13 +195,13 @@ def arrival_secret(campaign: Campaign) -> str:
 
 def _arrival_secrets(campaign: Campaign) -> list[str]:
     """Return the secret under each key of this site. Fallback keys keep addresses valid when SECRET_KEY changes."""
-    value = f"{campaign.public_id}:{reception_of(campaign).secret_number}"
+    value = f"{campaign.public_id}:{onboarding_of(campaign).secret_number}"
     return [one[:SECRET_LENGTH] for one in keyed_hashes(value, purpose="evalsite.judgments.arrival_secret")]
 
 
 def arrival_secret_check(campaign: Campaign, secret: str) -> None:
     """Raise NotAllowed if the campaign requires the study's secret and the address does not have it."""
-    if not reception_of(campaign).secret_required:
+    if not onboarding_of(campaign).secret_required:
         return
     if not any(hmac.compare_digest(one, secret) for one in _arrival_secrets(campaign) if secret.isascii()):
         raise NotAllowed(
@@ -218,9 +218,9 @@ def prolific_token(campaign: Campaign) -> str:
 
 def arrivals_are_checked(campaign: Campaign) -> bool:
     """Return whether invented ids are refused, by a secret in the address or by a request to the platform."""
-    reception = reception_of(campaign)
-    by_api = reception.platform == Reception.Platform.PROLIFIC and bool(prolific_token(campaign))
-    return reception.secret_required or by_api
+    onboarding = onboarding_of(campaign)
+    by_api = onboarding.platform == Onboarding.Platform.PROLIFIC and bool(prolific_token(campaign))
+    return onboarding.secret_required or by_api
 
 
 def _visit_check(campaign: Campaign, visit: Visit) -> None:
@@ -229,12 +229,12 @@ def _visit_check(campaign: Campaign, visit: Visit) -> None:
     Sends a request to the platform, so no transaction may be open. A visit that this browser has begun is not checked
     again.
     """
-    reception = reception_of(campaign)
-    if reception.platform != visit.platform or reception.study not in {"", visit.study}:
+    onboarding = onboarding_of(campaign)
+    if onboarding.platform != visit.platform or onboarding.study not in {"", visit.study}:
         raise NotFound(gettext("There is no such study."), hint=gettext("Check the address."))
     arrival_secret_check(campaign, visit.secret)
     token = prolific_token(campaign)
-    if visit.platform != Reception.Platform.PROLIFIC or not token:
+    if visit.platform != Onboarding.Platform.PROLIFIC or not token:
         return
     begun = Arrival.objects.filter(enrolment__campaign=campaign, session=visit.session, browser=_browser_hash(visit))
     if not visit.browser or not begun.exists():
@@ -370,7 +370,7 @@ def past_worker_keep(*, part: Enrolment, worker: str) -> None:
 
 
 def is_past_worker(*, campaign: Campaign, worker: str) -> bool:
-    hashes = _worker_hashes(campaign, reception_of(campaign).platform, worker)
+    hashes = _worker_hashes(campaign, onboarding_of(campaign).platform, worker)
     return PastWorker.objects.filter(campaign=campaign, hmac__in=hashes).exists()
 
 
@@ -416,15 +416,15 @@ def ending_get(enrolment: Enrolment, browser: str = "") -> Ending:
     state = _state(enrolment, arrival)
     if not state or arrival is None:
         return Ending(state)
-    reception = reception_of(enrolment.campaign)
+    onboarding = onboarding_of(enrolment.campaign)
     code = {
-        "complete": reception.code_complete,
-        "screened_out": reception.code_screened_out,
-        "failed": reception.code_failed,
+        "complete": onboarding.code_complete,
+        "screened_out": onboarding.code_screened_out,
+        "failed": onboarding.code_failed,
     }.get(state, "")
     if arrival.browser and not (browser and hmac.compare_digest(arrival.browser, token_hash(browser))):
         return Ending(state, arrival=arrival, elsewhere=bool(code))
-    by_link = enrolment.platform == Reception.Platform.PROLIFIC and code
+    by_link = enrolment.platform == Onboarding.Platform.PROLIFIC and code
     return Ending(state, code, PROLIFIC_RETURN + quote(code) if by_link else "", arrival)
 
 

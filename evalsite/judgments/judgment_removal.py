@@ -11,7 +11,7 @@ from operator import or_
 from django.db import connection
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
-from evalsite.campaigns.models import Reception
+from evalsite.campaigns.models import Onboarding
 from evalsite.campaigns.services import refit_request
 from evalsite.core.audit import audit_record
 from evalsite.core.deletion_guard import deletion_permitted
@@ -40,7 +40,7 @@ def parts_hold(parts: Iterable[Enrolment]) -> list[Enrolment]:
     assignment was returned. Locks are taken in the order of answers: places, assignments, enrolments, and batches last.
     """
     numbers = [part.pk for part in parts]
-    promised = Enrolment.objects.filter(pk__in=numbers, erasure=Reception.Erasure.REMOVE)
+    promised = Enrolment.objects.filter(pk__in=numbers, erasure=Onboarding.Erasure.REMOVE)
     _issued_hold(promised)
     list(Enrolment.objects.select_for_update(no_key=True).filter(pk__in=numbers).order_by("pk"))
     removing = list(promised.select_related("campaign", "annotator").order_by("campaign", "pk"))

@@ -4,7 +4,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from evalsite.accounts.models import User
-from evalsite.campaigns.models import Aspect, Campaign, Entrant, GoldItem, QualificationItem, Reception
+from evalsite.campaigns.models import Aspect, Campaign, Entrant, GoldItem, Onboarding, QualificationItem
 from evalsite.chatbots.models import Reply
 from evalsite.core.db import PublicModel
 from evalsite.prompts.models import Prompt
@@ -91,8 +91,8 @@ class Enrolment(models.Model):
     consented_at = models.DateTimeField(null=True, blank=True)
     erasure = models.CharField(
         max_length=6,
-        choices=Reception.Erasure,
-        default=Reception.Erasure.KEEP,
+        choices=Onboarding.Erasure,
+        default=Onboarding.Erasure.KEEP,
         help_text="what they were promised of their judgments, whatever the campaign says since",
     )
     left_at = models.DateTimeField(null=True, blank=True)

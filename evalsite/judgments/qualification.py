@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from evalsite.campaigns.models import QualificationItem
-from evalsite.campaigns.selectors import aspect_primary, reception_of
+from evalsite.campaigns.selectors import aspect_primary, onboarding_of
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.judgments.models import Enrolment, QualificationAnswer
@@ -36,7 +36,7 @@ def qualification_get(enrolment: Enrolment) -> Qualification:
     items = list(enrolment.campaign.qualification_items.all())
     if not items:
         return Qualification(passed=True)
-    mark = reception_of(enrolment.campaign).pass_mark
+    mark = onboarding_of(enrolment.campaign).pass_mark
     before = None
     for attempt in range(1, ATTEMPTS + 1):
         given = _given(enrolment, attempt)

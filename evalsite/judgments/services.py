@@ -10,8 +10,8 @@ from django.utils import timezone
 from django.utils.translation import gettext
 
 from evalsite.accounts.models import User
-from evalsite.campaigns.models import Aspect, Campaign, Reception
-from evalsite.campaigns.selectors import reception_of
+from evalsite.campaigns.models import Aspect, Campaign, Onboarding
+from evalsite.campaigns.selectors import onboarding_of
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from evalsite.core.tokens import keyed_hashes, token_hash, token_make
@@ -114,8 +114,8 @@ def enrolment_make(
     The campaign's current notice on erasure is promised to the annotator. A returning annotator keeps an earlier
     promise of removal, whatever the notice says now.
     """
-    if reception_of(campaign).erasure == Reception.Erasure.REMOVE:
-        how["erasure"] = Reception.Erasure.REMOVE
+    if onboarding_of(campaign).erasure == Onboarding.Erasure.REMOVE:
+        how["erasure"] = Onboarding.Erasure.REMOVE
     with write_transaction():
         annotator = _annotator_of(annotator, user, kind)
         enrolment, _ = Enrolment.objects.update_or_create(
@@ -399,14 +399,14 @@ class _Said:
 
 def _comment_asked(assignment: Assignment, comment: str) -> str:
     """Return the comment, or "" if the campaign does not ask for comments: it must not store texts without a use."""
-    return comment if comment and reception_of(assignment.campaign).comments else ""
+    return comment if comment and onboarding_of(assignment.campaign).comments else ""
 
 
 def _checked_reasons(assignment: Assignment, reasons: Sequence[str]) -> list[str]:
     """Return the reasons without duplicates, in the campaign's order."""
     if not reasons:
         return []
-    offered = reception_of(assignment.campaign).reasons
+    offered = onboarding_of(assignment.campaign).reasons
     if unknown := sorted(set(reasons) - set(offered)):
         raise InvalidInput(
             gettext("%(unknown)s is not a reason that this campaign offers.") % {"unknown": repr(unknown[0])},

@@ -14,8 +14,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from evalsite.accounts.services import user_language_set
-from evalsite.campaigns.models import Campaign, Reception
-from evalsite.campaigns.selectors import campaigns_to_judge, reception_of
+from evalsite.campaigns.models import Campaign, Onboarding
+from evalsite.campaigns.selectors import campaigns_to_judge, onboarding_of
 from evalsite.core.errors import InvalidInput, NotFound
 from evalsite.core.throttle import client_address
 from evalsite.judgments.annotators import Participation, campaign_leave, part_get, round_minutes
@@ -84,7 +84,7 @@ def _erasing(request: HttpRequest) -> dict[str, object]:
     """What an erasure would do to this visitor's judgments: `removing` names the campaigns, left ones too, in which
     they go; `keeping` says whether they stay anywhere."""
     parts = enrolments_of(request, left=True)
-    removing = [part.campaign for part in parts if part.erasure == Reception.Erasure.REMOVE]
+    removing = [part.campaign for part in parts if part.erasure == Onboarding.Erasure.REMOVE]
     return {"removing": _quoted(removing), "keeping": len(removing) < len(parts)}
 
 
@@ -118,7 +118,7 @@ def _open(campaign: Campaign, key: str) -> dict[str, object]:
         "pay": campaign.pay_rate if by_the_hour else campaign.judgment_price * campaign.block_size,
         "by_the_hour": by_the_hour,
         "currency": campaign.currency,
-        "language": reception_of(campaign).language,
+        "language": onboarding_of(campaign).language,
     }
 
 

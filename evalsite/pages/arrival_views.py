@@ -14,8 +14,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_http_methods, require_safe
 
-from evalsite.campaigns.models import Campaign, Reception
-from evalsite.campaigns.selectors import reception_of
+from evalsite.campaigns.models import Campaign, Onboarding
+from evalsite.campaigns.selectors import onboarding_of
 from evalsite.core.errors import InvalidInput, NotFound
 from evalsite.core.throttle import admit, client_address
 from evalsite.judgments.arrivals import (
@@ -58,7 +58,7 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
 def arrive(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     """From a crowd platform, with its ids in the address; with POST the way in. Too late is told at once."""
     campaign = _campaign(campaign_id)
-    visit = _visit(reception_of(campaign).platform, request.POST if request.method == "POST" else request.GET)
+    visit = _visit(onboarding_of(campaign).platform, request.POST if request.method == "POST" else request.GET)
     arrival_secret_check(campaign, visit.secret)
     if request.method != "POST":
         names = ("key", *PROLIFIC_FIELDS, *MTURK_FIELDS)
@@ -84,7 +84,7 @@ def mturk_frame(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
     arrival_secret_check(campaign, request.GET.get("key", ""))
     preview = request.GET.get("assignmentId", PREVIEW) == PREVIEW
     if not preview:
-        _visit(reception_of(campaign).platform, request.GET)
+        _visit(onboarding_of(campaign).platform, request.GET)
     context = welcome_context(campaign)
     address = f"{reverse('arrive', args=[campaign_id])}?{request.GET.urlencode()}"
     return render(request, "mturk_frame.html", {**context, "preview": preview, "address": address})
@@ -107,7 +107,7 @@ def _begin(request: HttpRequest, enrolment: Enrolment) -> HttpResponse:
 def _campaign(campaign_id: uuid.UUID) -> Campaign:
     found = Campaign.objects.filter(public_id=campaign_id).exclude(state=Campaign.State.DRAFT)
     campaign: Campaign | None = found.select_related("rubric").first()
-    if campaign is None or reception_of(campaign).platform == Reception.Platform.NONE:
+    if campaign is None or onboarding_of(campaign).platform == Onboarding.Platform.NONE:
         raise NotFound(_("There is no such study."), hint=_("Check the address."))
     return campaign
 
@@ -115,13 +115,13 @@ def _campaign(campaign_id: uuid.UUID) -> Campaign:
 def _visit(platform: str, given: Any) -> Visit:
     if len(given.urlencode()) > 2000:
         raise InvalidInput(_("This address is too long."))
-    if platform == Reception.Platform.PROLIFIC:
+    if platform == Onboarding.Platform.PROLIFIC:
         worker, study, session = (given.get(name, "") for name in PROLIFIC_FIELDS)
-        return Visit(Reception.Platform.PROLIFIC, worker, study, session, secret=given.get("key", ""))
+        return Visit(Onboarding.Platform.PROLIFIC, worker, study, session, secret=given.get("key", ""))
     worker, study, session, submit_to = (given.get(name, "") for name in MTURK_FIELDS)
     if session == PREVIEW:
         raise InvalidInput(_("This is only a preview."), hint=_("Accept the HIT first."))
-    return Visit(Reception.Platform.MTURK, worker, study, session, submit_to.rstrip("/"), given.get("key", ""))
+    return Visit(Onboarding.Platform.MTURK, worker, study, session, submit_to.rstrip("/"), given.get("key", ""))
 
 
 def _consents(request: HttpRequest) -> bool:

@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
 from evalsite.boards.reasons import reason_said
-from evalsite.campaigns.models import Aspect, Campaign, Reception
-from evalsite.campaigns.selectors import aspect_primary, campaigns_open_beside, reception_of
+from evalsite.campaigns.models import Aspect, Campaign, Onboarding
+from evalsite.campaigns.selectors import aspect_primary, campaigns_open_beside, onboarding_of
 from evalsite.judgments.admission import lacks_consent
 from evalsite.judgments.arrivals import Ending, ending_get
 from evalsite.judgments.block_view import Block, Item, block_newest, pace_s
@@ -99,7 +99,7 @@ def welcome_context(
 
     Who could be asked nothing, the chatbots being their own, reads the same and why so, and has no button.
     """
-    aspect, reception = aspect_primary(campaign), reception_of(campaign)
+    aspect, onboarding = aspect_primary(campaign), onboarding_of(campaign)
     closed = _("It is not collecting judgments now. The leaderboard shows what it has found.") if key else ""
     came = _("You came too late: this study takes nobody any more. Nothing was recorded; return the task.")
     left_out = campaign.collecting and is_left_out(campaign, user, users=users)
@@ -110,7 +110,7 @@ def welcome_context(
         "campaign": _campaign(campaign, key, aspect),
         "stage": stage,
         "others": _others(campaign, key, stage["state"]),
-        "reception": reception,
+        "onboarding": onboarding,
         "action": "" if left_out else action or (reverse("judge_begin", args=[key]) if key else ""),
         "fields": fields or {},
     }
@@ -128,7 +128,7 @@ def _campaign(campaign: Campaign, key: str, aspect: Aspect) -> dict[str, str]:
 
 def _others(campaign: Campaign, key: str, state: str) -> list[dict[str, str]]:
     """Where somebody may judge instead who comes too late; none for those whom a crowd platform sent."""
-    if state not in {"stopped", "closed"} or not key or reception_of(campaign).platform != Reception.Platform.NONE:
+    if state not in {"stopped", "closed"} or not key or onboarding_of(campaign).platform != Onboarding.Platform.NONE:
         return []
     return [
         {"name": other.name, "url": reverse("judge", args=[other.slug])} for other in campaigns_open_beside(campaign)
@@ -241,7 +241,7 @@ def _left_out(state: str) -> dict[str, str]:
 
 def _item(campaign: Campaign, annotator: Annotator, aspect: Aspect, block: Block, current: Item) -> dict[str, Any]:
     row, size = current.assignment, len(block.items)
-    reception = reception_of(campaign)
+    onboarding = onboarding_of(campaign)
     closed = size - len(block.open)
     return {
         "assignment": str(row.public_id),
@@ -263,8 +263,8 @@ def _item(campaign: Campaign, annotator: Annotator, aspect: Aspect, block: Block
         "minutes": _minutes_left(campaign, annotator, len(block.open)),
         "lease_s": _seconds_left(current),
         "quota": campaign.quota,
-        "reasons": reception.reasons,
-        "comments": reception.comments,
+        "reasons": onboarding.reasons,
+        "comments": onboarding.comments,
         "said_reasons": [one.text for one in current.given.reasons.all()] if current.given else [],
         "done_total": judgments_given(campaign=campaign, annotator=annotator),
     }

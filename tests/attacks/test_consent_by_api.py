@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.onboarding import NewQualificationItem, qualification_set, reception_set
+from evalsite.campaigns.onboarding import NewQualificationItem, onboarding_set, qualification_set
 from evalsite.judgments.models import Annotator, Enrolment
 from evalsite.operations.campaign_status import campaign_status_get
 from evalsite.operations.services import campaign_open
@@ -43,7 +43,7 @@ def reason(campaign: Campaign, api: Api) -> str:
 
 
 def test_api_enrols_nobody_without_the_required_consent(campaign: Campaign) -> None:
-    reception_set(campaign=campaign, instructions="We store your answers.", consent_required=True)
+    onboarding_set(campaign=campaign, instructions="We store your answers.", consent_required=True)
     refused = Api().post("/api/v1/annotators", {"campaign": campaign.slug})
     assert (refused.status_code, error_of(refused)["code"]) == (400, "consent_required")
     assert '"consent": true' in error_of(refused)["hint"]
@@ -56,7 +56,7 @@ def test_api_enrols_nobody_without_the_required_consent(campaign: Campaign) -> N
 def test_further_campaign_by_api_asks_for_its_consent(campaign: Campaign, make_campaign: CampaignMaker) -> None:
     other = make_campaign(slug="other")
     api = join(campaign)
-    reception_set(campaign=other, instructions="We store your answers.", consent_required=True)
+    onboarding_set(campaign=other, instructions="We store your answers.", consent_required=True)
     address = "/api/v1/campaigns/other/enrolments"
     assert error_of(api.post(address))["code"] == "consent_required"
     assert api.post(address, {"consent": True}).status_code == 200
@@ -65,7 +65,7 @@ def test_further_campaign_by_api_asks_for_its_consent(campaign: Campaign, make_c
 
 def test_token_from_before_the_consent_is_issued_nothing(campaign: Campaign) -> None:
     api = join(campaign)
-    reception_set(campaign=campaign, instructions="We store your answers.", consent_required=True)
+    onboarding_set(campaign=campaign, instructions="We store your answers.", consent_required=True)
     assert reason(campaign, api) == "consent"
     api.post(f"/api/v1/campaigns/{campaign.slug}/enrolments", {"consent": True})
     assert claim(campaign, api)["assignments"]

@@ -10,8 +10,8 @@ from urllib.parse import urlencode
 import pytest
 from django.test import Client
 
-from evalsite.campaigns.models import Campaign, Reception
-from evalsite.campaigns.onboarding import reception_set
+from evalsite.campaigns.models import Campaign, Onboarding
+from evalsite.campaigns.onboarding import onboarding_set
 from evalsite.judgments.arrivals import arrival_secret
 from evalsite.judgments.models import Annotator, Arrival
 from tests.evalsite.pages.reading import Page, Visitor
@@ -26,14 +26,14 @@ REAL = {"PROLIFIC_PID": "worker1", "STUDY_ID": "study1", "SESSION_ID": "session1
 def study(campaign: Campaign) -> Campaign:
     """A private campaign that Prolific sends people to, for three judgments each."""
     Campaign.objects.update(quota=3, visibility="private", admission="members")
-    reception_set(campaign=campaign, platform="prolific", code_complete=CODE)
+    onboarding_set(campaign=campaign, platform="prolific", code_complete=CODE)
     campaign.refresh_from_db()
     return campaign
 
 
 @shared
 def unchecked(study: Campaign) -> Campaign:
-    reception_set(campaign=study, secret_required=False)
+    onboarding_set(campaign=study, secret_required=False)
     return study
 
 
@@ -126,7 +126,7 @@ def test_a_new_secret_ends_the_address_before_it(study: Campaign, owner: Client,
 
 
 def test_another_studys_participants_are_not_let_in(study: Campaign, stranger: Client) -> None:
-    reception_set(campaign=study, study="study1")
+    onboarding_set(campaign=study, study="study1")
     key = arrival_secret(study)
     assert knock(stranger, study, {**REAL, "STUDY_ID": "study2", "key": key}).response.status_code == 404
     assert knock(stranger, study, {**REAL, "key": key}).response.status_code == 302
@@ -218,7 +218,7 @@ def test_console_says_when_codes_are_there_for_anybody(unchecked: Campaign, owne
     assert owner.post("/console/trial/arrivals/", {"save": "yes", "secret_required": "on"}).status_code == 302
     for page in ("annotators/", "arrivals/"):
         assert said not in Page(owner.get(f"/console/trial/{page}")).words
-    assert Reception.objects.get().secret_required
+    assert Onboarding.objects.get().secret_required
 
 
 def test_console_says_nothing_of_it_where_prolific_is_asked(

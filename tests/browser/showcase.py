@@ -11,7 +11,7 @@ from django.utils import timezone
 from evalsite.accounts.services import user_create
 from evalsite.campaigns.gold import NewGold, gold_add
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.onboarding import NewQualificationItem, qualification_set, reception_set
+from evalsite.campaigns.onboarding import NewQualificationItem, onboarding_set, qualification_set
 from evalsite.campaigns.services import Design, NewAspect, campaign_create, entrant_add
 from evalsite.chatbots.models import Reply
 from evalsite.chatbots.services import chatbot_create, replies_add, version_create
@@ -101,7 +101,7 @@ def make() -> None:
 
 def receive(campaign: Campaign) -> None:
     if campaign.slug == "showcase":
-        reception_set(
+        onboarding_set(
             campaign=campaign, reasons=["more exact", "clearer", "kinder", "shorter"], comments=True, language="English"
         )
         return
@@ -110,7 +110,7 @@ def receive(campaign: Campaign) -> None:
         NewQualificationItem(TURNS[:1], "Never.", "In 14.2 years: $\\ln 2/\\ln 1.05$.", "B", "*B* is right, A is not."),
     ]
     qualification_set(campaign=campaign, items=items, pass_mark=1)
-    reception_set(
+    onboarding_set(
         campaign=campaign,
         platform="prolific",
         secret_required=False,  # tests.browser.addresses knows no secret of this site

@@ -11,7 +11,7 @@ ONLY_PROGRAMS = {
     "campaigns.Aspect.Kind": "pages differ by it and do not name it",
     "campaigns.Campaign.Screening": "pages have names of their own for them",
     "campaigns.Entrant.State": "pages say in words of their own who was withdrawn",
-    "campaigns.Reception.Platform": "pages differ by it; two of its three labels are names",
+    "campaigns.Onboarding.Platform": "pages differ by it; two of its three labels are names",
     "chatbots.Reply.Origin": "only the administration lists it",
     "core.Job.State": "the health page has words of its own",
     "judgments.Answer.Value": "choices have words of their own on the judging pages",

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, mod
 
 from evalsite.campaigns.gold import MOST_SHARE
 from evalsite.campaigns.limits import Limits
-from evalsite.campaigns.models import Campaign, PlanSpec, Reception
+from evalsite.campaigns.models import Campaign, Onboarding, PlanSpec
 from evalsite.campaigns.onboarding import LONGEST_REASON, MOST_REASONS, NewQualificationItem
 from evalsite.campaigns.plans import (
     LONGEST_LEASE_S,
@@ -218,14 +218,14 @@ def _each_once(reasons: list[str]) -> list[str]:
 class OnboardingPart(Part):
     """Onboarding of annotators; the key in files is `reception`."""
 
-    platform: Annotated[str, one_of([str(platform) for platform in Reception.Platform.values])] = LEFT_OUT
+    platform: Annotated[str, one_of([str(platform) for platform in Onboarding.Platform.values])] = LEFT_OUT
     code_complete: Annotated[str, Text(40, least=0)] = LEFT_OUT
     code_screened_out: Annotated[str, Text(40, least=0)] = LEFT_OUT
     code_failed: Annotated[str, Text(40, least=0)] = LEFT_OUT
     instructions: LongTextOrEmpty = LEFT_OUT
     notice: LongTextOrEmpty = LEFT_OUT
     consent_required: Switch = LEFT_OUT
-    erasure: Annotated[str, one_of([str(erasure) for erasure in Reception.Erasure.values])] = LEFT_OUT
+    erasure: Annotated[str, one_of([str(erasure) for erasure in Onboarding.Erasure.values])] = LEFT_OUT
     pass_mark: Annotated[int, whole(0)] = LEFT_OUT
     comments: Switch = LEFT_OUT
     language: Annotated[str, Text(60, least=0)] = LEFT_OUT

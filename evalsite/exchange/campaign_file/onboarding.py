@@ -6,18 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalsite.accounts.models import User
-from evalsite.campaigns.models import Campaign, Reception
-from evalsite.campaigns.onboarding import NewQualificationItem, qualification_of, qualification_set, reception_set
-from evalsite.campaigns.selectors import reception_of
+from evalsite.campaigns.models import Campaign, Onboarding
+from evalsite.campaigns.onboarding import NewQualificationItem, onboarding_set, qualification_of, qualification_set
+from evalsite.campaigns.selectors import onboarding_of
 from evalsite.exchange.campaign_file.models import OnboardingPart
 
 
 def onboarding_written(campaign: Campaign) -> dict[str, Any]:
     """Return the parts of the file; none for a campaign without settings for onboarding."""
-    reception, items = reception_of(campaign), qualification_of(campaign)
-    if not items and not Reception.objects.filter(campaign=campaign).exists():
+    onboarding, items = onboarding_of(campaign), qualification_of(campaign)
+    if not items and not Onboarding.objects.filter(campaign=campaign).exists():
         return {}
-    written = {name: getattr(reception, name) for name in OnboardingPart.model_fields}
+    written = {name: getattr(onboarding, name) for name in OnboardingPart.model_fields}
     return {"reception": written, "qualification": [_item(item) for item in items]}
 
 
@@ -30,12 +30,12 @@ def _item(item: NewQualificationItem) -> dict[str, Any]:
 
 def onboarding_take(
     campaign: Campaign,
-    reception: Mapping[str, Any],
+    onboarding: Mapping[str, Any],
     items: Sequence[NewQualificationItem],
     by: User | None,
 ) -> None:
     """Set the onboarding of a new campaign. Raises InvalidInput where its parts contradict each other."""
     if items:
-        qualification_set(campaign=campaign, items=items, pass_mark=reception.get("pass_mark", len(items)), by=by)
-    if reception:
-        reception_set(campaign=campaign, by=by, **reception)
+        qualification_set(campaign=campaign, items=items, pass_mark=onboarding.get("pass_mark", len(items)), by=by)
+    if onboarding:
+        onboarding_set(campaign=campaign, by=by, **onboarding)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from evalsite.campaigns.models import Reception
+from evalsite.campaigns.models import Onboarding
 from evalsite.exchange.campaign_file.lines import Document, Path, dotted
 from evalsite.exchange.campaign_file.problems import Problem
 
@@ -89,7 +89,7 @@ def _replies(document: Document, prompts: set[str], chatbots: Rows) -> Iterator[
 
 
 def _onboarding(document: Document, onboarding: dict[str, Any], asked: Any) -> Iterator[Problem]:
-    on_platform = onboarding.get("platform", Reception.Platform.NONE) != Reception.Platform.NONE
+    on_platform = onboarding.get("platform", Onboarding.Platform.NONE) != Onboarding.Platform.NONE
     if on_platform and not onboarding.get("code_complete"):
         message = "is missing: a crowd platform needs a completion code"
         yield Problem(document.line(("reception",)), "reception.code_complete", message)

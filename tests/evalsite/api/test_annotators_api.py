@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.onboarding import reception_set
+from evalsite.campaigns.onboarding import onboarding_set
 from evalsite.campaigns.services import NewAspect, campaign_stop
 from evalsite.judgments.models import Annotator, AnnotatorToken, Comment, Judgment, Skip
 from tests.evalsite.api.client import CLAIMS, Api, answer, error_of, judgment_url
@@ -130,7 +130,7 @@ def test_the_assignment_of_another_annotator_is_not_found(assignment: Any, campa
 def test_a_comment_is_kept_only_where_the_campaign_asks_for_comments(campaign: Campaign, api: Api, block: Any) -> None:
     assert api.post(judgment_url(block[0]), answer(comment="unasked")).status_code == 201
     assert not Comment.objects.exists()
-    reception_set(campaign=campaign, comments=True)
+    onboarding_set(campaign=campaign, comments=True)
     assert api.post(judgment_url(block[1]), answer(comment="asked")).status_code == 201
     assert Comment.objects.get().text == "asked"
 

@@ -9,7 +9,7 @@ from evalsite.accounts.models import User
 from evalsite.campaigns.drafts import draft_ask
 from evalsite.campaigns.models import Campaign, QualificationItem
 from evalsite.campaigns.onboarding import NewQualificationItem, qualification_set
-from evalsite.campaigns.selectors import reception_of
+from evalsite.campaigns.selectors import onboarding_of
 from evalsite.campaigns.services import NewAspect, campaign_start, role_give
 from evalsite.core.audit import audit_record
 from evalsite.core.deletion_guard import deletion_permitted
@@ -107,7 +107,7 @@ def test_qualification_is_written_marked_and_taken_back(owner: Client, draft: Ca
     assert owner.post(page, {**ITEM, "text": "Three and three?", "right": "B"}).status_code == 302
     items = [(one.turns[0]["text"], one.right) for one in QualificationItem.objects.order_by("position")]
     assert items == [("Two and two?", "A"), ("Three and three?", "B")]
-    assert reception_of(draft).pass_mark == 2
+    assert onboarding_of(draft).pass_mark == 2
     assert owner.post(page, {"pass_mark": "1"}).status_code == 302
     assert "are asked 2 comparisons first, and pass 1 of them" in words(owner.get(page))
     for mark in ("3", "x"):

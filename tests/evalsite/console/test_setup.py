@@ -12,7 +12,7 @@ from django.utils import timezone
 from evalsite.accounts.models import Membership, Organisation, User
 from evalsite.campaigns.drafts import draft_ask, draft_change, draft_create, draft_prompt_set
 from evalsite.campaigns.limits import Limits, limits_of
-from evalsite.campaigns.models import Campaign, Reception, Rubric
+from evalsite.campaigns.models import Campaign, Onboarding, Rubric
 from evalsite.campaigns.plans import PlanOptions
 from evalsite.campaigns.services import RESERVED_SLUGS, NewAspect, campaign_create, plan_set, role_give, rubric_create
 from evalsite.chatbots.models import Chatbot
@@ -335,8 +335,8 @@ def test_who_sends_annotators_is_set_up_and_the_platforms_address_is_shown(owner
     assert (lacks.status_code, "needs a completion code" in words(lacks)) == (400, True)
     sent = {**given, "platform": "prolific", "code_complete": "C1AB", "instructions": "Read **both**."}
     assert owner.post(url(draft, "annotators"), sent).status_code == 302
-    reception = Reception.objects.get(campaign=draft)
-    assert (reception.platform, reception.code_complete, reception.instructions) == (
+    onboarding = Onboarding.objects.get(campaign=draft)
+    assert (onboarding.platform, onboarding.code_complete, onboarding.instructions) == (
         "prolific",
         "C1AB",
         sent["instructions"],
@@ -361,14 +361,14 @@ def test_what_becomes_of_the_judgments_of_who_is_erased_is_chosen_and_shown(owne
     assert (refused.status_code, "valid choice" in words(refused)) == (400, True)
     for _ in range(2):
         assert owner.post(url(draft, "annotators"), {**given, "erasure": "remove"}).status_code == 302
-        assert Reception.objects.get(campaign=draft).erasure == "remove"
+        assert Onboarding.objects.get(campaign=draft).erasure == "remove"
         assert f"Judgments of who is erased {goes}" in words(owner.get(url(draft, "review")))
     (entry,) = AuditEntry.objects.filter(after__has_key="erasure")
     assert (entry.before["erasure"], entry.after["erasure"]) == ("keep", "remove")
     assert owner.post(url(draft, "annotators"), given).status_code == 302
-    assert Reception.objects.get(campaign=draft).erasure == "remove", "who does not say it changes no promise"
+    assert Onboarding.objects.get(campaign=draft).erasure == "remove", "who does not say it changes no promise"
     assert owner.post(url(draft, "annotators"), {**given, "erasure": "keep"}).status_code == 302
-    assert Reception.objects.get(campaign=draft).erasure == "keep"
+    assert Onboarding.objects.get(campaign=draft).erasure == "keep"
 
 
 def test_what_is_missing_is_named_and_launching_is_refused(owner: Client, draft: Campaign) -> None:

@@ -23,7 +23,7 @@ from evalsite.accounts.models import Membership, Organisation, User
 from evalsite.accounts.services import user_create
 from evalsite.boards.selectors import board_get, board_state_get
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.onboarding import reception_set
+from evalsite.campaigns.onboarding import onboarding_set
 from evalsite.core.backup import MANIFEST, backup_read, backup_write, one_moment
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.judgments.leases import assignment_skip
@@ -65,7 +65,7 @@ print(json.dumps({"rows": rows, "board": board, "refit": Refit.objects.order_by(
 def lived_in(transactional_db: None, make_campaign: CampaignMaker) -> Campaign:
     """A campaign with one of everything that annotators do, written in committed transactions."""
     campaign = make_campaign()
-    reception_set(campaign=campaign, comments=True)
+    onboarding_set(campaign=campaign, comments=True)
     bob, dora = annotator_enrol(campaign=campaign), annotator_enrol(campaign=campaign)
     judge(campaign, bob, blocks=2)
     first, second, *_ = assignment_claim(campaign=campaign, annotator=dora)

@@ -14,7 +14,7 @@ from django.test import Client
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.onboarding import reception_set
+from evalsite.campaigns.onboarding import onboarding_set
 from evalsite.core.errors import Unavailable
 from evalsite.judgments.models import Annotator, Answer, Assignment, Comment, Judgment
 from evalsite.judgments.services import token_issue
@@ -125,7 +125,7 @@ def until_refused(api: Api) -> tuple[int, Any, Any]:
 def test_a_disk_that_fills_up_in_the_middle_of_an_answer_leaves_nothing_of_it(
     transactional_db: None, campaign: Campaign, api: Api
 ) -> None:
-    reception_set(campaign=campaign, comments=True)
+    onboarding_set(campaign=campaign, comments=True)
     given, refused, response = until_refused(api)
     assert error_of(response)["code"] == "unavailable"
     assert Judgment.objects.count() == Answer.objects.count() == Comment.objects.count() == given

@@ -8,7 +8,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.onboarding import reception_set
+from evalsite.campaigns.onboarding import onboarding_set
 from evalsite.campaigns.services import campaign_stop
 from evalsite.chatbots.models import Version
 from evalsite.demo.services import OPEN_SLUG, SLUG, demonstration_load, standing_load
@@ -90,7 +90,7 @@ def test_only_open_public_campaigns_are_offered(
 def test_people_of_a_crowd_platform_are_led_nowhere(make_campaign: CampaignMaker, stranger: Client) -> None:
     ended, other = make_campaign(slug="ended"), make_campaign(slug="other")
     campaign_stop(campaign=ended, reason="enough")
-    reception_set(campaign=other, platform="prolific", code_complete="C1", code_screened_out="C2", code_failed="C3")
+    onboarding_set(campaign=other, platform="prolific", code_complete="C1", code_screened_out="C2", code_failed="C3")
     assert "These campaigns are open" not in words(stranger.get("/judge/ended/"))
     third = make_campaign(slug="third")
     assert third.name in words(stranger.get("/judge/ended/"))

@@ -13,8 +13,8 @@ from evalsite.accounts.models import User
 from evalsite.accounts.services import user_create
 from evalsite.campaigns.gold import NewGold, gold_add, gold_withdraw
 from evalsite.campaigns.limits import limits_of
-from evalsite.campaigns.models import Campaign, Reception
-from evalsite.campaigns.onboarding import NewQualificationItem, qualification_set, reception_set
+from evalsite.campaigns.models import Campaign, Onboarding
+from evalsite.campaigns.onboarding import NewQualificationItem, onboarding_set, qualification_set
 from evalsite.campaigns.services import entrant_withdraw, pilot_waits, prompt_retire, refit_request, role_give
 from evalsite.core.idempotency import StoredAnswer, once
 from evalsite.core.inquiries import inquiry_ask
@@ -71,9 +71,9 @@ def _prepare(campaign: Campaign, alice: User) -> None:
     gold_withdraw(campaign=campaign, item=items[7], reason="ambiguous", by=alice)
     known = NewQualificationItem(ASKED, "Four.", "Five.", "A", "Two and two are four.")
     qualification_set(campaign=campaign, items=[known], pass_mark=1, by=alice)
-    reception_set(
-        campaign=campaign, by=alice, platform=Reception.Platform.PROLIFIC, code_complete="DONE", code_failed="FAIL",
-        code_screened_out="OUT", consent_required=True, erasure=Reception.Erasure.REMOVE, reasons=["clear", "short"],
+    onboarding_set(
+        campaign=campaign, by=alice, platform=Onboarding.Platform.PROLIFIC, code_complete="DONE", code_failed="FAIL",
+        code_screened_out="OUT", consent_required=True, erasure=Onboarding.Erasure.REMOVE, reasons=["clear", "short"],
         comments=True, language="English",
     )  # fmt: skip
     Campaign.objects.filter(pk=campaign.pk).update(quota=QUOTA, pay_rate=Decimal("0.0111"))
@@ -82,7 +82,7 @@ def _prepare(campaign: Campaign, alice: User) -> None:
 
 def _arrive(campaign: Campaign, number: int) -> Annotator:
     """A made-up worker comes, agrees, and passes the qualification."""
-    visit = Visit(Reception.Platform.PROLIFIC, f"worker{number}", "study1", f"session{number}")
+    visit = Visit(Onboarding.Platform.PROLIFIC, f"worker{number}", "study1", f"session{number}")
     part = visit_accept(campaign=campaign, visit=visit, consents=True)
     item = campaign.qualification_items.get()
     qualification_answer(enrolment=part, item_id=item.pk, attempt=1, choice="A")

@@ -49,7 +49,7 @@ UNUSED = {
 # As that version stored them: a job or a question that was queued then is to find its function today.
 KINDS = {"refit", "findings", "slices", "pilot", "full_check", "mail", "inquiry"}
 QUESTIONS = {"exclusion", "forecast"}
-RENAMED = {"boardchartdata": "record", "notificationoptout": "unwanted"}
+RENAMED = {"boardchartdata": "record", "notificationoptout": "unwanted", "onboarding": "reception"}
 ON_POSTGRESQL = pytest.param("postgresql", marks=[pytest.mark.postgresql, pytest.mark.database])
 
 

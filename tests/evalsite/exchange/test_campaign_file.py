@@ -316,7 +316,7 @@ qualification:
 
 def test_how_annotators_are_received_comes_back_the_same(organisation: Organisation, elsewhere: Organisation) -> None:
     campaign = campaign_take(organisation=organisation, given=campaign_read(GOOD + RECEPTION))
-    reception = campaign.reception
+    reception = campaign.onboarding
     assert (reception.platform, reception.code_complete, reception.pass_mark) == ("prolific", "C1AB", 1)
     assert reception.reasons == ["clearer", "kinder"]
     assert [item.right for item in campaign.qualification_items.all()] == ["A", "B"]

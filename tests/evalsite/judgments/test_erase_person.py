@@ -14,7 +14,7 @@ from django.test import Client
 from evalsite.accounts.models import ApiToken, User
 from evalsite.accounts.services import api_token_issue, organisation_create
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.onboarding import reception_set
+from evalsite.campaigns.onboarding import onboarding_set
 from evalsite.core.backup import tables
 from evalsite.core.db import FORBID_UPDATE
 from evalsite.core.errors import Conflict
@@ -65,7 +65,7 @@ def standing(*names: str) -> set[tuple[str, str]]:
 
 def comment_on(visitor: Visitor, annotator: Annotator, words: str) -> None:
     shown = uuid.UUID(visitor.assignment)
-    reception_set(campaign=Assignment.objects.get(public_id=shown).campaign, comments=True)
+    onboarding_set(campaign=Assignment.objects.get(public_id=shown).campaign, comments=True)
     judgment_record(annotator=annotator, assignment_id=shown, choices={"overall": "A"}, comment=words)
 
 
@@ -122,7 +122,7 @@ def test_nothing_that_names_the_person_is_left_in_any_column(
     quux: Client, campaign: Campaign, make_campaign: CampaignMaker
 ) -> None:
     study = make_campaign(slug="study")
-    reception_set(campaign=study, platform="prolific", code_complete="DONE-1", secret_required=False)
+    onboarding_set(campaign=study, platform="prolific", code_complete="DONE-1", secret_required=False)
     url = f"/arrive/{study.public_id}/"
     quux.get(f"{url}?{urlencode(FROM_PROLIFIC)}")
     assert quux.post(url, FROM_PROLIFIC).status_code == 302

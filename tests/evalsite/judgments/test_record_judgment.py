@@ -12,7 +12,7 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.onboarding import reception_set
+from evalsite.campaigns.onboarding import onboarding_set
 from evalsite.campaigns.services import NewAspect
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotFound
@@ -129,7 +129,7 @@ def test_an_answer_to_what_was_given_back_is_refused(bob: Annotator, assignment:
 
 
 def test_a_comment_is_kept_apart_from_the_judgment(campaign: Campaign, bob: Annotator, assignment: Assignment) -> None:
-    reception_set(campaign=campaign, comments=True)
+    onboarding_set(campaign=campaign, comments=True)
     judgment_record(
         annotator=bob, assignment_id=assignment.public_id, choices={"overall": "A"}, comment="B repeats itself"
     )

@@ -18,7 +18,7 @@ from evalsite.accounts.services import api_token_issue, organisation_create
 from evalsite.boards.models import Board, Snapshot
 from evalsite.campaigns.gold import gold_add
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.onboarding import reception_set
+from evalsite.campaigns.onboarding import onboarding_set
 from evalsite.core.errors import Conflict, NotFound
 from evalsite.core.models import AuditEntry, Job
 from evalsite.exchange.board_verification import board_verify
@@ -76,7 +76,7 @@ ANSWERS: tuple[type[Model], ...] = (Judgment, Answer, JudgmentReason, Comment, C
 def campaign(make_campaign: CampaignMaker) -> Campaign:
     """Its notice promises that judgments are removed with the person, and it pays."""
     campaign = make_campaign(design=replace(OPEN, budget=60), chatbots=4, prompts=10)
-    reception_set(campaign=campaign, erasure="remove", comments=True, reasons=["clear"])
+    onboarding_set(campaign=campaign, erasure="remove", comments=True, reasons=["clear"])
     Campaign.objects.update(pay_rate=Decimal("0.10"))
     campaign.refresh_from_db()
     return campaign
@@ -211,7 +211,7 @@ def test_batches_heads_and_budget_count_what_is_there(campaign: Campaign, bob: A
 def test_their_items_are_asked_of_others_again(make_campaign: CampaignMaker) -> None:
     """Everything was judged; then what one of two had judged is all that there is to ask."""
     campaign = make_campaign(slug="small", chatbots=3, prompts=4, design=replace(OPEN, target_se=0.01))
-    reception_set(campaign=campaign, erasure="remove")
+    onboarding_set(campaign=campaign, erasure="remove")
     one, other = (annotator_enrol(campaign=campaign) for _ in range(2))
     for _ in range(4):
         judge_both(campaign, one, other, rounds=1)
@@ -229,12 +229,12 @@ def test_their_items_are_asked_of_others_again(make_campaign: CampaignMaker) -> 
 
 def test_what_was_promised_when_they_began_is_what_is_done(campaign: Campaign) -> None:
     early = annotator_enrol(campaign=campaign)
-    reception_set(campaign=campaign, erasure="keep")
+    onboarding_set(campaign=campaign, erasure="keep")
     later, again = annotator_enrol(campaign=campaign), annotator_enrol(campaign=campaign, annotator=early)
     assert again == early
     for annotator in (early, later):
         judge(campaign, annotator)
-    reception_set(campaign=campaign, erasure="remove")
+    onboarding_set(campaign=campaign, erasure="remove")
     for annotator in (early, later):
         erase(annotator)
     assert not _of(Judgment, early), "who comes again keeps the promise"
@@ -266,7 +266,7 @@ def test_gold_that_they_answered_tells_nothing_more(make_campaign: CampaignMaker
     made = make_campaign(slug="gilded", design=replace(OPEN, gold_share=0.5, block_size=8), prompts=10, start=False)
     gold_add(campaign=made, items=of_texts(6))
     campaign = opened(made)
-    reception_set(campaign=campaign, erasure="remove")
+    onboarding_set(campaign=campaign, erasure="remove")
     one, other = (annotator_enrol(campaign=campaign) for _ in range(2))
     judge_both(campaign, one, other, rounds=2)
     assert {answer.annotator for answer in gold_answers(campaign)} == {one.pk, other.pk}
@@ -293,7 +293,7 @@ def test_an_answer_that_had_come_too_late_to_count_is_paid_and_no_budget_counts_
 
 def test_what_was_above_their_quota_goes_too_and_was_not_earned(make_campaign: CampaignMaker) -> None:
     campaign = make_campaign(slug="quota", design=replace(OPEN, quota=3))
-    reception_set(campaign=campaign, erasure="remove")
+    onboarding_set(campaign=campaign, erasure="remove")
     Campaign.objects.filter(pk=campaign.pk).update(pay_rate=Decimal("0.10"))
     campaign.refresh_from_db()
     eve = annotator_enrol(campaign=campaign)
@@ -312,7 +312,7 @@ def test_what_was_above_their_quota_goes_too_and_was_not_earned(make_campaign: C
 
 def test_heads_forget_also_who_had_only_answered_above_their_quota(make_campaign: CampaignMaker) -> None:
     campaign = make_campaign(slug="quota", design=replace(OPEN, quota=3))
-    reception_set(campaign=campaign, erasure="remove")
+    onboarding_set(campaign=campaign, erasure="remove")
     eve = annotator_enrol(campaign=campaign)
     lost = let_expire(assignment_claim(campaign=campaign, annotator=eve))
     assert assignment_claim(campaign=campaign, annotator=eve), "and holds what fills the quota"

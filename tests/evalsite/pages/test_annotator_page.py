@@ -13,7 +13,7 @@ from django.test import Client, override_settings
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.onboarding import reception_set
+from evalsite.campaigns.onboarding import onboarding_set
 from evalsite.core.models import Job
 from evalsite.judgments.models import (
     Annotator,
@@ -57,7 +57,7 @@ def link_of_the_mail() -> str:
 
 
 def test_it_tells_what_is_open_with_time_pay_and_language(visitor: Visitor, campaign: Campaign) -> None:
-    reception_set(campaign=campaign, language="Finnish")
+    onboarding_set(campaign=campaign, language="Finnish")
     words = Page(Client().get("/me/")).words
     assert "3 comparisons a round, about 2 min 0.30 USD a round Finnish" in words
 
@@ -95,7 +95,7 @@ def test_nobody_leaves_for_another(visitor: Visitor, campaign: Campaign) -> None
 
 
 def test_erasing_removes_what_leads_to_the_person_and_no_judgment(visitor: Visitor, campaign: Campaign) -> None:
-    reception_set(campaign=campaign, comments=True)
+    onboarding_set(campaign=campaign, comments=True)
     annotator = Annotator.objects.get()
     shown = uuid.UUID(visitor.assignment)
     judgment_record(annotator=annotator, assignment_id=shown, choices={"overall": "A"}, comment="I am Bob.")
@@ -126,17 +126,17 @@ class TestWhatTheyReadAfterwards:
         assert self.WENT not in words
 
     def test_that_it_went(self, campaign: Campaign, stranger: Client) -> None:
-        reception_set(campaign=campaign, erasure="remove")
+        onboarding_set(campaign=campaign, erasure="remove")
         visitor = Visitor(stranger, "/judge/trial/")
         visitor.begin()
         visitor.answer("A")
-        reception_set(campaign=campaign, erasure="keep")
+        onboarding_set(campaign=campaign, erasure="keep")
         words = self.said(visitor.client)
         assert self.WENT in words
         assert self.STAY not in words
 
     def test_where_it_went_and_that_the_rest_stays(self, visitor: Visitor, make_campaign: CampaignMaker) -> None:
-        reception_set(campaign=make_campaign(slug="other"), erasure="remove")
+        onboarding_set(campaign=make_campaign(slug="other"), erasure="remove")
         visitor.client.post("/judge/other/begin/")
         elsewhere = Visitor(visitor.client, "/judge/other/")
         elsewhere.reload()
@@ -147,7 +147,7 @@ class TestWhatTheyReadAfterwards:
         assert Judgment.objects.get().batch.campaign.slug == "trial"
 
     def test_that_there_was_nothing(self, campaign: Campaign, stranger: Client) -> None:
-        reception_set(campaign=campaign, erasure="remove")
+        onboarding_set(campaign=campaign, erasure="remove")
         Visitor(stranger, "/judge/trial/").begin()
         assert self.NONE in self.said(stranger)
 
@@ -272,10 +272,10 @@ class TestAccounts:
 
 
 def test_who_asks_to_be_erased_reads_what_was_promised_when_they_began(campaign: Campaign, stranger: Client) -> None:
-    reception_set(campaign=campaign, erasure="remove")
+    onboarding_set(campaign=campaign, erasure="remove")
     assert "your answers are then removed with you" in Page(stranger.get("/judge/trial/")).words
     stranger.post("/judge/trial/begin/")
-    reception_set(campaign=campaign, erasure="keep")
+    onboarding_set(campaign=campaign, erasure="keep")
     assert "your answers then stay, given by nobody in particular" in Page(Client().get("/judge/trial/")).words
     words = Page(stranger.get("/me/")).words
     assert "Your judgments are removed with you, as was said when you began." in words

@@ -17,8 +17,8 @@ from django.test import Client
 from django.utils import timezone
 
 from evalsite.accounts.models import User
-from evalsite.campaigns.models import Campaign, Reception
-from evalsite.campaigns.onboarding import NewQualificationItem, qualification_set, reception_set
+from evalsite.campaigns.models import Campaign, Onboarding
+from evalsite.campaigns.onboarding import NewQualificationItem, onboarding_set, qualification_set
 from evalsite.campaigns.services import campaign_stop
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed
 from evalsite.core.tokens import keyed_hashes
@@ -57,7 +57,7 @@ def private(campaign: Campaign) -> Campaign:
 def study(private: Campaign) -> Campaign:
     """A private campaign that Prolific sends people to, for three judgments each."""
     Campaign.objects.update(quota=3)
-    reception_set(campaign=private, platform="prolific", **CODES)
+    onboarding_set(campaign=private, platform="prolific", **CODES)
     private.refresh_from_db()
     return private
 
@@ -71,7 +71,7 @@ def make_study(make_campaign: CampaignMaker) -> StudyMaker:
 
     def make(slug: str, *, quota: int | None = 3, **fields: Any) -> Campaign:
         campaign = make_campaign(slug=slug, design=replace(OPEN, quota=quota))
-        reception_set(campaign=campaign, platform="prolific", **CODES)
+        onboarding_set(campaign=campaign, platform="prolific", **CODES)
         private = {"visibility": "private", "admission": "members"}
         Campaign.objects.filter(pk=campaign.pk).update(**{**private, **fields})
         campaign.refresh_from_db()
@@ -290,7 +290,7 @@ class TestProlific:
 
     def test_a_platform_needs_a_code(self, campaign: Campaign) -> None:
         with pytest.raises(InvalidInput):
-            reception_set(campaign=campaign, platform="prolific")
+            onboarding_set(campaign=campaign, platform="prolific")
 
 
 def erase(client: Client) -> None:
@@ -437,7 +437,7 @@ class TestErasedWorkers:
 class TestMechanicalTurk:
     @pytest.fixture
     def hit(self, study: Campaign) -> Campaign:
-        reception_set(campaign=study, platform=Reception.Platform.MTURK)
+        onboarding_set(campaign=study, platform=Onboarding.Platform.MTURK)
         return study
 
     def test_the_preview_may_be_framed_and_begins_nothing(self, hit: Campaign, stranger: Client) -> None:
@@ -469,7 +469,7 @@ class TestMechanicalTurk:
 
 class TestConsent:
     def test_where_it_is_required_nobody_begins_without(self, campaign: Campaign, stranger: Client) -> None:
-        reception_set(campaign=campaign, consent_required=True, notice="Kept for **five years**.")
+        onboarding_set(campaign=campaign, consent_required=True, notice="Kept for **five years**.")
         page = Page(stranger.get("/judge/trial/"))
         assert "Kept for five years" in page.words
         assert stranger.post("/judge/trial/begin/").status_code == 400
@@ -488,7 +488,7 @@ class TestQualification:
             NewQualificationItem(turns, "5", "4", "B", "Four."),
         ]
         qualification_set(campaign=campaign, items=items, pass_mark=2)
-        reception_set(campaign=campaign, platform="prolific", **CODES)
+        onboarding_set(campaign=campaign, platform="prolific", **CODES)
         campaign_open(campaign=campaign)
         run_jobs()
         campaign.refresh_from_db()

@@ -11,7 +11,7 @@ from django.test import Client
 
 from evalsite.accounts.models import User
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.onboarding import reception_set
+from evalsite.campaigns.onboarding import onboarding_set
 from evalsite.campaigns.permissions import Act
 from evalsite.judgments.leases import assignment_skip
 from evalsite.judgments.models import Annotator, Assignment
@@ -37,7 +37,7 @@ class Told:
 
 @shared
 def told(campaign: Campaign, bob: Annotator) -> Told:
-    reception_set(campaign=campaign, comments=True, reasons=["clear", "correct"])
+    onboarding_set(campaign=campaign, comments=True, reasons=["clear", "correct"])
     explained, skipped, passed = assignment_claim(campaign=campaign, annotator=bob)
     judgment_record(
         annotator=bob,
@@ -107,7 +107,7 @@ def test_files_of_skips_hold_reasons_and_notes(owner: Client, told: Told, monkey
 
 
 def test_spreadsheet_computes_no_comment_or_note(owner: Client, campaign: Campaign, bob: Annotator) -> None:
-    reception_set(campaign=campaign, comments=True)
+    onboarding_set(campaign=campaign, comments=True)
     one, two = assignment_claim(campaign=campaign, annotator=bob)[:2]
     judgment_record(annotator=bob, assignment_id=one.public_id, choices={"overall": "A"}, comment="=1+1")
     assignment_skip(annotator=bob, assignment_id=two.public_id, reason="other", note="=1+1")

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.onboarding import reception_set
+from evalsite.campaigns.onboarding import onboarding_set
 from evalsite.judgments.models import Annotator, Assignment, Enrolment
 from tests.evalsite.cast import empty_queue
 
@@ -15,7 +15,7 @@ def joined(campaign: Campaign) -> Client:
     browser.post("/judge/trial/begin/")
     for one in Assignment.objects.filter(state="issued"):
         browser.post("/judge/trial/answer/", {"assignment": str(one.public_id), "choice": "A"})
-    reception_set(campaign=campaign, instructions="We store your answers.", consent_required=True)
+    onboarding_set(campaign=campaign, instructions="We store your answers.", consent_required=True)
     return browser
 
 

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from evalsite.campaigns.models import Campaign
-from evalsite.campaigns.onboarding import reception_set
+from evalsite.campaigns.onboarding import onboarding_set
 from evalsite.campaigns.services import NewAspect
 from evalsite.core.errors import InvalidInput
 from evalsite.judgments.models import Answer, Comment, Judgment, JudgmentReason
@@ -69,7 +69,7 @@ def test_one_that_is_missing_or_not_offered_is_refused_whole(visitor: Visitor, t
 class TestReasons:
     @pytest.fixture
     def asked(self, campaign: Campaign, stranger: Client) -> Visitor:
-        reception_set(campaign=campaign, reasons=["more exact", "kinder"], comments=True)
+        onboarding_set(campaign=campaign, reasons=["more exact", "kinder"], comments=True)
         visitor = Visitor(stranger, "/judge/trial/")
         visitor.begin()
         return visitor
@@ -101,4 +101,4 @@ class TestReasons:
     @pytest.mark.parametrize("reasons", [[""], ["x" * 41], ["same", "same"], [str(n) for n in range(9)]])
     def test_a_campaign_offers_few_short_different_ones(self, campaign: Campaign, reasons: list[str]) -> None:
         with pytest.raises(InvalidInput):
-            reception_set(campaign=campaign, reasons=reasons)
+            onboarding_set(campaign=campaign, reasons=reasons)

@@ -12,7 +12,7 @@ from django.utils import timezone
 from evalsite.boards.models import Board
 from evalsite.boards.services import board_default
 from evalsite.campaigns.models import Aspect, Campaign
-from evalsite.campaigns.onboarding import reception_set
+from evalsite.campaigns.onboarding import onboarding_set
 from evalsite.judgments.exclusions import annotator_exclude, annotator_readmit
 from evalsite.judgments.models import Annotator, Batch, Enrolment, Exclusion, Judgment
 from evalsite.judgments.person_erasure import person_erase
@@ -31,7 +31,7 @@ Reads = list[Collection[int] | None]  # which batches were read, one time after 
 def campaign(make_campaign: CampaignMaker) -> Campaign:
     """More to ask than is asked here, without a worker; who is erased takes their judgments away."""
     campaign = make_campaign(design=OPEN, chatbots=6, prompts=20)
-    reception_set(campaign=campaign, erasure="remove")
+    onboarding_set(campaign=campaign, erasure="remove")
     return Campaign.objects.get(pk=campaign.pk)
 
 
