@@ -1,4 +1,4 @@
-"""Accounts: sign up, log in, a new password by mail."""
+"""Account views: sign-up, log-in, and password reset by mail."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ from evalsite.core.throttle import admit, client_network
 from evalsite.judgments.annotators import annotator_adopt
 from evalsite.pages.visitors import known_annotator
 
-REFUSED_SIGN_UPS_PER_HOUR = 10  # of one network: a refusal tells that a name is taken
+REFUSED_SIGN_UPS_PER_HOUR = 10  # Limit per network, because a refusal reveals that a name is taken.
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
@@ -51,9 +51,10 @@ class SignUp(forms.Form):
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def sign_up(request: HttpRequest) -> HttpResponse:
-    """A new account; what this browser's pseudonym judged becomes its own.
+    """Create an account and move this browser's pseudonymous judgments to it.
 
-    An e-mail address is the account's once its owner has confirmed it, so the answer does not tell who has one.
+    The account gets the e-mail address only after its owner confirms it. So the response does not reveal whether an
+    address has an account.
     """
     if request.user.is_authenticated:
         return redirect("me")
@@ -79,7 +80,10 @@ def sign_up(request: HttpRequest) -> HttpResponse:
 
 
 class LogInForm(AuthenticationForm):
-    """Django's form. Each attempt is counted under the name that Django looks up, before the password is checked."""
+    """Django's log-in form with a limit on attempts.
+
+    Each attempt counts for the name that Django looks up, before the password is checked.
+    """
 
     def clean(self) -> dict[str, Any]:
         username, request = self.cleaned_data.get("username"), self.request
@@ -93,7 +97,7 @@ class LogInForm(AuthenticationForm):
 
 
 def mark_device(response: HttpResponse, user: User) -> HttpResponse:
-    """Mark the browser as one that this account has been used in."""
+    """Mark the browser as a known device of this account."""
     response.set_cookie(
         DEVICE_COOKIE,
         device_cookie(user),
@@ -122,7 +126,7 @@ class LogIn(auth.LoginView):
         return mark_device(super().form_valid(form), form.get_user())
 
     def get_default_redirect_url(self) -> str:
-        """Who has campaigns to look after comes to the console, others to their own page."""
+        """Return the console for people with campaigns, and their annotator page for others."""
         user = self.request.user
         runs = user.is_authenticated and (user.is_staff or Campaign.objects.of(user).exists())
         return reverse("console") if runs else super().get_default_redirect_url()
@@ -131,7 +135,7 @@ class LogIn(auth.LoginView):
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def admin_log_in(request: HttpRequest) -> HttpResponse:
-    """Send a visitor of Django's admin to the site's own log-in, which is the only door for passwords."""
+    """Redirect the admin's log-in to the site's own, which is the only entry point for passwords."""
     if request.user.is_authenticated and not request.user.is_staff:
         raise NotAllowed(
             gettext("This page is for the staff of this site."), hint=gettext("Log in with an account of the staff.")
@@ -145,7 +149,10 @@ class Forgotten(forms.Form):
 
 
 class ForgottenPassword(FormView):  # type: ignore[type-arg]  # not generic at run time
-    """The answer and the work are the same whether there is such an account or not: the worker looks it up."""
+    """A request for a password reset.
+
+    Response and duration are the same with or without an account, because the worker looks it up.
+    """
 
     template_name = "account.html"
     form_class = Forgotten
@@ -166,7 +173,7 @@ class ForgottenPassword(FormView):  # type: ignore[type-arg]  # not generic at r
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def confirm_address(request: HttpRequest, token: str) -> HttpResponse:
-    """The link of the mail opens a page with a button: programs that check mails open links, too."""
+    """Show a page with a button for the link in the mail. Programs that check mails open links, too."""
     if request.method == "POST":
         admit(what="address", who=client_network(request), at_most=settings.LOG_INS_PER_5_MINUTES, per_s=300)
         address_confirm(token=token)

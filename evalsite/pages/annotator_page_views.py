@@ -1,4 +1,4 @@
-"""An annotator's own page: what can be judged, what was done and earned, and how to leave."""
+"""The annotator's own page: available campaigns, past judgments and payments, and how to leave."""
 
 import uuid
 from collections.abc import Iterable
@@ -53,9 +53,10 @@ def me(request: HttpRequest) -> HttpResponse:
 
 
 def _shared(request: HttpRequest, enrolments: list[Enrolment]) -> dict[int, Enrolment]:
-    """Campaign -> this visitor's part, of those among which their time is shared: that open, and may ask them.
+    """Map campaigns to this visitor's enrolments, for the campaigns that share their time.
 
-    A platform's study is judged by whom it sent, and from there.
+    These campaigns are open and may give them assignments. Studies of a platform are excluded: only participants sent
+    by the platform work on them, from its own page.
     """
     pages, annotator = opened(request, enrolments), known_annotator(request)
     mine = [one for one in enrolments if one.annotator == annotator and not one.platform and one.campaign_id in pages]
@@ -66,7 +67,7 @@ def _shared(request: HttpRequest, enrolments: list[Enrolment]) -> dict[int, Enro
 
 @require_POST
 def go_on(request: HttpRequest) -> HttpResponse:
-    """To the open block, or the next one of the campaign whose turn it is, of all that this visitor judges in."""
+    """Redirect to the open block, or to the next block of the campaign whose turn it is."""
     shared, annotator = _shared(request, enrolments_of(request)), known_annotator(request)
     address, users = client_address(request), device_users(request)
     work = work_claim(annotator=annotator, among=shared.keys(), address=address, users=users) if annotator else None
@@ -81,15 +82,18 @@ def go_on(request: HttpRequest) -> HttpResponse:
 
 
 def _erasing(request: HttpRequest) -> dict[str, object]:
-    """What an erasure would do to this visitor's judgments: `removing` names the campaigns, left ones too, in which
-    they go; `keeping` says whether they stay anywhere."""
+    """Return what an erasure would do to this visitor's judgments.
+
+    removing: names of campaigns, including left ones, that would remove them.
+    keeping: whether any campaign would keep them.
+    """
     parts = enrolments_of(request, left=True)
     removing = [part.campaign for part in parts if part.erasure == Onboarding.Erasure.REMOVE]
     return {"removing": _quoted(removing), "keeping": len(removing) < len(parts)}
 
 
 def _quoted(campaigns: Iterable[Campaign]) -> str:
-    """Their names, each in quotation marks: they are whatever their owners call them, and stand in a sentence."""
+    """Return the campaign names in quotation marks, because owners choose them freely and they stand in a sentence."""
     return ", ".join(_("“%(name)s”") % {"name": visible(campaign.name)} for campaign in campaigns)
 
 
@@ -107,7 +111,7 @@ def _part(part: Participation, *, opens: bool) -> dict[str, object]:
 
 
 def _open(campaign: Campaign, key: str) -> dict[str, object]:
-    """A campaign as somebody chooses it: what is asked, how long a round takes, what it pays, in which language."""
+    """Return the campaign for a list: question, minutes per round, pay, language."""
     by_the_hour = campaign.pay_per == Campaign.PayPer.HOUR
     return {
         "name": campaign.name,
@@ -124,7 +128,7 @@ def _open(campaign: Campaign, key: str) -> dict[str, object]:
 
 @require_POST
 def mail_language(request: HttpRequest) -> HttpResponse:
-    """In which language this account is written to."""
+    """Save the language of mails to this account."""
     user = user_of(request)
     if user is None:
         return redirect("login")
@@ -135,7 +139,7 @@ def mail_language(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def leave(request: HttpRequest) -> HttpResponse:
-    """Leave one campaign; what was judged and earned stays."""
+    """Leave one campaign and keep the judgments and earnings."""
     try:
         wanted = uuid.UUID(request.POST.get("campaign", ""))
     except ValueError:
@@ -151,7 +155,10 @@ def leave(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def erase(request: HttpRequest) -> HttpResponse:
-    """Remove the person; the judgments stay, given by nobody in particular, or go too, as was promised."""
+    """Erase the person.
+
+    The judgments stay without an author or are removed, as the campaign promised.
+    """
     if request.POST.get("sure") != "on":
         raise InvalidInput(_("Nothing was erased."), hint=_("Tick the box that says that you are sure."), field="sure")
     erased = person_erase(user=user_of(request), parts=enrolments_of(request, left=True))
@@ -161,7 +168,7 @@ def erase(request: HttpRequest) -> HttpResponse:
 
 
 def _erased_text(erased: Erased) -> str:
-    """To somebody who has just been forgotten: what became of what they answered."""
+    """Return the confirmation for a person who was just erased: what happened to their judgments."""
     if not erased.removed_from:
         kept = _("Erased. Your judgments stay, given by nobody in particular: nothing here leads from them to you.")
         return kept if erased.kept else _("Erased. You had judged nothing.")

@@ -1,8 +1,8 @@
-"""Pages of a board as anybody reads them: made once for all readers, and again when the board has changed.
+"""A cache of board pages for anonymous readers, renewed when the board changes.
 
-A reader who is nobody in particular costs one query, which says whether they may see the board and whether what was
-made before still holds (boards.versions). When it does not, one reader makes it anew; who asks meanwhile is given the
-earlier one, unless its owners have said something else since.
+An anonymous reader costs one query (boards.versions). It tells whether they may see the board and whether the cached
+page is current. If it is outdated, one request renders it again. Requests in the meantime get the earlier page, unless
+the owners have changed the settings of the board since.
 """
 
 import gzip
@@ -22,10 +22,10 @@ from evalsite.boards.versions import BoardVersion, board_version_get
 from evalsite.core.http import unchanged
 from evalsite.core.release import release
 
-RENEWED_S = 60  # what no mark tells (a chatbot's new address) is seen so much later
+RENEWED_S = 60  # Maximum delay of changes that the version does not include, such as a chatbot's new address.
 KEPT_S = 3600
-MADE_WITHIN_S = 20  # who takes longer is not waited for
-SAID_AGAIN = ("ETag", "Cache-Control")  # with a 304
+MADE_WITHIN_S = 20  # Others render the page themselves if a rendering takes longer.
+SAID_AGAIN = ("ETag", "Cache-Control")  # With a 304.
 CARRIED = ("Content-Type", "Content-Disposition", "Cache-Control", "ETag")
 
 View = Callable[..., HttpResponse]
@@ -33,7 +33,7 @@ View = Callable[..., HttpResponse]
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A page as it was made, compressed: there is nothing secret in it that its length could tell."""
+    """A rendered page, compressed. It holds no secrets that its length could reveal."""
 
     mark: BoardVersion
     made_at: float
@@ -45,9 +45,9 @@ class Kept:
 
 
 def kept_for_anybody(view: View) -> View:
-    """The view of a board's page, which then must show the same to all who are not logged in.
+    """Decorate the view of a board's page that is the same for all anonymous readers.
 
-    The door also answers who has the page already, by the ETag that the view gives it.
+    The decorated view also answers conditional requests with the ETag of the view.
     """
 
     @wraps(view)
@@ -62,29 +62,35 @@ def kept_for_anybody(view: View) -> View:
 
 
 def _own(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-    """A page made for this reader, or that they have it."""
+    """Return the response, or 304 if the reader already has it."""
     if "ETag" in response and unchanged(request, response["ETag"]):
         return HttpResponseNotModified(headers={name: response[name] for name in SAID_AGAIN if name in response})
     return response
 
 
 def _reads_as_anybody(request: HttpRequest) -> bool:
-    """What stands behind an address is a reader's own, and would fill the cache."""
+    """Return whether the request is anonymous and without a query string.
+
+    Query strings are personal and would fill the cache.
+    """
     plain = request.method == "GET" and not request.META.get("QUERY_STRING")
     return plain and not request.user.is_authenticated
 
 
 def _name(request: HttpRequest, mark: BoardVersion) -> str:
-    """The board's id too: another one may have had this address before.
+    """Return the cache key.
 
-    Not the host: pages name the site's own address (`links.whole_address`), and a reader who invents ports and
-    names for it would have each page made, and kept, once more.
+    It includes the board's ID, because another board may have had this address before. It does not include the host.
+    Pages use the site's own address (`links.whole_address`), and invented hosts and ports would fill the cache.
     """
     return f"anybody:{release()}:{get_language()}:{sha256(f'{mark.settings[0]} {request.path}'.encode()).hexdigest()}"
 
 
 def made(name: str, mark: BoardVersion, make: Callable[[], HttpResponse]) -> Kept | HttpResponse:
-    """What was made and holds; or the earlier one, while somebody makes it; or what is made now."""
+    """Return the cached page if it is current, or make it now.
+
+    While another request makes it, return the earlier page.
+    """
     before: Kept | None = cache.get(name)
     if before is not None and before.holds(mark):
         return before
@@ -104,7 +110,10 @@ def made(name: str, mark: BoardVersion, make: Callable[[], HttpResponse]) -> Kep
 
 
 def _headers(response: HttpResponse) -> dict[str, str]:
-    """Of the page itself; what middleware adds is each answer's own. A page without an ETag is known by its content."""
+    """Return the headers of the page itself; middleware adds its own to each response.
+
+    A page without an ETag gets one from its content.
+    """
     response.setdefault("ETag", f'"{sha256(response.content).hexdigest()[:32]}"')
     response.setdefault("Cache-Control", "no-cache")
     return {name: response[name] for name in CARRIED if name in response}
@@ -116,7 +125,7 @@ def _answer(request: HttpRequest, page: Kept) -> HttpResponse:
         response = HttpResponseNotModified(headers={name: page.headers[name] for name in SAID_AGAIN})
     elif _takes_gzip(request):
         response = HttpResponse(page.compressed, headers={**page.headers, "Content-Encoding": "gzip"})
-        response["ETag"] = f"W/{page.headers['ETag']}"  # the same words in other bytes
+        response["ETag"] = f"W/{page.headers['ETag']}"  # Weak, because the same content has other bytes.
     else:
         response = HttpResponse(gzip.decompress(page.compressed), headers=page.headers)
     patch_vary_headers(response, ["Accept-Encoding"])
@@ -124,5 +133,5 @@ def _answer(request: HttpRequest, page: Kept) -> HttpResponse:
 
 
 def _takes_gzip(request: HttpRequest) -> bool:
-    """As Django's own middleware reads it."""
+    """Return whether the client accepts gzip, as Django's own middleware does."""
     return "gzip" in request.headers.get("Accept-Encoding", "")

@@ -1,4 +1,4 @@
-"""How annotators come: by an invitation's link, from Prolific, from Mechanical Turk."""
+"""Arrival of annotators: by invitation link, from Prolific, from Mechanical Turk."""
 
 import uuid
 from dataclasses import replace
@@ -41,7 +41,7 @@ MTURK_FIELDS = ("workerId", "hitId", "assignmentId", "turkSubmitTo")
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def join(request: HttpRequest, secret: str) -> HttpResponse:
-    """An invitation: what it leads to, and with POST the way in."""
+    """Show an invitation, and enrol with POST."""
     campaign = invitation_get(secret).campaign
     if request.method != "POST":
         return _welcome(request, campaign, action=reverse("join", args=[secret]))
@@ -56,7 +56,10 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def arrive(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
-    """From a crowd platform, with its ids in the address; with POST the way in. Too late is told at once."""
+    """Show an arrival from a crowd platform, with its IDs in the address, and enrol with POST.
+
+    A closed campaign is reported at once.
+    """
     campaign = _campaign(campaign_id)
     visit = _visit(onboarding_of(campaign).platform, request.POST if request.method == "POST" else request.GET)
     arrival_secret_check(campaign, visit.secret)
@@ -76,9 +79,9 @@ def arrive(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
 @never_cache
 @require_safe
 def mturk_frame(request: HttpRequest, campaign_id: uuid.UUID) -> HttpResponse:
-    """What Mechanical Turk shows inside its own page: a preview, or the way to the task in a window of its own.
+    """Return the frame for Mechanical Turk: a preview, or a link to the task in its own window.
 
-    No cookie reaches a page within another site's page, so the task itself cannot be there.
+    A page within another site's page gets no cookies, so the task cannot run in the frame.
     """
     campaign = _campaign(campaign_id)
     arrival_secret_check(campaign, request.GET.get("key", ""))
@@ -97,7 +100,7 @@ def _welcome(
 
 
 def _begin(request: HttpRequest, enrolment: Enrolment) -> HttpResponse:
-    """The first item at once, if there is one and nothing stands before it."""
+    """Redirect to the first item if there is one and nothing else comes first."""
     if not ending_get(enrolment).state:
         address, users = client_address(request), device_users(request)
         block_claim(campaign=enrolment.campaign, annotator=enrolment.annotator, address=address, users=users)

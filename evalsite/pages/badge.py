@@ -1,4 +1,4 @@
-"""A small picture that other pages embed: what is told, and how wide its words are."""
+"""A small badge for other pages: its text, and the widths of the text."""
 
 from dataclasses import dataclass
 
@@ -12,13 +12,13 @@ from evalsite.presentation.board_head import headline
 from evalsite.presentation.formatting import rank_text
 
 PADDING = 8
-LONGEST = 60  # characters of a side; the rest is left out
+LONGEST = 60  # Maximum characters per half; the rest is cut.
 NARROW, WIDE = frozenset("fijlrtI.,:;'|!()[] "), frozenset("mwMW%@—")
 
 
 @dataclass(frozen=True, slots=True)
 class Badge:
-    """Two halves side by side; widths in pixels of an 11 px type."""
+    """Two halves side by side; widths in pixels for 11 px text."""
 
     left: str
     right: str
@@ -49,12 +49,15 @@ class Badge:
 
 
 def width(text: str) -> int:
-    """About how wide a text is. The picture's text is set to exactly this width, so that an error is only a nuance."""
+    """Estimate the width of a text.
+
+    The badge stretches its text to exactly this width, so an error is only slightly visible.
+    """
     return round(sum(4.0 if each in NARROW else 10.0 if each in WIDE or ord(each) > 0x2E80 else 6.6 for each in text))
 
 
 def board_badge(standing: BoardState) -> Badge:
-    """The board's name and its head line."""
+    """Return the board's name and its headline."""
     rows: list[BoardRow] = standing.snapshot.rows if standing.snapshot else []
     campaign = standing.campaign
     words = headline(rows, more_to_come=campaign is None or campaign.collecting)
@@ -62,7 +65,7 @@ def board_badge(standing: BoardState) -> Badge:
 
 
 def chatbot_badge(standing: BoardState, chatbot: str) -> Badge:
-    """The chatbot's name and its rank with the places that the evidence allows."""
+    """Return the chatbot's name and its rank, with the range of possible ranks."""
     row = rows_of(standing, chatbot)[0]
     rows: list[BoardRow] = standing.snapshot.rows if standing.snapshot else []
     of = sum(other["group"] == row["group"] for other in rows)

@@ -1,4 +1,4 @@
-"""The doors of a board's pages: ranking, charts, one chatbot, method, badge."""
+"""Views of a board: ranking, charts, one chatbot, method, badge."""
 
 import uuid
 from hashlib import sha256
@@ -56,7 +56,7 @@ def board_live(request: HttpRequest, key: str) -> HttpResponse:
 @require_safe
 @kept_for_anybody
 def board_picture(request: HttpRequest, key: str) -> HttpResponse:
-    """What a link to the board shows elsewhere."""
+    """Return the preview picture for links to the board on other sites."""
     content = board_png(_standing(request, key))
     headers = {"ETag": f'"{sha256(content).hexdigest()[:32]}"', "Cache-Control": "no-cache"}
     return HttpResponse(content, content_type="image/png", headers=headers)
@@ -78,7 +78,7 @@ def board_charts(request: HttpRequest, key: str) -> HttpResponse:
 @require_safe
 @kept_for_anybody
 def board_chart(request: HttpRequest, key: str, slug: str) -> HttpResponse:
-    """One chart on a page of its own: all of a matrix from the row that the address names."""
+    """Show one chart on its own page. A matrix starts at the row in the address."""
     standing = _standing(request, key)
     drawn = _figure(standing, key, slug, _start(request))
     return _charts(request, standing, key, [drawn], alone=True)
@@ -87,7 +87,7 @@ def board_chart(request: HttpRequest, key: str, slug: str) -> HttpResponse:
 @require_safe
 @kept_for_anybody
 def board_chart_part(request: HttpRequest, key: str, slug: str) -> HttpResponse:
-    """What the page of all charts puts into the place of a matrix."""
+    """Return the matrix that replaces its placeholder on the page of all charts."""
     return HttpResponse(_figure(_standing(request, key), key, slug).html)
 
 
@@ -114,7 +114,7 @@ def _charts(
 @require_safe
 @kept_for_anybody
 def board_figure(request: HttpRequest, key: str, slug: str, form: str) -> HttpResponse:
-    """The numbers of a figure as a file."""
+    """Return the numbers of a figure as a file."""
     standing = _standing(request, key)
     given = material(standing, key)
     if given is None or slug not in FIGURES:
@@ -123,7 +123,7 @@ def board_figure(request: HttpRequest, key: str, slug: str, form: str) -> HttpRe
 
 
 def table_file(table: Table, form: str, name: str) -> HttpResponse:
-    """As JSON, or as CSV to keep."""
+    """Return the table as JSON, or as a CSV attachment."""
     if form == "json":
         return JsonResponse({"columns": table.columns, "rows": table.rows})
     response = HttpResponse(as_csv(table), content_type="text/csv; charset=utf-8")
@@ -149,7 +149,7 @@ def board_method(request: HttpRequest, key: str) -> HttpResponse:
 @csp_replace({"frame-ancestors": ["*"]})  # type: ignore[arg-type]  # as in judging_views
 @require_safe
 def board_embed(request: HttpRequest, key: str) -> HttpResponse:
-    """For other sites' pages, whoever looks: only what everybody may see."""
+    """Show the board for other sites' pages. It contains only public content, whoever the reader is."""
     standing = board_state_get(board_get(key=key, user=None), Filter.of(request.GET))
     response = render(request, "embed.html", embed_context(standing, key, Look.of(request.GET)))
     response["Cache-Control"] = "public, max-age=60"
@@ -173,6 +173,6 @@ def _badge(request: HttpRequest, badge: Badge) -> HttpResponse:
 
 
 def _start(request: HttpRequest) -> int:
-    """The row, from 0, that a matrix begins with; the address counts from 1."""
+    """Return the first row of a matrix from 0; the address counts from 1."""
     text = request.GET.get("from", "")
     return int(text) - 1 if text.isascii() and text.isdigit() and len(text) < 6 else 0

@@ -1,4 +1,4 @@
-"""One chatbot on a board: where it stands, how it fared against each other one, how that came about."""
+"""The page of one chatbot: rank, results against each other chatbot, and history."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,7 +31,10 @@ ON_PROMPTS = 5
 
 @dataclass(frozen=True, slots=True)
 class Opponent:
-    """One line of the record. `bar`: in percent, where its ties begin and where its losses do."""
+    """Results against one opponent.
+
+    bar: where ties begin and where losses begin, in percent.
+    """
 
     rank: int
     name: str
@@ -50,7 +53,7 @@ class Opponent:
 
 @dataclass(frozen=True, slots=True)
 class VersionStanding:
-    """A version of the chatbot on this board, with its record."""
+    """A version of the chatbot on this board, with its results."""
 
     version: str
     rank: str
@@ -73,7 +76,10 @@ class VersionStanding:
 
 
 def rows_of(standing: BoardState, chatbot: str) -> list[BoardRow]:
-    """The chatbot's rows on this board, one a version, strongest first. Raises NotFound."""
+    """Return the rows of the chatbot's versions, strongest first.
+
+    Raises NotFound.
+    """
     rows: list[BoardRow] = standing.snapshot.rows if standing.snapshot else []
     found = [row for row in rows if row["chatbot"] == chatbot]
     if not found:
@@ -82,13 +88,13 @@ def rows_of(standing: BoardState, chatbot: str) -> list[BoardRow]:
 
 
 def chatbot_context(standing: BoardState, key: str, chatbot: str) -> dict[str, Any]:
-    """Everything that chatbot.html shows beside the board's head, worked out once per snapshot."""
+    """Return the context of chatbot.html without the board's head, computed once per snapshot."""
     campaign = standing.campaign
     shown = f"{campaign.shows_prompts:d}{campaign.shows_replies:d}" if campaign else ""
     if campaign is not None and campaign.shows_replies:
-        shown += newest_text(campaign, chatbot)  # what was corrected is public no more
+        shown += newest_text(campaign, chatbot)  # Corrected replies are no longer public.
         shown += f"{_may_be_asked(standing):d}"
-    fitted = categories_version(standing.board)  # they are fitted after the whole
+    fitted = categories_version(standing.board)  # Categories are fitted after the whole board.
     name = f"chatbot-{key}-{version_of(standing)}-{shown}-{fitted}-{chatbot}"
     return kept(name, lambda: _context(standing, key, chatbot))
 
@@ -120,7 +126,7 @@ def _context(standing: BoardState, key: str, chatbot: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class OnPrompt:
-    """What became of a chatbot's votes on one prompt."""
+    """Votes of a chatbot on one prompt."""
 
     key: str
     url: str
@@ -130,13 +136,16 @@ class OnPrompt:
 
 
 def _tells_prompts(standing: BoardState) -> bool:
-    """Whether the page may list prompts: a filter of prompts or chatbots would not be one of these counts."""
+    """Return whether the page may list prompts.
+
+    The counts do not follow a filter of prompts or chatbots.
+    """
     whole = standing.slice is None or standing.slice.by == Slice.By.ASPECT
     return whole and standing.campaign is not None and standing.campaign.shows_prompts
 
 
 def _told_on(counts: Mapping[int, Votes], links: Links) -> dict[str, list[OnPrompt]]:
-    """The prompts on which a version won most votes more than it lost, and the other way round; of each a few."""
+    """Return a few prompts with the most votes won over lost, and a few with the opposite."""
     by = sorted(counts, key=lambda prompt: (counts[prompt][0] - counts[prompt][2], counts[prompt][0]), reverse=True)
     best = [prompt for prompt in by if counts[prompt][0] > counts[prompt][2]][:ON_PROMPTS]
     worst = [prompt for prompt in reversed(by) if counts[prompt][0] < counts[prompt][2]][:ON_PROMPTS]
@@ -150,14 +159,16 @@ def _told_on(counts: Mapping[int, Votes], links: Links) -> dict[str, list[OnProm
 
 
 def _examples_wait(standing: BoardState) -> bool:
-    """Whether examples are released, and only the campaign's end is waited for."""
+    """Return whether examples are released but the campaign has not ended."""
     released = standing.campaign is not None and standing.campaign.shows_replies and standing.campaign.shows_prompts
     return released and _may_be_asked(standing)
 
 
 def _examples(row: BoardRow, standing: BoardState, counts: Mapping[int, Votes] | None, links: Links) -> list[Example]:
-    """None unless its campaign releases them, and has stopped: while it runs each of its replies may be asked again,
-    and who has read whose it is would not judge blindly."""
+    """Return examples; None unless the campaign releases them and has stopped.
+
+    A running campaign may show any reply again. An annotator who knows its author would not judge blindly.
+    """
     if standing.campaign is None or not standing.campaign.shows_replies or not counts or _may_be_asked(standing):
         return []
     version = _version(row)
@@ -165,7 +176,7 @@ def _examples(row: BoardRow, standing: BoardState, counts: Mapping[int, Votes] |
 
 
 def _may_be_asked(standing: BoardState) -> bool:
-    """Whether a campaign of this board still asks, or may go on to ask."""
+    """Return whether a campaign of this board collects, or may collect again."""
     return standing.board.campaigns.exclude(state=Campaign.State.STOPPED).exists()
 
 
@@ -176,7 +187,7 @@ def _version(row: BoardRow) -> int | None:
 
 
 def _by_prompt(row: BoardRow, standing: BoardState) -> dict[int, Votes]:
-    """Prompt key -> votes won, tied, lost."""
+    """Map prompt keys to votes won, tied and lost."""
     version = _version(row)
     votes = votes_counted(list(standing.board.campaigns.all()), standing.aspect, version=version) if version else []
     counts: dict[int, list[int]] = {}
@@ -187,7 +198,7 @@ def _by_prompt(row: BoardRow, standing: BoardState) -> dict[int, Votes]:
 
 
 def preview(row: BoardRow, standing: BoardState) -> str:
-    """The chatbot in one line, for whoever shares the page."""
+    """Describe the chatbot in one line, for shared links."""
     return _("Rank %(rank)s of %(of)s on %(board)s: ability %(ability)s (%(interval)s).") % {
         "rank": rank_text(row),
         "of": _size(row, standing.snapshot.rows if standing.snapshot else []),

@@ -1,4 +1,4 @@
-"""The design system, as its own page shows it: every token of frontend/static/css/design.css with what it is for."""
+"""The design system page: every token of frontend/static/css/design.css with its purpose."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 
 
 def design_context() -> dict[str, Any]:
-    """The tokens in their groups; tests see to it that none is left out."""
+    """Return the tokens in groups. Tests check that the list is complete."""
     return {"colours": _colours(), "sizes": _sizes(), "spaces": _spaces(), "others": _others()}
 
 

@@ -1,4 +1,4 @@
-"""A board inside another site's page: few rows, no scripts, nothing to press but links that open by themselves."""
+"""A board embedded in another site: few rows, no scripts, and links that open in a new window."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -20,21 +20,24 @@ HEAD_PX, ROW_PX = 190, 45
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How whoever embeds a board wants it. theme: light or dark; empty follows the reader's system."""
+    """Options of an embedded board.
+
+    theme: light or dark; empty follows the reader's system.
+    """
 
     rows: int = ROWS
     theme: str = ""
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> "Look":
-        """What cannot be had is as usual, so that an embedded board never becomes an error."""
+        """Parse the options. Invalid ones become the defaults, so that an embedded board is never an error."""
         text, theme = query.get("rows", ""), query.get("theme", "")
         rows = int(text) if text.isascii() and text.isdigit() and len(text) < 4 else ROWS
         return cls(min(max(1, rows), ROWS_AT_MOST), theme if theme in {"light", "dark"} else "")
 
 
 def embed_context(standing: BoardState, key: str, look: Look) -> dict[str, Any]:
-    """The strongest rows of the board, or of the filter's part of it."""
+    """Return the strongest rows of the board or slice."""
     rows: list[BoardRow] = standing.snapshot.rows if standing.snapshot else []
     campaign, links = standing.campaign, Links.of(standing, key)
     shown = rows[: look.rows]
@@ -53,7 +56,7 @@ def embed_context(standing: BoardState, key: str, look: Look) -> dict[str, Any]:
 
 
 def _key_for_anybody(board: Board) -> str:
-    """Under what key a reader who is not known sees it; within another site's page nobody is logged in."""
+    """Return the key for anonymous readers, because nobody is logged in within another site's page."""
     for key in (board.slug, str(board.public_id)):
         with suppress(NotFound):
             board_get(key=key, user=None)
@@ -62,7 +65,7 @@ def _key_for_anybody(board: Board) -> str:
 
 
 def snippet(standing: BoardState) -> str:
-    """What to paste into a page to show this part of the board there; empty where it would show nothing."""
+    """Return the HTML for embedding this board or slice; empty if nothing would be visible."""
     key = _key_for_anybody(standing.board)
     if not key:
         return ""

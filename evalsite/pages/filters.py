@@ -1,4 +1,4 @@
-"""The filters of a board, as its page offers them."""
+"""The filters of a board for its page."""
 
 from dataclasses import dataclass
 
@@ -9,13 +9,16 @@ from evalsite.presentation.filter_text import label_of
 from evalsite.presentation.links import Links
 from evalsite.presentation.ranking import Cut
 
-CUT_FROM = 6  # chatbots
-SHOWN_AT_ONCE = 12  # choices of a filter; more stand behind their number
+CUT_FROM = 6  # Chatbots.
+SHOWN_AT_ONCE = 12  # Choices of a filter; longer lists are folded.
 
 
 @dataclass(frozen=True, slots=True)
 class FilterChoice:
-    """`judgments`: how many there are behind it; None for the whole board."""
+    """A choice of a filter.
+
+    judgments: number in the slice; None for the whole board.
+    """
 
     label: str
     url: str
@@ -31,7 +34,7 @@ class Menu:
 
     @property
     def parts(self) -> int:
-        """How many there are beside the whole board."""
+        """Return the number of choices beside the whole board."""
         return len(self.choices) - 1
 
     @property
@@ -40,7 +43,7 @@ class Menu:
 
 
 def menus(standing: BoardState, key: str, cut: Cut) -> list[Menu]:
-    """One for each thing that the board may be filtered by; search and order are kept, another filter is not."""
+    """Return one menu for each filter. Links keep the search and the order, but drop the other filters."""
     pieces = slices_of(standing.board)
     whole = {
         "aspect": (_("Aspect"), standing.board.aspect.key),
@@ -63,7 +66,10 @@ def menus(standing: BoardState, key: str, cut: Cut) -> list[Menu]:
 
 
 def _tiers(standing: BoardState, key: str, cut: Cut) -> list[Menu]:
-    """Only a cut: the same fit, and the filter is kept. Offered where a board is long enough to be cut."""
+    """Return the menu of tiers, for boards that are long enough.
+
+    A tier only selects rows of the same fit, so the links keep the filter.
+    """
     rows = standing.snapshot.rows if standing.snapshot else []
     if len(rows) < CUT_FROM or not all(row.get("tier") for row in rows):
         return []

@@ -1,4 +1,4 @@
-"""Answers for load balancers and Prometheus: does the process live, can it serve, how is it."""
+"""Health endpoints for load balancers and Prometheus: liveness, readiness, metrics."""
 
 import hmac
 
@@ -15,13 +15,13 @@ METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 @require_safe
 def livez(request: HttpRequest) -> JsonResponse:
-    """The process answers; nothing else is looked at."""
+    """Report that the process responds, without any other check."""
     return JsonResponse({"live": True})
 
 
 @require_safe
 def readyz(request: HttpRequest) -> JsonResponse:
-    """The database answers, its tables are those of this code, and it can be written."""
+    """Check that the database responds, has this release's tables, and can be written."""
     why = not_ready()
     return JsonResponse({"ready": False, "why": why}, status=503) if why else JsonResponse({"ready": True})
 
@@ -29,14 +29,20 @@ def readyz(request: HttpRequest) -> JsonResponse:
 @never_cache
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """For Prometheus, by the token of the settings. Without a token: `manage.py metrics`, on a socket of its own."""
+    """Return metrics for Prometheus, if the request has the token of the settings.
+
+    Without a token, use `manage.py metrics`, which has its own socket.
+    """
     if not _may_measure(request):
         raise NotFound("There is nothing at this address.")
     return HttpResponse(as_metrics(service_health_get()), content_type=METRICS_TYPE)
 
 
 def _may_measure(request: HttpRequest) -> bool:
-    """An address says nothing: behind a proxy on this machine every visitor comes from it."""
+    """Return whether the request has the token.
+
+    The client address proves nothing: behind a proxy on this machine, all visitors have the same one.
+    """
     sent = request.headers.get("Authorization", "")
     expected = f"Bearer {settings.METRICS_TOKEN}"
     return bool(settings.METRICS_TOKEN) and hmac.compare_digest(sent.encode(), expected.encode())

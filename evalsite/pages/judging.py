@@ -1,4 +1,4 @@
-"""The judging page's stages: what an annotator sees next, and why."""
+"""The states of the judging page: what an annotator sees next, and why."""
 
 import math
 from collections.abc import Collection, Mapping
@@ -22,7 +22,7 @@ from evalsite.judgments.models import Annotator, Enrolment, QualificationAnswer
 from evalsite.judgments.qualification import Qualification, qualification_get
 from evalsite.judgments.selectors import judgments_given, queue_is_empty
 
-UNDO_S = 10  # how long the last answer can be taken back by one press
+UNDO_S = 10  # How long the last answer can be undone.
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class VerdictChoice:
 
 @dataclass(frozen=True, slots=True)
 class Happened:
-    """What was done just before this stage: an answer that may be undone, a claim in vain, something to be told."""
+    """The result of the last request: an answer that can be undone, an empty claim, or a message."""
 
     answered: str = ""
     found_nothing: bool = False
@@ -59,10 +59,12 @@ def stage_context(
     browser: str = "",
     users: Collection[int] = (),
 ) -> dict[str, Any]:
-    """Everything that judge.html and its stage show. `revisit`: the answered assignment that is looked at again.
+    """Return the context of judge.html and its stage.
 
-    `user`: who is at the page, of whom there is no enrolment yet; `users`: who was logged in on the device;
-    `browser`: the secret by which a code is shown.
+    revisit: the answered assignment to show again.
+    user: the person at the page, who may have no enrolment yet.
+    users: accounts that were logged in on the device.
+    browser: the secret that authorises a completion code.
     """
     if enrolment is None or (lacks_consent(enrolment) and campaign.collecting):
         return welcome_context(campaign, key=key, user=user, users=users)
@@ -95,9 +97,12 @@ def welcome_context(
     user: User | None = None,
     users: Collection[int] = (),
 ) -> dict[str, Any]:
-    """What somebody reads who has not begun. `action`: where they begin; `fields`: what a platform sent along.
+    """Return the context of the welcome page.
 
-    Who could be asked nothing, the chatbots being their own, reads the same and why so, and has no button.
+    A visitor who could judge nothing, because the chatbots are their own, sees the reason and no button.
+
+    action: the address for starting.
+    fields: the parameters that a platform sent.
     """
     aspect, onboarding = aspect_primary(campaign), onboarding_of(campaign)
     closed = _("It is not collecting judgments now. The leaderboard shows what it has found.") if key else ""
@@ -127,7 +132,7 @@ def _campaign(campaign: Campaign, key: str, aspect: Aspect) -> dict[str, str]:
 
 
 def _others(campaign: Campaign, key: str, state: str) -> list[dict[str, str]]:
-    """Where somebody may judge instead who comes too late; none for those whom a crowd platform sent."""
+    """Return other campaigns for a visitor who is too late; none for participants of a crowd platform."""
     if state not in {"stopped", "closed"} or not key or onboarding_of(campaign).platform != Onboarding.Platform.NONE:
         return []
     return [
@@ -139,7 +144,7 @@ ENDINGS = {"complete": "finished", "screened_out": "screened", "failed": "blocke
 
 
 def _current(block: Block, revisit: str) -> Item | None:
-    """What is judged now: an answered one that may still be changed, if asked for; else the first open one."""
+    """Return the current item: a requested answer that can still be changed, or the first open item."""
     again = block.find(revisit) if revisit else None
     if again is not None and again.changeable:
         return again
@@ -172,7 +177,7 @@ def _stage(
 def _may_judge(
     campaign: Campaign, enrolment: Enrolment, block: Block, happened: Happened, qualification: Qualification
 ) -> dict[str, str]:
-    """What stands before somebody with nothing open in a campaign that collects."""
+    """Return the state of an annotator without an open item in a collecting campaign."""
     if is_left_out(campaign, enrolment.annotator.user):
         return _left_out("own")
     if not qualification.passed:
@@ -181,7 +186,7 @@ def _may_judge(
 
 
 def _waiting(state: str, wait: Wait | None) -> dict[str, str]:
-    """The state between two rounds, with what a claim in vain said."""
+    """Return the state between two blocks, with the reason of an empty claim."""
     if wait == Wait.OWN_CHATBOTS:
         return _left_out("own")
     told = state == "waiting" and wait in {Wait.NETWORK, Wait.SEEN_ALL, Wait.EXCLUDED, Wait.ON_HOLD}
@@ -201,7 +206,7 @@ def _between_rounds(campaign: Campaign, annotator: Annotator, block: Block, happ
 def _trial(
     qualification: Qualification, aspect: Aspect, explained: QualificationAnswer | None
 ) -> dict[str, Any] | None:
-    """The qualification item that is asked, or the one that was just answered with what is right about it."""
+    """Return the qualification item, or the last answered one with its explanation."""
     item = explained.item if explained else qualification.item
     if item is None:
         return None
@@ -226,12 +231,12 @@ def _trial(
 
 
 def _words(state: str, message: str = "") -> dict[str, str]:
-    """The state, and what is to be said beyond the template's own words for it."""
+    """Return the state with a message beside the template's own text."""
     return {"state": state, "message": message, "hint": ""}
 
 
 def _left_out(state: str) -> dict[str, str]:
-    """Why there is nothing to judge for members of the organisation, and what they can do instead."""
+    """Explain why members of the organisation have nothing to judge, and what they can do instead."""
     why = _(
         "Every comparison here has a chatbot of your organisation in it, and others see the board. So others judge."
     )
@@ -271,7 +276,10 @@ def _item(campaign: Campaign, annotator: Annotator, aspect: Aspect, block: Block
 
 
 def _aspects(campaign: Campaign, current: Item) -> list[dict[str, Any]]:
-    """Every aspect with its choices. The first answers to letters and arrows, the next ones to four digits each."""
+    """Return every aspect with its choices.
+
+    The first aspect has letter and arrow keys, and the next ones have four digits each.
+    """
     asked = []
     for row, aspect in enumerate(campaign.rubric.aspects.all()):
         offered = sorted((one for one in _choices() if one.value in aspect.choices), key=lambda one: one.value == "B")
@@ -301,7 +309,7 @@ def _seconds_left(current: Item) -> int:
 
 
 def _round(block: Block, aspect: Aspect, url: str) -> dict[str, Any]:
-    """The block as its last page lists it: every answer, and the way back to those that may be changed."""
+    """Return the block for its last page: every answer, with a link if it can be changed."""
     return {
         "rows": [
             {
@@ -327,7 +335,7 @@ def _said(item: Item, aspect: Aspect) -> str:
 
 
 def _saved(block: Block, aspect: Aspect, url: str, answered: str) -> dict[str, Any] | None:
-    """The answer that was just given, for as long as one press takes it back."""
+    """Return the last answer while it can be undone."""
     item = block.find(answered) if answered else None
     if item is None or not item.changeable:
         return None

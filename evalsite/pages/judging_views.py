@@ -1,4 +1,4 @@
-"""The judging page: thin doors that parse, call one service or selector, and present."""
+"""Views of the judging page. They parse, call one service or selector, and render."""
 
 import uuid
 
@@ -29,7 +29,7 @@ from evalsite.pages.visitors import at_campaign, browser_of, known_annotator, re
 @never_cache
 @require_safe
 def judge(request: HttpRequest, key: str) -> HttpResponse:
-    """The page, or for htmx its stage: the first open item, or the answered one that `item` names."""
+    """Show the page, or its stage for htmx: the first open item, or the answered one in `item`."""
     campaign, enrolment = at_campaign(request, key)
     happened = Happened(found_nothing="nothing" in request.GET)
     revisit, user = request.GET.get("item", ""), user_of(request)
@@ -48,12 +48,12 @@ def judge(request: HttpRequest, key: str) -> HttpResponse:
 
 @require_POST
 def judge_begin(request: HttpRequest, key: str) -> HttpResponse:
-    """Take part, or go on: whoever has nothing open is given the next block."""
+    """Enrol or continue. An annotator without open items gets the next block."""
     campaign, enrolment = at_campaign(request, key)
     users = device_users(request)
     if enrolment is None or lacks_consent(enrolment):
         if campaign.state == Campaign.State.STOPPED or is_left_out(campaign, user_of(request), users=users):
-            return redirect("judge", key=key)  # an old page; what stands there now says so
+            return redirect("judge", key=key)  # An outdated page. The current one explains the situation.
         enrolment = _enrol(request, campaign, enrolment)
     if ending_get(enrolment).state:
         return _next(request, campaign, key, enrolment, Happened(found_nothing=True))
@@ -76,7 +76,10 @@ def _enrol(request: HttpRequest, campaign: Campaign, earlier: Enrolment | None) 
 
 @require_POST
 def judge_answer(request: HttpRequest, key: str) -> HttpResponse:
-    """Record an answer. The next block is not claimed by itself: until then the answers of this one can be changed."""
+    """Record an answer.
+
+    The next block is claimed only on request, so that the answers of this one can be changed until then.
+    """
     campaign, enrolment = at_campaign(request, key)
     if enrolment is None:
         return redirect("judge", key=key)
@@ -97,14 +100,15 @@ def judge_answer(request: HttpRequest, key: str) -> HttpResponse:
         notice = _refusal(refused)
         if not notice:
             raise
-        stands = str(assignment) if refused.code in ("answered", "superseded") else ""  # told, not what was pressed
+        # Show the recorded answer, not the submitted one.
+        stands = str(assignment) if refused.code in ("answered", "superseded") else ""
         return _next(request, campaign, key, enrolment, Happened(answered=stands, notice=notice))
     happened = Happened(answered=str(assignment), notice=_lateness(recorded.judgment))
     return _next(request, campaign, key, enrolment, happened)
 
 
 def _lateness(given: Judgment) -> str:
-    """What became of a late answer; "" of one in time."""
+    """Say what happened to a late answer; "" for one in time."""
     if not given.late:
         return ""
     if given.over_quota:
@@ -119,7 +123,7 @@ def _lateness(given: Judgment) -> str:
 
 
 def _refusal(refused: Conflict) -> str:
-    """What is said above the next stage; "" where there is nothing to go on with. It speaks of no API."""
+    """Return the message above the next stage, without mentioning the API; "" if the annotator cannot continue."""
     said = {
         "block_closed": _("This round is closed, so your earlier answer stands."),
         "answered": _("You had answered this one already, so your earlier answer stands."),
@@ -149,7 +153,7 @@ def judge_skip(request: HttpRequest, key: str) -> HttpResponse:
 
 @require_POST
 def judge_qualify(request: HttpRequest, key: str) -> HttpResponse:
-    """Answer a qualification item; what is right, and why, is told at once."""
+    """Record the answer of a qualification item and show its explanation at once."""
     campaign, enrolment = at_campaign(request, key)
     if enrolment is None:
         return redirect("judge", key=key)
@@ -167,7 +171,7 @@ def judge_qualify(request: HttpRequest, key: str) -> HttpResponse:
 @never_cache
 @require_safe
 def judge_submit(request: HttpRequest, key: str) -> HttpResponse:
-    """The form that hands the finished task back to Mechanical Turk."""
+    """Show the form that submits the finished task to Mechanical Turk."""
     _, enrolment = at_campaign(request, key)
     ending = ending_get(enrolment, browser_of(request)) if enrolment else None
     if ending is None or ending.arrival is None or not ending.arrival.submit_to or not ending.code:
@@ -177,9 +181,9 @@ def judge_submit(request: HttpRequest, key: str) -> HttpResponse:
 
 
 def _next(request: HttpRequest, campaign: Campaign, key: str, enrolment: Enrolment, happened: Happened) -> HttpResponse:
-    """The next stage: swapped in by htmx, or a fresh page for a browser without scripts.
+    """Return the next stage: a fragment for htmx, or a redirect for a browser without scripts.
 
-    What is to be told would be lost on the way to a fresh page: then the page is the answer.
+    A redirect would lose a message. So a response with a message is the page itself.
     """
     scripted = getattr(request, "htmx", False)
     if not scripted and not happened.notice:
@@ -190,7 +194,7 @@ def _next(request: HttpRequest, campaign: Campaign, key: str, enrolment: Enrolme
 
 
 def _choices(request: HttpRequest, campaign: Campaign) -> dict[str, str]:
-    """A button's choice is about the only aspect; several aspects are fields of their own."""
+    """Return the answer in the request. A button's choice is for the only aspect; several aspects have fields."""
     keys = [aspect.key for aspect in campaign.rubric.aspects.all()]
     if len(keys) == 1:
         return {keys[0]: request.POST.get("choice", "")}

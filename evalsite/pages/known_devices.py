@@ -1,7 +1,7 @@
-"""Which accounts were logged in on a device: nobody judges their own chatbots by logging out first.
+"""Accounts that were logged in on a device, so that nobody judges their own chatbots by logging out.
 
-A signed cookie holds public ids of accounts, and nothing else. Whoever deletes it, or uses another device, is not
-recognised; the method page of a board says so.
+A signed cookie holds public IDs of accounts, and nothing else. A person who deletes it or uses another device is not
+recognised. The method page of a board says so.
 """
 
 import uuid
@@ -20,7 +20,7 @@ MOST_ACCOUNTS = 8
 
 
 class DeviceMemory:
-    """Remember on a device which accounts were logged in there, whichever page logged them in."""
+    """Middleware that stores on a device which accounts were logged in, on any page."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -34,7 +34,7 @@ class DeviceMemory:
 
 
 def _resolved_user(request: HttpRequest) -> User | None:
-    """Return the account of the request where a view has asked for it, or has just logged it in: no query is made."""
+    """Return the account of the request if a view has loaded it or just logged it in, without a query."""
     for found in (request.__dict__.get("user"), request.__dict__.get("_cached_user")):
         if type(found) is User:
             return found
@@ -63,7 +63,7 @@ def device_users(request: HttpRequest) -> set[int]:
 
 
 def _known(request: HttpRequest) -> list[str]:
-    """Return the public ids in the cookie; none where it is missing, too old or not ours."""
+    """Return the public IDs in the cookie; none if it is missing, too old or not ours."""
     try:
         accounts = signing.loads(request.COOKIES.get(DEVICE, ""), salt=SALT, max_age=KEPT_S)
         return [str(uuid.UUID(one)) for one in accounts]

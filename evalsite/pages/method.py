@@ -1,4 +1,4 @@
-"""How a board came about, in its own numbers: model, ties, intervals, stopping, what was left out, versions."""
+"""The method page of a board: model, ties, intervals, stopping, exclusions and versions, with its own numbers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,11 +10,11 @@ from evalsite.presentation.formatting import fixed, share, signed
 from evalsite.presentation.page_cache import kept
 from evalsite.presentation.ranking import stamp
 
-ACCOUNT_KEPT_S = 10  # counting 100,000 judgments in five ways takes a quarter of a second
+ACCOUNT_KEPT_S = 10  # Counting 100,000 judgments in five ways takes a quarter of a second.
 
 
 def method_context(standing: BoardState) -> dict[str, Any]:
-    """Everything that method.html shows beside the board's head."""
+    """Return the context of method.html without the board's head."""
     campaigns = list(standing.board.campaigns.select_related("stopping", "prompt_set"))
     snapshot = standing.snapshot
     fit = chart_data_fit(snapshot) if snapshot else None
@@ -39,7 +39,7 @@ def method_context(standing: BoardState) -> dict[str, Any]:
 
 
 def _fit(fit: Mapping[str, Any], judgments: int) -> dict[str, Any]:
-    """What the fit learned, in words; an effect that the model did not have is left out."""
+    """Describe what the fit estimated. An effect that the model lacks is omitted."""
     scales = {name: value for name, value in fit["scales"].items() if isinstance(value, float)}
     ties = fit["ties"]
     return {

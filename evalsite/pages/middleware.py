@@ -1,4 +1,4 @@
-"""Around every page: the reader's language, and our errors as pages that say what to do now."""
+"""Middleware for every page: the reader's language, and error pages with advice."""
 
 from collections.abc import Callable
 
@@ -14,13 +14,13 @@ from evalsite.core.db import as_unavailable
 from evalsite.core.errors import TouchstoneError
 from evalsite.core.http import tell_when, unavailable_page
 
-ONE_LANGUAGE = ("/api/", "/metrics", "/livez", "/readyz")  # programs read these, and compare what they read
+ONE_LANGUAGE = ("/api/", "/metrics", "/livez", "/readyz")  # Programs read these and compare them.
 
-PICTURES = (".svg", ".png")  # shown on other sites, to readers of any language
+PICTURES = (".svg", ".png")  # Shown on other sites, to readers of any language.
 
 
 class PageLanguage(LocaleMiddleware):
-    """The language that the reader chose (a cookie), else the first of the browser's that we speak."""
+    """Sets the reader's language: their choice (a cookie), else the browser's first supported language."""
 
     def process_request(self, request: HttpRequest) -> None:
         if request.path_info.startswith(ONE_LANGUAGE) or request.path_info.endswith(PICTURES):
@@ -36,7 +36,7 @@ class PageLanguage(LocaleMiddleware):
 
 
 class ErrorPages:
-    """Turns a TouchstoneError of a page into error.html with its status (the API has its own handler)."""
+    """Renders a TouchstoneError of a page as error.html with its status. The API has its own handler."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

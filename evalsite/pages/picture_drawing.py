@@ -1,4 +1,7 @@
-"""Draws a board's picture with Pillow: in the design's light colours, twice as large and then made smaller."""
+"""Drawing of a board's preview picture with Pillow, in light colours.
+
+It is drawn at twice the size and then reduced.
+"""
 
 import unicodedata
 from collections.abc import Sequence
@@ -12,11 +15,11 @@ from PIL import Image, ImageDraw, ImageFont
 if TYPE_CHECKING:
     from evalsite.pages.share_picture import Picture, PictureRow
 
-WIDTH, HEIGHT = 1200, 630  # what readers of og:image expect
+WIDTH, HEIGHT = 1200, 630  # The size that readers of og:image expect.
 SCALE = 2
 MARGIN = 56
 ROW_TOP, ROW_STEP = 226, 54
-PAPER, INK, SOFT, FAINT, LINE, DOUBT, ACCENT = (  # design.css: paper, ink, ink-soft, ink-faint, line, doubt, accent
+PAPER, INK, SOFT, FAINT, LINE, DOUBT, ACCENT = (  # design.css: paper, ink, ink-soft, ink-faint, line, doubt, accent.
     "#faf9f7",
     "#1c1b19",
     "#57544e",
@@ -25,21 +28,21 @@ PAPER, INK, SOFT, FAINT, LINE, DOUBT, ACCENT = (  # design.css: paper, ink, ink-
     "#918b81",
     "#0d6653",
 )
-RANK, NAME, AXIS, END = MARGIN, 190, (520, 830), WIDTH - MARGIN  # columns, from the left
+RANK, NAME, AXIS, END = MARGIN, 190, (520, 830), WIDTH - MARGIN  # Columns, from the left.
 
-# The bundled font has every sign that we write ourselves, and Latin, Greek and Cyrillic. The others, where this machine
-# has them, are for names in other scripts.
+# The bundled font has every character of our own texts, and Latin, Greek and Cyrillic. The other fonts, if installed,
+# are for names in other scripts.
 FONTS = settings.BASE_DIR / "frontend" / "static" / "fonts"
 REGULAR = (str(FONTS / "Inter-Regular.otf"), "DejaVuSans.ttf", "NotoSans-Regular.ttf", "NotoSansCJK-Regular.ttc")
 BOLD = (str(FONTS / "Inter-Bold.otf"), "DejaVuSans-Bold.ttf", "NotoSans-Bold.ttf", "NotoSansCJK-Bold.ttc")
-NO_GLYPH = "\U000f0000"  # for private use: no font of these has it
+NO_GLYPH = "\U000f0000"  # A private-use character that none of these fonts has.
 INSTEAD = "?"
 
 Font = ImageFont.FreeTypeFont
 
 
 def png(picture: "Picture") -> bytes:
-    """The picture as a PNG of WIDTH by HEIGHT."""
+    """Return the picture as a PNG of WIDTH by HEIGHT."""
     image = Image.new("RGB", (WIDTH * SCALE, HEIGHT * SCALE), PAPER)
     draw = ImageDraw.Draw(image)
     _words(image, "Touchstone", MARGIN, 40, 24, ACCENT, bold=True)
@@ -89,7 +92,10 @@ def _words(
     right: bool = False,
     until: int = END,
 ) -> None:
-    """One line from x on (or up to x), cut to the width and to its own height: marks piled on a letter stay inside."""
+    """Draw one line from x on, or up to x.
+
+    It is cut to the width and to its own height, so that combining marks on a letter cannot leave it.
+    """
     font, text = fitting(text, size * SCALE, bold)
     room = (x - MARGIN if right else until - x) * SCALE
     text = _cut(text, font, room)
@@ -101,7 +107,7 @@ def _words(
 
 
 def _cut(text: str, font: Font, room: int) -> str:
-    """As much of the text as there is room for, with an ellipsis where something is left out."""
+    """Cut the text to the available width, with an ellipsis if needed."""
     if font.getlength(text) <= room:
         return text
     fits, over = 0, len(text)
@@ -112,7 +118,10 @@ def _cut(text: str, font: Font, room: int) -> str:
 
 
 def fitting(text: str, size: int, bold: bool) -> tuple[Font, str]:
-    """The first font that has the whole text, and the text; else the bundled font and what it can draw of the text."""
+    """Return the first font that has the whole text, with the text.
+
+    Without one, return the bundled font with a simplified text.
+    """
     names = BOLD if bold else REGULAR
     for name in names:
         font = _font(name, size)
@@ -124,7 +133,7 @@ def fitting(text: str, size: int, bold: bool) -> tuple[Font, str]:
 
 
 def _simpler(name: str, sign: str) -> str:
-    """A letter without its marks, or else a question mark: never an empty box."""
+    """Return a letter without its marks, or a question mark, but never an empty box."""
     apart = unicodedata.normalize("NFKD", sign)
     plain = "".join(each for each in apart if not unicodedata.combining(each))
     if plain and all(has_glyph(name, each) for each in plain):
@@ -134,7 +143,10 @@ def _simpler(name: str, sign: str) -> str:
 
 @lru_cache(maxsize=10_000)
 def has_glyph(name: str, sign: str) -> bool:
-    """Whether the font has a glyph for the sign: it is drawn otherwise than one that no font has."""
+    """Return whether the font has a glyph for the character.
+
+    The glyph must differ from that of a character that no font has.
+    """
     font = _font(name, 40)
     if font is None:
         return False
@@ -148,7 +160,7 @@ def _looks(font: Font, sign: str) -> tuple[object, bytes]:
 
 @lru_cache(maxsize=100)
 def _font(name: str, size: int) -> Font | None:
-    """None where this machine does not have the font."""
+    """Load a font; None if this machine lacks it."""
     try:
         return ImageFont.truetype(name, size)
     except OSError:

@@ -1,4 +1,4 @@
-"""The doors of a board's prompts: all of them, and one."""
+"""Views of a board's prompts: the list, and one prompt."""
 
 import uuid
 
@@ -17,7 +17,7 @@ from evalsite.presentation.board_head import board_context
 
 
 def _standing(request: HttpRequest, key: str) -> BoardState:
-    """The whole board, if this reader may read its prompts."""
+    """Return the state of the whole board, if this reader may see its prompts."""
     user = user_of(request)
     standing = board_state_get(board_get(key=key, user=user))
     if standing.campaign is None or not prompts_readable(standing.campaign, user):
@@ -41,7 +41,7 @@ def board_prompt(request: HttpRequest, key: str, prompt: uuid.UUID) -> HttpRespo
 
 @require_safe
 def prompt_figure(request: HttpRequest, key: str, prompt: uuid.UUID, slug: str, form: str) -> HttpResponse:
-    """The numbers of a prompt's figure as a file."""
+    """Return the numbers of a prompt's figure as a file."""
     standing = _standing(request, key)
     if slug not in FIGURES:
         raise NotFound(_("There are no such numbers."), hint=_("The prompt's page names what there is."))

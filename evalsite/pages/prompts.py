@@ -1,4 +1,4 @@
-"""A board's prompts: what each of them tells of the chatbots, and how they fared on it."""
+"""The prompts of a board: the information that each gives, and the results of the chatbots."""
 
 import math
 import uuid
@@ -29,12 +29,16 @@ from evalsite.prompts.models import Prompt
 
 ON_A_PAGE = 100
 TOP_PX, BOTTOM_PX = 24.0, 200.0
-APART = 2.5  # percent of the width between two numbers that are to be read
+APART = 2.5  # Minimum distance of two readable numbers, in percent of the width.
 
 
 @dataclass(frozen=True, slots=True)
 class PromptMaterial:
-    """What a prompt's page is made of. found: findings by prompt key; pairs: see `_pairs`."""
+    """The input of a prompt's page.
+
+    found: findings by prompt key.
+    pairs: see `_pairs`.
+    """
 
     standing: BoardState
     key: str
@@ -52,7 +56,7 @@ class PromptMaterial:
         return self.own.get("information") or ()
 
     def told(self, difference: float) -> float:
-        """What a judgment on chatbots so far apart teaches: between two kept values on the line that joins them."""
+        """Return the information of a judgment at this ability difference, interpolated between stored values."""
         step = DIFFERENCES[1]
         place = min(abs(difference), DIFFERENCES[-1]) / step
         left = min(int(place), len(DIFFERENCES) - 2)
@@ -61,13 +65,16 @@ class PromptMaterial:
 
     @property
     def reach(self) -> float:
-        """The largest difference at which a judgment still teaches half of what it teaches at best."""
+        """Return the largest ability difference with at least half of the maximum information."""
         most = max(self.information)
         return max(at for at, told in zip(DIFFERENCES, self.information, strict=True) if 2 * told >= most)
 
 
 def prompt_material(standing: BoardState, key: str, public_id: uuid.UUID) -> PromptMaterial:
-    """Read once per snapshot. Raises NotFound."""
+    """Return the input of a prompt's page, read once per snapshot.
+
+    Raises NotFound.
+    """
     campaign = standing.campaign
     prompt = Prompt.objects.filter(public_id=public_id, prompt_set__campaigns=campaign).first() if campaign else None
     if campaign is None or prompt is None:
@@ -79,7 +86,7 @@ def prompt_material(standing: BoardState, key: str, public_id: uuid.UUID) -> Pro
 
 
 def _pairs(standing: BoardState, prompt: Prompt, rows: list[BoardRow]) -> list[tuple[int, int, int, int, int]]:
-    """(row, row, won, tied, lost) of each pair that was judged on this prompt, as the one that stands higher saw it."""
+    """Return (row, row, won, tied, lost) of each judged pair, from the point of view of the higher row."""
     votes = votes_counted(list(standing.board.campaigns.all()), standing.board.aspect, prompt=prompt.pk)
     versions = {version for vote in votes for version in (vote.first_version, vote.second_version)}
     public = dict(Version.objects.filter(pk__in=versions).values_list("pk", "public_id"))
@@ -87,14 +94,14 @@ def _pairs(standing: BoardState, prompt: Prompt, rows: list[BoardRow]) -> list[t
     counts: Counter[tuple[int, int, int]] = Counter()
     for vote in votes:
         first, second = (place.get(str(public[each])) for each in (vote.first_version, vote.second_version))
-        if first is not None and second is not None:  # what came in after the snapshot waits for the next one
+        if first is not None and second is not None:  # Judgments after the snapshot appear with the next one.
             counts[min(first, second), max(first, second), vote.outcome if first < second else -vote.outcome] += 1
     met = sorted({(high, low) for high, low, _ in counts})
     return [(a, b, counts[a, b, -1], counts[a, b, 0], counts[a, b, 1]) for a, b in met]
 
 
 def prompt_context(given: PromptMaterial) -> dict[str, Any]:
-    """Everything that prompt.html shows beside the board's head."""
+    """Return the context of prompt.html without the board's head."""
     links, own, prompt = Links(given.key), given.own, given.prompt
     figures = [build(given) for build in FIGURES.values()] if given.rows and given.information else []
     like = Prompt.objects.filter(pk__in=own.get("like") or ()).order_by("pk")
@@ -121,7 +128,7 @@ def _drawn(figure: Figure, given: PromptMaterial) -> str:
 
 
 def discrimination(found: Mapping[str, Any]) -> dict[str, str]:
-    """With its 95 % interval, on which it is lognormal; empty where no fit has it."""
+    """Return the discrimination with its 95 % interval (lognormal); empty without a fit."""
     value, se = found.get("discrimination"), found.get("se")
     if not value or se is None:
         return {"discrimination": "", "interval": ""}
@@ -132,7 +139,10 @@ def discrimination(found: Mapping[str, Any]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """A chatbot on the curve; `label` is empty where there is no room for it."""
+    """A chatbot on the curve.
+
+    label: empty if there is no space for it.
+    """
 
     x: float
     y: float
@@ -148,7 +158,7 @@ class Curve:
 
 
 def information(given: PromptMaterial) -> Figure:
-    """Item information against the ability of a chatbot that meets an average one."""
+    """Return the item information against the ability of a chatbot with an average opponent."""
     rows = [row for row in given.rows if row["group"] == 1]
     pairs = [(a, b) for at, a in enumerate(rows) for b in rows[at + 1 :]]
     near = sum(abs(a["ability"] - b["ability"]) <= given.reach for a, b in pairs)
@@ -164,7 +174,7 @@ def information(given: PromptMaterial) -> Figure:
 
 def _curve(given: PromptMaterial, rows: Sequence[BoardRow]) -> Curve:
     abilities = [row["ability"] for row in rows]
-    air = 0.08 * (max(abilities) - min(abilities))  # the marks stay clear of what stands at the edge
+    air = 0.08 * (max(abilities) - min(abilities))  # Keeps the marks clear of the labels at the edge.
     frame = ChartFrame(
         axis_for([min(abilities) - air], [max(abilities) + air]),
         Axis(0.0, 1.08 * max(given.information)),
@@ -185,7 +195,10 @@ def _curve(given: PromptMaterial, rows: Sequence[BoardRow]) -> Curve:
 
 @dataclass(frozen=True, slots=True)
 class Met:
-    """A pair on this prompt. bar: in percent, where its ties begin and where its losses do."""
+    """A pair of chatbots on this prompt.
+
+    bar: where ties begin and where losses begin, in percent.
+    """
 
     first: str
     second: str
@@ -216,7 +229,7 @@ FIGURES: dict[str, Callable[[PromptMaterial], Figure]] = {"information": informa
 
 
 def prompts_context(standing: BoardState, key: str, query: Mapping[str, str]) -> dict[str, Any]:
-    """The prompts that tell most first; those that nobody has judged last."""
+    """Return the prompts by information, the highest first and those without judgments last."""
     campaign, links = standing.campaign, Links(key)
     assert campaign is not None  # noqa: S101 - the door has looked
     found = kept(f"prompt-findings-{campaign.pk}-{stamp(standing)}", lambda: findings_of(campaign, "prompts"), for_s=60)

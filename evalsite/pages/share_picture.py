@@ -1,4 +1,4 @@
-"""The contents of the picture that a link to a board shows elsewhere (Open Graph); `picture_drawing` draws it."""
+"""Content of the preview picture for links to a board (Open Graph); `picture_drawing` draws it."""
 
 import unicodedata
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from evalsite.presentation.page_cache import kept
 from evalsite.presentation.ranking import stamp
 
 ROWS = 6
-LONGEST = 200  # characters of a name that are looked at: what does not fit is cut where it is drawn
+LONGEST = 200  # Maximum characters of a name; the drawing cuts it to the available width.
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class PictureRow:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """Words of one line each, without what could not be drawn; positions in percent of the axis."""
+    """Single-line texts without characters that cannot be drawn; positions in percent of the axis."""
 
     title: str
     headline: str
@@ -44,7 +44,7 @@ class Picture:
 
 
 def board_png(standing: BoardState) -> bytes:
-    """A PNG of the board or of what a filter leaves of it, in English as badges are; drawn once per snapshot."""
+    """Return a PNG of the board or slice, drawn once per snapshot. It is in English, as badges are."""
     with translation.override(settings.LANGUAGE_CODE):
         picture = picture_of(standing)
         said = sha256(repr(picture).encode(errors="replace")).hexdigest()
@@ -52,13 +52,13 @@ def board_png(standing: BoardState) -> bytes:
 
 
 def _drawn(picture: Picture) -> bytes:
-    from evalsite.pages.picture_drawing import png  # Pillow, which most processes never need
+    from evalsite.pages.picture_drawing import png  # Pillow, which most processes never need.
 
     return png(picture)
 
 
 def picture_of(standing: BoardState) -> Picture:
-    """The strongest rows of the largest part: another part would need an axis of its own."""
+    """Return the strongest rows of the largest part. Another part would need its own axis."""
     rows: list[BoardRow] = standing.snapshot.rows if standing.snapshot else []
     pictured = [row for row in rows if row["group"] == 1][:ROWS]
     axis = axis_for([row["lower"] for row in pictured], [row["upper"] for row in pictured])
@@ -90,6 +90,6 @@ def _below(standing: BoardState, chatbots: int) -> str:
 
 
 def plain_line(text: str) -> str:
-    """What of a text can stand in one line: no control or format characters, no breaks, runs of space as one."""
+    """Return the text in one line: no control or format characters or breaks, and single spaces."""
     words = " ".join(unicodedata.normalize("NFC", text[:LONGEST]).split())
     return "".join(each for each in words if not unicodedata.category(each).startswith("C"))

@@ -1,4 +1,4 @@
-"""What one chatbot is good at and what not, by the fits of single categories; and examples of what it said."""
+"""Strengths and weaknesses of one chatbot by category, and examples of its replies."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from evalsite.presentation.formatting import interval_text, rank_text, signed
 from evalsite.presentation.links import Links
 from evalsite.prompts.models import Prompt
 
-FALSE_ALARMS = 0.05  # of all categories of a chatbot together
+FALSE_ALARMS = 0.05  # For all categories of a chatbot together.
 EXAMPLES = 3
 
 Votes = tuple[int, int, int]
@@ -28,7 +28,10 @@ Votes = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class InCategory:
-    """Where the chatbot stands in one category. apart: 1 stronger than on the whole board, -1 weaker, 0 neither."""
+    """The chatbot's position in one category.
+
+    apart: 1 stronger than on the whole board, -1 weaker, 0 neither.
+    """
 
     name: str
     url: str
@@ -43,7 +46,10 @@ class InCategory:
 
 @dataclass(frozen=True, slots=True)
 class Strengths:
-    """Strongest category first. whole: where the chatbot stands on the whole board, in percent of the axis."""
+    """Categories, the strongest first.
+
+    whole: position on the whole board, in percent of the axis.
+    """
 
     finding: str
     axis: Axis
@@ -52,7 +58,7 @@ class Strengths:
 
 
 def strengths_of(row: BoardRow, standing: BoardState, links: Links) -> Strengths | None:
-    """None where the board has no categories of its own with this chatbot, or is itself only a part."""
+    """Return the strengths; None for a slice, or without category boards with this chatbot."""
     if standing.slice is not None:
         return None
     found = [(each, own) for each in categories_of(standing.board) if (own := _own(row, each.rows)) is not None]
@@ -66,7 +72,7 @@ def strengths_of(row: BoardRow, standing: BoardState, links: Links) -> Strengths
 
 
 def _own(row: BoardRow, rows: Sequence[BoardRow]) -> BoardRow | None:
-    """The same version in the largest part of another board."""
+    """Return the row of the same version in the largest part of another board."""
     same = (each for each in rows if each["chatbot"] == row["chatbot"] and each.get("version") == row.get("version"))
     return next((each for each in same if each["group"] == 1), None)
 
@@ -87,10 +93,10 @@ def _shown(row: BoardRow, own: BoardRow, category: Category, categories: int, ax
 
 
 def apart(row: BoardRow, own: BoardRow, categories: int) -> int:
-    """Whether the category differs from the whole by more than chance among so many of them would.
+    """Test whether the category differs from the whole, corrected for the number of categories.
 
-    The whole board's votes hold those of the category, and its estimate is the better one of the two; so the variance
-    of their difference is the difference of their variances.
+    The votes of the whole board include those of the category, and its estimate is the more precise one. So the
+    variance of the difference is the difference of the variances.
     """
     variance = own["se"] ** 2 - row["se"] ** 2
     margin = NormalDist().inv_cdf(1.0 - FALSE_ALARMS / 2 / categories) * math.sqrt(max(variance, 0.0))
@@ -113,7 +119,7 @@ def _finding(shown: Sequence[InCategory]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A prompt, what the chatbot replied, and what became of it."""
+    """A prompt, the chatbot's reply, and its votes."""
 
     key: str
     url: str
@@ -125,7 +131,7 @@ class Example:
 
 
 def examples_of(version: int, counts: Mapping[int, Votes], links: Links) -> list[Example]:
-    """A few of its replies that were judged: one that won most, one that lost most, and the one judged most often."""
+    """Return a few judged replies: with the most wins, with the most losses, and with the most judgments."""
     replies = Reply.objects.shown().filter(version=version, prompt__in=counts, prompt__corrected_by__isnull=True)
     shown = replies.exclude(prompt__turns=None)
     prompts = sorted(shown.values_list("prompt", flat=True))
@@ -148,7 +154,7 @@ def examples_of(version: int, counts: Mapping[int, Votes], links: Links) -> list
 
 
 def newest_text(campaign: Campaign, chatbot: str) -> str:
-    """Of what examples are made of, as part of a name: a correction is a new reply, or a new prompt."""
+    """Return a version of the texts in examples. A correction is a new reply or a new prompt."""
     reply = Reply.objects.filter(version__chatbot__public_id=chatbot).aggregate(newest=Max("pk"))
     prompt = Prompt.objects.filter(prompt_set=campaign.prompt_set_id).aggregate(newest=Max("pk"))
     return f".{reply['newest']}.{prompt['newest']}"

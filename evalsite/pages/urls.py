@@ -1,4 +1,4 @@
-"""Addresses of the pages. A key is a slug (public) or a public id (by link)."""
+"""Addresses of the pages. A key is a slug (public) or a public ID (by link)."""
 
 from django.contrib.auth.views import LogoutView
 from django.urls import include, path
@@ -68,7 +68,7 @@ urlpatterns = [
     path("account/password/<uidb64>/<token>/", account_views.NewPassword.as_view(), name="password_reset_confirm"),
     path("account/address/<str:token>/", account_views.confirm_address, name="address_confirm"),
     path("console/", include("evalsite.console.urls")),
-    # Another site could at most change the language; a token would cost every cached page a cookie.
+    # Another site could at most change the language, and a token would set a cookie on every cached page.
     path("language/", csrf_exempt(set_language), name="set_language"),
     path("design/", views.design, name="design"),
     path("favicon.ico", views.favicon, name="favicon"),

@@ -1,4 +1,4 @@
-"""The start page: a thin door that parses, calls selectors, and presents."""
+"""Views of the start page and of the design page."""
 
 from typing import Any
 
@@ -17,8 +17,8 @@ from evalsite.pages.design_system import design_context
 from evalsite.presentation.board_head import chatbots_of, status
 
 SHOWN_ON_HOME = 30
-SEARCH_AT_MOST = 80  # characters
-SEARCHED_FROM = 4  # boards: fewer are seen at a glance
+SEARCH_AT_MOST = 80  # Characters.
+SEARCHED_FROM = 4  # Boards that fit on one screen.
 
 
 @require_safe
@@ -63,11 +63,11 @@ def _page(search: str, number: int) -> str:
 
 @require_safe
 def design(request: HttpRequest) -> HttpResponse:
-    """What all pages are made of."""
+    """Show the design system."""
     return render(request, "design.html", design_context())
 
 
 @require_safe
 def favicon(request: HttpRequest) -> HttpResponse:
-    """Browsers ask here when what they show is not a page of ours: a picture, a JSON file."""
+    """Redirect to the icon. Browsers request this address for content that is not a page, such as a picture or JSON."""
     return redirect(static("img/favicon.ico"))

@@ -1,4 +1,4 @@
-"""Who is at the page: the account, the pseudonym that a cookie keeps, or whom a crowd platform sent to a campaign."""
+"""The visitor of a page: an account, a pseudonym in a cookie, or a participant of a crowd platform."""
 
 from typing import Any
 
@@ -22,9 +22,9 @@ def user_of(request: HttpRequest) -> Any:
 
 
 def known_annotator(request: HttpRequest) -> Annotator | None:
-    """The annotator of this account, or the pseudonym that this browser has had before.
+    """Return the annotator of this account, or the pseudonym of this browser.
 
-    Never one that a platform sent: what an arrival opens is the campaign arrived at, and nothing else.
+    Never returns an annotator that a platform sent, because an arrival opens its own campaign only.
     """
     user = user_of(request)
     if user is not None and (own := Annotator.objects.filter(user=user).first()) is not None:
@@ -41,28 +41,33 @@ def remember(request: HttpRequest, annotator: Annotator) -> None:
 
 
 def browser_of(request: HttpRequest) -> str:
-    """Return the secret by which a completion code is shown to the browser that earned it; "" where nobody arrived."""
+    """Return the secret that authorises this browser to see its completion codes; "" without an arrival."""
     return str(request.session.get(BROWSER, ""))
 
 
 def browser_ensure(request: HttpRequest) -> str:
-    """Return this browser's secret; it is given one if it has none."""
+    """Return this browser's secret; create it on the first call."""
     if not browser_of(request):
         request.session[BROWSER] = token_make("tsb")
     return browser_of(request)
 
 
 def remember_arrival(request: HttpRequest, enrolment: Enrolment) -> None:
-    """A platform's arrival opens its own campaign: anybody who knows a worker's id can type the address."""
+    """Store that this browser arrived from a platform.
+
+    An arrival opens its own campaign only, because anybody who knows a worker's ID can type the address.
+    """
     arrived = request.session.get(ARRIVED, {})
     request.session[ARRIVED] = {**arrived, str(enrolment.campaign.public_id): str(enrolment.annotator.public_id)}
 
 
 def enrolments_of(request: HttpRequest, *, left: bool = False) -> list[Enrolment]:
-    """Where this visitor takes part: first what a platform sent them to, then the account's, then the pseudonym's.
+    """Return this visitor's enrolments: first platform arrivals, then the account's, then the pseudonym's.
 
-    The account's are all of them, as its password says who it is; of what platforms sent, those arrived at from here.
-    With `left` also where they took part and have left.
+    The account's are complete, because the password proves the identity. Of a platform's enrolments, only arrivals in
+    this browser count.
+
+    left: whether to include campaigns that they have left.
     """
     user = user_of(request)
     mine = Q(annotator__user=user) if user is not None else Q(pk__in=[])
@@ -76,17 +81,17 @@ def enrolments_of(request: HttpRequest, *, left: bool = False) -> list[Enrolment
 
 
 def opened(request: HttpRequest, enrolments: list[Enrolment]) -> set[int]:
-    """Keys of the campaigns whose judging page opens for this visitor by its link, of those they take part in."""
+    """Return the keys of their campaigns whose judging page this visitor can open by link."""
     invited = {one.campaign_id for one in enrolments if one.invited}
     joined = Campaign.objects.filter(pk__in=[one.campaign_id for one in enrolments])
     return invited | set(joined.filter(visible_to(user_of(request), by_link=True)).values_list("pk", flat=True))
 
 
 def at_campaign(request: HttpRequest, key: str) -> tuple[Campaign, Enrolment | None]:
-    """The campaign at this address and the visitor's part in it. Raises NotFound.
+    """Return the campaign at this address and the visitor's enrolment.
 
-    Whom an invitation or a platform admitted sees the campaign whatever its visibility, as long as that stands; and
-    whoever was issued something sees it until that is answered.
+    Raises NotFound. A visitor with a valid invitation or platform admission sees the campaign at any visibility. A
+    visitor with issued assignments sees it until they are answered.
     """
     enrolments = [one for one in enrolments_of(request) if key in {one.campaign.slug, str(one.campaign.public_id)}]
     enrolment = enrolments[0] if enrolments else None
@@ -101,8 +106,10 @@ def at_campaign(request: HttpRequest, key: str) -> tuple[Campaign, Enrolment | N
 
 
 def _may_finish(enrolment: Enrolment) -> bool:
-    """Whether what was issued before the campaign closed to this annotator may still be answered: unless it was they
-    whom it closed to, by the end of their invitation."""
+    """Return whether this annotator may still answer assignments from before the campaign closed.
+
+    Not allowed if it closed to them only, because their invitation ended.
+    """
     if enrolment.invitation_id is not None and not enrolment.invited:
         return False
     return bool(assignments_open(enrolment.campaign_id, enrolment.annotator_id))

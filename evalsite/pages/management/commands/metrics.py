@@ -1,4 +1,4 @@
-"""`manage.py metrics`: what Prometheus asks, on a socket of its own that needs no token."""
+"""`manage.py metrics`: metrics for Prometheus on a socket of its own, which needs no token."""
 
 import os
 import socket
@@ -38,7 +38,7 @@ class _Metrics(BaseHTTPRequestHandler):
         return "metrics"
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing: Prometheus asks every few seconds."""
+        """Log nothing, because Prometheus sends a request every few seconds."""
 
 
 class _Tcp(socketserver.TCPServer):
@@ -50,11 +50,14 @@ class _Tcp6(_Tcp):
 
 
 def listening(address: str) -> socketserver.BaseServer:
-    """Return a server on `host:port` or `unix:/path` (0600). Raises CommandError for anything else."""
+    """Return a server on `host:port` or `unix:/path` (0600).
+
+    Raises CommandError for anything else.
+    """
     try:
         if address.startswith("unix:"):
             path = Path(address.removeprefix("unix:"))
-            if path.is_socket():  # of a process that was killed
+            if path.is_socket():  # Left by a process that was killed.
                 path.unlink()
             before = os.umask(0o177)
             try:
