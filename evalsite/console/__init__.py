@@ -1,1 +1,1 @@
-"""The console: where campaigns are set up, watched and acted on."""
+"""The console: set up campaigns, monitor them and act on them."""

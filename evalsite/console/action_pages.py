@@ -1,4 +1,4 @@
-"""Asking once before an act: what it will do, what it needs to be told, and whether it can be undone."""
+"""Confirmation pages of actions: what an action does, its form, and whether it can be undone."""
 
 import uuid
 from collections.abc import Mapping
@@ -51,7 +51,10 @@ LANDS_ON = {
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a person is told before they do it. `reason`: required, optional or not asked ("")."""
+    """The description of an action before it is done.
+
+    reason: required, optional or no field ("").
+    """
 
     text: str
     undo: str
@@ -166,7 +169,10 @@ def effects() -> Mapping[Act, Effect]:
 
 
 def given_of(query: QueryDict) -> Given:
-    """What the form or the address says. Raises InvalidInput."""
+    """Return the arguments in the form or the address.
+
+    Raises InvalidInput.
+    """
     named: dict[str, Any] = {name: _id(query, name) for name in SUBJECTS}
     return Given(
         reason=query.get("reason", ""),
@@ -177,7 +183,10 @@ def given_of(query: QueryDict) -> Given:
 
 
 def given_numbers(given: Given, act: Act, query: QueryDict) -> Given:
-    """With what the act's own form says. Raises InvalidInput with its first problem."""
+    """Add the values of the action's own form.
+
+    Raises InvalidInput with the first problem.
+    """
     kind = ACT_FORMS.get(act)
     if kind is None:
         return given
@@ -205,7 +214,10 @@ def _id(query: QueryDict, name: str) -> uuid.UUID | None:
 def confirm_context(
     desk: CampaignContext, act: Act, given: Given, *, trouble: str = "", sent: QueryDict | None = None
 ) -> dict[str, Any]:
-    """What the page asks; `sent` is what it was told before, if that could not be."""
+    """Return the context of the page.
+
+    sent: the form data of a failed attempt.
+    """
     limits = limits_of(desk.campaign.stopping)
     return {
         "form": _form(desk.campaign, act, limits, sent),
@@ -227,7 +239,10 @@ def confirm_context(
 
 
 def _form(campaign: Campaign, act: Act, limits: Limits, sent: QueryDict | None) -> Form | None:
-    """The act's own form, as things stand; of an extension, only for the limits that there are."""
+    """Return the action's own form with current values.
+
+    An extension has fields only for existing limits.
+    """
     kind = ACT_FORMS.get(act)
     if kind is None:
         return None
@@ -241,13 +256,19 @@ def _form(campaign: Campaign, act: Act, limits: Limits, sent: QueryDict | None) 
 
 
 def _notes(campaign: Campaign) -> list[str]:
-    """Who judges where others see the board: that stays as it was set up."""
+    """Return notes about members as annotators of a board that others see.
+
+    This combination stays as it was set up.
+    """
     said = _("Who judges stays as it was set up: %(who)s.") % {"who": campaign.get_admission_display()}
     return [said, left_out_text()] if members_would_be_left_out(campaign) else [said]
 
 
 def _subject(campaign: Campaign, act: Act, given: Given) -> str:
-    """Whom or what it concerns, by name. Raises NotFound for what is not of this campaign."""
+    """Return the name of the action's object.
+
+    Raises NotFound for objects of other campaigns.
+    """
     if act in OF_ANNOTATOR and given.annotator:
         return str(annotator_in(campaign=campaign, annotator_id=given.annotator))
     if act == Act.WITHDRAW_ENTRANT and given.entrant:
@@ -262,7 +283,7 @@ def _subject(campaign: Campaign, act: Act, given: Given) -> str:
 
 
 def _suggested(campaign: Campaign, given: Given) -> str:
-    """The screening's reason, if it says so."""
+    """Return the reason that the screening suggests for an exclusion."""
     if given.annotator is None:
         return ""
     annotator = annotator_in(campaign=campaign, annotator_id=given.annotator)
@@ -271,8 +292,10 @@ def _suggested(campaign: Campaign, given: Given) -> str:
 
 
 def as_suggested(campaign: Campaign, given: Given) -> Given:
-    """With the suggested reason as it is kept, which every reader is told in their own language, where it was sent as
-    it was shown."""
+    """Replace the displayed reason by the stored one if it is unchanged.
+
+    Every reader sees the stored reason in their own language.
+    """
     suggested = _suggested(campaign, given)
     return replace(given, reason=suggested) if suggested and given.reason == reason_said(suggested) else given
 
@@ -283,7 +306,10 @@ def _roles(campaign: Campaign) -> list[tuple[str, str]]:
 
 
 def preview_ask(campaign: Campaign, annotator_id: uuid.UUID, by: User) -> Inquiry:
-    """Ask what the board would be without this annotator, as it stands now. Raises TooMany."""
+    """Request the board without this annotator, as it is now.
+
+    Raises TooMany.
+    """
     annotator = annotator_in(campaign=campaign, annotator_id=annotator_id)
     snapshot = snapshot_current(board_default(campaign=campaign))
     args = {"campaign": campaign.pk, "annotator": str(annotator.public_id), "at": snapshot.number if snapshot else 0}
@@ -292,7 +318,7 @@ def preview_ask(campaign: Campaign, annotator_id: uuid.UUID, by: User) -> Inquir
 
 
 def preview_context(inquiry: Inquiry) -> dict[str, Any]:
-    """The board as it stands and as it would be; None for `rows` as long as the worker works."""
+    """Return the board as it is and without the annotator. `rows` is None while the worker computes."""
     result = inquiry.result or {}
     rows = [
         {

@@ -1,4 +1,4 @@
-"""Small words that several pages of the console share."""
+"""Formatting that several pages of the console share."""
 
 from collections.abc import Callable, Mapping
 
@@ -9,7 +9,7 @@ from evalsite.presentation.formatting import whole
 
 
 def duration(days: float) -> str:
-    """A length of time in the unit that a person would use."""
+    """Return a duration in a natural unit."""
     hours = 24 * days
     if hours < 1.5:
         n = max(1, round(60 * hours))
@@ -20,7 +20,7 @@ def duration(days: float) -> str:
 
 
 def unchecked_text() -> str:
-    """What an owner is told whose platform's arrivals nobody checks."""
+    """Return the warning about unverified arrivals from the owner's platform."""
     return _(
         "Anybody can make up an address of this study, judge, and collect completion codes. Require a secret in the "
         "address, or ask who runs this site to set a token of the Prolific API."
@@ -28,7 +28,7 @@ def unchecked_text() -> str:
 
 
 def left_out_text() -> str:
-    """Of a board that others see, judged by members alone, whose chatbots all but one are their own."""
+    """Return the warning for a visible board that only members judge and that has at most one other chatbot."""
     return _(
         "Where others see the board, members judge no chatbot of their own, and here there are no two others: "
         "invite people, let anybody judge, or keep the board private."
@@ -36,7 +36,7 @@ def left_out_text() -> str:
 
 
 def ranged(found: Mapping[str, float] | None, words: Callable[[float], str]) -> str:
-    """Half of campaigns end before the middle, four of five between the ends."""
+    """Format a forecast: half of the campaigns end before the middle, four of five within the range."""
     if found is None:
         return "–"
     low, middle, high = (words(found[name]) for name in ("low", "middle", "high"))

@@ -1,4 +1,4 @@
-"""The forms of a set-up: what may stand in each field, in words of the person who fills it in."""
+"""Forms of the set-up, with the allowed values of each field."""
 
 import re
 from collections.abc import Iterable
@@ -32,12 +32,12 @@ def _aspect(line: str) -> NewAspect:
 
 
 def others_text(aspects: Iterable[Aspect]) -> str:
-    """Further questions as the form has them."""
+    """Return further questions in the format of the form."""
     return "\n".join(f"{one.key}: {one.question}" for one in aspects)
 
 
 class GoalForm(forms.Form):
-    """What is asked."""
+    """The goal: the question for annotators."""
 
     name = forms.CharField(label=_("Name of the campaign"), max_length=200)
     description = forms.CharField(
@@ -65,10 +65,10 @@ class GoalForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 3}),
     )
 
-    primary = PRIMARY  # the name of the question above
+    primary = PRIMARY  # The key of the question in the field above.
 
     def clean_others(self) -> tuple[NewAspect, ...] | None:
-        """The further questions, each with its name; what is not sent stays as it is."""
+        """Parse the further questions with their keys. If the field is missing, they stay unchanged."""
         if "others" not in self.data:
             return None
         lines = [line.strip() for line in self.cleaned_data["others"].splitlines() if line.strip()]
@@ -82,7 +82,7 @@ class GoalForm(forms.Form):
 
 
 class ShownForm(forms.Form):
-    """Who sees the board, and what of it."""
+    """Who sees the board, and which parts."""
 
     visibility = forms.ChoiceField(label=_("Who sees the board"), choices=Campaign.Visibility.choices)
     shows_prompts = forms.BooleanField(
@@ -100,7 +100,7 @@ class ShownForm(forms.Form):
 
 
 class AnnotatorsForm(ShownForm):
-    """Who sees the board; who judges, how much, for what."""
+    """Who sees the board, who judges, how much, and for what pay."""
 
     admission = forms.ChoiceField(
         label=_("Who judges"),
@@ -177,7 +177,7 @@ class AnnotatorsForm(ShownForm):
         return self.cleaned_data["platform"] or Onboarding.Platform.NONE
 
     def clean_erasure(self) -> str:
-        """What is promised is changed by who says so: what is not sent stays as it is."""
+        """Return the promise about erasure. If the field is missing, the promise stays unchanged."""
         return str(self.cleaned_data["erasure"] or self.initial.get("erasure", Onboarding.Erasure.KEEP))
 
     def clean(self) -> dict[str, Any]:
@@ -189,7 +189,7 @@ class AnnotatorsForm(ShownForm):
 
 
 class ArrivalsForm(forms.Form):
-    """What an arrival from a crowd platform has to show."""
+    """Requirements for arrivals from a crowd platform."""
 
     secret_required = forms.BooleanField(
         label=_("The address of the study has a secret"),
@@ -205,7 +205,7 @@ class ArrivalsForm(forms.Form):
 
 
 class InviteForm(forms.Form):
-    """A link to send out."""
+    """An invitation link."""
 
     name = forms.CharField(
         label=_("Whom it is for"), help_text=_("Whoever may invite here sees it, and nobody else."), max_length=100
@@ -221,7 +221,7 @@ class InviteForm(forms.Form):
 
 
 class QualificationForm(forms.Form):
-    """One comparison that admits an annotator."""
+    """A qualification comparison for annotators."""
 
     text = forms.CharField(label=_("Prompt"), max_length=LONGEST_CELL, widget=forms.Textarea(attrs={"rows": 2}))
     reply_a = forms.CharField(
@@ -242,7 +242,7 @@ class QualificationForm(forms.Form):
 
 
 class GoldForm(forms.Form):
-    """One gold item, written here."""
+    """A gold item entered in the form."""
 
     id = forms.CharField(
         label=_("A name for it"), help_text=_("The campaign's log names it. Annotators do not see it."), max_length=200
@@ -269,7 +269,7 @@ class GoldForm(forms.Form):
 
 
 class PilotForm(forms.Form):
-    """How large a pilot is."""
+    """The size of a pilot."""
 
     judgments = forms.IntegerField(
         label=_("Judgments"),
@@ -289,7 +289,7 @@ class PilotForm(forms.Form):
 
 
 class ExtendForm(forms.Form):
-    """How much wider the limits are to be; those that the campaign does not have are left out by the page."""
+    """Wider limits. The page omits limits that the campaign does not have."""
 
     target_se = forms.FloatField(
         label=_("Smaller standard error of every chatbot"),
@@ -322,7 +322,7 @@ class ExtendForm(forms.Form):
 
 
 class PromptsForm(forms.Form):
-    """A file, or what was pasted."""
+    """A file or pasted text."""
 
     file = forms.FileField(
         label=_("A prompt file"),

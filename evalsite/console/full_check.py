@@ -1,4 +1,4 @@
-"""The full Bayesian check in words and as a picture: whether the board can be trusted, and why."""
+"""Text and chart of the full Bayesian check: whether the board is reliable, and why."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,14 +14,17 @@ from evalsite.presentation.formatting import fixed, plain, signed, whole
 from evalsite.refits.full_check import check_shown
 from evalsite.refits.models import FullCheck
 
-# Root mean squares up to which two posteriors say the same, and up to which they tell the same story.
+# Limits of the root mean square for "agree", and for "similar".
 SAME = {"mean": 0.25, "sd": 0.15}
 NEAR = {"mean": 0.5, "sd": 0.35}
 SIDE = 360.0
 
 
 def check_context(desk: CampaignContext) -> dict[str, Any]:
-    """What the page shows; `check` is None as long as nobody has asked for one."""
+    """Return the context of the page.
+
+    check: None before the first request.
+    """
     check = check_shown(desk.campaign)
     result = check.result if check else None
     return {
@@ -57,7 +60,7 @@ def _within(found: Mapping[str, float], bounds: Mapping[str, float]) -> bool:
 
 
 def _facts(result: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """Name, value, and what is wanted of it."""
+    """Return name, value and required value of each fact."""
     chains, found = result["diagnostics"], result["agreement"]
     return [
         (
@@ -88,7 +91,7 @@ def _row(row: Mapping[str, Any]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonPoint:
-    """A chatbot in the picture, in its units: everyday across, full upwards, with their 95 % intervals."""
+    """A chatbot in the chart, in chart units: everyday fit across, full fit upwards, with 95 % intervals."""
 
     name: str
     x: float
@@ -101,7 +104,10 @@ class ComparisonPoint:
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """side: of the square in which the marks lie; on its diagonal both fits say the same."""
+    """A scatter plot.
+
+    side: side length of the square of the marks. On its diagonal, both fits agree.
+    """
 
     side: float
     marks: Sequence[ComparisonPoint]
@@ -109,7 +115,7 @@ class Scatter:
 
 
 def figure_of(rows: Sequence[Mapping[str, Any]]) -> Scatter:
-    """Means against means, on one axis for both."""
+    """Return the means of both fits on one common axis."""
     pairs = [pair for row in rows for pair in (row["everyday"], row["full"])]
     low, high = min(m - MARGIN * se for m, se in pairs), max(m + MARGIN * se for m, se in pairs)
     air = 0.04 * (high - low) or 1.0

@@ -1,4 +1,4 @@
-"""The gold of a campaign: its items, how annotators fare with them, and how more are added."""
+"""Gold items of a campaign: the list, results of annotators, and additions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ROWS_SHOWN = 200
 
 
 def gold_context(desk: CampaignContext, query: QueryDict) -> dict[str, Any]:
-    """The items with how many fail them, and the report on a file that waits."""
+    """Return the items with their failure rates, and the report on a pending file."""
     campaign, start = desk.campaign, page_number(query)
     items = GoldItem.objects.filter(campaign=campaign).select_related("withdrawal", "prompt", *ENTRANTS).order_by("pk")
     page = list(items[start : start + ROWS + 1])
@@ -92,7 +92,7 @@ def _report(campaign: Campaign) -> dict[str, Any]:
 
 
 def gold_keep(campaign: Campaign, file: UploadedFile[bytes] | None, by: User) -> None:
-    """Keep a file, to be looked at (file_keep)."""
+    """Store a file for review (file_keep)."""
 
     def look(content: bytes, name: str) -> GoldReport:
         return gold_preview(campaign=campaign, content=content, name=name)
@@ -101,7 +101,7 @@ def gold_keep(campaign: Campaign, file: UploadedFile[bytes] | None, by: User) ->
 
 
 def gold_take(campaign: Campaign, by: User) -> int:
-    """Take in what waits; how many items were added."""
+    """Import the pending files and return the number of added items."""
     admit_costly(what="upload", who=by.public_id)
     reports: list[GoldReport] = [
         gold_import(campaign=campaign, content=bytes(one.content), name=one.name, by=by)
@@ -112,7 +112,10 @@ def gold_take(campaign: Campaign, by: User) -> int:
 
 
 def gold_write(campaign: Campaign, form: GoldForm, by: User) -> None:
-    """Add the one item that was written. Raises InvalidInput, TooMany, TooLarge."""
+    """Add the item in the form.
+
+    Raises InvalidInput, TooMany, TooLarge.
+    """
     cells = {**form.cleaned_data, "right": list(form.cleaned_data["right"])}
     items = [gold_from(cells, cells["id"].strip())]
     rows_admit(campaign=campaign, sent=gold_bytes(items), by=by)

@@ -1,4 +1,7 @@
-"""The door of a campaign's gold: shown only to who may add to it, for a viewer may judge and must not know it."""
+"""View of a campaign's gold.
+
+Only roles that may add gold see it, because a viewer may judge and must not know the answers.
+"""
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -18,7 +21,7 @@ from evalsite.core.errors import InvalidInput, TouchstoneError
 @console_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def gold(request: HttpRequest, key: str) -> HttpResponse:
-    """Its items; a file is looked at first, a written one is added at once."""
+    """Show the items. A file is reviewed first; an item from the form is added at once."""
     desk = campaign_context_for(request, key, Act.GOLD)
     form, trouble, status = GoldForm(), "", 200
     if request.method == "POST":

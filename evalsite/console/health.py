@@ -1,4 +1,4 @@
-"""The health page: is the service well, and what to do where it is not."""
+"""The health page: the state of the service, and advice on problems."""
 
 from typing import Any
 
@@ -9,7 +9,10 @@ from evalsite.presentation.formatting import fixed, whole
 
 
 def health_context(vitals: ServiceHealth, not_ready: str) -> dict[str, Any]:
-    """`not_ready`: why /readyz says that this process cannot serve; "" where it can."""
+    """Return the context of the page.
+
+    not_ready: why /readyz reports that this process cannot serve; "" if it can.
+    """
     troubles = [not_ready] if not_ready else []
     troubles += [_troubles()[name] for name in vitals.troubles]
     words = _job_states()

@@ -1,4 +1,4 @@
-"""The doors of what campaigns are made of: chatbots with their versions, and prompt sets."""
+"""Views of the building blocks of campaigns: chatbots with versions, and prompt sets."""
 
 import uuid
 from typing import Any
@@ -19,7 +19,7 @@ from evalsite.core.errors import InvalidInput
 @console_page
 @require_safe
 def chatbots(request: HttpRequest) -> HttpResponse:
-    """The chatbots of one's organisations."""
+    """List the chatbots of the person's organisations."""
     own, start = library.chatbots_owned(person(request)), page_number(request.GET)
     rows = list(own[start : start + ROWS + 1])
     context = {"rows": rows[:ROWS], "of": own.count(), **paged(request.GET, start, bool(rows[ROWS:]))}
@@ -29,7 +29,7 @@ def chatbots(request: HttpRequest) -> HttpResponse:
 @console_page
 @require_safe
 def chatbot(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
-    """One of them: its versions, where they are used, how complete their replies are."""
+    """Show one chatbot: versions, their campaigns, and the completeness of their replies."""
     found = library.chatbot_owned(person(request), public_id)
     versions = list(found.versions.order_by("-pk")[: library.MOST_VERSIONS])
     context = {
@@ -45,7 +45,7 @@ def chatbot(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
 @console_page
 @require_safe
 def prompt_sets(request: HttpRequest) -> HttpResponse:
-    """The prompt sets of one's organisations."""
+    """List the prompt sets of the person's organisations."""
     own, start = library.prompt_sets_owned(person(request)), page_number(request.GET)
     rows = list(own[start : start + ROWS + 1])
     context = {"rows": rows[:ROWS], "of": own.count(), **paged(request.GET, start, bool(rows[ROWS:]))}
@@ -55,7 +55,10 @@ def prompt_sets(request: HttpRequest) -> HttpResponse:
 @console_page
 @require_safe
 def prompt_set(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
-    """One of them: where it is used, who has replied to it, its prompts; ?lacking=<version>: those without a reply."""
+    """Show one prompt set: its campaigns, the versions with replies, and its prompts.
+
+    ?lacking=<version> lists the prompts without a reply of that version.
+    """
     found, start = library.prompt_set_owned(person(request), public_id), page_number(request.GET)
     completeness = library.completeness_of_set(found)
     lacking = _lacking(request.GET.get("lacking", ""), [row.version for row in completeness])

@@ -1,4 +1,4 @@
-"""The doors of how annotators come: invitations to send out, and the comparisons that admit them."""
+"""Views of annotator onboarding: invitations, arrivals and qualification items."""
 
 from django.conf import settings
 from django.contrib import messages
@@ -32,7 +32,7 @@ from evalsite.judgments.arrivals import (
 @console_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def invitations(request: HttpRequest, key: str) -> HttpResponse:
-    """Links that admit annotators; a new one's address is shown this once."""
+    """Show and change invitation links. The address of a new one is displayed only once."""
     desk = campaign_context_for(request, key, Act.INVITE)
     form, address, trouble, status = InviteForm(request.POST if "invite" in request.POST else None), "", "", 200
     if request.method == "POST":
@@ -51,7 +51,7 @@ def invitations(request: HttpRequest, key: str) -> HttpResponse:
 @console_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def arrivals(request: HttpRequest, key: str) -> HttpResponse:
-    """Who may arrive from the crowd platform: by which address, from which study."""
+    """Show and change arrivals from the crowd platform: the address and the study."""
     desk = campaign_context_for(request, key, Act.INVITE)
     onboarding = onboarding_of(desk.campaign)
     initial = {"secret_required": onboarding.secret_required, "study": onboarding.study}
@@ -88,7 +88,7 @@ def _arrivals_set(request: HttpRequest, desk: CampaignContext, form: ArrivalsFor
 
 
 def _invited(request: HttpRequest, desk: CampaignContext, form: InviteForm) -> str:
-    """The address of what was made; "" where one was ended."""
+    """Create or end an invitation and return the new address, or ""."""
     if "revoke" in request.POST:
         invitation_revoke(campaign=desk.campaign, name=request.POST["revoke"], by=person(request))
         messages.success(request, _("The invitation was ended."))
@@ -102,7 +102,7 @@ def _invited(request: HttpRequest, desk: CampaignContext, form: InviteForm) -> s
 @console_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def qualification(request: HttpRequest, key: str) -> HttpResponse:
-    """Comparisons with a known answer that everybody is asked before the first assignment."""
+    """Show and change the qualification items that precede the first assignment."""
     desk = campaign_context_for(request, key, Act.SET_UP)
     draft_check(desk.campaign)
     form, trouble, status = QualificationForm(request.POST if "write" in request.POST else None), "", 200
@@ -127,7 +127,7 @@ def _qualification(campaign: Campaign) -> dict[str, object]:
 
 
 def _qualified(request: HttpRequest, desk: CampaignContext, form: QualificationForm) -> None:
-    """An item more, one less, or another mark."""
+    """Add or remove an item, or change the pass mark."""
     items, mark = qualification_of(desk.campaign), onboarding_of(desk.campaign).pass_mark
     if "write" in request.POST:
         items, mark = [*items, _written(desk.campaign, form)], mark + 1

@@ -1,4 +1,4 @@
-"""The console's home and a campaign's overview: is it going well, when will it end, what does it cost."""
+"""The console's home page and the overview of a campaign: progress, forecast end, and cost."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -25,7 +25,7 @@ SHOWN_ON_HOME = 50
 
 
 def home_context(user: User, start: int) -> dict[str, Any]:
-    """The person's campaigns, newest first."""
+    """Return the person's campaigns, newest first."""
     rows = campaigns_progress(user, start=start, count=SHOWN_ON_HOME + 1)
     shown = rows[:SHOWN_ON_HOME]
     campaigns = [
@@ -60,7 +60,7 @@ def percent(progress: float | None) -> int | None:
 
 
 def overview_context(campaign: Campaign) -> dict[str, Any]:
-    """What the overview shows; its first line answers "is it going well?"."""
+    """Return the context of the overview. The first line answers "is it going well?"."""
     outlook = campaign_status_get(campaign)
     standing = outlook.standing
     rows = standing.snapshot.rows if standing and standing.snapshot else []

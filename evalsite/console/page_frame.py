@@ -1,4 +1,4 @@
-"""What every page of the console stands in: who is asking, the campaign's head, its tabs, what may be done."""
+"""The frame of console pages: the person, the campaign's head, tabs, and available actions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class CampaignContext:
-    """A campaign as this person has it before them."""
+    """A campaign with the person's role in it."""
 
     campaign: Campaign
     role: Role
@@ -41,19 +41,25 @@ class CampaignContext:
 
 
 def person(request: HttpRequest) -> User:
-    """The person who is logged in (every page of the console asks for that)."""
+    """Return the person who is logged in. Every page of the console requires one."""
     assert isinstance(request.user, User)  # noqa: S101
     return request.user
 
 
 def campaign_context_for(request: HttpRequest, key: str, act: Act = Act.SEE) -> CampaignContext:
-    """Raises NotFound, NotAllowed."""
+    """Return the campaign with this person's role.
+
+    Raises NotFound, NotAllowed.
+    """
     campaign, role = campaign_for(key=key, user=person(request), act=act)
     return CampaignContext(campaign, role, key, person(request))
 
 
 def frame(desk: CampaignContext, here: str) -> Mapping[str, Any]:
-    """Head and tabs of a campaign's pages; `here` is the name of the open one."""
+    """Return head and tabs of a campaign's pages.
+
+    here: name of the open page.
+    """
     campaign = desk.campaign
     return {
         "campaign": campaign,
@@ -73,7 +79,7 @@ def _pages(desk: CampaignContext) -> list[tuple[str, str]]:
     content = [("console_prompts", _("Prompts")), ("console_chatbots", _("Chatbots"))]
     gold = [("console_gold", _("Gold"))] if desk.may(Act.GOLD) else []
     log = ("console_log", _("Log"))
-    if campaign.state == Campaign.State.DRAFT:  # nothing was judged yet
+    if campaign.state == Campaign.State.DRAFT:  # No judgments yet.
         return [("console_setup", _("Set-up")), overview, *content, *gold, log]
     setup = [("console_setup", _("Set-up"))] if pilot_waits(campaign) else []
     money = [("console_payments", _("Payments"))] if desk.may(Act.PAY) else []
@@ -93,7 +99,7 @@ AFTER_PILOT = (Act.LAUNCH, Act.REFIT, Act.STOP, Act.SHOW)
 
 
 def acts_offered(desk: CampaignContext) -> list[Link]:
-    """What this person may do with the whole campaign in its state."""
+    """Return the actions that this person may do with the campaign in its current state."""
     words = act_labels()
     offered = AFTER_PILOT if pilot_waits(desk.campaign) else OFFERED[desk.campaign.state]
     if Act.EXTEND in offered and stopped_by_hand(desk.campaign):

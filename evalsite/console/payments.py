@@ -1,4 +1,4 @@
-"""What the annotators of a campaign are owed and were paid, as its owner sees it."""
+"""Payments to the annotators of a campaign: amounts due and paid, for its owner."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ LAST = 10
 
 
 def payments_context(desk: CampaignContext, query: QueryDict, *, anew: bool = False) -> dict[str, Any]:
-    """The statements of a page of annotators, the totals of all, and the bonus list that waits.
+    """Return statements of a page of annotators, totals, and the pending bonus list.
 
-    anew: not from accounts that are some seconds old.
+    anew: whether to bypass the cached accounts, which can be some seconds old.
     """
     campaign, start = desk.campaign, page_number(query)
     people = list(annotators_of(campaign)[start : start + ROWS + 1])
@@ -65,7 +65,7 @@ def _row(one: Statement) -> dict[str, Any]:
 
 
 def rates_text(rates: Sequence[Rate]) -> str:
-    """What was agreed: "0.1 a judgment"; several where it was changed."""
+    """Return the agreed pay: "0.1 a judgment"; several rates if it was changed."""
     words = {
         Campaign.PayPer.JUDGMENT.value: _("%(amount)s a judgment"),
         Campaign.PayPer.HOUR.value: _("%(amount)s an hour"),
@@ -88,7 +88,7 @@ def _bonuses(campaign: Campaign) -> dict[str, Any]:
 
 
 def bonuses_keep(campaign: Campaign, file: UploadedFile[bytes] | None, by: User) -> None:
-    """Keep a bonus list, to be looked at (file_keep)."""
+    """Store a bonus list for review (file_keep)."""
 
     def look(content: bytes, name: str) -> list[BonusRow]:
         return bonuses_preview(campaign=campaign, content=content, name=name)
@@ -97,7 +97,7 @@ def bonuses_keep(campaign: Campaign, file: UploadedFile[bytes] | None, by: User)
 
 
 def bonuses_take(campaign: Campaign, by: User) -> int:
-    """Give what waits; how many bonuses were given."""
+    """Give the pending bonuses and return their number."""
     admit_costly(what="upload", who=by.public_id)
     given = 0
     for one in uploads_of(campaign.public_id, "bonus"):
@@ -108,13 +108,16 @@ def bonuses_take(campaign: Campaign, by: User) -> int:
 
 
 def mark(campaign: Campaign, sent: QueryDict, by: User) -> int:
-    """Mark what was shown as due as paid; how many payments these are."""
+    """Mark the displayed due amounts as paid and return the number of payments."""
     shown = _unsigned(campaign, sent.get("shown", ""))
     return payments_mark(campaign=campaign, reference=sent.get("reference", ""), shown=shown, by=by)
 
 
 def _signed(campaign: Campaign, shown: ShownAmounts) -> str:
-    """What the page shows, for its form: to each what was seen is paid, also where more is due by then."""
+    """Return the displayed amounts as a signed value for the form.
+
+    Each annotator is marked as paid the displayed amount, even if more is due by then.
+    """
     owed = [(who, name, str(amount)) for (who, name), amount in shown.owed.items()]
     return signing.dumps((shown.payments, owed), salt=f"payments:{campaign.public_id}", compress=True)
 

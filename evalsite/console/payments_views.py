@@ -1,4 +1,4 @@
-"""The doors of the payments: only for whom the role lets pay."""
+"""Views of payments, for roles that may pay."""
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
@@ -18,7 +18,7 @@ from evalsite.judgments.payments import payment_export
 @console_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def payments(request: HttpRequest, key: str) -> HttpResponse:
-    """The statements; a bonus list is looked at first, and what is shown as due is marked as paid at once."""
+    """Show the statements. A bonus list is reviewed first; due amounts are marked as paid at once."""
     desk, trouble, status = campaign_context_for(request, key, Act.PAY), "", 200
     if request.method == "POST":
         try:
@@ -51,7 +51,7 @@ def _sent(request: HttpRequest, desk: CampaignContext) -> None:
 @console_page
 @require_POST
 def file(request: HttpRequest, key: str) -> HttpResponseBase:
-    """The payment file. By POST: it stands in the log who took it."""
+    """Return the payment file. It requires POST, because the audit log records who downloaded it."""
     desk = campaign_context_for(request, key, Act.PAY)
     rows = payment_export(campaign=desk.campaign, by=person(request))
     response = StreamingHttpResponse(rows, content_type="text/csv; charset=utf-8")

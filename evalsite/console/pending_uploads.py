@@ -1,4 +1,4 @@
-"""Files that were sent and wait to be looked at, before anything is taken from them."""
+"""Uploaded files that wait for review before they are imported."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,8 +15,10 @@ from evalsite.core.uploads import Incoming, uploads_keep
 def file_keep(
     campaign: Campaign, purpose: str, file: Incoming | None, by: User, look: Callable[[bytes, str], Any]
 ) -> None:
-    """Keep one file, its content and name looked at first. Raises InvalidInput for none, and for what `look` cannot
-    read; TooMany, TooLarge."""
+    """Store one file after `look` has read its content and name.
+
+    Raises InvalidInput without a file or if `look` cannot read it; TooMany, TooLarge.
+    """
     if file is None:
         raise InvalidInput(_("Choose a file."), field="file")
     kept = files_read(campaign=campaign, purpose=purpose, files=[file], by=by)

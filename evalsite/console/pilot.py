@@ -1,4 +1,4 @@
-"""What the overview says of a pilot: how far it is, and what it taught."""
+"""The pilot on the overview: progress and results."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from evalsite.presentation.formatting import fixed, whole
 
 
 def pilot_context(campaign: Campaign) -> dict[str, Any] | None:
-    """None where there is no pilot, or it was long ago."""
+    """Return the pilot's context; None without a pilot, or if it was long ago."""
     pilot = Pilot.objects.filter(campaign=campaign, went_on_at=None).first()
     if pilot is None or campaign.state == Campaign.State.STOPPED:
         return None

@@ -1,4 +1,4 @@
-"""The forms of how carefully a campaign asks, and of what it is to learn: what may stand there, in plain words."""
+"""Forms of quality settings and stopping rules, with their allowed values."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from evalsite.core.errors import InvalidInput
 from evalsite.core.terminal import shown
 
 OVERLAP_VOTES = Design().plan.overlap_votes
-# What may be learnt, and what is done with who judges carelessly: a name, and what it means.
+# Targets and screening modes: name and meaning.
 LEARNT = {
     PlanSpec.Target.AIM: (
         _("What its aim asks for"),
@@ -62,7 +62,10 @@ SCREENINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One of several to choose from. field: what has to be told beside it."""
+    """An option of a choice.
+
+    field: the field that the option requires.
+    """
 
     tick: Any
     about: str
@@ -72,7 +75,10 @@ class Option:
 def options_of(
     form: forms.Form, name: str, about: Mapping[Any, tuple[Any, Any]], beside: Mapping[Any, str]
 ) -> Iterator[Option]:
-    """The options of a field, with what each means and, by its value, the field that belongs to it."""
+    """Return the options of a field with their meanings.
+
+    beside: the field that belongs to each value.
+    """
     for tick in form[name]:
         value = tick.data["value"]
         yield Option(tick, str(about[value][1]), form[beside[value]] if value in beside else None)
@@ -83,7 +89,7 @@ def names_of(about: Mapping[Any, tuple[Any, Any]]) -> list[tuple[str, Any]]:
 
 
 class PercentField(forms.FloatField):
-    """A share of 1, written, read and bounded in percent."""
+    """A share of 1 that is displayed, entered and limited in percent."""
 
     def prepare_value(self, value: Any) -> Any:
         return f"{100 * value:.10g}" if isinstance(value, float) else value
@@ -94,7 +100,7 @@ class PercentField(forms.FloatField):
 
 
 class QualityForm(forms.Form):
-    """How carefully."""
+    """Quality settings: how carefully a campaign asks."""
 
     votes_per_item = forms.IntegerField(
         label=_("Judgments of one pair on one prompt"),
@@ -182,7 +188,7 @@ class QualityForm(forms.Form):
         return self.cleaned_data["overlap_votes"] or OVERLAP_VOTES
 
     def clean_screening(self) -> str:
-        """What is not sent stays as it is."""
+        """Return the screening. If the field is missing, it stays unchanged."""
         return str(self.cleaned_data["screening"] or self["screening"].initial)
 
     def screenings(self) -> Iterator[Option]:
@@ -190,7 +196,7 @@ class QualityForm(forms.Form):
 
 
 class EntrantField(forms.ModelChoiceField):  # type: ignore[type-arg]  # only its stubs are generic
-    """Who takes part, by name and version."""
+    """An entrant, by name and version."""
 
     def __init__(self, entrants: QuerySet[Entrant]) -> None:
         super().__init__(
@@ -207,7 +213,7 @@ class EntrantField(forms.ModelChoiceField):  # type: ignore[type-arg]  # only it
 
 
 class StoppingForm(forms.Form):
-    """What is worth learning, when it has learnt enough, and how far it may go."""
+    """The target, the stopping rules and the limits."""
 
     target_se = forms.FloatField(
         label=_("Every chatbot's ability is known to this standard error"),
@@ -271,7 +277,7 @@ class StoppingForm(forms.Form):
     newcomer = EntrantField(Entrant.objects.none())
 
     def choose_from(self, entrants: QuerySet[Entrant]) -> None:
-        """Of whom one may be placed."""
+        """Set the entrants that can be placed."""
         self.fields["newcomer"] = EntrantField(entrants)
 
     def targets(self) -> Iterator[Option]:
@@ -296,7 +302,10 @@ class StoppingForm(forms.Form):
         return cleaned
 
     def _clean_learnt(self, cleaned: dict[str, Any]) -> None:
-        """The number and the chatbot only with the choice that they belong to; what is not sent stays as it is."""
+        """Keep the number and the chatbot only with the choice that they belong to.
+
+        If the field is missing, the target stays unchanged.
+        """
         if not cleaned.get("target"):
             cleaned.update({name: self[name].initial for name in ("target", "top", "newcomer")})
         target, newcomer = cleaned["target"], cleaned.get("newcomer")

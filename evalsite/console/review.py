@@ -1,4 +1,4 @@
-"""The last step of a set-up: what was set up, and what is still missing."""
+"""The last step of the set-up: a summary, and what is missing."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ from evalsite.presentation.formatting import fixed, plain, whole
 
 
 def _price(campaign: Campaign) -> str:
-    """Cents, and parts of a cent only where there are any."""
+    """Return the price in cents, with fractions of a cent only if there are any."""
     digits = 2 if campaign.pay_rate == round(campaign.pay_rate, 2) else 4
     return f"{fixed(campaign.pay_rate, digits)} {campaign.currency}"
 
@@ -51,7 +51,10 @@ def _qualification_missing(campaign: Campaign) -> list[str]:
 
 
 def _plan_missing(campaign: Campaign) -> list[tuple[str, str]]:
-    """Why the plan does not fit who takes part, with the step that mends it: that of what only a file says is none."""
+    """Return why the plan does not fit the entrants, with the step to correct it.
+
+    The step is empty for settings that only a file has.
+    """
     try:
         plan_check(campaign)
     except InvalidInput as error:
@@ -60,7 +63,7 @@ def _plan_missing(campaign: Campaign) -> list[tuple[str, str]]:
 
 
 def _received(campaign: Campaign) -> list[tuple[str, str, str]]:
-    """Whence annotators come, what they are promised and what they are asked first."""
+    """Return how annotators arrive, what they are promised, and their qualification."""
     onboarding, items = onboarding_of(campaign), len(qualification_of(campaign))
     sent = onboarding.platform != Onboarding.Platform.NONE
     platform = [("annotators", _("Sent by"), onboarding.get_platform_display())] if sent else []
@@ -84,14 +87,14 @@ def _overlap(plan: PlanOptions) -> str:
 
 
 def _screens_blindly(campaign: Campaign, plan: PlanOptions) -> bool:
-    """Whether annotators are to be screened and nothing tells the careful from the careless."""
+    """Return whether screening is on although no data separates careful from careless annotators."""
     by_gold = bool(campaign.gold_share) and campaign.gold_mark is not None
     off = campaign.screening == Campaign.Screening.OFF
     return not (off or by_gold or plan.compares_annotators(campaign.votes_per_item))
 
 
 def review_context(campaign: Campaign) -> dict[str, Any]:
-    """What was set up, and what is still missing."""
+    """Return the summary, and what is missing."""
     entrants, plan = entrants_active(campaign).count(), plan_options(campaign)
     prompts = campaign.prompt_set.prompts.filter(corrected_by__isnull=True).count()
     taking = entrants_with_replies(campaign)[0]

@@ -1,4 +1,4 @@
-"""The steps of a set-up: what each shows, and what it saves."""
+"""The steps of the set-up: their content, and how they are saved."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ RECEPTION = (
     *("instructions", "erasure", "consent_required"),
 )
 ROWS_SHOWN = 200
-LACKING_SHOWN, LACKING_OF = 100, 8  # prompts, and versions
+LACKING_SHOWN, LACKING_OF = 100, 8  # Prompts, and versions.
 MISSING_SHOWN = 20
 
 
@@ -81,7 +81,7 @@ def step_labels() -> dict[str, str]:
 
 
 def steps_context(desk: CampaignContext, step: str) -> dict[str, Any]:
-    """The row of steps, and where the person goes from here."""
+    """Return the list of steps and the next address."""
     labels = step_labels()
     steps = AFTER_PILOT if pilot_waits(desk.campaign) else STEPS
     at = steps.index(step)
@@ -96,11 +96,11 @@ def steps_context(desk: CampaignContext, step: str) -> dict[str, Any]:
     }
 
 
-# Steps that are a form -------------------------------------------------------------------------------
+# Steps with a form ------------------------------------------------------------------------------------
 
 
 def initial(campaign: Campaign, step: str) -> dict[str, Any]:
-    """What stands in the step's form now."""
+    """Return the current values of the step's form."""
     if step == "goal":
         aspect: Aspect = aspect_primary(campaign)
         own = {"name": campaign.name, "description": campaign.description, "question": aspect.question}
@@ -111,17 +111,17 @@ def initial(campaign: Campaign, step: str) -> dict[str, Any]:
     values = {name: getattr(row, name) for name, row in rows.items()}
     found = {name: value for name, value in values.items() if value is not None}
     if "pay_rate" in found:
-        found["pay_rate"] = f"{found['pay_rate'].normalize():f}"  # 0.1, and not 0.1000
+        found["pay_rate"] = f"{found['pay_rate'].normalize():f}"  # 0.1, not 0.1000.
     return found
 
 
 def _row_of(campaign: Campaign, name: str) -> Any:
-    """Which row of the campaign holds this field."""
+    """Return the row of the campaign that has this field."""
     return campaign.plan if name in PLAN_FIELDS else campaign.stopping if name in LIMITS else campaign
 
 
 def form_of(campaign: Campaign, step: str, sent: QueryDict | None = None) -> Form:
-    """The step's form, as the campaign has it or as it was sent."""
+    """Return the step's form with the campaign's values or the submitted ones."""
     form = FORMS[step](sent, initial=initial(campaign, step))
     if isinstance(form, StoppingForm):
         form.choose_from(entrants_active(campaign))
@@ -131,7 +131,7 @@ def form_of(campaign: Campaign, step: str, sent: QueryDict | None = None) -> For
 
 
 def beside(desk: CampaignContext, step: str) -> dict[str, Any]:
-    """What a step's page shows beside its form."""
+    """Return the content beside a step's form."""
     if step == "quality":
         return {"qualifying": len(qualification_of(desk.campaign))}
     if step == "annotators":
@@ -140,7 +140,7 @@ def beside(desk: CampaignContext, step: str) -> dict[str, Any]:
 
 
 def arrive_url(campaign: Campaign) -> str:
-    """What the crowd platform is given, where one is set: with the study's secret, where it has one."""
+    """Return the arrival address for the crowd platform, with the study's secret if required; "" without a platform."""
     path = settings.SITE_URL + reverse("arrive", args=[str(campaign.public_id)])
     onboarding = onboarding_of(campaign)
     if onboarding.platform == Onboarding.Platform.NONE:
@@ -154,14 +154,17 @@ def arrive_url(campaign: Campaign) -> str:
 
 
 def idea(campaign: Campaign, cleaned: Mapping[str, Any]) -> Idea:
-    """The campaign as it would be with this step. Raises InvalidInput for what cannot be."""
+    """Return the campaign as it would be with this step.
+
+    Raises InvalidInput for an invalid combination.
+    """
     plan = plan_changed(plan_options(campaign), cleaned)
     chatbots_check(campaign, plan)
     return idea_of(campaign, Limits(**{name: cleaned[name] for name in LIMITS}), plan)
 
 
 def save(desk: CampaignContext, step: str, cleaned: Mapping[str, Any], by: Any) -> None:
-    """Save a step that is a form."""
+    """Save a step with a form."""
     changes, received = dict(cleaned), {}
     with write_transaction():
         if step == "goal":
@@ -175,7 +178,7 @@ def save(desk: CampaignContext, step: str, cleaned: Mapping[str, Any], by: Any) 
 
 
 def _others(cleaned: Mapping[str, Any]) -> list[NewAspect] | None:
-    """The further questions, with the verdicts that the first one allows."""
+    """Return the further questions, with the verdicts of the first question."""
     if cleaned["others"] is None:
         return None
     allowed = {name: cleaned[name] for name in ("allow_tie", "allow_both_bad")}
@@ -190,7 +193,10 @@ def new_aspect(cleaned: Mapping[str, Any]) -> NewAspect:
 
 
 def prompts_keep(campaign: Campaign, file: UploadedFile[bytes] | None, pasted: str, by: User) -> None:
-    """Keep what was sent, to be looked at. Raises InvalidInput for nothing, and for what cannot be read; TooLarge."""
+    """Store a submitted file or text for review.
+
+    Raises InvalidInput if it is empty or unreadable; TooLarge.
+    """
     if file is None and not pasted.strip():
         raise InvalidInput(_("Choose a file, or paste prompts."), field="file")
 
@@ -202,7 +208,7 @@ def prompts_keep(campaign: Campaign, file: UploadedFile[bytes] | None, pasted: s
 
 
 def prompts_context(campaign: Campaign, user: User) -> dict[str, Any]:
-    """What is in the set, the report on what was sent, if anything waits, and the sets that this person may choose."""
+    """Return the current prompts, the report on pending ones, and the available sets."""
     waiting = uploads_of(campaign.public_id, "prompts")
     report = None
     stays, stays_for = asked_by(campaign.prompt_set, user)
@@ -229,7 +235,10 @@ def _refused_first(rows: tuple[Any, ...]) -> list[Any]:
 
 
 def set_use(campaign: Campaign, public_id: str, by: User) -> None:
-    """Ask the prompts of a set that is there already. Raises NotFound."""
+    """Use an existing prompt set.
+
+    Raises NotFound.
+    """
     found = next((one for one in prompt_sets_to_use(campaign, by) if str(one.public_id) == public_id), None)
     if found is None:
         raise NotFound(_("There is no such prompt set."), hint=_("Choose one of the list."), field="set")
@@ -237,7 +246,7 @@ def set_use(campaign: Campaign, public_id: str, by: User) -> None:
 
 
 def prompts_take(campaign: Campaign, by: User) -> int:
-    """Take in what waits; how many prompts were added."""
+    """Import the pending prompts and return the number of added ones."""
     admit_costly(what="upload", who=by.public_id)
     added = 0
     with write_transaction():
@@ -257,7 +266,7 @@ def prompts_take(campaign: Campaign, by: User) -> int:
 
 @dataclass(frozen=True, slots=True)
 class PendingReplyFile:
-    """A reply file that waits: the chatbot that it would make, and the report; or why it cannot be read."""
+    """A pending reply file: the resulting chatbot and a report, or why it is unreadable."""
 
     upload: Upload
     name: str
@@ -282,7 +291,10 @@ class PendingReplyFile:
 
 
 def replies_keep(campaign: Campaign, files: list[UploadedFile[bytes]], by: User) -> None:
-    """Keep the files, to be looked at. Raises InvalidInput for none, TooLarge."""
+    """Store the files for review.
+
+    Raises InvalidInput without files; TooLarge.
+    """
     if not files:
         raise InvalidInput(_("Choose at least one file."), field="file")
     kept = files_read(campaign=campaign, purpose="replies", files=files, by=by)
@@ -290,7 +302,7 @@ def replies_keep(campaign: Campaign, files: list[UploadedFile[bytes]], by: User)
 
 
 def chatbots_context(campaign: Campaign) -> dict[str, Any]:
-    """Who takes part with how many replies, who could, and the report on each file that waits."""
+    """Return entrants with their numbers of replies, candidates, and the report on each pending file."""
     taking, others, prompts = entrants_with_replies(campaign)
     waiting = [_waiting(campaign, upload) for upload in uploads_of(campaign.public_id, "replies")]
     return {
@@ -304,7 +316,7 @@ def chatbots_context(campaign: Campaign) -> dict[str, Any]:
 
 
 def lacking_context(campaign: Campaign, taking: Sequence[Taking]) -> dict[str, Any]:
-    """Prompts that some who take part have no reply to, the first of them, each with who has one."""
+    """Return the number of prompts that lack replies, and the first of them with the versions that have one."""
     lacking = sorted((one for one in taking if one.missing), key=lambda one: -one.missing)
     versions = [one.version for one in lacking[:LACKING_OF]]
     found = prompts_lacking(campaign, versions, LACKING_SHOWN + 1)
@@ -325,13 +337,13 @@ def _waiting(campaign: Campaign, upload: Upload) -> PendingReplyFile:
 
 
 def chatbots_take(campaign: Campaign, names: Mapping[str, str], by: User) -> int:
-    """Make a chatbot of each file that can be used, under the name given for it, and enter it; how many."""
+    """Create and enter a chatbot for each usable file, under the given name. Return their number."""
     admit_costly(what="upload", who=by.public_id)
     taken = 0
     usable = [one for one in chatbots_context(campaign)["waiting"] if one.usable]
     makers = {one.upload.pk: names.get(f"made_by-{one.upload.public_id}", "") for one in usable}
     for slug in makers.values():
-        maker_named(slug)  # before the first file is taken
+        maker_named(slug)  # Before the first file is imported.
     for one in usable:
         version, _report = chatbot_import(
             organisation=campaign.organisation,
@@ -353,7 +365,7 @@ def chatbots_take(campaign: Campaign, names: Mapping[str, str], by: User) -> int
 
 
 def forecast_context(campaign: Campaign, inquiry: Inquiry) -> dict[str, Any]:
-    """The forecast in words, beside the design that does not adapt; nothing as long as the worker works."""
+    """Return the forecast as text, beside the non-adaptive design; empty while the worker computes."""
     result = inquiry.result or {}
     rows = [_forecast_row(campaign, row) for row in result.get("forecasts", [])]
     return {

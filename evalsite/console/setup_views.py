@@ -1,4 +1,4 @@
-"""The doors of a set-up. Every step is saved when it is sent; nothing is kept in the browser."""
+"""Views of the set-up. Each step is saved on submission; the browser stores nothing."""
 
 import uuid
 from typing import Any
@@ -28,7 +28,7 @@ from evalsite.exchange.draft_forecasts import FORECAST, forecast_ask
 @console_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
-    """The first step of a campaign that is not there yet."""
+    """Show the first step of a new campaign."""
     own = organisations_to_set_up_in(person(request))
     if not own:
         raise NotAllowed(
@@ -55,7 +55,7 @@ def begin(request: HttpRequest, key: str) -> HttpResponse:
 @console_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def step(request: HttpRequest, key: str, step: str) -> HttpResponse:
-    """One step: shown, and saved."""
+    """Show and save one step."""
     desk = _draft_desk(request, key, fixed=step not in setup.AFTER_PILOT)
     if step in setup.FORMS:
         return _form_step(request, desk, step)
@@ -87,7 +87,7 @@ def _form_step(request: HttpRequest, desk: CampaignContext, step: str) -> HttpRe
 
 
 def _saved(request: HttpRequest, desk: CampaignContext, step: str, form: Form) -> bool:
-    """Whether the step was saved; otherwise the form says, beside the field at fault, what cannot be."""
+    """Save the step and return True. On errors, add them to the fields of the form."""
     try:
         setup.save(desk, step, form.cleaned_data, person(request))
     except InvalidInput as error:
@@ -108,7 +108,7 @@ def _prompts_step(request: HttpRequest, desk: CampaignContext) -> HttpResponse:
 
 
 def _prompts_sent(request: HttpRequest, desk: CampaignContext, form: PromptsForm) -> HttpResponse:
-    """Sent to be looked at, or to be taken in."""
+    """Review the submitted prompts, or import them."""
     if "take" in request.POST:
         added = setup.prompts_take(desk.campaign, person(request))
         words = ngettext("%(n)s prompt was added.", "%(n)s prompts were added.", added) % {"n": added}
@@ -154,7 +154,7 @@ def _review_step(request: HttpRequest, desk: CampaignContext) -> HttpResponse:
 @console_page
 @require_POST
 def forecast(request: HttpRequest, key: str) -> HttpResponse:
-    """What the draft would take under these limits; asked again whenever they change."""
+    """Request a forecast for the draft under these limits. The page asks again after each change."""
     desk = _draft_desk(request, key)
     form = setup.form_of(desk.campaign, "stopping", request.POST)
     if not form.is_valid():
@@ -177,7 +177,7 @@ def _told(request: HttpRequest, trouble: str) -> HttpResponse:
 @console_page
 @require_safe
 def forecast_of(request: HttpRequest, key: str, inquiry: uuid.UUID) -> HttpResponse:
-    """Whether it is worked out."""
+    """Return the state of the requested forecast."""
     return _forecast(request, _draft_desk(request, key), inquiry)
 
 

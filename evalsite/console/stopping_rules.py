@@ -1,4 +1,4 @@
-"""What ends a campaign, in words and in the order in which it is asked (scheduler.decide), with how near each is."""
+"""Stopping rules of a campaign as text, in the order of scheduler.decide, with the progress to each."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,11 @@ from evalsite.presentation.formatting import fixed, plain, whole
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A limit; `now`: how far it is, empty where nobody knows yet; `trouble`: why it will not be met."""
+    """A limit.
+
+    now: progress; empty if unknown.
+    trouble: why it cannot be reached.
+    """
 
     name: str
     text: str
@@ -22,7 +26,10 @@ class Line:
 
 
 def limit_lines(limits: Limits, evidence: Mapping[str, float] | None = None) -> list[Line]:
-    """All of them, in order; `evidence` is the last decision's."""
+    """Return all limits in order.
+
+    evidence: of the last decision.
+    """
     known = evidence or {}
     lines = [_aim(limits, known)]
     if limits.budget is not None:
@@ -71,5 +78,5 @@ def _open(known: Mapping[str, float]) -> str:
 
 
 def moment(when: object) -> str:
-    """A moment as pages write it."""
+    """Return a date and time in the format of the pages."""
     return f"{formats.date_format(when, 'j M Y, H:i')} UTC"  # type: ignore[arg-type]

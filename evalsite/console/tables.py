@@ -1,4 +1,4 @@
-"""A campaign's pages of rows: pairs, prompts, chatbots, annotators, judgments, fits, log."""
+"""Tables of a campaign: pairs, prompts, chatbots, annotators, judgments, fits, log."""
 
 import math
 import uuid
@@ -46,13 +46,13 @@ FITS = 25
 
 
 def page_number(query: QueryDict, name: str = "from") -> int:
-    """Where the page begins; nonsense begins at the beginning."""
+    """Return the first row of the page; 0 for an invalid number."""
     text = query.get(name, "0")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else 0
 
 
 def pairs_context(desk: CampaignContext, query: QueryDict) -> dict[str, Any]:
-    """How often each pair was judged, what is asked next, and why."""
+    """Return votes for each pair, the next items, and the reason."""
     campaign = desk.campaign
     board = board_of(campaign)
     standing = board_state_get(board) if board else None
@@ -75,11 +75,14 @@ def pairs_context(desk: CampaignContext, query: QueryDict) -> dict[str, Any]:
 
 
 def _counts_drawn(desk: CampaignContext, standing: BoardState, first: int) -> dict[str, str] | None:
-    """The matrix of counts from the `first` row on (from 1), with its heading: drawn once per snapshot."""
+    """Return the matrix of counts from row `first` on (from 1), with its heading.
+
+    It is drawn once per snapshot.
+    """
     if standing.snapshot is None:
         return None
     start = max(0, first - 1)
-    start = start if start < len(standing.snapshot.rows) else 0  # what a reader types is no key
+    start = start if start < len(standing.snapshot.rows) else 0  # Limits the cache keys: a reader can type any number.
     return kept(f"console-pairs-{desk.key}-{standing.snapshot.pk}-{start}", lambda: _counts_html(desk, standing, start))
 
 
@@ -94,7 +97,7 @@ def _counts_html(desk: CampaignContext, standing: BoardState, start: int) -> dic
 
 
 def prompts_context(desk: CampaignContext, query: QueryDict) -> dict[str, Any]:
-    """The prompts, with what they tell."""
+    """Return the prompts with their statistics."""
     campaign, start = desk.campaign, page_number(query)
     in_force = campaign.prompt_set.prompts.filter(corrected_by__isnull=True).order_by("pk")
     prompts = list(in_force[start : start + ROWS + 1])
@@ -132,7 +135,7 @@ def prompts_context(desk: CampaignContext, query: QueryDict) -> dict[str, Any]:
 
 
 def _discrimination(found: Mapping[str, Any] | None) -> dict[str, Any]:
-    """With its 95 % interval, on which it is lognormal."""
+    """Return the discrimination with its 95 % interval (lognormal)."""
     value, se = (found or {}).get("discrimination"), (found or {}).get("se")
     if not value or se is None:
         return {"discrimination": "", "interval": ""}
@@ -141,7 +144,10 @@ def _discrimination(found: Mapping[str, Any] | None) -> dict[str, Any]:
 
 
 def tier_gaps(rows: Sequence[BoardRow]) -> list[tuple[str, float]]:
-    """The board's tiers, by name, with how far neighbours in each lie apart, in logits; none where one has too few."""
+    """Return the tiers of the board with the mean ability difference of neighbours, in logits.
+
+    Returns none if a tier has too few chatbots.
+    """
     words = {1: _("stronger half"), 2: _("weaker half")}
     tiers = {tier: sorted(row["ability"] for row in rows if row.get("tier") == tier) for tier in words}
     if min(map(len, tiers.values())) < LEAST_IN_TIER:
@@ -150,7 +156,7 @@ def tier_gaps(rows: Sequence[BoardRow]) -> list[tuple[str, float]]:
 
 
 def _told(found: Mapping[str, Any], even: float, tiers: Sequence[tuple[str, float]]) -> dict[str, Any]:
-    """How hard a prompt is, what it tells of neighbours in each tier, how often it was asked against its even share."""
+    """Return the difficulty of a prompt, its information by tier, and its exposure relative to an even share."""
     half, told = found.get("half_at"), found.get("information") or ()
     return {
         "difficulty": "" if half is None else fixed(half),
@@ -160,7 +166,7 @@ def _told(found: Mapping[str, Any], even: float, tiers: Sequence[tuple[str, floa
 
 
 def _at(told: Sequence[float], difference: float) -> float:
-    """What a prompt tells at a difference of abilities, between the points at which it is kept."""
+    """Return the information at an ability difference, interpolated between stored points."""
     place = bisect_right(DIFFERENCES, difference)
     if place >= len(DIFFERENCES):
         return told[-1]
@@ -169,7 +175,7 @@ def _at(told: Sequence[float], difference: float) -> float:
 
 
 def chatbots_context(desk: CampaignContext) -> dict[str, Any]:
-    """Who takes part, how complete their replies are, and who could join."""
+    """Return entrants, the completeness of their replies, and candidates."""
     rows, others, prompts = entrants_with_replies(desk.campaign)
     return {
         "rows": rows,
@@ -181,14 +187,14 @@ def chatbots_context(desk: CampaignContext) -> dict[str, Any]:
 
 
 def annotators_context(desk: CampaignContext, query: QueryDict) -> dict[str, Any]:
-    """Who judges, how much, how well."""
+    """Return the annotators with their judgments and quality."""
     campaign, start = desk.campaign, page_number(query)
     people = people_page(campaign=campaign, start=start, count=ROWS + 1)
     found, gold = findings_of(campaign, "annotators"), gold_findings_of(campaign, "annotators")
     sent = onboarding_of(campaign).platform != Onboarding.Platform.NONE
     decisions = [one["decision"] for one in found.values()]
     rows = [{**_annotator(one, campaign, found.get(one.key, {})), **_gold(gold.get(one.key))} for one in people[:ROWS]]
-    reasons = [row["reason"] for row in rows if row["reason"]]  # who has not judged yet has none
+    reasons = [row["reason"] for row in rows if row["reason"]]  # Annotators without judgments have none.
     shared = reasons[0] if len(reasons) > 1 and len(set(reasons)) == 1 else ""
     return {
         "rows": [{**row, "reason": ""} for row in rows] if shared else rows,
@@ -208,7 +214,7 @@ def annotators_context(desk: CampaignContext, query: QueryDict) -> dict[str, Any
 
 
 def _gold(found: Mapping[str, Any] | None) -> dict[str, str]:
-    """How much of their gold they passed, with its 95 % interval."""
+    """Return the share of passed gold items, with its 95 % interval."""
     if found is None:
         return {"gold": "–", "gold_interval": ""}
     interval = f"{share(found['lower'])} – {share(found['upper'])}"
@@ -245,7 +251,7 @@ SPARK_WIDTH, SPARK_HEIGHT = 60, 16
 
 
 def sparkline(values: Sequence[float]) -> str:
-    """Points of a line through these values, from 0 to the largest of them; "" for fewer than two."""
+    """Return the points of a sparkline, from 0 to the largest value; "" for fewer than two values."""
     if len(values) < 2 or max(values) <= 0:
         return ""
     step, most = SPARK_WIDTH / (len(values) - 1), max(values)
@@ -280,7 +286,7 @@ FILTERS = ("counted", "category", "chatbot", "annotator", "late", "explained")
 
 
 def judgments_context(desk: CampaignContext, query: QueryDict) -> dict[str, Any]:
-    """Judgments one by one, as filters and cursor of the address say."""
+    """Return single judgments by the filters and the cursor in the address."""
     campaign = desk.campaign
     wanted = _wanted(query, gold=desk.may(Act.GOLD))
     found = judgments_page(
@@ -342,7 +348,7 @@ def _wanted(query: QueryDict, *, gold: bool) -> Wanted:
 
 
 def _files(desk: CampaignContext, wanted: Wanted) -> dict[str, str]:
-    """Return the addresses of the files that hold what the page lists, by their form."""
+    """Return the addresses of files with the listed rows, by format."""
     chosen = {
         "counted": _flag(wanted.counted) or "any",
         "category": wanted.category,
@@ -392,7 +398,7 @@ def _id(query: QueryDict, name: str) -> uuid.UUID | None:
 
 
 def fits_context(desk: CampaignContext, query: QueryDict) -> dict[str, Any]:
-    """Each refit: how long it took, whether it converged, what it changed."""
+    """Return the refits: duration, convergence, and changes."""
     board, start = board_of(desk.campaign), page_number(query)
     found = list(refits_of(board)[start : start + FITS + 1]) if board else []
     rows = [_fit(refit, found[index + 1 :]) for index, refit in enumerate(found[:FITS])]
@@ -419,14 +425,14 @@ def _fit(refit: Refit, earlier: Sequence[Refit]) -> dict[str, Any]:
 
 
 def log_context(desk: CampaignContext, query: QueryDict) -> dict[str, Any]:
-    """Who did what, newest first."""
+    """Return the actions with their authors, newest first."""
     start = page_number(query)
     found = list(audit_of(desk.campaign.public_id)[start : start + ROWS + 1])
     return {"rows": log_rows(found[:ROWS]), **paged(query, start, bool(found[ROWS:]))}
 
 
 def log_rows(found: Sequence[AuditEntry]) -> list[dict[str, Any]]:
-    """Entries of a log in words, with the names of people."""
+    """Return log entries as text, with the names of people."""
     people = {str(entry.actor) for entry in found if entry.actor}
     people |= {entry.target for entry in found if entry.act == Act.SHARE and as_uuid(entry.target)}
     named = User.objects.filter(public_id__in=people).values_list("public_id", "username")
@@ -445,7 +451,10 @@ def log_rows(found: Sequence[AuditEntry]) -> list[dict[str, Any]]:
 
 
 def _target(entry: AuditEntry) -> str:
-    """Older entries name an invitation by whom it was for: that is for those who invite."""
+    """Return the target of an entry.
+
+    Older entries name the recipient of an invitation, which only people who invite may see.
+    """
     told = entry.act not in {"invite", "revoke_invitation"} or as_uuid(entry.target) is not None
     return entry.target if told else ""
 
@@ -456,7 +465,7 @@ def _act_label(act: str) -> str:
 
 
 def _more_labels() -> dict[str, str]:
-    """What the log tells of and no button does."""
+    """Return labels of logged actions without a button."""
     return {
         "set_up": _("Set up"),
         "add_prompts": _("Add prompts"),
@@ -482,7 +491,7 @@ def _value(value: Any) -> str:
 
 
 def paged(query: QueryDict, start: int, more: bool, size: int = ROWS) -> dict[str, Any]:
-    """Links to the page before and the page after."""
+    """Return links to the page before and the page after."""
     others = {name: query[name] for name in query if name != "from"}
     before = urlencode({**others, "from": max(0, start - size)}) if start else None
     after = urlencode({**others, "from": start + size}) if more else None

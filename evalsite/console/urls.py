@@ -1,4 +1,4 @@
-"""Addresses of the console. A key is a campaign's public id or its slug."""
+"""Addresses of the console. A key is a campaign's public ID or its slug."""
 
 from django.urls import path
 

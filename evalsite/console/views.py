@@ -1,4 +1,4 @@
-"""The doors of the console: they ask who it is and what they may, call one service or selector, and present."""
+"""Views of the console. They check the person's role, call one service or selector, and render."""
 
 import uuid
 from collections.abc import Callable, Mapping
@@ -40,7 +40,7 @@ View = Callable[..., HttpResponseBase]
 
 
 def console_page(view: View) -> Callable[..., HttpResponseBase]:
-    """Only for who is logged in, and never kept by a browser or a proxy."""
+    """Require a log-in, and disable caching in browsers and proxies."""
 
     @wraps(view)
     def asked(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -58,7 +58,7 @@ def home(request: HttpRequest) -> HttpResponse:
 @console_page
 @require_safe
 def health(request: HttpRequest) -> HttpResponse:
-    """How the service is; for staff."""
+    """Show the health of the service to staff."""
     if not person(request).is_staff:
         raise NotAllowed(_("The health page is for staff."), hint=_("Ask who runs this site."))
     return render(request, "console/health.html", health_context(service_health_get(), not_ready()))
@@ -75,7 +75,7 @@ def campaign(request: HttpRequest, key: str) -> HttpResponse:
 def rows_page(
     name: str, context: Callable[[CampaignContext, QueryDict], Mapping[str, Any]], *, tab: str = ""
 ) -> Callable[..., HttpResponseBase]:
-    """A page of rows about a campaign: `console_<name>`, from the template of the same name, under a tab."""
+    """Return the view of a table of a campaign: `console_<name>`, from the template of the same name, under a tab."""
 
     @require_safe
     def page(request: HttpRequest, key: str) -> HttpResponse:
@@ -99,7 +99,7 @@ log = rows_page("log", tables.log_context)
 @console_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def notices(request: HttpRequest) -> HttpResponse:
-    """About what this person wants mail."""
+    """Show and save the events about which this person gets mail."""
     user = person(request)
     if request.method == "POST":
         mail_choose(user=user, wanted=request.POST.getlist("wanted"))
@@ -113,7 +113,7 @@ def notices(request: HttpRequest) -> HttpResponse:
 @console_page
 @require_POST
 def notices_seen(request: HttpRequest, key: str) -> HttpResponse:
-    """Put the banner away."""
+    """Dismiss the banner."""
     desk = campaign_context_for(request, key)
     notices_see(campaign=desk.campaign, user=desk.user)
     return redirect("console_campaign", key=key)
@@ -122,7 +122,7 @@ def notices_seen(request: HttpRequest, key: str) -> HttpResponse:
 @console_page
 @require_safe
 def check(request: HttpRequest, key: str) -> HttpResponse:
-    """The full Bayesian check: how far it is, or what came of it."""
+    """Show the full Bayesian check: its progress or its result."""
     desk = campaign_context_for(request, key)
     return render(request, "console/check.html", {**frame(desk, "console_fits"), **check_context(desk)})
 
@@ -130,7 +130,7 @@ def check(request: HttpRequest, key: str) -> HttpResponse:
 @console_page
 @require_safe
 def check_state(request: HttpRequest, key: str) -> HttpResponse:
-    """The part of that page that changes."""
+    """Return the part of that page that changes."""
     desk = campaign_context_for(request, key)
     return render(request, "console/_check.html", {"key": desk.key, **check_context(desk)})
 
@@ -138,7 +138,7 @@ def check_state(request: HttpRequest, key: str) -> HttpResponse:
 @console_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def act(request: HttpRequest, key: str, act: str) -> HttpResponse:
-    """GET asks, POST does."""
+    """Confirm with GET, act with POST."""
     wanted = _act(act)
     if request.method != "POST":
         desk, given = campaign_context_for(request, key, wanted), given_of(request.GET)
@@ -171,7 +171,7 @@ def _asked(desk: CampaignContext, context: Mapping[str, Any]) -> Mapping[str, An
 @console_page
 @require_POST
 def preview(request: HttpRequest, key: str) -> HttpResponse:
-    """Begin to work out the board without an annotator."""
+    """Request the board without an annotator."""
     desk = campaign_context_for(request, key, Act.EXCLUDE)
     annotator = given_of(request.POST).annotator
     if annotator is None:
@@ -182,7 +182,7 @@ def preview(request: HttpRequest, key: str) -> HttpResponse:
 @console_page
 @require_safe
 def preview_of(request: HttpRequest, key: str, inquiry: uuid.UUID) -> HttpResponse:
-    """Whether it is worked out."""
+    """Return the state of the requested preview."""
     desk = campaign_context_for(request, key, Act.EXCLUDE)
     found = inquiry_get(kind=EXCLUSION, public_id=inquiry, subject=desk.campaign.public_id)
     return _previewed(request, desk, preview_context(found))
