@@ -1,15 +1,15 @@
-"""Simulated annotators: people who see two texts and say which is better, each with a weakness of his own.
+"""Simulated annotators, who compare two texts and have different weaknesses.
 
-| kind            | of 12 | what he does                                                               |
+| kind            | of 12 | behaviour                                                                  |
 |-----------------|-------|----------------------------------------------------------------------------|
 | careful         | 5     | judges by the truth, temperature 1                                         |
-| noisy           | 3     | judges by the truth, temperature 2: half as sure                           |
-| side-preferring | 2     | adds 0.8 logits for the reply that stands first                            |
-| careless        | 1     | picks any of the choices without reading                                   |
-| adversarial     | 1     | sees the truth like a careful one and says A for B and B for A             |
+| noisy           | 3     | judges by the truth, temperature 2: half as certain                        |
+| side-preferring | 2     | adds 0.8 logits for the first reply                                        |
+| careless        | 1     | picks a random choice without reading                                      |
+| adversarial     | 1     | judges like a careful one, then exchanges A and B                          |
 
-Annotators see only texts. Who wrote them is looked up in `SimulatedTruth`; on a text that it does not know (a chatbot
-that a visitor added, say) they can only guess and take any of the choices, like the careless one.
+Annotators see only texts. `SimulatedTruth` knows the authors. For an unknown text, such as one of a visitor's chatbot,
+annotators guess like the careless one.
 """
 
 import random
@@ -22,7 +22,7 @@ from typing import Any
 from evalsite.demo.truth import SimulatedTruth, VerdictOdds
 
 JsonObject = Mapping[str, Any]
-"""An assignment as the API gives it out: context, candidates, aspects."""
+"""An assignment in the API's format: context, candidates, aspects."""
 
 NOISY_TEMPERATURE = 2.0
 SIDE_PREFERENCE = 0.8
@@ -44,18 +44,18 @@ PANEL_OF_TWELVE: Mapping[Kind, int] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class SimulatedAnnotator:
-    """One member of the panel. He has no memory: what he says depends on assignment and generator."""
+    """A simulated annotator. It has no memory: its verdict depends only on the assignment and the generator."""
 
     name: str
     kind: Kind
     truth: SimulatedTruth = field(repr=False)
 
     def recognises(self, assignment: JsonObject) -> bool:
-        """Whether the truth knows who wrote both texts; otherwise the verdict is a guess."""
+        """Return whether the truth knows the authors of both texts. Otherwise the verdict is a guess."""
         return self.odds(assignment) is not None
 
     def odds(self, assignment: JsonObject) -> VerdictOdds | None:
-        """The odds of his verdicts if he reads (a careless one does not); None where a text is unknown."""
+        """Return the odds of the verdicts of a reading annotator; None if a text is unknown."""
         prompt = assignment["context"]["prompt"]
         shown = {candidate["label"]: candidate for candidate in assignment["candidates"]}
         a, b = (self.truth.identify(prompt, shown[label]["text"]) for label in ("A", "B"))
@@ -68,11 +68,11 @@ class SimulatedAnnotator:
         return odds.mirrored() if self.kind is Kind.ADVERSARIAL else odds
 
     def judge(self, assignment: JsonObject, rng: random.Random) -> str:
-        """His verdict on the first question: one of its choices ("A", "tie", "B", "both_bad")."""
+        """Return the verdict on the first question: one of its choices ("A", "tie", "B", "both_bad")."""
         return self._choose(assignment, assignment["aspects"][0], rng)
 
     def answers(self, assignment: JsonObject, rng: random.Random) -> list[dict[str, str]]:
-        """His verdicts on all questions, as the API takes them."""
+        """Return the verdicts on all questions, in the format of the API."""
         return [
             {"aspect": aspect["key"], "choice": self._choose(assignment, aspect, rng)}
             for aspect in assignment["aspects"]
@@ -88,9 +88,10 @@ class SimulatedAnnotator:
 
 
 def offered(odds: VerdictOdds, choices: Sequence[str]) -> dict[str, float]:
-    """The odds of the choices on offer: without "both_bad" it is a tie, without "tie" either side is as good.
+    """Return the odds of the available choices.
 
-    Keeps the order A, tie, B, both_bad, so that one generator gives one verdict however choices are listed.
+    Without "both_bad", its odds go to the tie. Without "tie", they are split evenly between the sides. The order is
+    always A, tie, B, both_bad, so that one generator gives the same verdict for any order of the choices.
     """
     weights = odds.by_choice()
     if "both_bad" not in choices:
@@ -103,9 +104,9 @@ def offered(odds: VerdictOdds, choices: Sequence[str]) -> dict[str, float]:
 
 
 def panel(count: int, seed: int, truth: SimulatedTruth) -> tuple[SimulatedAnnotator, ...]:
-    """`count` annotators in the shares of PANEL_OF_TWELVE (largest remainders), ordered by the seed.
+    """Return `count` annotators in the shares of PANEL_OF_TWELVE (largest remainders), in an order by the seed.
 
-    ValueError when count is below 1.
+    Raises ValueError if count is below 1.
     """
     if count < 1:
         raise ValueError("a panel needs at least one annotator")

@@ -1,11 +1,12 @@
-"""Lets simulated annotators judge through the public HTTP API, as people's browsers and scripts would.
+"""A client that lets simulated annotators judge through the public HTTP API, as browsers and scripts would.
 
-Each annotator is a thread of its own: it enrols, claims a block, judges one assignment after the other with
-pauses between them, and goes on until the campaign has stopped or the stop event is set; then it gives back what
-it holds. By its habits it also takes answers back, skips, and leaves in the middle of a block. A busy or absent
-server (no connection, 429, 5xx) is tried again with longer and longer waits. What is sent again is the very same
-request under the same Idempotency-Key, so a reply lost on the way costs nothing. (An enrolment's key is nobody's
-yet: a lost reply leaves an unused row.)
+Each annotator runs in its own thread. It enrols, claims a block and judges one assignment after the other, with pauses.
+It continues until the campaign has stopped or the stop event is set, then returns its open assignments. Depending on
+its habits, it also undoes answers, skips items, and leaves in the middle of a block.
+
+If the server is busy or unreachable (no connection, 429, 5xx), the request is retried with growing delays. A retry is
+the same request with the same Idempotency-Key, so a lost response has no effect. An enrolment is the exception: its key
+has no owner yet, so a lost response leaves an unused row.
 """
 
 import random
@@ -29,7 +30,10 @@ GONE = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT, HTTPStatus.GONE})
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long an annotator waits for a server that does not answer. Seconds; `attempts` counts all."""
+    """Retry settings, in seconds.
+
+    attempts: total number of tries.
+    """
 
     first_s: float = 0.25
     factor: float = 2.0
@@ -37,16 +41,17 @@ class Patience:
     attempts: int = 20
 
     def waits(self) -> Iterable[float]:
-        """The waits between the attempts: one fewer than there are attempts."""
+        """Return the delays between the attempts, one fewer than the attempts."""
         return (min(self.first_s * self.factor**n, self.most_s) for n in range(self.attempts - 1))
 
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """How often somebody does something else than answering: probabilities.
+    """Probabilities of actions other than answering.
 
-    `undo`: an answer is taken back at once and given anew. `skip`: an assignment is given back with a reason.
-    `leave`: a block is left after its first assignment, and the rest of it given back.
+    undo: an answer is undone at once and given again.
+    skip: an assignment is returned with a reason.
+    leave: a block is left after its first assignment, and the rest is returned.
     """
 
     undo: float = 0.0
@@ -59,7 +64,10 @@ PEOPLE = Habits(undo=0.02, skip=0.01, leave=0.01)
 
 @dataclass(frozen=True, slots=True)
 class Drive:
-    """Where and how to judge. `pause_s`: the mean of the exponential pause before each verdict, seconds."""
+    """Where and how to judge.
+
+    pause_s: mean of the exponential pause before each verdict, in seconds.
+    """
 
     base_url: str
     campaign: str
@@ -73,9 +81,11 @@ class Drive:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """A judgment that was sent. `judgment`: its id, as the server confirmed it; None: no reply ever came.
+    """A submitted judgment.
 
-    `choices`: aspect key -> choice. `supersedes`: the id of the judgment that this one takes back.
+    judgment: its ID, as the server confirmed it; None without a response.
+    choices: aspect key -> choice.
+    supersedes: the ID of the judgment that this one replaces.
     """
 
     assignment: str
@@ -91,9 +101,9 @@ What = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something worth telling the person who watches. `report` gets it in the annotator's own thread.
+    """An event for the person who watches. `report` gets it in the annotator's own thread.
 
-    "judged", "taken back" and "unsure" (sent, and nobody knows whether it arrived) bring a receipt.
+    "judged", "taken back" and "unsure" (sent without confirmation) have a receipt.
     """
 
     annotator: str
@@ -107,7 +117,11 @@ Report = Callable[[Event], None]
 
 @dataclass(frozen=True, slots=True)
 class SimulatedWork:
-    """What one annotator did. `guessed`: verdicts on texts of unknown origin; `ended`: why he left."""
+    """The work of one annotator.
+
+    guessed: number of verdicts on texts of unknown origin.
+    ended: why the annotator stopped.
+    """
 
     annotator: str
     kind: str
@@ -130,7 +144,7 @@ class RunSummary:
 
 
 class ClientError(Exception):
-    """The server refused, or could not be reached for too long."""
+    """The server refused a request, or was unreachable for too long."""
 
     def __init__(self, message: str, *, status: int | None = None) -> None:
         super().__init__(message)
@@ -138,30 +152,31 @@ class ClientError(Exception):
 
 
 class _StoppedError(Exception):
-    """The stop event was set while something was waited for."""
+    """The stop event was set during a pause."""
 
 
 def run_panel(
     panel: Sequence[SimulatedAnnotator], drive: Drive, *, stop: threading.Event, report: Report
 ) -> RunSummary:
-    """Lets all annotators judge at once and returns when each has ended; sets `stop` when it is interrupted.
+    """Let all annotators judge, and return when each has ended.
 
-    An annotator whom the server refuses ends with that as his reason and does not disturb the others.
+    An interruption sets `stop`. If the server refuses an annotator, that annotator ends with the reason; the others
+    continue.
     """
     with ThreadPoolExecutor(max_workers=max(len(panel), 1), thread_name_prefix="annotator") as pool:
         try:
             runs = [pool.submit(run_annotator, member, drive, stop=stop, report=report) for member in panel]
             return RunSummary(tuple(run.result() for run in runs))
         except BaseException:
-            stop.set()  # otherwise the pool would wait for the others until the campaign's own end
+            stop.set()  # Otherwise the pool would wait for the others until the end of the campaign.
             raise
 
 
 def run_annotator(
     annotator: SimulatedAnnotator, drive: Drive, *, stop: threading.Event, report: Report
 ) -> SimulatedWork:
-    """Lets one annotator judge until the campaign has stopped, the event is set or the server refuses him."""
-    # trust_env=False: a proxy that the visitor's machine is set to use would not find a server on localhost.
+    """Let one annotator judge until the campaign has stopped, the event is set, or the server refuses."""
+    # trust_env=False: a proxy in the machine's settings would not find a server on localhost.
     with httpx2.Client(base_url=drive.base_url, timeout=drive.timeout_s, trust_env=False) as http:
         session = _Session(annotator, drive, http, stop, report)
         try:
@@ -176,7 +191,7 @@ def run_annotator(
 
 
 class _Session:
-    """One annotator's conversation with the server, with his token and his counts."""
+    """One annotator's session with the server, with its token and its counts."""
 
     def __init__(
         self,
@@ -192,7 +207,7 @@ class _Session:
         self._judgments = self._taken_back = self._skipped = self._guessed = self._lost = self._retries = 0
 
     def work(self) -> str:
-        """Enrols and judges block after block; returns why it ended."""
+        """Enrol and judge block after block. Return why it ended."""
         self._enrol()
         while True:
             claimed = self._send(f"{self._campaign}/claims", {"count": self._drive.block})
@@ -206,7 +221,7 @@ class _Session:
             self._wait(float(campaign.get("retry_after_s") or 1.0))
 
     def leave(self) -> None:
-        """Gives back what is still held, if the server takes it at once: its lease would end by itself."""
+        """Return the open assignments in one attempt. Without it, their leases would expire."""
         if "Authorization" not in self._http.headers:
             return
         with suppress(httpx2.TransportError):
@@ -266,11 +281,11 @@ class _Session:
         self._tell("skipped")
 
     def _answer(self, assignment: JsonObject, *, supersedes: str | None = None) -> str:
-        """Answers, or takes the named answer back and gives another; the id of what was recorded."""
+        """Submit an answer, or one that replaces `supersedes`. Return the ID of the judgment."""
         started = time.monotonic()
         answers = self._annotator.answers(assignment, self._rng)
         self._wait(self._rng.expovariate(1.0) * self._drive.pause_s)
-        # Built once: what is sent again after a lost reply must be the very same answer.
+        # Built once, because a retry must send exactly the same answer.
         body = {"answers": answers, "client_ms": round(1000 * (time.monotonic() - started))}
         if supersedes is not None:
             body["supersedes"] = supersedes
@@ -290,11 +305,14 @@ class _Session:
         return judgment
 
     def _does(self, probability: float) -> bool:
-        """Whether he does now what he does so often; a habit that he has not draws nothing."""
+        """Return whether the annotator acts on a habit now. A probability of zero draws no random number."""
         return probability > 0 and self._rng.random() < probability
 
     def _send(self, path: str, body: JsonObject) -> dict[str, Any]:
-        """POSTs until the server answers; ClientError when it refuses or all attempts were in vain."""
+        """Send a POST until the server responds.
+
+        Raises ClientError if it refuses or all attempts fail.
+        """
         waits, key = iter(self._drive.patience.waits()), _new_key()
         while True:
             attempt = _Attempt.of(self._http, path, body, key)
@@ -316,19 +334,19 @@ class _Session:
 
 
 def _why_waiting(campaign: JsonObject) -> str:
-    """What the server says of an empty block."""
+    """Return the server's reason for an empty block."""
     reason, hint = campaign.get("reason") or campaign["state"], campaign.get("hint", "")
     return f"{reason}: {hint}" if hint else str(reason)
 
 
 def _new_key() -> dict[str, str]:
-    """The header by which the server knows a request that is sent again."""
+    """Return the header that identifies a retried request."""
     return {"Idempotency-Key": str(uuid.uuid4())}
 
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """The outcome of one request: an answer, or trouble that may pass (`worth_another`) or not."""
+    """The result of one request: a response, or an error with a flag for retrying (`worth_another`)."""
 
     answer: dict[str, Any] | None = None
     trouble: str = ""
@@ -364,7 +382,7 @@ class _Attempt:
 
 
 def _what_the_server_said(response: httpx2.Response) -> str:
-    """The status and, where the body is the API's error object, its message."""
+    """Return the status and the message of an API error object, if the body is one."""
     try:
         message = str(response.json()["error"]["message"])
     except (ValueError, KeyError, TypeError):
@@ -373,6 +391,6 @@ def _what_the_server_said(response: httpx2.Response) -> str:
 
 
 def _retry_after(response: httpx2.Response) -> float:
-    """Seconds of a Retry-After header; 0 without one, or for a date (which our server does not send)."""
+    """Return the seconds of a Retry-After header; 0 without one, or for a date, which our server does not send."""
     asked = response.headers.get("Retry-After", "")
     return float(asked) if asked.isdecimal() else 0.0

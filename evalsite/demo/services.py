@@ -1,4 +1,4 @@
-"""Writes of the demonstration: its campaigns, and an administrator to look around with."""
+"""Create the campaigns of the demonstration and its administrator."""
 
 from dataclasses import dataclass, replace
 
@@ -20,7 +20,7 @@ from evalsite.prompts.models import Prompt, PromptSet
 from evalsite.prompts.services import NewPrompt, prompt_set_create
 
 SLUG = "demonstration"
-OPEN_SLUG = "your-turn"  # the campaign that takes judgments of visitors when the demonstration has stopped
+OPEN_SLUG = "your-turn"  # The campaign for visitors after the demonstration has stopped.
 SEED = 20
 ADMIN = "admin"
 DESIGN = Design(
@@ -36,21 +36,21 @@ DESIGN = Design(
     target_se=0.13,
     budget=6000,
 )
-# Nothing ends it: no target, no budget, and more votes of an item than visitors give.
+# This campaign never ends: no target, no budget, and more votes per item than visitors give.
 OPEN_DESIGN = replace(DESIGN, target_se=None, budget=None, batch_size=10, votes_per_item=100, standing=True)
 
 
 def demonstration_load(*, design: Design = DESIGN) -> Board:
-    """The demonstration campaign, running: eight chatbots, eighty prompts. Loaded once; later calls find it."""
+    """Return the running demonstration campaign with eight chatbots and eighty prompts. Create it on the first call."""
     with write_transaction():
         campaign: Campaign | None = Campaign.objects.filter(slug=SLUG).first()
         return campaign.default_board if campaign is not None else _demonstration(design)
 
 
 def standing_load() -> Board:
-    """Load the standing campaign beside the demonstration: its chatbots and prompts, judged by people alone, no end.
+    """Return the standing campaign, which has the same chatbots and prompts, human annotators only, and no end.
 
-    The demonstration stops when it has learnt enough, and visitors who come later want to judge too. Loaded once.
+    The demonstration stops at its target, and later visitors want to judge too. Created on the first call.
     """
     with write_transaction():
         campaign: Campaign | None = Campaign.objects.filter(slug=OPEN_SLUG).first()
@@ -108,7 +108,10 @@ class Administrator:
 
 
 def administrator_ensure() -> Administrator:
-    """An account for Django's admin; its password is generated once and kept in the data directory (0600)."""
+    """Return an account for Django's admin.
+
+    Its password is generated once and stored in the data directory (0600).
+    """
     password = env.generated_secret(settings.DATA_DIR / "admin_password")[:20]
     if not User.objects.filter(username=ADMIN).exists():
         user_create(username=ADMIN, password=password, staff=True)

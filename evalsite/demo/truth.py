@@ -1,4 +1,4 @@
-"""The truth behind the simulated annotators: how good each bot really is, and how a verdict comes about.
+"""The true quality of the demonstration's bots, and the model of the simulated verdicts.
 
 Notation. Bots m, prompts j; a candidate A and a candidate B. Logits throughout.
 
@@ -8,17 +8,18 @@ Notation. Bots m, prompts j; a candidate A and a candidate B. Logits throughout.
     a_j   discrimination of prompt j                 log a_j ~ Normal(0, DISCRIMINATION_SD)
     t_j   half the width of the tie                  log t_j ~ Normal(log TIE_WIDTH, TIE_SD)
     eta   = a_j (q_Bj - q_Aj) / T - h                T: the annotator's temperature (1: careful)
-                                                     h: worth of being shown first (A first: +h, else -h)
+                                                     h: value of the first position (A first: +h, else -h)
 
     P(B)   = sigma(eta - t_j)
     P(A)   = sigma(-eta - t_j)
     P(tie) = 1 - P(A) - P(B), which is positive because t_j > 0
 
 These are the three categories of Samejima's graded response model (Psychometrika Monograph 17, 1969) with
-thresholds -t_j and +t_j. Of the ties the share sigma(-BOTH_BAD_SLOPE (max(q_Aj, q_Bj) - BOTH_BAD_AT)) is
-called "both_bad": people say it where even the better reply is poor.
+thresholds -t_j and +t_j. A share of the ties is called "both_bad", because the better reply is poor, too. The share is
 
-d, a and t are no random draws but functions of the bot's key and the prompt's id (a hash, made normal), so
+    sigma(-BOTH_BAD_SLOPE (max(q_Aj, q_Bj) - BOTH_BAD_AT))
+
+d, a and t are not random. They are functions of the bot's key and the prompt's ID (the normal quantile of a hash). So
 the truth is the same on every machine and in every run.
 """
 
@@ -45,7 +46,7 @@ QUALITY: Mapping[str, float] = MappingProxyType(
         "babbler": -2.55,
     }
 )
-"""Logits. Three pairs of neighbours lie 0.4 to 0.45 apart (hard to tell), the other gaps are 0.7 to 1.25 (easy).
+"""Logits. Three pairs of neighbours differ by 0.4 to 0.45 (hard to separate), the others by 0.7 to 1.25 (easy).
 
 Measured with this panel: after 1,400 judgments of random items, all of 12 seeds ranked with tau >= 0.92."""
 
@@ -61,7 +62,7 @@ _PROMPTS = Path(__file__).with_name("prompts.jsonl")
 
 @dataclass(frozen=True, slots=True)
 class DemoPrompt:
-    """A prompt of the demonstration: the last turn is the user's, and waits for a reply."""
+    """A prompt of the demonstration. The last turn is the user's."""
 
     prompt_id: str
     category: str
@@ -69,14 +70,14 @@ class DemoPrompt:
 
 
 def load_prompts(path: Path = _PROMPTS) -> tuple[DemoPrompt, ...]:
-    """The prompts of the file, one JSON object a line, in its order."""
+    """Load the prompts of the file in order, one JSON object per line."""
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     return tuple(DemoPrompt(row["prompt_id"], row["category"], tuple(row["turns"])) for row in rows)
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictOdds:
-    """The probabilities of the four verdicts of one annotator on one assignment; they sum to 1."""
+    """The probabilities of one annotator's four verdicts on one assignment; they sum to 1."""
 
     a: float
     tie: float
@@ -84,7 +85,7 @@ class VerdictOdds:
     both_bad: float
 
     def mirrored(self) -> "VerdictOdds":
-        """A and B exchanged: what an adversary answers."""
+        """Exchange A and B, as an adversary does."""
         return VerdictOdds(a=self.b, tie=self.tie, b=self.a, both_bad=self.both_bad)
 
     def by_choice(self) -> dict[str, float]:
@@ -93,9 +94,10 @@ class VerdictOdds:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedTruth:
-    """The quality model, and the register of who gave which reply.
+    """The quality model, with the author of each reply.
 
-    quality: bot key -> logit. replies: (prompt id, text) -> the key of the bot that says this there.
+    quality: bot key -> logit.
+    replies: (prompt ID, text) -> key of the bot that gives this reply.
     """
 
     quality: Mapping[str, float]
@@ -103,9 +105,9 @@ class SimulatedTruth:
 
     @classmethod
     def of(cls, prompts: Sequence[DemoPrompt], bots: Sequence[Bot] = BOTS) -> "SimulatedTruth":
-        """The truth of these bots on these prompts: runs every bot once on each prompt.
+        """Run every bot once on each prompt and return the truth.
 
-        Where two bots say the very same, the first of them is named.
+        If several bots give the same reply, the first one is its author.
         """
         replies: dict[tuple[str, str], str] = {}
         for prompt in prompts:
@@ -114,15 +116,18 @@ class SimulatedTruth:
         return cls(MappingProxyType({bot.key: QUALITY[bot.key] for bot in bots}), MappingProxyType(replies))
 
     def identify(self, prompt_key: str, text: str) -> str | None:
-        """The key of the bot that gave this reply to this prompt; None for a text that no bot says there."""
+        """Return the key of the bot that gives this reply to this prompt; None for unknown texts."""
         return self.replies.get((prompt_key, text))
 
     def quality_at(self, bot: str, prompt: str) -> float:
-        """q_mj, logits."""
+        """Return q_mj in logits."""
         return self.quality[bot] + REPLY_SD * _normal("reply", bot, prompt)
 
     def odds(self, a: str, b: str, prompt: str, *, temperature: float = 1.0, side: float = 0.0) -> VerdictOdds:
-        """The odds of the verdicts on bots a and b at this prompt; side > 0 favours A (logits)."""
+        """Return the odds of the verdicts on bots a and b at this prompt.
+
+        side: advantage of A, in logits.
+        """
         left, right = self.quality_at(a, prompt), self.quality_at(b, prompt)
         eta = discrimination(prompt) * (right - left) / temperature - side
         p_a, p_tie, p_b = graded(eta, tie_width(prompt))
@@ -131,18 +136,19 @@ class SimulatedTruth:
 
 
 def discrimination(prompt: str) -> float:
-    """a_j: how sharply this prompt tells good from bad; median 1."""
+    """Return a_j, how sharply this prompt separates replies; the median is 1."""
     return math.exp(DISCRIMINATION_SD * _normal("discrimination", prompt))
 
 
 def tie_width(prompt: str) -> float:
-    """t_j > 0, logits; median TIE_WIDTH."""
+    """Return t_j > 0 in logits; the median is TIE_WIDTH."""
     return TIE_WIDTH * math.exp(TIE_SD * _normal("tie", prompt))
 
 
 def graded(eta: float, width: float) -> tuple[float, float, float]:
-    """P(A), P(tie), P(B). The tie is written as a product, which does not cancel where it is tiny.
+    """Return P(A), P(tie), P(B).
 
+    P(tie) is computed as a product, which avoids cancellation for small values.
     sigma(eta + t) - sigma(eta - t) = (e^2t - 1) sigma(eta - t) sigma(-eta - t).
     """
     p_a, p_b = sigma(-eta - width), sigma(eta - width)
@@ -150,10 +156,10 @@ def graded(eta: float, width: float) -> tuple[float, float, float]:
 
 
 def sigma(x: float) -> float:
-    """The logistic function, without overflow on either side."""
+    """Return the logistic function, without overflow on either side."""
     return 1.0 / (1.0 + math.exp(-x)) if x >= 0 else math.exp(x) / (1.0 + math.exp(x))
 
 
 def _normal(*salt: str) -> float:
-    """A standard normal value that depends on the salt only (its hash, put through the quantile function)."""
+    """Return a standard normal value that depends only on the salt (the quantile function of its hash)."""
     return NormalDist().inv_cdf((number(*salt) + 0.5) / 2.0**64)

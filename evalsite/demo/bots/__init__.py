@@ -1,7 +1,7 @@
-"""The chatbots of the demonstration campaign: eight small rule-based programs that really run.
+"""The chatbots of the demonstration campaign: eight small rule-based programs.
 
-They need the standard library only, keep no state, and use no chance: where a choice is wanted, it is taken
-by a hash of the text. The order of `BOTS` is that of the alphabet by key and says nothing about quality.
+They need only the standard library, have no state and use no random numbers. Choices depend on a hash of the text. The
+order of `BOTS` is alphabetical by key and does not reflect quality.
 """
 
 from evalsite.demo.bots.almanac import Almanac

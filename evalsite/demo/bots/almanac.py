@@ -1,4 +1,4 @@
-"""Almanac: answers by keywords from a hand-written list of things worth knowing. Reads the last turn only."""
+"""Almanac: answers by keywords from a hand-written list of facts. It reads the last turn only."""
 
 import json
 from dataclasses import dataclass
@@ -17,10 +17,12 @@ _UNKNOWN = (
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing worth knowing. `keys`: sets of stems, each of which is enough.
+    """A fact in the almanac.
 
-    `say` is the short answer, `more` what a patient listener would like to hear (may be empty), and `ask` a
-    question with which the talk can go on; the almanac itself is curt and gives the first alone.
+    keys: sets of stems, each of which is enough for a match.
+    say: the short answer, which is all that the almanac itself uses.
+    more: further details; may be empty.
+    ask: a question that continues the conversation.
     """
 
     keys: tuple[frozenset[str], ...]
@@ -29,12 +31,12 @@ class Entry:
     ask: str
 
     def match(self, heard: frozenset[str]) -> int:
-        """The number of words of the largest key that was heard whole; 0 when none was."""
+        """Return the size of the largest key whose words all occur, or 0."""
         return max((len(key) for key in self.keys if key <= heard), default=0)
 
 
 def root(word: str) -> str:
-    """A stem that also ignores -ing and -ed, so that "moved" meets "move" and "speaking" meets "speak"."""
+    """Return a stem without -ing and -ed, so that "moved" matches "move" and "speaking" matches "speak"."""
     word = stem(word)
     for ending in ("ing", "ed"):
         if word.endswith(ending) and len(word) >= len(ending) + 3:
@@ -49,14 +51,16 @@ def roots(text: str) -> frozenset[str]:
 
 @cache
 def entries() -> tuple[Entry, ...]:
-    """almanac.jsonl, in its order: {"keys": [text, ...], "say": text, "more": text, "ask": text} a line."""
+    """Load almanac.jsonl in order, one JSON object per line: {"keys": [text, ...], "say": text, "more": text, "ask":
+    text}.
+    """
     lines = Path(__file__).with_name("almanac.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
     return tuple(Entry(tuple(roots(key) for key in row["keys"]), row["say"], row["more"], row["ask"]) for row in rows)
 
 
 def look_up(text: str) -> tuple[Entry | None, int]:
-    """The entry with the largest matching key (the first of equals) and the size of that key."""
+    """Return the entry with the largest matching key (the first of equals) and the size of that key."""
     heard = roots(text)
     best = max(entries(), key=lambda entry: entry.match(heard))
     size = best.match(heard)

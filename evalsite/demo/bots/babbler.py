@@ -1,4 +1,4 @@
-"""Babbler: a Markov chain over the project's own shelf of sentences. Sounds like language, means little."""
+"""Babbler: a Markov chain over the project's own sentences. Its text sounds natural but means little."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ _LENGTH = (9, 18)
 
 @cache
 def chain() -> Mapping[str, tuple[str, ...]]:
-    """word -> the words that follow it on the shelf, each as often as it does. Order one, hence nonsense."""
+    """Map each word to its successors in the sentences, with repetitions. The chain has order one, hence nonsense."""
     follows: dict[str, list[str]] = defaultdict(list)
     for sentence in shelf():
         spoken = words(sentence)
@@ -26,7 +26,7 @@ def chain() -> Mapping[str, tuple[str, ...]]:
 
 
 def babble(seed_text: str) -> str:
-    """A walk through the chain that begins with a word of the text where the chain has one."""
+    """Generate a walk through the chain that begins with a word of the text, if the chain has one."""
     links, first, last = chain(), *_LENGTH
     known = [word for word in words(seed_text) if word in links] or sorted(links)
     said = [known[number("start", seed_text) % len(known)]]

@@ -1,4 +1,4 @@
-"""What every chatbot of the demonstration is: a key, a name, a description, and `reply`."""
+"""The common interface of the demonstration's chatbots: a key, a name, a description, and `reply`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -11,10 +11,10 @@ MAX_REPLY = 600
 
 
 class Bot(Protocol):
-    """A chatbot without state: the same turns always get the same reply, whatever was asked before.
+    """A chatbot without state: the same turns always get the same reply.
 
-    `reply` accepts any text, empty and hostile ones too, and never raises on it. The reply is not empty, has
-    at most MAX_REPLY characters and no control characters, so that every database can store it.
+    `reply` accepts any text, including empty and hostile ones, and never raises an exception for it. The reply is not
+    empty and has at most MAX_REPLY characters. It has no control characters, so that every database can store it.
     """
 
     @property

@@ -1,4 +1,4 @@
-"""Concierge: the best of the house. Remembers, does small sums, knows the almanac and the shelf, listens."""
+"""Concierge: the best chatbot. It uses earlier turns, simple arithmetic, the almanac and the shelf."""
 
 import re
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ _REMEMBERED = (
 
 
 def tone(heard: str) -> str:
-    """A kind word to begin with, where the user speaks of himself and of something glad or sad."""
+    """Return a kind opening if the user writes about something personal that is glad or sad."""
     if not re.search(r"\b(?:i|my|me|we)\b", heard, re.I):
         return ""
     if _GLAD.search(heard):
@@ -41,7 +41,7 @@ def tone(heard: str) -> str:
 
 
 def remembered(heard: str, earlier: tuple[str, ...]) -> str:
-    """An answer out of the earlier turns, or an empty text."""
+    """Return an answer from the earlier turns, or an empty text."""
     if found := recall(heard, earlier):
         return pick(_REMEMBERED, "memory", heard).format(said=found.sentence)
     if note := left_out(heard, earlier):
@@ -50,7 +50,10 @@ def remembered(heard: str, earlier: tuple[str, ...]) -> str:
 
 
 def known(heard: str, earlier: tuple[str, ...]) -> Entry | None:
-    """The almanac's entry for the last turn; a weak match gives way to a better one with earlier turns."""
+    """Return the almanac's entry for the last turn.
+
+    A better match that includes earlier turns replaces a weak one.
+    """
     entry, size = look_up(heard)
     if size >= 2 or not earlier:
         return entry

@@ -1,4 +1,4 @@
-"""Diplomat: friendly about every subject, and never says anything about it."""
+"""Diplomat: friendly about every subject, but without any information."""
 
 from dataclasses import dataclass
 
@@ -46,7 +46,7 @@ _MARKS = {
 
 
 def topic_of(text: str) -> str:
-    """The longest word that could be a subject, rather one after an article; empty when there is none."""
+    """Return the longest word that could be a subject, preferably after an article; empty without one."""
     spoken = words(text)
     nouns = [at for at, word in enumerate(spoken) if _may_be_a_topic(word)]
     marked = [at for at in nouns if _mark(spoken, at) is not None]
@@ -55,7 +55,10 @@ def topic_of(text: str) -> str:
 
 
 def _mark(spoken: list[str], at: int) -> str | None:
-    """What stands before the noun at this place, of which at most two pale words ("a good") may part it."""
+    """Return the article before the noun at this place.
+
+    At most two adjectives without meaning ("a good") may separate them.
+    """
     for before in reversed(spoken[max(at - 3, 0) : at]):
         if before in _MARKS:
             return _MARKS[before]

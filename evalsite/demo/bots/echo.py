@@ -1,4 +1,4 @@
-"""Parrot: gives back what it heard."""
+"""Parrot: repeats the user's text."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What the concierge remembers of a conversation: it looks through the user's earlier sentences."""
+"""The concierge's memory: a search in the user's earlier sentences."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -32,14 +32,17 @@ _FOOD = frozenset({"bake", "cake", "cook", "dinner", "dish", "eat", "lunch", "me
 
 @dataclass(frozen=True, slots=True)
 class Recollection:
-    """A sentence of the user, as the bot says it back, and how well it fits (higher is better)."""
+    """A sentence of the user, rephrased for the reply, and its score (higher is better)."""
 
     sentence: str
     fit: float
 
 
 def statements(earlier: Sequence[str]) -> Iterator[str]:
-    """The sentences that are no questions; of "Let us play: the word is x" also the part after the colon."""
+    """Yield the sentences that are not questions.
+
+    Of "Let us play: the word is x", also yield the part after the colon.
+    """
     for text in earlier:
         for sentence in sentences(text):
             if not sentence.endswith("?"):
@@ -48,7 +51,7 @@ def statements(earlier: Sequence[str]) -> Iterator[str]:
 
 
 def recall(asked: str, earlier: Sequence[str]) -> Recollection | None:
-    """The earlier statement that answers the question best, or None where the user does not ask for one."""
+    """Return the earlier statement that best answers the question; None if the user does not ask for one."""
     if not earlier or "?" not in asked or not _CUES.search(asked.lower()):
         return None
     best = max(statements(earlier), key=lambda sentence: fit_of(asked, sentence), default="")
@@ -57,14 +60,14 @@ def recall(asked: str, earlier: Sequence[str]) -> Recollection | None:
 
 
 def fit_of(asked: str, sentence: str) -> float:
-    """Shared words of meaning, one more for each kind that was asked for, less a little for length."""
+    """Score a sentence: shared content words, plus one for each requested kind, minus a little for length."""
     shared = len(set(content(asked)) & set(content(sentence)))
     kinds = sum(1 for question, answer in _KINDS if question.search(asked) and answer.search(sentence))
     return shared + kinds - len(words(sentence)) / 200
 
 
 def left_out(asked: str, earlier: Sequence[str]) -> Recollection | None:
-    """What somebody cannot eat, where the talk is of food and no sentence is asked for."""
+    """Return foods that the user cannot eat, if the conversation is about food and asks for no sentence."""
     if not _FOOD & set(words(asked)):
         return None
     for sentence in statements(earlier):

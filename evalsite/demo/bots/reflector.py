@@ -1,6 +1,6 @@
-"""Mirror: an ELIZA-style reflector. It turns the user's own words round and asks about them.
+"""Mirror: an ELIZA-style chatbot that rephrases the user's words as questions.
 
-The idea is J. Weizenbaum's (Communications of the ACM 9(1), 1966); rules and wording are this project's own.
+The idea is J. Weizenbaum's (Communications of the ACM 9(1), 1966). The rules and texts are this project's own.
 """
 
 import re
@@ -104,7 +104,7 @@ _OTHERWISE = (
 
 
 def reflect(text: str) -> str:
-    """The reply of the first rule that fits any sentence, the last sentence tried first."""
+    """Return the reply of the first rule that matches a sentence, starting with the last sentence."""
     parts = list(sentences(text))[::-1]
     for pattern, replies in _RULES:
         for part in parts:

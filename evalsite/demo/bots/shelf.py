@@ -1,4 +1,4 @@
-"""Bookmark: finds the sentence on its shelf that is closest to what was said (TF-IDF and cosine)."""
+"""Bookmark: finds the most similar sentence in its collection (TF-IDF and cosine)."""
 
 import math
 from collections import Counter
@@ -25,20 +25,20 @@ _STRAY = (
 
 @cache
 def shelf() -> tuple[str, ...]:
-    """The sentences of shelf.txt, written for this project, one a line."""
+    """Return the sentences of shelf.txt, written for this project, one per line."""
     return tuple(Path(__file__).with_name("shelf.txt").read_text(encoding="utf-8").split("\n")[:-1])
 
 
 @cache
 def rarity() -> Mapping[str, float]:
-    """stem -> its inverse document frequency on the shelf, log(1 + sentences / sentences with it)."""
+    """Map stems to their inverse document frequency: log(1 + sentences / sentences with the stem)."""
     seen = Counter(word for line in shelf() for word in set(content(line)))
     return {word: math.log1p(len(shelf()) / count) for word, count in seen.items()}
 
 
 @cache
 def vectors() -> tuple[Mapping[str, float], ...]:
-    """Each sentence as stem -> weight, of length 1."""
+    """Return each sentence as a vector of length 1 (stem -> weight)."""
     rare = rarity()
     return tuple(unit({word: rare[word] * n for word, n in Counter(content(line)).items()}) for line in shelf())
 
@@ -49,7 +49,10 @@ def unit(vector: Mapping[str, float]) -> Mapping[str, float]:
 
 
 def query(turns: Turns) -> Mapping[str, float]:
-    """The user's words as a unit vector; earlier turns count less, words that the shelf lacks not at all."""
+    """Return the user's words as a unit vector.
+
+    Earlier turns have lower weights. Words outside the collection are ignored.
+    """
     counts = Counter[str]()
     for text, weight in [(last_user_text(turns), 1.0)] + [(text, CONTEXT_WEIGHT) for text in earlier_user_texts(turns)]:
         for word in set(content(text)):
@@ -58,7 +61,7 @@ def query(turns: Turns) -> Mapping[str, float]:
 
 
 def closest(turns: Turns) -> tuple[str, float]:
-    """The most similar sentence (the first of equals) and its cosine, 0 when nothing is similar."""
+    """Return the most similar sentence (the first of equals) and its cosine, or 0 without any similarity."""
     asked = query(turns)
     scores = [sum(weight * line.get(word, 0.0) for word, weight in asked.items()) for line in vectors()]
     best = max(range(len(scores)), key=scores.__getitem__)

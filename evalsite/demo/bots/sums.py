@@ -1,4 +1,4 @@
-"""Small sums in words: what each pays of a shared bill, and two numbers put together."""
+"""Simple arithmetic in words: shares of a bill, and operations on two numbers."""
 
 import re
 
@@ -18,7 +18,7 @@ def value_of(word: str) -> float | None:
 
 
 def work_out(text: str) -> str:
-    """The answer as a sentence, or an empty text when the words hold no sum that this can do."""
+    """Return the answer as a sentence, or an empty text without a supported calculation."""
     spoken = words(text)
     numbers = [value for value in map(value_of, spoken) if value is not None]
     if len(numbers) != 2:

@@ -1,4 +1,4 @@
-"""Small tools for text that the bots share. All of them take any text and take time linear in its length."""
+"""Text functions that the bots share. They accept any text and take time linear in its length."""
 
 import hashlib
 import re
@@ -52,14 +52,14 @@ _TURNED = {
 
 
 def clean(text: str, limit: int = MAX_READ) -> str:
-    """The first `limit` characters without control characters and lone surrogates, spaces made single."""
+    """Return the first `limit` characters without control characters and lone surrogates, with single spaces."""
     head = text[:limit]
     kept = (" " if unicodedata.category(char) in {"Cc", "Cs", "Zl", "Zp"} else char for char in head)
     return " ".join("".join(kept).split())
 
 
 def clip(text: str, limit: int = MAX_REPLY) -> str:
-    """The text itself, or its beginning up to a word's end and an ellipsis, at most `limit` characters."""
+    """Return the text, or its beginning up to the end of a word with an ellipsis, in at most `limit` characters."""
     if len(text) <= limit:
         return text
     head = text[: limit - 1]
@@ -71,12 +71,12 @@ def sentence_case(text: str) -> str:
 
 
 def last_user_text(turns: Turns) -> str:
-    """What the user said last, cleaned; empty when there is nothing."""
+    """Return the user's last text, cleaned; empty without one."""
     return clean(turns[-1].get("text", "")) if turns else ""
 
 
 def earlier_user_texts(turns: Turns) -> tuple[str, ...]:
-    """What the user said in the turns before the last one, oldest first, cleaned."""
+    """Return the user's texts before the last one, oldest first, cleaned."""
     earlier = turns[-MAX_TURNS:-1]
     return tuple(clean(turn.get("text", "")) for turn in earlier if turn.get("speaker") == "user")
 
@@ -86,7 +86,10 @@ def words(text: str) -> list[str]:
 
 
 def stem(word: str) -> str:
-    """A word without its plural ending. Crude on purpose: the same rule is used on both sides of a match."""
+    """Return a word without its plural ending.
+
+    The rule is crude on purpose, because both sides of a match use the same one.
+    """
     for ending, instead in _ENDINGS:
         if word.endswith(ending) and len(word) >= len(ending) + 3 and not word.endswith(("ss", "us", "is")):
             return word[: -len(ending)] + instead
@@ -94,7 +97,7 @@ def stem(word: str) -> str:
 
 
 def content(text: str) -> list[str]:
-    """The stems of the words that carry meaning, in order."""
+    """Return the stems of the content words in order."""
     return [stem(word) for word in words(text) if word not in STOP_WORDS and len(word) > 1]
 
 
@@ -103,21 +106,21 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def turned(text: str) -> str:
-    """The text seen from the other side: "I lost my keys" becomes "you lost your keys"."""
+    """Swap the grammatical person: "I lost my keys" becomes "you lost your keys"."""
     parts = _LETTERS.split(text)
     seen = [_TURNED.get(part.lower().replace(CURLY, "'"), part) for part in parts]
     for at, part in enumerate(seen):
         if part == "I" and not "".join(seen[at + 1 : at + 3]).strip()[:1].isalpha():
-            seen[at] = "me"  # at the end of a phrase the other side is an object: "I like you" -> "you like me"
+            seen[at] = "me"  # At the end of a phrase, the pronoun is an object: "I like you" -> "you like me".
     return re.sub(r"\byou was\b", "you were", "".join(seen))
 
 
 def number(*salt: str) -> int:
-    """A whole number that depends on the salt only (not on the process, as Python's own hash does)."""
+    """Return an integer that depends only on the salt. Python's own hash would also depend on the process."""
     digest = hashlib.blake2b("\x1f".join(salt).encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "big")
 
 
 def pick(options: Sequence[str], *salt: str) -> str:
-    """One of the options, always the same one for the same salt."""
+    """Return one of the options, always the same one for the same salt."""
     return options[number(*salt) % len(options)]

@@ -1,4 +1,4 @@
-"""`manage.py demo`: everything at once, on one machine, with nothing to install beside Python."""
+"""`manage.py demo`: the complete demonstration on one machine, with no dependencies beside Python."""
 
 import os
 import threading
@@ -64,7 +64,7 @@ class Command(BaseCommand):
         self.stdout.write("Touchstone has ended.")
 
     def _announce(self, url: str, campaign: Any) -> None:
-        """Print the addresses once they answer."""
+        """Print the addresses when they respond."""
         administrator = administrator_ensure()
         if not _answers(f"{url}/readyz"):
             self.stderr.write("The web process does not answer; its messages are above.")
@@ -85,20 +85,23 @@ class Command(BaseCommand):
 
 
 def _serving(host: str, port: int) -> list[Child]:
-    """The two processes of the site; its simulated annotators are all newcomers of one network, and not limited."""
+    """Run the two processes of the site.
+
+    The simulated annotators all come from one network as newcomers, so their limit is off.
+    """
     no_limit = {"TOUCHSTONE_NEWCOMER_PERCENT": os.environ.get("TOUCHSTONE_NEWCOMER_PERCENT", "100")}
     return [replace(child, environment={**child.environment, **no_limit}) for child in serving_children(host, port)]
 
 
 def _annotators(url: str, options: dict[str, Any]) -> Child:
     arguments = ("simulate_annotators", "--url", url, "--count", str(options["annotators"]))
-    # They need no threads of numpy, and no more of the machine than a patient visitor.
+    # They need no numpy threads, and should not slow down the visitor's machine.
     environment = {"OMP_NUM_THREADS": "1"}
     return Child("annotators", (*arguments, "--speed", str(options["speed"])), environment, may_end=True)
 
 
 def _forget() -> None:
-    """Remove the demonstration's database (its port is free, so nothing runs on it)."""
+    """Remove the demonstration's database. Its port is free, so no process uses it."""
     for file in settings.DATA_DIR.glob("touchstone.sqlite3*"):
         file.unlink()
     private_file(settings.DATA_DIR / "touchstone.sqlite3")

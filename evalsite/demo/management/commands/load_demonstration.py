@@ -1,4 +1,4 @@
-"""`manage.py load_demonstration`: the demonstration campaign in this database (production form included)."""
+"""`manage.py load_demonstration`: the demonstration campaign in this database, which may be production."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`manage.py simulate_annotators`: a panel of simulated people who judge through the real HTTP API."""
+"""`manage.py simulate_annotators`: a panel of simulated annotators who judge through the HTTP API."""
 
 import signal
 import threading
@@ -23,9 +23,9 @@ GAVE_UP = "gave up"
 MOST_ANNOTATORS = 1000
 SLOWEST, FASTEST = 0.001, 1000.0
 LONGEST_WAIT_S = 86_400.0
-WAITS_TOLD = 30  # in all, for what usually passes by itself
+WAITS_TOLD = 30  # In total, for errors that usually pass.
 PASSING = ("planning", "seen_all", "budget", "running", "stopped")
-QUIET_S = 3.0  # a site that is starting is waited for without a word
+QUIET_S = 3.0  # A site that is starting gets this long without a message.
 
 
 class Command(BaseCommand):
@@ -70,7 +70,7 @@ class Command(BaseCommand):
             raise CommandError(f"Every annotator {ended.rstrip('.')}. Is it the right --url, and the right --campaign?")
 
     def _wait_for(self, url: str, within_s: float, stop: threading.Event) -> None:
-        """Until the site gives any answer: who starts it together with its annotators need not wait for it first."""
+        """Wait until the site responds, because it may be started together with its annotators."""
         begun, told = time.monotonic(), False
         with httpx2.Client(base_url=url, timeout=5.0, trust_env=False) as http:
             while not stop.is_set():
@@ -94,7 +94,10 @@ class Command(BaseCommand):
             self._report_wait(event.detail)
 
     def _report_wait(self, why: str) -> None:
-        """Say each reason once: at once where time does not mend it, else when all have waited for it a while."""
+        """Report each reason once.
+
+        Report it at once if time does not help, else after all annotators have waited for a while.
+        """
         self._waits[why] += 1
         least = WAITS_TOLD if why.startswith(PASSING) else 1
         if self._waits[why] == least:
@@ -110,7 +113,7 @@ def address(text: str) -> str:
     try:
         parts = urlsplit(text)
         whole = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
-    except ValueError:  # a port that is none, a bracket that is not closed
+    except ValueError:  # An invalid port, or an unclosed bracket.
         whole = False
     if not whole:
         raise ArgumentTypeError(f"{text!r} is not an address such as http://127.0.0.1:8000")
@@ -141,6 +144,6 @@ def _between(text: str, low: float, high: float) -> float:
         value = float(text)
     except ValueError:
         value = low - 1.0
-    if not low <= value <= high:  # nor is NaN
+    if not low <= value <= high:  # Also rejects NaN.
         raise ArgumentTypeError(f"{text!r} is not a number from {low:g} to {high:g}")
     return value
