@@ -1,4 +1,4 @@
-"""A board is a function of its judgments and its seed: fitted again from their export, it comes out the same."""
+"""Verification of a board: a new fit of the exported judgments with the same seed must give the same board."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ TOLERANCE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """How a snapshot compares with the fit of its export.
+    """Differences between a snapshot and the fit of its export.
 
-    apart: the largest difference of any ability, SE or bound, in logits. others: names of the chatbots whose rank,
-    class, group or number of judgments differ.
+    apart: largest difference of any ability, SE or bound, in logits.
+    others: names of chatbots with another rank, class, group or number of judgments.
     """
 
     snapshot: int
@@ -41,11 +41,14 @@ class Verified:
 
 
 def board_verify(*, board: Board, path: Path) -> Verified:
-    """Fit the exported judgments of a campaign from scratch, and compare with the newest snapshot of its own board.
+    """Fit the exported judgments of a campaign from scratch and compare with its board's newest snapshot.
 
-    `path` is what the API gives as `judgments.jsonl` (or .csv): those that count. Known ties that the campaign wants in
-    its fit are nobody's judgments, and are read off the replies. Raises VoteFileError, EngineError;
-    Conflict for a board without a snapshot of one campaign, a file of other chatbots or of another number of judgments.
+    Known ties in the campaign's fit are not judgments; they are read from the replies.
+
+    path: `judgments.jsonl` (or .csv) from the API, with the counted judgments.
+
+    Raises VoteFileError and EngineError. Raises Conflict for a board without a snapshot or without its own campaign.
+    Raises Conflict for a file with other chatbots or another number of judgments.
     """
     campaign, snapshot = board.default_of, snapshot_current(board)
     if campaign is None or snapshot is None:
@@ -57,7 +60,8 @@ def board_verify(*, board: Board, path: Path) -> Verified:
             hint="Export again when the board is up to date.",
         )
     kept: dict[str, BoardRow] = {row["version"]: row for row in snapshot.rows}
-    known = {version: row.get("known_ties", 0) for version, row in kept.items()}  # no judgments: in no export
+    # Known ties are not judgments, so exports do not contain them.
+    known = {version: row.get("known_ties", 0) for version, row in kept.items()}
     again = _rows(campaign, votes, snapshot.seed, known)
     if kept.keys() != again.keys():
         raise Conflict(f"{path} is of other chatbots than the board.", hint="Export this campaign's judgments.")
@@ -71,8 +75,10 @@ def board_verify(*, board: Board, path: Path) -> Verified:
 
 
 def _rows(campaign: Campaign, votes: Votes, seed: int, known: Mapping[str, int]) -> dict[str, BoardRow]:
-    """Version's public id -> its row, as a fit of the file has it that knows nothing of earlier ones; `known`: its
-    known ties."""
+    """Map public IDs of versions to their rows in a fit of the file without a warm start.
+
+    known: the known ties.
+    """
     versions = _versions(campaign)
     unknown = sorted({*votes.system_a, *votes.system_b} - versions.keys())
     if unknown:
@@ -94,7 +100,7 @@ def _rows(campaign: Campaign, votes: Votes, seed: int, known: Mapping[str, int])
 
 
 def _ties(campaign: Campaign, versions: set[int]) -> list[tuple[CountedVote, str]]:
-    """The known ties in the campaign's fit, each with its prompt as exports call it."""
+    """Return the known ties in the campaign's fit, each with its prompt's name in exports."""
     found = ties_fitted([campaign], versions)
     keys = dict(campaign.prompt_set.prompts.filter(pk__in={tie.prompt for tie in found}).values_list("pk", "key"))
     return [(tie, keys[tie.prompt]) for tie in found]

@@ -1,4 +1,4 @@
-"""A design in numbers to a plan of plain values: what a campaign will take, adaptive and not, and what to change."""
+"""Planning of a campaign from numbers: its cost, adaptive and non-adaptive, and advice."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from scheduler.state import CampaignState
 
 Progress = Callable[[int, int], None]
 
-_WITHOUT_CHOICE = "random"  # what a design that does not adapt would do
-_SURE = 0.9  # a goal that fewer campaigns reach deserves a word
+_WITHOUT_CHOICE = "random"  # The non-adaptive design for comparison.
+_SURE = 0.9  # Below this share of successful campaigns, the plan gives advice.
 MOST_PROMPTS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedCampaign:
-    """What is to be planned: `votes_per_item` votes of every pair on every prompt at the most.
+    """A planned campaign, with at most `votes_per_item` votes of every pair on every prompt.
 
-    votes_per_pair: of a pair on all prompts together; None: no bound. overlap: which items get more votes than that.
+    votes_per_pair: maximum votes of a pair on all prompts together; None: no limit.
+    overlap: the items that get more votes than that.
     """
 
     chatbots: int
@@ -33,27 +34,36 @@ class PlannedCampaign:
     overlap: Overlap = field(default_factory=Overlap)
 
     def forecast(self, terms: ForecastTerms, seed: int) -> Forecast:
-        """Raises SchedulerError."""
+        """Return the forecast.
+
+        Raises SchedulerError.
+        """
         return forecast(self.state, terms, seed=seed)
 
     def attainable(self, terms: ForecastTerms, seed: int) -> float:
-        """The share of campaigns that reach their goal without a budget. Raises SchedulerError."""
+        """Return the share of campaigns that reach their goal without a budget.
+
+        Raises SchedulerError.
+        """
         return attainable(self.state, terms, seed=seed)
 
     def times(self, times: int) -> PlannedCampaign:
-        """The same one on so many times as many prompts."""
+        """Return the same campaign with a multiple of its prompts."""
         return replace(self, prompts=self.prompts * times)
 
     @property
     def state(self) -> CampaignState:
-        """Nothing judged yet."""
+        """Return the initial state, without judgments."""
         state = unjudged_state(self.chatbots, self.prompts, votes_per_item=self.votes_per_item)
         return replace(state, votes_per_pair=self.votes_per_pair, overlap=self.overlap)
 
 
 @dataclass(frozen=True, slots=True)
 class ForecastRow:
-    """A forecast under one policy. `simulated`: from whole campaigns, not from expected information."""
+    """A forecast under one policy.
+
+    simulated: True if it comes from complete campaigns instead of the expected information.
+    """
 
     policy: str
     simulated: bool
@@ -62,9 +72,10 @@ class ForecastRow:
 
 @dataclass(frozen=True, slots=True)
 class CampaignPlan:
-    """What `plan_campaign` answers; the field names are those of its JSON. Ranges hold four of five campaigns.
+    """The result of `plan_campaign`; the field names are those of its JSON.
 
-    saves: the share of judgments that choosing saves against random, by the medians (negative: it takes more).
+    Ranges hold four of five campaigns. saves is the share of judgments that the adaptive policy saves against random,
+    by the medians. A negative share means that it takes more.
     """
 
     chatbots: int
@@ -86,9 +97,11 @@ def plan_campaign(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> CampaignPlan:
-    """The forecast of the policy beside that of a design that does not adapt; `simulated` campaigns are run besides.
+    """Forecast the campaign's policy and a non-adaptive design, and optionally simulate complete campaigns.
 
-    Raises SchedulerError; EngineError where a simulated campaign cannot be fitted.
+    simulated: number of campaigns to simulate.
+
+    Raises SchedulerError. Raises EngineError if a simulated campaign cannot be fitted.
     """
     policies = list(dict.fromkeys([terms.policy, _WITHOUT_CHOICE]))
     rows = [ForecastRow(name, False, campaign.forecast(replace(terms, policy=name), seed)) for name in policies]
@@ -119,7 +132,7 @@ def _target(goal: ForecastGoal) -> float:
 
 
 def _advice(campaign: PlannedCampaign, terms: ForecastTerms, found: Forecast, seed: int) -> Iterator[str]:
-    """What to do about a goal that is not reached nearly always."""
+    """Yield advice on a goal that campaigns may miss."""
     if found.reached >= _SURE or found.reachable is None:
         return
     missed = (

@@ -1,6 +1,6 @@
-"""What a draft would take, asked by a page and worked out by the worker: an inquiry (core.inquiries).
+"""Forecasts for drafts, requested by a page and computed by the worker as an inquiry (core.inquiries).
 
-This file loads no statistics: pages import it.
+This module loads no statistics, because pages import it.
 """
 
 from collections.abc import Mapping
@@ -26,10 +26,12 @@ MOST_CHATBOTS, MOST_PROMPTS = 200, 100_000
 
 @dataclass(frozen=True, slots=True)
 class Idea:
-    """A design in numbers. price: of a judgment; per_day: judgments a day; None: not known.
+    """A design in numbers.
 
-    budget: the campaign's own, or what its deadline leaves at that pace. plan: `PlanOptions`, whose newcomer is the
-    place of an entrant among the chatbots here.
+    price: of a judgment; None if unknown.
+    per_day: judgments per day; None if unknown.
+    budget: the campaign's own, or the judgments before its deadline at that pace.
+    plan: `PlanOptions`; its newcomer is an index into the chatbots.
     """
 
     chatbots: int
@@ -48,9 +50,9 @@ class Idea:
 
 
 def idea_of(campaign: Campaign, limits: Limits, plan: PlanOptions | None = None) -> Idea:
-    """The campaign as it is set up, under these limits and with its own plan or this one.
+    """Return the design of the campaign under these limits, with its own plan or another one.
 
-    Raises InvalidInput for what no forecast can be made of.
+    Raises InvalidInput if no forecast is possible.
     """
     entrants = list(campaign.entrants.filter(state=Entrant.State.ACTIVE).order_by("pk").values_list("pk", flat=True))
     prompts = campaign.prompt_set.prompts.filter(corrected_by__isnull=True).count()
@@ -63,7 +65,8 @@ def idea_of(campaign: Campaign, limits: Limits, plan: PlanOptions | None = None)
         )
     options = plan or plan_options(campaign)
     newcomer = entrants.index(options.newcomer) if options.newcomer in entrants else None
-    if newcomer is None and options.newcomer is not None:  # who has left is not placed: the others are ranked
+    # A withdrawn newcomer is not placed; the campaign ranks the others.
+    if newcomer is None and options.newcomer is not None:
         options = replace(options, target=PlanSpec.Target.AIM, newcomer=None)
     return Idea(
         chatbots=len(entrants),
@@ -83,7 +86,10 @@ def idea_of(campaign: Campaign, limits: Limits, plan: PlanOptions | None = None)
 
 
 def _budget(limits: Limits, per_day: int | None) -> int | None:
-    """What may be asked before the deadline, in whole days: a forecast that is asked again soon is the same one."""
+    """Return the budget, or the judgments before the deadline.
+
+    Whole days are used, so that repeated requests have the same inquiry.
+    """
     if limits.deadline is None or per_day is None:
         return limits.budget
     by_then = max((limits.deadline - timezone.now()).days, 0) * per_day
@@ -91,5 +97,8 @@ def _budget(limits: Limits, per_day: int | None) -> int | None:
 
 
 def forecast_ask(campaign: Campaign, idea: Idea, *, by: User) -> Inquiry:
-    """The same idea of a campaign is worked out once. Raises TooMany for who asks about too many."""
+    """Request a forecast. The same design of a campaign is computed once.
+
+    Raises TooMany for too many requests.
+    """
     return inquiry_ask(kind=FORECAST, args=asdict(idea), by=by.public_id, subject=campaign.public_id)

@@ -1,4 +1,4 @@
-"""What can be wrong with a file of votes, said to the person who has the file in front of them."""
+"""Errors in vote files, with messages for the person who has the file."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 
 from evalsite.core.errors import InvalidInput
 
-_SHOWN = 60  # characters of a wrong value that a message repeats
+_SHOWN = 60  # Maximum characters of a wrong value in a message.
 
 
 class FormatError(InvalidInput):
-    """A fault found by a layer that does not know the place; `votefile` makes a VoteFileError of it."""
+    """An error without a position; `vote_file` converts it to a VoteFileError."""
 
     def __init__(self, message: str, *, code: str, hint: str = "", column: str | None = None) -> None:
         super().__init__(message, code=code, hint=hint, field=column or "")
@@ -19,9 +19,9 @@ class FormatError(InvalidInput):
 
 
 class VoteFileError(InvalidInput):
-    """A file of votes cannot be used, and where: the file, the data row (the first is 1), line and column.
+    """An error in a vote file with its position: file, data row (from 1), line and column.
 
-    `row`, `line` and `column` are None where the fault has no such place (an empty file has no row).
+    `row`, `line` and `column` are None if the error has no such position. An empty file, for example, has no row.
     """
 
     def __init__(self, fault: FormatError, *, path: Path, row: int | None = None, line: int | None = None) -> None:
@@ -46,17 +46,17 @@ class VoteFileError(InvalidInput):
 
 
 def quoted(value: str) -> str:
-    """The value as a message may show it: short, with control characters escaped (a terminal obeys them)."""
+    """Quote a value for a message: shortened, and with control characters escaped, because terminals obey them."""
     return repr(value if len(value) <= _SHOWN else value[:_SHOWN] + "...")
 
 
 def escaped(value: str) -> str:
-    """The same with every character escaped that is not ASCII: of two that look the same, how they differ."""
+    """Quote a value with all non-ASCII characters escaped, to show how two similar values differ."""
     return ascii(value if len(value) <= _SHOWN else value[:_SHOWN] + "...")
 
 
 def listed(values: Iterable[str], *, most: int = 10, show: Callable[[str], str] = quoted) -> str:
-    """`'a', 'b' and 3 more`: names for a message, never an endless line."""
+    """Return `'a', 'b' and 3 more`: a list of limited length for a message."""
     names = [show(value) for value in values]
     shown = ", ".join(names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most:,} more"

@@ -1,7 +1,7 @@
-"""Bytes of a file that somebody sent: opened by content, decompressed, and bounded whatever they hold.
+"""Opening of untrusted files: detection by content, decompression, and limits.
 
-Nothing here is believed: a gzip file of 1 MB may hold 1 GB of one letter. So every read is metered: a limit
-on one record (`OpenedFile.record_done` starts the next one), a limit on the whole. A few buffers are in memory.
+A gzip file of 1 MB may contain 1 GB of one letter. So there are limits for one record (`OpenedFile.record_done` starts
+the next one) and for the whole file. Only a few buffers are in memory.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from pathlib import Path
 from evalsite.exchange.errors import FormatError
 
 BUFFER = 1 << 16
-MAX_RECORD = 1_000_000  # bytes of one line, and of one object of a JSON array
-MAX_BYTES = 4 << 30  # decompressed bytes of a whole file: where a bomb ends
+MAX_RECORD = 1_000_000  # Bytes of one line, and of one object of a JSON array.
+MAX_BYTES = 4 << 30  # Decompressed bytes of a whole file, as a limit for decompression bombs.
 GZIP_MAGIC = b"\x1f\x8b"
 UTF8_BOM = b"\xef\xbb\xbf"
 
-Progress = Callable[[int, int], None]  # (done, total) in bytes of the file as it lies on the disk
+Progress = Callable[[int, int], None]  # (done, total) in bytes of the file on the disk.
 
 _FOREIGN = {
     b"PK\x03\x04": "a zip archive or an Excel workbook",
@@ -38,7 +38,7 @@ _FOREIGN = {
 
 
 class _Metered(io.RawIOBase):
-    """A raw stream over `inner` that counts what it hands out and gives every failure one kind of error."""
+    """A raw stream over `inner` that counts bytes and converts all failures to one kind of error."""
 
     def __init__(self, inner: io.BufferedIOBase, told: Callable[[], None]) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class _Metered(io.RawIOBase):
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         try:
-            # What can be had now: before a gzip file breaks off, everything up to there is handed out.
+            # Return the available bytes: a truncated gzip file is readable up to its end.
             chunk = self._inner.read1(len(buffer))
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise _broken_gzip(error) from error
@@ -65,7 +65,7 @@ class _Metered(io.RawIOBase):
         return len(chunk)
 
     def _refuse_too_much(self) -> None:
-        # One buffer may lie between what was read and what was used, on both sides of the record.
+        # Up to one buffer can be read but not yet used, both before and after the record.
         if self.total - self.record_start > MAX_RECORD + 4 * BUFFER:
             raise too_long()
         if self.total > MAX_BYTES:
@@ -75,7 +75,10 @@ class _Metered(io.RawIOBase):
 
 
 class OpenedFile:
-    """An opened file: `stream` gives decompressed bytes without a byte order mark."""
+    """An opened file.
+
+    stream: decompressed bytes without a byte order mark.
+    """
 
     def __init__(self, file: io.BufferedReader, progress: Progress | None) -> None:
         self._file = file
@@ -89,11 +92,11 @@ class OpenedFile:
             self.stream.read(3)
 
     def head(self) -> bytes:
-        """The next bytes, which stay to be read; empty at the end of the file."""
+        """Peek at the next bytes; empty at the end of the file."""
         return self.stream.peek(BUFFER)
 
     def record_done(self) -> None:
-        """The bytes so far are used; what follows counts as a new record."""
+        """Mark the bytes so far as used. The following bytes count as a new record."""
         self._meter.record_start = self._meter.total
 
     def _tell(self) -> None:
@@ -106,24 +109,27 @@ class OpenedFile:
 
 @contextmanager
 def open_source(path: Path, *, progress: Progress | None = None) -> Iterator[OpenedFile]:
-    """Open `path` for one pass; FormatError if it cannot be read, is empty, or is plainly something else."""
+    """Open `path` for one pass.
+
+    Raises FormatError if it is unreadable, empty, or clearly another format.
+    """
     try:
         file = path.open("rb")
     except OSError as error:
         raise FormatError(f"cannot be read ({error.strerror})", code="unreadable") from error
-    except ValueError as error:  # a NUL in the name
+    except ValueError as error:  # A NUL character in the name.
         raise FormatError(f"cannot be read ({error})", code="unreadable") from error
     with file:
         try:
             source = OpenedFile(file, progress)
-        except OSError as error:  # of the very first bytes: later ones are read through _Metered
+        except OSError as error:  # Error in the first bytes; later ones are read through _Metered.
             raise FormatError(f"cannot be read ({error.strerror or error})", code="unreadable") from error
         _refuse_foreign(source.head())
         yield source
 
 
 def too_long() -> FormatError:
-    """One record over the limit; said before it is in memory."""
+    """Return the error for a record over the limit, which is detected before the record is in memory."""
     return FormatError(
         f"one row is longer than {MAX_RECORD:,} bytes",
         code="too_long",

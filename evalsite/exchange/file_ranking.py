@@ -1,4 +1,4 @@
-"""Votes of a file to a ranking of plain values: the table, the fit, and what to beware of."""
+"""Ranking of a vote file as plain values: table, fit, and warnings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ Model = Literal["board", "pair"]
 
 @dataclass(frozen=True, slots=True)
 class ChatbotRow:
-    """A chatbot of the board. The interval is of 95 %; rank and its bounds are within the group."""
+    """A chatbot of the board.
+
+    The interval covers 95 %. Rank and its bounds are within the group.
+    """
 
     name: str
     ability: float | None
@@ -37,7 +40,7 @@ class ChatbotRow:
 
 @dataclass(frozen=True, slots=True)
 class PairRow:
-    """A comparison, oriented as the file has it: delta > 0 means that B is better."""
+    """A comparison in the order of the file: delta > 0 means that B is better."""
 
     a: str
     b: str
@@ -67,7 +70,7 @@ class FitRow:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """What `rank` answers; the field names are those of its JSON. A number is None where there is none."""
+    """The result of `rank`; the field names are those of its JSON. None means that a number does not exist."""
 
     model: Model
     chatbots: tuple[ChatbotRow, ...]
@@ -80,9 +83,11 @@ class Ranking:
 def rank_votes(
     votes: Votes, *, model: Model = "board", progress: Callable[[int, int], None] | None = None, seed: int = 0
 ) -> Ranking:
-    """Fit the votes and lay out the result. Under `pair` there are no chatbots, only comparisons.
+    """Fit the votes and return the ranking.
 
-    The votes already carry the values of the column that keeps comparisons apart (`by` of `read_votes`).
+    Model `pair` has no chatbots, only comparisons. The votes already have the values of the column that separates
+    comparisons (`by` of `read_votes`).
+
     Raises irt_engine's EngineError.
     """
     table = table_of(votes)
@@ -103,7 +108,7 @@ def rank_votes(
 
 
 def table_of(votes: Votes) -> ResponseTable:
-    """The votes as the engine takes them; a row without a prompt is a prompt of its own."""
+    """Return the votes in the engine's format. A row without a prompt gets its own prompt."""
     labels = None if votes.by_column is None else [label or "" for label in votes.by]
     return ResponseTable.from_votes(
         votes.system_a,
@@ -171,7 +176,7 @@ def _prompts(posterior: Posterior) -> tuple[PromptSummary, ...]:
 
 
 def _doubts(posterior: Posterior) -> Iterator[str]:
-    """What the reader of a ranking must know before believing it."""
+    """Yield warnings about the ranking."""
     if not posterior.converged:
         yield (
             f"The fit had not converged after {posterior.iterations:,} iterations: "
@@ -189,5 +194,5 @@ def _doubts(posterior: Posterior) -> Iterator[str]:
 
 
 def finite_or_none(value: float) -> float | None:
-    """A plain float, or None for what JSON has no number for."""
+    """Return a plain float, or None for values that JSON does not have."""
     return float(value) if math.isfinite(value) else None

@@ -1,4 +1,4 @@
-"""Makers of the chatbots in a vote file: which organisation made which, by flag or by a file of two columns."""
+"""Makers of the chatbots in a vote file: the organisation of each, by option or by a file with two columns."""
 
 from argparse import ArgumentTypeError
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -17,7 +17,7 @@ Maker = tuple[str, str]  # (chatbot, slug)
 
 
 def maker_argument(text: str) -> Maker:
-    """Return (chatbot, slug) of "CHATBOT=SLUG"; a name may hold "=", a slug does not."""
+    """Parse "CHATBOT=SLUG" to (chatbot, slug). A name may contain "=", a slug does not."""
     chatbot, sign, slug = text.rpartition("=")
     if not sign or not chatbot.strip() or not slug.strip():
         raise ArgumentTypeError(f"{text!r} is not CHATBOT=SLUG")
@@ -25,9 +25,9 @@ def maker_argument(text: str) -> Maker:
 
 
 def makers_read(path: Path) -> list[Maker]:
-    """Return the makers that a CSV or JSONL file names in its columns chatbot and organisation.
+    """Return the makers in the columns chatbot and organisation of a CSV or JSONL file.
 
-    Raises InvalidInput for a file that cannot be read, lacks a column or has an empty cell.
+    Raises InvalidInput for an unreadable file, a missing column or an empty cell.
     """
     try:
         reading = rows_read(path.read_bytes(), path.name)
@@ -49,7 +49,7 @@ def makers_read(path: Path) -> list[Maker]:
 
 
 def makers_found(named: Iterable[Maker], chatbots: Collection[str]) -> dict[str, Organisation]:
-    """Return chatbot -> the organisation that made it.
+    """Map chatbots to their makers.
 
     Raises InvalidInput for a chatbot that is not in the votes or has two makers, and for an unknown organisation.
     """
@@ -78,7 +78,10 @@ def _organisations(slugs: Mapping[str, str]) -> Iterator[tuple[str, Organisation
 
 
 def makers_record(makers: Mapping[str, Organisation], *, keeper: Organisation) -> None:
-    """Record who made the chatbots of these names that `keeper` keeps. Raises Conflict for another maker on record."""
+    """Record the makers of the chatbots with these names that `keeper` manages.
+
+    Raises Conflict if another maker is recorded.
+    """
     kept = Chatbot.objects.filter(organisation=keeper, name__in=makers)
     for chatbot in kept.select_related("organisation", "made_by"):
         maker_record(chatbot=chatbot, maker=makers[chatbot.name])

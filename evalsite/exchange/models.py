@@ -6,7 +6,7 @@ from evalsite.judgments.models import Judgment
 
 
 class VoteSource(models.Model):
-    """A file of votes that became a campaign's judgments. Importing it again changes nothing."""
+    """A vote file that was imported as a campaign's judgments. Importing it again changes nothing."""
 
     campaign = models.ForeignKey(Campaign, on_delete=models.PROTECT, related_name="vote_sources")
     name = models.CharField(max_length=200)
@@ -22,7 +22,7 @@ class VoteSource(models.Model):
 
 
 class ImportedVote(models.Model):
-    """Where a judgment came from: the source's row (or its own vote id), and a digest to tell a changed file."""
+    """The origin of a judgment: the source's row (or its own vote ID), and a digest to detect changes."""
 
     source = models.ForeignKey(VoteSource, on_delete=models.PROTECT, related_name="imported")
     vote_id = models.CharField(max_length=210)

@@ -1,4 +1,4 @@
-"""A ranking as JSON and as CSV, a replay and a plan as JSON, for programs."""
+"""Machine-readable results: a ranking as JSON and as CSV, a replay and a plan as JSON."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from evalsite.exchange.replays import Replay
 
 
 def as_json(ranking: Ranking) -> str:
-    """One line of JSON with exactly the fields of `Ranking`; never NaN or Infinity, which are not JSON."""
+    """Return one line of JSON with exactly the fields of `Ranking`, without NaN or Infinity, which JSON lacks."""
     return json.dumps(asdict(ranking), allow_nan=False)
 
 
 def replay_as_json(replay: Replay) -> str:
-    """One line of JSON with exactly the fields of `Replay`."""
+    """Return one line of JSON with exactly the fields of `Replay`."""
     return json.dumps(asdict(replay), allow_nan=False)
 
 
 def plan_as_json(plan: CampaignPlan) -> str:
-    """One line of JSON with exactly the fields of `CampaignPlan`."""
+    """Return one line of JSON with exactly the fields of `CampaignPlan`."""
     return json.dumps(asdict(plan), allow_nan=False)
 
 
 def as_csv(ranking: Ranking) -> str:
-    """The chatbots of a board, or the comparisons of model pair, with a header; None is an empty cell.
+    """Return the chatbots of a board, or the comparisons of model pair, as CSV with a header.
 
-    A name that a spreadsheet would compute gets an apostrophe before it; JSON has it as it is.
+    None is an empty cell. A name that a spreadsheet would compute gets an apostrophe in front; JSON keeps the name.
     """
     kind: type[ChatbotRow] | type[PairRow] = ChatbotRow if ranking.model == "board" else PairRow
     rows: Sequence[ChatbotRow | PairRow] = ranking.chatbots if ranking.model == "board" else ranking.pairs

@@ -1,4 +1,4 @@
-"""A progress bar for work that a person waits for: one line on a terminal, a few plain lines in a log."""
+"""A progress bar: one line on a terminal, a few plain lines in a log."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-_PATIENCE = 1.0  # seconds before anything is shown: short work needs no bar
-_REDRAW = 0.1  # seconds between two pictures on a terminal
-_REPORT = 10.0  # seconds between two lines in a log
+_PATIENCE = 1.0  # Seconds before the bar appears, because short work needs none.
+_REDRAW = 0.1  # Seconds between updates on a terminal.
+_REPORT = 10.0  # Seconds between lines in a log.
 _WIDTH = 30
 
 
 class TextStream(Protocol):
-    """Where the bar is drawn, as Django wraps standard error: a style (ours is none) and a line's ending."""
+    """The output stream, as Django wraps standard error with a style (unused here) and a line ending."""
 
     def write(self, text: str, style: Callable[[str], str], ending: str, /) -> object: ...
     def isatty(self) -> bool: ...
@@ -21,7 +21,10 @@ class TextStream(Protocol):
 
 
 class Bar:
-    """Call it with (done, total) as often as you like; `close` clears the line. Short work shows nothing."""
+    """A progress bar. Call it with (done, total) at any rate; `close` clears the line.
+
+    Short work displays nothing.
+    """
 
     def __init__(self, stream: TextStream, label: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._stream = stream
@@ -46,7 +49,7 @@ class Bar:
             self._write(f"{self._label} {share:.0%}\n")
 
     def close(self) -> None:
-        """Leave the terminal's line as it was found."""
+        """Restore the line of the terminal."""
         if self._drawn:
             self._write("\r" + " " * (len(self._label) + _WIDTH + 8) + "\r")
             self._drawn = False

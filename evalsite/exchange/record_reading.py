@@ -1,8 +1,10 @@
-"""Records of a file: CSV, JSON lines or a JSON array, found by content, each as a mapping of column to text.
+"""Records of a CSV, JSON lines or JSON array file, each as a mapping of column to text.
 
-A record's row is the number of the data row (the first after the header is 1); blank lines are no rows. Its
-line is the line on which it begins, where lines mean something. All values become text, as CSV knows nothing
-else: a JSON null is "", a number is written in decimal, a list or an object is NESTED (nobody here uses one).
+The format is detected by content. The row of a record is its number (the first after the header is 1), without blank
+lines. Its line is the line on which it begins, for formats with lines.
+
+All values become text, because CSV has nothing else. A JSON null is "". A number is written in decimal. A list or an
+object is NESTED, because no column uses one.
 """
 
 from __future__ import annotations
@@ -19,8 +21,8 @@ from evalsite.exchange.errors import FormatError
 from evalsite.exchange.file_opening import BUFFER, MAX_RECORD, OpenedFile, too_long
 
 MAX_COLUMNS = 1_000
-MAX_DEPTH = 100  # of nested JSON: beyond it somebody wants to see us fall
-NESTED = "(a list or an object)"  # recognised by identity, so that a text with the same letters stays a text
+MAX_DEPTH = 100  # Nesting depth of JSON. Deeper files are probably attacks.
+NESTED = "(a list or an object)"  # Recognised by identity, so that an equal text remains text.
 
 
 class Record(NamedTuple):
@@ -30,9 +32,10 @@ class Record(NamedTuple):
 
 
 class Records:
-    """One pass over a source; `row` and `line` say where it stands, for the message of whoever finds a fault.
+    """One pass over a source.
 
-    `columns` are the header's, or for JSON the keys met so far (a JSON file may leave out what is unknown).
+    row, line: the current position, for error messages.
+    columns: the header, or for JSON the keys so far, because objects may omit unknown values.
     """
 
     def __init__(self, source: OpenedFile) -> None:
@@ -46,7 +49,7 @@ class Records:
 
     @property
     def has_header(self) -> bool:
-        """Whether all columns are known before the first row."""
+        """Return whether all columns are known before the first row."""
         return self.kind == "CSV"
 
     def __iter__(self) -> Iterator[Record]:
@@ -55,7 +58,7 @@ class Records:
         return self._from_lines() if self.kind == "JSON lines" else self._from_csv()
 
     def _from_csv(self) -> Iterator[Record]:
-        # The module's own limit (131,072 characters) is for the whole process; it is only ever raised here.
+        # The csv module's limit (131,072 characters) is per process; this only raises it.
         csv.field_size_limit(max(csv.field_size_limit(), MAX_RECORD))
         lines = _Lines(self._source)
         table = self._csv_rows(lines)
@@ -74,7 +77,10 @@ class Records:
             yield Record(row, self.line, dict(zip(names, fields, strict=True)))
 
     def _csv_rows(self, lines: _Lines) -> Iterator[list[str]]:
-        """Rows that are not blank, the header first; `self.row` and `self.line` are of the row being read."""
+        """Yield rows that are not blank, the header first.
+
+        `self.row` and `self.line` are of the current row.
+        """
         reader = csv.reader(lines, strict=True)
         while True:
             self.line = lines.number + 1
@@ -86,7 +92,7 @@ class Records:
             except csv.Error as error:
                 raise _bad_csv(error) from error
             except FormatError as problem:
-                # Of a row over several lines the newest is at fault; an open quote is where the row begins.
+                # In a row over several lines, the error is on the last one; an open quote starts where the row begins.
                 if problem.code != "too_long":
                     self.line = max(self.line, lines.number)
                 raise
@@ -102,7 +108,7 @@ class Records:
 
     def _from_lines(self) -> Iterator[Record]:
         lines = _Lines(self._source)
-        self.row = self.line = 1  # of what is read next: a line that cannot be read is at fault itself
+        self.row = self.line = 1  # The position of the next record, because an unreadable line is itself wrong.
         for text in lines:
             if text.strip():
                 yield Record(self.row, self.line, self._learn_keys(_json_line(text)))
@@ -132,7 +138,10 @@ class Records:
 
 
 class _Lines:
-    """Decoded lines of bounded length; the lines of one record (CSV) share a limit until `begin_record`."""
+    """Decoded lines of limited length.
+
+    The lines of one record (CSV) share a limit until `begin_record`.
+    """
 
     def __init__(self, source: OpenedFile) -> None:
         self.number = 0
@@ -180,7 +189,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 class _Pairs(list[tuple[str, object]]):
-    """A JSON object as it was written, so that a key that stands twice is seen."""
+    """A JSON object as a list of pairs, so that duplicate keys are detected."""
 
 
 def _json_line(text: str) -> list[tuple[str, str]]:
@@ -194,9 +203,9 @@ def _json_line(text: str) -> list[tuple[str, str]]:
 
 
 def _array_items(source: OpenedFile) -> Iterator[list[tuple[str, str]]]:
-    """The objects of the top-level array, one at a time and flat."""
+    """Yield the flat objects of the top-level array, one at a time."""
     events = _events(source)
-    next(events, None)  # the bracket by which the format was recognised
+    next(events, None)  # The bracket by which the format was detected.
     for event, _ in events:
         if event == "start_map":
             yield _flat_object(events)
@@ -222,7 +231,7 @@ def _flat_object(events: Iterator[tuple[str, object]]) -> list[tuple[str, str]]:
 
 
 def _pass_over(events: Iterator[tuple[str, object]]) -> None:
-    """The rest of a list or an object that has just begun."""
+    """Skip the rest of a list or an object that has just begun."""
     depth = 1
     for event, _ in events:
         depth += event.startswith("start") - event.startswith("end")

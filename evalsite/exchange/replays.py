@@ -1,4 +1,4 @@
-"""Votes of a file, or of known parameters, to a replay of plain values: the closed loop under one policy."""
+"""Replay of a policy on the votes of a file or on known parameters, as plain values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class ReferenceRow:
-    """What the points are compared with; `judgments` is 0 where the truth is known. Pairs of chatbots, by name."""
+    """The reference for the points; pairs of chatbots by name.
+
+    judgments: 0 if the truth is known.
+    """
 
     judgments: int
     chatbots: dict[str, float]
@@ -32,7 +35,7 @@ class ReferenceRow:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What `replay` answers; the field names are those of its JSON."""
+    """The result of `replay`; the field names are those of its JSON."""
 
     policy: str
     seed: int
@@ -43,7 +46,7 @@ class Replay:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """How a replay is run: up to `budget` votes, a refit after `every`, with so many `tiers` of quality."""
+    """Settings of a replay: up to `budget` votes, a refit after `every` votes, and `tiers` of quality."""
 
     policy: str
     budget: int
@@ -53,16 +56,23 @@ class Run:
 
 
 def replay_votes(votes: Votes, run: Run, progress: Progress | None = None) -> Replay:
-    """The closed loop on recorded votes, against the fit on all of them. Raises SchedulerError, EngineError."""
+    """Replay a policy on recorded votes and compare with the fit of all votes.
+
+    Raises SchedulerError, EngineError.
+    """
     table = table_of(votes)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EngineWarning)  # each point says by its coverage what an uncertain fit is worth
+        # Each point has its coverage, which shows how reliable an uncertain fit is.
+        warnings.simplefilter("ignore", EngineWarning)
         reference = reference_of(estimate(table))
         return _replay(table, reference, run, votes.warnings, progress)
 
 
 def replay_simulated(chatbots: int, prompts: int, run: Run, progress: Progress | None = None) -> Replay:
-    """The closed loop on votes drawn from the priors, against the known truth. Raises SchedulerError, EngineError."""
+    """Simulate a policy on votes drawn from the priors and compare with the truth.
+
+    Raises SchedulerError, EngineError.
+    """
     truth = draw_truth(chatbots, prompts, seed=run.seed, form="vote", **_EFFECTS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EngineWarning)
@@ -75,7 +85,7 @@ class _Effects(TypedDict):
     reply_sd: float
 
 
-# What real votes show (ChatEval, Vicuna): a pair's own effect, what a cell's votes share, and what a reply is worth.
+# Effects in real votes (ChatEval, Vicuna): of pairs, of cells with several votes, and of replies.
 _EFFECTS = _Effects(pair_sd=0.1, cell_sd=0.35, reply_sd=0.6)
 
 

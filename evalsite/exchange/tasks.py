@@ -1,4 +1,4 @@
-"""What the worker does for the exchange room."""
+"""The worker's job of exchange: forecasts for drafts."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -13,7 +13,7 @@ from evalsite.exchange.draft_forecasts import FORECAST, Idea
 
 @inquiries.answers(FORECAST)
 def forecast(args: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Judgments, money and days of a campaign that is only an idea, by its own plan options and limits."""
+    """Return judgments, money and days for a design, with its own plan options and limits."""
     # Imported here: every process registers this, and only the worker should pay for numpy and scipy.
     from evalsite.exchange.campaign_planning import PlannedCampaign, plan_campaign
     from evalsite.refits.designs import design_of, goal_of, overlap_of

@@ -1,4 +1,4 @@
-"""A ranking as a table of text, for people: aligned, and with each interval drawn where there is room.
+"""Rankings, replays and plans as text tables. Intervals are drawn if there is enough width.
 
 rank        chatbot     ability   95 % interval                             judgments
 1           gpt-4          1.31    1.02 to  1.60                  |---o---|       1,680
@@ -18,15 +18,15 @@ from evalsite.exchange.file_ranking import ChatbotRow, PairRow, Ranking
 from evalsite.exchange.replays import Replay
 from scheduler.forecasting.forecast import Range
 
-_Z = 1.959963984540054  # of a two-sided 95 % interval
-_LEAST_DRAWING, _MOST_DRAWING = 16, 48  # columns
+_Z = 1.959963984540054  # Quantile of a two-sided 95 % interval.
+_LEAST_DRAWING, _MOST_DRAWING = 16, 48  # Columns.
 _LONGEST_NAME = 40
 _GAP = "  "
 
 
 @dataclass(frozen=True, slots=True)
 class Pen:
-    """The characters of an interval: its ends, its line, its middle, and where zero is."""
+    """The characters of an interval: ends, line, middle, and zero."""
 
     left: str
     line: str
@@ -40,7 +40,10 @@ ASCII = Pen("|", "-", "o", "|", ".")
 
 
 def as_table(ranking: Ranking, *, width: int = 100, pen: Pen = UNICODE) -> str:
-    """The ranking in lines of `width` columns where names allow it; `pen` is what the screen can show."""
+    """Return the ranking in lines of `width` columns, if names allow it.
+
+    pen: characters that the terminal can display.
+    """
     facts = ranking.fit
     head = (
         f"{_MODELS[ranking.model]}: {_count(facts.judgments, 'judgment')} in {_count(facts.cells, 'cell')} "
@@ -51,7 +54,7 @@ def as_table(ranking: Ranking, *, width: int = 100, pen: Pen = UNICODE) -> str:
 
 
 def replay_as_table(replay: Replay) -> str:
-    """A replay in lines: one for each point."""
+    """Return a replay in lines, one for each point."""
     known, base = replay.reference.judgments, replay.reference
     against = f"the board of all {known:,} votes" if known else "the known truth"
     head = (
@@ -75,7 +78,7 @@ def replay_as_table(replay: Replay) -> str:
 
 
 def plan_as_table(plan: CampaignPlan) -> str:
-    """A plan in lines: one for each forecast, then what choosing saves, and what to change."""
+    """Return a plan in lines: one for each forecast, then the savings and the advice."""
     head = (
         f"{_count(plan.chatbots, 'chatbot')} on {_count(plan.prompts, 'prompt')}, "
         f"{_count(plan.votes_per_item, 'vote')} an item, until {plan.goal} is {plan.target:g}"
@@ -92,14 +95,14 @@ def plan_as_table(plan: CampaignPlan) -> str:
 
 
 def _saving(share: float) -> str:
-    """By the middles of the two forecasts."""
+    """Return the savings by the medians of the two forecasts."""
     if abs(share) < 0.01:
         return "as many judgments as"
     return f"{abs(share):.0%} {'fewer' if share > 0.0 else 'more'} judgments than"
 
 
 def _forecast_cells(rows: Sequence[ForecastRow]) -> tuple[list[str], list[list[str]]]:
-    """Heads and cells; money and days only where they are known."""
+    """Return header and cells, with money and days only if known."""
     heads = ["policy", "judgments"]
     money, days = rows[0].forecast.cost is not None, rows[0].forecast.days is not None
     heads += ["money"] * money + ["days"] * days + ["goal reached"]
@@ -173,7 +176,7 @@ def _lines(
     width: int,
     pen: Pen,
 ) -> list[str]:
-    """Aligned rows under their heads, each with its drawing at the end if at least the smallest one fits."""
+    """Return aligned rows below their header, each with its interval drawn if there is enough width."""
     widths = [max(map(_columns, column)) for column in zip(heads, *cells, strict=True)]
     texts = [
         _GAP.join(_padded(cell, size, side) for cell, size, side in zip(row, widths, sides, strict=True))
@@ -187,7 +190,7 @@ def _lines(
 
 
 def _drawings(spans: Sequence[tuple[float | None, float | None, float | None]], room: int, pen: Pen) -> Iterable[str]:
-    """All intervals on one scale, `room` columns wide, which always holds zero."""
+    """Return all intervals on one scale of `room` columns that includes zero."""
     ends = [0.0, *(end for span in spans for end in span if end is not None)]
     low, high = min(ends), max(ends)
     scale = (room - 1) / (high - low) if high > low else 0.0
@@ -218,7 +221,7 @@ def _rank(row: ChatbotRow) -> str:
 def _decimal(value: float | None) -> str:
     if value is None:
         return "?"
-    return f"{value:.2f}" if abs(value) >= 0.005 else "0.00"  # never "-0.00"
+    return f"{value:.2f}" if abs(value) >= 0.005 else "0.00"  # Never "-0.00".
 
 
 def _interval(lower: float | None, upper: float | None) -> str:
@@ -230,12 +233,12 @@ def _count(number: int, thing: str) -> str:
 
 
 def _short(name: str) -> str:
-    name = defused(shown(name))  # a table is pasted into spreadsheets
+    name = defused(shown(name))  # Users paste tables into spreadsheets.
     return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 3] + "..."
 
 
 def _columns(text: str) -> int:
-    """How many columns a terminal takes for the text: two for a wide character, none for a combining mark."""
+    """Count the columns of the text on a terminal: two for a wide character, none for a combining mark."""
     wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
     return len(text) + wide - sum(unicodedata.combining(letter) > 0 for letter in text)
 

@@ -1,12 +1,13 @@
-"""The two layouts of a vote, and what each of their cells may hold.
+"""The two column layouts of vote files, and the allowed values of their cells.
 
 Native: `system_a, system_b, outcome`; optionally `prompt_id, annotator_id, category, a_first, timestamp`.
-Arena: `model_a, model_b, winner`; optionally `prompt_id` or `question_id` (where both are filled, the first),
-`judge` or `annotator_id`, `tstamp` or `timestamp`, `category`, `a_first`.
-Both may have `vote_id` or `judgment_id`, the file's own name of the vote, and `turn`, which is part of the item: turn 2
-of prompt 81 is the prompt "81 (turn 2)". All other columns are passed over.
 
-A cell is never guessed at: what is not in the tables below is an error.
+Arena: `model_a, model_b, winner`; optionally `prompt_id` or `question_id` (the first if both have a value), `judge` or
+`annotator_id`, `tstamp` or `timestamp`, `category`, `a_first`.
+
+Both may have `vote_id` or `judgment_id`, the file's own ID of the vote. Both may have `turn`, which is part of the
+item: turn 2 of prompt 81 is the prompt "81 (turn 2)". Other columns are ignored. Values that are not in the tables
+below are errors.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from evalsite.exchange.errors import FormatError, listed, quoted
 from evalsite.exchange.record_reading import NESTED
 from irt_engine.responses.identifiers import item_prompt, looks_like_turn
 
-MAX_TEXT = 200  # characters of a name, an id or a label
+MAX_TEXT = 200  # Characters of a name, an ID or a label.
 
 # -1: A better, 0: tie, 1: B better. A data frame writes whole numbers as 1.0 if the column has an empty cell.
 _NATIVE_OUTCOMES = {"-1": -1, "0": 0, "1": 1, "-1.0": -1, "0.0": 0, "-0.0": 0, "1.0": 1}
@@ -28,13 +29,16 @@ _ARENA_OUTCOMES = {"model_a": -1, "model_b": 1, "tie": 0, "tie (bothbad)": 0, "b
 _BOTH_BAD = frozenset({"tie (bothbad)", "both_bad"})
 _ORDERS = {"": None, "1": 1, "0": 0, "1.0": 1, "0.0": 0}
 
-# A terminal obeys control characters, and a lone surrogate cannot be written as UTF-8.
+# Terminals obey control characters, and a lone surrogate has no UTF-8 encoding.
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where a file keeps what. The optional names are tried in order; an empty tuple never matches."""
+    """The columns of a layout.
+
+    Optional names are tried in order; an empty tuple never matches.
+    """
 
     name: str
     system_a: str
@@ -55,7 +59,7 @@ class Layout:
 
     @property
     def known(self) -> frozenset[str]:
-        """Every column that this layout reads."""
+        """Return every column that this layout reads."""
         optional = (self.prompt, self.annotator, self.timestamp, self.category, self.a_first, self.vote_id, self.turn)
         return frozenset(self.required).union(*optional)
 
@@ -83,7 +87,10 @@ ARENA = Layout(
 
 
 def layout_of(columns: Collection[str]) -> Layout:
-    """The layout whose required columns all stand in `columns`; a FormatError if none does, or both do."""
+    """Return the layout whose required columns are all in `columns`.
+
+    Raises FormatError for no layout or both.
+    """
     complete = [layout for layout in (NATIVE, ARENA) if set(layout.required) <= set(columns)]
     if len(complete) == 1:
         return complete[0]
@@ -103,7 +110,10 @@ def layout_of(columns: Collection[str]) -> Layout:
 
 
 def text_cell(values: Mapping[str, str], column: str) -> str:
-    """The cell without surrounding blanks, "" if there is none; FormatError if it is no plain short text."""
+    """Return the cell without surrounding blanks, "" without one.
+
+    Raises FormatError unless it is short plain text.
+    """
     value = values.get(column, "")
     if value is NESTED:
         raise FormatError(
@@ -118,7 +128,7 @@ def text_cell(values: Mapping[str, str], column: str) -> str:
 
 
 def optional_cell(values: Mapping[str, str], columns: tuple[str, ...]) -> str | None:
-    """The first of `columns` that is filled; None (unknown) if none is."""
+    """Return the first non-empty cell of `columns`; None (unknown) without one."""
     for column in columns:
         if column in values and (value := text_cell(values, column)):
             return value
@@ -126,7 +136,7 @@ def optional_cell(values: Mapping[str, str], columns: tuple[str, ...]) -> str | 
 
 
 def prompt_cell(values: Mapping[str, str], layout: Layout, *, merge_turns: bool) -> str | None:
-    """The prompt, with its turn unless turns are merged; None if the row has no prompt."""
+    """Return the prompt, with its turn unless turns are merged; None without a prompt."""
     prompt = optional_cell(values, layout.prompt)
     if prompt is None or merge_turns:
         return prompt
@@ -142,7 +152,7 @@ def prompt_cell(values: Mapping[str, str], layout: Layout, *, merge_turns: bool)
 
 
 def outcome_cell(values: Mapping[str, str], layout: Layout) -> tuple[int, bool]:
-    """(-1 A better, 0 tie, 1 B better; whether it is a tie because both are bad)."""
+    """Return (-1 A better, 0 tie, 1 B better; whether a tie means that both are bad)."""
     label = text_cell(values, layout.outcome)
     outcome = layout.outcomes.get(label)
     if outcome is None:
@@ -156,7 +166,7 @@ def outcome_cell(values: Mapping[str, str], layout: Layout) -> tuple[int, bool]:
 
 
 def order_cell(values: Mapping[str, str], layout: Layout) -> int | None:
-    """1 if A was shown first, 0 if B was, None if nobody knows."""
+    """Return 1 if A was displayed first, 0 if B was, None if unknown."""
     label = optional_cell(values, layout.a_first) or ""
     if label not in _ORDERS:
         raise FormatError(
@@ -169,7 +179,7 @@ def order_cell(values: Mapping[str, str], layout: Layout) -> int | None:
 
 
 def systems_cells(values: Mapping[str, str], layout: Layout) -> tuple[str, str]:
-    """The names of the two chatbots, which are two."""
+    """Return the names of the two different chatbots."""
     a, b = text_cell(values, layout.system_a), text_cell(values, layout.system_b)
     for name, column in ((a, layout.system_a), (b, layout.system_b)):
         if not name:

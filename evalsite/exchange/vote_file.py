@@ -1,8 +1,8 @@
-"""Reads a file of votes: plain or gzipped; CSV, JSON lines or a JSON array; native or arena columns.
+"""Reader of vote files: plain or gzipped; CSV, JSON lines or a JSON array; native or arena columns.
 
-All of it is recognised by content, the name says nothing. `iter_votes` gives one vote after the other in
-constant memory; `read_votes` gives all of them in columns, with what is worth a warning. Whatever is wrong is
-a VoteFileError that names the file, the row and the column; nothing is skipped, guessed or cut.
+The format is detected by content, not by name. `iter_votes` yields single votes in constant memory. `read_votes`
+returns all of them in columns, with warnings. Every error is a VoteFileError with file, row and column. Nothing is
+skipped, guessed or cut.
 """
 
 from __future__ import annotations
@@ -31,38 +31,38 @@ from evalsite.exchange.vote_columns import (
 )
 from irt_engine.responses.vote_qualifiers import NESTED_FLAGS, QUALIFIERS, QUESTIONS, doubt_text, is_doubtful
 
-MAX_VOTES = 5_000_000  # what `read_votes` takes into memory: about 2 GB
-MOST_QUESTIONS = 100  # that are remembered, to be named in a warning
+MAX_VOTES = 5_000_000  # Limit of `read_votes`: about 2 GB of memory.
+MOST_QUESTIONS = 100  # Number of remembered values for a warning.
 CRITERION = "criterion"
 
 Where = Sequence[tuple[str, str]]
 
 
 class Vote(NamedTuple):
-    """One judgment as the file has it; None is unknown, and stays unknown."""
+    """One judgment of the file; None means unknown."""
 
-    row: int  # of the data, the first is 1
+    row: int  # The data row, from 1.
     system_a: str
     system_b: str
-    outcome: int  # -1 A better, 0 tie, 1 B better
-    both_bad: bool  # the tie was called "both bad"
-    prompt_id: str | None  # None: the row is a prompt of its own
+    outcome: int  # -1 A better, 0 tie, 1 B better.
+    both_bad: bool  # The tie was called "both bad".
+    prompt_id: str | None  # None: the row has its own prompt.
     annotator_id: str | None
-    a_first: int | None  # 1: A was shown first
+    a_first: int | None  # 1: A was displayed first.
     category: str | None
-    timestamp: str | None  # as the file writes it
-    vote_id: str | None  # the file's own name of the vote
-    by: str | None  # the value of the column asked for with `by`; None if none was
+    timestamp: str | None  # As in the file.
+    vote_id: str | None  # The file's own ID of the vote.
+    by: str | None  # The value of the column in `by`; None without `by`.
 
     @property
     def prompt_key(self) -> str:
-        """A name of the prompt even where the file has none."""
+        """Return a name for the prompt, even if the file has none."""
         return self.prompt_id if self.prompt_id is not None else f"row {self.row}"
 
 
 @dataclass(frozen=True, slots=True)
 class Votes:
-    """All votes of a file in columns of equal length, in the file's order; see `Vote` for what they hold."""
+    """All votes of a file in columns of equal length, in the order of the file. `Vote` describes the columns."""
 
     path: Path
     by_column: str | None
@@ -84,12 +84,12 @@ class Votes:
         return len(self.row)
 
     def rows(self) -> Iterator[Vote]:
-        """The same votes one by one."""
+        """Yield the same votes one by one."""
         return map(Vote._make, zip(*(getattr(self, name) for name in Vote._fields), strict=True))
 
     @property
     def prompt_key(self) -> tuple[str, ...]:
-        """A name of each vote's prompt; a row without one is a prompt of its own."""
+        """Return a name for each vote's prompt. A row without one has its own prompt."""
         return tuple(
             prompt if prompt is not None else f"row {row}" for prompt, row in zip(self.prompt_id, self.row, strict=True)
         )
@@ -104,13 +104,16 @@ def iter_votes(
     merge_turns: bool = False,
     progress: Progress | None = None,
 ) -> Generator[Vote, None, None]:
-    """The votes of the file one by one, in constant memory.
+    """Yield the votes of the file one by one, in constant memory.
 
-    `where` keeps the rows that hold one of the values given for a column, for every column given; the other
-    rows are not looked at any further. `without` leaves out the rows that hold a word, between semicolons, in a column
-    that the file may have: ("note", "same_output"). A column `turn` is part of the item, unless
-    `merge_turns`. A fault far down the file is raised when it is reached: who stores
-    votes while reading does it in one transaction. Raises VoteFileError.
+    An error far down the file is raised when it is reached. So store votes in one transaction while reading.
+
+    where: for each column, the allowed values. Other rows are not read any further.
+    without: excluded words in columns that the file may have, such as ("note", "same_output"). The words of a cell are
+        separated by semicolons.
+    merge_turns: whether to ignore the column `turn`, which is otherwise part of the item.
+
+    Raises VoteFileError.
     """
     asked = _Asked(by, where, without, merge_turns)
     yield from _iter_votes(Path(path), asked, _Flags(column for column, _ in where), progress)
@@ -136,9 +139,9 @@ def read_votes(
     merge_turns: bool = False,
     progress: Progress | None = None,
 ) -> Votes:
-    """All votes of the file, with warnings (also of columns that say which votes should count).
+    """Return all votes of the file, with warnings about columns that say which votes should count, among others.
 
-    Raises VoteFileError; at most MAX_VOTES votes.
+    Raises VoteFileError, also for more than MAX_VOTES votes.
     """
     path = Path(path)
     asked = _Asked(by, where, without, merge_turns)
@@ -163,7 +166,7 @@ def read_votes(
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What the caller wants of a file; see `iter_votes`."""
+    """The caller's options; see `iter_votes`."""
 
     by: str | None
     where: Where
@@ -172,7 +175,7 @@ class _Asked:
 
 
 class _Flags:
-    """What was found in columns that say which votes should count, except in those that the caller chose by."""
+    """Values of columns that say which votes should count, except columns that the caller filters by."""
 
     def __init__(self, chosen: Iterable[str | None]) -> None:
         self._chosen = set(chosen)
@@ -184,7 +187,10 @@ class _Flags:
         self._nested: set[str] = set()
 
     def add(self, values: Mapping[str, str], columns: Collection[str]) -> None:
-        """`columns`: those met so far, of which a JSON file may bring more with every row."""
+        """Add a row.
+
+        columns: those seen so far, because each JSON object may have new ones.
+        """
         self._rows += 1
         if len(columns) != self._columns:
             self._columns = len(columns)
@@ -222,7 +228,7 @@ class _Flags:
 
 
 class _Reading:
-    """One pass over the records: which rows are asked for, what they hold, and what only the end can tell."""
+    """One pass over the records: selected rows, their votes, and checks at the end."""
 
     def __init__(self, records: Records, asked: _Asked, flags: _Flags) -> None:
         self._records = records
@@ -249,11 +255,11 @@ class _Reading:
                 self._kept += 1
                 self._flags.add(record.values, self._records.columns)
                 yield _vote(record, layout, self._by, self._merge_turns)
-        self._records.row = self._records.line = None  # what is wrong with the whole file has no row
+        self._records.row = self._records.line = None  # An error of the whole file has no row.
         self._finish()
 
     def _begin(self) -> Layout:
-        """The layout, from the header or from the keys of the first object."""
+        """Detect the layout from the header or from the keys of the first object."""
         place = self._records.row, self._records.line
         if self._records.has_header:
             self._records.row = self._records.line = None
@@ -270,7 +276,7 @@ class _Reading:
         return not without
 
     def _criterion_is_one(self, values: Mapping[str, str]) -> bool:
-        """False from the second value on: the rest of the file is read only to name them all."""
+        """Return False from the second value on. The rest of the file is read only to name all values."""
         if self._by != CRITERION and CRITERION in self._records.columns:
             self._criteria[text_cell(values, CRITERION)] = None
         return len(self._criteria) <= 1
@@ -342,12 +348,12 @@ def _vote(record: Record, layout: Layout, by: str | None, merge_turns: bool) -> 
 
 
 def _shared(text: str | None) -> str | None:
-    """One object for equal texts: a file repeats its names a million times."""
+    """Return one object for equal texts, because a file can repeat its names a million times."""
     return None if text is None else intern(text)
 
 
 class _Repeats:
-    """What stands more than once: a vote's own id must not, a person may judge one thing twice."""
+    """Duplicates: a vote's own ID must be unique, but a person may judge an item twice."""
 
     def __init__(self) -> None:
         self.names: set[str] = set()
@@ -375,7 +381,7 @@ class _Repeats:
             self._judged.add(judged)
 
     def refuse_ambiguous_prompts(self, path: Path) -> None:
-        """A prompt called "row 7" beside rows that have no prompt and are called by their number."""
+        """Reject a prompt called "row 7" if rows without a prompt are named by their numbers."""
         if self._without_prompt and self._like_a_row:
             problem = FormatError(
                 f"the prompt id {quoted(self._like_a_row)} looks like the name that a row without one is given",
@@ -396,7 +402,7 @@ class _Repeats:
 
 
 def _look_alikes(names: Iterable[str]) -> Iterator[str]:
-    """Names that look the same are probably one chatbot, but that is not ours to decide."""
+    """Warn about names that look the same. They are probably one chatbot, but the user has to decide."""
     alike: dict[str, set[str]] = {}
     for name in names:
         alike.setdefault(_looks(name), set()).add(name)
@@ -407,6 +413,6 @@ def _look_alikes(names: Iterable[str]) -> Iterator[str]:
 
 
 def _looks(name: str) -> str:
-    """The name without what is hardly seen of it: case, spacing, its form of Unicode, and signs of no width."""
+    """Return the name without inconspicuous differences: case, spacing, Unicode form, and zero-width characters."""
     plain = normalize("NFKC", normalize("NFKC", name).casefold())
     return "".join(sign for sign in plain if not sign.isspace() and category(sign) != "Cf")

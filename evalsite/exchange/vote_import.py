@@ -1,7 +1,7 @@
-"""A file of votes becomes a campaign: once, whole, and with nothing invented.
+"""Import of a vote file as a campaign: once, complete, and without invented values.
 
-What the file does not say is stored as unknown: the annotator, the shown order, the texts of prompts and
-replies. Everything is written in one transaction, so a fault in the last row leaves nothing behind.
+Values that the file lacks are stored as unknown: annotator, display order, texts of prompts and replies. Everything is
+written in one transaction, so an error in the last row leaves no data behind.
 """
 
 import hashlib
@@ -60,9 +60,10 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import did. `created` False: the same votes were there already, and nothing changed.
+    """The result of an import.
 
-    new_owner: the organisation that was made for it, if one was.
+    created: False if the same votes existed, so that nothing changed.
+    new_owner: the organisation that was created for the import, if any.
     """
 
     board: Board
@@ -84,14 +85,19 @@ def votes_import(
     made_by: Sequence[Maker] = (),
     progress: Progress | None = None,
 ) -> Imported:
-    """Bring a vote file into the database as the campaign `name`, and ask for its fit.
+    """Import a vote file as the campaign `name` and request its fit.
 
-    `organisation` is the owner's address or name, which is made if none has it. Who sees the board is whoever has the
-    link, unless `visibility` says otherwise. A vote's identity is the source's name (the file's, if none is given) and
-    its own id or row number. The same file again changes nothing; another content under the same name is refused with
-    what differs, and so is another visibility than the board has (Conflict). `made_by` says which organisations made
-    chatbots; it is recorded also when the votes are there already.
-    Raises VoteFileError for a file that cannot be used, InvalidInput for names that cannot be stored.
+    The identity of a vote is the source's name with the vote's own ID or row number. Importing the same file again
+    changes nothing. Other content under the same name is rejected with the difference. So is another visibility than
+    the board has.
+
+    organisation: slug or name of the owner, which is created if it does not exist.
+    visibility: by default, everybody with the link sees the board.
+    source: name of the source; by default the file's name.
+    made_by: organisations that made chatbots, recorded even if the votes exist already.
+
+    Raises VoteFileError for an invalid file and InvalidInput for names that cannot be stored. Raises Conflict for
+    rejected content.
     """
     source = source or path.name
     slug = slugify(name)[:80]
@@ -102,7 +108,7 @@ def votes_import(
             raise InvalidInput(f"The name given as --{field} cannot be stored (200 characters at most).", field=field)
     votes = read_votes(
         path, where=where, merge_turns=merge_turns
-    )  # every row is checked before the first one is written
+    )  # Every row is checked before the first one is written.
     _check_lengths(votes.rows(), path)
     sha256 = _sha256(votes.rows())
     makers = makers_found(made_by, _chatbots(votes.rows())) if made_by else {}
@@ -129,7 +135,7 @@ def votes_import(
 
 
 def _owner(organisation: str) -> Organisation | None:
-    """The organisation of this address, or else of this name, however it is capitalised."""
+    """Return the organisation with this slug, or else with this name in any case."""
     return (
         Organisation.objects.filter(slug=organisation).first()
         or Organisation.objects.filter(name=organisation).first()
@@ -138,17 +144,20 @@ def _owner(organisation: str) -> Organisation | None:
 
 
 def vote_id(vote: Vote) -> str:
-    """The vote's own id, or its row number; the first word tells which, so that neither is taken for the other."""
+    """Return the vote's own ID or its row number.
+
+    The first word distinguishes the two.
+    """
     return f"id {vote.vote_id}" if vote.vote_id is not None else f"row {vote.row}"
 
 
 def digest(vote: Vote) -> str:
-    """32 hexadecimal digits of everything that a vote says."""
+    """Return 32 hexadecimal digits of all values of a vote."""
     return hashlib.sha256(repr((*vote[1:10],)).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def _sha256(votes: Iterable[Vote]) -> str:
-    """Of all that the votes say, in their order."""
+    """Return a hash of all values of the votes in order."""
     hashes = hashlib.sha256()
     for vote in votes:
         hashes.update(f"{vote_id(vote)} {digest(vote)}\n".encode())
@@ -169,7 +178,7 @@ def _check_lengths(votes: Iterable[Vote], path: Path) -> None:
 
 
 def _refuse_changes(source: VoteSource, votes: Iterable[Vote], path: Path) -> None:
-    """Raise Conflict naming the first difference, and how many there are."""
+    """Raise Conflict with the first difference and the number of differences."""
     stored = dict(source.imported.values_list("vote_id", "digest"))
     changed, added = [], []
     for vote in votes:
@@ -192,7 +201,7 @@ def _refuse_changes(source: VoteSource, votes: Iterable[Vote], path: Path) -> No
 
 
 def _refuse_visibility(campaign: Campaign, wanted: Campaign.Visibility | None) -> None:
-    """Raise Conflict where the board is seen by others than was asked for: importing again does not change it."""
+    """Raise Conflict if the board has another visibility than requested. Importing again does not change it."""
     if wanted is not None and wanted != campaign.visibility:
         raise Conflict(
             f"The votes are there already, and the board of {campaign.slug!r} is {campaign.visibility}, not {wanted}.",
@@ -202,7 +211,7 @@ def _refuse_visibility(campaign: Campaign, wanted: Campaign.Visibility | None) -
 
 
 class _Import:
-    """One import: the rows that votes refer to, made on first sight, then the votes in chunks."""
+    """One import: the rows that votes refer to, created on demand, then the votes in chunks."""
 
     def __init__(
         self, source: str, organisation: Organisation, name: str, slug: str, visibility: Campaign.Visibility
@@ -244,7 +253,7 @@ class _Import:
         return board
 
     def _prompts(self, votes: Iterable[Vote]) -> dict[str, Prompt]:
-        """Key -> prompt. A prompt has a category only where its votes agree on one."""
+        """Map keys to prompts. A prompt has a category only if all its votes agree on it."""
         categories: dict[str, set[str]] = {}
         for vote in votes:
             categories.setdefault(vote.prompt_key, set()).add(vote.category or "")
@@ -263,7 +272,7 @@ class _Import:
         return chatbot.versions.filter(label=IMPORTED).first() or version_create(chatbot=chatbot, label=IMPORTED)
 
     def _replies(self, votes: Iterable[Vote]) -> dict[tuple[str, str], Reply]:
-        """(chatbot, prompt) -> a reply whose text is unknown."""
+        """Map (chatbot, prompt) to a reply with unknown text."""
         wanted: dict[str, dict[str, None]] = {}
         for vote in votes:
             for name in (vote.system_a, vote.system_b):
@@ -277,7 +286,7 @@ class _Import:
         return replies
 
     def _annotators(self, votes: Iterable[Vote]) -> dict[str, Annotator]:
-        """The file's name of an annotator -> a pseudonym; the name itself stands where it can be erased."""
+        """Map the file's annotator names to pseudonyms. The names are stored separately, where they can be erased."""
         names = list(dict.fromkeys(vote.annotator_id for vote in votes if vote.annotator_id is not None))
         rows = Annotator.objects.bulk_create([Annotator(kind=Annotator.Kind.UNKNOWN) for _ in names], batch_size=CHUNK)
         source = f"{self.campaign.slug}/{self.source}"[:200]
@@ -325,7 +334,7 @@ class _Import:
         return None if vote.annotator_id is None else self.annotators[vote.annotator_id]
 
     def _candidates(self, vote: Vote, assignment: Assignment) -> tuple[Candidate, Candidate]:
-        """The candidates of A and B; their positions are the shown order where it is known."""
+        """Return the candidates A and B. Their positions are the display order, if known."""
         position = 1 if vote.a_first == 0 else 0
         a, b = (
             Candidate(
@@ -365,7 +374,7 @@ class _Import:
 
 
 def _chatbots(votes: Iterable[Vote]) -> dict[str, None]:
-    """Return the names that the votes are about, in the order of the file."""
+    """Return the chatbots in the votes, in the order of the file."""
     return dict.fromkeys(itertools.chain.from_iterable((vote.system_a, vote.system_b) for vote in votes))
 
 
@@ -376,7 +385,10 @@ def _chunks(votes: Iterable[Vote]) -> Iterator[list[Vote]]:
 
 
 def moment(text: str | None) -> datetime | None:
-    """A time as ISO 8601 or in seconds since 1970; None for any other writing (the file's own is kept)."""
+    """Parse a time in ISO 8601 or in seconds since 1970.
+
+    Returns None for other formats, whose text is kept.
+    """
     if not text:
         return None
     try:
@@ -386,7 +398,7 @@ def moment(text: str | None) -> datetime | None:
         moment = parsed.astimezone(UTC) if parsed.tzinfo else parsed.replace(tzinfo=UTC)
     except (ValueError, OverflowError, OSError):
         return None
-    # At the edges of the calendar a database's time zone would push the time out of what Python can read back.
+    # At the edges of the calendar, a database's time zone would move the time out of Python's range.
     return moment if 1 < moment.year < 9999 else None
 
 

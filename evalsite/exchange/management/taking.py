@@ -1,4 +1,4 @@
-"""What the commands that take a file of rows in have in common: how they read it, and what they tell of its rows."""
+"""Common parts of the commands that import files of rows: reading, and messages about rows."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -14,10 +14,10 @@ TakenT = TypeVar("TakenT")
 
 
 class TakingCommand(BaseCommand):
-    """A command that gives a file to a service."""
+    """A command that passes a file to a service."""
 
     def taken(self, file: Path, take: Callable[[bytes], TakenT]) -> TakenT:
-        """What the service makes of the file's content; what it refuses is told, row by row."""
+        """Pass the file's content to the service and return the result. Rejected rows are printed one by one."""
         try:
             return take(file.read_bytes())
         except OSError as error:

@@ -1,4 +1,4 @@
-"""`manage.py forecast_campaign CAMPAIGN`: what a campaign will still take, by the design of its own plans."""
+"""`manage.py forecast_campaign CAMPAIGN`: the remaining effort of a campaign under its own plan."""
 
 import json
 from dataclasses import asdict
@@ -42,7 +42,7 @@ def _told(forecast: Forecast, campaign: Campaign) -> str:
         lines.append(f"Cost       {_ranged(forecast.cost, ',.2f')} {campaign.currency}")
     if forecast.days is not None:
         lines.append(f"Days       {_ranged(forecast.days, ',.1f')}")
-    if aim is None:  # it goes on beyond what is forecast, up to its budget, its deadline or its last prompt
+    if aim is None:  # The campaign continues beyond the forecast, up to its budget, its deadline or its last prompt.
         lines.append(f"The campaign has no aim. This is until {RESOLVED:.0%} of the pairs are told apart,")
         lines.append(f"which is reached in {forecast.reached:.0%} of such campaigns.")
     else:
@@ -54,5 +54,5 @@ def _told(forecast: Forecast, campaign: Campaign) -> str:
 
 
 def _ranged(values: Range, form: str) -> str:
-    """Four of five campaigns lie in the brackets."""
+    """Format a range: four of five campaigns are within the brackets."""
     return f"{format(values.middle, form)} ({format(values.low, form)} to {format(values.high, form)})"

@@ -1,4 +1,4 @@
-"""`manage.py import_chatbot FILE --name NAME --set NAME --organisation SLUG`: a reply file, as by the console."""
+"""`manage.py import_chatbot FILE --name NAME --set NAME --organisation SLUG`: import replies, as the console does."""
 
 from pathlib import Path
 from typing import Any

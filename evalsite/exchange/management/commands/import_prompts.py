@@ -1,4 +1,4 @@
-"""`manage.py import_prompts FILE --set NAME --organisation SLUG`: a prompt file, as the console takes it in."""
+"""`manage.py import_prompts FILE --set NAME --organisation SLUG`: import a prompt file, as the console does."""
 
 from pathlib import Path
 from typing import Any

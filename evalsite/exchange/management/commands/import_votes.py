@@ -1,4 +1,4 @@
-"""`manage.py import_votes FILE --campaign NAME`: a file of votes becomes a campaign with a leaderboard."""
+"""`manage.py import_votes FILE --campaign NAME`: import a vote file as a campaign with a leaderboard."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Command(BaseCommand):
         self._tell(imported)
 
     def _fit(self, imported: Imported) -> None:
-        """Fit here and now, so that the page shows something even where no worker runs."""
+        """Fit immediately, so that the page has content even without a worker."""
         campaign = imported.board.default_of
         if campaign is not None:
             jobs.job_run_now(key=refit_key(campaign), owner=owner())
@@ -96,7 +96,7 @@ class Command(BaseCommand):
 
 
 def _parts(imported: Imported) -> Iterator[str]:
-    """A warning where the board's chatbots were not all compared, not even through others."""
+    """Return a warning if comparisons do not connect all chatbots of the board, even through others."""
     snapshot = snapshot_current(imported.board)
     parts = max((row["group"] for row in snapshot.rows), default=0) if snapshot else 0
     if parts > 1:

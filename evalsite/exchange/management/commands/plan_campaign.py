@@ -1,4 +1,4 @@
-"""`manage.py plan_campaign --chatbots 8 --prompts 100 --target-se .15`: what a campaign will take, before it begins."""
+"""`manage.py plan_campaign --chatbots 8 --prompts 100 --target-se .15`: the effort of a campaign before it begins."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from scheduler.forecasting.forecast import FORECASTABLE_POLICIES, ForecastTerms
 from scheduler.forecasting.goals import AllAbilities, ForecastGoal, Neighbours, Separated
 
 _BAD_INPUT = 2
-_INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it
+_INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it.
 _MOST_CHATBOTS = 200
-_MOST_SIMULATED = 200_000  # items of a simulated campaign: all their votes are drawn beforehand
+_MOST_SIMULATED = 200_000  # Items of a simulated campaign. All votes are drawn beforehand.
 _EPILOG = """\
 Forecasts are made from expected information in about a second (200 chatbots: seven); --simulate runs whole campaigns
 besides, which takes seconds to minutes each. Ranges hold four of five campaigns.
@@ -64,7 +64,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             plan = self._plan(options)
-        except DidNotConverge as error:  # not the design's fault
+        except DidNotConverge as error:  # The design is not the cause.
             raise CommandError(str(error), returncode=1) from error
         except (SchedulerError, EngineError) as error:
             raise CommandError(str(error), returncode=_BAD_INPUT) from error
@@ -101,7 +101,7 @@ def number(text: str) -> float:
 
 
 def aim(text: str) -> float:
-    """A standard error that a campaign may be set up with."""
+    """Parse a standard error in the range that campaigns allow."""
     value = number(text)
     if not is_aim(value):
         raise ArgumentTypeError(f"{text} is nothing to aim at: give a number from {LEAST_AIM:g} to {MOST_AIM:g}")
@@ -117,7 +117,7 @@ def _goal(options: dict[str, Any]) -> ForecastGoal:
 
 
 def _check_overlap(campaign: PlannedCampaign) -> None:
-    """As a campaign's set-up does (campaigns.plans)."""
+    """Check the overlap as a campaign's set-up does (campaigns.plans)."""
     votes, overlap = campaign.votes_per_item, campaign.overlap
     if overlap.share > 0.0 and overlap.votes <= votes:
         raise CommandError(

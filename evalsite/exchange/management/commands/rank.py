@@ -1,4 +1,4 @@
-"""`manage.py rank FILE`: a file of votes becomes a ranking, without server and database."""
+"""`manage.py rank FILE`: rank a vote file without a server or a database."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from evalsite.exchange.vote_file import read_votes
 from irt_engine.errors import DidNotConverge, EngineError
 
 _BAD_INPUT = 2
-_INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it
-_READER_GONE = 141  # 128 + SIGPIPE
+_INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it.
+_READER_GONE = 141  # 128 + SIGPIPE.
 _EPILOG = """\
 The file is CSV or JSON, plain or gzipped, with the columns system_a, system_b, outcome (-1: A better, 0: tie,
 1: B better) or model_a, model_b, winner (model_a, model_b, tie, both_bad); prompt and annotator if known.
@@ -62,7 +62,7 @@ class Command(BaseCommand):
             for warning in ranking.warnings:
                 self.stderr.write(f"Warning: {shown(warning)}", self.style.WARNING)
             self._show(ranking, options)
-        except DidNotConverge as error:  # not the file's fault
+        except DidNotConverge as error:  # The file is not the cause.
             raise CommandError(shown(str(error)), returncode=1) from error
         except (VoteFileError, EngineError) as error:
             raise CommandError(shown(str(error)), returncode=_BAD_INPUT) from error
@@ -123,7 +123,7 @@ def merge_turns_argument(parser: ArgumentParser) -> None:
 
 
 def _forget_stdout() -> None:
-    """What it still holds can go nowhere; the interpreter's last flush must not fail over it."""
+    """Discard buffered output. Nothing can receive it, and the interpreter's final flush would fail."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

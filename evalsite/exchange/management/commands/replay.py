@@ -1,4 +1,4 @@
-"""`manage.py replay FILE --policy P`: what a policy would have learnt from a file's votes, and how fast."""
+"""`manage.py replay FILE --policy P`: simulate how fast a policy learns from the votes of a file."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from irt_engine.errors import DidNotConverge, EngineError
 from scheduler import ALL_POLICIES, SchedulerError
 
 _BAD_INPUT = 2
-_INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it
-_MOST_ITEMS = 2_000_000  # of a simulation: three votes of each are drawn beforehand
+_INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it.
+_MOST_ITEMS = 2_000_000  # Pairs on prompts of a simulation. Three votes of each are drawn beforehand.
 _EPILOG = """\
 The file is one that `rank` takes. Its votes are used up one by one, as the policy asks for them; after every few the
 board is fitted again and compared with the board of all votes. Rows whose note says same_output are left out.
@@ -67,7 +67,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             found = self._replay(options)
-        except DidNotConverge as error:  # not the file's fault
+        except DidNotConverge as error:  # The file is not the cause.
             raise CommandError(shown(str(error)), returncode=1) from error
         except (VoteFileError, EngineError, SchedulerError) as error:
             raise CommandError(shown(str(error)), returncode=_BAD_INPUT) from error
@@ -98,7 +98,7 @@ class Command(BaseCommand):
             return replay_votes(votes, run, progress=bar)
 
 
-SAME_OUTPUT = [("note", "same_output")]  # two outputs were the same text: a tie that nobody judged
+SAME_OUTPUT = [("note", "same_output")]  # Ties of equal texts, which nobody judged.
 
 
 def size(text: str) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""`manage.py verify_board BOARD FILE`: whether a board is what its exported judgments say, to 1e-9."""
+"""`manage.py verify_board BOARD FILE`: check that a board matches its exported judgments, to 1e-9."""
 
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,8 @@ class Command(BaseCommand):
             raise CommandError(f"There is no board {board!r}.", returncode=_BAD_INPUT)
         try:
             verified = board_verify(board=found, path=file)
-        except (VoteFileError, EngineError) as error:  # a file's is a TouchstoneError, too, and says where
+        # An error in the file is a TouchstoneError too, and has its position.
+        except (VoteFileError, EngineError) as error:
             raise CommandError(shown(str(error)), returncode=_BAD_INPUT) from error
         except TouchstoneError as error:
             raise CommandError(shown(f"{error.message} {error.hint}".strip()), returncode=_BAD_INPUT) from error
