@@ -52,7 +52,9 @@ def board_verify(*, board: Board, path: Path) -> Verified:
     """
     campaign, snapshot = board.default_of, snapshot_current(board)
     if campaign is None or snapshot is None:
-        raise Conflict("This is no board of one campaign with a snapshot.", hint="Verify a campaign's own board.")
+        raise Conflict(
+            "The board has no snapshot, or belongs to no single campaign.", hint="Verify a campaign's own board."
+        )
     votes = read_votes(path)
     if len(votes) != snapshot.judgments:
         raise Conflict(
@@ -64,7 +66,7 @@ def board_verify(*, board: Board, path: Path) -> Verified:
     known = {version: row.get("known_ties", 0) for version, row in kept.items()}
     again = _rows(campaign, votes, snapshot.seed, known)
     if kept.keys() != again.keys():
-        raise Conflict(f"{path} is of other chatbots than the board.", hint="Export this campaign's judgments.")
+        raise Conflict(f"{path} has other chatbots than the board.", hint="Export this campaign's judgments.")
     pairs = [(kept[version], again[version]) for version in kept]
     return Verified(
         snapshot=snapshot.number,

@@ -133,7 +133,7 @@ def too_long() -> FormatError:
     return FormatError(
         f"one row is longer than {MAX_RECORD:,} bytes",
         code="too_long",
-        hint="A quotation mark may be open, its lines may end with carriage returns alone, or it is no file of votes.",
+        hint="Check for an open quotation mark and for lines that end with carriage returns only.",
     )
 
 

@@ -58,13 +58,13 @@ def makers_found(named: Iterable[Maker], chatbots: Collection[str]) -> dict[str,
         if chatbot not in chatbots:
             some = ", ".join(sorted(chatbots)[:MOST_NAMED]) + (", …" if len(chatbots) > MOST_NAMED else "")
             raise InvalidInput(
-                f"No vote is about a chatbot {chatbot!r}.",
-                hint=f"Write its name as the votes do (they are about {some}).",
+                f"The votes have no chatbot {chatbot!r}.",
+                hint=f"Use a name from the votes ({some}).",
                 field="made_by",
             )
         if slugs.setdefault(chatbot, slug) != slug:
             raise InvalidInput(
-                f"The chatbot {chatbot!r} is given two makers, {slugs[chatbot]!r} and {slug!r}.",
+                f"The chatbot {chatbot!r} has two makers, {slugs[chatbot]!r} and {slug!r}.",
                 hint="Name one organisation for each chatbot.",
                 field="made_by",
             )

@@ -72,7 +72,7 @@ class Records:
                 raise FormatError(
                     f"has {len(fields):,} fields where the header has {len(names):,}",
                     code="ragged_row",
-                    hint="A field that holds a comma must stand in quotation marks.",
+                    hint="Put fields that contain commas in quotation marks.",
                 )
             yield Record(row, self.line, dict(zip(names, fields, strict=True)))
 
@@ -179,7 +179,7 @@ def _bad_csv(error: csv.Error) -> FormatError:
     if "unexpected end of data" in str(error):
         return FormatError("opens a quotation mark that is never closed", code="bad_csv")
     if "new-line character" in str(error):
-        hint = "Save the file with line feeds, as Unix and Windows do; inside a text it must stand in quotation marks."
+        hint = "Save the file with line feeds. Put texts with carriage returns in quotation marks."
         return FormatError("holds a carriage return without a line feed", code="bad_csv", hint=hint)
     return FormatError(f"is not valid CSV ({error})", code="bad_csv", hint="Check the quotation marks of this row.")
 
@@ -196,7 +196,7 @@ def _json_line(text: str) -> list[tuple[str, str]]:
     try:
         value = json.loads(text, parse_float=Decimal, parse_constant=_refuse_constant, object_pairs_hook=_Pairs)
     except (ValueError, ArithmeticError, RecursionError) as error:
-        raise _bad_json(error, "With one JSON object on each line, or one array of objects.") from error
+        raise _bad_json(error, "Use one JSON object per line, or one array of objects.") from error
     if not isinstance(value, _Pairs):
         raise _not_an_object()
     return [(key, _text(item)) for key, item in value]

@@ -120,4 +120,4 @@ def _short(points: tuple[ReplayPoint, ...], run: Run) -> list[str]:
     used = points[-1].votes if points else 0
     if used == run.budget:
         return []
-    return [f"Nothing was left to ask after {used:,} of {run.budget:,} votes: the policy may not ask for the others."]
+    return [f"No item was left after {used:,} of {run.budget:,} votes: the policy does not allow the others."]

@@ -103,7 +103,7 @@ def layout_of(columns: Collection[str]) -> Layout:
     nearest = max((NATIVE, ARENA), key=lambda layout: len(set(layout.required) & set(columns)))
     missing = [name for name in nearest.required if name not in columns]
     needed = f"{', '.join(NATIVE.required)}, or {', '.join(ARENA.required)}"
-    hint = f"Needed are {needed}; found are {listed(columns)}."
+    hint = f"The file needs {needed}. It has {listed(columns)}."
     if len(columns) == 1 and re.search("[;\t]", next(iter(columns))):
         hint = f"The columns must be separated by commas. {hint}"
     raise FormatError(f"there is no column {' or '.join(missing)}", code="missing_column", column=missing[0], hint=hint)
@@ -116,9 +116,7 @@ def text_cell(values: Mapping[str, str], column: str) -> str:
     """
     value = values.get(column, "")
     if value is NESTED:
-        raise FormatError(
-            "holds a list or an object", code="bad_value", column=column, hint="Text or a number is wanted."
-        )
+        raise FormatError("holds a list or an object", code="bad_value", column=column, hint="Use text or a number.")
     value = value.strip()
     if len(value) > MAX_TEXT:
         raise FormatError(f"is longer than {MAX_TEXT} characters ({quoted(value)})", code="bad_value", column=column)
@@ -160,7 +158,7 @@ def outcome_cell(values: Mapping[str, str], layout: Layout) -> tuple[int, bool]:
             f"the label {quoted(label)} is not known" if label else "the label is missing",
             code="unknown_label",
             column=layout.outcome,
-            hint=f"Known are {_allowed(layout)}.",
+            hint=f"Use one of {_allowed(layout)}.",
         )
     return outcome, label in _BOTH_BAD
 

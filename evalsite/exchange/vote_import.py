@@ -102,7 +102,9 @@ def votes_import(
     source = source or path.name
     slug = slugify(name)[:80]
     if not slug or as_uuid(slug):
-        raise InvalidInput(f"{name!r} makes no address.", hint="Use letters or digits in the name.", field="campaign")
+        raise InvalidInput(
+            f"No address can be made from {name!r}.", hint="Use letters or digits in the name.", field="campaign"
+        )
     for field, value in (("campaign", name), ("source", source), ("organisation", organisation)):
         if len(value) > 200 or "\0" in value:
             raise InvalidInput(f"The name given as --{field} cannot be stored (200 characters at most).", field=field)
@@ -204,7 +206,7 @@ def _refuse_visibility(campaign: Campaign, wanted: Campaign.Visibility | None) -
     """Raise Conflict if the board has another visibility than requested. Importing again does not change it."""
     if wanted is not None and wanted != campaign.visibility:
         raise Conflict(
-            f"The votes are there already, and the board of {campaign.slug!r} is {campaign.visibility}, not {wanted}.",
+            f"The votes are imported, but the board of {campaign.slug!r} is {campaign.visibility}, not {wanted}.",
             hint='Leave --visibility out; "Visibility" in its console changes who sees it.',
             field="visibility",
         )

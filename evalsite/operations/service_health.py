@@ -155,10 +155,10 @@ def as_metrics(vitals: ServiceHealth) -> str:
     gauge("worker_idle_seconds", "Time since the worker ended a job.", ("", vitals.worker_age))
     gauge("batch_unfitted_age_seconds", "Age of the oldest closed batch without a refit.", ("", vitals.batch_age or 0))
     gauge("open_batch_judgments", "Judgments in open batches.", ("", vitals.open_judgments))
-    gauge("assignments_queued", "Assignments that wait to be issued.", ("", vitals.queued))
+    gauge("assignments_queued", "Assignments in the queue.", ("", vitals.queued))
     gauge("assignments_issued", "Assignments that annotators hold.", ("", vitals.issued))
     gauge("refit_age_seconds", "Time since the last refit ended.", ("", vitals.refit_age))
-    gauge("refit_seconds", "What the last refit took.", ("", vitals.refit_seconds))
+    gauge("refit_seconds", "Duration of the last refit.", ("", vitals.refit_seconds))
     gauge("refits_failed_1d", "Refits that failed within a day.", ("", vitals.refits_failed))
     gauge("campaigns_failing", "Campaigns whose refits fail now.", ("", vitals.failing))
     gauge(
@@ -166,10 +166,10 @@ def as_metrics(vitals: ServiceHealth) -> str:
         "Campaigns by state.",
         *((f'{{state="{state}"}}', vitals.campaigns.get(state, 0)) for state in Campaign.State.values),
     )
-    gauge("database_seconds", "What a query that does nothing takes.", ("", vitals.database_ms / 1000))
+    gauge("database_seconds", "Duration of an empty query.", ("", vitals.database_ms / 1000))
     broker = None if vitals.broker_ms is None else vitals.broker_ms / 1000
-    gauge("broker_seconds", "What asking the broker takes.", ("", broker))
-    gauge("disk_free_bytes", "Free where the data lies.", ("", vitals.disk_free))
+    gauge("broker_seconds", "Response time of the broker.", ("", broker))
+    gauge("disk_free_bytes", "Free space on the disk of the data.", ("", vitals.disk_free))
     return "\n".join([*lines, ""])
 
 

@@ -100,7 +100,7 @@ def queue_begin(campaign: Campaign, planned: Planned, snapshot: Snapshot | None)
     """Replace the queue with the plan, and return the rest for `queue_finish`."""
     made = planned.plan
     if made is not None and not made.asks:
-        log.warning("campaign %s: nothing planned: %s", campaign.slug, made.reason)
+        log.warning("campaign %s: empty plan: %s", campaign.slug, made.reason)
     return queue_replace(
         campaign=campaign,
         asks=planned.asks,

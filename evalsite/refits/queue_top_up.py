@@ -72,7 +72,7 @@ class Supply:
             gave_all = self._keep(self.standing, RUNS_DRY_S)
         # For example a queue that is locked for too long. The fit continues and writes on its own.
         except DatabaseError:
-            log.warning("campaign %s: nothing planned during a fit", self.campaign_id, exc_info=True)
+            log.warning("campaign %s: queue top-up during a fit failed", self.campaign_id, exc_info=True)
             gave_all = False
         self.next_look = time.monotonic() + (LOOKS_EVERY_S if gave_all else GAVE_LESS_S)
 
@@ -119,7 +119,7 @@ def _planned(campaign: Campaign, standing: _Standing, count: int) -> Planned | N
     except DatabaseError:
         raise
     except Exception:  # The next try would fail in the same way, and the board must not wait for it.
-        log.warning("%s has no plan while it is refitted", campaign.slug, exc_info=True)
+        log.warning("campaign %s: no queue top-up for this refit", campaign.slug, exc_info=True)
         return None
 
 

@@ -192,7 +192,7 @@ def _course_at_random(campaign: Campaign, state: CampaignState) -> list[tuple[fl
     try:
         found = random_baseline(state)
     except (EngineError, SchedulerError, np.linalg.LinAlgError):
-        log.warning("What asking at random would have cost %s is not known", campaign.slug, exc_info=True)
+        log.warning("campaign %s: the random baseline failed", campaign.slug, exc_info=True)
         return []
     return [(round(n), round(se, 4)) for n, se in zip(found.judgments, found.largest_se, strict=True)]
 

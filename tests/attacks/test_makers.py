@@ -132,8 +132,8 @@ class TestVotes:
         ("given", "said"),
         [
             (["ant=nobody-here"], "There is no organisation 'nobody-here'"),
-            (["dog=charlie"], "No vote is about a chatbot 'dog'"),
-            (["ant=charlie", "ant=alice"], "is given two makers"),
+            (["dog=charlie"], "The votes have no chatbot 'dog'"),
+            (["ant=charlie", "ant=alice"], "has two makers"),
             (["ant"], "is not CHATBOT=SLUG"),
         ],
     )

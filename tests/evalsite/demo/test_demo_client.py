@@ -362,9 +362,9 @@ def told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("own_signals", "told_at_once")
 def test_the_command_waits_for_a_site_for_a_while_and_says_so() -> None:
     url, said = f"http://127.0.0.1:{free_port()}", StringIO()
-    with pytest.raises(CommandError, match=f"{url} does not answer"):
+    with pytest.raises(CommandError, match=f"{url} does not respond"):
         call_command("simulate_annotators", f"--url={url}", "--wait=0.3", stderr=said)
-    assert said.getvalue() == f"{url} does not answer yet; it is waited for, 0.3 s at most.\n"
+    assert said.getvalue() == f"{url} does not respond yet. Waiting for 0.3 s at most.\n"
 
 
 @pytest.mark.usefixtures("own_signals", "told_at_once")
@@ -373,7 +373,7 @@ def test_a_site_that_comes_while_it_is_waited_for_is_judged_at() -> None:
     port = free_port()
 
     def serve_later() -> None:
-        while "does not answer yet" not in said.getvalue():
+        while "does not respond yet" not in said.getvalue():
             time.sleep(0.01)
         server = ThreadingHTTPServer(("127.0.0.1", port), type("BoundHandler", (Handler,), {"campaign": campaign}))
         server.daemon_threads = True

@@ -22,7 +22,7 @@ def test_it_tells_judgments_cost_days_and_the_chance_of_the_goal(make_campaign: 
     Campaign.objects.update(pay_rate="0.5", currency="EUR")
     lines = said("trial", "--per-day", "20").splitlines()
     assert [line.split()[0] for line in lines] == ["Judgments", "Cost", "Days", "The", "is", "Where"]
-    assert "of 120 that may still be asked" in lines[0]
+    assert "of 120 that remain possible" in lines[0]
     assert lines[1].endswith("EUR")
     found = json.loads(said("trial", "--json"))
     assert found["most"] == 120
@@ -34,7 +34,7 @@ def test_it_names_what_it_is_a_forecast_of(make_campaign: CampaignMaker) -> None
     make_campaign(design=replace(OPEN, target_se=0.4, budget=120), prompts=40, start=False)
     told = said("trial")
     assert "The goal, the largest SE of at most 0.4,\nis reached in" in told
-    assert "Where it is not, the largest SE ends at" in told
+    assert "In the others, the largest SE ends at" in told
 
 
 def test_without_an_aim_it_says_that_the_campaign_goes_on(make_campaign: CampaignMaker) -> None:

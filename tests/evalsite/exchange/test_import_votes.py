@@ -134,7 +134,7 @@ def test_its_owner_is_known_by_address_and_by_name_and_told_where_it_is_new(
     assert set(Campaign.objects.values_list("organisation__slug", flat=True)) == {organisation.slug}
     assert "owner is new" not in capsys.readouterr().out
     import_votes(votes, campaign="Park", organisation="Rangers")
-    assert "Its owner is new: Rangers (rangers)." in capsys.readouterr().out
+    assert "Created its owner: Rangers (rangers)." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,7 @@ def test_the_program_of_the_guide_runs(capsys: pytest.CaptureFixture[str]) -> No
         ("--chatbots 1", "add a chatbot"),
         ("--prompts 0", "add prompts"),
         ("--target-se 0", "give a number from 0.001 to 1000"),
-        ("--target-se 1e-320", "nothing to aim at"),
+        ("--target-se 1e-320", "not a valid target"),
         ("--target-se nan", "not finite"),
         ("--target-se small", "not a number"),
         ("--separated 2 --target-se", "not allowed|expected one argument"),
@@ -171,7 +171,7 @@ def test_the_program_of_the_guide_runs(capsys: pytest.CaptureFixture[str]) -> No
         ("--votes-per-item 100000000000000000000", "a whole number from 1 to 1,000,000,000"),
         ("--overlap .5 --overlap-votes 1", "votes from 2 to 1,000"),
         ("--overlap .1 --overlap-votes 1000000000", "votes from 2 to 1,000"),
-        ("--overlap .3 --votes-per-item 3", "an overlap of 2 adds none. Ask for --overlap-votes 4 or more"),
+        ("--overlap .3 --votes-per-item 3", "an overlap of 2 adds none. Set --overlap-votes 4 or more"),
         ("--overlap .3 --votes-per-item 3 --overlap-votes 3", "an overlap of 3 adds none"),
         ("--policy swiss", "invalid choice"),
         ("--seed -1", "less than 0"),
@@ -191,7 +191,7 @@ def test_what_makes_no_sense_is_refused_with_a_hint(change: str, said: str) -> N
 def test_separated_pairs_are_a_goal_of_their_own() -> None:
     assert document("--chatbots", "4", "--prompts", "40", "--separated", ".5")["target"] == 0.5
     arguments = ["--chatbots", "4", "--prompts", "40", "--separated", ".5", "--neighbours"]
-    with pytest.raises(CommandError, match="--neighbours is about a --target-se") as refused:
+    with pytest.raises(CommandError, match="Use --neighbours with --target-se") as refused:
         planned(*arguments)
     assert refused.value.returncode == 2
     with pytest.raises(CommandError, match="share above 0"):

@@ -90,7 +90,7 @@ def test_with_tiers_of_quality_every_refit_of_the_loop_has_them() -> None:
 def test_spent_votes_end_a_replay_with_a_warning(write: Write) -> None:
     found = replayed(write(votes_csv()), "--where", "category=ours", "--budget", 500, "--every", 100)
     assert [point["votes"] for point in found["points"]] == [100, 108]
-    assert "Nothing was left to ask after 108 of 500 votes" in found["warnings"][0]
+    assert "No item was left after 108 of 500 votes" in found["warnings"][0]
     assert found["points"][-1]["rmse"] == pytest.approx(0.0, abs=1e-6)
 
 

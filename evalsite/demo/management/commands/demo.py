@@ -22,11 +22,11 @@ ADDRESSES = """
   Touchstone is running.
 
     Leaderboard   {url}/boards/{slug}/
-    Judge         {url}/judge/{open_slug}/   (it never ends; its board is at /boards/{open_slug}/)
+    Judge         {url}/judge/{open_slug}/   (without an end; its board is at /boards/{open_slug}/)
     Admin         {url}/admin/   ({username} / {password})
 
   {state}
-  Ctrl-C ends everything; the next `make demo` goes on from here.
+  Press Ctrl-C to stop; the next `make demo` continues from here.
 """
 
 
@@ -37,14 +37,17 @@ class Command(BaseCommand):
         parser.add_argument("--host", default="127.0.0.1")
         parser.add_argument("--port", type=int, default=8000)
         parser.add_argument(
-            "--annotators", type=nobody_or_how_many, default=12, help="simulated ones; 0 leaves the judging to you"
+            "--annotators",
+            type=nobody_or_how_many,
+            default=12,
+            help="number of simulated annotators; with 0, only you judge",
         )
-        parser.add_argument("--fresh", action="store_true", help="forget the earlier demonstration and begin again")
+        parser.add_argument("--fresh", action="store_true", help="delete the earlier demonstration and start again")
         parser.add_argument("--speed", type=speed, default=1.0, help="1: each judges about once a second")
 
     def handle(self, *args: Any, **options: Any) -> None:
         if settings.PRODUCTION:
-            raise CommandError("DATABASE_URL is set. The demonstration runs on its own SQLite database: unset it.")
+            raise CommandError("DATABASE_URL is set. Unset it: the demonstration runs on its own SQLite database.")
         host, port = options["host"], options["port"]
         check_host(host)
         with sole_supervisor(settings.DATA_DIR):
@@ -69,7 +72,7 @@ class Command(BaseCommand):
         if not _answers(f"{url}/readyz"):
             self.stderr.write("The web process does not answer; its messages are above.")
             return
-        stopped = f"The demonstration has ended ({campaign.stop_reason}). `make demo FRESH=1` begins again."
+        stopped = f"The demonstration has ended ({campaign.stop_reason}). Run `make demo FRESH=1` to start again."
         collecting = "Simulated annotators are judging; watch the leaderboard converge and stop."
         self.stdout.write(
             ADDRESSES.format(

@@ -34,14 +34,12 @@ class Command(BaseCommand):
     requires_migrations_checks = False
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--url", type=address, default="http://127.0.0.1:8000", help="where the service answers")
+        parser.add_argument("--url", type=address, default="http://127.0.0.1:8000", help="address of the service")
         parser.add_argument("--campaign", default=SLUG, help="slug or public id")
         parser.add_argument("--count", type=how_many, default=12, help="annotators")
         parser.add_argument("--seed", type=int, default=SEED)
         parser.add_argument("--speed", type=speed, default=1.0, help="2 judges twice as fast (mean pause 1 s / speed)")
-        parser.add_argument(
-            "--wait", type=seconds, default=90.0, help="seconds for which a site that is not there yet is waited for"
-        )
+        parser.add_argument("--wait", type=seconds, default=90.0, help="seconds to wait for a site that is starting")
 
     def handle(self, *args: Any, **options: Any) -> None:
         self._waits: Counter[str] = Counter()
@@ -67,7 +65,7 @@ class Command(BaseCommand):
         gave_up = Counter(tally.ended for tally in summary.tallies if tally.ended.startswith(GAVE_UP))
         if gave_up.total() == len(members):
             ((ended, _),) = gave_up.most_common(1)
-            raise CommandError(f"Every annotator {ended.rstrip('.')}. Is it the right --url, and the right --campaign?")
+            raise CommandError(f"Every annotator {ended.rstrip('.')}. Check --url and --campaign.")
 
     def _wait_for(self, url: str, within_s: float, stop: threading.Event) -> None:
         """Wait until the site responds, because it may be started together with its annotators."""
@@ -81,9 +79,9 @@ class Command(BaseCommand):
                     trouble = str(error) or type(error).__name__
                 waited = time.monotonic() - begun
                 if waited >= within_s:
-                    raise CommandError(f"{url} does not answer ({trouble}). Start the site, or give its --url.")
+                    raise CommandError(f"{url} does not respond ({trouble}). Start the site, or set --url.")
                 if waited >= QUIET_S and not told:
-                    self.stderr.write(f"{url} does not answer yet; it is waited for, {within_s:g} s at most.")
+                    self.stderr.write(f"{url} does not respond yet. Waiting for {within_s:g} s at most.")
                     told = True
                 stop.wait(0.25)
 

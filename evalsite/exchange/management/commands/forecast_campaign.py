@@ -20,8 +20,10 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("campaign", help="its address (slug)")
-        parser.add_argument("--per-day", type=float, metavar="JUDGMENTS", help="to be told the days, too")
-        parser.add_argument("--json", action="store_true", help="everything, as JSON")
+        parser.add_argument(
+            "--per-day", type=float, metavar="JUDGMENTS", help="judgments per day, to forecast the days"
+        )
+        parser.add_argument("--json", action="store_true", help="print the complete result as JSON")
 
     def handle(self, *args: Any, campaign: str, per_day: float | None, **options: Any) -> None:
         found = Campaign.objects.filter(slug=campaign).select_related("stopping").first()
@@ -37,19 +39,19 @@ class Command(BaseCommand):
 def _told(forecast: Forecast, campaign: Campaign) -> str:
     limits = limits_of(campaign.stopping)
     aim, measured = aim_of(limits), goal_of(limits).unit
-    lines = [f"Judgments  {_ranged(forecast.judgments, ',.0f')} of {forecast.most:,} that may still be asked"]
+    lines = [f"Judgments  {_ranged(forecast.judgments, ',.0f')} of {forecast.most:,} that remain possible"]
     if forecast.cost is not None:
         lines.append(f"Cost       {_ranged(forecast.cost, ',.2f')} {campaign.currency}")
     if forecast.days is not None:
         lines.append(f"Days       {_ranged(forecast.days, ',.1f')}")
     if aim is None:  # The campaign continues beyond the forecast, up to its budget, its deadline or its last prompt.
-        lines.append(f"The campaign has no aim. This is until {RESOLVED:.0%} of the pairs are told apart,")
+        lines.append(f"The campaign has no aim. The forecast ends when {RESOLVED:.0%} of the pairs are separated,")
         lines.append(f"which is reached in {forecast.reached:.0%} of such campaigns.")
     else:
         lines.append(f"The goal, {measured} of at most {aim.value:.3g},")
         lines.append(f"is reached in {forecast.reached:.0%} of such campaigns.")
     if forecast.reachable is not None:
-        lines.append(f"Where it is not, {measured} ends at {_ranged(forecast.reachable, '.3g')}.")
+        lines.append(f"In the others, {measured} ends at {_ranged(forecast.reachable, '.3g')}.")
     return "\n".join(lines)
 
 

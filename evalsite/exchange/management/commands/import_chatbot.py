@@ -12,18 +12,18 @@ from evalsite.prompts.models import PromptSet
 
 
 class Command(TakingCommand):
-    help = "Make a chatbot's version of a CSV or JSONL file of its replies to a prompt set."
+    help = "Create a chatbot version from a CSV or JSONL file with its replies to a prompt set."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path)
-        parser.add_argument("--name", required=True, help="of the chatbot")
-        parser.add_argument("--label", help="of the version (default: the next number)")
+        parser.add_argument("--name", required=True, help="name of the chatbot")
+        parser.add_argument("--label", help="label of the version (default: the next number)")
         parser.add_argument("--set", required=True, help="name of the prompt set")
         parser.add_argument("--organisation", required=True, help="its slug")
         parser.add_argument(
-            "--made-by", default="", metavar="SLUG", help="of the organisation that made it, if that is another one"
+            "--made-by", default="", metavar="SLUG", help="organisation that made it, if it is another one"
         )
-        parser.add_argument("--partly", action="store_true", help="take what can be taken even if rows are refused")
+        parser.add_argument("--partly", action="store_true", help="import the valid rows even if others are rejected")
 
     def handle(self, *args: Any, **options: Any) -> None:
         sets = PromptSet.objects.filter(organisation__slug=options["organisation"], name=options["set"])

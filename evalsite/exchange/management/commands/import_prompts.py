@@ -11,13 +11,13 @@ from evalsite.prompts.files import prompt_set_import
 
 
 class Command(TakingCommand):
-    help = "Add the prompts of a CSV, JSONL or text file to a set (made if there is none of this name)."
+    help = "Add the prompts of a CSV, JSONL or text file to a set (created if it does not exist)."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path)
         parser.add_argument("--set", required=True, help="name of the prompt set")
         parser.add_argument("--organisation", required=True, help="its slug")
-        parser.add_argument("--partly", action="store_true", help="take what can be taken even if rows are refused")
+        parser.add_argument("--partly", action="store_true", help="import the valid rows even if others are rejected")
 
     def handle(self, *args: Any, **options: Any) -> None:
         organisation = Organisation.objects.filter(slug=options["organisation"]).first()

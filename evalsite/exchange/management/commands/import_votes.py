@@ -26,19 +26,19 @@ _ORGANISATION = "Imported votes"
 
 
 class Command(BaseCommand):
-    help = "Bring a file of votes into the database as a campaign. Importing the same file again changes nothing."
+    help = "Import a vote file as a campaign. Importing the same file again changes nothing."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", metavar="FILE", type=Path, help="the votes (formats: see rank)")
-        parser.add_argument("--campaign", required=True, metavar="NAME", help="the campaign to make of it")
+        parser.add_argument("--campaign", required=True, metavar="NAME", help="name of the new campaign")
         parser.add_argument("--source", default="", help="the source's name (default: the file's)")
         parser.add_argument(
-            "--organisation", default=_ORGANISATION, help="its owner's address or name (made if there is none)"
+            "--organisation", default=_ORGANISATION, help="slug or name of the owner (created if it does not exist)"
         )
         parser.add_argument(
             "--visibility",
             choices=Campaign.Visibility.values,
-            help="who sees the leaderboard (of a new one: whoever has the link)",
+            help="who sees the leaderboard (default for a new one: everybody with the link)",
         )
         parser.add_argument(
             "--where", metavar="COLUMN=VALUE", action="append", default=[], type=condition, help="as in rank"
@@ -56,7 +56,7 @@ class Command(BaseCommand):
             "--makers",
             metavar="FILE",
             type=Path,
-            help="the same for many: a CSV with the columns chatbot, organisation",
+            help="makers of several chatbots: a CSV file with the columns chatbot, organisation",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -91,7 +91,7 @@ class Command(BaseCommand):
         what = "Imported" if imported.created else "Already there, unchanged:"
         self.stdout.write(f"{what} {imported.votes:,} votes.")
         if imported.new_owner:
-            self.stdout.write(f"Its owner is new: {shown(imported.new_owner.name)} ({imported.new_owner.slug}).")
+            self.stdout.write(f"Created its owner: {shown(imported.new_owner.name)} ({imported.new_owner.slug}).")
         self.stdout.write(f"Leaderboard: /boards/{imported.board.public_id}/")
 
 

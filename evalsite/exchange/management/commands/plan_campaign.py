@@ -24,8 +24,8 @@ _INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it.
 _MOST_CHATBOTS = 200
 _MOST_SIMULATED = 200_000  # Items of a simulated campaign. All votes are drawn beforehand.
 _EPILOG = """\
-Forecasts are made from expected information in about a second (200 chatbots: seven); --simulate runs whole campaigns
-besides, which takes seconds to minutes each. Ranges hold four of five campaigns.
+Forecasts are made from expected information in about a second (200 chatbots: seven); --simulate also runs whole
+campaigns, which takes seconds to minutes each. Four of five campaigns end within the ranges.
 """
 
 
@@ -40,26 +40,39 @@ class Command(BaseCommand):
         goal = parser.add_mutually_exclusive_group(required=True)
         goal.add_argument("--target-se", type=aim, metavar="SE", help="the standard error to reach, in logits")
         goal.add_argument(
-            "--separated", type=number, metavar="SHARE", help="instead: this share of all pairs told apart (95 %%)"
+            "--separated",
+            type=number,
+            metavar="SHARE",
+            help="alternative goal: this share of all pairs separated (95 %%)",
         )
         parser.add_argument(
             "--neighbours", action="store_true", help="the SE of differences between neighbours, not of all abilities"
         )
-        parser.add_argument("--votes-per-item", type=positive, default=1, metavar="N", help="at most (default: 1)")
         parser.add_argument(
-            "--overlap", type=number, default=0.0, metavar="SHARE", help="items that several judge (default: 0)"
+            "--votes-per-item", type=positive, default=1, metavar="N", help="votes of an item at most (default: 1)"
         )
-        parser.add_argument("--overlap-votes", type=positive, default=2, metavar="N", help="so many (default: 2)")
+        parser.add_argument(
+            "--overlap",
+            type=number,
+            default=0.0,
+            metavar="SHARE",
+            help="share of items with several votes (default: 0)",
+        )
+        parser.add_argument(
+            "--overlap-votes", type=positive, default=2, metavar="N", help="votes of those items (default: 2)"
+        )
         parser.add_argument("--budget", type=natural, metavar="N", help="judgments at most (default: all items)")
-        parser.add_argument("--batch", type=positive, default=100, metavar="N", help="a refit after (default: 100)")
-        parser.add_argument("--price", type=number, metavar="MONEY", help="of a judgment")
-        parser.add_argument("--per-day", type=number, metavar="N", help="judgments a day")
+        parser.add_argument(
+            "--batch", type=positive, default=100, metavar="N", help="judgments between refits (default: 100)"
+        )
+        parser.add_argument("--price", type=number, metavar="MONEY", help="price of a judgment")
+        parser.add_argument("--per-day", type=number, metavar="N", help="judgments per day")
         parser.add_argument(
             "--policy", choices=sorted(FORECASTABLE_POLICIES), default="adaptive", help="(default: adaptive)"
         )
-        parser.add_argument("--simulate", type=natural, default=0, metavar="N", help="run N whole campaigns besides")
+        parser.add_argument("--simulate", type=natural, default=0, metavar="N", help="also simulate N whole campaigns")
         parser.add_argument("--seed", type=natural, default=0, metavar="S", help="(default: 0)")
-        parser.add_argument("--json", action="store_true", help="everything, as JSON")
+        parser.add_argument("--json", action="store_true", help="print the complete result as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -104,7 +117,7 @@ def aim(text: str) -> float:
     """Parse a standard error in the range that campaigns allow."""
     value = number(text)
     if not is_aim(value):
-        raise ArgumentTypeError(f"{text} is nothing to aim at: give a number from {LEAST_AIM:g} to {MOST_AIM:g}")
+        raise ArgumentTypeError(f"{text} is not a valid target: give a number from {LEAST_AIM:g} to {MOST_AIM:g}")
     return value
 
 
@@ -112,7 +125,7 @@ def _goal(options: dict[str, Any]) -> ForecastGoal:
     if options["separated"] is None:
         return Neighbours(options["target_se"]) if options["neighbours"] else AllAbilities(options["target_se"])
     if options["neighbours"]:
-        raise CommandError("--neighbours is about a --target-se; --separated has none.", returncode=_BAD_INPUT)
+        raise CommandError("Use --neighbours with --target-se, not with --separated.", returncode=_BAD_INPUT)
     return Separated(options["separated"])
 
 
@@ -121,8 +134,8 @@ def _check_overlap(campaign: PlannedCampaign) -> None:
     votes, overlap = campaign.votes_per_item, campaign.overlap
     if overlap.share > 0.0 and overlap.votes <= votes:
         raise CommandError(
-            f"Every item gets {votes} votes anyway: an overlap of {overlap.votes} adds none. "
-            f"Ask for --overlap-votes {votes + 1} or more, or leave --overlap out.",
+            f"Every item gets {votes} votes already: an overlap of {overlap.votes} adds none. "
+            f"Set --overlap-votes {votes + 1} or more, or leave --overlap out.",
             returncode=_BAD_INPUT,
         )
 
@@ -131,12 +144,12 @@ def _check_size(campaign: PlannedCampaign, *, simulated: int) -> None:
     items = math.comb(campaign.chatbots, 2) * campaign.prompts * campaign.votes_per_item
     if campaign.chatbots > _MOST_CHATBOTS or campaign.prompts > MOST_PROMPTS:
         raise CommandError(
-            f"A forecast is made for up to {_MOST_CHATBOTS:,} chatbots and {MOST_PROMPTS:,} prompts.",
+            f"The limit of a forecast is {_MOST_CHATBOTS:,} chatbots and {MOST_PROMPTS:,} prompts.",
             returncode=_BAD_INPUT,
         )
     if simulated and items > _MOST_SIMULATED:
         raise CommandError(
             f"Campaigns of up to {_MOST_SIMULATED:,} items are simulated, and this one has {items:,}. "
-            "Leave --simulate out, or ask for fewer prompts.",
+            "Leave --simulate out, or use fewer prompts.",
             returncode=_BAD_INPUT,
         )

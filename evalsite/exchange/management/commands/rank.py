@@ -40,7 +40,7 @@ class Command(BaseCommand):
             "--model",
             choices=["board", "pair"],
             default="board",
-            help="board: one ability for each chatbot; pair: each comparison for itself (default: board)",
+            help="board: one ability for each chatbot; pair: each comparison separately (default: board)",
         )
         parser.add_argument("--by", metavar="COLUMN", help="treat each value of the column as a separate comparison")
         parser.add_argument(
@@ -53,7 +53,7 @@ class Command(BaseCommand):
         )
         merge_turns_argument(parser)
         form = parser.add_mutually_exclusive_group()
-        form.add_argument("--json", action="store_true", help="everything, as JSON")
+        form.add_argument("--json", action="store_true", help="print the complete result as JSON")
         form.add_argument("--csv", action="store_true", help="chatbots (board) or comparisons (pair), as CSV")
 
     def handle(self, *args: Any, **options: Any) -> None:

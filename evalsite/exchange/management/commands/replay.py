@@ -23,13 +23,13 @@ _BAD_INPUT = 2
 _INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it.
 _MOST_ITEMS = 2_000_000  # Pairs on prompts of a simulation. Three votes of each are drawn beforehand.
 _EPILOG = """\
-The file is one that `rank` takes. Its votes are used up one by one, as the policy asks for them; after every few the
-board is fitted again and compared with the board of all votes. Rows whose note says same_output are left out.
+The file has the format of `rank`. The policy draws its votes one by one. After every few votes, the board is fitted
+again and compared with the board of all votes. Rows with the note same_output are left out.
 """
 
 
 class Command(BaseCommand):
-    help = "Replay the votes of a file in the order in which a policy would have asked for them. " + _EPILOG
+    help = "Replay the votes of a file in the order that a policy chooses. " + _EPILOG
     requires_system_checks: list[str] = []
     requires_migrations_checks = False
 
@@ -44,14 +44,16 @@ class Command(BaseCommand):
         )
         parser.add_argument("--policy", choices=sorted(ALL_POLICIES), default="adaptive", help="(default: adaptive)")
         parser.add_argument("--budget", type=positive, default=1000, metavar="N", help="votes (default: 1000)")
-        parser.add_argument("--every", type=positive, default=100, metavar="K", help="votes a refit (default: 100)")
+        parser.add_argument(
+            "--every", type=positive, default=100, metavar="K", help="votes between refits (default: 100)"
+        )
         parser.add_argument("--seed", type=natural, default=0, metavar="S", help="(default: 0)")
         parser.add_argument(
             "--tiers",
             type=positive,
             default=1,
             metavar="T",
-            help="of quality: in each a prompt may discriminate otherwise (default: 1)",
+            help="tiers of quality, each with its own prompt discriminations (default: 1)",
         )
         parser.add_argument(
             "--where",
@@ -62,7 +64,7 @@ class Command(BaseCommand):
             help="only rows with this value; repeat it for other columns, or for other values of one column",
         )
         merge_turns_argument(parser)
-        parser.add_argument("--json", action="store_true", help="everything, as JSON")
+        parser.add_argument("--json", action="store_true", help="print the complete result as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -83,7 +85,7 @@ class Command(BaseCommand):
         if options["simulate"]:
             chatbots, prompts = options["simulate"]
             if options["where"]:
-                raise CommandError("--where selects rows of a file; a simulation has none.", returncode=_BAD_INPUT)
+                raise CommandError("Use --where with a file, not with --simulate.", returncode=_BAD_INPUT)
             with Bar(self.stderr, "Replaying") as bar:
                 return replay_simulated(chatbots, prompts, run, progress=bar)
         with Bar(self.stderr, "Reading") as bar:

@@ -19,7 +19,7 @@ class Command(BaseCommand):
     help = "Fit exported judgments (judgments.jsonl of the API) from scratch and compare with the campaign's board."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("board", help="the board's address (its slug)")
+        parser.add_argument("board", help="slug of the board")
         parser.add_argument("file", type=Path, help="the exported judgments")
 
     def handle(self, *args: Any, board: str, file: Path, **options: Any) -> None:

@@ -66,7 +66,7 @@ def listening(address: str) -> socketserver.BaseServer:
                 os.umask(before)
         host, _, port = address.rpartition(":")
         if not host or not port.isdigit():
-            raise CommandError(f"{address!r} is no socket. Use host:port or unix:/path.")
+            raise CommandError(f"{address!r} is not a socket. Use host:port or unix:/path.")
         server = _Tcp6 if ":" in host else _Tcp
         return server((host.strip("[]"), int(port)), _Metrics)
     except OSError as error:
@@ -74,14 +74,14 @@ def listening(address: str) -> socketserver.BaseServer:
 
 
 class Command(BaseCommand):
-    help = "Tell Prometheus how the service is, on a socket that needs no token (TOUCHSTONE_METRICS_LISTEN)."
+    help = "Serve metrics for Prometheus on a socket without a token (TOUCHSTONE_METRICS_LISTEN)."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--listen", default=settings.METRICS_LISTEN, help="host:port or unix:/path")
 
     def handle(self, *args: Any, listen: str, **options: Any) -> None:
         if not listen:
-            raise CommandError("No socket is named. Use --listen host:port, or set TOUCHSTONE_METRICS_LISTEN.")
+            raise CommandError("No socket is set. Use --listen host:port, or set TOUCHSTONE_METRICS_LISTEN.")
         with listening(listen) as server:
             follow_parent()
             server.serve_forever()
