@@ -6,11 +6,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsite.accounts.models import ApiToken
-from evalsite.api import presenters, shapes
 from evalsite.api.board_views import ResultsView, person
 from evalsite.api.idempotency import answered
 from evalsite.api.openapi import ACTING, acting, operation
 from evalsite.api.parsers import json_sent
+from evalsite.api.responses.campaigns import CampaignSerializer
 from evalsite.api.serializers import ActSerializer, LimitsSerializer
 from evalsite.campaigns.drafts import draft_change
 from evalsite.campaigns.limits import Limits
@@ -25,7 +25,7 @@ class ActView(ResultsView):
 
     scope = ApiToken.Scope.ACTS
 
-    @acting("act", "Do something with a campaign", shapes.Campaign, body=ActSerializer)
+    @acting("act", "Do something with a campaign", CampaignSerializer, body=ActSerializer)
     def post(self, request: Request, key: str, act: str) -> Response:
         user = person(request)
         if user is None:
@@ -36,7 +36,7 @@ class ActView(ResultsView):
 
         def perform() -> StoredAnswer:
             campaign = act_perform(key=key, act=Act(act), user=user, given=given)
-            return StoredAnswer(200, presenters.campaign(campaign))
+            return StoredAnswer(200, CampaignSerializer.render(campaign))
 
         return answered(request, f"user:{user.public_id}", perform)
 
@@ -46,7 +46,7 @@ class LimitsView(ResultsView):
 
     scope = ApiToken.Scope.ACTS
 
-    @operation("limits", "Set what ends a draft", {200: shapes.Campaign}, ACTING, body=LimitsSerializer)
+    @operation("limits", "Set what ends a draft", {200: CampaignSerializer}, ACTING, body=LimitsSerializer)
     def put(self, request: Request, key: str) -> Response:
         user = person(request)
         if user is None:
@@ -55,4 +55,4 @@ class LimitsView(ResultsView):
         shape = LimitsSerializer(data=json_sent(request))
         shape.is_valid(raise_exception=True)
         draft_change(campaign=campaign, changes=asdict(Limits(**shape.validated_data)), by=user)
-        return Response(presenters.campaign(campaign))
+        return Response(CampaignSerializer.render(campaign))

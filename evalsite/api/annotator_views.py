@@ -12,12 +12,29 @@ from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from evalsite.api import presenters, shapes
 from evalsite.api.authentication import Caller
 from evalsite.api.base_views import Door
 from evalsite.api.idempotency import HEADER, answered
 from evalsite.api.openapi import JUDGING, enrolling, judging, operation
 from evalsite.api.parsers import json_sent
+from evalsite.api.responses.annotators import (
+    CampaignEnrolmentSerializer,
+    EnrolmentSerializer,
+    ProgressSerializer,
+    QualificationAnswerSerializer,
+    QualificationStatus,
+    QualificationStatusSerializer,
+)
+from evalsite.api.responses.assignments import (
+    BlockSerializer,
+    JudgmentReceiptSerializer,
+    LeaseSerializer,
+    ReturnReceiptSerializer,
+    SkipReceiptSerializer,
+    WorkSerializer,
+    block_of,
+    block_of_work,
+)
 from evalsite.api.serializers import (
     ClaimSerializer,
     EnrolSerializer,
@@ -37,7 +54,7 @@ from evalsite.core.tokens import keyed_hashes
 from evalsite.judgments.campaign_choice import work_claim
 from evalsite.judgments.claim_sql import campaign_joined
 from evalsite.judgments.leases import assignment_skip, assignments_return, lease_renew
-from evalsite.judgments.models import Annotator
+from evalsite.judgments.models import Annotator, Enrolment
 from evalsite.judgments.qualification import qualification_answer, qualification_get
 from evalsite.judgments.selectors import progress_get
 from evalsite.judgments.services import (
@@ -71,7 +88,7 @@ class EnrolView(Door):
     authentication_classes = ()
     permission_classes = (AllowAny,)
 
-    @enrolling("enrol", "Become an annotator of an open campaign", shapes.Enrolled, body=EnrolSerializer)
+    @enrolling("enrol", "Become an annotator of an open campaign", EnrolmentSerializer, body=EnrolSerializer)
     def post(self, request: Request) -> Response:
         address = _admit_enrolment(request)
         given = _checked(EnrolSerializer, request)
@@ -94,7 +111,7 @@ class EnrolView(Door):
                 field=HEADER,
                 code="token_ended",
             )
-        response.data["token"] = token
+        response.data = EnrolmentSerializer.render({**response.data, "token": token})
         return response
 
 
@@ -131,7 +148,7 @@ def _is_random(key: str) -> bool:
 class JoinView(Door):
     """Take part in one more campaign, as the annotator that one is. Joined already, it is the same once more."""
 
-    @judging("join", "Take part in one more campaign", shapes.Joined, body=JoinSerializer, admits=True)
+    @judging("join", "Take part in one more campaign", CampaignEnrolmentSerializer, body=JoinSerializer, admits=True)
     def post(self, request: Request, key: str) -> Response:
         annotator = _caller(request)
         _admit_enrolment(request)
@@ -140,7 +157,8 @@ class JoinView(Door):
 
         def join() -> StoredAnswer:
             annotator_enrol(campaign=campaign, annotator=annotator, user=annotator.user, consents=consents)
-            return StoredAnswer(200, {"annotator": str(annotator.public_id), "campaign": str(campaign.public_id)})
+            joined = {"annotator": annotator.public_id, "campaign": campaign.public_id}
+            return StoredAnswer(200, CampaignEnrolmentSerializer.render(joined))
 
         return _answered(request, join)
 
@@ -148,14 +166,14 @@ class JoinView(Door):
 class WorkView(Door):
     """The annotator's open block, or a new one of the campaign whose turn it is, of all that they have joined."""
 
-    @judging("work", "The open block, or one of the campaign whose turn it is", shapes.Work, body=ClaimSerializer)
+    @judging("work", "The open block, or one of the campaign whose turn it is", WorkSerializer, body=ClaimSerializer)
     def post(self, request: Request) -> Response:
         annotator = _admitted(request, "claim", settings.ANSWERS_PER_MINUTE)
         given = _checked(ClaimSerializer, request)
 
         def claim() -> StoredAnswer:
             found = work_claim(annotator=annotator, count=given.get("count"), address=_address(request))
-            return StoredAnswer(200, presenters.work(found))
+            return StoredAnswer(200, WorkSerializer.render(block_of_work(found)))
 
         return _answered(request, claim)
 
@@ -163,7 +181,7 @@ class WorkView(Door):
 class ClaimView(Door):
     """The annotator's open block, or a new one."""
 
-    @judging("claim", "The open block, or a new one", shapes.Block, body=ClaimSerializer, admits=True)
+    @judging("claim", "The open block, or a new one", BlockSerializer, body=ClaimSerializer, admits=True)
     def post(self, request: Request, key: str) -> Response:
         annotator = _admitted(request, "claim", settings.ANSWERS_PER_MINUTE)
         given = _checked(ClaimSerializer, request)
@@ -172,7 +190,7 @@ class ClaimView(Door):
         def claim() -> StoredAnswer:
             count, address = given.get("count"), _address(request)
             claimed = block_claim(campaign=campaign, annotator=annotator, count=count, address=address)
-            return StoredAnswer(200, presenters.block(claimed.block, campaign, claimed.wait))
+            return StoredAnswer(200, BlockSerializer.render(block_of(claimed.block, campaign, claimed.wait)))
 
         return _answered(request, claim)
 
@@ -180,14 +198,13 @@ class ClaimView(Door):
 class QualificationView(Door):
     """The qualification that stands before a campaign's work: what is asked next, and an answer to it."""
 
-    @operation("qualification", "What the qualification asks next", {200: shapes.Qualification}, JUDGING)
+    @operation("qualification", "What the qualification asks next", {200: QualificationStatusSerializer}, JUDGING)
     def get(self, request: Request, key: str) -> Response:
         annotator = _admitted(request, "read", settings.READS_PER_MINUTE)
         enrolment = enrolment_get(campaign=_joined(key, annotator), annotator=annotator)
-        aspect = aspect_primary(enrolment.campaign)
-        return Response(presenters.qualification(qualification_get(enrolment), aspect))
+        return Response(QualificationStatusSerializer.render(_qualification_status(enrolment)))
 
-    @judging("qualify", "Answer a qualification item", shapes.Qualified, body=QualificationSerializer)
+    @judging("qualify", "Answer a qualification item", QualificationAnswerSerializer, body=QualificationSerializer)
     def post(self, request: Request, key: str) -> Response:
         annotator = _admitted(request, "answer", settings.ANSWERS_PER_MINUTE)
         given = _checked(QualificationSerializer, request)
@@ -197,11 +214,15 @@ class QualificationView(Door):
             said = qualification_answer(
                 enrolment=enrolment, item_id=given["item"], attempt=given["attempt"], choice=given["choice"]
             )
-            now = presenters.qualification(qualification_get(enrolment), aspect_primary(enrolment.campaign))
-            told = {"choice": said.choice, "right": said.item.right, "explanation": said.item.explanation}
-            return StoredAnswer(200, {**told, "qualification": now})
+            shown = {"choice": said.choice, "right": said.item.right, "explanation": said.item.explanation}
+            now = _qualification_status(enrolment)
+            return StoredAnswer(200, QualificationAnswerSerializer.render({**shown, "qualification": now}))
 
         return _answered(request, answer)
+
+
+def _qualification_status(enrolment: Enrolment) -> QualificationStatus:
+    return QualificationStatus(qualification_get(enrolment), aspect_primary(enrolment.campaign))
 
 
 def _address(request: Request) -> str:
@@ -238,8 +259,8 @@ class JudgmentView(Door):
     @judging(
         "answer",
         "Answer an assignment, or take an answer back",
-        shapes.Recorded,
-        shapes.Recorded,
+        JudgmentReceiptSerializer,
+        JudgmentReceiptSerializer,
         body=JudgmentSerializer,
     )
     def post(self, request: Request, assignment: uuid.UUID) -> Response:
@@ -253,7 +274,7 @@ class JudgmentView(Door):
             except UnknownVerdict as error:
                 error.field = f"answers.{list(choices).index(error.aspect)}.choice"
                 raise
-            return StoredAnswer(201 if recorded.created else 200, presenters.judgment(recorded.judgment))
+            return StoredAnswer(201 if recorded.created else 200, JudgmentReceiptSerializer.render(recorded.judgment))
 
         return _answered(request, record)
 
@@ -261,14 +282,14 @@ class JudgmentView(Door):
 class SkipView(Door):
     """Give an assignment back, with a reason."""
 
-    @judging("skip", "Give an assignment back, with a reason", shapes.Skipped, body=SkipSerializer)
+    @judging("skip", "Give an assignment back, with a reason", SkipReceiptSerializer, body=SkipSerializer)
     def post(self, request: Request, assignment: uuid.UUID) -> Response:
         annotator = _admitted(request, "skip", settings.ANSWERS_PER_MINUTE)
         given = _checked(SkipSerializer, request)
 
         def skip() -> StoredAnswer:
             assignment_skip(annotator=annotator, assignment_id=assignment, **given)
-            return StoredAnswer(200, {"skipped": str(assignment)})
+            return StoredAnswer(200, SkipReceiptSerializer.render({"skipped": assignment}))
 
         return _answered(request, skip)
 
@@ -276,14 +297,14 @@ class SkipView(Door):
 class RenewalView(Door):
     """Hold the open assignments of this one's block for another lease."""
 
-    @judging("renew", "Hold the block for another lease", shapes.Renewed, body=NothingSerializer)
+    @judging("renew", "Hold the block for another lease", LeaseSerializer, body=NothingSerializer)
     def post(self, request: Request, assignment: uuid.UUID) -> Response:
         annotator = _admitted(request, "renewal", settings.ANSWERS_PER_MINUTE)
         _checked(NothingSerializer, request)
 
         def renew() -> StoredAnswer:
             until = lease_renew(annotator=annotator, assignment_id=assignment)
-            return StoredAnswer(200, {"lease_until": until.isoformat()})
+            return StoredAnswer(200, LeaseSerializer.render({"lease_until": until}))
 
         return _answered(request, renew)
 
@@ -291,7 +312,7 @@ class RenewalView(Door):
 class ReturnView(Door):
     """Give back all that is open, as when the annotator leaves."""
 
-    @judging("give_back", "Give back all that is open", shapes.Returned, body=NothingSerializer)
+    @judging("give_back", "Give back all that is open", ReturnReceiptSerializer, body=NothingSerializer)
     def post(self, request: Request, key: str) -> Response:
         annotator = _admitted(request, "return", settings.ANSWERS_PER_MINUTE)
         _checked(NothingSerializer, request)
@@ -299,7 +320,8 @@ class ReturnView(Door):
 
         def give_back() -> StoredAnswer:
             returns_check(campaign, annotator)
-            return StoredAnswer(200, {"returned": assignments_return(campaign=campaign, annotator=annotator)})
+            returned = assignments_return(campaign=campaign, annotator=annotator)
+            return StoredAnswer(200, ReturnReceiptSerializer.render({"returned": returned}))
 
         return _answered(request, give_back)
 
@@ -307,7 +329,7 @@ class ReturnView(Door):
 class ProgressView(Door):
     """What the annotator has done in a campaign, and earned."""
 
-    @operation("progress", "What was done, and earned", {200: shapes.Progress}, JUDGING)
+    @operation("progress", "What was done, and earned", {200: ProgressSerializer}, JUDGING)
     def get(self, request: Request, key: str) -> Response:
         annotator = _admitted(request, "read", settings.READS_PER_MINUTE)
-        return Response(presenters.progress(progress_get(campaign=_joined(key, annotator), annotator=annotator)))
+        return Response(ProgressSerializer.render(progress_get(campaign=_joined(key, annotator), annotator=annotator)))

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Iterator, Mapping
+from operator import attrgetter
 from typing import Any, cast
 
 from django.conf import settings
@@ -14,11 +15,24 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsite.accounts.models import ApiToken, User
-from evalsite.api import judgment_files, presenters, shapes
+from evalsite.api import judgment_files
 from evalsite.api.authentication import BrowserAuthentication, PersonTokenAuthentication
 from evalsite.api.base_views import Door
 from evalsite.api.openapi import READING, TEXT, operation, reading
-from evalsite.api.paging import PageSerializer, page_of
+from evalsite.api.paging import PageSerializer, page_cut, page_of
+from evalsite.api.responses.boards import (
+    BoardPageSerializer,
+    BoardSerializer,
+    SnapshotDetailSerializer,
+    SnapshotPageSerializer,
+)
+from evalsite.api.responses.campaigns import (
+    CampaignPageSerializer,
+    CampaignSerializer,
+    ChatbotPageSerializer,
+    PromptPageSerializer,
+)
+from evalsite.api.responses.judgments import JudgmentPageSerializer, SkipPageSerializer
 from evalsite.api.serializers import StrictCharField, StrictSerializer, WantedSerializer
 from evalsite.boards.selectors import Filter, board_get, board_state_get, boards_listed, snapshot_get, snapshots_of
 from evalsite.campaigns.models import Campaign
@@ -68,38 +82,38 @@ def person(request: Request) -> User | None:
 class CampaignsView(ResultsView):
     query = PageSerializer
 
-    @reading("campaigns", "Campaigns, public and one's own", shapes.Campaigns, query=PageSerializer)
+    @reading("campaigns", "Campaigns, public and one's own", CampaignPageSerializer, query=PageSerializer)
     def get(self, request: Request) -> Response:
         rows = campaigns_listed(person(request)).select_related("organisation", "rubric", "stopping")
         rows = rows.prefetch_related("rubric__aspects")
-        return Response(page_of(rows, **self.asked(request), present=presenters.campaign))
+        return Response(CampaignPageSerializer.render(page_of(rows, **self.asked(request))))
 
 
 class CampaignView(ResultsView):
-    @reading("campaign", "A campaign", shapes.Campaign)
+    @reading("campaign", "A campaign", CampaignSerializer)
     def get(self, request: Request, key: str) -> Response:
         self.asked(request)
-        return Response(presenters.campaign(campaign_get(key=key, user=person(request))))
+        return Response(CampaignSerializer.render(campaign_get(key=key, user=person(request))))
 
 
 class ChatbotsView(ResultsView):
     query = PageSerializer
 
-    @reading("chatbots", "The chatbots that take part", shapes.Chatbots, query=PageSerializer)
+    @reading("chatbots", "The chatbots that take part", ChatbotPageSerializer, query=PageSerializer)
     def get(self, request: Request, key: str) -> Response:
         campaign = campaign_get(key=key, user=person(request))
         rows = campaign.entrants.select_related("version__chatbot__organisation")
-        return Response(page_of(rows, **self.asked(request), present=presenters.entrant))
+        return Response(ChatbotPageSerializer.render(page_of(rows, **self.asked(request))))
 
 
 class PromptsView(ResultsView):
     query = PageSerializer
 
-    @reading("prompts", "Its prompts, for members", shapes.Prompts, query=PageSerializer)
+    @reading("prompts", "Its prompts, for members", PromptPageSerializer, query=PageSerializer)
     def get(self, request: Request, key: str) -> Response:
         campaign = campaign_of_member(key=key, user=person(request))
         rows = campaign.prompt_set.prompts.filter(corrected_by__isnull=True)
-        return Response(page_of(rows, **self.asked(request), present=presenters.prompt))
+        return Response(PromptPageSerializer.render(page_of(rows, **self.asked(request))))
 
 
 class JudgmentsQuery(PageSerializer, WantedSerializer):
@@ -110,15 +124,14 @@ class JudgmentsView(ResultsView):
     scope = ApiToken.Scope.JUDGMENTS
     query = JudgmentsQuery
 
-    @reading("judgments", "Its judgments, for members", shapes.Judgments, query=JudgmentsQuery)
+    @reading("judgments", "Its judgments, for members", JudgmentPageSerializer, query=JudgmentsQuery)
     def get(self, request: Request, key: str) -> Response:
         campaign = campaign_of_member(key=key, user=person(request))
         asked = self.asked(request)
         limit = asked["limit"]
         rows = _reader(campaign, person(request), asked)(asked["cursor"], limit + 1)
-        names = entrant_names(campaign)
-        results = [presenters.listed(row, names) for row in rows[:limit]]
-        return Response({"results": results, "next": results[-1]["id"] if rows[limit:] else None})
+        page = page_cut(rows, limit, id_of=attrgetter("judgment"))
+        return Response(JudgmentPageSerializer.render(page, names=entrant_names(campaign)))
 
 
 class AnyAccept(DefaultContentNegotiation):
@@ -171,15 +184,14 @@ class SkipsView(ResultsView):
     scope = ApiToken.Scope.JUDGMENTS
     query = PageSerializer
 
-    @reading("skips", "Its skips with reasons and notes, for members", shapes.Skips, query=PageSerializer)
+    @reading("skips", "Its skips with reasons and notes, for members", SkipPageSerializer, query=PageSerializer)
     def get(self, request: Request, key: str) -> Response:
         campaign = campaign_of_member(key=key, user=person(request))
         asked = self.asked(request)
         limit = asked["limit"]
         rows = _skip_reader(campaign, person(request))(asked["cursor"], limit + 1)
-        names = entrant_names(campaign)
-        results = [presenters.skip_listed(row, names) for row in rows[:limit]]
-        return Response({"results": results, "next": results[-1]["assignment"] if rows[limit:] else None})
+        page = page_cut(rows, limit, id_of=attrgetter("assignment"))
+        return Response(SkipPageSerializer.render(page, names=entrant_names(campaign)))
 
 
 class SkipFileView(FileView):
@@ -268,7 +280,7 @@ class BoardView(ResultsView):
     @operation(
         "board",
         "A leaderboard; 304 while If-None-Match holds",
-        {200: shapes.Board, 304: None},
+        {200: BoardSerializer, 304: None},
         READING,
         query=FilterQuery,
     )
@@ -277,29 +289,30 @@ class BoardView(ResultsView):
         headers = {"ETag": standing.etag, "Cache-Control": "no-cache"}
         if unchanged(request._request, standing.etag):
             return Response(status=304, headers=headers)
-        return Response(presenters.board(standing), headers=headers)
+        return Response(BoardSerializer.render(standing), headers=headers)
 
 
 class BoardsView(ResultsView):
     query = PageSerializer
 
-    @reading("boards", "Leaderboards, public and one's own", shapes.Boards, query=PageSerializer)
+    @reading("boards", "Leaderboards, public and one's own", BoardPageSerializer, query=PageSerializer)
     def get(self, request: Request) -> Response:
-        return Response(page_of(boards_listed(person(request)), **self.asked(request), present=presenters.board_listed))
+        page = page_of(boards_listed(person(request)), **self.asked(request))
+        return Response(BoardPageSerializer.render(page))
 
 
 class SnapshotsView(ResultsView):
     query = PageSerializer
 
-    @reading("snapshots", "The board's states, oldest first", shapes.Snapshots, query=PageSerializer)
+    @reading("snapshots", "The board's states, oldest first", SnapshotPageSerializer, query=PageSerializer)
     def get(self, request: Request, key: str) -> Response:
         rows = snapshots_of(board_get(key=key, user=person(request)))
-        return Response(page_of(rows, **self.asked(request), present=presenters.snapshot))
+        return Response(SnapshotPageSerializer.render(page_of(rows, **self.asked(request))))
 
 
 class SnapshotView(ResultsView):
-    @reading("snapshot", "One state, and what it was made of", shapes.SnapshotWhole)
+    @reading("snapshot", "One state, and what it was made of", SnapshotDetailSerializer)
     def get(self, request: Request, key: str, number: int) -> Response:
         self.asked(request)
         board = board_get(key=key, user=person(request))
-        return Response(presenters.snapshot_whole(snapshot_get(board=board, number=number)))
+        return Response(SnapshotDetailSerializer.render(snapshot_get(board=board, number=number)))

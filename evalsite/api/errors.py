@@ -11,66 +11,44 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import exception_handler as rest_exception_handler
 
-from evalsite.api.presenters import fates
+from evalsite.api.responses.errors import ErrorSerializer
 from evalsite.core.db import as_unavailable
 from evalsite.core.errors import TouchstoneError
 from evalsite.core.http import tell_when, unavailable_page
-from evalsite.core.row_files import RowsRefused
 
-HINTS = {
-    "not_authenticated": "Send the header Authorization: Bearer <token>.",
-    "authentication_failed": "Ask for a new token: POST /api/v1/annotators, or manage.py api_token.",
-    "permission_denied": "Send the value of the cookie csrftoken as header X-CSRFToken, or a token and no session.",
-    "parse_error": "Send one JSON object, encoded as UTF-8.",
-    "unsupported_media_type": "Send Content-Type: application/json, encoded as UTF-8.",
-    "method_not_allowed": "docs/openapi.yaml lists what each address offers.",
-    "not_acceptable": "Send Accept: application/json, or no such header.",
-    # What a service says without a hint of its own: its message says what was wrong, and this where to look.
-    "invalid": "Mend the field that is named; docs/openapi.yaml says what each request takes.",
-    "not_found": "Check the address and the ids in it; docs/openapi.yaml lists the addresses.",
-    "not_allowed": "Ask an owner for a role that allows it; docs/roles.md lists them.",
-    "conflict": "Look at its state first: it has changed, or does not allow this.",
-}
 ROOT = "/api/"
 
 
-def shape(code: str, message: str, *, hint: str = "", field: str = "") -> dict[str, Any]:
-    """The one shape; a failure that brings no hint has that of its code."""
-    return {"error": {"code": code, "message": message, "hint": hint or HINTS.get(code, ""), "field": field}}
+def error_body(code: str, message: str, *, hint: str = "", field: str = "") -> dict[str, Any]:
+    """Return the body of a failure. Without a hint of its own it has the one of its code."""
+    return ErrorSerializer.render(TouchstoneError(message, hint=hint, field=field, code=code))
 
 
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
     """Turn our errors and the framework's into the one shape. None (a fault of ours) stays a 500."""
     ours = error if isinstance(error, TouchstoneError) else as_unavailable(error)
     if ours is not None:
-        answer = Response(_ours(ours), status=ours.status)
+        answer = Response(ErrorSerializer.render(ours), status=ours.status)
         tell_when(answer, ours)
         return answer
     response = rest_exception_handler(error, context)
     if response is not None:
-        response.data = _framework_shape(error)
+        response.data = _framework_body(error)
     return response
 
 
-def _ours(error: TouchstoneError) -> dict[str, Any]:
-    found = shape(error.code, error.message, hint=error.hint, field=error.field)
-    if isinstance(error, RowsRefused):
-        found["error"]["rows"] = fates(error.rows)
-    return found
-
-
-def _framework_shape(error: Exception) -> dict[str, Any]:
+def _framework_body(error: Exception) -> dict[str, Any]:
     if isinstance(error, exceptions.ValidationError):
         field, message = _first_problem(error.detail)
-        return shape("invalid", message, field=field)
+        return error_body("invalid", message, field=field)
     if isinstance(error, Http404):
-        return shape("not_found", "There is nothing at this address.")
+        return error_body("not_found", "There is nothing at this address.")
     if isinstance(error, PermissionDenied):
-        return shape("not_allowed", "This is not yours to do.")
+        return error_body("not_allowed", "This is not yours to do.")
     if not isinstance(error, exceptions.APIException):
-        return shape("error", str(error))
+        return error_body("error", str(error))
     code = str(error.get_codes() if isinstance(error.get_codes(), str) else error.default_code)
-    return shape(code, str(error.detail))
+    return error_body(code, str(error.detail))
 
 
 def _first_problem(detail: Any, path: str = "") -> tuple[str, str]:
@@ -99,14 +77,14 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """A host that is not ours, a request that cannot be read."""
     if not request.path_info.startswith(ROOT):
         return _page(request, 400)
-    return JsonResponse(shape("bad_request", "The request cannot be read.", hint="Check its headers."), status=400)
+    return JsonResponse(error_body("bad_request", "The request cannot be read.", hint="Check its headers."), status=400)
 
 
 @csrf_exempt  # it changes nothing, and a program without cookies is to be told 404 and not 403
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     if not request.path_info.startswith(ROOT) and exception is not None:
         return _page(request, 404)
-    return JsonResponse(shape("not_found", "There is nothing at this address."), status=404)
+    return JsonResponse(error_body("not_found", "There is nothing at this address."), status=404)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
@@ -116,11 +94,13 @@ def server_error(request: HttpRequest) -> HttpResponse:
         return _unavailable(request, away)
     if not request.path_info.startswith(ROOT):
         return HttpResponse(loader.render_to_string("500.html"), status=500)
-    problem = shape("server_error", "This is our fault.", hint="What was confirmed before is safe. Try again later.")
+    problem = error_body(
+        "server_error", "This is our fault.", hint="What was confirmed before is safe. Try again later."
+    )
     return JsonResponse(problem, status=500)
 
 
 def _unavailable(request: HttpRequest, error: TouchstoneError) -> HttpResponse:
     if not request.path_info.startswith(ROOT):
         return unavailable_page(error)
-    return tell_when(JsonResponse(_ours(error), status=error.status), error)
+    return tell_when(JsonResponse(ErrorSerializer.render(error), status=error.status), error)

@@ -12,8 +12,8 @@ from evalsite.api.idempotency import answered
 from evalsite.api.openapi import ACTING, IDEMPOTENCY_KEY, operation, reading
 from evalsite.api.paging import PageSerializer, page_of
 from evalsite.api.parsers import json_sent
+from evalsite.api.responses.campaigns import GoldAddedSerializer, GoldItemPageSerializer
 from evalsite.api.serializers import StrictCharField, StrictSerializer
-from evalsite.api.shapes import Page, Shape
 from evalsite.campaigns.gold import gold_add, gold_bytes
 from evalsite.campaigns.gold_file import gold_from
 from evalsite.campaigns.models import GoldItem
@@ -53,35 +53,6 @@ class GoldSerializer(StrictSerializer):
     items = s.ListField(child=GoldItemSerializer(), allow_empty=False, max_length=1000)
 
 
-class Gold(Shape):
-    id = s.UUIDField()
-    key = s.CharField(help_text="the id that its owner gave it")
-    prompt = s.CharField()
-    right = s.ListField(child=s.CharField())
-    explanation = s.CharField(allow_blank=True)
-    withdrawn = s.CharField(allow_null=True, help_text="the reason, where it is used no more")
-
-
-class Golds(Page):
-    results = Gold(many=True)
-
-
-class GoldAdded(Shape):
-    added = s.ListField(child=s.UUIDField())
-
-
-def presented(item: GoldItem) -> dict[str, Any]:
-    withdrawal = getattr(item, "withdrawal", None)
-    return {
-        "id": str(item.public_id),
-        "key": item.key,
-        "prompt": item.prompt.key,
-        "right": item.right,
-        "explanation": item.explanation,
-        "withdrawn": withdrawal.reason if withdrawal else None,
-    }
-
-
 class GoldView(ResultsView):
     """Only for who may add gold: every member may judge, and must not know what is gold."""
 
@@ -91,16 +62,16 @@ class GoldView(ResultsView):
         self.scope = ApiToken.Scope.JUDGMENTS if request.method in ("GET", "HEAD") else ApiToken.Scope.ACTS
         super().initial(request, *args, **kwargs)
 
-    @reading("gold", "Its gold items, for who may add some", Golds, query=PageSerializer)
+    @reading("gold", "Its gold items, for who may add some", GoldItemPageSerializer, query=PageSerializer)
     def get(self, request: Request, key: str) -> Response:
         campaign, _ = campaign_for(key=key, user=person(request), act=Act.GOLD)
         rows = GoldItem.objects.filter(campaign=campaign).select_related("withdrawal", "prompt")
-        return Response(page_of(rows, **self.asked(request), present=presented))
+        return Response(GoldItemPageSerializer.render(page_of(rows, **self.asked(request))))
 
     @operation(
         "add_gold",
         "Add gold items, all or none",
-        {201: GoldAdded},
+        {201: GoldAddedSerializer},
         ACTING,
         parameters=(IDEMPOTENCY_KEY,),
         body=GoldSerializer,
@@ -117,6 +88,6 @@ class GoldView(ResultsView):
         def add() -> StoredAnswer:
             rows_admit(campaign=campaign, sent=gold_bytes(items), by=user)
             made = gold_add(campaign=campaign, items=items, by=user)
-            return StoredAnswer(201, {"added": [str(item.public_id) for item in made]})
+            return StoredAnswer(201, GoldAddedSerializer.render({"added": [str(item.public_id) for item in made]}))
 
         return answered(request, f"user:{user.public_id}", add)

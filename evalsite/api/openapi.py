@@ -8,7 +8,7 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 
-from evalsite.api import shapes
+from evalsite.api.responses.errors import ErrorSerializer
 from evalsite.api.serializers import StrictSerializer
 from evalsite.operations.actions import PERFORMED
 
@@ -63,7 +63,7 @@ def operation(
     """Describe a method of a view."""
     answered = {(status, content_type): shape for status, shape in answers.items() if shape is not None}
     empty = {status: OpenApiResponse(description="nothing has changed") for status in answers if not answers[status]}
-    refused = {(status, JSON): OpenApiResponse(shapes.Error, REFUSALS[status]) for status in refusals}
+    refused = {(status, JSON): OpenApiResponse(ErrorSerializer, REFUSALS[status]) for status in refusals}
     return extend_schema(
         operation_id=name,
         summary=summary,

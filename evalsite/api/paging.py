@@ -1,7 +1,9 @@
 """Lists page by page. A cursor is the public id of the last row that was sent: it tells nothing about their number."""
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from django.db.models import QuerySet
@@ -19,16 +21,25 @@ class PageSerializer(StrictSerializer):
     limit = QueryIntegerField(min_value=1, max_value=MOST, default=100, help_text="rows of a page")
 
 
-def page_of(
-    rows: QuerySet[Any], *, cursor: uuid.UUID | None, limit: int, present: Callable[[Any], dict[str, Any]]
-) -> dict[str, Any]:
-    """One page of rows with public ids, in the order of their keys: {"results", "next"}."""
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a list. next: the cursor of the page after it, None on the last one."""
+
+    results: Sequence[Any]
+    next: uuid.UUID | None
+
+
+def page_of(rows: QuerySet[Any], *, cursor: uuid.UUID | None, limit: int) -> Page:
+    """Return one page of rows with public ids, in the order of their keys."""
     rows = rows.order_by("pk")
     if cursor is not None:
         last = rows.filter(public_id=cursor).values_list("pk", flat=True).first()
         if last is None:
             raise InvalidInput("This list has no such cursor.", hint="Begin without one.", field="cursor")
         rows = rows.filter(pk__gt=last)
-    found = list(rows[: limit + 1])
-    shown = found[:limit]
-    return {"results": [present(row) for row in shown], "next": str(shown[-1].public_id) if found[limit:] else None}
+    return page_cut(list(rows[: limit + 1]), limit, id_of=attrgetter("public_id"))
+
+
+def page_cut(rows: Sequence[Any], limit: int, *, id_of: Callable[[Any], uuid.UUID]) -> Page:
+    """Return the page of these rows. They are up to `limit` and one more, where there is a next page."""
+    return Page(rows[:limit], id_of(rows[limit - 1]) if rows[limit:] else None)

@@ -5,11 +5,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsite.accounts.models import ApiToken, User
-from evalsite.api import presenters, shapes
 from evalsite.api.board_views import ResultsView, person
 from evalsite.api.idempotency import answered
 from evalsite.api.openapi import sending
 from evalsite.api.parsers import ENDINGS, FileParser, file_sent
+from evalsite.api.responses.uploads import PromptUpload, PromptUploadSerializer, ReplyUpload, ReplyUploadSerializer
 from evalsite.api.serializers import StrictCharField, StrictSerializer
 from evalsite.campaigns.file_uploads import SentFile, prompts_look, prompts_take, replies_look, replies_take
 from evalsite.campaigns.permissions import organisation_for
@@ -62,17 +62,17 @@ class PromptFileView(FileView):
 
     scope, query, types = ApiToken.Scope.PROMPTS, FileQuery, OF_PROMPTS
 
-    @sending("send_prompts", "Send a file of prompts", shapes.PromptsSent, types=OF_PROMPTS, query=FileQuery)
+    @sending("send_prompts", "Send a file of prompts", PromptUploadSerializer, types=OF_PROMPTS, query=FileQuery)
     def post(self, request: Request, organisation: str) -> Response:
         asked = self.asked(request)
         sent, user = self.sent(request, organisation, asked["set"])
 
         def take() -> StoredAnswer:
             if asked["check"] == "true":
-                return StoredAnswer(200, presenters.prompts_sent(sent.set_name, *prompts_look(sent)))
-            prompt_set, report = prompts_take(sent, partly=asked["partly"] == "true", by=user)
-            status = 201 if report.count("add") else 200
-            return StoredAnswer(status, presenters.prompts_sent(sent.set_name, prompt_set, report))
+                seen = PromptUpload(sent.set_name, *prompts_look(sent))
+                return StoredAnswer(200, PromptUploadSerializer.render(seen))
+            taken = PromptUpload(sent.set_name, *prompts_take(sent, partly=asked["partly"] == "true", by=user))
+            return StoredAnswer(201 if taken.report.count("add") else 200, PromptUploadSerializer.render(taken))
 
         return answered(request, f"user:{user.public_id}", take)
 
@@ -82,7 +82,7 @@ class ReplyFileView(FileView):
 
     scope, query, types = ApiToken.Scope.CHATBOTS, ReplyFileQuery, OF_REPLIES
 
-    @sending("send_replies", "Send a file of replies", shapes.RepliesSent, types=OF_REPLIES, query=ReplyFileQuery)
+    @sending("send_replies", "Send a file of replies", ReplyUploadSerializer, types=OF_REPLIES, query=ReplyFileQuery)
     def post(self, request: Request, organisation: str) -> Response:
         asked = self.asked(request)
         sent, user = self.sent(request, organisation, asked["set"])
@@ -90,8 +90,11 @@ class ReplyFileView(FileView):
 
         def take() -> StoredAnswer:
             if asked["check"] == "true":
-                return StoredAnswer(200, presenters.replies_seen(asked["name"], replies_look(sent, **version)))
+                seen = replies_look(sent, **version)
+                upload = ReplyUpload(asked["name"], seen.label, seen.chatbot, None, seen.report)
+                return StoredAnswer(200, ReplyUploadSerializer.render(upload))
             made, report = replies_take(sent, **version, partly=asked["partly"] == "true", by=user)
-            return StoredAnswer(201, presenters.replies_taken(made, report))
+            upload = ReplyUpload(made.chatbot.name, made.label, made.chatbot, made, report)
+            return StoredAnswer(201, ReplyUploadSerializer.render(upload))
 
         return answered(request, f"user:{user.public_id}", take)

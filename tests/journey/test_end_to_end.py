@@ -14,7 +14,7 @@ from decimal import Decimal
 
 import pytest
 
-from evalsite.api import presenters
+from evalsite.api.responses.assignments import BlockSerializer, block_of
 from evalsite.boards.selectors import board_state_get, snapshot_current
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.plans import PlanOptions
@@ -92,7 +92,8 @@ def judge_block(
     """Judge a round as people do: now and then one is skipped, one is taken back, and one is left lying."""
     block = assignment_claim(campaign=campaign, annotator=annotator)
     overdue, diary.late = diary.late, []
-    for row, shown in zip(block, presenters.block(block, campaign)["assignments"], strict=True):
+    answer = BlockSerializer.render(block_of(block, campaign))
+    for row, shown in zip(block, answer["assignments"], strict=True):
         choice, doing = person.judge(shown, rngs.answers), rngs.doings.random()
         if doing < 0.01:
             assignment_skip(annotator=annotator, assignment_id=row.public_id, reason="cannot_judge")

@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 
 from evalsite.accounts.models import User
-from evalsite.api import presenters
+from evalsite.api.responses.assignments import BlockSerializer, JudgmentReceiptSerializer, block_of
 from evalsite.boards.models import Board, Snapshot
 from evalsite.campaigns.drafts import draft_ask, draft_prompt_set
 from evalsite.campaigns.gold import NewGold, gold_add, gold_withdraw, key_like
@@ -148,7 +148,8 @@ def test_to_who_judges_gold_has_the_shape_of_all_the_others(checked: Campaign, b
     shapes, keys = set(), set()
     for block in blocks(checked, bob, 3):
         assert len({one.issued_at for one in block}) == len({one.lease_until for one in block}) == 1
-        for one, seen in zip(block, presenters.block(block, checked)["assignments"], strict=True):
+        answer = BlockSerializer.render(block_of(block, checked))
+        for one, seen in zip(block, answer["assignments"], strict=True):
             shapes.add((tuple(seen), tuple(seen["context"]), tuple(map(tuple, seen["candidates"])), len(seen["id"])))
             keys.add((one.purpose, seen["context"]["category"], seen["context"]["prompt"][0]))
     assert len(shapes) == 1
@@ -171,7 +172,7 @@ def test_the_judging_page_and_the_answers_receipt_say_nothing_of_gold(checked: C
             recorded = judgment_record(
                 annotator=annotator, assignment_id=current.public_id, choices={"overall": "tie"}
             ).judgment
-            receipt = presenters.judgment(recorded)
+            receipt = JudgmentReceiptSerializer.render(recorded)
             assert set(receipt) == {"judgment", "supersedes", "late", "counts", "paid", "answered_at"}
             assert (receipt["late"], receipt["counts"], receipt["paid"]) == (False, True, False)
             assert one.block

@@ -1,0 +1,1 @@
+"""Serializers of answers, by subject: one for each response, which renders it and documents it."""

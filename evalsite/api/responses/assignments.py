@@ -1,0 +1,198 @@
+"""What annotators are asked, and the receipts of what they did."""
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from drf_spectacular.utils import extend_schema_serializer
+from rest_framework import serializers as s
+
+from evalsite.api.responses.base import ResponseSerializer, StoredSerializer
+from evalsite.campaigns.models import Aspect, Campaign
+from evalsite.campaigns.selectors import aspects_of
+from evalsite.judgments.campaign_choice import OfferedBlock
+from evalsite.judgments.claim_sql import AssignmentContent, shown_by
+from evalsite.judgments.empty_claims import Wait
+from evalsite.judgments.models import Assignment, Judgment
+
+POLL_S = 1.0
+
+
+class ShownCandidate(NamedTuple):
+    """A candidate as an annotator sees it."""
+
+    position: int
+    label: str
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownAssignment:
+    """An assignment with what it shows. aspects: those of its campaign."""
+
+    row: Assignment
+    shown: AssignmentContent
+    aspects: Sequence[Aspect]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block of a campaign. state: of the campaign, or of all that were joined where no campaign has a block."""
+
+    state: str
+    campaign: Campaign | None = None
+    assignments: Sequence[ShownAssignment] = ()
+    wait: Wait | None = None
+
+
+def block_of(rows: Sequence[Assignment], campaign: Campaign, wait: Wait | None = None) -> Block:
+    """Return the block of these assignments, all of the campaign."""
+    aspects = aspects_of(campaign.pk) if rows else []
+    shown = shown_by(rows)
+    return Block(campaign.state, campaign, [ShownAssignment(row, shown[row.pk], aspects) for row in rows], wait)
+
+
+def block_of_work(found: OfferedBlock) -> Block:
+    """Return the block that was found among all campaigns of an annotator."""
+    if found.campaign is None:
+        return Block(found.state, wait=found.wait)
+    return block_of(found.block, found.campaign)
+
+
+class TurnSerializer(StoredSerializer):
+    """One message of a conversation."""
+
+    speaker = s.CharField(help_text="user or chatbot")
+    text = s.CharField()
+
+
+class ContextSerializer(ResponseSerializer):
+    """The prompt that the candidates reply to."""
+
+    prompt = s.CharField()
+    category = s.CharField(allow_blank=True)
+    turns = TurnSerializer(many=True, allow_null=True)
+
+
+class CandidateSerializer(ResponseSerializer):
+    """One of the replies to compare."""
+
+    position = s.IntegerField()
+    label = s.CharField(help_text="A or B")  # type: ignore[assignment]  # also an attribute of every field
+    text = s.CharField(allow_null=True, allow_blank=True)
+
+
+class AspectSerializer(ResponseSerializer):
+    """A question of the campaign's rubric."""
+
+    key = s.CharField()
+    question = s.CharField()
+    kind = s.CharField()
+    choices = s.ListField(child=s.CharField(), help_text="of A, tie, B, both_bad")
+
+
+class AssignmentSerializer(ResponseSerializer):
+    """An assignment as its annotator sees it. It never says which chatbots wrote the replies."""
+
+    id = s.UUIDField(source="row.public_id")
+    lease_until = s.DateTimeField(source="row.lease_until", allow_null=True)
+    context = ContextSerializer(source="shown")  # type: ignore[assignment]  # also an attribute of every field
+    candidates = CandidateSerializer(many=True)
+    aspects = AspectSerializer(many=True)
+
+    def get_candidates(self, row: ShownAssignment) -> list[ShownCandidate]:
+        return [ShownCandidate(position, "AB"[position], text) for position, text in enumerate(row.shown.texts)]
+
+
+@extend_schema_serializer(component_name="Waiting")
+class CampaignStatusSerializer(ResponseSerializer):
+    """The state of the campaign, and why a block is empty."""
+
+    state = s.CharField(help_text="of the campaign; stopped: there will be nothing more")
+    retry_after_s = s.FloatField(help_text="when to ask again after an empty block")
+    reason = s.ChoiceField(
+        choices=[wait.value for wait in Wait], allow_null=True, help_text="why the block is empty; null with a block"
+    )
+    hint = s.CharField(allow_blank=True, help_text="what to do about an empty block")
+
+    def get_retry_after_s(self, row: Block) -> float:
+        return POLL_S
+
+    def get_reason(self, row: Block) -> str | None:
+        return row.wait.value if row.wait else None
+
+    def get_hint(self, row: Block) -> str:
+        return row.wait.hint if row.wait else ""
+
+
+class CampaignReferenceSerializer(ResponseSerializer):
+    """Which campaign a block belongs to."""
+
+    id = s.UUIDField(allow_null=True, help_text="null: no campaign has a block now; state is then that of all joined")
+    slug = s.CharField(allow_null=True)
+
+    def get_id(self, row: Block) -> uuid.UUID | None:
+        return row.campaign.public_id if row.campaign else None
+
+    def get_slug(self, row: Block) -> str | None:
+        return row.campaign.slug if row.campaign else None
+
+
+@extend_schema_serializer(component_name="Whose")
+class BlockCampaignSerializer(CampaignReferenceSerializer, CampaignStatusSerializer):
+    """The campaign of a block, with its state."""
+
+
+class BlockSerializer(ResponseSerializer):
+    """A block of the campaign that was asked for."""
+
+    assignments = AssignmentSerializer(many=True)
+    campaign = CampaignStatusSerializer(source="*")
+
+
+class WorkSerializer(ResponseSerializer):
+    """A block of whichever campaign was chosen."""
+
+    assignments = AssignmentSerializer(many=True)
+    campaign = BlockCampaignSerializer(source="*")
+
+
+@extend_schema_serializer(component_name="Recorded")
+class JudgmentReceiptSerializer(ResponseSerializer):
+    """The receipt of a judgment."""
+
+    judgment = s.UUIDField(source="public_id")
+    supersedes = s.UUIDField(allow_null=True)
+    late = s.BooleanField(help_text="came after its lease")
+    counts = s.BooleanField(
+        help_text="fits see it; false for a late one whose place somebody had taken, or above the quota"
+    )
+    paid = s.BooleanField(
+        source="is_paid", help_text="earns what was agreed; false above the quota, and where nothing is paid"
+    )
+    answered_at = s.DateTimeField(allow_null=True)
+
+    def get_supersedes(self, row: Judgment) -> uuid.UUID | None:
+        return row.supersedes.public_id if row.supersedes else None
+
+
+@extend_schema_serializer(component_name="Skipped")
+class SkipReceiptSerializer(ResponseSerializer):
+    """The receipt of a skip."""
+
+    skipped = s.UUIDField()
+
+
+@extend_schema_serializer(component_name="Renewed")
+class LeaseSerializer(ResponseSerializer):
+    """The new end of a lease."""
+
+    lease_until = s.DateTimeField()
+
+
+@extend_schema_serializer(component_name="Returned")
+class ReturnReceiptSerializer(ResponseSerializer):
+    """The receipt of assignments that were given back."""
+
+    returned = s.IntegerField()

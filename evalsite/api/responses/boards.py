@@ -1,0 +1,128 @@
+"""Leaderboards and their snapshots."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_serializer
+from rest_framework import serializers as s
+
+from evalsite.api.responses.base import ResponseSerializer, StoredSerializer, cursor
+from evalsite.boards.selectors import BoardState
+
+
+@extend_schema_serializer(component_name="BoardListed")
+class BoardSummarySerializer(ResponseSerializer):
+    """A leaderboard as the list of them shows it."""
+
+    id = s.UUIDField(source="public_id")
+    slug = s.CharField()
+    name = s.CharField()
+    category = s.CharField(allow_blank=True)
+
+
+class BoardRowSerializer(StoredSerializer):
+    """Ability, SE and 95 % bounds in logits, relative to the mean of the group."""
+
+    chatbot = s.UUIDField()
+    name = s.CharField()
+    organisation = s.CharField()
+    kind = s.CharField()
+    rank = s.IntegerField()
+    rank_lower = s.IntegerField()
+    rank_upper = s.IntegerField()
+    ability = s.FloatField()
+    se = s.FloatField()
+    lower = s.FloatField()
+    upper = s.FloatField()
+    judgments = s.IntegerField()
+    group = s.IntegerField(help_text="chatbots of two groups were never compared, not even through others")
+    preliminary = s.BooleanField()
+    # Snapshots never change: those made before one of these was added are without it.
+    version = s.UUIDField(required=False)
+    version_label = s.CharField(required=False)
+    rank_class = s.IntegerField(
+        required=False, help_text="from 1 in the group: chatbots that the strongest of them is not told apart from"
+    )
+    win_rate = s.FloatField(
+        required=False, allow_null=True, help_text="wins and half of the ties, of the judgments and the known ties"
+    )
+    known_ties = s.IntegerField(
+        required=False, help_text="prompts to which another chatbot gave the same reply; nobody is asked about them"
+    )
+    tier = s.IntegerField(
+        required=False, allow_null=True, help_text="1 for the stronger half; null where parts have scales of their own"
+    )
+
+
+class SnapshotSerializer(ResponseSerializer):
+    """A snapshot of a leaderboard, without its rows."""
+
+    id = s.UUIDField(source="public_id")
+    number = s.IntegerField()
+    created_at = s.DateTimeField()
+    judgments = s.IntegerField()
+    converged = s.BooleanField()
+
+
+@extend_schema_serializer(component_name="SnapshotWhole")
+class SnapshotDetailSerializer(SnapshotSerializer):
+    """A snapshot with its rows and its origin: the same input, engine and seed give the same snapshot."""
+
+    input_sha256 = s.CharField()
+    engine = s.CharField()
+    seed = s.IntegerField()
+    annotators = s.IntegerField()
+    chatbots = BoardRowSerializer(source="rows", many=True)
+
+
+class DecisionSerializer(ResponseSerializer):
+    """Whether to stop, and why."""
+
+    stop = s.BooleanField()
+    reason = s.CharField()
+    evidence = s.DictField(child=s.FloatField())
+
+
+class SliceSerializer(ResponseSerializer):
+    """The filter that the board was asked for."""
+
+    by = s.CharField(help_text="aspect, category or kind")
+    value = s.CharField()
+    judgments = s.IntegerField(help_text="that there are behind the filter; below 30 there is no ranking of them")
+    trouble = s.CharField(help_text="why its last fit failed; empty if it did not")
+
+
+class BoardSerializer(ResponseSerializer):
+    """A leaderboard with its uncertainty: 95 % intervals, in logits relative to the mean of the group."""
+
+    board = s.CharField(source="board.slug")
+    name = s.CharField(source="board.name")
+    question = s.CharField(source="aspect.question")
+    state = s.CharField(allow_null=True)
+    judgments = s.IntegerField(source="tally.judgments")
+    annotators = s.IntegerField(source="tally.annotators")
+    snapshot = SnapshotSerializer(allow_null=True)
+    decision = DecisionSerializer(allow_null=True)
+    filter = SliceSerializer(source="slice", allow_null=True)
+    chatbots = BoardRowSerializer(many=True)
+
+    def get_state(self, row: BoardState) -> str | None:
+        return row.campaign.state if row.campaign else None
+
+    def get_chatbots(self, row: BoardState) -> Any:
+        return row.snapshot.rows if row.snapshot else []
+
+
+@extend_schema_serializer(component_name="Boards")
+class BoardPageSerializer(ResponseSerializer):
+    """One page of the list of leaderboards."""
+
+    results = BoardSummarySerializer(many=True)
+    next = cursor()
+
+
+@extend_schema_serializer(component_name="Snapshots")
+class SnapshotPageSerializer(ResponseSerializer):
+    """One page of the list of snapshots."""
+
+    results = SnapshotSerializer(many=True)
+    next = cursor()

@@ -1,0 +1,146 @@
+"""Reports on uploaded files: what became of each row."""
+
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from drf_spectacular.utils import extend_schema_serializer
+from rest_framework import serializers as s
+
+from evalsite.api.responses.base import ResponseSerializer
+from evalsite.chatbots.files import ReplyReport
+from evalsite.chatbots.models import Chatbot, Version
+from evalsite.core.row_files import Fated
+from evalsite.prompts.files import PromptReport
+from evalsite.prompts.models import PromptSet
+
+MAX_LISTED = 1000  # rows or ids of a file that one answer lists
+MAX_COLUMN_NAME = 200
+
+
+@dataclass(frozen=True, slots=True)
+class PromptUpload:
+    """A file of prompts, stored or only checked. prompt_set: None where storing it would make one."""
+
+    name: str
+    prompt_set: PromptSet | None
+    report: PromptReport
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyUpload:
+    """A file of replies, stored or only checked. chatbot, version: None where storing it would make one."""
+
+    name: str
+    label: str
+    chatbot: Chatbot | None
+    version: Version | None
+    report: ReplyReport
+
+
+def listed_rows(rows: Iterable[Fated]) -> list[Fated]:
+    """Return the rows that an answer lists, the refused ones first."""
+    return sorted(rows, key=lambda row: row.fate != "refused")[:MAX_LISTED]
+
+
+def _listed_columns(columns: Iterable[str]) -> list[str]:
+    return [name[:MAX_COLUMN_NAME] for name in columns][:MAX_LISTED]
+
+
+def _reference(row: PromptSet | Chatbot | Version | None, **more: str) -> dict[str, uuid.UUID | str | None]:
+    return {"id": row.public_id if row else None, **more}
+
+
+@extend_schema_serializer(component_name="Fate")
+class RowReportSerializer(ResponseSerializer):
+    """What became of one row of a file."""
+
+    line = s.IntegerField(help_text="of the file, from 1, on which the row begins")
+    prompt_id = s.CharField(source="key", allow_blank=True)
+    fate = s.ChoiceField(choices=["add", "same", "refused"], help_text="same: there already, word for word")
+    problem = s.CharField(allow_blank=True, help_text="why it is refused")
+
+
+@extend_schema_serializer(component_name="Named")
+class NameReferenceSerializer(ResponseSerializer):
+    """A prompt set or a chatbot, by id and name."""
+
+    id = s.UUIDField(allow_null=True, help_text="null: it would be made")
+    name = s.CharField()
+
+
+@extend_schema_serializer(component_name="VersionNamed")
+class VersionReferenceSerializer(ResponseSerializer):
+    """A version of a chatbot, by id and label."""
+
+    id = s.UUIDField(allow_null=True, help_text="null: it would be made")
+    label = s.CharField()  # type: ignore[assignment]  # also an attribute of every field
+
+
+@extend_schema_serializer(component_name="PromptsSent")
+class PromptUploadSerializer(ResponseSerializer):
+    """The report on a file of prompts."""
+
+    prompt_set = NameReferenceSerializer()
+    add = s.IntegerField(help_text="rows that were taken in; with check: that would be")
+    same = s.IntegerField(help_text="there already, word for word")
+    refused = s.IntegerField()
+    rows = RowReportSerializer(many=True, help_text="the refused ones first, up to 1,000")
+    passed_over = s.ListField(child=s.CharField(allow_blank=True), help_text="columns that mean nothing here")
+
+    def get_prompt_set(self, row: PromptUpload) -> object:
+        return _reference(row.prompt_set, name=row.name)
+
+    def get_add(self, row: PromptUpload) -> int:
+        return row.report.count("add")
+
+    def get_same(self, row: PromptUpload) -> int:
+        return row.report.count("same")
+
+    def get_refused(self, row: PromptUpload) -> int:
+        return row.report.count("refused")
+
+    def get_rows(self, row: PromptUpload) -> list[Fated]:
+        return listed_rows(row.report.rows)
+
+    def get_passed_over(self, row: PromptUpload) -> list[str]:
+        return _listed_columns(row.report.passed_over)
+
+
+@extend_schema_serializer(component_name="RepliesSent")
+class ReplyUploadSerializer(ResponseSerializer):
+    """The report on a file of replies."""
+
+    chatbot = NameReferenceSerializer()
+    version = VersionReferenceSerializer()
+    add = s.IntegerField(help_text="rows that were taken in; with check: that would be")
+    refused = s.IntegerField()
+    prompts = s.IntegerField(source="report.prompts", help_text="of the set")
+    without_reply = s.IntegerField(help_text="how many of them have none")
+    missing = s.ListField(child=s.CharField(), help_text="their prompt_ids, up to 1,000")
+    rows = RowReportSerializer(many=True, help_text="the refused ones first, up to 1,000")
+    passed_over = s.ListField(child=s.CharField(allow_blank=True), help_text="columns that mean nothing here")
+
+    def get_chatbot(self, row: ReplyUpload) -> object:
+        return _reference(row.chatbot, name=row.name)
+
+    def get_version(self, row: ReplyUpload) -> object:
+        return _reference(row.version, label=row.label)
+
+    def get_add(self, row: ReplyUpload) -> int:
+        return row.report.count("add")
+
+    def get_refused(self, row: ReplyUpload) -> int:
+        return row.report.count("refused")
+
+    def get_without_reply(self, row: ReplyUpload) -> int:
+        return len(row.report.missing)
+
+    def get_missing(self, row: ReplyUpload) -> list[str]:
+        return list(row.report.missing[:MAX_LISTED])
+
+    def get_rows(self, row: ReplyUpload) -> list[Fated]:
+        return listed_rows(row.report.rows)
+
+    def get_passed_over(self, row: ReplyUpload) -> list[str]:
+        return _listed_columns(row.report.passed_over)
