@@ -17,7 +17,7 @@ from evalsite.campaigns.limits import Limits
 from evalsite.campaigns.permissions import Act, campaign_for
 from evalsite.core.errors import NotAllowed
 from evalsite.core.idempotency import StoredAnswer
-from evalsite.operations.actions import Given, act_perform
+from evalsite.operations.actions import ActionArguments, act_perform
 
 
 class ActView(ResultsView):
@@ -32,7 +32,7 @@ class ActView(ResultsView):
             raise NotAllowed("Acts need to know who you are.", hint="Send a token with campaigns:write.")
         shape = ActSerializer(data=json_sent(request))
         shape.is_valid(raise_exception=True)
-        given = Given(**shape.validated_data)
+        given = ActionArguments(**shape.validated_data)
 
         def perform() -> StoredAnswer:
             campaign = act_perform(key=key, act=Act(act), user=user, given=given)

@@ -26,7 +26,7 @@ from evalsite.core.inquiries import inquiry_ask
 from evalsite.core.models import Inquiry
 from evalsite.judgments.conflict_of_interest import members_would_be_left_out
 from evalsite.judgments.exclusions import annotator_in
-from evalsite.operations.actions import Given, entrant_of, prompt_of, version_of
+from evalsite.operations.actions import ActionArguments, entrant_of, prompt_of, version_of
 from evalsite.operations.campaign_status import findings_of
 from evalsite.operations.extension import OF_DIFFERENCE, evidence_of
 from evalsite.presentation.formatting import fixed, signed
@@ -168,13 +168,13 @@ def effects() -> Mapping[Act, Effect]:
     }
 
 
-def given_of(query: QueryDict) -> Given:
+def arguments_of(query: QueryDict) -> ActionArguments:
     """Return the arguments in the form or the address.
 
     Raises InvalidInput.
     """
     named: dict[str, Any] = {name: _id(query, name) for name in SUBJECTS}
-    return Given(
+    return ActionArguments(
         reason=query.get("reason", ""),
         username=query.get("username", "").strip(),
         role=query.get("role", ""),
@@ -182,7 +182,7 @@ def given_of(query: QueryDict) -> Given:
     )
 
 
-def given_numbers(given: Given, act: Act, query: QueryDict) -> Given:
+def arguments_with_form(given: ActionArguments, act: Act, query: QueryDict) -> ActionArguments:
     """Add the values of the action's own form.
 
     Raises InvalidInput with the first problem.
@@ -212,7 +212,7 @@ def _id(query: QueryDict, name: str) -> uuid.UUID | None:
 
 
 def confirm_context(
-    desk: CampaignContext, act: Act, given: Given, *, trouble: str = "", sent: QueryDict | None = None
+    desk: CampaignContext, act: Act, given: ActionArguments, *, trouble: str = "", sent: QueryDict | None = None
 ) -> dict[str, Any]:
     """Return the context of the page.
 
@@ -264,7 +264,7 @@ def _notes(campaign: Campaign) -> list[str]:
     return [said, left_out_text()] if members_would_be_left_out(campaign) else [said]
 
 
-def _subject(campaign: Campaign, act: Act, given: Given) -> str:
+def _subject(campaign: Campaign, act: Act, given: ActionArguments) -> str:
     """Return the name of the action's object.
 
     Raises NotFound for objects of other campaigns.
@@ -282,7 +282,7 @@ def _subject(campaign: Campaign, act: Act, given: Given) -> str:
     return ""
 
 
-def _suggested(campaign: Campaign, given: Given) -> str:
+def _suggested(campaign: Campaign, given: ActionArguments) -> str:
     """Return the reason that the screening suggests for an exclusion."""
     if given.annotator is None:
         return ""
@@ -291,7 +291,7 @@ def _suggested(campaign: Campaign, given: Given) -> str:
     return str(found["reason"]) if found.get("decision") == "exclude" else ""
 
 
-def as_suggested(campaign: Campaign, given: Given) -> Given:
+def as_suggested(campaign: Campaign, given: ActionArguments) -> ActionArguments:
     """Replace the displayed reason by the stored one if it is unchanged.
 
     Every reader sees the stored reason in their own language.

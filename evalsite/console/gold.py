@@ -100,7 +100,7 @@ def gold_keep(campaign: Campaign, file: UploadedFile[bytes] | None, by: User) ->
     file_keep(campaign, "gold", file, by, look)
 
 
-def gold_take(campaign: Campaign, by: User) -> int:
+def gold_import_pending(campaign: Campaign, by: User) -> int:
     """Import the pending files and return the number of added items."""
     admit_costly(what="upload", who=by.public_id)
     reports: list[GoldReport] = [

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 
 from evalsite.campaigns.permissions import Act
 from evalsite.console.forms import GoldForm
-from evalsite.console.gold import gold_context, gold_keep, gold_take, gold_write
+from evalsite.console.gold import gold_context, gold_import_pending, gold_keep, gold_write
 from evalsite.console.page_frame import CampaignContext, campaign_context_for, frame, person
 from evalsite.console.views import console_page
 from evalsite.core.errors import InvalidInput, TouchstoneError
@@ -42,7 +42,7 @@ def _sent(request: HttpRequest, desk: CampaignContext, form: GoldForm) -> None:
         gold_write(desk.campaign, form, person(request))
         messages.success(request, _("The gold item was added."))
     elif "take" in request.POST:
-        added = gold_take(desk.campaign, person(request))
+        added = gold_import_pending(desk.campaign, person(request))
         words = ngettext("%(n)s gold item was added.", "%(n)s gold items were added.", added) % {"n": added}
         messages.success(request, words)
     else:

@@ -92,10 +92,10 @@ def _answer(campaign: Campaign, outlook: CampaignStatus) -> str:
         Campaign.State.STOPPED: _("It has ended: %(reason)s.")
         % {"reason": reason_said(campaign.stop_reason) or _("by its owner")},
     }
-    return answers.get(campaign.state) or _going(outlook)
+    return answers.get(campaign.state) or _running_text(outlook)
 
 
-def _going(outlook: CampaignStatus) -> str:
+def _running_text(outlook: CampaignStatus) -> str:
     if outlook.to_go is None and outlook.looks_anew:
         return _("It goes on to another target. Whether its prompts can give it is told after the next refit.")
     if outlook.to_go is None:

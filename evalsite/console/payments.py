@@ -96,7 +96,7 @@ def bonuses_keep(campaign: Campaign, file: UploadedFile[bytes] | None, by: User)
     file_keep(campaign, "bonus", file, by, look)
 
 
-def bonuses_take(campaign: Campaign, by: User) -> int:
+def bonuses_give_pending(campaign: Campaign, by: User) -> int:
     """Give the pending bonuses and return their number."""
     admit_costly(what="upload", who=by.public_id)
     given = 0
@@ -107,7 +107,7 @@ def bonuses_take(campaign: Campaign, by: User) -> int:
     return given
 
 
-def mark(campaign: Campaign, sent: QueryDict, by: User) -> int:
+def mark_paid(campaign: Campaign, sent: QueryDict, by: User) -> int:
     """Mark the displayed due amounts as paid and return the number of payments."""
     shown = _unsigned(campaign, sent.get("shown", ""))
     return payments_mark(campaign=campaign, reference=sent.get("reference", ""), shown=shown, by=by)

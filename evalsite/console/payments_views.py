@@ -9,7 +9,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from evalsite.campaigns.permissions import Act
 from evalsite.console.page_frame import CampaignContext, campaign_context_for, frame, person
-from evalsite.console.payments import bonuses_keep, bonuses_take, mark, payments_context
+from evalsite.console.payments import bonuses_give_pending, bonuses_keep, mark_paid, payments_context
 from evalsite.console.views import console_page
 from evalsite.core.errors import TouchstoneError
 from evalsite.judgments.payments import payment_export
@@ -37,10 +37,10 @@ def payments(request: HttpRequest, key: str) -> HttpResponse:
 
 def _sent(request: HttpRequest, desk: CampaignContext) -> None:
     if "paid" in request.POST:
-        made = mark(desk.campaign, request.POST, person(request))
+        made = mark_paid(desk.campaign, request.POST, person(request))
         words = ngettext("%(n)s payment was marked.", "%(n)s payments were marked.", made) % {"n": made}
     elif "take" in request.POST:
-        given = bonuses_take(desk.campaign, person(request))
+        given = bonuses_give_pending(desk.campaign, person(request))
         words = ngettext("%(n)s bonus was given.", "%(n)s bonuses were given.", given) % {"n": given}
     else:
         bonuses_keep(desk.campaign, request.FILES.get("file"), person(request))

@@ -46,7 +46,7 @@ from evalsite.core.errors import InvalidInput, NotFound, TouchstoneError
 from evalsite.core.models import Inquiry, Upload
 from evalsite.core.throttle import admit_costly
 from evalsite.core.uploads import uploads_drop, uploads_keep, uploads_of
-from evalsite.exchange.draft_forecasts import Idea, idea_of
+from evalsite.exchange.draft_forecasts import DraftDesign, draft_design
 from evalsite.judgments.arrivals import arrival_secret
 from evalsite.presentation.formatting import fixed
 from evalsite.prompts.files import PromptReport, prompts_import, prompts_preview
@@ -130,7 +130,7 @@ def form_of(campaign: Campaign, step: str, sent: QueryDict | None = None) -> For
     return form
 
 
-def beside(desk: CampaignContext, step: str) -> dict[str, Any]:
+def step_extras(desk: CampaignContext, step: str) -> dict[str, Any]:
     """Return the content beside a step's form."""
     if step == "quality":
         return {"qualifying": len(qualification_of(desk.campaign))}
@@ -153,14 +153,14 @@ def arrive_url(campaign: Campaign) -> str:
     return f"{path}?{'&'.join(query)}" if query else path
 
 
-def idea(campaign: Campaign, cleaned: Mapping[str, Any]) -> Idea:
+def changed_design(campaign: Campaign, cleaned: Mapping[str, Any]) -> DraftDesign:
     """Return the campaign as it would be with this step.
 
     Raises InvalidInput for an invalid combination.
     """
     plan = plan_changed(plan_options(campaign), cleaned)
     chatbots_check(campaign, plan)
-    return idea_of(campaign, Limits(**{name: cleaned[name] for name in LIMITS}), plan)
+    return draft_design(campaign, Limits(**{name: cleaned[name] for name in LIMITS}), plan)
 
 
 def save(desk: CampaignContext, step: str, cleaned: Mapping[str, Any], by: Any) -> None:
@@ -245,7 +245,7 @@ def set_use(campaign: Campaign, public_id: str, by: User) -> None:
     draft_prompt_set(campaign=campaign, prompt_set=found, by=by)
 
 
-def prompts_take(campaign: Campaign, by: User) -> int:
+def prompts_import_pending(campaign: Campaign, by: User) -> int:
     """Import the pending prompts and return the number of added ones."""
     admit_costly(what="upload", who=by.public_id)
     added = 0
@@ -304,7 +304,7 @@ def replies_keep(campaign: Campaign, files: list[UploadedFile[bytes]], by: User)
 def chatbots_context(campaign: Campaign) -> dict[str, Any]:
     """Return entrants with their numbers of replies, candidates, and the report on each pending file."""
     taking, others, prompts = entrants_with_replies(campaign)
-    waiting = [_waiting(campaign, upload) for upload in uploads_of(campaign.public_id, "replies")]
+    waiting = [_pending_file(campaign, upload) for upload in uploads_of(campaign.public_id, "replies")]
     return {
         "taking": taking,
         "others": others,
@@ -327,7 +327,7 @@ def lacking_context(campaign: Campaign, taking: Sequence[Taking]) -> dict[str, A
     }
 
 
-def _waiting(campaign: Campaign, upload: Upload) -> PendingReplyFile:
+def _pending_file(campaign: Campaign, upload: Upload) -> PendingReplyFile:
     name = PurePath(upload.name).stem.replace("_", " ").strip() or upload.name
     try:
         report = replies_preview(prompt_set=campaign.prompt_set, content=bytes(upload.content), name=upload.name)
@@ -336,7 +336,7 @@ def _waiting(campaign: Campaign, upload: Upload) -> PendingReplyFile:
     return PendingReplyFile(upload, name, report, "")
 
 
-def chatbots_take(campaign: Campaign, names: Mapping[str, str], by: User) -> int:
+def chatbots_import_pending(campaign: Campaign, names: Mapping[str, str], by: User) -> int:
     """Create and enter a chatbot for each usable file, under the given name. Return their number."""
     admit_costly(what="upload", who=by.public_id)
     taken = 0

@@ -82,7 +82,7 @@ def _form_step(request: HttpRequest, desk: CampaignContext, step: str) -> HttpRe
     form = setup.form_of(desk.campaign, step, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid() and _saved(request, desk, step, form):
         return redirect(setup.steps_context(desk, step)["next_url"])
-    context = {"form": form, **setup.beside(desk, step)}
+    context = {"form": form, **setup.step_extras(desk, step)}
     return _page(request, desk, step, context, status=400 if form.errors else 200)
 
 
@@ -110,7 +110,7 @@ def _prompts_step(request: HttpRequest, desk: CampaignContext) -> HttpResponse:
 def _prompts_sent(request: HttpRequest, desk: CampaignContext, form: PromptsForm) -> HttpResponse:
     """Review the submitted prompts, or import them."""
     if "take" in request.POST:
-        added = setup.prompts_take(desk.campaign, person(request))
+        added = setup.prompts_import_pending(desk.campaign, person(request))
         words = ngettext("%(n)s prompt was added.", "%(n)s prompts were added.", added) % {"n": added}
         messages.success(request, words)
         return redirect(desk.url("console_step", "chatbots" if added else "prompts"))
@@ -138,7 +138,7 @@ def _chatbots_step(request: HttpRequest, desk: CampaignContext) -> HttpResponse:
 def _chatbots_sent(request: HttpRequest, desk: CampaignContext) -> HttpResponse:
     if "take" in request.POST:
         names = {name: str(value) for name, value in request.POST.items()}
-        taken = setup.chatbots_take(desk.campaign, names, person(request))
+        taken = setup.chatbots_import_pending(desk.campaign, names, person(request))
         words = ngettext("%(n)s chatbot was added.", "%(n)s chatbots were added.", taken) % {"n": taken}
         messages.success(request, words)
     else:
@@ -158,11 +158,11 @@ def forecast(request: HttpRequest, key: str) -> HttpResponse:
     desk = _draft_desk(request, key)
     form = setup.form_of(desk.campaign, "stopping", request.POST)
     if not form.is_valid():
-        return _told(request, _first_problem(form))
+        return _problem_response(request, _first_problem(form))
     try:
-        asked = forecast_ask(desk.campaign, setup.idea(desk.campaign, form.cleaned_data), by=person(request))
+        asked = forecast_ask(desk.campaign, setup.changed_design(desk.campaign, form.cleaned_data), by=person(request))
     except (InvalidInput, TooMany) as error:
-        return _told(request, f"{error.message} {error.hint}".strip())
+        return _problem_response(request, f"{error.message} {error.hint}".strip())
     return _forecast(request, desk, asked.public_id)
 
 
@@ -170,7 +170,7 @@ def _first_problem(form: Form) -> str:
     return str(next(iter(form.errors.values()))[0])
 
 
-def _told(request: HttpRequest, trouble: str) -> HttpResponse:
+def _problem_response(request: HttpRequest, trouble: str) -> HttpResponse:
     return render(request, "console/setup/_forecast.html", {"trouble": trouble})
 
 

@@ -33,10 +33,10 @@ from evalsite.judgments.judgment_lists import Wanted, entrant_names, judgments_p
 from evalsite.judgments.models import Skip
 from evalsite.judgments.selectors import tally
 from evalsite.operations.campaign_status import board_of, change_of, findings_of, gold_findings_of, refits_of
-from evalsite.presentation.figures.base import material
+from evalsite.presentation.figures.base import figure_input
 from evalsite.presentation.figures.matrices import counts
 from evalsite.presentation.formatting import fixed, share, signed
-from evalsite.presentation.page_cache import kept
+from evalsite.presentation.page_cache import cached_part
 from evalsite.prompts.models import Prompt
 
 ROWS = 50
@@ -83,11 +83,13 @@ def _counts_drawn(desk: CampaignContext, standing: BoardState, first: int) -> di
         return None
     start = max(0, first - 1)
     start = start if start < len(standing.snapshot.rows) else 0  # Limits the cache keys: a reader can type any number.
-    return kept(f"console-pairs-{desk.key}-{standing.snapshot.pk}-{start}", lambda: _counts_html(desk, standing, start))
+    return cached_part(
+        f"console-pairs-{desk.key}-{standing.snapshot.pk}-{start}", lambda: _counts_html(desk, standing, start)
+    )
 
 
 def _counts_html(desk: CampaignContext, standing: BoardState, start: int) -> dict[str, str] | None:
-    given = material(standing, desk.key, start, past=False)
+    given = figure_input(standing, desk.key, start, past=False)
     if given is None:
         return None
     figure = counts(given)
@@ -117,7 +119,7 @@ def prompts_context(desk: CampaignContext, query: QueryDict) -> dict[str, Any]:
             "text": (prompt.turns or [{"text": ""}])[-1]["text"],
             "judgments": found.get(prompt.pk, {}).get("judgments", 0),
             **_discrimination(found.get(prompt.pk)),
-            **_told(found.get(prompt.pk, {}), even, tiers),
+            **_prompt_statistics(found.get(prompt.pk, {}), even, tiers),
             "like": [names[key] for key in found.get(prompt.pk, {}).get("like", ()) if key in names],
             "retired": retired.get(prompt.pk),
         }
@@ -155,7 +157,7 @@ def tier_gaps(rows: Sequence[BoardRow]) -> list[tuple[str, float]]:
     return [(words[tier], (each[-1] - each[0]) / (len(each) - 1)) for tier, each in tiers.items()]
 
 
-def _told(found: Mapping[str, Any], even: float, tiers: Sequence[tuple[str, float]]) -> dict[str, Any]:
+def _prompt_statistics(found: Mapping[str, Any], even: float, tiers: Sequence[tuple[str, float]]) -> dict[str, Any]:
     """Return the difficulty of a prompt, its information by tier, and its exposure relative to an even share."""
     half, told = found.get("half_at"), found.get("information") or ()
     return {
@@ -297,8 +299,8 @@ def judgments_context(desk: CampaignContext, query: QueryDict) -> dict[str, Any]
         count=ROWS + 1,
     )
     names = entrant_names(campaign)
-    kept = {name: query[name] for name in FILTERS if query.get(name)}
-    more = urlencode({**kept, "cursor": str(found[ROWS - 1].judgment)}) if found[ROWS:] else ""
+    filters = {name: query[name] for name in FILTERS if query.get(name)}
+    more = urlencode({**filters, "cursor": str(found[ROWS - 1].judgment)}) if found[ROWS:] else ""
     rows = [
         {
             "row": row,
@@ -319,7 +321,7 @@ def judgments_context(desk: CampaignContext, query: QueryDict) -> dict[str, Any]
         "files": _files(desk, wanted),
         "skipped": skips_count(campaign, gold=desk.may(Act.GOLD)),
         "chosen": {name: query.get(name, "") for name in FILTERS},
-        "filtered": bool(kept),
+        "filtered": bool(filters),
         "chatbots": [(str(one.version.chatbot.public_id), names[one.pk]) for one in entrants],
         "categories": _categories(campaign),
     }

@@ -17,10 +17,10 @@ from evalsite.campaigns.permissions import Act
 from evalsite.console import tables
 from evalsite.console.action_pages import (
     LANDS_ON,
+    arguments_of,
+    arguments_with_form,
     as_suggested,
     confirm_context,
-    given_numbers,
-    given_of,
     preview_ask,
     preview_context,
 )
@@ -141,11 +141,11 @@ def act(request: HttpRequest, key: str, act: str) -> HttpResponse:
     """Confirm with GET, act with POST."""
     wanted = _act(act)
     if request.method != "POST":
-        desk, given = campaign_context_for(request, key, wanted), given_of(request.GET)
-        return render(request, "console/act.html", _asked(desk, confirm_context(desk, wanted, given)))
-    given = given_of(request.POST)
+        desk, given = campaign_context_for(request, key, wanted), arguments_of(request.GET)
+        return render(request, "console/act.html", _form_page(desk, confirm_context(desk, wanted, given)))
+    given = arguments_of(request.POST)
     try:
-        given = given_numbers(given, wanted, request.POST)
+        given = arguments_with_form(given, wanted, request.POST)
         if wanted == Act.EXCLUDE:
             given = as_suggested(campaign_context_for(request, key, wanted).campaign, given)
         act_perform(key=key, act=wanted, user=person(request), given=given)
@@ -153,7 +153,7 @@ def act(request: HttpRequest, key: str, act: str) -> HttpResponse:
         desk = campaign_context_for(request, key, wanted)
         trouble = f"{error.message} {error.hint}".strip()
         context = confirm_context(desk, wanted, given, trouble=trouble, sent=request.POST)
-        return render(request, "console/act.html", _asked(desk, context), status=error.status)
+        return render(request, "console/act.html", _form_page(desk, context), status=error.status)
     messages.success(request, _("Done: %(act)s.") % {"act": act_labels()[wanted]})
     return redirect(LANDS_ON.get(wanted, "console_campaign"), key=key)
 
@@ -164,7 +164,7 @@ def _act(name: str) -> Act:
     return Act(name)
 
 
-def _asked(desk: CampaignContext, context: Mapping[str, Any]) -> Mapping[str, Any]:
+def _form_page(desk: CampaignContext, context: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**frame(desk, ""), **context}
 
 
@@ -173,7 +173,7 @@ def _asked(desk: CampaignContext, context: Mapping[str, Any]) -> Mapping[str, An
 def preview(request: HttpRequest, key: str) -> HttpResponse:
     """Request the board without an annotator."""
     desk = campaign_context_for(request, key, Act.EXCLUDE)
-    annotator = given_of(request.POST).annotator
+    annotator = arguments_of(request.POST).annotator
     if annotator is None:
         raise InvalidInput(_("This page was opened by a broken link."), hint=_("Go back and try again."))
     return _previewed(request, desk, preview_context(preview_ask(desk.campaign, annotator, person(request))))

@@ -217,7 +217,7 @@ class _Session:
             campaign = claimed["campaign"]
             if campaign["state"] == "stopped":
                 return "the campaign has stopped"
-            self._tell("waiting", _why_waiting(campaign))
+            self._tell("waiting", _wait_reason(campaign))
             self._wait(float(campaign.get("retry_after_s") or 1.0))
 
     def leave(self) -> None:
@@ -333,7 +333,7 @@ class _Session:
         self._report(Event(self._annotator.name, what, detail, receipt))
 
 
-def _why_waiting(campaign: JsonObject) -> str:
+def _wait_reason(campaign: JsonObject) -> str:
     """Return the server's reason for an empty block."""
     reason, hint = campaign.get("reason") or campaign["state"], campaign.get("hint", "")
     return f"{reason}: {hint}" if hint else str(reason)
@@ -364,7 +364,7 @@ class _Attempt:
             return cls._read(response)
         busy = response.status_code == HTTPStatus.TOO_MANY_REQUESTS or response.status_code >= 500
         return cls(
-            trouble=_what_the_server_said(response),
+            trouble=_error_text(response),
             status=response.status_code,
             worth_another=busy,
             asked_wait_s=_retry_after(response),
@@ -381,7 +381,7 @@ class _Attempt:
         return cls(answer=answer, status=response.status_code)
 
 
-def _what_the_server_said(response: httpx2.Response) -> str:
+def _error_text(response: httpx2.Response) -> str:
     """Return the status and the message of an API error object, if the body is one."""
     try:
         message = str(response.json()["error"]["message"])

@@ -47,14 +47,14 @@ def demonstration_load(*, design: Design = DESIGN) -> Board:
         return campaign.default_board if campaign is not None else _demonstration(design)
 
 
-def standing_load() -> Board:
+def open_campaign_load() -> Board:
     """Return the standing campaign, which has the same chatbots and prompts, human annotators only, and no end.
 
     The demonstration stops at its target, and later visitors want to judge too. Created on the first call.
     """
     with write_transaction():
         campaign: Campaign | None = Campaign.objects.filter(slug=OPEN_SLUG).first()
-        return campaign.default_board if campaign is not None else _standing(Campaign.objects.get(slug=SLUG))
+        return campaign.default_board if campaign is not None else _open_campaign(Campaign.objects.get(slug=SLUG))
 
 
 def _demonstration(design: Design) -> Board:
@@ -73,7 +73,7 @@ def _demonstration(design: Design) -> Board:
     return campaign_open(campaign=campaign)
 
 
-def _standing(demonstration: Campaign) -> Board:
+def _open_campaign(demonstration: Campaign) -> Board:
     campaign = campaign_create(
         organisation=demonstration.organisation,
         name="Small chatbots, your turn",

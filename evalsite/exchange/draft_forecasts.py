@@ -25,7 +25,7 @@ MOST_CHATBOTS, MOST_PROMPTS = 200, 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Idea:
+class DraftDesign:
     """A design in numbers.
 
     price: of a judgment; None if unknown.
@@ -49,7 +49,7 @@ class Idea:
     plan: Mapping[str, Any]
 
 
-def idea_of(campaign: Campaign, limits: Limits, plan: PlanOptions | None = None) -> Idea:
+def draft_design(campaign: Campaign, limits: Limits, plan: PlanOptions | None = None) -> DraftDesign:
     """Return the design of the campaign under these limits, with its own plan or another one.
 
     Raises InvalidInput if no forecast is possible.
@@ -68,7 +68,7 @@ def idea_of(campaign: Campaign, limits: Limits, plan: PlanOptions | None = None)
     # A withdrawn newcomer is not placed; the campaign ranks the others.
     if newcomer is None and options.newcomer is not None:
         options = replace(options, target=PlanSpec.Target.AIM, newcomer=None)
-    return Idea(
+    return DraftDesign(
         chatbots=len(entrants),
         prompts=prompts,
         votes_per_item=campaign.votes_per_item,
@@ -96,7 +96,7 @@ def _budget(limits: Limits, per_day: int | None) -> int | None:
     return by_then if limits.budget is None else min(limits.budget, by_then)
 
 
-def forecast_ask(campaign: Campaign, idea: Idea, *, by: User) -> Inquiry:
+def forecast_ask(campaign: Campaign, idea: DraftDesign, *, by: User) -> Inquiry:
     """Request a forecast. The same design of a campaign is computed once.
 
     Raises TooMany for too many requests.

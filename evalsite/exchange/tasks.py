@@ -8,7 +8,7 @@ from evalsite.campaigns.limits import Limits
 from evalsite.campaigns.plans import PlanOptions
 from evalsite.core import inquiries
 from evalsite.core.errors import InvalidInput
-from evalsite.exchange.draft_forecasts import FORECAST, Idea
+from evalsite.exchange.draft_forecasts import FORECAST, DraftDesign
 
 
 @inquiries.answers(FORECAST)
@@ -20,7 +20,7 @@ def forecast(args: Mapping[str, Any]) -> Mapping[str, Any]:
     from scheduler import SchedulerError
     from scheduler.forecasting.forecast import FORECASTABLE_POLICIES, ForecastTerms
 
-    idea = Idea(**args)
+    idea = DraftDesign(**args)
     limits = Limits(idea.target_se, idea.min_difference, idea.alpha, idea.power)
     options = PlanOptions(**idea.plan)
     try:

@@ -115,11 +115,11 @@ def iter_votes(
 
     Raises VoteFileError.
     """
-    asked = _Asked(by, where, without, merge_turns)
+    asked = _Options(by, where, without, merge_turns)
     yield from _iter_votes(Path(path), asked, _Flags(column for column, _ in where), progress)
 
 
-def _iter_votes(path: Path, asked: _Asked, flags: _Flags, progress: Progress | None) -> Generator[Vote, None, None]:
+def _iter_votes(path: Path, asked: _Options, flags: _Flags, progress: Progress | None) -> Generator[Vote, None, None]:
     records: Records | None = None
     try:
         with open_source(path, progress=progress) as source:
@@ -144,7 +144,7 @@ def read_votes(
     Raises VoteFileError, also for more than MAX_VOTES votes.
     """
     path = Path(path)
-    asked = _Asked(by, where, without, merge_turns)
+    asked = _Options(by, where, without, merge_turns)
     flags = _Flags({by, *(column for column, _ in where)})
     columns: tuple[list[object], ...] = tuple([] for _ in Vote._fields)
     repeats = _Repeats()
@@ -165,7 +165,7 @@ def read_votes(
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Options:
     """The caller's options; see `iter_votes`."""
 
     by: str | None
@@ -230,7 +230,7 @@ class _Flags:
 class _Reading:
     """One pass over the records: selected rows, their votes, and checks at the end."""
 
-    def __init__(self, records: Records, asked: _Asked, flags: _Flags) -> None:
+    def __init__(self, records: Records, asked: _Options, flags: _Flags) -> None:
         self._records = records
         self._flags = flags
         self._by = asked.by
@@ -405,14 +405,14 @@ def _look_alikes(names: Iterable[str]) -> Iterator[str]:
     """Warn about names that look the same. They are probably one chatbot, but the user has to decide."""
     alike: dict[str, set[str]] = {}
     for name in names:
-        alike.setdefault(_looks(name), set()).add(name)
+        alike.setdefault(_appearance(name), set()).add(name)
     for group in sorted(sorted(group) for group in alike.values() if len(group) > 1):
         told_apart = len({normalize("NFC", name) for name in group}) == len(group)
         names = listed(group, show=quoted if told_apart else escaped)
         yield f"The names {names} are almost equal; they are ranked as different chatbots."
 
 
-def _looks(name: str) -> str:
+def _appearance(name: str) -> str:
     """Return the name without inconspicuous differences: case, spacing, Unicode form, and zero-width characters."""
     plain = normalize("NFKC", normalize("NFKC", name).casefold())
     return "".join(sign for sign in plain if not sign.isspace() and category(sign) != "Cf")

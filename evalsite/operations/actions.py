@@ -17,7 +17,7 @@ from evalsite.core.errors import InvalidInput, NotFound
 from evalsite.judgments.annotator_actions import annotator_hold, annotator_note
 from evalsite.judgments.exclusions import annotator_exclude, annotator_in, annotator_readmit
 from evalsite.judgments.skips import skips_reopen
-from evalsite.operations.extension import Wish, target_extend
+from evalsite.operations.extension import NewLimits, target_extend
 from evalsite.operations.pilot_size import pilot_size
 from evalsite.operations.services import campaign_open
 from evalsite.prompts.models import Prompt
@@ -28,7 +28,7 @@ STOPPED_BY_HAND = "its owner ended it"
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ActionArguments:
     """The arguments of an action.
 
     Contains public IDs of its objects, the user name of a person, and the reason. judgments, share: size of a pilot, or
@@ -57,7 +57,7 @@ class Given:
     shows_replies: bool | None = None
 
 
-def act_perform(*, key: str, act: Act, user: User | None, given: Given) -> Campaign:
+def act_perform(*, key: str, act: Act, user: User | None, given: ActionArguments) -> Campaign:
     """Perform an action if this person may, and return the campaign afterwards.
 
     The role is checked before any object is looked up.
@@ -71,16 +71,16 @@ def act_perform(*, key: str, act: Act, user: User | None, given: Given) -> Campa
     return campaign
 
 
-def _pilot(campaign: Campaign, given: Given, by: User) -> None:
+def _pilot(campaign: Campaign, given: ActionArguments, by: User) -> None:
     campaign_open(campaign=campaign, by=by, pilot=pilot_size(campaign, given.judgments, given.share))
 
 
-def _extend(campaign: Campaign, given: Given, by: User) -> None:
-    wish = Wish(**{one.name: getattr(given, one.name) for one in fields(Wish)})
+def _extend(campaign: Campaign, given: ActionArguments, by: User) -> None:
+    wish = NewLimits(**{one.name: getattr(given, one.name) for one in fields(NewLimits)})
     target_extend(campaign=campaign, wish=wish, by=by)
 
 
-def _show(campaign: Campaign, given: Given, by: User) -> None:
+def _show(campaign: Campaign, given: ActionArguments, by: User) -> None:
     services.campaign_show(
         campaign=campaign,
         visibility=given.visibility,
@@ -90,35 +90,35 @@ def _show(campaign: Campaign, given: Given, by: User) -> None:
     )
 
 
-def _stop(campaign: Campaign, given: Given, by: User) -> None:
+def _stop(campaign: Campaign, given: ActionArguments, by: User) -> None:
     campaign_close(campaign=campaign, reason=given.reason.strip() or STOPPED_BY_HAND, by=by)
     services.refit_request(campaign)  # The refit includes the last batch and empties the queue.
 
 
-def _exclude(campaign: Campaign, given: Given, by: User) -> None:
+def _exclude(campaign: Campaign, given: ActionArguments, by: User) -> None:
     annotator = annotator_in(campaign=campaign, annotator_id=_named(given.annotator, "annotator"))
     annotator_exclude(campaign=campaign, annotator=annotator, reason=given.reason, by=by)
 
 
-def _readmit(campaign: Campaign, given: Given, by: User) -> None:
+def _readmit(campaign: Campaign, given: ActionArguments, by: User) -> None:
     annotator = annotator_in(campaign=campaign, annotator_id=_named(given.annotator, "annotator"))
     annotator_readmit(campaign=campaign, annotator=annotator, reason=given.reason, by=by)
 
 
-def _note(campaign: Campaign, given: Given, by: User) -> None:
+def _note(campaign: Campaign, given: ActionArguments, by: User) -> None:
     annotator = annotator_in(campaign=campaign, annotator_id=_named(given.annotator, "annotator"))
     annotator_note(campaign=campaign, annotator=annotator, text=given.reason, by=by)
 
 
-def _hold(paused: bool) -> Callable[[Campaign, Given, User], None]:
-    def act(campaign: Campaign, given: Given, by: User) -> None:
+def _hold(paused: bool) -> Callable[[Campaign, ActionArguments, User], None]:
+    def act(campaign: Campaign, given: ActionArguments, by: User) -> None:
         annotator = annotator_in(campaign=campaign, annotator_id=_named(given.annotator, "annotator"))
         annotator_hold(campaign=campaign, annotator=annotator, paused=paused, reason=given.reason, by=by)
 
     return act
 
 
-def _add_entrant(campaign: Campaign, given: Given, by: User) -> None:
+def _add_entrant(campaign: Campaign, given: ActionArguments, by: User) -> None:
     version = version_of(campaign, _named(given.version, "version"))
     services.entrant_add(campaign=campaign, version=version, by=by)
 
@@ -135,7 +135,7 @@ def version_of(campaign: Campaign, public_id: uuid.UUID) -> Version:
     return found
 
 
-def _withdraw_entrant(campaign: Campaign, given: Given, by: User) -> None:
+def _withdraw_entrant(campaign: Campaign, given: ActionArguments, by: User) -> None:
     services.entrant_withdraw(
         campaign=campaign,
         entrant=entrant_of(campaign, _named(given.entrant, "entrant")),
@@ -155,7 +155,7 @@ def entrant_of(campaign: Campaign, public_id: uuid.UUID) -> Entrant:
     return found
 
 
-def _retire_prompt(campaign: Campaign, given: Given, by: User) -> None:
+def _retire_prompt(campaign: Campaign, given: ActionArguments, by: User) -> None:
     prompt = prompt_of(campaign, _named(given.prompt, "prompt"))
     services.prompt_retire(campaign=campaign, prompt=prompt, reason=given.reason, by=by)
 
@@ -171,12 +171,12 @@ def prompt_of(campaign: Campaign, public_id: uuid.UUID) -> Prompt:
     return found
 
 
-def _withdraw_gold(campaign: Campaign, given: Given, by: User) -> None:
+def _withdraw_gold(campaign: Campaign, given: ActionArguments, by: User) -> None:
     item = gold_of(campaign, _named(given.gold, "gold"))
     gold_withdraw(campaign=campaign, item=item, reason=given.reason, by=by)
 
 
-def _share(campaign: Campaign, given: Given, by: User) -> None:
+def _share(campaign: Campaign, given: ActionArguments, by: User) -> None:
     person = User.objects.filter(username=given.username, is_active=True).first()
     if person is None:
         raise InvalidInput(
@@ -191,7 +191,7 @@ def _named(public_id: uuid.UUID | None, field: str) -> uuid.UUID:
     return public_id
 
 
-_DO: Mapping[Act, Callable[[Campaign, Given, User], object]] = {
+_DO: Mapping[Act, Callable[[Campaign, ActionArguments, User], object]] = {
     Act.LAUNCH: lambda campaign, _, by: campaign_open(campaign=campaign, by=by),
     Act.PILOT: _pilot,
     Act.EXTEND: _extend,

@@ -26,7 +26,7 @@ from evalsite.judgments.selectors import judgments_spent
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class NewLimits:
     """The requested limits. None keeps the current value."""
 
     target_se: float | None = None
@@ -41,7 +41,7 @@ class Wish:
         return {one.name: value for one in fields(self) if (value := getattr(self, one.name)) is not None}
 
 
-def target_extend(*, campaign: Campaign, wish: Wish, by: User | None = None) -> None:
+def target_extend(*, campaign: Campaign, wish: NewLimits, by: User | None = None) -> None:
     """Continue with wider limits. A campaign that a rule stopped collects again.
 
     Raises Conflict for a draft and for a campaign that a person stopped. Raises InvalidInput, with the field, if a
@@ -70,7 +70,7 @@ def stopped_by_hand(campaign: Campaign) -> bool:
     return campaign.state == Campaign.State.STOPPED and last is not None and last.actor is not None
 
 
-def _check_wider(before: Limits, wish: Wish) -> None:
+def _check_wider(before: Limits, wish: NewLimits) -> None:
     if not wish.changes:
         raise InvalidInput(
             _("Nothing is extended."), hint=_("Give a smaller target, more judgments or a later deadline.")

@@ -48,7 +48,7 @@ def notice_raise(*, campaign: Campaign, event: Notice.Event, mark: str, facts: F
     """
     facts = {"campaign": campaign.name, **facts}
     with translation.override(settings.LANGUAGE_CODE):
-        given = {"text": _said(event, facts), "facts": facts}
+        given = {"text": _event_text(event, facts), "facts": facts}
     with write_transaction():
         notice, new = Notice.objects.get_or_create(campaign=campaign, event=event, mark=mark, defaults=given)
         if not new:
@@ -60,10 +60,10 @@ def notice_raise(*, campaign: Campaign, event: Notice.Event, mark: str, facts: F
 
 def notice_text(notice: Notice) -> str:
     """Return the text of the notice in the active language."""
-    return _said(notice.event, notice.facts) if notice.facts else notice.text
+    return _event_text(notice.event, notice.facts) if notice.facts else notice.text
 
 
-def _said(event: str, facts: Facts) -> str:
+def _event_text(event: str, facts: Facts) -> str:
     if event == Notice.Event.REACH:
         return _infeasible_target_text(facts)
     words = {
@@ -85,7 +85,7 @@ def _said(event: str, facts: Facts) -> str:
         words[Notice.Event.ALARM] = _(
             "The filters of the board of %(campaign)s cannot be fitted anew; the board itself goes on: %(message)s"
         )
-    said = {name: _shown(name, value) for name, value in facts.items()}
+    said = {name: _formatted(name, value) for name, value in facts.items()}
     return words[Notice.Event(event)] % said
 
 
@@ -97,7 +97,7 @@ def _infeasible_target_text(facts: Mapping[str, Any]) -> str:
     }
 
 
-def _shown(name: str, value: str | int | float) -> str:
+def _formatted(name: str, value: str | int | float) -> str:
     if not isinstance(value, str):
         return str(number_format(value, force_grouping=True))
     return reason_said(value) if name == "reason" else shown(value)

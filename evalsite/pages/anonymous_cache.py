@@ -32,7 +32,7 @@ View = Callable[..., HttpResponse]
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class CachedPage:
     """A rendered page, compressed. It holds no secrets that its length could reveal."""
 
     mark: BoardVersion
@@ -44,31 +44,31 @@ class Kept:
         return self.mark == mark and 0 <= time.time() - self.made_at < RENEWED_S
 
 
-def kept_for_anybody(view: View) -> View:
+def cached_for_anonymous(view: View) -> View:
     """Decorate the view of a board's page that is the same for all anonymous readers.
 
     The decorated view also answers conditional requests with the ETag of the view.
     """
 
     @wraps(view)
-    def door(request: HttpRequest, key: str, **of_page: Any) -> HttpResponse:
-        mark = board_version_get(key) if _reads_as_anybody(request) else None
+    def cached_view(request: HttpRequest, key: str, **of_page: Any) -> HttpResponse:
+        mark = board_version_get(key) if _is_anonymous(request) else None
         if mark is None:
-            return _own(request, view(request, key, **of_page))
-        found = made(_name(request, mark), mark, lambda: view(request, key, **of_page))
-        return _answer(request, found) if isinstance(found, Kept) else found
+            return _conditional(request, view(request, key, **of_page))
+        found = cached_page(_name(request, mark), mark, lambda: view(request, key, **of_page))
+        return _answer(request, found) if isinstance(found, CachedPage) else found
 
-    return door
+    return cached_view
 
 
-def _own(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+def _conditional(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     """Return the response, or 304 if the reader already has it."""
     if "ETag" in response and unchanged(request, response["ETag"]):
         return HttpResponseNotModified(headers={name: response[name] for name in SAID_AGAIN if name in response})
     return response
 
 
-def _reads_as_anybody(request: HttpRequest) -> bool:
+def _is_anonymous(request: HttpRequest) -> bool:
     """Return whether the request is anonymous and without a query string.
 
     Query strings are personal and would fill the cache.
@@ -86,12 +86,12 @@ def _name(request: HttpRequest, mark: BoardVersion) -> str:
     return f"anybody:{release()}:{get_language()}:{sha256(f'{mark.settings[0]} {request.path}'.encode()).hexdigest()}"
 
 
-def made(name: str, mark: BoardVersion, make: Callable[[], HttpResponse]) -> Kept | HttpResponse:
+def cached_page(name: str, mark: BoardVersion, make: Callable[[], HttpResponse]) -> CachedPage | HttpResponse:
     """Return the cached page if it is current, or make it now.
 
     While another request makes it, return the earlier page.
     """
-    before: Kept | None = cache.get(name)
+    before: CachedPage | None = cache.get(name)
     if before is not None and before.holds(mark):
         return before
     mine = cache.add(f"{name}:making", True, MADE_WITHIN_S)
@@ -101,7 +101,7 @@ def made(name: str, mark: BoardVersion, make: Callable[[], HttpResponse]) -> Kep
         response = make()
         if response.status_code != 200:
             return response
-        page = Kept(mark, time.time(), _headers(response), gzip.compress(response.content, 6, mtime=0))
+        page = CachedPage(mark, time.time(), _headers(response), gzip.compress(response.content, 6, mtime=0))
         cache.set(name, page, KEPT_S)
     finally:
         if mine:
@@ -119,11 +119,11 @@ def _headers(response: HttpResponse) -> dict[str, str]:
     return {name: response[name] for name in CARRIED if name in response}
 
 
-def _answer(request: HttpRequest, page: Kept) -> HttpResponse:
+def _answer(request: HttpRequest, page: CachedPage) -> HttpResponse:
     response: HttpResponse
     if unchanged(request, page.headers["ETag"]):
         response = HttpResponseNotModified(headers={name: page.headers[name] for name in SAID_AGAIN})
-    elif _takes_gzip(request):
+    elif _accepts_gzip(request):
         response = HttpResponse(page.compressed, headers={**page.headers, "Content-Encoding": "gzip"})
         response["ETag"] = f"W/{page.headers['ETag']}"  # Weak, because the same content has other bytes.
     else:
@@ -132,6 +132,6 @@ def _answer(request: HttpRequest, page: Kept) -> HttpResponse:
     return response
 
 
-def _takes_gzip(request: HttpRequest) -> bool:
+def _accepts_gzip(request: HttpRequest) -> bool:
     """Return whether the client accepts gzip, as Django's own middleware does."""
     return "gzip" in request.headers.get("Accept-Encoding", "")

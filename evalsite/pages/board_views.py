@@ -13,28 +13,36 @@ from django.views.decorators.http import require_safe
 
 from evalsite.boards.selectors import BoardState, Filter, board_get, board_state_get
 from evalsite.core.errors import NotFound
-from evalsite.pages.anonymous_cache import kept_for_anybody
+from evalsite.pages.anonymous_cache import cached_for_anonymous
 from evalsite.pages.badge import Badge, board_badge, chatbot_badge
 from evalsite.pages.chatbot import chatbot_context
-from evalsite.pages.embed import Look, embed_context, snippet
+from evalsite.pages.embed import EmbedOptions, embed_context, snippet
 from evalsite.pages.filters import menus
 from evalsite.pages.method import method_context
 from evalsite.pages.share_picture import board_png
 from evalsite.presentation.board_head import board_context, page_etag
-from evalsite.presentation.figures import FIGURES, Drawn, Table, as_csv, figure_html, figures_html, material
+from evalsite.presentation.figures import (
+    FIGURES,
+    RenderedFigure,
+    Table,
+    as_csv,
+    figure_html,
+    figure_input,
+    figures_html,
+)
 from evalsite.presentation.links import Links
 from evalsite.presentation.ranking import Cut, ranking_html
 
 
-def _standing(request: HttpRequest, key: str) -> BoardState:
+def _board_state(request: HttpRequest, key: str) -> BoardState:
     user: Any = request.user if request.user.is_authenticated else None
     return board_state_get(board_get(key=key, user=user), Filter.of(request.GET))
 
 
 @require_safe
-@kept_for_anybody
+@cached_for_anonymous
 def board(request: HttpRequest, key: str) -> HttpResponse:
-    standing = _standing(request, key)
+    standing = _board_state(request, key)
     cut = Cut.of(request.GET)
     context = board_context(standing, key, cut=cut) | {
         "ranking": ranking_html(standing, key, cut),
@@ -45,53 +53,53 @@ def board(request: HttpRequest, key: str) -> HttpResponse:
 
 
 @require_safe
-@kept_for_anybody
+@cached_for_anonymous
 def board_live(request: HttpRequest, key: str) -> HttpResponse:
-    standing = _standing(request, key)
+    standing = _board_state(request, key)
     response = render(request, "_board_live.html", board_context(standing, key))
     response["ETag"], response["Cache-Control"] = page_etag(standing), "no-cache"
     return response
 
 
 @require_safe
-@kept_for_anybody
+@cached_for_anonymous
 def board_picture(request: HttpRequest, key: str) -> HttpResponse:
     """Return the preview picture for links to the board on other sites."""
-    content = board_png(_standing(request, key))
+    content = board_png(_board_state(request, key))
     headers = {"ETag": f'"{sha256(content).hexdigest()[:32]}"', "Cache-Control": "no-cache"}
     return HttpResponse(content, content_type="image/png", headers=headers)
 
 
 @require_safe
-@kept_for_anybody
+@cached_for_anonymous
 def board_ranking(request: HttpRequest, key: str) -> HttpResponse:
-    return HttpResponse(ranking_html(_standing(request, key), key, Cut.of(request.GET)))
+    return HttpResponse(ranking_html(_board_state(request, key), key, Cut.of(request.GET)))
 
 
 @require_safe
-@kept_for_anybody
+@cached_for_anonymous
 def board_charts(request: HttpRequest, key: str) -> HttpResponse:
-    standing = _standing(request, key)
+    standing = _board_state(request, key)
     return _charts(request, standing, key, figures_html(standing, key))
 
 
 @require_safe
-@kept_for_anybody
+@cached_for_anonymous
 def board_chart(request: HttpRequest, key: str, slug: str) -> HttpResponse:
     """Show one chart on its own page. A matrix starts at the row in the address."""
-    standing = _standing(request, key)
+    standing = _board_state(request, key)
     drawn = _figure(standing, key, slug, _start(request))
     return _charts(request, standing, key, [drawn], alone=True)
 
 
 @require_safe
-@kept_for_anybody
+@cached_for_anonymous
 def board_chart_part(request: HttpRequest, key: str, slug: str) -> HttpResponse:
     """Return the matrix that replaces its placeholder on the page of all charts."""
-    return HttpResponse(_figure(_standing(request, key), key, slug).html)
+    return HttpResponse(_figure(_board_state(request, key), key, slug).html)
 
 
-def _figure(standing: BoardState, key: str, slug: str, start: int = 0) -> Drawn:
+def _figure(standing: BoardState, key: str, slug: str, start: int = 0) -> RenderedFigure:
     drawn = figure_html(standing, key, slug, start) if slug in FIGURES else None
     if drawn is None:
         raise NotFound(_("There is no such chart."), hint=_("The charts page has all charts of a board."))
@@ -99,7 +107,7 @@ def _figure(standing: BoardState, key: str, slug: str, start: int = 0) -> Drawn:
 
 
 def _charts(
-    request: HttpRequest, standing: BoardState, key: str, figures: list[Drawn], *, alone: bool = False
+    request: HttpRequest, standing: BoardState, key: str, figures: list[RenderedFigure], *, alone: bool = False
 ) -> HttpResponse:
     context = board_context(standing, key, here="board_charts")
     more = {
@@ -112,11 +120,11 @@ def _charts(
 
 
 @require_safe
-@kept_for_anybody
+@cached_for_anonymous
 def board_figure(request: HttpRequest, key: str, slug: str, form: str) -> HttpResponse:
     """Return the numbers of a figure as a file."""
-    standing = _standing(request, key)
-    given = material(standing, key)
+    standing = _board_state(request, key)
+    given = figure_input(standing, key)
     if given is None or slug not in FIGURES:
         raise NotFound(_("There are no such numbers."), hint=_("The charts page names all figures of a board."))
     return table_file(FIGURES[slug](given).table, form, f"{standing.board.slug}-{slug}")
@@ -132,16 +140,16 @@ def table_file(table: Table, form: str, name: str) -> HttpResponse:
 
 
 @require_safe
-@kept_for_anybody
+@cached_for_anonymous
 def board_chatbot(request: HttpRequest, key: str, chatbot: uuid.UUID) -> HttpResponse:
-    standing = _standing(request, key)
+    standing = _board_state(request, key)
     context = board_context(standing, key, here="board_chatbot")
     return render(request, "chatbot.html", context | chatbot_context(standing, key, str(chatbot)))
 
 
 @require_safe
 def board_method(request: HttpRequest, key: str) -> HttpResponse:
-    standing = _standing(request, key)
+    standing = _board_state(request, key)
     return render(request, "method.html", board_context(standing, key, here="board_method") | method_context(standing))
 
 
@@ -151,19 +159,19 @@ def board_method(request: HttpRequest, key: str) -> HttpResponse:
 def board_embed(request: HttpRequest, key: str) -> HttpResponse:
     """Show the board for other sites' pages. It contains only public content, whoever the reader is."""
     standing = board_state_get(board_get(key=key, user=None), Filter.of(request.GET))
-    response = render(request, "embed.html", embed_context(standing, key, Look.of(request.GET)))
+    response = render(request, "embed.html", embed_context(standing, key, EmbedOptions.of(request.GET)))
     response["Cache-Control"] = "public, max-age=60"
     return response
 
 
 @require_safe
 def board_badge_svg(request: HttpRequest, key: str) -> HttpResponse:
-    return _badge(request, board_badge(_standing(request, key)))
+    return _badge(request, board_badge(_board_state(request, key)))
 
 
 @require_safe
 def chatbot_badge_svg(request: HttpRequest, key: str, chatbot: uuid.UUID) -> HttpResponse:
-    return _badge(request, chatbot_badge(_standing(request, key), str(chatbot)))
+    return _badge(request, chatbot_badge(_board_state(request, key), str(chatbot)))
 
 
 def _badge(request: HttpRequest, badge: Badge) -> HttpResponse:

@@ -22,7 +22,7 @@ from evalsite.presentation.chart_geometry import Axis, Whisker, axis_for, whiske
 from evalsite.presentation.figures import Panels, panels, version_of
 from evalsite.presentation.formatting import chance, fixed, interval_text, rank_text, share, signed
 from evalsite.presentation.links import Links
-from evalsite.presentation.page_cache import kept
+from evalsite.presentation.page_cache import cached_part
 from evalsite.presentation.ranking import organisation_text, status_of
 from evalsite.prompts.models import Prompt
 
@@ -52,7 +52,7 @@ class Opponent:
 
 
 @dataclass(frozen=True, slots=True)
-class VersionStanding:
+class VersionResults:
     """A version of the chatbot on this board, with its results."""
 
     version: str
@@ -93,10 +93,10 @@ def chatbot_context(standing: BoardState, key: str, chatbot: str) -> dict[str, A
     shown = f"{campaign.shows_prompts:d}{campaign.shows_replies:d}" if campaign else ""
     if campaign is not None and campaign.shows_replies:
         shown += newest_text(campaign, chatbot)  # Corrected replies are no longer public.
-        shown += f"{_may_be_asked(standing):d}"
+        shown += f"{_may_collect(standing):d}"
     fitted = categories_version(standing.board)  # Categories are fitted after the whole board.
     name = f"chatbot-{key}-{version_of(standing)}-{shown}-{fitted}-{chatbot}"
-    return kept(name, lambda: _context(standing, key, chatbot))
+    return cached_part(name, lambda: _context(standing, key, chatbot))
 
 
 def _context(standing: BoardState, key: str, chatbot: str) -> dict[str, Any]:
@@ -108,16 +108,16 @@ def _context(standing: BoardState, key: str, chatbot: str) -> dict[str, Any]:
     events = events_of(standing.board, moments)
     pairs = record.pairs if record else []
     links = Links.of(standing, key)
-    counts = _by_prompt(own[0], standing) if _tells_prompts(standing) else None
+    counts = _by_prompt(own[0], standing) if _lists_prompts(standing) else None
     return {
         "name": shown(own[0]["name"]),
         "organisation": organisation_text(own[0], standing.verified),
         "kind": {"live": _("live endpoint"), "static": _("static file of replies")}.get(own[0]["kind"], ""),
         "recorded": record is not None,
-        "standings": [_standing(row, standing, links, snapshot.rows, pairs, moments, events) for row in own],
+        "standings": [_version_results(row, standing, links, snapshot.rows, pairs, moments, events) for row in own],
         "preview": preview(own[0], standing),
         "strengths": strengths_of(own[0], standing, links),
-        "prompts": None if counts is None else _told_on(counts, links),
+        "prompts": None if counts is None else _notable_prompts(counts, links),
         "examples_wait": _examples_wait(standing),
         "examples": _examples(own[0], standing, counts, links),
         "badge_url": links.to("chatbot_badge", chatbot),
@@ -125,7 +125,7 @@ def _context(standing: BoardState, key: str, chatbot: str) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class OnPrompt:
+class PromptResult:
     """Votes of a chatbot on one prompt."""
 
     key: str
@@ -135,7 +135,7 @@ class OnPrompt:
     lost: int
 
 
-def _tells_prompts(standing: BoardState) -> bool:
+def _lists_prompts(standing: BoardState) -> bool:
     """Return whether the page may list prompts.
 
     The counts do not follow a filter of prompts or chatbots.
@@ -144,7 +144,7 @@ def _tells_prompts(standing: BoardState) -> bool:
     return whole and standing.campaign is not None and standing.campaign.shows_prompts
 
 
-def _told_on(counts: Mapping[int, Votes], links: Links) -> dict[str, list[OnPrompt]]:
+def _notable_prompts(counts: Mapping[int, Votes], links: Links) -> dict[str, list[PromptResult]]:
     """Return a few prompts with the most votes won over lost, and a few with the opposite."""
     by = sorted(counts, key=lambda prompt: (counts[prompt][0] - counts[prompt][2], counts[prompt][0]), reverse=True)
     best = [prompt for prompt in by if counts[prompt][0] > counts[prompt][2]][:ON_PROMPTS]
@@ -152,8 +152,8 @@ def _told_on(counts: Mapping[int, Votes], links: Links) -> dict[str, list[OnProm
     named = Prompt.objects.in_bulk([*best, *worst])
     whole = Links(links.key)
 
-    def shown(prompt: int) -> OnPrompt:
-        return OnPrompt(named[prompt].key, whole.to("board_prompt", named[prompt].public_id), *counts[prompt])
+    def shown(prompt: int) -> PromptResult:
+        return PromptResult(named[prompt].key, whole.to("board_prompt", named[prompt].public_id), *counts[prompt])
 
     return {"best": [shown(prompt) for prompt in best], "worst": [shown(prompt) for prompt in worst]}
 
@@ -161,7 +161,7 @@ def _told_on(counts: Mapping[int, Votes], links: Links) -> dict[str, list[OnProm
 def _examples_wait(standing: BoardState) -> bool:
     """Return whether examples are released but the campaign has not ended."""
     released = standing.campaign is not None and standing.campaign.shows_replies and standing.campaign.shows_prompts
-    return released and _may_be_asked(standing)
+    return released and _may_collect(standing)
 
 
 def _examples(row: BoardRow, standing: BoardState, counts: Mapping[int, Votes] | None, links: Links) -> list[Example]:
@@ -169,13 +169,13 @@ def _examples(row: BoardRow, standing: BoardState, counts: Mapping[int, Votes] |
 
     A running campaign may show any reply again. An annotator who knows its author would not judge blindly.
     """
-    if standing.campaign is None or not standing.campaign.shows_replies or not counts or _may_be_asked(standing):
+    if standing.campaign is None or not standing.campaign.shows_replies or not counts or _may_collect(standing):
         return []
     version = _version(row)
     return examples_of(version, counts, links) if version else []
 
 
-def _may_be_asked(standing: BoardState) -> bool:
+def _may_collect(standing: BoardState) -> bool:
     """Return whether a campaign of this board collects, or may collect again."""
     return standing.board.campaigns.exclude(state=Campaign.State.STOPPED).exists()
 
@@ -212,7 +212,7 @@ def _size(row: BoardRow, rows: list[BoardRow]) -> int:
     return sum(other["group"] == row["group"] for other in rows)
 
 
-def _standing(
+def _version_results(
     row: BoardRow,
     standing: BoardState,
     links: Links,
@@ -220,14 +220,14 @@ def _standing(
     pairs: list[Pair],
     moments: list[Moment],
     events: list[Event],
-) -> VersionStanding:
+) -> VersionResults:
     place = rows.index(row)
     met = [pair if pair.first == place else pair.turned() for pair in pairs if place in {pair.first, pair.second}]
     met = sorted((pair for pair in met if pair.judgments), key=lambda pair: pair.second)
     axis = axis_for([pair.mean - pair.margin for pair in met], [pair.mean + pair.margin for pair in met])
     size = _size(row, rows)
     with_it = [moment for moment in moments if any(each["chatbot"] == row["chatbot"] for each in moment.rows)]
-    return VersionStanding(
+    return VersionResults(
         version=row.get("version_label", ""),
         rank=rank_text(row),
         rank_class=row.get("rank_class"),

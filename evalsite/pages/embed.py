@@ -10,7 +10,7 @@ from evalsite.boards.rows import BoardRow
 from evalsite.boards.selectors import BoardState, board_get
 from evalsite.core.errors import NotFound
 from evalsite.presentation.board_head import headline
-from evalsite.presentation.filter_text import named, what_is_there
+from evalsite.presentation.filter_text import missing_text, slice_title
 from evalsite.presentation.links import Links, whole_address
 from evalsite.presentation.ranking import Cut, parts_of
 
@@ -19,7 +19,7 @@ HEAD_PX, ROW_PX = 190, 45
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class EmbedOptions:
     """Options of an embedded board.
 
     theme: light or dark; empty follows the reader's system.
@@ -29,22 +29,22 @@ class Look:
     theme: str = ""
 
     @classmethod
-    def of(cls, query: Mapping[str, str]) -> "Look":
+    def of(cls, query: Mapping[str, str]) -> "EmbedOptions":
         """Parse the options. Invalid ones become the defaults, so that an embedded board is never an error."""
         text, theme = query.get("rows", ""), query.get("theme", "")
         rows = int(text) if text.isascii() and text.isdigit() and len(text) < 4 else ROWS
         return cls(min(max(1, rows), ROWS_AT_MOST), theme if theme in {"light", "dark"} else "")
 
 
-def embed_context(standing: BoardState, key: str, look: Look) -> dict[str, Any]:
+def embed_context(standing: BoardState, key: str, look: EmbedOptions) -> dict[str, Any]:
     """Return the strongest rows of the board or slice."""
     rows: list[BoardRow] = standing.snapshot.rows if standing.snapshot else []
     campaign, links = standing.campaign, Links.of(standing, key)
     shown = rows[: look.rows]
     return {
         "name": standing.board.name,
-        "slice": named(standing.slice) if standing.slice else "",
-        "lacking": what_is_there(standing.slice) if standing.slice and not rows else "",
+        "slice": slice_title(standing.slice) if standing.slice else "",
+        "lacking": missing_text(standing.slice) if standing.slice and not rows else "",
         "url": links.to("board"),
         "theme": look.theme,
         "headline": headline(rows, more_to_come=campaign is None or campaign.collecting) if rows else "",
@@ -55,7 +55,7 @@ def embed_context(standing: BoardState, key: str, look: Look) -> dict[str, Any]:
     }
 
 
-def _key_for_anybody(board: Board) -> str:
+def _anonymous_key(board: Board) -> str:
     """Return the key for anonymous readers, because nobody is logged in within another site's page."""
     for key in (board.slug, str(board.public_id)):
         with suppress(NotFound):
@@ -66,7 +66,7 @@ def _key_for_anybody(board: Board) -> str:
 
 def snippet(standing: BoardState) -> str:
     """Return the HTML for embedding this board or slice; empty if nothing would be visible."""
-    key = _key_for_anybody(standing.board)
+    key = _anonymous_key(standing.board)
     if not key:
         return ""
     size = len(standing.snapshot.rows) if standing.snapshot else 0

@@ -35,7 +35,7 @@ class VerdictChoice:
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
+class LastResult:
     """The result of the last request: an answer that can be undone, an empty claim, or a message."""
 
     answered: str = ""
@@ -45,7 +45,7 @@ class Happened:
     wait: Wait | None = None
 
 
-NOTHING = Happened()
+NOTHING = LastResult()
 
 
 def stage_context(
@@ -55,7 +55,7 @@ def stage_context(
     *,
     user: User | None = None,
     revisit: str = "",
-    happened: Happened = NOTHING,
+    happened: LastResult = NOTHING,
     browser: str = "",
     users: Collection[int] = (),
 ) -> dict[str, Any]:
@@ -156,7 +156,7 @@ def _stage(
     enrolment: Enrolment,
     block: Block,
     current: Item | None,
-    happened: Happened,
+    happened: LastResult,
     ending: Ending,
     qualification: Qualification,
 ) -> dict[str, str]:
@@ -175,17 +175,17 @@ def _stage(
 
 
 def _may_judge(
-    campaign: Campaign, enrolment: Enrolment, block: Block, happened: Happened, qualification: Qualification
+    campaign: Campaign, enrolment: Enrolment, block: Block, happened: LastResult, qualification: Qualification
 ) -> dict[str, str]:
     """Return the state of an annotator without an open item in a collecting campaign."""
     if is_left_out(campaign, enrolment.annotator.user):
         return _left_out("own")
     if not qualification.passed:
         return _words("qualification")
-    return _waiting(_between_rounds(campaign, enrolment.annotator, block, happened), happened.wait)
+    return _wait_state(_between_rounds(campaign, enrolment.annotator, block, happened), happened.wait)
 
 
-def _waiting(state: str, wait: Wait | None) -> dict[str, str]:
+def _wait_state(state: str, wait: Wait | None) -> dict[str, str]:
     """Return the state between two blocks, with the reason of an empty claim."""
     if wait == Wait.OWN_CHATBOTS:
         return _left_out("own")
@@ -193,7 +193,7 @@ def _waiting(state: str, wait: Wait | None) -> dict[str, str]:
     return _words(state, wait.hint if wait and told else "")
 
 
-def _between_rounds(campaign: Campaign, annotator: Annotator, block: Block, happened: Happened) -> str:
+def _between_rounds(campaign: Campaign, annotator: Annotator, block: Block, happened: LastResult) -> str:
     if campaign.quota is not None and judgments_given(campaign=campaign, annotator=annotator) >= campaign.quota:
         return "quota"
     if happened.found_nothing:
@@ -314,7 +314,7 @@ def _round(block: Block, aspect: Aspect, url: str) -> dict[str, Any]:
         "rows": [
             {
                 "number": item.number,
-                "said": _said(item, aspect),
+                "said": _answer_text(item, aspect),
                 "url": f"{url}?item={item.assignment.public_id}" if item.changeable else "",
             }
             for item in block.items
@@ -327,7 +327,7 @@ def _round(block: Block, aspect: Aspect, url: str) -> dict[str, Any]:
     }
 
 
-def _said(item: Item, aspect: Aspect) -> str:
+def _answer_text(item: Item, aspect: Aspect) -> str:
     if item.expired:
         return _("Not answered")
     labels = {choice.value: choice.label for choice in _choices()}
@@ -339,7 +339,7 @@ def _saved(block: Block, aspect: Aspect, url: str, answered: str) -> dict[str, A
     item = block.find(answered) if answered else None
     if item is None or not item.changeable:
         return None
-    return {"said": _said(item, aspect), "url": f"{url}?item={answered}", "for_s": UNDO_S}
+    return {"said": _answer_text(item, aspect), "url": f"{url}?item={answered}", "for_s": UNDO_S}
 
 
 def _back_url(block: Block, current: Item | None, url: str) -> str:

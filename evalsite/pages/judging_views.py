@@ -21,7 +21,7 @@ from evalsite.judgments.leases import assignment_skip
 from evalsite.judgments.models import Enrolment, Judgment
 from evalsite.judgments.qualification import qualification_answer
 from evalsite.judgments.services import annotator_enrol, block_claim, judgment_record
-from evalsite.pages.judging import NOTHING, Happened, stage_context
+from evalsite.pages.judging import NOTHING, LastResult, stage_context
 from evalsite.pages.known_devices import device_users
 from evalsite.pages.visitors import at_campaign, browser_of, known_annotator, remember, user_of
 
@@ -31,7 +31,7 @@ from evalsite.pages.visitors import at_campaign, browser_of, known_annotator, re
 def judge(request: HttpRequest, key: str) -> HttpResponse:
     """Show the page, or its stage for htmx: the first open item, or the answered one in `item`."""
     campaign, enrolment = at_campaign(request, key)
-    happened = Happened(found_nothing="nothing" in request.GET)
+    happened = LastResult(found_nothing="nothing" in request.GET)
     revisit, user = request.GET.get("item", ""), user_of(request)
     context = stage_context(
         campaign,
@@ -56,10 +56,10 @@ def judge_begin(request: HttpRequest, key: str) -> HttpResponse:
             return redirect("judge", key=key)  # An outdated page. The current one explains the situation.
         enrolment = _enrol(request, campaign, enrolment)
     if ending_get(enrolment).state:
-        return _next(request, campaign, key, enrolment, Happened(found_nothing=True))
+        return _next(request, campaign, key, enrolment, LastResult(found_nothing=True))
     address = client_address(request)
     claimed = block_claim(campaign=campaign, annotator=enrolment.annotator, address=address, users=users)
-    return _next(request, campaign, key, enrolment, Happened(found_nothing=not claimed.block, wait=claimed.wait))
+    return _next(request, campaign, key, enrolment, LastResult(found_nothing=not claimed.block, wait=claimed.wait))
 
 
 def _enrol(request: HttpRequest, campaign: Campaign, earlier: Enrolment | None) -> Enrolment:
@@ -102,8 +102,8 @@ def judge_answer(request: HttpRequest, key: str) -> HttpResponse:
             raise
         # Show the recorded answer, not the submitted one.
         stands = str(assignment) if refused.code in ("answered", "superseded") else ""
-        return _next(request, campaign, key, enrolment, Happened(answered=stands, notice=notice))
-    happened = Happened(answered=str(assignment), notice=_lateness(recorded.judgment))
+        return _next(request, campaign, key, enrolment, LastResult(answered=stands, notice=notice))
+    happened = LastResult(answered=str(assignment), notice=_lateness(recorded.judgment))
     return _next(request, campaign, key, enrolment, happened)
 
 
@@ -147,7 +147,7 @@ def judge_skip(request: HttpRequest, key: str) -> HttpResponse:
     except Conflict as refused:
         if refused.code != "skips_used":
             raise
-        return _next(request, campaign, key, enrolment, Happened(notice=f"{refused.message} {refused.hint}"))
+        return _next(request, campaign, key, enrolment, LastResult(notice=f"{refused.message} {refused.hint}"))
     return _next(request, campaign, key, enrolment, NOTHING)
 
 
@@ -163,7 +163,9 @@ def judge_qualify(request: HttpRequest, key: str) -> HttpResponse:
         attempt=_whole(request.POST.get("attempt", "")) or 0,
         choice=request.POST.get("choice", ""),
     )
-    context = stage_context(campaign, key, enrolment, happened=Happened(explained=answer), browser=browser_of(request))
+    context = stage_context(
+        campaign, key, enrolment, happened=LastResult(explained=answer), browser=browser_of(request)
+    )
     return render(request, "_judge_stage.html" if request.htmx else "judge.html", context)  # type: ignore[attr-defined]
 
 
@@ -180,7 +182,9 @@ def judge_submit(request: HttpRequest, key: str) -> HttpResponse:
     return render(request, "mturk_submit.html", context)
 
 
-def _next(request: HttpRequest, campaign: Campaign, key: str, enrolment: Enrolment, happened: Happened) -> HttpResponse:
+def _next(
+    request: HttpRequest, campaign: Campaign, key: str, enrolment: Enrolment, happened: LastResult
+) -> HttpResponse:
     """Return the next stage: a fragment for htmx, or a redirect for a browser without scripts.
 
     A redirect would lose a message. So a response with a message is the page itself.

@@ -7,7 +7,7 @@ from evalsite.boards.selectors import BoardState, chart_data_fit
 from evalsite.judgments.models import Skip
 from evalsite.judgments.selectors import accounting, skips_by_reason
 from evalsite.presentation.formatting import fixed, share, signed
-from evalsite.presentation.page_cache import kept
+from evalsite.presentation.page_cache import cached_part
 from evalsite.presentation.ranking import stamp
 
 ACCOUNT_KEPT_S = 10  # Counting 100,000 judgments in five ways takes a quarter of a second.
@@ -18,7 +18,7 @@ def method_context(standing: BoardState) -> dict[str, Any]:
     campaigns = list(standing.board.campaigns.select_related("stopping", "prompt_set"))
     snapshot = standing.snapshot
     fit = chart_data_fit(snapshot) if snapshot else None
-    account, skips = kept(
+    account, skips = cached_part(
         f"account-{stamp(standing)}-{standing.tally.judgments}",
         lambda: (accounting(campaigns), skips_by_reason(campaigns)),
         for_s=ACCOUNT_KEPT_S,

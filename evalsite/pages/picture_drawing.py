@@ -150,10 +150,10 @@ def has_glyph(name: str, sign: str) -> bool:
     font = _font(name, 40)
     if font is None:
         return False
-    return sign.isspace() or _looks(font, sign) != _looks(font, NO_GLYPH)
+    return sign.isspace() or _rendered(font, sign) != _rendered(font, NO_GLYPH)
 
 
-def _looks(font: Font, sign: str) -> tuple[object, bytes]:
+def _rendered(font: Font, sign: str) -> tuple[object, bytes]:
     mask = font.getmask(sign)
     return mask.size, bytes(mask)
 

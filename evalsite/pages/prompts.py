@@ -23,7 +23,7 @@ from evalsite.presentation.chart_geometry import Axis, ChartFrame, axis_for
 from evalsite.presentation.figures.base import Cell, Figure, Table
 from evalsite.presentation.formatting import fixed
 from evalsite.presentation.links import Links
-from evalsite.presentation.page_cache import kept
+from evalsite.presentation.page_cache import cached_part
 from evalsite.presentation.ranking import stamp
 from evalsite.prompts.models import Prompt
 
@@ -33,7 +33,7 @@ APART = 2.5  # Minimum distance of two readable numbers, in percent of the width
 
 
 @dataclass(frozen=True, slots=True)
-class PromptMaterial:
+class PromptInput:
     """The input of a prompt's page.
 
     found: findings by prompt key.
@@ -70,7 +70,7 @@ class PromptMaterial:
         return max(at for at, told in zip(DIFFERENCES, self.information, strict=True) if 2 * told >= most)
 
 
-def prompt_material(standing: BoardState, key: str, public_id: uuid.UUID) -> PromptMaterial:
+def prompt_input(standing: BoardState, key: str, public_id: uuid.UUID) -> PromptInput:
     """Return the input of a prompt's page, read once per snapshot.
 
     Raises NotFound.
@@ -80,9 +80,11 @@ def prompt_material(standing: BoardState, key: str, public_id: uuid.UUID) -> Pro
     if campaign is None or prompt is None:
         raise NotFound(_("There is no such prompt on this board."), hint=_("Choose one of its prompts."))
     rows: list[BoardRow] = standing.snapshot.rows if standing.snapshot else []
-    pairs = kept(f"prompt-pairs-{prompt.pk}-{stamp(standing)}", lambda: _pairs(standing, prompt, rows))
-    found = kept(f"prompt-findings-{campaign.pk}-{stamp(standing)}", lambda: findings_of(campaign, "prompts"), for_s=60)
-    return PromptMaterial(standing, key, prompt, rows, found, pairs)
+    pairs = cached_part(f"prompt-pairs-{prompt.pk}-{stamp(standing)}", lambda: _pairs(standing, prompt, rows))
+    found = cached_part(
+        f"prompt-findings-{campaign.pk}-{stamp(standing)}", lambda: findings_of(campaign, "prompts"), for_s=60
+    )
+    return PromptInput(standing, key, prompt, rows, found, pairs)
 
 
 def _pairs(standing: BoardState, prompt: Prompt, rows: list[BoardRow]) -> list[tuple[int, int, int, int, int]]:
@@ -100,7 +102,7 @@ def _pairs(standing: BoardState, prompt: Prompt, rows: list[BoardRow]) -> list[t
     return [(a, b, counts[a, b, -1], counts[a, b, 0], counts[a, b, 1]) for a, b in met]
 
 
-def prompt_context(given: PromptMaterial) -> dict[str, Any]:
+def prompt_context(given: PromptInput) -> dict[str, Any]:
     """Return the context of prompt.html without the board's head."""
     links, own, prompt = Links(given.key), given.own, given.prompt
     figures = [build(given) for build in FIGURES.values()] if given.rows and given.information else []
@@ -121,7 +123,7 @@ def prompt_context(given: PromptMaterial) -> dict[str, Any]:
     }
 
 
-def _drawn(figure: Figure, given: PromptMaterial) -> str:
+def _drawn(figure: Figure, given: PromptInput) -> str:
     links, number = Links(given.key), given.prompt.public_id
     urls = {f"{form}_url": links.to(f"prompt_{form}", number, figure.slug) for form in ("csv", "json")}
     return render_to_string("charts/_figure.html", {"figure": figure} | urls)
@@ -157,7 +159,7 @@ class Curve:
     marks: list[CurvePoint]
 
 
-def information(given: PromptMaterial) -> Figure:
+def information(given: PromptInput) -> Figure:
     """Return the item information against the ability of a chatbot with an average opponent."""
     rows = [row for row in given.rows if row["group"] == 1]
     pairs = [(a, b) for at, a in enumerate(rows) for b in rows[at + 1 :]]
@@ -172,7 +174,7 @@ def information(given: PromptMaterial) -> Figure:
     return Figure("information", _("Whom it tells apart"), finding, Table(columns, table), _curve(given, rows))
 
 
-def _curve(given: PromptMaterial, rows: Sequence[BoardRow]) -> Curve:
+def _curve(given: PromptInput, rows: Sequence[BoardRow]) -> Curve:
     abilities = [row["ability"] for row in rows]
     air = 0.08 * (max(abilities) - min(abilities))  # Keeps the marks clear of the labels at the edge.
     frame = ChartFrame(
@@ -194,7 +196,7 @@ def _curve(given: PromptMaterial, rows: Sequence[BoardRow]) -> Curve:
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
+class PairResult:
     """A pair of chatbots on this prompt.
 
     bar: where ties begin and where losses begin, in percent.
@@ -208,15 +210,15 @@ class Met:
     bar: tuple[float, float]
 
 
-def meetings(given: PromptMaterial) -> Figure:
+def pair_results(given: PromptInput) -> Figure:
     columns = ["higher", "lower", "judgments", "won", "tied", "lost", "win_fraction"]
     table: list[list[Cell]] = []
-    met: list[Met] = []
+    met: list[PairResult] = []
     for high, low, won, tied, lost in given.pairs:
         first, second, all_of_it = shown(given.rows[high]["name"]), shown(given.rows[low]["name"]), won + tied + lost
         table.append([first, second, all_of_it, won, tied, lost, (won + 0.5 * tied) / all_of_it])
         bar = (round(100 * won / all_of_it, 2), round(100 * (won + tied) / all_of_it, 2))
-        met.append(Met(first, second, won, tied, lost, bar))
+        met.append(PairResult(first, second, won, tied, lost, bar))
     against = sum(each.won < each.lost for each in met)
     finding = _("%(pairs)s pairs met on this prompt; in %(against)s of them the votes went against the ranking.") % {
         "pairs": len(met),
@@ -225,14 +227,16 @@ def meetings(given: PromptMaterial) -> Figure:
     return Figure("meetings", _("How pairs fared on it"), finding, Table(columns, table), met[:ON_A_PAGE])
 
 
-FIGURES: dict[str, Callable[[PromptMaterial], Figure]] = {"information": information, "meetings": meetings}
+FIGURES: dict[str, Callable[[PromptInput], Figure]] = {"information": information, "meetings": pair_results}
 
 
 def prompts_context(standing: BoardState, key: str, query: Mapping[str, str]) -> dict[str, Any]:
     """Return the prompts by information, the highest first and those without judgments last."""
     campaign, links = standing.campaign, Links(key)
     assert campaign is not None  # noqa: S101 - the door has looked
-    found = kept(f"prompt-findings-{campaign.pk}-{stamp(standing)}", lambda: findings_of(campaign, "prompts"), for_s=60)
+    found = cached_part(
+        f"prompt-findings-{campaign.pk}-{stamp(standing)}", lambda: findings_of(campaign, "prompts"), for_s=60
+    )
     keys = list(
         campaign.prompt_set.prompts.filter(corrected_by__isnull=True).order_by("pk").values_list("pk", flat=True)
     )

@@ -13,9 +13,9 @@ from evalsite.boards.selectors import BoardState
 from evalsite.core.terminal import shown
 from evalsite.presentation.board_head import headline
 from evalsite.presentation.chart_geometry import Whisker, axis_for, whisker
-from evalsite.presentation.filter_text import named
+from evalsite.presentation.filter_text import slice_title
 from evalsite.presentation.formatting import interval_text, rank_text, signed, whole
-from evalsite.presentation.page_cache import kept
+from evalsite.presentation.page_cache import cached_part
 from evalsite.presentation.ranking import stamp
 
 ROWS = 6
@@ -48,7 +48,7 @@ def board_png(standing: BoardState) -> bytes:
     with translation.override(settings.LANGUAGE_CODE):
         picture = picture_of(standing)
         said = sha256(repr(picture).encode(errors="replace")).hexdigest()
-        return kept(f"picture-{stamp(standing)}-{said}", lambda: _drawn(picture))
+        return cached_part(f"picture-{stamp(standing)}-{said}", lambda: _drawn(picture))
 
 
 def _drawn(picture: Picture) -> bytes:
@@ -63,7 +63,7 @@ def picture_of(standing: BoardState) -> Picture:
     pictured = [row for row in rows if row["group"] == 1][:ROWS]
     axis = axis_for([row["lower"] for row in pictured], [row["upper"] for row in pictured])
     campaign = standing.campaign
-    title = f"{standing.board.name}, {named(standing.slice)}" if standing.slice else standing.board.name
+    title = f"{standing.board.name}, {slice_title(standing.slice)}" if standing.slice else standing.board.name
     return Picture(
         title=plain_line(shown(title)),
         headline=plain_line(headline(rows, more_to_come=campaign is None or campaign.collecting)),

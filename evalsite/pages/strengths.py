@@ -61,23 +61,27 @@ def strengths_of(row: BoardRow, standing: BoardState, links: Links) -> Strengths
     """Return the strengths; None for a slice, or without category boards with this chatbot."""
     if standing.slice is not None:
         return None
-    found = [(each, own) for each in categories_of(standing.board) if (own := _own(row, each.rows)) is not None]
+    found = [
+        (each, own) for each in categories_of(standing.board) if (own := _same_version(row, each.rows)) is not None
+    ]
     if not found:
         return None
     found.sort(key=lambda one: row["ability"] - one[1]["ability"])
     reach = [row["ability"], *(bound for _category, own in found for bound in (own["lower"], own["upper"]))]
     axis = axis_for(reach, reach)
-    shown = [_shown(row, own, category, len(found), axis, links) for category, own in found]
+    shown = [_category_result(row, own, category, len(found), axis, links) for category, own in found]
     return Strengths(_finding(shown), axis, axis.x(row["ability"]), shown)
 
 
-def _own(row: BoardRow, rows: Sequence[BoardRow]) -> BoardRow | None:
+def _same_version(row: BoardRow, rows: Sequence[BoardRow]) -> BoardRow | None:
     """Return the row of the same version in the largest part of another board."""
     same = (each for each in rows if each["chatbot"] == row["chatbot"] and each.get("version") == row.get("version"))
     return next((each for each in same if each["group"] == 1), None)
 
 
-def _shown(row: BoardRow, own: BoardRow, category: Category, categories: int, axis: Axis, links: Links) -> InCategory:
+def _category_result(
+    row: BoardRow, own: BoardRow, category: Category, categories: int, axis: Axis, links: Links
+) -> InCategory:
     filtered = Links(links.key, ((str(Slice.By.CATEGORY), category.name),))
     return InCategory(
         name=category.name,

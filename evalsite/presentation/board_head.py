@@ -14,7 +14,7 @@ from evalsite.boards.rows import BoardRow
 from evalsite.boards.selectors import BoardState
 from evalsite.campaigns.models import Campaign, Entrant
 from evalsite.core.terminal import shown
-from evalsite.presentation.filter_text import named, what_counts
+from evalsite.presentation.filter_text import slice_text, slice_title
 from evalsite.presentation.formatting import fixed, whole
 from evalsite.presentation.links import Links
 from evalsite.presentation.ranking import Cut, organisation_text, stamp
@@ -43,8 +43,8 @@ def board_context(standing: BoardState, key: str, *, here: str = "board", cut: C
         "board": _head(standing, links),
         "tabs": _tabs(links, here, prompts=campaign is not None and campaign.shows_prompts),
         "slice": standing.slice,
-        "slice_name": named(standing.slice) if standing.slice else "",
-        "counted": what_counts(standing.slice) if standing.slice else "",
+        "slice_name": slice_title(standing.slice) if standing.slice else "",
+        "counted": slice_text(standing.slice) if standing.slice else "",
         "query": links.query,
         "headline": headline(rows, more_to_come=campaign is None or campaign.collecting),
         "status": status(standing),

@@ -11,7 +11,7 @@ def label_of(piece: Slice) -> str:
     return kinds.get(piece.value, piece.value) if piece.by == Slice.By.KIND else piece.value
 
 
-def named(piece: Slice) -> str:
+def slice_title(piece: Slice) -> str:
     """Return the filter in two words, for titles."""
     words = {
         "aspect": _("aspect “%(value)s”"),
@@ -21,7 +21,7 @@ def named(piece: Slice) -> str:
     return words[piece.by] % {"value": label_of(piece)}
 
 
-def what_counts(piece: Slice) -> str:
+def slice_text(piece: Slice) -> str:
     words = {
         "aspect": _("Ranked by the aspect “%(value)s” alone."),
         "category": _("Only judgments on prompts of the category “%(value)s” count here."),
@@ -30,7 +30,7 @@ def what_counts(piece: Slice) -> str:
     return words[piece.by] % {"value": label_of(piece)}
 
 
-def what_is_there(piece: Slice) -> str:
+def missing_text(piece: Slice) -> str:
     """Return why the slice has no ranking, and how much is missing."""
     if piece.enough:
         return _("Its last fit failed. It is tried again with the next refit.")

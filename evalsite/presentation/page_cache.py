@@ -13,7 +13,7 @@ KEPT_S = 600
 Made = TypeVar("Made")
 
 
-def kept(name: str, make: Callable[[], Made], *, for_s: int = KEPT_S) -> Made:
+def cached_part(name: str, make: Callable[[], Made], *, for_s: int = KEPT_S) -> Made:
     """Return the cached value of this release and language, or make it now.
 
     name: everything that the result depends on. A dependency may be missing if `for_s` limits the age in seconds.

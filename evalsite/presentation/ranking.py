@@ -15,10 +15,10 @@ from evalsite.boards.rows import BoardRow
 from evalsite.boards.selectors import BoardState
 from evalsite.core.terminal import shown
 from evalsite.presentation.chart_geometry import Axis, Whisker, axis_for, whisker
-from evalsite.presentation.filter_text import what_is_there
+from evalsite.presentation.filter_text import missing_text
 from evalsite.presentation.formatting import fixed, interval_text, share, signed
 from evalsite.presentation.links import Links
-from evalsite.presentation.page_cache import kept
+from evalsite.presentation.page_cache import cached_part
 
 SEARCH_AT_MOST = 80  # Maximum characters of a search.
 TIERS = ("1", "2")  # In the format of the rows.
@@ -118,7 +118,7 @@ def ranking_html(standing: BoardState, key: str, cut: Cut) -> str:
     def render() -> str:
         return render_to_string("_ranking.html", ranking_context(standing, key, cut))
 
-    return render() if cut.search else kept(f"ranking-{key}-{stamp(standing)}-{cut.sort}{cut.tier}", render)
+    return render() if cut.search else cached_part(f"ranking-{key}-{stamp(standing)}-{cut.sort}{cut.tier}", render)
 
 
 def ranking_context(standing: BoardState, key: str, cut: Cut) -> dict[str, Any]:
@@ -133,7 +133,7 @@ def ranking_context(standing: BoardState, key: str, cut: Cut) -> dict[str, Any]:
         "stamp": stamp(standing),
         "slice": standing.slice,
         "url": links.to("board"),
-        "what_is_there": what_is_there(standing.slice) if standing.slice else "",
+        "what_is_there": missing_text(standing.slice) if standing.slice else "",
         "whole_url": reverse("board", args=[key]),
         "live_url": links.to("board_ranking", **cut.asked()),
         "cut": cut,
@@ -184,7 +184,7 @@ def parts_of(
 
     The axes cover the whole board, so that a search does not move anything.
     """
-    beside, withdrawn = _Beside(rows, standing.verified), standing.withdrawn
+    beside, withdrawn = _NameSuffix(rows, standing.verified), standing.withdrawn
     parts = []
     for group in sorted({row["group"] for row in found}):
         whole = [row for row in rows if row["group"] == group]
@@ -198,7 +198,7 @@ def parts_of(
                 size=len(whole),
                 axis=axis,
                 rows=[
-                    _shown(row, axis, links, beside, status_of(row, rows, withdrawn), around[i : i + 3])
+                    _shown_row(row, axis, links, beside, status_of(row, rows, withdrawn), around[i : i + 3])
                     for i, row in enumerate(shown)
                 ],
             )
@@ -229,7 +229,7 @@ def status_of(row: BoardRow, rows: list[BoardRow], withdrawn: Mapping[str, str])
     return Status(_("retired") if replaced else _("withdrawn"), reason)
 
 
-class _Beside:
+class _NameSuffix:
     """The text beside a name: only the parts that distinguish the rows of this board."""
 
     def __init__(self, rows: list[BoardRow], verified: frozenset[str]) -> None:
@@ -259,11 +259,11 @@ def organisation_text(row: BoardRow, verified: frozenset[str]) -> str:
     return _("%(organisation)s ✓ verified") % {"organisation": shown(row["organisation"])}
 
 
-def _shown(
+def _shown_row(
     row: BoardRow,
     axis: Axis,
     links: Links,
-    beside: _Beside,
+    beside: _NameSuffix,
     status: Status,
     classes: list[int | None],
 ) -> ShownRow:

@@ -24,7 +24,7 @@ from markdown_it.rules_inline import StateInline, link
 from markdown_it.token import Token
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-from evalsite.presentation.page_cache import kept
+from evalsite.presentation.page_cache import cached_part
 
 # At these limits, the worst known texts take some tenths of a second. Text beyond them is displayed as written.
 LONGEST_MARKDOWN = 30_000  # Characters.
@@ -77,7 +77,7 @@ def rich(text: str) -> SafeString:
         return _as_written(text)
     if len(text) < KEPT_FROM:
         return _rich(text)
-    return kept(f"rich:{sha256(text.encode(errors='replace')).hexdigest()}", lambda: _rich(text))
+    return cached_part(f"rich:{sha256(text.encode(errors='replace')).hexdigest()}", lambda: _rich(text))
 
 
 def _as_written(text: str) -> SafeString:

@@ -25,7 +25,7 @@ from evalsite.refits.gold_findings import gold_findings
 from evalsite.refits.mapping import ENGINE, FitInput, fit_input, input_named, versions_of
 from evalsite.refits.models import Findings
 from evalsite.refits.screening import LEAST_CELLS
-from evalsite.refits.vote_cache import KEPT
+from evalsite.refits.vote_cache import VOTE_CACHE
 from irt_engine import EngineError, Posterior
 from irt_engine.agreement import Verdict, screen
 from irt_engine.agreement.prompt_redundancy import redundant_prompts
@@ -86,7 +86,7 @@ def findings_make(campaign: Campaign, lease: Lease) -> None:
     votes = votes_counted([campaign], board.aspect, without=LeftOut.NOBODY)
     annotators = [asdict(one) for one in annotator_findings(votes)]
     newest = board.snapshots.filter(engine=ENGINE).order_by("-number").first()
-    counted = KEPT.read(board, [campaign])
+    counted = VOTE_CACHE.read(board, [campaign])
     prompts = [asdict(one) for one in prompt_findings(votes, newest, redundant_groups(counted))]
     gold = gold_findings(campaign)
     with write_transaction():
@@ -217,7 +217,7 @@ def board_without(campaign: Campaign, annotator_id: str) -> Mapping[str, Any]:
     board = board_default(campaign=campaign)
     gone = Annotator.objects.get(public_id=annotator_id)
     given = fit_input(board)
-    left = without(given, gone.pk)
+    left = input_without(given, gone.pk)
     if not left.votes:
         raise Conflict(_("Without this annotator no judgment is left."), hint=_("There would be no board."))
     now, then = _rows(given), _rows(left)
@@ -227,7 +227,7 @@ def board_without(campaign: Campaign, annotator_id: str) -> Mapping[str, Any]:
     }
 
 
-def without(given: FitInput, annotator: int) -> FitInput:
+def input_without(given: FitInput, annotator: int) -> FitInput:
     """Return the fit input without an annotator.
 
     Known ties stay only for chatbots that others have judged.

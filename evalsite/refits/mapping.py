@@ -31,7 +31,7 @@ from evalsite.judgments.skips import items_closed
 from evalsite.refits.designs import design_of, overlap_of
 from evalsite.refits.known_ties import fitted_mark, ties_fitted
 from evalsite.refits.models import Findings
-from evalsite.refits.vote_cache import KEPT
+from evalsite.refits.vote_cache import VOTE_CACHE
 from irt_engine import Posterior, ResponseTable
 from scheduler import Ask, CampaignState
 from scheduler.overlap import OverlapSample
@@ -100,7 +100,7 @@ def fit_input(board: Board) -> FitInput:
     The same votes, options and engine have the same hash in any order.
     """
     campaigns = list(board.campaigns.order_by("pk"))
-    return input_of(KEPT.read(board, campaigns), campaigns, board.category)
+    return input_of(VOTE_CACHE.read(board, campaigns), campaigns, board.category)
 
 
 def input_of(votes: Sequence[CountedVote], campaigns: Sequence[Campaign], category: str = "") -> FitInput:

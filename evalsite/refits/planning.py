@@ -28,9 +28,9 @@ LET_OTHERS_WRITE_S = 0.03
 # Factor on the last refit's time. The next refit may take longer, because annotators' requests have priority.
 REFITS_AHEAD = 1.5
 MOST_AHEAD = 4_000  # Items. Planning them takes a second, and refits must not wait longer for a plan.
-BEHIND = 2_000  # Items in the backlog: 200 annotators who arrive at once take a block of ten each.
+BACKLOG_SIZE = 2_000  # Items in the backlog: 200 annotators who arrive at once take a block of ten each.
 # Items per part. Planning one takes a third of a second; then the worker checks whether a refit is due.
-BEHIND_AT_ONCE = 400
+BACKLOG_PART = 400
 STALE = 0.9  # Share of the board's judgments. A backlog that was planned with fewer is planned again.
 
 
@@ -121,39 +121,39 @@ def queue_finish(planned: Planned, rest: QueueRest | None, lease: Lease) -> None
         with write_transaction():
             lease.confirm()
             now = Campaign.objects.select_for_update(no_key=True).get(pk=rest.campaign.pk)
-            rest = queue_go_on(rest) if still_good(planned, now) else None
+            rest = queue_go_on(rest) if plan_is_current(planned, now) else None
 
 
-def reserve_fill(planned: Planned, snapshot: Snapshot | None, lease: Lease) -> None:
+def backlog_fill(planned: Planned, snapshot: Snapshot | None, lease: Lease) -> None:
     """Plan a backlog behind the queue, for many annotators who arrive at once.
 
     It is planned in parts, while no refit is due. A refit of the same campaign is the exception: in a rush it is due
     when the last one ends, so one part is planned before it.
     """
-    count, state, made = _behind(planned), planned.state, planned.plan
-    if made is None or not _is_poor(planned, snapshot):
+    count, state, made = _backlog_size(planned), planned.state, planned.plan
+    if made is None or not _backlog_is_stale(planned, snapshot):
         return
     if count == 0:
         with write_transaction():
             lease.confirm()
             reserve_drop(planned.planner.campaign)
-    for begin in range(0, count, BEHIND_AT_ONCE):
+    for begin in range(0, count, BACKLOG_PART):
         if jobs.job_is_due(REFIT) or (begin and jobs.job_is_asked_again(lease)):
             return
         state = _with_pending(state, made.asks)
-        made = _plan(planned.planner, state, min(count - begin, BEHIND_AT_ONCE))
+        made = _plan(planned.planner, state, min(count - begin, BACKLOG_PART))
         asks = planned.planner.asks(made.asks)
         with write_transaction():
             lease.confirm()
             now = Campaign.objects.select_for_update(no_key=True).get(pk=planned.planner.campaign.pk)
             if begin == 0:
                 reserve_drop(now)
-            if not asks or not still_good(planned, now):
+            if not asks or not plan_is_current(planned, now):
                 return
             reserve_add(campaign=now, asks=asks, origin=_origin(made, snapshot), design=planned.planner.mark)
 
 
-def _behind(planned: Planned) -> int:
+def _backlog_size(planned: Planned) -> int:
     """Return the number of items for the backlog.
 
     It is zero if the queue holds all open items or the remaining budget. It is also zero if the votes per pair are
@@ -162,17 +162,17 @@ def _behind(planned: Planned) -> int:
     if len(planned.asks) < planned.wanted or planned.planner.options.votes_per_pair:
         return 0
     left = planned.seen.left
-    return BEHIND if left is None else max(0, min(BEHIND, left - len(planned.asks)))
+    return BACKLOG_SIZE if left is None else max(0, min(BACKLOG_SIZE, left - len(planned.asks)))
 
 
-def _is_poor(planned: Planned, snapshot: Snapshot | None) -> bool:
+def _backlog_is_stale(planned: Planned, snapshot: Snapshot | None) -> bool:
     """Return whether the backlog must be replaced or dropped.
 
     It is replaced if half of it is used or if its design has changed. It is also replaced if the board has since
     gained a tenth of its judgments.
     """
     campaign = planned.planner.campaign
-    first, wanted = reserve_first(campaign), _behind(planned)
+    first, wanted = reserve_first(campaign), _backlog_size(planned)
     if first is None:
         return wanted > 0
     if wanted == 0 or first.design != planned.planner.mark or reserve_size(campaign) < wanted / 2:
@@ -188,7 +188,7 @@ def _with_pending(state: CampaignState, asks: Sequence[Ask]) -> CampaignState:
     return replace(state, pending=np.concatenate([state.pending, more]))
 
 
-def still_good(planned: Planned, now: Campaign) -> bool:
+def plan_is_current(planned: Planned, now: Campaign) -> bool:
     """Return whether the locked campaign still needs this plan. If its design has changed, request a refit instead."""
     if now.collecting and planned.planner.is_outdated(now):
         refit_request(now)

@@ -25,16 +25,16 @@ from irt_engine import Posterior
 
 log = logging.getLogger(__name__)
 # In refits. The time of a refit does not include planning after the fit. Must be less than the planned margin.
-LASTS = 1.25
+LAST_REFITS = 1.25
 SHORT_S = 1.0  # After shorter refits, the regular plan comes soon enough.
-LOOKS_EVERY_S = 0.5  # During a fit.
-GAVE_LESS_S = 30.0  # Pause after a plan that found too few items, or after a database error.
+CHECK_EVERY_S = 0.5  # During a fit.
+RETRY_AFTER_S = 30.0  # Pause after a plan that found too few items, or after a database error.
 # Planning takes one or two seconds, and so does the work after a fit. A queue below this time would run out meanwhile.
 RUNS_DRY_S = 4.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Standing:
+class _CurrentBoard:
     """The current board: its snapshot, when its refit began, and the duration of the last refit with a fit."""
 
     snapshot: Snapshot  # Loaded without the posterior, which is read only to plan.
@@ -42,7 +42,7 @@ class _Standing:
     took_s: float
 
 
-class Supply:
+class QueueTopUp:
     """Keeps the queue of one campaign filled during one refit of its board.
 
     The duration of a refit is estimated from the last one. It takes longer if others need the processors, so the queue
@@ -52,14 +52,14 @@ class Supply:
 
     def __init__(self, board: Board, campaign: Campaign, lease: Lease) -> None:
         self.campaign_id, self.lease = campaign.pk, lease
-        self.standing = _standing(board)  # Also None after a failed plan.
+        self.standing = _current_board(board)  # Also None after a failed plan.
         self.began = time.monotonic()
-        self.next_look = self.began + LOOKS_EVERY_S
+        self.next_look = self.began + CHECK_EVERY_S
 
     def before(self) -> None:
         """Plan before the fit if the queue would run out during the refit."""
         if self.standing and self.standing.took_s >= SHORT_S:
-            self._keep(self.standing, LASTS * self.standing.took_s)
+            self._keep(self.standing, LAST_REFITS * self.standing.took_s)
 
     def during(self, _done: int, _most: int) -> None:
         """Plan during the fit if the queue is about to run out.
@@ -74,19 +74,19 @@ class Supply:
         except DatabaseError:
             log.warning("campaign %s: queue top-up during a fit failed", self.campaign_id, exc_info=True)
             gave_all = False
-        self.next_look = time.monotonic() + (LOOKS_EVERY_S if gave_all else GAVE_LESS_S)
+        self.next_look = time.monotonic() + (CHECK_EVERY_S if gave_all else RETRY_AFTER_S)
 
-    def _keep(self, standing: _Standing, seconds: float) -> bool:
+    def _keep(self, standing: _CurrentBoard, seconds: float) -> bool:
         """Ensure that the queue lasts this long at the current pace, or holds the remaining budget.
 
         Returns whether there were as many items as wanted.
         """
         campaign = Campaign.objects.select_related("stopping").get(pk=self.campaign_id)
-        if not campaign.collecting or _lasts(campaign, seconds):
+        if not campaign.collecting or _queue_lasts(campaign, seconds):
             return True
         takes_s = max(standing.took_s, time.monotonic() - self.began, RUNS_DRY_S)
         count = planning.queue_size(campaign, takes_s)
-        planned = _planned(campaign, standing, count)
+        planned = _plan_from(campaign, standing, count)
         if planned is None:
             self.standing = None
         if planned is None or not planned.asks:
@@ -94,22 +94,26 @@ class Supply:
         with write_transaction():
             self.lease.confirm()
             now = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
-            rest = planning.queue_begin(now, planned, standing.snapshot) if planning.still_good(planned, now) else None
+            rest = (
+                planning.queue_begin(now, planned, standing.snapshot)
+                if planning.plan_is_current(planned, now)
+                else None
+            )
         planning.queue_finish(planned, rest, self.lease)
         return len(planned.asks) >= count
 
 
-def _standing(board: Board) -> _Standing | None:
+def _current_board(board: Board) -> _CurrentBoard | None:
     done = Refit.objects.filter(board=board).order_by("-pk")
     last = done.filter(outcome=Refit.Outcome.PUBLISHED).values_list("started_at", "finished_at").first()
     stands = done.filter(snapshot__engine=ENGINE).values_list("snapshot", "started_at").first()
     if last is None or stands is None:
         return None
     snapshot = Snapshot.objects.only("public_id").get(pk=stands[0])
-    return _Standing(snapshot, stands[1], (last[1] - last[0]).total_seconds())
+    return _CurrentBoard(snapshot, stands[1], (last[1] - last[0]).total_seconds())
 
 
-def _planned(campaign: Campaign, standing: _Standing, count: int) -> Planned | None:
+def _plan_from(campaign: Campaign, standing: _CurrentBoard, count: int) -> Planned | None:
     """Plan this many items from the current board; return None if planning fails."""
     try:
         posterior = Posterior.from_bytes(bytes(standing.snapshot.posterior))
@@ -123,7 +127,7 @@ def _planned(campaign: Campaign, standing: _Standing, count: int) -> Planned | N
         return None
 
 
-def _lasts(campaign: Campaign, seconds: float) -> bool:
+def _queue_lasts(campaign: Campaign, seconds: float) -> bool:
     """Return whether queue and backlog hold the answers of this many seconds, or the remaining budget."""
     waiting = Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED).count()
     waiting += reserve_size(campaign)

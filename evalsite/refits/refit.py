@@ -32,8 +32,8 @@ from evalsite.judgments.selectors import judgments_spent
 from evalsite.refits.designs import rules_of
 from evalsite.refits.known_ties import by_version, known_ties
 from evalsite.refits.mapping import ENGINE, FitInput, Planner, fit_input, input_mark, votes_to_screen
-from evalsite.refits.planning import Planned, planned_of, queue_begin, queue_finish, queue_size, reserve_fill
-from evalsite.refits.queue_top_up import Supply
+from evalsite.refits.planning import Planned, backlog_fill, planned_of, queue_begin, queue_finish, queue_size
+from evalsite.refits.queue_top_up import QueueTopUp
 from evalsite.refits.screening import ExclusionChange, changes_make, changes_wanted
 from evalsite.refits.services import (
     campaign_close,
@@ -100,7 +100,7 @@ def refit_campaign(campaign: Campaign, lease: Lease) -> None:
     The campaign's own board is screened. If the campaign collects, it is also decided and planned.
     """
     own = board_default(campaign=campaign)
-    supply = Supply(own, campaign, lease)
+    supply = QueueTopUp(own, campaign, lease)
     for board in campaign.boards.filter(slice_of=None).order_by("pk"):
         if board == own and _unchanged(board, input_mark(board)) is None:
             supply.before()
@@ -110,7 +110,7 @@ def refit_campaign(campaign: Campaign, lease: Lease) -> None:
             # The campaign may have changed meanwhile, and a plan from the old row would be useless.
             campaign.refresh_from_db()
             _refit_own(board, campaign, fitted, began, lease)
-            supply = Supply(own, campaign, lease)  # Uses the new board while others are fitted.
+            supply = QueueTopUp(own, campaign, lease)  # Uses the new board while others are fitted.
         elif fitted is not None:
             with write_transaction():
                 lease.confirm()
@@ -146,7 +146,7 @@ def _refit_own(board: Board, campaign: Campaign, fitted: Fitted | None, began: d
     if following.decided is not None and rest is not None:
         planned = following.decided[1]
         queue_finish(planned, rest, lease)
-        reserve_fill(planned, refit.snapshot if refit else None, lease)
+        backlog_fill(planned, refit.snapshot if refit else None, lease)
 
 
 def _following(board: Board, campaign: Campaign, fitted: Fitted | None, began: datetime) -> Following:

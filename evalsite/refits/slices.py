@@ -28,7 +28,7 @@ from evalsite.refits.mapping import FitInput, input_mark, input_of
 from evalsite.refits.models import Alarm
 from evalsite.refits.refit import Fitted, fitted_of, publish
 from evalsite.refits.services import alarm_clear, alarm_raise, slices_request
-from evalsite.refits.vote_cache import KEPT
+from evalsite.refits.vote_cache import VOTE_CACHE
 
 log = logging.getLogger(__name__)
 CATEGORIES_AT_MOST = 60  # The categories with the most prompts, because each costs a fit.
@@ -112,7 +112,7 @@ class _Votes:
 
     @cached_property
     def _all(self) -> list[CountedVote]:
-        return KEPT.read(self.board, self.campaigns)
+        return VOTE_CACHE.read(self.board, self.campaigns)
 
     def _aspect(self, key: str) -> Aspect:
         return aspect_of(self.board, key)

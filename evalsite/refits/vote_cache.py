@@ -23,14 +23,14 @@ from evalsite.judgments.selectors import (
     votes_by_judgment,
 )
 
-MOST_KEPT = 400_000  # Votes of all boards together, about 100 MB. The least recently used boards are dropped first.
+MOST_VOTES = 400_000  # Votes of all boards together, about 100 MB. The least recently used boards are dropped first.
 MOST_BATCHES = 200  # Batches that are read by ID. For more than these, all votes are read again.
 
 Batches = frozenset[tuple[int, datetime | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _InputState:
     """Everything that the counted votes depend on.
 
     left_out: the hash of what is left out.
@@ -42,13 +42,13 @@ class _Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _CachedVotes:
     """Votes by the keys of their judgments, with the state that was read before them."""
 
-    seen: _Seen
+    seen: _InputState
     votes: Mapping[int, CountedVote]
 
-    def leads_to(self, now: _Seen) -> bool:
+    def leads_to(self, now: _InputState) -> bool:
         """Return whether nothing has changed since, except that a few batches were closed."""
         batches = self.seen.batches
         return (
@@ -56,14 +56,14 @@ class _Kept:
         )
 
 
-class KeptVotes:
+class VoteCache:
     """Cached votes of several boards.
 
     The threads of a worker share it, so each finds the votes that another one read.
     """
 
     def __init__(self) -> None:
-        self._boards: OrderedDict[tuple[Any, ...], _Kept] = OrderedDict()
+        self._boards: OrderedDict[tuple[Any, ...], _CachedVotes] = OrderedDict()
         self._lock = threading.Lock()
 
     def read(self, board: Board, campaigns: list[Campaign]) -> list[CountedVote]:
@@ -71,42 +71,47 @@ class KeptVotes:
         name = (*(campaign.public_id for campaign in campaigns), board.aspect_id, board.category)
         with self._lock:
             before = self._boards.get(name)
-        seen, votes = _seen(campaigns), None  # Read before the votes: a change in between is then detected next time.
+        seen, votes = (
+            _input_state(campaigns),
+            None,
+        )  # Read before the votes: a change in between is then detected next time.
         if before is not None and before.leads_to(seen):
-            votes = _gone_on(before, seen, board, campaigns)
+            votes = _updated_votes(before, seen, board, campaigns)
             # The batches changed between the two statements, so perhaps only one of them saw the change.
-            if _seen(campaigns) != seen:
+            if _input_state(campaigns) != seen:
                 votes = None
         if votes is None:
             votes = votes_by_judgment(campaigns, board.aspect, category=board.category)
-        self._keep(name, _Kept(seen, votes))
+        self._keep(name, _CachedVotes(seen, votes))
         return [votes[key] for key in sorted(votes)]
 
-    def _keep(self, name: tuple[Any, ...], kept: _Kept) -> None:
+    def _keep(self, name: tuple[Any, ...], kept: _CachedVotes) -> None:
         with self._lock:
             self._boards.pop(name, None)
-            if len(kept.votes) > MOST_KEPT:  # It would evict all others, and then itself.
+            if len(kept.votes) > MOST_VOTES:  # It would evict all others, and then itself.
                 return
             self._boards[name] = kept
-            while sum(len(one.votes) for one in self._boards.values()) > MOST_KEPT:
+            while sum(len(one.votes) for one in self._boards.values()) > MOST_VOTES:
                 self._boards.popitem(last=False)
 
 
-KEPT = KeptVotes()
+VOTE_CACHE = VoteCache()
 
 
-def _gone_on(before: _Kept, now: _Seen, board: Board, campaigns: list[Campaign]) -> dict[int, CountedVote]:
+def _updated_votes(
+    before: _CachedVotes, now: _InputState, board: Board, campaigns: list[Campaign]
+) -> dict[int, CountedVote]:
     fresh = [key for key, _ in now.batches - before.seen.batches]
     new = votes_by_judgment(campaigns, board.aspect, category=board.category, batches=fresh)
     taken_back = judgments_taken_back(fresh)
     return {key: vote for key, vote in {**before.votes, **new}.items() if key not in taken_back}
 
 
-def _seen(campaigns: list[Campaign]) -> _Seen:
+def _input_state(campaigns: list[Campaign]) -> _InputState:
     """Return the closed batches by key and time.
 
     A database that was emptied and filled again reuses keys but not times. A restored backup brings back the votes that
     were read.
     """
     closed = Batch.objects.filter(campaign__in=campaigns, state=Batch.State.CLOSED)
-    return _Seen(left_out_mark(campaigns), frozenset(closed.values_list("pk", "closed_at")))
+    return _InputState(left_out_mark(campaigns), frozenset(closed.values_list("pk", "closed_at")))

@@ -34,10 +34,10 @@ def flood() -> None:
     from evalsite.campaigns.limits import Limits
     from evalsite.campaigns.models import Campaign
     from evalsite.core.inquiries import inquiry_ask
-    from evalsite.exchange.draft_forecasts import FORECAST, idea_of
+    from evalsite.exchange.draft_forecasts import FORECAST, draft_design
 
     flooding = Campaign.objects.get(slug="flood")
-    idea = replace(idea_of(flooding, Limits(target_se=0.1)), chatbots=60, prompts=2_000)
+    idea = replace(draft_design(flooding, Limits(target_se=0.1)), chatbots=60, prompts=2_000)
     eve = User.objects.get(username="eve")
     for n in range(FORECASTS):
         args = {**asdict(idea), "budget": 20_000 + n}

@@ -202,9 +202,9 @@ def _set_up(setting: Setting, seed: int) -> tuple[Any, Any]:
 def _forecast(campaign: Any, owner: Any) -> tuple[float, float, float]:
     """Judgments, as the form shows them: low, middle, high."""
     from evalsite.campaigns.limits import limits_of
-    from evalsite.exchange.draft_forecasts import forecast_ask, idea_of
+    from evalsite.exchange.draft_forecasts import draft_design, forecast_ask
 
-    inquiry = forecast_ask(campaign, idea_of(campaign, limits_of(campaign.stopping)), by=owner)
+    inquiry = forecast_ask(campaign, draft_design(campaign, limits_of(campaign.stopping)), by=owner)
     _work()
     inquiry.refresh_from_db()
     if not inquiry.result:

@@ -9,7 +9,7 @@ from django.utils.translation import ngettext
 from evalsite.boards.chart_data import Pair
 from evalsite.presentation.board_head import headline
 from evalsite.presentation.chart_geometry import Axis, ChartFrame, axis_for, bell
-from evalsite.presentation.figures.base import Cell, Figure, Material, Table
+from evalsite.presentation.figures.base import Cell, Figure, FigureInput, Table
 from evalsite.presentation.formatting import chance, interval_text
 from evalsite.presentation.links import Links
 from evalsite.presentation.ranking import Cut, parts_of
@@ -17,7 +17,7 @@ from evalsite.presentation.ranking import Cut, parts_of
 NEIGHBOURS_AT_MOST = 20
 
 
-def intervals(given: Material) -> Figure:
+def intervals(given: FigureInput) -> Figure:
     columns = ["group", "class", "rank", "rank_lower", "rank_upper", "chatbot", "ability", "lower", "upper", "se"]
     rows: list[list[Cell]] = [
         [
@@ -54,7 +54,7 @@ class Bell:
     below: str
 
 
-def differences(given: Material) -> Figure:
+def differences(given: FigureInput) -> Figure:
     neighbours = [pair for pair in given.record.pairs if pair.second - pair.first == 1]
     shown = neighbours[:NEIGHBOURS_AT_MOST]
     across = axis_for([p.mean - 3 * p.se for p in shown], [p.mean + 3 * p.se for p in shown])
@@ -77,7 +77,7 @@ def differences(given: Material) -> Figure:
     return Figure("differences", title, finding, Table(columns, rows), drawing)
 
 
-def _bell(given: Material, pair: Pair, across: Axis, smallest_se: float) -> Bell:
+def _bell(given: FigureInput, pair: Pair, across: Axis, smallest_se: float) -> Bell:
     """Return the curve of a pair. Curves enclose equal areas, so a more certain difference is taller."""
     frame = ChartFrame(across, Axis(0.0, 1.0), top=4.0, bottom=38.0)
     height = smallest_se / pair.se

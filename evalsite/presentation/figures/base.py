@@ -52,7 +52,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class FigureInput:
     """The input of figures.
 
     start: the first row of a matrix.
@@ -74,7 +74,7 @@ class Material:
         return [self.rows[pair.first]["name"], self.rows[pair.second]["name"]]
 
 
-def material(standing: BoardState, key: str, start: int = 0, *, past: bool = True) -> Material | None:
+def figure_input(standing: BoardState, key: str, start: int = 0, *, past: bool = True) -> FigureInput | None:
     """Return the input of figures; None without a snapshot or without chart data (an old snapshot).
 
     past: whether to read earlier snapshots, which takes 50 ms for 200 chatbots.
@@ -84,7 +84,7 @@ def material(standing: BoardState, key: str, start: int = 0, *, past: bool = Tru
     if snapshot is None or record is None:
         return None
     moments = history(snapshot) if past else []
-    return Material(standing, key, snapshot.rows, record, moments, start, events_of(snapshot.board, moments))
+    return FigureInput(standing, key, snapshot.rows, record, moments, start, events_of(snapshot.board, moments))
 
 
 def version_of(standing: BoardState) -> str:

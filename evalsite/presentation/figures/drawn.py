@@ -7,13 +7,13 @@ from django.template.loader import render_to_string
 
 from evalsite.boards.selectors import BoardState
 from evalsite.presentation.figures.abilities import differences, intervals
-from evalsite.presentation.figures.base import Figure, Material, material, version_of
+from evalsite.presentation.figures.base import Figure, FigureInput, figure_input, version_of
 from evalsite.presentation.figures.matrices import counts, wins
 from evalsite.presentation.figures.timelines import over_time, precision
 from evalsite.presentation.links import Links
-from evalsite.presentation.page_cache import kept
+from evalsite.presentation.page_cache import cached_part
 
-FIGURES: dict[str, Callable[[Material], Figure]] = {
+FIGURES: dict[str, Callable[[FigureInput], Figure]] = {
     "intervals": intervals,
     "differences": differences,
     "wins": wins,
@@ -25,7 +25,7 @@ APART = ("wins", "counts")  # Thousands of cells, which most readers of the char
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class RenderedFigure:
     """A figure as HTML, with its heading. A figure that loads separately has a placeholder with its address."""
 
     slug: str
@@ -33,15 +33,15 @@ class Drawn:
     html: str
 
 
-def figures_html(standing: BoardState, key: str) -> list[Drawn]:
+def figures_html(standing: BoardState, key: str) -> list[RenderedFigure]:
     """Return all figures, with placeholders for matrices; empty without chart data.
 
     They are rendered once per snapshot.
     """
-    return kept(f"figures-{key}-{version_of(standing)}", lambda: _drawn(standing, key))
+    return cached_part(f"figures-{key}-{version_of(standing)}", lambda: _rendered(standing, key))
 
 
-def figure_html(standing: BoardState, key: str, slug: str, start: int = 0) -> Drawn | None:
+def figure_html(standing: BoardState, key: str, slug: str, start: int = 0) -> RenderedFigure | None:
     """Return one complete figure; None without chart data.
 
     It is rendered once per snapshot and part of a matrix.
@@ -49,24 +49,26 @@ def figure_html(standing: BoardState, key: str, slug: str, start: int = 0) -> Dr
     # Limits the cache keys: a reader can type any number.
     start = min(start, len(standing.snapshot.rows) if standing.snapshot else 0)
 
-    def draw() -> Drawn | None:
-        given = material(standing, key, start)
+    def draw() -> RenderedFigure | None:
+        given = figure_input(standing, key, start)
         return _html(FIGURES[slug](given), Links.of(standing, key)) if given else None
 
-    return kept(f"figure-{slug}-{key}-{version_of(standing)}-{start}", draw)
+    return cached_part(f"figure-{slug}-{key}-{version_of(standing)}-{start}", draw)
 
 
-def _drawn(standing: BoardState, key: str) -> list[Drawn]:
-    given, links = material(standing, key), Links.of(standing, key)
+def _rendered(standing: BoardState, key: str) -> list[RenderedFigure]:
+    given, links = figure_input(standing, key), Links.of(standing, key)
     figures = [build(given) for build in FIGURES.values()] if given else []
     return [_html(figure, links, apart=figure.slug in APART) for figure in figures]
 
 
-def _html(figure: Figure, links: Links, *, apart: bool = False) -> Drawn:
+def _html(figure: Figure, links: Links, *, apart: bool = False) -> RenderedFigure:
     context = {f"{form}_url": links.to(f"board_{form}", figure.slug) for form in ("csv", "json")}
     if apart:
         context |= {
             "whole_url": links.to("board_chart", figure.slug),
             "part_url": links.to("board_chart_part", figure.slug),
         }
-    return Drawn(figure.slug, figure.title, render_to_string("charts/_figure.html", {"figure": figure} | context))
+    return RenderedFigure(
+        figure.slug, figure.title, render_to_string("charts/_figure.html", {"figure": figure} | context)
+    )

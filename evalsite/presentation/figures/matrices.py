@@ -9,7 +9,7 @@ from django.utils.translation import ngettext
 
 from evalsite.boards.chart_data import Pair
 from evalsite.core.terminal import shown
-from evalsite.presentation.figures.base import Cell, Figure, Material, Table
+from evalsite.presentation.figures.base import Cell, Figure, FigureInput, Table
 from evalsite.presentation.formatting import whole
 from evalsite.presentation.links import Links
 
@@ -55,7 +55,7 @@ class Matrix:
         return replace(self, starts=starts)
 
 
-def wins(given: Material) -> Figure:
+def wins(given: FigureInput) -> Figure:
     compared = [pair for pair in given.record.pairs if pair.judgments]
     against = sum(pair.won < pair.lost for pair in compared)
     finding = _("In %(against)s of %(all)s compared pairs the votes went against the ranking.") % {
@@ -66,7 +66,7 @@ def wins(given: Material) -> Figure:
     return Figure("wins", _("Who won against whom"), finding, _pair_table(given, compared), matrix)
 
 
-def counts(given: Material) -> Figure:
+def counts(given: FigureInput) -> Figure:
     compared = [pair for pair in given.record.pairs if pair.judgments]
     most = max((pair.judgments for pair in compared), default=1)
     finding = _("%(judgments)s judgments on %(pairs)s pairs; at most %(most)s on one pair.") % {
@@ -78,7 +78,7 @@ def counts(given: Material) -> Figure:
     return Figure("counts", _("How often each pair was judged"), finding, _pair_table(given, compared), matrix)
 
 
-def _pair_table(given: Material, compared: Sequence[Pair]) -> Table:
+def _pair_table(given: FigureInput, compared: Sequence[Pair]) -> Table:
     columns = ["higher", "lower", "judgments", "won", "tied", "lost", "win_fraction", "known_ties"]
     rows: list[list[Cell]] = [
         [*given.names(pair), pair.judgments, pair.won, pair.tied, pair.lost, pair.win_rate, pair.known]
@@ -87,7 +87,7 @@ def _pair_table(given: Material, compared: Sequence[Pair]) -> Table:
     return Table(columns, rows)
 
 
-def _win_cell(given: Material, pair: Pair) -> MatrixCell:
+def _win_cell(given: FigureInput, pair: Pair) -> MatrixCell:
     first, second = map(shown, given.names(pair))
     fraction = pair.win_rate or 0.0
     words = _("%(first)s against %(second)s: %(won)s won, %(tied)s tied, %(lost)s lost") % {
@@ -103,7 +103,7 @@ def _win_cell(given: Material, pair: Pair) -> MatrixCell:
     return MatrixCell(str(round(100 * fraction)), level, words)
 
 
-def _count_cell(given: Material, pair: Pair, most: int) -> MatrixCell:
+def _count_cell(given: FigureInput, pair: Pair, most: int) -> MatrixCell:
     first, second = map(shown, given.names(pair))
     words = ngettext(
         "%(first)s and %(second)s: %(count)s judgment",
@@ -113,7 +113,7 @@ def _count_cell(given: Material, pair: Pair, most: int) -> MatrixCell:
     return MatrixCell(str(pair.judgments), 1 + min(3, int(4 * pair.judgments / (most + 1))), words)
 
 
-def _matrix(given: Material, slug: str, cell: Callable[[Pair], MatrixCell]) -> Matrix:
+def _matrix(given: FigureInput, slug: str, cell: Callable[[Pair], MatrixCell]) -> Matrix:
     size = len(given.rows)
     start = given.start if 0 <= given.start < size else 0
     within = range(start, min(start + MATRIX_AT_MOST, size))

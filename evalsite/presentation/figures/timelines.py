@@ -12,7 +12,7 @@ from evalsite.boards.events import Event
 from evalsite.boards.rows import BoardRow
 from evalsite.boards.selectors import Moment
 from evalsite.presentation.chart_geometry import ChartFrame, frame_for
-from evalsite.presentation.figures.base import Cell, Figure, Material, Table
+from evalsite.presentation.figures.base import Cell, Figure, FigureInput, Table
 from evalsite.presentation.formatting import fixed, plain, rank_text, signed, whole
 
 PANELS_AT_MOST = 12
@@ -60,7 +60,7 @@ class Panels:
     events: list[EventMark]
 
 
-def over_time(given: Material) -> Figure:
+def over_time(given: FigureInput) -> Figure:
     """Return ability against judgments, in one panel per chatbot.
 
     Several lines in one chart would need colours.
@@ -74,7 +74,8 @@ def over_time(given: Material) -> Figure:
     ) % {"count": len(given.moments)}
     columns = ["snapshot", "judgments", "time", "chatbot", "ability", "lower", "upper", "events_after"]
     after = {
-        index: "; ".join(_said(e) for e in given.events if e.moment == index) for index in range(len(given.moments))
+        index: "; ".join(_event_text(e) for e in given.events if e.moment == index)
+        for index in range(len(given.moments))
     }
     rows: list[list[Cell]] = [
         [m.number, m.judgments, m.created_at.isoformat(), row["name"], row["ability"], row["lower"], row["upper"], said]
@@ -103,14 +104,14 @@ def panels(
     )
     drawn = [_panel(row, moments, frame) for row in rows]
     marks = [
-        EventMark(number, frame.across.x(judgments), whole(judgments), _said(event))
+        EventMark(number, frame.across.x(judgments), whole(judgments), _event_text(event))
         for number, event in enumerate(events[-EVENTS_AT_MOST:], start=1)
         for judgments in [moments[event.moment].judgments]
     ]
     return Panels(frame, drawn, max(0, left_out), moments[0].judgments, moments[-1].judgments, marks)
 
 
-def _said(event: Event) -> str:
+def _event_text(event: Event) -> str:
     """Return the event in a few words."""
     n, names = {"n": event.count}, {"names": ", ".join(event.names)}
     words = {
@@ -168,7 +169,7 @@ class ErrorCurves:
     random_label: tuple[float, float] | None
 
 
-def precision(given: Material) -> Figure:
+def precision(given: FigureInput) -> Figure:
     evidence = given.standing.evidence
     target: float | None = evidence.get("target")
     ahead = given.collecting and not evidence.get("out_of_reach")
@@ -234,7 +235,7 @@ def _precision_words(se: float, target: float | None, togo: int) -> str:
     return f"{words}; {left}." if togo else f"{words}."
 
 
-def _precision(given: Material, target: float | None, togo: float) -> ErrorCurves:
+def _precision(given: FigureInput, target: float | None, togo: float) -> ErrorCurves:
     points = [(m.judgments, [row["se"] for row in m.rows]) for m in given.moments]
     now, latest = points[-1]
     reached = now + togo if target is not None and 0 < togo <= 3 * now else now

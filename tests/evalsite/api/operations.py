@@ -24,7 +24,7 @@ from evalsite.judgments.models import (
     QualificationAnswer,
 )
 from evalsite.judgments.services import annotator_enrol, token_issue
-from evalsite.operations.actions import Given, act_perform
+from evalsite.operations.actions import ActionArguments, act_perform
 from tests.evalsite.api.client import Api
 from tests.evalsite.cast import CampaignMaker, assignment_claim, judge, run_jobs, skip_twice
 
@@ -299,4 +299,4 @@ def done_before(there: Tenant, operation: Operation) -> None:
         skip_twice(there.campaign)
     if operation.act in BEFORE:
         first = Act(BEFORE[operation.act])
-        act_perform(key=there.campaign.slug, act=first, user=there.owner, given=Given(**WITH[first](there)))
+        act_perform(key=there.campaign.slug, act=first, user=there.owner, given=ActionArguments(**WITH[first](there)))

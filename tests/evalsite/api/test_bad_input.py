@@ -14,7 +14,7 @@ from evalsite.accounts.services import api_token_issue
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.permissions import Act
 from evalsite.judgments.models import Assignment, Judgment
-from evalsite.operations.actions import Given, act_perform
+from evalsite.operations.actions import ActionArguments, act_perform
 from tests.evalsite.api.client import CLAIMS, Api, answer, error_of, judgment_url
 from tests.evalsite.api.operations import DOCUMENT, everything
 from tests.evalsite.cast import CampaignMaker, run_jobs
@@ -162,7 +162,7 @@ def test_an_answer_to_a_campaign_that_stopped_before_it_was_issued(
     waiting = Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED).first()
     assert waiting is not None
     refuses(404, "not_found", judgment_url({"id": waiting.public_id}), answer())
-    act_perform(key=campaign.slug, act=Act.STOP, user=alice, given=Given(reason="enough"))
+    act_perform(key=campaign.slug, act=Act.STOP, user=alice, given=ActionArguments(reason="enough"))
     for _ in range(2):  # just now, and when the worker has emptied the queue
         refuses(404, "not_found", judgment_url({"id": waiting.public_id}), answer())
         run_jobs()

@@ -14,12 +14,12 @@ from evalsite.core.errors import Conflict, InvalidInput, NotFound
 from evalsite.core.models import AuditEntry, Job
 from evalsite.judgments.item_keys import item_parts
 from evalsite.judgments.models import Annotator, Assignment
-from evalsite.operations.actions import Given, act_perform
+from evalsite.operations.actions import ActionArguments, act_perform
 from tests.evalsite.cast import CampaignMaker, assignment_claim, judge, run_jobs
 
 
 def do(campaign: Campaign, act: Act, user: User, **given: object) -> Campaign:
-    return act_perform(key=campaign.slug, act=act, user=user, given=Given(**given))  # type: ignore[arg-type]
+    return act_perform(key=campaign.slug, act=act, user=user, given=ActionArguments(**given))  # type: ignore[arg-type]
 
 
 def test_a_paused_campaign_issues_nothing_until_it_is_resumed(campaign: Campaign, alice: User, bob: Annotator) -> None:

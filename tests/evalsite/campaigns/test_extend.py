@@ -17,7 +17,7 @@ from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.models import AuditEntry
 from evalsite.judgments.models import Annotator, Assignment
 from evalsite.judgments.services import annotator_enrol
-from evalsite.operations.actions import Given, act_perform
+from evalsite.operations.actions import ActionArguments, act_perform
 from evalsite.operations.extension import evidence_of
 from scheduler import TargetSE
 from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, judge, run_jobs
@@ -28,7 +28,7 @@ SOON = timezone.now() + timedelta(days=1)
 
 
 def extend(campaign: Campaign, by: User, **given: object) -> Campaign:
-    return act_perform(key=campaign.slug, act=Act.EXTEND, user=by, given=Given(**given))  # type: ignore[arg-type]
+    return act_perform(key=campaign.slug, act=Act.EXTEND, user=by, given=ActionArguments(**given))  # type: ignore[arg-type]
 
 
 @shared
@@ -148,7 +148,7 @@ def test_a_deadline_that_has_passed_is_to_be_moved_too(make_campaign: CampaignMa
     past = timezone.now() - timedelta(minutes=1)
     campaign.stopping.deadline = past
     campaign.stopping.save()
-    act_perform(key="trial", act=Act.REFIT, user=alice, given=Given())
+    act_perform(key="trial", act=Act.REFIT, user=alice, given=ActionArguments())
     run_jobs()
     assert Campaign.objects.get().stop_reason.startswith("the deadline")
     with pytest.raises(InvalidInput, match="The deadline has passed") as refused:
@@ -162,10 +162,10 @@ def test_what_has_asked_everything_is_not_reopened(make_campaign: CampaignMaker,
     bob = annotator_enrol(campaign=campaign)
     while judge(campaign, bob):
         Campaign.objects.update(batch_age_s=1)
-        act_perform(key="trial", act=Act.REFIT, user=alice, given=Given())
+        act_perform(key="trial", act=Act.REFIT, user=alice, given=ActionArguments())
         run_jobs()
     campaign.batches.filter(state="open").update(state="closed", closed_at=timezone.now())
-    act_perform(key="trial", act=Act.REFIT, user=alice, given=Given())
+    act_perform(key="trial", act=Act.REFIT, user=alice, given=ActionArguments())
     run_jobs()
     assert "nothing is left to ask" in Campaign.objects.get().stop_reason
     with pytest.raises(InvalidInput, match="Nothing is left to ask"):
@@ -173,7 +173,7 @@ def test_what_has_asked_everything_is_not_reopened(make_campaign: CampaignMaker,
 
 
 def test_what_a_person_has_stopped_stays_stopped(campaign: Campaign, alice: User) -> None:
-    act_perform(key="trial", act=Act.STOP, user=alice, given=Given())
+    act_perform(key="trial", act=Act.STOP, user=alice, given=ActionArguments())
     with pytest.raises(Conflict, match="for good"):
         extend(campaign, alice, target_se=0.01)
     client = Client()

@@ -16,7 +16,7 @@ from evalsite.core.audit import audit_of
 from evalsite.core.errors import Conflict, InvalidInput, NotAllowed
 from evalsite.judgments.models import Annotator
 from evalsite.judgments.services import annotator_enrol, judgment_record
-from evalsite.operations.actions import Given, act_perform
+from evalsite.operations.actions import ActionArguments, act_perform
 from evalsite.refits import pilot_summary
 from evalsite.refits.services import pilot_summary_request
 from irt_engine import EngineError
@@ -29,7 +29,7 @@ STUDY = replace(OPEN, target_se=0.3, plan=PlanOptions(overlap_share=1.0, overlap
 
 
 def do(campaign: Campaign, act: Act, by: User, **given: object) -> Campaign:
-    return act_perform(key=campaign.slug, act=act, user=by, given=Given(**given))  # type: ignore[arg-type]
+    return act_perform(key=campaign.slug, act=act, user=by, given=ActionArguments(**given))  # type: ignore[arg-type]
 
 
 def answer(campaign: Campaign, annotator: Annotator, choice: str = "A") -> int:

@@ -15,7 +15,7 @@ from evalsite.core.errors import Conflict, InvalidInput, NotAllowed
 from evalsite.judgments.conflict_of_interest import is_left_out
 from evalsite.judgments.models import Annotator, Judgment
 from evalsite.judgments.services import annotator_enrol
-from evalsite.operations.actions import Given, act_perform
+from evalsite.operations.actions import ActionArguments, act_perform
 from tests.evalsite.api.client import Api
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.reading import Visitor
@@ -26,7 +26,7 @@ BOARD = "/boards/trial/"
 
 
 def show(campaign: Campaign, by: User, **given: object) -> Campaign:
-    return act_perform(key=campaign.slug, act=Act.SHOW, user=by, given=Given(**given))  # type: ignore[arg-type]
+    return act_perform(key=campaign.slug, act=Act.SHOW, user=by, given=ActionArguments(**given))  # type: ignore[arg-type]
 
 
 @shared

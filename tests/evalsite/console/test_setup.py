@@ -21,7 +21,7 @@ from evalsite.console.setup import FORMS
 from evalsite.core.errors import Conflict, NotAllowed
 from evalsite.core.inquiries import inquiry_ask
 from evalsite.core.models import AuditEntry, Inquiry, Upload
-from evalsite.exchange.draft_forecasts import FORECAST, idea_of
+from evalsite.exchange.draft_forecasts import FORECAST, draft_design
 from evalsite.judgments.arrivals import arrival_secret
 from evalsite.judgments.models import Assignment
 from evalsite.prompts.services import NewPrompt, prompt_set_create
@@ -444,7 +444,7 @@ def test_a_forecast_that_cannot_be_worked_out_is_a_sentence_to_the_owner(
 ) -> None:
     fill(owner, draft, chatbots=3, prompts=3)
     draft.refresh_from_db()
-    beyond = replace(idea_of(draft, Limits(target_se=0.3)), votes_per_item=10**18)
+    beyond = replace(draft_design(draft, Limits(target_se=0.3)), votes_per_item=10**18)
     inquiry = inquiry_ask(kind=FORECAST, args=asdict(beyond))
     run_jobs()
     inquiry.refresh_from_db()

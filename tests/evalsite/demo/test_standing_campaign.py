@@ -11,7 +11,7 @@ from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.onboarding import onboarding_set
 from evalsite.campaigns.services import campaign_stop
 from evalsite.chatbots.models import Version
-from evalsite.demo.services import OPEN_SLUG, SLUG, demonstration_load, standing_load
+from evalsite.demo.services import OPEN_SLUG, SLUG, demonstration_load, open_campaign_load
 from evalsite.judgments.services import annotator_enrol
 from evalsite.prompts.models import PromptSet
 from tests.evalsite.cast import CampaignMaker, judge, run_jobs
@@ -22,7 +22,7 @@ from tests.shared import shared
 @shared
 def demonstration() -> Campaign:
     demonstration_load()
-    standing_load()
+    open_campaign_load()
     run_jobs()
     campaign = Campaign.objects.get(slug=SLUG)
     campaign_stop(campaign=campaign, reason="enough")

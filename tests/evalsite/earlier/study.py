@@ -19,7 +19,7 @@ from evalsite.campaigns.services import entrant_withdraw, pilot_waits, prompt_re
 from evalsite.core.idempotency import StoredAnswer, once
 from evalsite.core.inquiries import inquiry_ask
 from evalsite.core.uploads import uploads_keep
-from evalsite.exchange.draft_forecasts import forecast_ask, idea_of
+from evalsite.exchange.draft_forecasts import draft_design, forecast_ask
 from evalsite.judgments.annotator_actions import annotator_hold, annotator_note
 from evalsite.judgments.arrivals import Visit, invitation_accept, invitation_issue, visit_accept
 from evalsite.judgments.exclusions import annotator_exclude, annotator_readmit, exclusion_propose
@@ -179,4 +179,4 @@ def _leave_work(campaign: Campaign, annotator: Annotator, alice: User) -> None:
     facts = {"spent": 320, "budget": 400}
     notice_raise(campaign=campaign, event=Notice.Event.BUDGET, mark="made up", facts=facts)
     inquiry_ask(kind=EXCLUSION, args={"campaign": campaign.pk, "annotator": str(annotator.public_id)})
-    forecast_ask(campaign, idea_of(campaign, limits_of(campaign.stopping)), by=alice)
+    forecast_ask(campaign, draft_design(campaign, limits_of(campaign.stopping)), by=alice)

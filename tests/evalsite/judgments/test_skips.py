@@ -12,7 +12,7 @@ from evalsite.judgments.leases import assignment_skip, assignments_return
 from evalsite.judgments.models import Annotator, Assignment, Judgment
 from evalsite.judgments.services import annotator_enrol
 from evalsite.judgments.skips import FREE_SKIPS, items_closed, items_skipped
-from evalsite.operations.actions import Given, act_perform
+from evalsite.operations.actions import ActionArguments, act_perform
 from evalsite.operations.campaign_status import campaign_status_get
 from evalsite.operations.models import Notice
 from evalsite.operations.notices import notice_text
@@ -90,12 +90,12 @@ def test_campaign_with_only_skipped_items_left_alarms(small: Campaign) -> None:
 def test_owner_reopens_skipped_items(small: Campaign, alice: User) -> None:
     skip_everything(small)
     assert items_of(small) == []
-    act_perform(key=small.slug, act=Act.REOPEN_SKIPPED, user=alice, given=Given())
+    act_perform(key=small.slug, act=Act.REOPEN_SKIPPED, user=alice, given=ActionArguments())
     run_jobs()
     assert len(items_of(small)) == 2
     assert items_skipped(small) == 0
     with pytest.raises(Conflict):
-        act_perform(key=small.slug, act=Act.REOPEN_SKIPPED, user=alice, given=Given())
+        act_perform(key=small.slug, act=Act.REOPEN_SKIPPED, user=alice, given=ActionArguments())
 
 
 def test_campaign_stops_when_all_is_judged_despite_skips(small: Campaign) -> None:

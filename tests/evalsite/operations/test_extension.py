@@ -16,7 +16,7 @@ from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.permissions import Act
 from evalsite.core.deletion_guard import deletion_permitted
 from evalsite.judgments.services import annotator_enrol
-from evalsite.operations.actions import Given, act_perform
+from evalsite.operations.actions import ActionArguments, act_perform
 from evalsite.operations.campaign_status import campaign_status_get
 from scheduler import TargetSE
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
@@ -66,7 +66,7 @@ def test_pages_tell_of_the_new_target_before_any_refit_and_the_refit_says_the_sa
     board = judged.boards.get()
     before, mark, etag = campaign_status_get(judged), board_version_get(board.slug), board_state_get(board).etag
     assert before.to_go is not None
-    act_perform(key="trial", act=Act.EXTEND, user=alice, given=Given(target_se=0.4))
+    act_perform(key="trial", act=Act.EXTEND, user=alice, given=ActionArguments(target_se=0.4))
     judged = Campaign.objects.get()
     decisions = Decision.objects.count()
     after = campaign_status_get(judged)
@@ -93,7 +93,7 @@ def test_a_target_that_may_be_out_of_reach_is_said_to_be_looked_at(
     Decision.objects.create(
         snapshot=judged.boards.get().snapshots.order_by("-number")[0], stop=False, reason="x", evidence=evidence
     )
-    act_perform(key="trial", act=Act.EXTEND, user=alice, given=Given(target_se=0.4))
+    act_perform(key="trial", act=Act.EXTEND, user=alice, given=ActionArguments(target_se=0.4))
     text = words(owner.get("/console/trial/"))
     assert "Whether its prompts can give it is told after the next refit." in text
     assert "judgments to go" not in words(owner.get("/boards/trial/"))
@@ -106,7 +106,7 @@ def test_charts_and_chatbots_pages_tell_of_it_too_and_that_it_was_changed(
     snapshot = Snapshot.objects.latest()
     address = f"/boards/trial/{page.format(first=snapshot.rows[0]['chatbot'])}"
     before = words(Client().get(address))
-    act_perform(key="trial", act=Act.EXTEND, user=alice, given=Given(target_se=0.4))
+    act_perform(key="trial", act=Act.EXTEND, user=alice, given=ActionArguments(target_se=0.4))
     assert Snapshot.objects.latest() == snapshot
     after = words(Client().get(address))
     if "precision" in page or page == "charts/":

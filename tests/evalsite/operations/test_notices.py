@@ -18,7 +18,7 @@ from evalsite.core import jobs
 from evalsite.core.terminal import shown
 from evalsite.judgments.models import Assignment
 from evalsite.judgments.services import annotator_enrol
-from evalsite.operations.actions import Given, act_perform
+from evalsite.operations.actions import ActionArguments, act_perform
 from evalsite.operations.models import Notice
 from evalsite.operations.notices import mail_choose, mail_wanted, notice_text
 from evalsite.refits.services import alarm_clear, alarm_raise
@@ -41,7 +41,7 @@ def owner(alice_reads: User) -> Client:
 
 
 def stop(campaign: Campaign, by: User) -> None:
-    act_perform(key=campaign.slug, act=Act.STOP, user=by, given=Given(reason="the paper is due"))
+    act_perform(key=campaign.slug, act=Act.STOP, user=by, given=ActionArguments(reason="the paper is due"))
     run_jobs()
 
 
@@ -75,7 +75,7 @@ def test_or_in_the_language_of_who_gets_it(
     campaign: Campaign, alice_reads: User, mailoutbox: list[EmailMessage]
 ) -> None:
     user_language_set(user=alice_reads, language="de")
-    act_perform(key=campaign.slug, act=Act.STOP, user=alice_reads, given=Given())
+    act_perform(key=campaign.slug, act=Act.STOP, user=alice_reads, given=ActionArguments())
     run_jobs()
     assert mailoutbox[0].subject == "Trial: eine Kampagne wurde beendet"
     assert "Trial wurde beendet: die Inhaberin oder der Inhaber hat die Kampagne beendet." in mailoutbox[0].body
@@ -116,7 +116,7 @@ def test_a_rules_stop_and_four_fifths_of_the_budget_are_told(
     campaign = make_campaign(design=design, chatbots=3, prompts=12)
     while judge(campaign, annotator_enrol(campaign=campaign)):
         run_jobs()
-        act_perform(key="trial", act=Act.REFIT, user=alice_reads, given=Given())
+        act_perform(key="trial", act=Act.REFIT, user=alice_reads, given=ActionArguments())
         run_jobs()
     Campaign.objects.update(batch_age_s=1)
     campaign.batches.filter(state="open").update(opened_at=timezone.now() - timedelta(hours=1))
@@ -161,7 +161,7 @@ def test_an_empty_queue_is_told_when_it_lasts_and_told_again_only_when_it_is_ano
         jobs.sweep()
         run_jobs()
     assert [mail.subject for mail in mailoutbox] == ["Trial: nothing waits to be judged"]
-    act_perform(key="trial", act=Act.REFIT, user=alice_reads, given=Given())
+    act_perform(key="trial", act=Act.REFIT, user=alice_reads, given=ActionArguments())
     run_jobs()
     Assignment.objects.filter(state="queued").update(state="withdrawn")
     long_ago(campaign)

@@ -22,7 +22,7 @@ from evalsite.campaigns.services import entrant_add, entrant_withdraw
 from evalsite.core.release import release
 from evalsite.judgments.models import Annotator
 from evalsite.pages import anonymous_cache
-from evalsite.pages.anonymous_cache import Kept, made
+from evalsite.pages.anonymous_cache import CachedPage, cached_page
 from evalsite.presentation import page_cache as parts
 from evalsite.presentation.ranking import stamp
 from tests.evalsite.cast import judge, run_jobs
@@ -139,9 +139,9 @@ def test_a_page_that_another_release_made_is_not_shown(
 
 def test_a_part_of_a_page_that_another_release_made_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     name = f"part-{uuid.uuid4()}"
-    assert parts.kept(name, lambda: "earlier") == parts.kept(name, lambda: "made twice") == "earlier"
+    assert parts.cached_part(name, lambda: "earlier") == parts.cached_part(name, lambda: "made twice") == "earlier"
     monkeypatch.setattr(parts, "release", lambda: "the-next-one")
-    assert parts.kept(name, lambda: "newer") == "newer"
+    assert parts.cached_part(name, lambda: "newer") == "newer"
 
 
 def test_a_release_is_known_by_every_file_that_pages_are_made_of(tmp_path: Path) -> None:
@@ -188,13 +188,13 @@ class TestWhileAnotherIsMade:
         name, given = f"during-{uuid.uuid4()}", []
 
         def make() -> HttpResponse:
-            given.append(made(name, now, lambda: HttpResponse(b"made twice")))
+            given.append(cached_page(name, now, lambda: HttpResponse(b"made twice")))
             return HttpResponse(b"newer")
 
-        made(name, before, lambda: HttpResponse(b"earlier"))
-        made(name, now, make)
+        cached_page(name, before, lambda: HttpResponse(b"earlier"))
+        cached_page(name, now, make)
         (page,) = given
-        assert isinstance(page, Kept)
+        assert isinstance(page, CachedPage)
         return gzip.decompress(page.compressed)
 
     def test_the_earlier_page_is_shown(self) -> None:

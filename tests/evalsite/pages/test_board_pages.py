@@ -25,7 +25,7 @@ from evalsite.judgments.models import Annotator, Assignment, Exclusion, Judgment
 from evalsite.judgments.selectors import accounting
 from evalsite.judgments.services import annotator_enrol
 from evalsite.pages.badge import width
-from evalsite.presentation.figures import FIGURES, Material, material
+from evalsite.presentation.figures import FIGURES, FigureInput, figure_input
 from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, judge, run_jobs
 from tests.evalsite.pages.test_pages import HOSTILE, words
 from tests.evalsite.presentation.test_ranking import publish
@@ -44,8 +44,8 @@ def judged(campaign: Campaign, bob: Annotator, dora: Annotator) -> Campaign:
     return campaign
 
 
-def given(campaign: Campaign, start: int = 0) -> Material:
-    found = material(board_state_get(campaign.default_board), "trial", start)
+def given(campaign: Campaign, start: int = 0) -> FigureInput:
+    found = figure_input(board_state_get(campaign.default_board), "trial", start)
     assert found is not None
     return found
 

@@ -16,7 +16,7 @@ from evalsite.campaigns.permissions import Act
 from evalsite.judgments.leases import assignment_skip
 from evalsite.judgments.models import Annotator, Assignment
 from evalsite.judgments.services import judgment_record
-from evalsite.operations.actions import Given, act_perform
+from evalsite.operations.actions import ActionArguments, act_perform
 from tests.evalsite.api.client import error_of
 from tests.evalsite.cast import assignment_claim
 from tests.shared import shared
@@ -124,7 +124,7 @@ def test_skips_are_for_members(stranger: Client, charlie: User, campaign: Campai
 
 def test_viewer_sees_no_skip_of_gold(stranger: Client, charlie: User, alice: User, told: Told) -> None:
     Assignment.objects.filter(pk=told.skipped.pk).update(purpose="gold")
-    act_perform(key="trial", act=Act.SHARE, user=alice, given=Given(username="charlie", role="viewer"))
+    act_perform(key="trial", act=Act.SHARE, user=alice, given=ActionArguments(username="charlie", role="viewer"))
     stranger.force_login(charlie)
     assert [row["reason"] for row in rows_of(stranger, f"{TRIAL}/skips")] == ["broken"]
     assert "I do not read Basque" not in stranger.get("/console/trial/skips/").content.decode()

@@ -14,7 +14,7 @@ from evalsite.boards.selectors import board_state_get
 from evalsite.campaigns.models import Campaign
 from evalsite.judgments.models import Annotator, Assignment
 from evalsite.judgments.selectors import votes_counted
-from evalsite.pages.prompts import FIGURES, PromptMaterial, prompt_material
+from evalsite.pages.prompts import FIGURES, PromptInput, prompt_input
 from evalsite.prompts.models import Prompt
 from evalsite.refits.models import Findings
 from tests.evalsite.cast import judge, run_jobs
@@ -44,8 +44,8 @@ def page(prompt: Prompt, what: str = "") -> str:
     return f"/boards/trial/prompts/{prompt.public_id}/{what}"
 
 
-def material(campaign: Campaign) -> PromptMaterial:
-    return prompt_material(board_state_get(campaign.default_board), "trial", asked(campaign).public_id)
+def material(campaign: Campaign) -> PromptInput:
+    return prompt_input(board_state_get(campaign.default_board), "trial", asked(campaign).public_id)
 
 
 def test_readers_see_prompts_only_where_the_campaign_shows_them_and_its_members_always(

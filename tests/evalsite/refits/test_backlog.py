@@ -36,7 +36,7 @@ from evalsite.judgments.planned_items import Origin, PlannedAsk
 from evalsite.judgments.queue import QueueSeen, queue_look, queue_replace
 from evalsite.judgments.queue_sql import draw_lock, queue_share
 from evalsite.judgments.services import annotator_enrol
-from evalsite.operations.actions import Given, act_perform
+from evalsite.operations.actions import ActionArguments, act_perform
 from evalsite.prompts.models import Prompt
 from evalsite.refits import planning
 from scheduler import CampaignState, Plan
@@ -201,7 +201,7 @@ def test_what_was_planned_for_another_design_is_forgotten_and_a_plan_asked_for(s
 
 def test_a_stop_leaves_nothing_to_draw(stocked: Campaign, alice: User) -> None:
     late = annotator_enrol(campaign=stocked)
-    act_perform(key=stocked.slug, act=Act.STOP, user=alice, given=Given(reason="enough"))
+    act_perform(key=stocked.slug, act=Act.STOP, user=alice, given=ActionArguments(reason="enough"))
     assert behind(stocked) == 0
     assert assignment_claim(campaign=Campaign.objects.get(pk=stocked.pk), annotator=late) == []
 
@@ -292,7 +292,7 @@ def test_of_a_campaign_whose_refit_is_due_again_one_part_is_planned_behind_the_q
     monkeypatch.setattr(planning, "BEHIND_AT_ONCE", 20)
     Reserve.objects.filter(campaign=stocked).delete()
     refit_request(stocked)
-    begin = planning.reserve_fill
+    begin = planning.backlog_fill
     counts: list[int] = []
 
     def fill(*given: Any) -> None:
@@ -330,7 +330,7 @@ def test_what_lost_its_worth_while_it_was_planned_is_not_kept(
     makes = scheduler.plan
 
     def plan(state: CampaignState, *, count: int, **given: Any) -> Plan:
-        if count == planning.BEHIND:
+        if count == planning.BACKLOG_SIZE:
             if what == "the lease is lost":
                 Job.objects.filter(state=Job.State.RUNNING).update(lease_owner="somebody else")
             else:

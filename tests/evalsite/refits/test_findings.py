@@ -15,7 +15,7 @@ from evalsite.core.jobs import job_claim, job_is_due, job_run
 from evalsite.core.models import Job
 from evalsite.judgments.models import Annotator
 from evalsite.judgments.services import annotator_enrol
-from evalsite.operations.actions import Given, act_perform
+from evalsite.operations.actions import ActionArguments, act_perform
 from evalsite.prompts.models import Prompt
 from evalsite.refits.mapping import Planner
 from evalsite.refits.models import Findings
@@ -44,7 +44,7 @@ def test_an_excluded_annotator_is_still_told_of_since_they_may_be_re_admitted(
 ) -> None:
     judge(campaign, bob, blocks=2)
     judge(campaign, dora, blocks=2)
-    given = Given(annotator=bob.public_id, reason="tapped one key")
+    given = ActionArguments(annotator=bob.public_id, reason="tapped one key")
     act_perform(key=campaign.slug, act=Act.EXCLUDE, user=alice, given=given)
     run_jobs()
     found = Findings.objects.get(campaign=campaign)
@@ -64,7 +64,7 @@ def test_the_board_without_somebody_is_the_one_that_their_exclusion_makes(
     asked.refresh_from_db()
     assert asked.result
     told = {row["name"]: row["ability"][1] for row in asked.result["rows"] if row["rank"][1]}
-    given = Given(annotator=bob.public_id, reason="tapped one key")
+    given = ActionArguments(annotator=bob.public_id, reason="tapped one key")
     act_perform(key=campaign.slug, act=Act.EXCLUDE, user=alice, given=given)
     run_jobs()
     board = snapshot_current(campaign.default_board)
@@ -104,7 +104,7 @@ def test_of_prompts_that_say_the_same_plans_ask_a_pair_about_one(
     asked = [(ask.a, ask.b) for ask in made.asks if state.prompts[ask.prompt] in state.redundant[0]]
     assert asked
     assert len(set(asked)) == len(asked)
-    given = Given(prompt=Prompt.objects.get(pk=alike[0]).public_id, reason="ambiguous")
+    given = ActionArguments(prompt=Prompt.objects.get(pk=alike[0]).public_id, reason="ambiguous")
     act_perform(key=campaign.slug, act=Act.RETIRE_PROMPT, user=alice, given=given)
     assert Planner(campaign).state(None, 0).redundant == (tuple(str(pk) for pk in sorted(alike[1:])),)
 

@@ -17,7 +17,7 @@ from evalsite.core.audit import audit_of
 from evalsite.core.errors import Conflict
 from evalsite.core.models import Job
 from evalsite.judgments.models import Annotator
-from evalsite.operations.actions import Given, act_perform
+from evalsite.operations.actions import ActionArguments, act_perform
 from evalsite.refits.models import FullCheck
 from tests.evalsite.cast import by_number, judge_as, run_jobs
 from tests.evalsite.pages.test_pages import words
@@ -25,7 +25,7 @@ from tests.shared import shared
 
 
 def ask(campaign: Campaign, by: User) -> None:
-    act_perform(key=campaign.slug, act=Act.FULL_CHECK, user=by, given=Given())
+    act_perform(key=campaign.slug, act=Act.FULL_CHECK, user=by, given=ActionArguments())
 
 
 @shared
@@ -123,7 +123,7 @@ def test_a_check_whose_workers_died_each_time_is_said_and_begun_anew(
 
 def test_other_work_does_not_wait_for_it(judged: Campaign, alice: User) -> None:
     ask(judged, alice)
-    act_perform(key="trial", act=Act.REFIT, user=alice, given=Given())
+    act_perform(key="trial", act=Act.REFIT, user=alice, given=ActionArguments())
     while jobs.work_once("test", lane=jobs.Lane.PLAIN):
         pass
     assert not jobs.job_waits(f"refit:{judged.pk}")

@@ -15,7 +15,7 @@ from evalsite.judgments.selectors import CountedVote
 from evalsite.refits import mapping
 from evalsite.refits import refit as refit_module
 from evalsite.refits.mapping import fit_input, input_named
-from evalsite.refits.vote_cache import KeptVotes
+from evalsite.refits.vote_cache import VoteCache
 from irt_engine import Posterior
 from scheduler.estimator import estimate
 from tests.evalsite.cast import by_number, judge, judge_as, run_jobs
@@ -67,7 +67,7 @@ def test_the_same_votes_stored_in_another_order_make_the_same_snapshot(
     assert first.input_sha256 == given.sha256
 
     store_in_another_order()
-    monkeypatch.setattr(mapping, "KEPT", KeptVotes())  # as for a worker that begins: nothing leaves facts in this way
+    monkeypatch.setattr(mapping, "KEPT", VoteCache())  # as for a worker that begins: nothing leaves facts in this way
     again = fit_input(board)
     assert list(again.votes) == list(reversed(given.votes)), "they are read in the order in which they are stored"
     assert again.sha256 == given.sha256

@@ -26,7 +26,7 @@ from evalsite.judgments.selectors import CountedVote, votes_counted
 from evalsite.judgments.services import annotator_enrol, enrolment_make
 from evalsite.operations.services import campaign_open
 from evalsite.prompts.services import NewPrompt, prompt_set_create
-from evalsite.refits.findings import without
+from evalsite.refits.findings import input_without
 from evalsite.refits.known_ties import by_version, known_ties, ties_fitted
 from evalsite.refits.mapping import fit_input, input_mark, input_of
 from irt_engine import Posterior
@@ -221,7 +221,7 @@ def test_leaving_an_annotator_out_leaves_out_the_ties_of_whom_nobody_else_judged
     anna, bert, cleo = fitted.entrants.order_by("pk").values_list("version_id", flat=True)
     given = fit_input(board_default(campaign=fitted))
     of_eve = [vote._replace(annotator=eve.pk) if anna in vote[:2] else vote for vote in given.votes]
-    left = without(replace(given, votes=of_eve), eve.pk)
+    left = input_without(replace(given, votes=of_eve), eve.pk)
     assert {(tie.first_version, tie.second_version) for tie in left.ties} == {(bert, cleo)}
     assert {vote.annotator for vote in left.votes}.isdisjoint({eve.pk})
 

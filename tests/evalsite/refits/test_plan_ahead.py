@@ -315,7 +315,7 @@ def test_otherwise_the_queue_stays_as_it_is_during_a_fit(
     assert during.waiting == [before]
 
 
-@pytest.mark.parametrize(("later", "plans_made"), [(queue_top_up.GAVE_LESS_S, 1), (0.0, 3)])
+@pytest.mark.parametrize(("later", "plans_made"), [(queue_top_up.RETRY_AFTER_S, 1), (0.0, 3)])
 def test_a_board_that_can_give_no_more_is_asked_once_during_a_fit_and_again_after_a_while(
     during: DuringTheFit, monkeypatch: pytest.MonkeyPatch, later: float, plans_made: int
 ) -> None:

@@ -23,7 +23,7 @@ from evalsite.judgments.models import Annotator, Assignment
 from evalsite.judgments.queue import queue_close, queue_withdraw
 from evalsite.judgments.selectors import queue_is_low
 from evalsite.judgments.services import annotator_enrol
-from evalsite.operations.actions import Given, act_perform
+from evalsite.operations.actions import ActionArguments, act_perform
 from evalsite.refits import planning
 from tests.environment import PATIENCE_S
 from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, judge, run_jobs
@@ -192,7 +192,7 @@ def test_the_queue_of_another_campaign_stays(campaign: Campaign, make_campaign: 
 
 
 def test_a_stop_by_hand_closes_the_queue_and_the_worker_empties_it(campaign: Campaign, alice: User) -> None:
-    act_perform(key=campaign.slug, act=Act.STOP, user=alice, given=Given(reason="enough"))
+    act_perform(key=campaign.slug, act=Act.STOP, user=alice, given=ActionArguments(reason="enough"))
     assert assignment_claim(campaign=campaign, annotator=annotator_enrol(campaign=campaign)) == []
     run_jobs()
     assert not QUEUED.all().exists()

@@ -28,7 +28,7 @@ from evalsite.judgments.leases import assignment_skip, assignments_expire, assig
 from evalsite.judgments.models import Annotator, Assignment, Batch, Exclusion, Judgment
 from evalsite.judgments.selectors import progress_get
 from evalsite.judgments.services import annotator_enrol, judgment_record
-from evalsite.operations.actions import Given, act_perform
+from evalsite.operations.actions import ActionArguments, act_perform
 from evalsite.operations.services import campaign_open
 from evalsite.presentation.board_head import status
 from evalsite.refits import planning
@@ -381,7 +381,7 @@ class TestAfterAStop:
         run_jobs()
         others = [annotator_enrol(campaign=campaign) for _ in range(3)]
         block = [one for other in others for one in assignment_claim(campaign=campaign, annotator=other)]
-        act_perform(key=campaign.slug, act=Act.STOP, user=alice, given=Given())
+        act_perform(key=campaign.slug, act=Act.STOP, user=alice, given=ActionArguments())
         run_jobs()
         assert len(block) == 9
         assert counts() == (1, 5), "of six judgments one waits in an open batch"
@@ -464,7 +464,7 @@ class TestAfterAStop:
     ) -> None:
         judge(campaign, bob, blocks=2)
         run_jobs()
-        act_perform(key=campaign.slug, act=Act.STOP, user=alice, given=Given())
+        act_perform(key=campaign.slug, act=Act.STOP, user=alice, given=ActionArguments())
         run_jobs()
         assert counts() == (2, 6)
 
@@ -520,7 +520,7 @@ def test_the_last_two_that_end_at_once_after_a_stop_bring_one_refit(
     bob, dora = annotator_enrol(campaign=campaign), annotator_enrol(campaign=campaign)
     judge(campaign, bob, blocks=1)
     first, second = (assignment_claim(campaign=campaign, annotator=one, count=1)[0] for one in (bob, dora))
-    act_perform(key=campaign.slug, act=Act.STOP, user=alice, given=Given())
+    act_perform(key=campaign.slug, act=Act.STOP, user=alice, given=ActionArguments())
     run_jobs()
     assert not Snapshot.objects.exists()
     written, failures = threading.Event(), []
@@ -561,7 +561,7 @@ def test_what_is_answered_late_after_a_stop_is_paid_and_its_place_asked_of_nobod
     judge(campaign, bob, blocks=2)
     run_jobs()
     in_time, late, never = assignment_claim(campaign=campaign, annotator=bob)
-    act_perform(key=campaign.slug, act=Act.STOP, user=alice, given=Given())
+    act_perform(key=campaign.slug, act=Act.STOP, user=alice, given=ActionArguments())
     say(in_time)
     leases_end()
     assert say(late).late

@@ -19,7 +19,7 @@ from evalsite.judgments.person_erasure import person_erase
 from evalsite.judgments.selectors import CountedVote, annotators_excluded, votes_by_judgment
 from evalsite.judgments.services import annotator_enrol, judgment_record
 from evalsite.refits import vote_cache
-from evalsite.refits.vote_cache import KeptVotes
+from evalsite.refits.vote_cache import VoteCache
 from tests.environment import FULL
 from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, judge
 from tests.shared import shared
@@ -89,7 +89,7 @@ def newest_block(annotator: Annotator) -> Any:
 def test_whatever_happens_what_is_kept_leads_to_the_same_votes_as_reading_all(
     campaign: Campaign, reads: Reads, seed: int
 ) -> None:
-    by_chance, kept, board = random.Random(seed), KeptVotes(), board_default(campaign=campaign)
+    by_chance, kept, board = random.Random(seed), VoteCache(), board_default(campaign=campaign)
     people = [annotator_enrol(campaign=campaign) for _ in range(5)]
 
     most = 0
@@ -104,7 +104,7 @@ def test_whatever_happens_what_is_kept_leads_to_the_same_votes_as_reading_all(
 
 @pytest.mark.database
 def test_only_batches_that_closed_since_are_read(campaign: Campaign, bob: Annotator, reads: Reads) -> None:
-    kept, board = KeptVotes(), board_default(campaign=campaign)
+    kept, board = VoteCache(), board_default(campaign=campaign)
     judge(campaign, bob, blocks=2)
     assert len(kept.read(board, [campaign])) == 5, "of six, one waits in the next batch"
     before = set(Batch.objects.filter(state=Batch.State.CLOSED))
@@ -116,7 +116,7 @@ def test_only_batches_that_closed_since_are_read(campaign: Campaign, bob: Annota
 
 
 def test_what_is_taken_back_counts_until_its_successor_does(campaign: Campaign, bob: Annotator, reads: Reads) -> None:
-    kept, board = KeptVotes(), board_default(campaign=campaign)
+    kept, board = VoteCache(), board_default(campaign=campaign)
     judge(campaign, bob)
     for one in assignment_claim(campaign=campaign, annotator=bob)[:2]:
         judgment_record(annotator=bob, assignment_id=one.public_id, choices={"overall": "A"})
@@ -135,7 +135,7 @@ def test_what_is_taken_back_counts_until_its_successor_does(campaign: Campaign, 
 def test_where_more_has_happened_all_are_read_again(
     campaign: Campaign, bob: Annotator, dora: Annotator, reads: Reads, what: str
 ) -> None:
-    kept, board = KeptVotes(), board_default(campaign=campaign)
+    kept, board = VoteCache(), board_default(campaign=campaign)
     for annotator in (bob, dora):
         judge(campaign, annotator, blocks=2)
     assert len(kept.read(board, [campaign])) == 10
@@ -161,7 +161,7 @@ def test_a_worker_that_outlives_a_restored_backup_leaves_out_whom_the_restored_s
         else:
             person_erase(user=None, parts=Enrolment.objects.filter(annotator=annotator))
 
-    kept, backup = KeptVotes(), str(tmp_path / "site.backup")
+    kept, backup = VoteCache(), str(tmp_path / "site.backup")
     for annotator in (bob, dora):
         judge(campaign, annotator, blocks=2)
     close_batches()
@@ -185,7 +185,7 @@ def close_batches() -> None:
 
 def after_it_was_seen(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> None:
     """Something happens once, between a worker's look at what votes depend on and its reading them."""
-    looks = vote_cache._seen
+    looks = vote_cache._input_state
 
     def seen(campaigns: list[Campaign]) -> Any:
         found = looks(campaigns)
@@ -199,7 +199,7 @@ def after_it_was_seen(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], obj
 def test_of_what_is_taken_back_as_a_worker_reads_one_of_the_two_counts(
     campaign: Campaign, bob: Annotator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept, board = KeptVotes(), board_default(campaign=campaign)
+    kept, board = VoteCache(), board_default(campaign=campaign)
     kept.read(board, [campaign])
     judge(campaign, bob)
     close_batches()
@@ -211,7 +211,7 @@ def test_of_what_is_taken_back_as_a_worker_reads_one_of_the_two_counts(
 def test_who_is_excluded_as_a_worker_reads_counts_with_all_or_nothing(
     campaign: Campaign, bob: Annotator, dora: Annotator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept, board = KeptVotes(), board_default(campaign=campaign)
+    kept, board = VoteCache(), board_default(campaign=campaign)
     for _ in range(2):
         kept.read(board, [campaign])
         for annotator in (bob, dora):
@@ -225,7 +225,7 @@ def test_many_batches_are_read_with_all_others(
     campaign: Campaign, bob: Annotator, reads: Reads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vote_cache, "MOST_BATCHES", 1)
-    kept, board = KeptVotes(), board_default(campaign=campaign)
+    kept, board = VoteCache(), board_default(campaign=campaign)
     kept.read(board, [campaign])
     judge(campaign, bob, blocks=4)
     assert len(kept.read(board, [campaign])) == 10
@@ -236,7 +236,7 @@ def test_the_board_seen_longest_ago_is_forgotten_first(
     make_campaign: CampaignMaker, reads: Reads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vote_cache, "MOST_KEPT", 12)
-    kept = KeptVotes()
+    kept = VoteCache()
     campaigns = [make_campaign(slug=f"c{number}") for number in range(3)]
     for campaign in campaigns:
         judge(campaign, annotator_enrol(campaign=campaign), blocks=2)
@@ -256,7 +256,7 @@ def test_a_board_that_is_too_large_by_itself_takes_no_room_of_others(
     make_campaign: CampaignMaker, reads: Reads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vote_cache, "MOST_KEPT", 8)
-    kept = KeptVotes()
+    kept = VoteCache()
     small, large = (make_campaign(slug=slug) for slug in ("small", "large"))
     judge(small, annotator_enrol(campaign=small), blocks=2)
     judge(large, annotator_enrol(campaign=large), blocks=4)

@@ -16,7 +16,7 @@ from evalsite.core.env import private_file
 from evalsite.core.management.commands.serve import check_host, check_port, in_address, serving_children
 from evalsite.core.supervisor import Child, sole_supervisor, supervise
 from evalsite.demo.management.commands.simulate_annotators import nobody_or_how_many, speed
-from evalsite.demo.services import OPEN_SLUG, SLUG, administrator_ensure, demonstration_load, standing_load
+from evalsite.demo.services import OPEN_SLUG, SLUG, administrator_ensure, demonstration_load, open_campaign_load
 
 ADDRESSES = """
   Touchstone is running.
@@ -56,10 +56,10 @@ class Command(BaseCommand):
 
     def _run(self, host: str, port: int, options: dict[str, Any]) -> None:
         if options["fresh"]:
-            _forget()
+            _delete_database()
         call_command("migrate", verbosity=0, interactive=False)
         board = demonstration_load()
-        standing_load()
+        open_campaign_load()
         url = f"http://{in_address(host)}:{port}"
         threading.Thread(target=self._announce, args=(url, board.default_of), daemon=True).start()
         annotators = [_annotators(url, options)] if options["annotators"] else []
@@ -103,7 +103,7 @@ def _annotators(url: str, options: dict[str, Any]) -> Child:
     return Child("annotators", (*arguments, "--speed", str(options["speed"])), environment, may_end=True)
 
 
-def _forget() -> None:
+def _delete_database() -> None:
     """Remove the demonstration's database. Its port is free, so no process uses it."""
     for file in settings.DATA_DIR.glob("touchstone.sqlite3*"):
         file.unlink()

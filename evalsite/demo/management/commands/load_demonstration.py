@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from evalsite.demo.services import OPEN_SLUG, demonstration_load, standing_load
+from evalsite.demo.services import OPEN_SLUG, demonstration_load, open_campaign_load
 
 
 class Command(BaseCommand):
@@ -12,6 +12,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         board = demonstration_load()
-        standing_load()
+        open_campaign_load()
         self.stdout.write(f"Leaderboard: /boards/{board.slug}/")
         self.stdout.write(f"Judge:       /judge/{OPEN_SLUG}/")

@@ -33,10 +33,10 @@ class Command(BaseCommand):
             forecast = campaign_forecast(found, per_day=per_day)
         except SchedulerError as error:
             raise CommandError(str(error), returncode=_BAD_INPUT) from error
-        self.stdout.write(json.dumps(asdict(forecast)) if options["json"] else _told(forecast, found))
+        self.stdout.write(json.dumps(asdict(forecast)) if options["json"] else _forecast_text(forecast, found))
 
 
-def _told(forecast: Forecast, campaign: Campaign) -> str:
+def _forecast_text(forecast: Forecast, campaign: Campaign) -> str:
     limits = limits_of(campaign.stopping)
     aim, measured = aim_of(limits), goal_of(limits).unit
     lines = [f"Judgments  {_ranged(forecast.judgments, ',.0f')} of {forecast.most:,} that remain possible"]

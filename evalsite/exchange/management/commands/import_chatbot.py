@@ -7,11 +7,11 @@ from django.core.management.base import CommandError, CommandParser
 
 from evalsite.chatbots.files import chatbot_import
 from evalsite.core.terminal import shown
-from evalsite.exchange.management.taking import TakingCommand
+from evalsite.exchange.management.import_command import ImportCommand
 from evalsite.prompts.models import PromptSet
 
 
-class Command(TakingCommand):
+class Command(ImportCommand):
     help = "Create a chatbot version from a CSV or JSONL file with its replies to a prompt set."
 
     def add_arguments(self, parser: CommandParser) -> None:

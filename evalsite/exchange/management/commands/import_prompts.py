@@ -6,11 +6,11 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from evalsite.accounts.models import Organisation
-from evalsite.exchange.management.taking import TakingCommand
+from evalsite.exchange.management.import_command import ImportCommand
 from evalsite.prompts.files import prompt_set_import
 
 
-class Command(TakingCommand):
+class Command(ImportCommand):
     help = "Add the prompts of a CSV, JSONL or text file to a set (created if it does not exist)."
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -93,10 +93,10 @@ class Command(BaseCommand):
             self.stdout.write(text)
             self.stdout.flush()
         except BrokenPipeError:
-            _forget_stdout()
+            _discard_stdout()
             raise SystemExit(_READER_GONE) from None
         except OSError as error:
-            _forget_stdout()
+            _discard_stdout()
             raise CommandError(f"The result could not be written ({error.strerror}).") from error
 
     def _width(self) -> int:
@@ -122,7 +122,7 @@ def merge_turns_argument(parser: ArgumentParser) -> None:
     )
 
 
-def _forget_stdout() -> None:
+def _discard_stdout() -> None:
     """Discard buffered output. Nothing can receive it, and the interpreter's final flush would fail."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())

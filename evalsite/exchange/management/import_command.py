@@ -13,7 +13,7 @@ from evalsite.core.terminal import shown
 TakenT = TypeVar("TakenT")
 
 
-class TakingCommand(BaseCommand):
+class ImportCommand(BaseCommand):
     """A command that passes a file to a service."""
 
     def taken(self, file: Path, take: Callable[[bytes], TakenT]) -> TakenT:
