@@ -82,21 +82,17 @@ def _seats_locked(
     """Return the waiting items, and a composed block whose rows are locked.
 
     Rows that others claim meanwhile are skipped, and the block is composed anew. A lock on all candidate rows would
-    show all others an empty queue.
+    show all others an empty queue. If all attempts lose their rows to others, the block takes the next free rows.
     """
     if own and not leaves_a_pair(campaign, own):
         return {}, []
-    waiting: dict[int, str] = {}
-    seats: Sequence[BlockItem] = ()
-    taken: set[int] = set()
-    held: set[int] = set()
     # With excluded entrants, look at the whole queue: the annotator gets the best of the allowed items, however far
     # down.
     window = None if own else WINDOW * size * _copies(campaign)
     given = _given(campaign, annotator) if gold else 0
-    for _ in range(COMPOSED_AT_MOST):
-        waiting = claimable(campaign.pk, annotator.pk, without=sorted(taken), at_most=window)
-        seats = compose_block(
+
+    def composed(waiting: Mapping[int, str]) -> Sequence[BlockItem]:
+        return compose_block(
             [_waiting(key, item) for key, item in waiting.items()],
             AnnotatorHistory(str(annotator.public_id), own=own, given=given),
             campaign=f"{campaign.seed}:{campaign.public_id}",
@@ -105,11 +101,23 @@ def _seats_locked(
             gold=[_gold_waiting(item) for item in gold.values()],
             gold_share=campaign.gold_share,
         )
+
+    waiting: dict[int, str] = {}
+    seats: Sequence[BlockItem] = ()
+    asked: list[int] = []
+    taken: set[int] = set()
+    held: set[int] = set()
+    for _ in range(COMPOSED_AT_MOST):
+        waiting = claimable(campaign.pk, annotator.pk, without=sorted(taken), at_most=window)
+        seats = composed(waiting)
         asked = [seat.key for seat in seats if not seat.gold]
         held = queued_lock(asked)
         if len(held) == len(asked):
             break
         taken |= set(asked) - held
+    if asked and not held and not own:
+        waiting = claimable(campaign.pk, annotator.pk, without=[], at_most=size, lock=True)
+        seats, held = composed(waiting), set(waiting)
     return waiting, [seat for seat in seats if seat.gold or seat.key in held]
 
 

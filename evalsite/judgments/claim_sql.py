@@ -248,8 +248,12 @@ def claim_terms(campaign: Campaign, annotator: int) -> Terms:
     return Terms(lifted is not None and not lifted, bool(qualifies), bool(consent))
 
 
-def claimable(campaign: int, annotator: int, *, without: Sequence[int], at_most: int | None) -> dict[int, str]:
+def claimable(
+    campaign: int, annotator: int, *, without: Sequence[int], at_most: int | None, lock: bool = False
+) -> dict[int, str]:
     """Return queued assignments with items that this annotator has not seen (key to item), highest priority first.
+
+    lock: lock these rows, and pass over those that others are claiming.
 
     Each item is looked up by a scalar subquery instead of NOT EXISTS. As a join, PostgreSQL would compare all queued
     rows with all seen ones if it estimates both as few. It always does so for a changing queue. The estimated number of
@@ -257,13 +261,14 @@ def claimable(campaign: int, annotator: int, *, without: Sequence[int], at_most:
     """
     left_out = f"AND queued.id NOT IN ({_places(without)}) " if without else ""
     limit = "" if at_most is None else f"LIMIT {at_most:d}"
+    locked = row_locks(" FOR UPDATE OF queued SKIP LOCKED") if lock else ""
     return dict(
         rows(
             "SELECT queued.id, queued.item FROM judgments_assignment queued "  # noqa: S608  our numbers
             f"WHERE queued.campaign_id = %s AND queued.state = 'queued' {left_out}"
             "AND NOT COALESCE((SELECT true FROM judgments_assignment seen WHERE seen.annotator_id = %s "
             "AND seen.item = queued.item AND seen.source = 'plan'), false) "
-            f"ORDER BY queued.priority, queued.id {limit}",
+            f"ORDER BY queued.priority, queued.id {limit}{locked}",
             [campaign, *without, annotator],
         )
     )
