@@ -74,11 +74,12 @@ def estimates_of(posterior: Posterior) -> list[_Estimate]:
     from irt_engine.posterior.sequential_tests import told_apart
     from scheduler.estimator import CAMPAIGN_PRIORS
 
-    # The test allows any number of looks. A planned number would make a board depend on more than its judgments.
-    told = told_apart(posterior, looks=None, ability_sd=CAMPAIGN_PRIORS.ability_sd / posterior.scales.unit)
+    # The test stays valid for any number of refits. A planned number of refits would make a board depend on more than
+    # its judgments.
+    tests = told_apart(posterior, looks=None, ability_sd=CAMPAIGN_PRIORS.ability_sd / posterior.scales.unit)
     columns = (
-        told.bounds,
-        told.classes,
+        tests.bounds,
+        tests.classes,
         posterior.ability,
         posterior.se,
         posterior.interval(),

@@ -309,8 +309,8 @@ def history(snapshot: Snapshot, *, at_most: int = 60) -> list[Moment]:
         .values_list("number", flat=True)
     )
     step = max(1.0, (len(numbers) - 1) / (at_most - 1))
-    kept = {numbers[round(index * step)] for index in range(min(at_most, len(numbers)))}
-    rows = Snapshot.objects.filter(board=snapshot.board_id, number__in=kept).order_by("number")
+    chosen = {numbers[round(index * step)] for index in range(min(at_most, len(numbers)))}
+    rows = Snapshot.objects.filter(board=snapshot.board_id, number__in=chosen).order_by("number")
     return [Moment(*values) for values in rows.values_list("number", "judgments", "created_at", "rows", "engine")]
 
 

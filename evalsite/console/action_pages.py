@@ -260,8 +260,8 @@ def _notes(campaign: Campaign) -> list[str]:
 
     This combination stays as it was set up.
     """
-    said = _("Who judges stays as it was set up: %(who)s.") % {"who": campaign.get_admission_display()}
-    return [said, left_out_text()] if members_would_be_left_out(campaign) else [said]
+    text = _("Who judges stays as it was set up: %(who)s.") % {"who": campaign.get_admission_display()}
+    return [text, left_out_text()] if members_would_be_left_out(campaign) else [text]
 
 
 def _subject(campaign: Campaign, act: Act, given: ActionArguments) -> str:

@@ -82,7 +82,7 @@ class GoalForm(forms.Form):
 
 
 class ShownForm(forms.Form):
-    """Who sees the board, and which parts."""
+    """Visibility of the board and of its parts."""
 
     visibility = forms.ChoiceField(label=_("Who sees the board"), choices=Campaign.Visibility.choices)
     shows_prompts = forms.BooleanField(
@@ -100,7 +100,7 @@ class ShownForm(forms.Form):
 
 
 class AnnotatorsForm(ShownForm):
-    """Who sees the board, who judges, how much, and for what pay."""
+    """Visibility of the board, and admission, workload and pay of annotators."""
 
     admission = forms.ChoiceField(
         label=_("Who judges"),

@@ -21,7 +21,7 @@ def file_keep(
     """
     if file is None:
         raise InvalidInput(_("Choose a file."), field="file")
-    kept = files_read(campaign=campaign, purpose=purpose, files=[file], by=by)
-    for name, content in kept:
+    files = files_read(campaign=campaign, purpose=purpose, files=[file], by=by)
+    for name, content in files:
         look(content, name)
-    uploads_keep(subject=campaign.public_id, purpose=purpose, files=kept)
+    uploads_keep(subject=campaign.public_id, purpose=purpose, files=files)

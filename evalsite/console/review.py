@@ -46,8 +46,8 @@ def _gold_missing(campaign: Campaign) -> list[str]:
 
 
 def _qualification_missing(campaign: Campaign) -> list[str]:
-    said = _("Comparison %(number)s that is asked first has a right answer that nobody can give.")
-    return [said % {"number": number} for number in qualification_misfits(campaign)]
+    text = _("Comparison %(number)s that is asked first has a right answer that nobody can give.")
+    return [text % {"number": number} for number in qualification_misfits(campaign)]
 
 
 def _plan_missing(campaign: Campaign) -> list[tuple[str, str]]:

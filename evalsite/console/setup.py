@@ -251,10 +251,10 @@ def prompts_import_pending(campaign: Campaign, by: User) -> int:
     added = 0
     with write_transaction():
         still_open_check(campaign.prompt_set, locked=True)
-        told = list(Campaign.objects.filter(prompt_set=campaign.prompt_set).values_list("public_id", flat=True))
+        sharing = list(Campaign.objects.filter(prompt_set=campaign.prompt_set).values_list("public_id", flat=True))
         for upload in uploads_of(campaign.public_id, "prompts"):
             report = prompts_import(
-                prompt_set=campaign.prompt_set, content=bytes(upload.content), name=upload.name, by=by, told=told
+                prompt_set=campaign.prompt_set, content=bytes(upload.content), name=upload.name, by=by, told=sharing
             )
             added += report.count("add")
         uploads_drop(subject=campaign.public_id, purpose="prompts")
@@ -297,8 +297,8 @@ def replies_keep(campaign: Campaign, files: list[UploadedFile[bytes]], by: User)
     """
     if not files:
         raise InvalidInput(_("Choose at least one file."), field="file")
-    kept = files_read(campaign=campaign, purpose="replies", files=files, by=by)
-    uploads_keep(subject=campaign.public_id, purpose="replies", files=kept)
+    stored = files_read(campaign=campaign, purpose="replies", files=files, by=by)
+    uploads_keep(subject=campaign.public_id, purpose="replies", files=stored)
 
 
 def chatbots_context(campaign: Campaign) -> dict[str, Any]:

@@ -160,10 +160,12 @@ def forecast(request: HttpRequest, key: str) -> HttpResponse:
     if not form.is_valid():
         return _problem_response(request, _first_problem(form))
     try:
-        asked = forecast_ask(desk.campaign, setup.changed_design(desk.campaign, form.cleaned_data), by=person(request))
+        inquiry = forecast_ask(
+            desk.campaign, setup.changed_design(desk.campaign, form.cleaned_data), by=person(request)
+        )
     except (InvalidInput, TooMany) as error:
         return _problem_response(request, f"{error.message} {error.hint}".strip())
-    return _forecast(request, desk, asked.public_id)
+    return _forecast(request, desk, inquiry.public_id)
 
 
 def _first_problem(form: Form) -> str:

@@ -159,21 +159,21 @@ def tier_gaps(rows: Sequence[BoardRow]) -> list[tuple[str, float]]:
 
 def _prompt_statistics(found: Mapping[str, Any], even: float, tiers: Sequence[tuple[str, float]]) -> dict[str, Any]:
     """Return the difficulty of a prompt, its information by tier, and its exposure relative to an even share."""
-    half, told = found.get("half_at"), found.get("information") or ()
+    half, information = found.get("half_at"), found.get("information") or ()
     return {
         "difficulty": "" if half is None else fixed(half),
-        "by_tier": [fixed(_at(told, gap)) for _words, gap in tiers] if told else [],
+        "by_tier": [fixed(_at(information, gap)) for _words, gap in tiers] if information else [],
         "exposure": _("%(n)s times") % {"n": fixed(found["judgments"] / even, 1)} if found and even else "",
     }
 
 
-def _at(told: Sequence[float], difference: float) -> float:
+def _at(information: Sequence[float], difference: float) -> float:
     """Return the information at an ability difference, interpolated between stored points."""
     place = bisect_right(DIFFERENCES, difference)
     if place >= len(DIFFERENCES):
-        return told[-1]
+        return information[-1]
     low, high = DIFFERENCES[place - 1], DIFFERENCES[place]
-    return told[place - 1] + (told[place] - told[place - 1]) * (difference - low) / (high - low)
+    return information[place - 1] + (information[place] - information[place - 1]) * (difference - low) / (high - low)
 
 
 def chatbots_context(desk: CampaignContext) -> dict[str, Any]:
@@ -457,8 +457,8 @@ def _target(entry: AuditEntry) -> str:
 
     Older entries name the recipient of an invitation, which only people who invite may see.
     """
-    told = entry.act not in {"invite", "revoke_invitation"} or as_uuid(entry.target) is not None
-    return entry.target if told else ""
+    visible = entry.act not in {"invite", "revoke_invitation"} or as_uuid(entry.target) is not None
+    return entry.target if visible else ""
 
 
 def _act_label(act: str) -> str:

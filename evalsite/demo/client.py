@@ -392,5 +392,5 @@ def _error_text(response: httpx2.Response) -> str:
 
 def _retry_after(response: httpx2.Response) -> float:
     """Return the seconds of a Retry-After header; 0 without one, or for a date, which our server does not send."""
-    asked = response.headers.get("Retry-After", "")
-    return float(asked) if asked.isdecimal() else 0.0
+    header = response.headers.get("Retry-After", "")
+    return float(header) if header.isdecimal() else 0.0

@@ -7,4 +7,4 @@ class ExchangeConfig(AppConfig):
     verbose_name = "Import and export"
 
     def ready(self) -> None:
-        from evalsite.exchange import tasks  # noqa: F401  registers what the worker can do
+        from evalsite.exchange import tasks  # noqa: F401  registers the worker's jobs

@@ -61,13 +61,13 @@ def board_verify(*, board: Board, path: Path) -> Verified:
             f"{path} has {len(votes):,} judgments, snapshot {snapshot.number} has {snapshot.judgments:,}.",
             hint="Export again when the board is up to date.",
         )
-    kept: dict[str, BoardRow] = {row["version"]: row for row in snapshot.rows}
+    rows: dict[str, BoardRow] = {row["version"]: row for row in snapshot.rows}
     # Known ties are not judgments, so exports do not contain them.
-    known = {version: row.get("known_ties", 0) for version, row in kept.items()}
+    known = {version: row.get("known_ties", 0) for version, row in rows.items()}
     again = _rows(campaign, votes, snapshot.seed, known)
-    if kept.keys() != again.keys():
+    if rows.keys() != again.keys():
         raise Conflict(f"{path} has other chatbots than the board.", hint="Export this campaign's judgments.")
-    pairs = [(kept[version], again[version]) for version in kept]
+    pairs = [(rows[version], again[version]) for version in rows]
     return Verified(
         snapshot=snapshot.number,
         judgments=len(votes),

@@ -40,12 +40,12 @@ _FOREIGN = {
 class _Metered(io.RawIOBase):
     """A raw stream over `inner` that counts bytes and converts all failures to one kind of error."""
 
-    def __init__(self, inner: io.BufferedIOBase, told: Callable[[], None]) -> None:
+    def __init__(self, inner: io.BufferedIOBase, on_read: Callable[[], None]) -> None:
         super().__init__()
         self.total = 0
         self.record_start = 0
         self._inner = inner
-        self._told = told
+        self._told = on_read
 
     def readable(self) -> bool:
         return True

@@ -96,14 +96,14 @@ def rank_votes(
         warnings.simplefilter("always", EngineWarning)
         posterior = fit(table, model, seed=seed, progress=progress)
     seconds = time.perf_counter() - begun
-    said = [str(warning.message) for warning in caught if issubclass(warning.category, EngineWarning)]
+    messages = [str(warning.message) for warning in caught if issubclass(warning.category, EngineWarning)]
     return Ranking(
         model=model,
         chatbots=_chatbots(posterior),
         pairs=_pairs(posterior),
         prompts=_prompts(posterior),
         fit=FitRow(round(seconds, 3), bool(posterior.converged), int(posterior.judgments), int(posterior.cells)),
-        warnings=(*votes.warnings, *_doubts(posterior), *said),
+        warnings=(*votes.warnings, *_doubts(posterior), *messages),
     )
 
 

@@ -82,6 +82,6 @@ def makers_record(makers: Mapping[str, Organisation], *, keeper: Organisation) -
 
     Raises Conflict if another maker is recorded.
     """
-    kept = Chatbot.objects.filter(organisation=keeper, name__in=makers)
-    for chatbot in kept.select_related("organisation", "made_by"):
+    chatbots = Chatbot.objects.filter(organisation=keeper, name__in=makers)
+    for chatbot in chatbots.select_related("organisation", "made_by"):
         maker_record(chatbot=chatbot, maker=makers[chatbot.name])

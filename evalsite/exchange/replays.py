@@ -90,7 +90,7 @@ _EFFECTS = _Effects(pair_sd=0.1, cell_sd=0.35, reply_sd=0.6)
 
 
 def _replay(
-    table: ResponseTable, reference: ReplayReference, run: Run, said: tuple[str, ...], progress: Progress | None
+    table: ResponseTable, reference: ReplayReference, run: Run, warnings: tuple[str, ...], progress: Progress | None
 ) -> Replay:
     points = replay(
         table,
@@ -103,7 +103,7 @@ def _replay(
         progress=progress,
     )
     found = tuple(points)
-    return Replay(run.policy, run.seed, _reference(reference), found, (*said, *_short(found, run)))
+    return Replay(run.policy, run.seed, _reference(reference), found, (*warnings, *_short(found, run)))
 
 
 def _reference(reference: ReplayReference) -> ReferenceRow:

@@ -115,16 +115,16 @@ def iter_votes(
 
     Raises VoteFileError.
     """
-    asked = _Options(by, where, without, merge_turns)
-    yield from _iter_votes(Path(path), asked, _Flags(column for column, _ in where), progress)
+    options = _Options(by, where, without, merge_turns)
+    yield from _iter_votes(Path(path), options, _Flags(column for column, _ in where), progress)
 
 
-def _iter_votes(path: Path, asked: _Options, flags: _Flags, progress: Progress | None) -> Generator[Vote, None, None]:
+def _iter_votes(path: Path, options: _Options, flags: _Flags, progress: Progress | None) -> Generator[Vote, None, None]:
     records: Records | None = None
     try:
         with open_source(path, progress=progress) as source:
             records = Records(source)
-            yield from _Reading(records, asked, flags).votes()
+            yield from _Reading(records, options, flags).votes()
     except FormatError as problem:
         row, line = (records.row, records.line) if records is not None else (None, None)
         raise VoteFileError(problem, path=path, row=row, line=line) from problem
@@ -144,11 +144,11 @@ def read_votes(
     Raises VoteFileError, also for more than MAX_VOTES votes.
     """
     path = Path(path)
-    asked = _Options(by, where, without, merge_turns)
+    options = _Options(by, where, without, merge_turns)
     flags = _Flags({by, *(column for column, _ in where)})
     columns: tuple[list[object], ...] = tuple([] for _ in Vote._fields)
     repeats = _Repeats()
-    with closing(_iter_votes(path, asked, flags, progress)) as votes:
+    with closing(_iter_votes(path, options, flags, progress)) as votes:
         for vote in votes:
             if len(columns[0]) == MAX_VOTES:
                 problem = FormatError(
@@ -230,14 +230,14 @@ class _Flags:
 class _Reading:
     """One pass over the records: selected rows, their votes, and checks at the end."""
 
-    def __init__(self, records: Records, asked: _Options, flags: _Flags) -> None:
+    def __init__(self, records: Records, options: _Options, flags: _Flags) -> None:
         self._records = records
         self._flags = flags
-        self._by = asked.by
-        self._without = asked.without
-        self._merge_turns = asked.merge_turns
+        self._by = options.by
+        self._without = options.without
+        self._merge_turns = options.merge_turns
         self._wanted: dict[str, set[str]] = {}
-        for column, value in asked.where:
+        for column, value in options.where:
             self._wanted.setdefault(column, set()).add(value)
         self._criteria: dict[str, None] = {}
         self._rows = 0
@@ -311,9 +311,9 @@ class _Reading:
             raise FormatError(f"no row is left by {asked}", code="nothing_left", hint="Compare the values in the file.")
 
     def _refuse_unknown_columns(self) -> None:
-        asked = [("--where", column) for column in self._wanted]
-        asked += [("--by", self._by)] if self._by is not None else []
-        for option, column in asked:
+        columns = [("--where", column) for column in self._wanted]
+        columns += [("--by", self._by)] if self._by is not None else []
+        for option, column in columns:
             if column not in self._records.columns:
                 raise FormatError(
                     f"there is no column {quoted(column)}, which {option} asks for",

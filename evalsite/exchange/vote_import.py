@@ -184,10 +184,10 @@ def _refuse_changes(source: VoteSource, votes: Iterable[Vote], path: Path) -> No
     stored = dict(source.imported.values_list("vote_id", "digest"))
     changed, added = [], []
     for vote in votes:
-        kept = stored.pop(vote_id(vote), None)
-        if kept is None:
+        known = stored.pop(vote_id(vote), None)
+        if known is None:
             added.append(vote_id(vote))
-        elif kept != digest(vote):
+        elif known != digest(vote):
             changed.append(vote_id(vote))
     parts = [
         f"{len(names):,} {what} (the first: {names[0]})"

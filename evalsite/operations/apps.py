@@ -7,4 +7,4 @@ class OperationsConfig(AppConfig):
     verbose_name = "Operations and notices"
 
     def ready(self) -> None:
-        from evalsite.operations import tasks  # noqa: F401  registers what the worker can do
+        from evalsite.operations import tasks  # noqa: F401  registers the worker's jobs

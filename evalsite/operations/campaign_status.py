@@ -163,8 +163,8 @@ def change_of(snapshot: Snapshot, before: Snapshot | None) -> BoardChange | None
         return None
     by, name = max(moves, key=lambda move: abs(move[0]))
     here = [row["chatbot"] for row in both]
-    kept = set(here)
-    return BoardChange(name, by, here != [row["chatbot"] for row in before.rows if row["chatbot"] in kept])
+    common = set(here)
+    return BoardChange(name, by, here != [row["chatbot"] for row in before.rows if row["chatbot"] in common])
 
 
 def gold_findings_of(campaign: Campaign, what: str) -> dict[int, dict[str, Any]]:

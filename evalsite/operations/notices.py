@@ -85,8 +85,8 @@ def _event_text(event: str, facts: Facts) -> str:
         words[Notice.Event.ALARM] = _(
             "The filters of the board of %(campaign)s cannot be fitted anew; the board itself goes on: %(message)s"
         )
-    said = {name: _formatted(name, value) for name, value in facts.items()}
-    return words[Notice.Event(event)] % said
+    values = {name: _formatted(name, value) for name, value in facts.items()}
+    return words[Notice.Event(event)] % values
 
 
 def _infeasible_target_text(facts: Mapping[str, Any]) -> str:
@@ -203,8 +203,8 @@ def empty_queues_tell() -> None:
         if job_waits(refit_key(campaign)) or budget_left(campaign) == 0 or not _is_quiet(campaign, now):
             continue
         newest = Assignment.objects.filter(campaign=campaign).aggregate(newest=Max("pk"))["newest"] or 0
-        told = Notice.objects.filter(campaign=campaign, event=Notice.Event.QUEUE, mark=str(newest))
-        if not told.exists():  # First without a lock, because this runs every second.
+        previous = Notice.objects.filter(campaign=campaign, event=Notice.Event.QUEUE, mark=str(newest))
+        if not previous.exists():  # First without a lock, because this runs every second.
             notice_raise(campaign=campaign, event=Notice.Event.QUEUE, mark=str(newest), facts={})
 
 

@@ -136,7 +136,7 @@ def _broker() -> tuple[float | None, str]:
     began = time.perf_counter()
     try:
         cache.get("vitals")
-    except Exception as error:  # noqa: BLE001  whatever it is, the broker does not answer
+    except Exception as error:  # noqa: BLE001  any error means that the broker does not respond
         return None, type(error).__name__
     return 1000 * (time.perf_counter() - began), ""
 

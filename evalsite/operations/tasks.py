@@ -26,5 +26,5 @@ def notice(lease: jobs.Lease) -> None:
 @jobs.handles(MAIL)
 def mail(lease: jobs.Lease) -> None:
     """Send one notice to one person."""
-    told = Notice.objects.select_related("campaign").get(pk=lease.args["notice"])
-    mail_send(told, User.objects.get(pk=lease.args["user"]))
+    notice = Notice.objects.select_related("campaign").get(pk=lease.args["notice"])
+    mail_send(notice, User.objects.get(pk=lease.args["user"]))

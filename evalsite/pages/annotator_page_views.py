@@ -170,8 +170,8 @@ def erase(request: HttpRequest) -> HttpResponse:
 def _erased_text(erased: Erased) -> str:
     """Return the confirmation for a person who was just erased: what happened to their judgments."""
     if not erased.removed_from:
-        kept = _("Erased. Your judgments stay, given by nobody in particular: nothing here leads from them to you.")
-        return kept if erased.kept else _("Erased. You had judged nothing.")
+        text = _("Erased. Your judgments stay, given by nobody in particular: nothing here leads from them to you.")
+        return text if erased.kept else _("Erased. You had judged nothing.")
     if not erased.kept:
         return _("Erased. Your judgments were removed with you.")
     return _(

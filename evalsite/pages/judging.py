@@ -189,8 +189,8 @@ def _wait_state(state: str, wait: Wait | None) -> dict[str, str]:
     """Return the state between two blocks, with the reason of an empty claim."""
     if wait == Wait.OWN_CHATBOTS:
         return _left_out("own")
-    told = state == "waiting" and wait in {Wait.NETWORK, Wait.SEEN_ALL, Wait.EXCLUDED, Wait.ON_HOLD}
-    return _words(state, wait.hint if wait and told else "")
+    explains = state == "waiting" and wait in {Wait.NETWORK, Wait.SEEN_ALL, Wait.EXCLUDED, Wait.ON_HOLD}
+    return _words(state, wait.hint if wait and explains else "")
 
 
 def _between_rounds(campaign: Campaign, annotator: Annotator, block: Block, happened: LastResult) -> str:
@@ -280,7 +280,7 @@ def _aspects(campaign: Campaign, current: Item) -> list[dict[str, Any]]:
 
     The first aspect has letter and arrow keys, and the next ones have four digits each.
     """
-    asked = []
+    aspects = []
     for row, aspect in enumerate(campaign.rubric.aspects.all()):
         offered = sorted((one for one in _choices() if one.value in aspect.choices), key=lambda one: one.value == "B")
         if row:
@@ -290,8 +290,8 @@ def _aspects(campaign: Campaign, current: Item) -> list[dict[str, Any]]:
                 for one, digit in zip(offered, digits, strict=False)
             ]
         given = current.choices.get(aspect.key, "")
-        asked.append({"key": aspect.key, "question": aspect.question, "choices": offered, "given": given})
-    return asked
+        aspects.append({"key": aspect.key, "question": aspect.question, "choices": offered, "given": given})
+    return aspects
 
 
 def _without_keys(choice: VerdictChoice) -> VerdictChoice:

@@ -112,24 +112,24 @@ def _lateness(given: Judgment) -> str:
     if not given.late:
         return ""
     if given.over_quota:
-        said = _("It is kept, but not paid, and does not count: all that is asked of you is answered or open.")
+        text = _("It is kept, but not paid, and does not count: all that is asked of you is answered or open.")
     elif given.counts:
-        kept = _("It is kept and paid, and counts: nobody had taken its place.")
-        said = kept if given.is_paid else _("It is kept, and counts: nobody had taken its place.")
+        paid = _("It is kept and paid, and counts: nobody had taken its place.")
+        text = paid if given.is_paid else _("It is kept, and counts: nobody had taken its place.")
     else:
-        kept = _("It is kept and paid, but does not count: somebody else had taken its place.")
-        said = kept if given.is_paid else _("It is kept, but does not count: somebody else had taken its place.")
-    return _("That answer came after its time. %(kept)s") % {"kept": said}
+        paid = _("It is kept and paid, but does not count: somebody else had taken its place.")
+        text = paid if given.is_paid else _("It is kept, but does not count: somebody else had taken its place.")
+    return _("That answer came after its time. %(kept)s") % {"kept": text}
 
 
 def _refusal(refused: Conflict) -> str:
     """Return the message above the next stage, without mentioning the API; "" if the annotator cannot continue."""
-    said = {
+    texts = {
         "block_closed": _("This round is closed, so your earlier answer stands."),
         "answered": _("You had answered this one already, so your earlier answer stands."),
         "superseded": _("You had changed this answer already, so your latest answer stands."),
     }
-    return said.get(refused.code, "")
+    return texts.get(refused.code, "")
 
 
 @require_POST

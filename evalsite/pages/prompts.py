@@ -233,7 +233,7 @@ FIGURES: dict[str, Callable[[PromptInput], Figure]] = {"information": informatio
 def prompts_context(standing: BoardState, key: str, query: Mapping[str, str]) -> dict[str, Any]:
     """Return the prompts by information, the highest first and those without judgments last."""
     campaign, links = standing.campaign, Links(key)
-    assert campaign is not None  # noqa: S101 - the door has looked
+    assert campaign is not None  # noqa: S101 - the view has checked
     found = cached_part(
         f"prompt-findings-{campaign.pk}-{stamp(standing)}", lambda: findings_of(campaign, "prompts"), for_s=60
     )
@@ -241,8 +241,8 @@ def prompts_context(standing: BoardState, key: str, query: Mapping[str, str]) ->
         campaign.prompt_set.prompts.filter(corrected_by__isnull=True).order_by("pk").values_list("pk", flat=True)
     )
     keys.sort(key=lambda pk: -(found.get(pk, {}).get("discrimination") or 0.0))
-    asked = query.get("from", "")
-    start = int(asked) - 1 if asked.isascii() and asked.isdigit() and len(asked) < 7 else 0
+    sent = query.get("from", "")
+    start = int(sent) - 1 if sent.isascii() and sent.isdigit() and len(sent) < 7 else 0
     start = start if 0 <= start < len(keys) else 0
     shown = Prompt.objects.in_bulk(keys[start : start + ON_A_PAGE])
     return {

@@ -47,8 +47,8 @@ def board_png(standing: BoardState) -> bytes:
     """Return a PNG of the board or slice, drawn once per snapshot. It is in English, as badges are."""
     with translation.override(settings.LANGUAGE_CODE):
         picture = picture_of(standing)
-        said = sha256(repr(picture).encode(errors="replace")).hexdigest()
-        return cached_part(f"picture-{stamp(standing)}-{said}", lambda: _drawn(picture))
+        digest = sha256(repr(picture).encode(errors="replace")).hexdigest()
+        return cached_part(f"picture-{stamp(standing)}-{digest}", lambda: _drawn(picture))
 
 
 def _drawn(picture: Picture) -> bytes:

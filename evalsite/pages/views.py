@@ -57,8 +57,8 @@ def _entry(board: Board) -> dict[str, Any]:
 
 
 def _page(search: str, number: int) -> str:
-    asked = [*([("q", search)] if search else []), ("page", str(number))]
-    return f"{reverse('home')}?{urlencode(asked)}"
+    parameters = [*([("q", search)] if search else []), ("page", str(number))]
+    return f"{reverse('home')}?{urlencode(parameters)}"
 
 
 @require_safe

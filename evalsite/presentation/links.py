@@ -39,5 +39,5 @@ class Links:
 
     def to(self, name: str, *args: Any, **more: str) -> str:
         """Return the address of a page. Empty values in `more` are omitted."""
-        asked = [*self.query, *((key, value) for key, value in more.items() if value)]
-        return reverse(name, args=[self.key, *args]) + (f"?{urlencode(asked)}" if asked else "")
+        parameters = [*self.query, *((key, value) for key, value in more.items() if value)]
+        return reverse(name, args=[self.key, *args]) + (f"?{urlencode(parameters)}" if parameters else "")

@@ -7,4 +7,4 @@ class RefitsConfig(AppConfig):
     verbose_name = "Refits"
 
     def ready(self) -> None:
-        from evalsite.refits import tasks  # noqa: F401  registers what the worker can do
+        from evalsite.refits import tasks  # noqa: F401  registers the worker's jobs

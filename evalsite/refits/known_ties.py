@@ -85,8 +85,8 @@ def _ties(replies: QuerySet[Reply]) -> Iterator[Tie]:
     """Yield the ties. Read single replies only where another chatbot has the same text on the same prompt."""
     texts = replies.values_list("prompt", "sha256").annotate(count=Count("pk")).filter(count__gt=1)
     alike: dict[tuple[int, str | None], list[int]] = {(prompt, sha256): [] for prompt, sha256, _ in texts}
-    said = replies.filter(prompt__in={prompt for prompt, _ in alike}).values_list("prompt", "sha256", "version")
-    for prompt, sha256, version in said:
+    duplicates = replies.filter(prompt__in={prompt for prompt, _ in alike}).values_list("prompt", "sha256", "version")
+    for prompt, sha256, version in duplicates:
         if (prompt, sha256) in alike:
             alike[prompt, sha256].append(version)
     for (prompt, _), group in alike.items():

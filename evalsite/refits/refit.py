@@ -279,8 +279,8 @@ def _has_record(board: Board, snapshot: Snapshot) -> bool:
 def _shown(board: Board, posterior: Posterior, given: FitInput) -> BoardContent:
     known = known_ties(board, [int(name) for name in posterior.chatbots])
     rows = board_rows(posterior, points(given.votes, by_version(known)))
-    told = pairs(posterior, given.votes, list(rows), known)
-    return BoardContent(list(rows.values()), told, fit_facts(posterior, len(given.ties)), posterior.to_bytes())
+    results = pairs(posterior, given.votes, list(rows), known)
+    return BoardContent(list(rows.values()), results, fit_facts(posterior, len(given.ties)), posterior.to_bytes())
 
 
 def publish(board: Board, fitted: Fitted, began: datetime, *, seen: str | None = None) -> Refit:
@@ -295,12 +295,12 @@ def publish(board: Board, fitted: Fitted, began: datetime, *, seen: str | None =
     if fitted.shown is not None:
         last = BoardChartData.objects.filter(board=board).values_list("fit", flat=True).first() or {}
         course = {"at_random": last.get("at_random", [])}  # Until the next baseline is computed.
-        kept = {
+        values = {
             "snapshot": snapshot,
             "pairs": [astuple(pair) for pair in fitted.shown.pairs],
             "fit": fitted.shown.fit | course,
         }
-        BoardChartData.objects.update_or_create(board=board, defaults=kept)
+        BoardChartData.objects.update_or_create(board=board, defaults=values)
     return refit
 
 

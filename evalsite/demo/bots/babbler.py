@@ -29,12 +29,12 @@ def babble(seed_text: str) -> str:
     """Generate a walk through the chain that begins with a word of the text, if the chain has one."""
     links, first, last = chain(), *_LENGTH
     known = [word for word in words(seed_text) if word in links] or sorted(links)
-    said = [known[number("start", seed_text) % len(known)]]
+    walk = [known[number("start", seed_text) % len(known)]]
     length = first + number("length", seed_text) % (last - first + 1)
-    while len(said) < length:
-        after = links.get(said[-1]) or tuple(sorted(links))
-        said.append(after[number("step", seed_text, str(len(said))) % len(after)])
-    return sentence_case(" ".join(said)) + "."
+    while len(walk) < length:
+        after = links.get(walk[-1]) or tuple(sorted(links))
+        walk.append(after[number("step", seed_text, str(len(walk))) % len(after)])
+    return sentence_case(" ".join(walk)) + "."
 
 
 @dataclass(frozen=True, slots=True)

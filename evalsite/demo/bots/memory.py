@@ -50,25 +50,25 @@ def statements(earlier: Sequence[str]) -> Iterator[str]:
                 yield from (part.strip(" .!;") for part in sentence.split(": ")[1:])
 
 
-def recall(asked: str, earlier: Sequence[str]) -> Recollection | None:
+def recall(question: str, earlier: Sequence[str]) -> Recollection | None:
     """Return the earlier statement that best answers the question; None if the user does not ask for one."""
-    if not earlier or "?" not in asked or not _CUES.search(asked.lower()):
+    if not earlier or "?" not in question or not _CUES.search(question.lower()):
         return None
-    best = max(statements(earlier), key=lambda sentence: fit_of(asked, sentence), default="")
-    fit = fit_of(asked, best)
+    best = max(statements(earlier), key=lambda sentence: fit_of(question, sentence), default="")
+    fit = fit_of(question, best)
     return Recollection(turned(best), fit) if best and (fit >= 1 or len(list(statements(earlier))) == 1) else None
 
 
-def fit_of(asked: str, sentence: str) -> float:
+def fit_of(text: str, sentence: str) -> float:
     """Score a sentence: shared content words, plus one for each requested kind, minus a little for length."""
-    shared = len(set(content(asked)) & set(content(sentence)))
-    kinds = sum(1 for question, answer in _KINDS if question.search(asked) and answer.search(sentence))
+    shared = len(set(content(text)) & set(content(sentence)))
+    kinds = sum(1 for question, answer in _KINDS if question.search(text) and answer.search(sentence))
     return shared + kinds - len(words(sentence)) / 200
 
 
-def left_out(asked: str, earlier: Sequence[str]) -> Recollection | None:
+def left_out(text: str, earlier: Sequence[str]) -> Recollection | None:
     """Return foods that the user cannot eat, if the conversation is about food and asks for no sentence."""
-    if not _FOOD & set(words(asked)):
+    if not _FOOD & set(words(text)):
         return None
     for sentence in statements(earlier):
         if found := _CANNOT_EAT.search(sentence):

@@ -62,8 +62,8 @@ def query(turns: Turns) -> Mapping[str, float]:
 
 def closest(turns: Turns) -> tuple[str, float]:
     """Return the most similar sentence (the first of equals) and its cosine, or 0 without any similarity."""
-    asked = query(turns)
-    scores = [sum(weight * line.get(word, 0.0) for word, weight in asked.items()) for line in vectors()]
+    vector = query(turns)
+    scores = [sum(weight * line.get(word, 0.0) for word, weight in vector.items()) for line in vectors()]
     best = max(range(len(scores)), key=scores.__getitem__)
     return shelf()[best], scores[best]
 

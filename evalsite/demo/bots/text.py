@@ -54,8 +54,8 @@ _TURNED = {
 def clean(text: str, limit: int = MAX_READ) -> str:
     """Return the first `limit` characters without control characters and lone surrogates, with single spaces."""
     head = text[:limit]
-    kept = (" " if unicodedata.category(char) in {"Cc", "Cs", "Zl", "Zp"} else char for char in head)
-    return " ".join("".join(kept).split())
+    cleaned = (" " if unicodedata.category(char) in {"Cc", "Cs", "Zl", "Zp"} else char for char in head)
+    return " ".join("".join(cleaned).split())
 
 
 def clip(text: str, limit: int = MAX_REPLY) -> str:

@@ -69,7 +69,7 @@ class Command(BaseCommand):
 
     def _wait_for(self, url: str, within_s: float, stop: threading.Event) -> None:
         """Wait until the site responds, because it may be started together with its annotators."""
-        begun, told = time.monotonic(), False
+        begun, reported = time.monotonic(), False
         with httpx2.Client(base_url=url, timeout=5.0, trust_env=False) as http:
             while not stop.is_set():
                 try:
@@ -80,9 +80,9 @@ class Command(BaseCommand):
                 waited = time.monotonic() - begun
                 if waited >= within_s:
                     raise CommandError(f"{url} does not respond ({trouble}). Start the site, or set --url.")
-                if waited >= QUIET_S and not told:
+                if waited >= QUIET_S and not reported:
                     self.stderr.write(f"{url} does not respond yet. Waiting for {within_s:g} s at most.")
-                    told = True
+                    reported = True
                 stop.wait(0.25)
 
     def _report(self, event: Event) -> None:
