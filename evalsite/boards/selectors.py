@@ -63,11 +63,11 @@ class BoardState:
         state = self.campaign.state if self.campaign else "none"
         wanted = f"{self.evidence.get('target', 0.0):.6g}.{self.evidence.get('budget', 0.0):.0f}"
         decision = self.decision.pk if self.decision else 0  # A decision is written after its snapshot.
-        parts = f"{number}-{decision}-{self.tally.judgments}-{state}-{self.gone}-{wanted}"
-        return f'"{self.board.pk}{self.cut}-{parts}"'
+        parts = f"{number}-{decision}-{self.tally.judgments}-{state}-{self.withdrawn_hash}-{wanted}"
+        return f'"{self.board.pk}{self.slice_key}-{parts}"'
 
     @property
-    def gone(self) -> str:
+    def withdrawn_hash(self) -> str:
         """Return a hash of withdrawn and verified chatbots; empty if there are none."""
         changes = repr((sorted(self.withdrawn.items()), sorted(self.verified)))
         return sha256(changes.encode(errors="replace")).hexdigest()[:12] if self.withdrawn or self.verified else ""
@@ -82,7 +82,7 @@ class BoardState:
         return evidence_now(limits_of(self.campaign.stopping), self.decision.evidence, self.decided_on)
 
     @property
-    def cut(self) -> str:
+    def slice_key(self) -> str:
         """Return the slice part of the tag; empty for the whole board."""
         return f"/{self.slice.pk}.{self.slice.judgments}.{bool(self.slice.trouble):d}" if self.slice else ""
 

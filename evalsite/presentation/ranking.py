@@ -106,7 +106,7 @@ def stamp(standing: BoardState) -> str:
     """Return a value that changes with the ranking. A page with another stamp fetches the ranking."""
     of = standing.snapshot or standing.board
     state = standing.campaign.state if standing.campaign else "none"
-    return f"{of.public_id}{standing.cut}-{state}-{standing.gone}-{int(standing.tally.judgments > 0)}"
+    return f"{of.public_id}{standing.slice_key}-{state}-{standing.withdrawn_hash}-{int(standing.tally.judgments > 0)}"
 
 
 def ranking_html(standing: BoardState, key: str, cut: Cut) -> str:

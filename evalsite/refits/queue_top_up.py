@@ -59,7 +59,7 @@ class QueueTopUp:
     def before(self) -> None:
         """Plan before the fit if the queue would run out during the refit."""
         if self.standing and self.standing.took_s >= SHORT_S:
-            self._keep(self.standing, LAST_REFITS * self.standing.took_s)
+            self._top_up(self.standing, LAST_REFITS * self.standing.took_s)
 
     def during(self, _done: int, _most: int) -> None:
         """Plan during the fit if the queue is about to run out.
@@ -69,14 +69,14 @@ class QueueTopUp:
         if self.standing is None or time.monotonic() < self.next_look:
             return
         try:
-            gave_all = self._keep(self.standing, RUNS_DRY_S)
+            enough = self._top_up(self.standing, RUNS_DRY_S)
         # For example a queue that is locked for too long. The fit continues and writes on its own.
         except DatabaseError:
             log.warning("campaign %s: queue top-up during a fit failed", self.campaign_id, exc_info=True)
-            gave_all = False
-        self.next_look = time.monotonic() + (CHECK_EVERY_S if gave_all else RETRY_AFTER_S)
+            enough = False
+        self.next_look = time.monotonic() + (CHECK_EVERY_S if enough else RETRY_AFTER_S)
 
-    def _keep(self, standing: _CurrentBoard, seconds: float) -> bool:
+    def _top_up(self, standing: _CurrentBoard, seconds: float) -> bool:
         """Ensure that the queue lasts this long at the current pace, or holds the remaining budget.
 
         Returns whether there were as many items as wanted.
@@ -84,8 +84,8 @@ class QueueTopUp:
         campaign = Campaign.objects.select_related("stopping").get(pk=self.campaign_id)
         if not campaign.collecting or _queue_lasts(campaign, seconds):
             return True
-        takes_s = max(standing.took_s, time.monotonic() - self.began, RUNS_DRY_S)
-        count = planning.queue_size(campaign, takes_s)
+        refit_s = max(standing.took_s, time.monotonic() - self.began, RUNS_DRY_S)
+        count = planning.queue_size(campaign, refit_s)
         planned = _plan_from(campaign, standing, count)
         if planned is None:
             self.standing = None

@@ -48,7 +48,7 @@ class _CachedVotes:
     seen: _InputState
     votes: Mapping[int, CountedVote]
 
-    def leads_to(self, now: _InputState) -> bool:
+    def can_extend_to(self, now: _InputState) -> bool:
         """Return whether nothing has changed since, except that a few batches were closed."""
         batches = self.seen.batches
         return (
@@ -75,17 +75,17 @@ class VoteCache:
             _input_state(campaigns),
             None,
         )  # Read before the votes: a change in between is then detected next time.
-        if before is not None and before.leads_to(seen):
+        if before is not None and before.can_extend_to(seen):
             votes = _updated_votes(before, seen, board, campaigns)
             # The batches changed between the two statements, so perhaps only one of them saw the change.
             if _input_state(campaigns) != seen:
                 votes = None
         if votes is None:
             votes = votes_by_judgment(campaigns, board.aspect, category=board.category)
-        self._keep(name, _CachedVotes(seen, votes))
+        self._store(name, _CachedVotes(seen, votes))
         return [votes[key] for key in sorted(votes)]
 
-    def _keep(self, name: tuple[Any, ...], kept: _CachedVotes) -> None:
+    def _store(self, name: tuple[Any, ...], kept: _CachedVotes) -> None:
         with self._lock:
             self._boards.pop(name, None)
             if len(kept.votes) > MOST_VOTES:  # It would evict all others, and then itself.
