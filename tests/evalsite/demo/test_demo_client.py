@@ -417,7 +417,7 @@ def test_the_command_fails_where_every_annotator_is_refused_and_not_where_one_is
     stage.campaign.faults = [("/annotators", "404")]
     call_command("simulate_annotators", *where, stdout=StringIO(), stderr=StringIO())
     stage.campaign.faults = [("/annotators", "404")] * 2
-    with pytest.raises(CommandError, match=r"Every annotator gave up: HTTP 404: Not now\. Is") as refused:
+    with pytest.raises(CommandError, match=r"Every annotator gave up: HTTP 404: Not now\. Check") as refused:
         call_command("simulate_annotators", *where, stdout=StringIO(), stderr=StringIO())
     assert "--campaign" in str(refused.value)
 

@@ -21,7 +21,7 @@ def test_it_tells_judgments_cost_days_and_the_chance_of_the_goal(make_campaign: 
     make_campaign(design=replace(OPEN, target_se=0.4, budget=120), prompts=40, start=False)
     Campaign.objects.update(pay_rate="0.5", currency="EUR")
     lines = said("trial", "--per-day", "20").splitlines()
-    assert [line.split()[0] for line in lines] == ["Judgments", "Cost", "Days", "The", "is", "Where"]
+    assert [line.split()[0] for line in lines] == ["Judgments", "Cost", "Days", "The", "is", "In"]
     assert "of 120 that remain possible" in lines[0]
     assert lines[1].endswith("EUR")
     found = json.loads(said("trial", "--json"))
@@ -40,7 +40,7 @@ def test_it_names_what_it_is_a_forecast_of(make_campaign: CampaignMaker) -> None
 def test_without_an_aim_it_says_that_the_campaign_goes_on(make_campaign: CampaignMaker) -> None:
     make_campaign(design=replace(OPEN, target_se=None, budget=120), prompts=40, start=False)
     told = said("trial")
-    assert "The campaign has no aim. This is until 80% of the pairs are told apart,\nwhich is reached in" in told
+    assert "The campaign has no aim. The forecast ends when 80% of the pairs are separated,\nwhich is reached in" in told
     assert "goal" not in told
 
 

@@ -200,7 +200,7 @@ def test_a_name_that_belongs_to_another_campaign_is_refused(votes: Path, tmp_pat
 
 
 def test_a_name_that_makes_no_address_is_refused(votes: Path) -> None:
-    with pytest.raises(CommandError, match="no address"):
+    with pytest.raises(CommandError, match="No address"):
         import_votes(votes, campaign="???")
 
 

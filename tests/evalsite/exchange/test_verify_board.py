@@ -68,7 +68,7 @@ def test_what_cannot_be_compared_is_refused(campaign: Campaign, export: Path) ->
 
 def test_a_board_without_judgments_has_nothing_to_compare(campaign: Campaign, tmp_path: Path) -> None:
     write(tmp_path / "empty.jsonl", [{}])
-    with pytest.raises(CommandError, match="no board of one campaign"):
+    with pytest.raises(CommandError, match="belongs to no single campaign"):
         call_command("verify_board", "trial", str(tmp_path / "empty.jsonl"))
 
 

@@ -144,7 +144,7 @@ def _check_size(campaign: PlannedCampaign, *, simulated: int) -> None:
     items = math.comb(campaign.chatbots, 2) * campaign.prompts * campaign.votes_per_item
     if campaign.chatbots > _MOST_CHATBOTS or campaign.prompts > MOST_PROMPTS:
         raise CommandError(
-            f"The limit of a forecast is {_MOST_CHATBOTS:,} chatbots and {MOST_PROMPTS:,} prompts.",
+            f"Forecasts support up to {_MOST_CHATBOTS:,} chatbots and {MOST_PROMPTS:,} prompts.",
             returncode=_BAD_INPUT,
         )
     if simulated and items > _MOST_SIMULATED:
