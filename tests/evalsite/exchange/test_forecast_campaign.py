@@ -40,7 +40,7 @@ def test_it_names_what_it_is_a_forecast_of(make_campaign: CampaignMaker) -> None
 def test_without_an_aim_it_says_that_the_campaign_goes_on(make_campaign: CampaignMaker) -> None:
     make_campaign(design=replace(OPEN, target_se=None, budget=120), prompts=40, start=False)
     told = said("trial")
-    assert "The campaign has no aim. The forecast ends when 80% of the pairs are separated,\nwhich is reached in" in told
+    assert "The forecast ends when 80% of the pairs are separated,\nwhich is reached in" in told
     assert "goal" not in told
 
 
