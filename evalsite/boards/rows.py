@@ -98,9 +98,9 @@ def _tiers(posterior: Posterior) -> list[int | None]:
     return [tiers[name] + 1 if tiers else None for name in posterior.chatbots]
 
 
-def _row(version: Version, standing: _Estimate, points: Points) -> BoardRow:
-    rank, rank_lower, rank_upper = standing.rank
-    lower, upper = standing.interval
+def _row(version: Version, estimate: _Estimate, points: Points) -> BoardRow:
+    rank, rank_lower, rank_upper = estimate.rank
+    lower, upper = estimate.interval
     return BoardRow(
         chatbot=str(version.chatbot.public_id),
         name=version.chatbot.name,
@@ -109,17 +109,17 @@ def _row(version: Version, standing: _Estimate, points: Points) -> BoardRow:
         rank=rank,
         rank_lower=rank_lower,
         rank_upper=rank_upper,
-        ability=standing.ability,
-        se=standing.se,
+        ability=estimate.ability,
+        se=estimate.se,
         lower=lower,
         upper=upper,
         judgments=points.judgments,
-        group=standing.group,
+        group=estimate.group,
         preliminary=points.judgments < PRELIMINARY_BELOW,
         version=str(version.public_id),
         version_label=version.label,
-        rank_class=standing.rank_class,
+        rank_class=estimate.rank_class,
         win_rate=points.win_rate,
         known_ties=points.known,
-        tier=standing.tier,
+        tier=estimate.tier,
     )

@@ -62,18 +62,18 @@ def percent(progress: float | None) -> int | None:
 def overview_context(campaign: Campaign) -> dict[str, Any]:
     """Return the context of the overview. The first line answers "is it going well?"."""
     outlook = campaign_status_get(campaign)
-    standing = outlook.standing
-    rows = standing.snapshot.rows if standing and standing.snapshot else []
+    board_state = outlook.board_state
+    rows = board_state.snapshot.rows if board_state and board_state.snapshot else []
     return {
         "answer": _answer(campaign, outlook),
         "percent": percent(outlook.progress),
-        "status": status(standing)["text"] if standing else "",
+        "status": status(board_state)["text"] if board_state else "",
         "headline": headline(rows, more_to_come=campaign.collecting) if rows else "",
         "facts": _facts(campaign, outlook),
         "alarms": [alarm_text(alarm) for alarm in outlook.alarms],
-        "decision": standing.decision if standing else None,
+        "decision": board_state.decision if board_state else None,
         "pilot": pilot_context(campaign),
-        "limits": limit_lines(limits_of(campaign.stopping), standing.evidence if standing else {}),
+        "limits": limit_lines(limits_of(campaign.stopping), board_state.evidence if board_state else {}),
     }
 
 
@@ -109,7 +109,7 @@ def _running_text(outlook: CampaignStatus) -> str:
 
 
 def _facts(campaign: Campaign, outlook: CampaignStatus) -> list[tuple[str, str]]:
-    judged = outlook.standing.tally if outlook.standing else None
+    judged = outlook.board_state.tally if outlook.board_state else None
     budget = campaign.stopping.budget
     of = f" / {whole(budget)}" if budget else ""
     facts = [

@@ -55,7 +55,7 @@ def pairs_context(desk: CampaignContext, query: QueryDict) -> dict[str, Any]:
     """Return votes for each pair, the next items, and the reason."""
     campaign = desk.campaign
     board = board_of(campaign)
-    standing = board_state_get(board) if board else None
+    board_state = board_state_get(board) if board else None
     planned = [
         {
             "prompt": one.place.prompt.key,
@@ -67,29 +67,31 @@ def pairs_context(desk: CampaignContext, query: QueryDict) -> dict[str, Any]:
         for one, entrants in next_planned(campaign, PLANNED)
     ]
     return {
-        "figure": _counts_drawn(desk, standing, page_number(query)) if standing else None,
+        "figure": _counts_drawn(desk, board_state, page_number(query)) if board_state else None,
         "planned": planned,
         "adaptive": any(one["policy"] == "adaptive" for one in planned),
-        "decision": standing.decision if standing else None,
+        "decision": board_state.decision if board_state else None,
     }
 
 
-def _counts_drawn(desk: CampaignContext, standing: BoardState, first: int) -> dict[str, str] | None:
+def _counts_drawn(desk: CampaignContext, board_state: BoardState, first: int) -> dict[str, str] | None:
     """Return the matrix of counts from row `first` on (from 1), with its heading.
 
     It is drawn once per snapshot.
     """
-    if standing.snapshot is None:
+    if board_state.snapshot is None:
         return None
     start = max(0, first - 1)
-    start = start if start < len(standing.snapshot.rows) else 0  # Limits the cache keys: a reader can type any number.
+    start = (
+        start if start < len(board_state.snapshot.rows) else 0
+    )  # Limits the cache keys: a reader can type any number.
     return cached_part(
-        f"console-pairs-{desk.key}-{standing.snapshot.pk}-{start}", lambda: _counts_html(desk, standing, start)
+        f"console-pairs-{desk.key}-{board_state.snapshot.pk}-{start}", lambda: _counts_html(desk, board_state, start)
     )
 
 
-def _counts_html(desk: CampaignContext, standing: BoardState, start: int) -> dict[str, str] | None:
-    given = figure_input(standing, desk.key, start, past=False)
+def _counts_html(desk: CampaignContext, board_state: BoardState, start: int) -> dict[str, str] | None:
+    given = figure_input(board_state, desk.key, start, past=False)
     if given is None:
         return None
     figure = counts(given)

@@ -45,7 +45,7 @@ class CampaignStatus:
     looks_anew: the target has changed since the last refit, and may be out of reach.
     """
 
-    standing: BoardState | None
+    board_state: BoardState | None
     progress: float | None
     to_go: int | None
     per_day: float | None
@@ -59,29 +59,29 @@ class CampaignStatus:
 def campaign_status_get(campaign: Campaign) -> CampaignStatus:
     """Return the status for the overview."""
     board = board_of(campaign)
-    standing = board_state_get(board) if board else None
-    evidence = standing.evidence if standing else {}
+    board_state = board_state_get(board) if board else None
+    evidence = board_state.evidence if board_state else {}
     ahead = campaign.collecting and not evidence.get("out_of_reach")
     to_go = round(evidence["judgments_to_go"]) if "judgments_to_go" in evidence and ahead else None
     per_day = pace(board) if board else None
     return CampaignStatus(
-        standing=standing,
+        board_state=board_state,
         progress=evidence.get("progress"),
         to_go=to_go,
         per_day=per_day,
         days=to_go / per_day if to_go is not None and per_day else None,
         money=to_go * campaign.judgment_price if to_go is not None and campaign.pay_rate else None,
         spent=spent(campaign),
-        alarms=list(_alarms(campaign, board, standing)),
-        looks_anew=_looks_anew(standing),
+        alarms=list(_alarms(campaign, board, board_state)),
+        looks_anew=_looks_anew(board_state),
     )
 
 
-def _looks_anew(standing: BoardState | None) -> bool:
-    if standing is None or standing.decision is None:
+def _looks_anew(board_state: BoardState | None) -> bool:
+    if board_state is None or board_state.decision is None:
         return False
-    another = standing.evidence.get("target") != standing.decision.evidence.get("target")
-    return another and "judgments_to_go" not in standing.evidence
+    another = board_state.evidence.get("target") != board_state.decision.evidence.get("target")
+    return another and "judgments_to_go" not in board_state.evidence
 
 
 def board_of(campaign: Campaign) -> Board | None:
@@ -100,11 +100,11 @@ def pace(board: Board) -> float | None:
     return (after - before) / days if days > 0 and after > before else None
 
 
-def _alarms(campaign: Campaign, board: Board | None, standing: BoardState | None) -> Sequence[StatusAlarm]:
+def _alarms(campaign: Campaign, board: Board | None, board_state: BoardState | None) -> Sequence[StatusAlarm]:
     names = {"loop": "refit_fails", "slices": "slices_fail"}
     failing = campaign.alarms.filter(cleared_at=None).order_by("about")
     found = [StatusAlarm(names[one.about], one.message) for one in failing]
-    snapshot = standing.snapshot if standing else None
+    snapshot = board_state.snapshot if board_state else None
     if snapshot is not None and not snapshot.converged:
         found.append(StatusAlarm("not_converged"))
     job = Job.objects.filter(key=refit_key(campaign)).order_by("-pk").first()
@@ -112,11 +112,11 @@ def _alarms(campaign: Campaign, board: Board | None, standing: BoardState | None
     if proposed:
         found.append(StatusAlarm("proposals", str(proposed)))
     if campaign.collecting:
-        found += _collecting_alarms(campaign, standing, job)
+        found += _collecting_alarms(campaign, board_state, job)
     return found
 
 
-def _collecting_alarms(campaign: Campaign, standing: BoardState | None, job: Job | None) -> list[StatusAlarm]:
+def _collecting_alarms(campaign: Campaign, board_state: BoardState | None, job: Job | None) -> list[StatusAlarm]:
     found: list[StatusAlarm] = []
     waits = job is not None and job.state in {Job.State.QUEUED, Job.State.RUNNING}
     if queue_size(campaign) == 0 and not waits:
@@ -132,7 +132,7 @@ def _collecting_alarms(campaign: Campaign, standing: BoardState | None, job: Job
     if waits and late and job is not None and job.created_at < timezone.now() - REFIT_LATE:
         found.append(StatusAlarm("refit_late"))
     budget = campaign.stopping.budget
-    judged = standing.tally.judgments if standing else 0
+    judged = board_state.tally.judgments if board_state else 0
     if budget and judged >= BUDGET_ALARM * budget:
         found.append(StatusAlarm("budget", f"{whole(judged)} / {whole(budget)}"))
     return found

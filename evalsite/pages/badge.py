@@ -56,23 +56,23 @@ def width(text: str) -> int:
     return round(sum(4.0 if each in NARROW else 10.0 if each in WIDE or ord(each) > 0x2E80 else 6.6 for each in text))
 
 
-def board_badge(standing: BoardState) -> Badge:
+def board_badge(board_state: BoardState) -> Badge:
     """Return the board's name and its headline."""
-    rows: list[BoardRow] = standing.snapshot.rows if standing.snapshot else []
-    campaign = standing.campaign
+    rows: list[BoardRow] = board_state.snapshot.rows if board_state.snapshot else []
+    campaign = board_state.campaign
     words = headline(rows, more_to_come=campaign is None or campaign.collecting)
-    return Badge(_short(shown(standing.board.name)), _short(words.rstrip(".")))
+    return Badge(_short(shown(board_state.board.name)), _short(words.rstrip(".")))
 
 
-def chatbot_badge(standing: BoardState, chatbot: str) -> Badge:
+def chatbot_badge(board_state: BoardState, chatbot: str) -> Badge:
     """Return the chatbot's name and its rank, with the range of possible ranks."""
-    row = rows_of(standing, chatbot)[0]
-    rows: list[BoardRow] = standing.snapshot.rows if standing.snapshot else []
+    row = rows_of(board_state, chatbot)[0]
+    rows: list[BoardRow] = board_state.snapshot.rows if board_state.snapshot else []
     of = sum(other["group"] == row["group"] for other in rows)
     words = _("rank %(rank)s of %(of)s on %(board)s") % {
         "rank": rank_text(row),
         "of": of,
-        "board": shown(standing.board.name),
+        "board": shown(board_state.board.name),
     }
     return Badge(_short(shown(row["name"])), _short(words))
 

@@ -42,12 +42,12 @@ def _board_state(request: HttpRequest, key: str) -> BoardState:
 @require_safe
 @cached_for_anonymous
 def board(request: HttpRequest, key: str) -> HttpResponse:
-    standing = _board_state(request, key)
+    board_state = _board_state(request, key)
     cut = Cut.of(request.GET)
-    context = board_context(standing, key, cut=cut) | {
-        "ranking": ranking_html(standing, key, cut),
-        "menus": menus(standing, key, cut),
-        "snippet": snippet(standing),
+    context = board_context(board_state, key, cut=cut) | {
+        "ranking": ranking_html(board_state, key, cut),
+        "menus": menus(board_state, key, cut),
+        "snippet": snippet(board_state),
     }
     return render(request, "board.html", context)
 
@@ -55,9 +55,9 @@ def board(request: HttpRequest, key: str) -> HttpResponse:
 @require_safe
 @cached_for_anonymous
 def board_live(request: HttpRequest, key: str) -> HttpResponse:
-    standing = _board_state(request, key)
-    response = render(request, "_board_live.html", board_context(standing, key))
-    response["ETag"], response["Cache-Control"] = page_etag(standing), "no-cache"
+    board_state = _board_state(request, key)
+    response = render(request, "_board_live.html", board_context(board_state, key))
+    response["ETag"], response["Cache-Control"] = page_etag(board_state), "no-cache"
     return response
 
 
@@ -79,17 +79,17 @@ def board_ranking(request: HttpRequest, key: str) -> HttpResponse:
 @require_safe
 @cached_for_anonymous
 def board_charts(request: HttpRequest, key: str) -> HttpResponse:
-    standing = _board_state(request, key)
-    return _charts(request, standing, key, figures_html(standing, key))
+    board_state = _board_state(request, key)
+    return _charts(request, board_state, key, figures_html(board_state, key))
 
 
 @require_safe
 @cached_for_anonymous
 def board_chart(request: HttpRequest, key: str, slug: str) -> HttpResponse:
     """Show one chart on its own page. A matrix starts at the row in the address."""
-    standing = _board_state(request, key)
-    drawn = _figure(standing, key, slug, _start(request))
-    return _charts(request, standing, key, [drawn], alone=True)
+    board_state = _board_state(request, key)
+    drawn = _figure(board_state, key, slug, _start(request))
+    return _charts(request, board_state, key, [drawn], alone=True)
 
 
 @require_safe
@@ -99,22 +99,22 @@ def board_chart_part(request: HttpRequest, key: str, slug: str) -> HttpResponse:
     return HttpResponse(_figure(_board_state(request, key), key, slug).html)
 
 
-def _figure(standing: BoardState, key: str, slug: str, start: int = 0) -> RenderedFigure:
-    drawn = figure_html(standing, key, slug, start) if slug in FIGURES else None
+def _figure(board_state: BoardState, key: str, slug: str, start: int = 0) -> RenderedFigure:
+    drawn = figure_html(board_state, key, slug, start) if slug in FIGURES else None
     if drawn is None:
         raise NotFound(_("There is no such chart."), hint=_("The charts page has all charts of a board."))
     return drawn
 
 
 def _charts(
-    request: HttpRequest, standing: BoardState, key: str, figures: list[RenderedFigure], *, alone: bool = False
+    request: HttpRequest, board_state: BoardState, key: str, figures: list[RenderedFigure], *, alone: bool = False
 ) -> HttpResponse:
-    context = board_context(standing, key, here="board_charts")
+    context = board_context(board_state, key, here="board_charts")
     more = {
         "figures": figures,
         "alone": alone,
-        "snapshot": standing.snapshot,
-        "all_url": Links.of(standing, key).to("board_charts"),
+        "snapshot": board_state.snapshot,
+        "all_url": Links.of(board_state, key).to("board_charts"),
     }
     return render(request, "charts.html", context | more)
 
@@ -123,11 +123,11 @@ def _charts(
 @cached_for_anonymous
 def board_figure(request: HttpRequest, key: str, slug: str, form: str) -> HttpResponse:
     """Return the numbers of a figure as a file."""
-    standing = _board_state(request, key)
-    given = figure_input(standing, key)
+    board_state = _board_state(request, key)
+    given = figure_input(board_state, key)
     if given is None or slug not in FIGURES:
         raise NotFound(_("There are no such numbers."), hint=_("The charts page names all figures of a board."))
-    return table_file(FIGURES[slug](given).table, form, f"{standing.board.slug}-{slug}")
+    return table_file(FIGURES[slug](given).table, form, f"{board_state.board.slug}-{slug}")
 
 
 def table_file(table: Table, form: str, name: str) -> HttpResponse:
@@ -142,15 +142,17 @@ def table_file(table: Table, form: str, name: str) -> HttpResponse:
 @require_safe
 @cached_for_anonymous
 def board_chatbot(request: HttpRequest, key: str, chatbot: uuid.UUID) -> HttpResponse:
-    standing = _board_state(request, key)
-    context = board_context(standing, key, here="board_chatbot")
-    return render(request, "chatbot.html", context | chatbot_context(standing, key, str(chatbot)))
+    board_state = _board_state(request, key)
+    context = board_context(board_state, key, here="board_chatbot")
+    return render(request, "chatbot.html", context | chatbot_context(board_state, key, str(chatbot)))
 
 
 @require_safe
 def board_method(request: HttpRequest, key: str) -> HttpResponse:
-    standing = _board_state(request, key)
-    return render(request, "method.html", board_context(standing, key, here="board_method") | method_context(standing))
+    board_state = _board_state(request, key)
+    return render(
+        request, "method.html", board_context(board_state, key, here="board_method") | method_context(board_state)
+    )
 
 
 @xframe_options_exempt
@@ -158,8 +160,8 @@ def board_method(request: HttpRequest, key: str) -> HttpResponse:
 @require_safe
 def board_embed(request: HttpRequest, key: str) -> HttpResponse:
     """Show the board for other sites' pages. It contains only public content, whoever the reader is."""
-    standing = board_state_get(board_get(key=key, user=None), Filter.of(request.GET))
-    response = render(request, "embed.html", embed_context(standing, key, EmbedOptions.of(request.GET)))
+    board_state = board_state_get(board_get(key=key, user=None), Filter.of(request.GET))
+    response = render(request, "embed.html", embed_context(board_state, key, EmbedOptions.of(request.GET)))
     response["Cache-Control"] = "public, max-age=60"
     return response
 

@@ -75,51 +75,51 @@ class VersionResults:
     since: datetime
 
 
-def rows_of(standing: BoardState, chatbot: str) -> list[BoardRow]:
+def rows_of(board_state: BoardState, chatbot: str) -> list[BoardRow]:
     """Return the rows of the chatbot's versions, strongest first.
 
     Raises NotFound.
     """
-    rows: list[BoardRow] = standing.snapshot.rows if standing.snapshot else []
+    rows: list[BoardRow] = board_state.snapshot.rows if board_state.snapshot else []
     found = [row for row in rows if row["chatbot"] == chatbot]
     if not found:
         raise NotFound(_("There is no such chatbot on this board."), hint=_("Choose one from the ranking."))
     return found
 
 
-def chatbot_context(standing: BoardState, key: str, chatbot: str) -> dict[str, Any]:
+def chatbot_context(board_state: BoardState, key: str, chatbot: str) -> dict[str, Any]:
     """Return the context of chatbot.html without the board's head, computed once per snapshot."""
-    campaign = standing.campaign
+    campaign = board_state.campaign
     shown = f"{campaign.shows_prompts:d}{campaign.shows_replies:d}" if campaign else ""
     if campaign is not None and campaign.shows_replies:
         shown += newest_text(campaign, chatbot)  # Corrected replies are no longer public.
-        shown += f"{_may_collect(standing):d}"
-    fitted = categories_version(standing.board)  # Categories are fitted after the whole board.
-    name = f"chatbot-{key}-{version_of(standing)}-{shown}-{fitted}-{chatbot}"
-    return cached_part(name, lambda: _context(standing, key, chatbot))
+        shown += f"{_may_collect(board_state):d}"
+    fitted = categories_version(board_state.board)  # Categories are fitted after the whole board.
+    name = f"chatbot-{key}-{version_of(board_state)}-{shown}-{fitted}-{chatbot}"
+    return cached_part(name, lambda: _context(board_state, key, chatbot))
 
 
-def _context(standing: BoardState, key: str, chatbot: str) -> dict[str, Any]:
-    snapshot = standing.snapshot
-    own = rows_of(standing, chatbot)
+def _context(board_state: BoardState, key: str, chatbot: str) -> dict[str, Any]:
+    snapshot = board_state.snapshot
+    own = rows_of(board_state, chatbot)
     assert snapshot is not None  # noqa: S101 - it has rows
     record = chart_data_get(snapshot)
     moments = history(snapshot)
-    events = events_of(standing.board, moments)
+    events = events_of(board_state.board, moments)
     pairs = record.pairs if record else []
-    links = Links.of(standing, key)
-    counts = _by_prompt(own[0], standing) if _lists_prompts(standing) else None
+    links = Links.of(board_state, key)
+    counts = _by_prompt(own[0], board_state) if _lists_prompts(board_state) else None
     return {
         "name": shown(own[0]["name"]),
-        "organisation": organisation_text(own[0], standing.verified),
+        "organisation": organisation_text(own[0], board_state.verified),
         "kind": {"live": _("live endpoint"), "static": _("static file of replies")}.get(own[0]["kind"], ""),
         "recorded": record is not None,
-        "standings": [_version_results(row, standing, links, snapshot.rows, pairs, moments, events) for row in own],
-        "preview": preview(own[0], standing),
-        "strengths": strengths_of(own[0], standing, links),
+        "standings": [_version_results(row, board_state, links, snapshot.rows, pairs, moments, events) for row in own],
+        "preview": preview(own[0], board_state),
+        "strengths": strengths_of(own[0], board_state, links),
         "prompts": None if counts is None else _notable_prompts(counts, links),
-        "examples_wait": _examples_wait(standing),
-        "examples": _examples(own[0], standing, counts, links),
+        "examples_wait": _examples_wait(board_state),
+        "examples": _examples(own[0], board_state, counts, links),
         "badge_url": links.to("chatbot_badge", chatbot),
     }
 
@@ -135,13 +135,13 @@ class PromptResult:
     lost: int
 
 
-def _lists_prompts(standing: BoardState) -> bool:
+def _lists_prompts(board_state: BoardState) -> bool:
     """Return whether the page may list prompts.
 
     The counts do not follow a filter of prompts or chatbots.
     """
-    whole = standing.slice is None or standing.slice.by == Slice.By.ASPECT
-    return whole and standing.campaign is not None and standing.campaign.shows_prompts
+    whole = board_state.slice is None or board_state.slice.by == Slice.By.ASPECT
+    return whole and board_state.campaign is not None and board_state.campaign.shows_prompts
 
 
 def _notable_prompts(counts: Mapping[int, Votes], links: Links) -> dict[str, list[PromptResult]]:
@@ -158,26 +158,35 @@ def _notable_prompts(counts: Mapping[int, Votes], links: Links) -> dict[str, lis
     return {"best": [shown(prompt) for prompt in best], "worst": [shown(prompt) for prompt in worst]}
 
 
-def _examples_wait(standing: BoardState) -> bool:
+def _examples_wait(board_state: BoardState) -> bool:
     """Return whether examples are released but the campaign has not ended."""
-    released = standing.campaign is not None and standing.campaign.shows_replies and standing.campaign.shows_prompts
-    return released and _may_collect(standing)
+    released = (
+        board_state.campaign is not None and board_state.campaign.shows_replies and board_state.campaign.shows_prompts
+    )
+    return released and _may_collect(board_state)
 
 
-def _examples(row: BoardRow, standing: BoardState, counts: Mapping[int, Votes] | None, links: Links) -> list[Example]:
+def _examples(
+    row: BoardRow, board_state: BoardState, counts: Mapping[int, Votes] | None, links: Links
+) -> list[Example]:
     """Return examples; None unless the campaign releases them and has stopped.
 
     A running campaign may show any reply again. An annotator who knows its author would not judge blindly.
     """
-    if standing.campaign is None or not standing.campaign.shows_replies or not counts or _may_collect(standing):
+    if (
+        board_state.campaign is None
+        or not board_state.campaign.shows_replies
+        or not counts
+        or _may_collect(board_state)
+    ):
         return []
     version = _version(row)
     return examples_of(version, counts, links) if version else []
 
 
-def _may_collect(standing: BoardState) -> bool:
+def _may_collect(board_state: BoardState) -> bool:
     """Return whether a campaign of this board collects, or may collect again."""
-    return standing.board.campaigns.exclude(state=Campaign.State.STOPPED).exists()
+    return board_state.board.campaigns.exclude(state=Campaign.State.STOPPED).exists()
 
 
 def _version(row: BoardRow) -> int | None:
@@ -186,10 +195,12 @@ def _version(row: BoardRow) -> int | None:
     return found
 
 
-def _by_prompt(row: BoardRow, standing: BoardState) -> dict[int, Votes]:
+def _by_prompt(row: BoardRow, board_state: BoardState) -> dict[int, Votes]:
     """Map prompt keys to votes won, tied and lost."""
     version = _version(row)
-    votes = votes_counted(list(standing.board.campaigns.all()), standing.aspect, version=version) if version else []
+    votes = (
+        votes_counted(list(board_state.board.campaigns.all()), board_state.aspect, version=version) if version else []
+    )
     counts: dict[int, list[int]] = {}
     for vote in votes:
         of = counts.setdefault(vote.prompt, [0, 0, 0])
@@ -197,12 +208,12 @@ def _by_prompt(row: BoardRow, standing: BoardState) -> dict[int, Votes]:
     return {prompt: (of[0], of[1], of[2]) for prompt, of in counts.items()}
 
 
-def preview(row: BoardRow, standing: BoardState) -> str:
+def preview(row: BoardRow, board_state: BoardState) -> str:
     """Describe the chatbot in one line, for shared links."""
     return _("Rank %(rank)s of %(of)s on %(board)s: ability %(ability)s (%(interval)s).") % {
         "rank": rank_text(row),
-        "of": _size(row, standing.snapshot.rows if standing.snapshot else []),
-        "board": shown(standing.board.name),
+        "of": _size(row, board_state.snapshot.rows if board_state.snapshot else []),
+        "board": shown(board_state.board.name),
         "ability": signed(row["ability"]),
         "interval": interval_text(row["lower"], row["upper"]),
     }
@@ -214,7 +225,7 @@ def _size(row: BoardRow, rows: list[BoardRow]) -> int:
 
 def _version_results(
     row: BoardRow,
-    standing: BoardState,
+    board_state: BoardState,
     links: Links,
     rows: list[BoardRow],
     pairs: list[Pair],
@@ -239,8 +250,8 @@ def _version_results(
         win_rate=share(row.get("win_rate")),
         known_ties=row.get("known_ties", 0),
         preliminary=row["preliminary"],
-        status=status_of(row, rows, standing.withdrawn).word,
-        withdrawn=standing.withdrawn.get(row.get("version", "")),
+        status=status_of(row, rows, board_state.withdrawn).word,
+        withdrawn=board_state.withdrawn.get(row.get("version", "")),
         axis=axis,
         opponents=[_opponent(pair, rows[pair.second], links, axis) for pair in met],
         never_met=size - 1 - len(met),

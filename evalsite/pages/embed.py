@@ -36,21 +36,21 @@ class EmbedOptions:
         return cls(min(max(1, rows), ROWS_AT_MOST), theme if theme in {"light", "dark"} else "")
 
 
-def embed_context(standing: BoardState, key: str, look: EmbedOptions) -> dict[str, Any]:
+def embed_context(board_state: BoardState, key: str, look: EmbedOptions) -> dict[str, Any]:
     """Return the strongest rows of the board or slice."""
-    rows: list[BoardRow] = standing.snapshot.rows if standing.snapshot else []
-    campaign, links = standing.campaign, Links.of(standing, key)
+    rows: list[BoardRow] = board_state.snapshot.rows if board_state.snapshot else []
+    campaign, links = board_state.campaign, Links.of(board_state, key)
     shown = rows[: look.rows]
     return {
-        "name": standing.board.name,
-        "slice": slice_title(standing.slice) if standing.slice else "",
-        "lacking": missing_text(standing.slice) if standing.slice and not rows else "",
+        "name": board_state.board.name,
+        "slice": slice_title(board_state.slice) if board_state.slice else "",
+        "lacking": missing_text(board_state.slice) if board_state.slice and not rows else "",
         "url": links.to("board"),
         "theme": look.theme,
         "headline": headline(rows, more_to_come=campaign is None or campaign.collecting) if rows else "",
-        "snapshot": standing.snapshot,
+        "snapshot": board_state.snapshot,
         "groups": max((row["group"] for row in rows), default=0),
-        "parts": parts_of(rows, shown, Cut(), links, standing),
+        "parts": parts_of(rows, shown, Cut(), links, board_state),
         "more": len(rows) - len(shown),
     }
 
@@ -64,15 +64,15 @@ def _anonymous_key(board: Board) -> str:
     return ""
 
 
-def snippet(standing: BoardState) -> str:
+def snippet(board_state: BoardState) -> str:
     """Return the HTML for embedding this board or slice; empty if nothing would be visible."""
-    key = _anonymous_key(standing.board)
+    key = _anonymous_key(board_state.board)
     if not key:
         return ""
-    size = len(standing.snapshot.rows) if standing.snapshot else 0
+    size = len(board_state.snapshot.rows) if board_state.snapshot else 0
     height = HEAD_PX + ROW_PX * min(max(size, 1), ROWS)
-    name = standing.board.name.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
-    address = Links.of(standing, key).to("board_embed", rows=str(ROWS)).replace("&", "&amp;")
+    name = board_state.board.name.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
+    address = Links.of(board_state, key).to("board_embed", rows=str(ROWS)).replace("&", "&amp;")
     return (
         f'<iframe src="{whole_address(address)}" title="{name}" width="100%" height="{height}"'
         ' loading="lazy" style="border: 0"></iframe>'

@@ -42,18 +42,18 @@ class Menu:
         return len(self.choices) > SHOWN_AT_ONCE and not any(choice.here for choice in self.choices[1:])
 
 
-def menus(standing: BoardState, key: str, cut: Cut) -> list[Menu]:
+def menus(board_state: BoardState, key: str, cut: Cut) -> list[Menu]:
     """Return one menu for each filter. Links keep the search and the order, but drop the other filters."""
-    pieces = slices_of(standing.board)
+    pieces = slices_of(board_state.board)
     whole = {
-        "aspect": (_("Aspect"), standing.board.aspect.key),
+        "aspect": (_("Aspect"), board_state.board.aspect.key),
         "category": (_("Category"), _("all")),
         "kind": (_("Chatbots"), _("all")),
     }
     found = []
     for by, (label, of_whole) in whole.items():
         own = [piece for piece in pieces if piece.by == by]
-        here = standing.slice if standing.slice in own else None
+        here = board_state.slice if board_state.slice in own else None
         first = FilterChoice(of_whole, Links(key).to("board", **cut.asked()), here is None)
         rest = [
             FilterChoice(
@@ -62,18 +62,18 @@ def menus(standing: BoardState, key: str, cut: Cut) -> list[Menu]:
             for piece in own
         ]
         found += [Menu(by, label, [first, *rest])] if own else []
-    return [*found, *_tiers(standing, key, cut)]
+    return [*found, *_tiers(board_state, key, cut)]
 
 
-def _tiers(standing: BoardState, key: str, cut: Cut) -> list[Menu]:
+def _tiers(board_state: BoardState, key: str, cut: Cut) -> list[Menu]:
     """Return the menu of tiers, for boards that are long enough.
 
     A tier only selects rows of the same fit, so the links keep the filter.
     """
-    rows = standing.snapshot.rows if standing.snapshot else []
+    rows = board_state.snapshot.rows if board_state.snapshot else []
     if len(rows) < CUT_FROM or not all(row.get("tier") for row in rows):
         return []
-    links = Links.of(standing, key)
+    links = Links.of(board_state, key)
     labels = {"": _("all"), "1": _("stronger half"), "2": _("weaker half")}
     choices = [
         FilterChoice(label, links.to("board", **cut.asked(tier=tier)), tier == cut.tier)

@@ -13,23 +13,23 @@ from evalsite.presentation.ranking import stamp
 ACCOUNT_KEPT_S = 10  # Counting 100,000 judgments in five ways takes a quarter of a second.
 
 
-def method_context(standing: BoardState) -> dict[str, Any]:
+def method_context(board_state: BoardState) -> dict[str, Any]:
     """Return the context of method.html without the board's head."""
-    campaigns = list(standing.board.campaigns.select_related("stopping", "prompt_set"))
-    snapshot = standing.snapshot
+    campaigns = list(board_state.board.campaigns.select_related("stopping", "prompt_set"))
+    snapshot = board_state.snapshot
     fit = chart_data_fit(snapshot) if snapshot else None
     account, skips = cached_part(
-        f"account-{stamp(standing)}-{standing.tally.judgments}",
+        f"account-{stamp(board_state)}-{board_state.tally.judgments}",
         lambda: (accounting(campaigns), skips_by_reason(campaigns)),
         for_s=ACCOUNT_KEPT_S,
     )
     return {
         "campaigns": campaigns,
-        "shows_prompts": standing.campaign is not None and standing.campaign.shows_prompts,
+        "shows_prompts": board_state.campaign is not None and board_state.campaign.shows_prompts,
         "snapshot": snapshot,
-        "decision": standing.decision,
-        "slice": standing.slice,
-        "choices": standing.aspect.choices,
+        "decision": board_state.decision,
+        "slice": board_state.slice,
+        "choices": board_state.aspect.choices,
         "account": account,
         "skips": [(str(label), skips[value]) for value, label in Skip.Reason.choices if value in skips],
         "fit": _fit(fit, snapshot.judgments) if snapshot and fit else None,

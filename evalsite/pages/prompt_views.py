@@ -19,31 +19,31 @@ from evalsite.presentation.board_head import board_context
 def _board_state(request: HttpRequest, key: str) -> BoardState:
     """Return the state of the whole board, if this reader may see its prompts."""
     user = user_of(request)
-    standing = board_state_get(board_get(key=key, user=user))
-    if standing.campaign is None or not prompts_readable(standing.campaign, user):
+    board_state = board_state_get(board_get(key=key, user=user))
+    if board_state.campaign is None or not prompts_readable(board_state.campaign, user):
         raise NotFound(_("The prompts of this board are not shown."), hint=_("Its ranking and its charts are."))
-    return standing
+    return board_state
 
 
 @require_safe
 def board_prompts(request: HttpRequest, key: str) -> HttpResponse:
-    standing = _board_state(request, key)
-    context = board_context(standing, key, here="board_prompts")
-    return render(request, "prompts.html", context | prompts_context(standing, key, request.GET))
+    board_state = _board_state(request, key)
+    context = board_context(board_state, key, here="board_prompts")
+    return render(request, "prompts.html", context | prompts_context(board_state, key, request.GET))
 
 
 @require_safe
 def board_prompt(request: HttpRequest, key: str, prompt: uuid.UUID) -> HttpResponse:
-    standing = _board_state(request, key)
-    context = board_context(standing, key, here="board_prompt")
-    return render(request, "prompt.html", context | prompt_context(prompt_input(standing, key, prompt)))
+    board_state = _board_state(request, key)
+    context = board_context(board_state, key, here="board_prompt")
+    return render(request, "prompt.html", context | prompt_context(prompt_input(board_state, key, prompt)))
 
 
 @require_safe
 def prompt_figure(request: HttpRequest, key: str, prompt: uuid.UUID, slug: str, form: str) -> HttpResponse:
     """Return the numbers of a prompt's figure as a file."""
-    standing = _board_state(request, key)
+    board_state = _board_state(request, key)
     if slug not in FIGURES:
         raise NotFound(_("There are no such numbers."), hint=_("The prompt's page names what there is."))
-    given = prompt_input(standing, key, prompt)
-    return table_file(FIGURES[slug](given).table, form, f"{standing.board.slug}-{prompt}-{slug}")
+    given = prompt_input(board_state, key, prompt)
+    return table_file(FIGURES[slug](given).table, form, f"{board_state.board.slug}-{prompt}-{slug}")

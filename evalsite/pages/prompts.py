@@ -40,7 +40,7 @@ class PromptInput:
     pairs: see `_pairs`.
     """
 
-    standing: BoardState
+    board_state: BoardState
     key: str
     prompt: Prompt
     rows: list[BoardRow]
@@ -70,26 +70,26 @@ class PromptInput:
         return max(at for at, told in zip(DIFFERENCES, self.information, strict=True) if 2 * told >= most)
 
 
-def prompt_input(standing: BoardState, key: str, public_id: uuid.UUID) -> PromptInput:
+def prompt_input(board_state: BoardState, key: str, public_id: uuid.UUID) -> PromptInput:
     """Return the input of a prompt's page, read once per snapshot.
 
     Raises NotFound.
     """
-    campaign = standing.campaign
+    campaign = board_state.campaign
     prompt = Prompt.objects.filter(public_id=public_id, prompt_set__campaigns=campaign).first() if campaign else None
     if campaign is None or prompt is None:
         raise NotFound(_("There is no such prompt on this board."), hint=_("Choose one of its prompts."))
-    rows: list[BoardRow] = standing.snapshot.rows if standing.snapshot else []
-    pairs = cached_part(f"prompt-pairs-{prompt.pk}-{stamp(standing)}", lambda: _pairs(standing, prompt, rows))
+    rows: list[BoardRow] = board_state.snapshot.rows if board_state.snapshot else []
+    pairs = cached_part(f"prompt-pairs-{prompt.pk}-{stamp(board_state)}", lambda: _pairs(board_state, prompt, rows))
     found = cached_part(
-        f"prompt-findings-{campaign.pk}-{stamp(standing)}", lambda: findings_of(campaign, "prompts"), for_s=60
+        f"prompt-findings-{campaign.pk}-{stamp(board_state)}", lambda: findings_of(campaign, "prompts"), for_s=60
     )
-    return PromptInput(standing, key, prompt, rows, found, pairs)
+    return PromptInput(board_state, key, prompt, rows, found, pairs)
 
 
-def _pairs(standing: BoardState, prompt: Prompt, rows: list[BoardRow]) -> list[tuple[int, int, int, int, int]]:
+def _pairs(board_state: BoardState, prompt: Prompt, rows: list[BoardRow]) -> list[tuple[int, int, int, int, int]]:
     """Return (row, row, won, tied, lost) of each judged pair, from the point of view of the higher row."""
-    votes = votes_counted(list(standing.board.campaigns.all()), standing.board.aspect, prompt=prompt.pk)
+    votes = votes_counted(list(board_state.board.campaigns.all()), board_state.board.aspect, prompt=prompt.pk)
     versions = {version for vote in votes for version in (vote.first_version, vote.second_version)}
     public = dict(Version.objects.filter(pk__in=versions).values_list("pk", "public_id"))
     place = {row.get("version"): index for index, row in enumerate(rows)}
@@ -119,7 +119,7 @@ def prompt_context(given: PromptInput) -> dict[str, Any]:
         "half_at": fixed(own["half_at"]) if own.get("half_at") is not None else "",
         "figures": [_drawn(figure, given) for figure in figures],
         "like": [(each.key, links.to("board_prompt", each.public_id)) for each in like],
-        "preview": _("A prompt of %(board)s.") % {"board": shown(given.standing.board.name)},
+        "preview": _("A prompt of %(board)s.") % {"board": shown(given.board_state.board.name)},
     }
 
 
@@ -230,12 +230,12 @@ def pair_results(given: PromptInput) -> Figure:
 FIGURES: dict[str, Callable[[PromptInput], Figure]] = {"information": information, "meetings": pair_results}
 
 
-def prompts_context(standing: BoardState, key: str, query: Mapping[str, str]) -> dict[str, Any]:
+def prompts_context(board_state: BoardState, key: str, query: Mapping[str, str]) -> dict[str, Any]:
     """Return the prompts by information, the highest first and those without judgments last."""
-    campaign, links = standing.campaign, Links(key)
+    campaign, links = board_state.campaign, Links(key)
     assert campaign is not None  # noqa: S101 - the view has checked
     found = cached_part(
-        f"prompt-findings-{campaign.pk}-{stamp(standing)}", lambda: findings_of(campaign, "prompts"), for_s=60
+        f"prompt-findings-{campaign.pk}-{stamp(board_state)}", lambda: findings_of(campaign, "prompts"), for_s=60
     )
     keys = list(
         campaign.prompt_set.prompts.filter(corrected_by__isnull=True).order_by("pk").values_list("pk", flat=True)

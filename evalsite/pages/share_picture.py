@@ -43,12 +43,12 @@ class Picture:
     below: str
 
 
-def board_png(standing: BoardState) -> bytes:
+def board_png(board_state: BoardState) -> bytes:
     """Return a PNG of the board or slice, drawn once per snapshot. It is in English, as badges are."""
     with translation.override(settings.LANGUAGE_CODE):
-        picture = picture_of(standing)
+        picture = picture_of(board_state)
         digest = sha256(repr(picture).encode(errors="replace")).hexdigest()
-        return cached_part(f"picture-{stamp(standing)}-{digest}", lambda: _drawn(picture))
+        return cached_part(f"picture-{stamp(board_state)}-{digest}", lambda: _drawn(picture))
 
 
 def _drawn(picture: Picture) -> bytes:
@@ -57,34 +57,36 @@ def _drawn(picture: Picture) -> bytes:
     return png(picture)
 
 
-def picture_of(standing: BoardState) -> Picture:
+def picture_of(board_state: BoardState) -> Picture:
     """Return the strongest rows of the largest part. Another part would need its own axis."""
-    rows: list[BoardRow] = standing.snapshot.rows if standing.snapshot else []
+    rows: list[BoardRow] = board_state.snapshot.rows if board_state.snapshot else []
     pictured = [row for row in rows if row["group"] == 1][:ROWS]
     axis = axis_for([row["lower"] for row in pictured], [row["upper"] for row in pictured])
-    campaign = standing.campaign
-    title = f"{standing.board.name}, {slice_title(standing.slice)}" if standing.slice else standing.board.name
+    campaign = board_state.campaign
+    title = (
+        f"{board_state.board.name}, {slice_title(board_state.slice)}" if board_state.slice else board_state.board.name
+    )
     return Picture(
         title=plain_line(shown(title)),
         headline=plain_line(headline(rows, more_to_come=campaign is None or campaign.collecting)),
-        date=date_format(standing.snapshot.created_at, "j M Y") if standing.snapshot else "",
+        date=date_format(board_state.snapshot.created_at, "j M Y") if board_state.snapshot else "",
         rows=[
             PictureRow(
                 rank=rank_text(row),
                 name=plain_line(shown(row["name"])),
                 ability=f"{signed(row['ability'])} ({interval_text(row['lower'], row['upper'])})",
                 whisker=whisker(axis, row["lower"], row["ability"], row["upper"]),
-                faint=row["preliminary"] or row.get("version", "") in standing.withdrawn,
+                faint=row["preliminary"] or row.get("version", "") in board_state.withdrawn,
             )
             for row in pictured
         ],
         zero=axis.zero,
-        below=_below(standing, len(rows)),
+        below=_below(board_state, len(rows)),
     )
 
 
-def _below(standing: BoardState, chatbots: int) -> str:
-    judgments = standing.snapshot.judgments if standing.snapshot else standing.tally.judgments
+def _below(board_state: BoardState, chatbots: int) -> str:
+    judgments = board_state.snapshot.judgments if board_state.snapshot else board_state.tally.judgments
     counts = [f"{whole(chatbots)} chatbots", f"{whole(judgments)} judgments", "ability in logits; bar: 95 % interval"]
     return " · ".join(counts) if chatbots else ""
 

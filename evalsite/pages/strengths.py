@@ -57,12 +57,12 @@ class Strengths:
     categories: list[InCategory]
 
 
-def strengths_of(row: BoardRow, standing: BoardState, links: Links) -> Strengths | None:
+def strengths_of(row: BoardRow, board_state: BoardState, links: Links) -> Strengths | None:
     """Return the strengths; None for a slice, or without category boards with this chatbot."""
-    if standing.slice is not None:
+    if board_state.slice is not None:
         return None
     found = [
-        (each, own) for each in categories_of(standing.board) if (own := _same_version(row, each.rows)) is not None
+        (each, own) for each in categories_of(board_state.board) if (own := _same_version(row, each.rows)) is not None
     ]
     if not found:
         return None

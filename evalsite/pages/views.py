@@ -44,14 +44,14 @@ def home(request: HttpRequest) -> HttpResponse:
 
 
 def _entry(board: Board) -> dict[str, Any]:
-    standing = board_state_get(board)
+    board_state = board_state_get(board)
     return {
         "name": board.name,
         "url": reverse("board", args=[board.slug]),
-        "state": standing.campaign.state if standing.campaign else "",
-        "state_text": status(standing)["text"],
-        "judgments": standing.tally.judgments,
-        "chatbots": chatbots_of(standing),
+        "state": board_state.campaign.state if board_state.campaign else "",
+        "state_text": status(board_state)["text"],
+        "judgments": board_state.tally.judgments,
+        "chatbots": chatbots_of(board_state),
         "question": board.aspect.question,
     }
 

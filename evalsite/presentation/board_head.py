@@ -30,34 +30,34 @@ class Tab:
     here: bool
 
 
-def board_context(standing: BoardState, key: str, *, here: str = "board", cut: Cut | None = None) -> dict[str, Any]:
+def board_context(board_state: BoardState, key: str, *, here: str = "board", cut: Cut | None = None) -> dict[str, Any]:
     """Return the context of the head and the live part of a board's pages.
 
     here: name of the open page.
     """
-    rows: list[BoardRow] = standing.snapshot.rows if standing.snapshot else []
-    campaign = standing.campaign
-    cut, links = cut or Cut(), Links.of(standing, key)
+    rows: list[BoardRow] = board_state.snapshot.rows if board_state.snapshot else []
+    campaign = board_state.campaign
+    cut, links = cut or Cut(), Links.of(board_state, key)
     return {
         "key": key,
-        "board": _head(standing, links),
+        "board": _head(board_state, links),
         "tabs": _tabs(links, here, prompts=campaign is not None and campaign.shows_prompts),
-        "slice": standing.slice,
-        "slice_name": slice_title(standing.slice) if standing.slice else "",
-        "counted": slice_text(standing.slice) if standing.slice else "",
+        "slice": board_state.slice,
+        "slice_name": slice_title(board_state.slice) if board_state.slice else "",
+        "counted": slice_text(board_state.slice) if board_state.slice else "",
         "query": links.query,
         "headline": headline(rows, more_to_come=campaign is None or campaign.collecting),
-        "status": status(standing),
-        "counts": _counts(standing, rows),
-        "stamp": stamp(standing),
+        "status": status(board_state),
+        "counts": _counts(board_state, rows),
+        "stamp": stamp(board_state),
         "cut": cut,
         "poll_s": POLL_STOPPED_S if campaign and campaign.state == Campaign.State.STOPPED else POLL_S,
     }
 
 
-def page_etag(standing: BoardState) -> str:
+def page_etag(board_state: BoardState) -> str:
     """Return the ETag of this board state in the reader's language."""
-    return f'{standing.etag.removesuffix(chr(34))}.{get_language()}"'
+    return f'{board_state.etag.removesuffix(chr(34))}.{get_language()}"'
 
 
 def _tabs(links: Links, here: str, *, prompts: bool) -> list[Tab]:
@@ -67,19 +67,19 @@ def _tabs(links: Links, here: str, *, prompts: bool) -> list[Tab]:
     return [*tabs[:2], whole, *tabs[2:]] if prompts else tabs
 
 
-def _head(standing: BoardState, links: Links) -> dict[str, Any]:
-    campaign = standing.campaign
+def _head(board_state: BoardState, links: Links) -> dict[str, Any]:
+    campaign = board_state.campaign
     judged = campaign is not None and campaign.collecting and campaign.admission == Campaign.Admission.OPEN
     return {
-        "name": standing.board.name,
-        "question": standing.aspect.question,
+        "name": board_state.board.name,
+        "question": board_state.aspect.question,
         "description": campaign.description if campaign else "",
         "url": links.to("board"),
         "live_url": links.to("board_live"),
         "picture_url": links.to("board_picture"),
         "judge_url": reverse("judge", args=[_campaign_key(campaign, links.key)]) if campaign and judged else None,
         "campaign_state": campaign.state if campaign else "",
-        "etag": page_etag(standing),
+        "etag": page_etag(board_state),
     }
 
 
@@ -88,24 +88,24 @@ def _campaign_key(campaign: Campaign, key: str) -> str:
     return campaign.slug if key == campaign.slug else str(campaign.public_id)
 
 
-def _counts(standing: BoardState, rows: list[BoardRow]) -> dict[str, Any]:
-    updated: datetime | None = standing.snapshot.created_at if standing.snapshot else None
+def _counts(board_state: BoardState, rows: list[BoardRow]) -> dict[str, Any]:
+    updated: datetime | None = board_state.snapshot.created_at if board_state.snapshot else None
     return {
-        "chatbots": chatbots_of(standing),
-        "of_one": _shared(rows, standing.verified),
+        "chatbots": chatbots_of(board_state),
+        "of_one": _shared(rows, board_state.verified),
         "kind": kinds_text(rows),
-        "judgments": standing.tally.judgments,
-        "annotators": standing.tally.annotators,
-        "ranked_judgments": standing.snapshot.judgments if standing.snapshot else 0,
+        "judgments": board_state.tally.judgments,
+        "annotators": board_state.tally.annotators,
+        "ranked_judgments": board_state.snapshot.judgments if board_state.snapshot else 0,
         "updated_at": updated,
     }
 
 
-def chatbots_of(standing: BoardState) -> int:
+def chatbots_of(board_state: BoardState) -> int:
     """Return the number of ranked chatbots, or of entrants before the first ranking."""
-    if standing.snapshot and standing.snapshot.rows:
-        return len(standing.snapshot.rows)
-    return standing.campaign.entrants.filter(state=Entrant.State.ACTIVE).count() if standing.campaign else 0
+    if board_state.snapshot and board_state.snapshot.rows:
+        return len(board_state.snapshot.rows)
+    return board_state.campaign.entrants.filter(state=Entrant.State.ACTIVE).count() if board_state.campaign else 0
 
 
 def _shared(rows: list[BoardRow], verified: frozenset[str]) -> str:
@@ -164,19 +164,19 @@ def _number(count: int) -> str:
     return words[count] if count < len(words) else str(count)
 
 
-def status(standing: BoardState) -> dict[str, Any]:
+def status(board_state: BoardState) -> dict[str, Any]:
     """Return the campaign's state in one line, with the progress to its target if it has one."""
-    campaign = standing.campaign
+    campaign = board_state.campaign
     state = campaign.state if campaign else ""
-    evidence = standing.evidence
+    evidence = board_state.evidence
     progress = evidence.get("progress")
     percent = None if progress is None else round(100 * min(1.0, max(0.0, progress)))
     if campaign is not None and campaign.state == Campaign.State.STOPPED:
-        return {"text": _stopped(campaign, standing.after_stop), "progress": percent, "state": state}
+        return {"text": _stopped(campaign, board_state.after_stop), "progress": percent, "state": state}
     if campaign is not None and not campaign.collecting:
         return {"text": str(campaign.get_state_display()), "progress": percent, "state": state}
     text = _collecting(evidence, percent)
-    if standing.slice and percent is not None:  # A target is for the whole board.
+    if board_state.slice and percent is not None:  # A target is for the whole board.
         text = _("whole board: %(status)s") % {"status": text}
     return {"text": text, "progress": percent, "state": state}
 

@@ -30,8 +30,8 @@ class Links:
     query: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def of(cls, standing: BoardState, key: str) -> "Links":
-        return cls.to_slice(standing.slice, key) if standing.slice else cls(key)
+    def of(cls, board_state: BoardState, key: str) -> "Links":
+        return cls.to_slice(board_state.slice, key) if board_state.slice else cls(key)
 
     @classmethod
     def to_slice(cls, piece: Slice, key: str) -> "Links":

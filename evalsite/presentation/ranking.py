@@ -102,38 +102,39 @@ SORTS: dict[str, Callable[[BoardRow], Any]] = {
 DESCENDING = {"win_rate", "judgments"}
 
 
-def stamp(standing: BoardState) -> str:
+def stamp(board_state: BoardState) -> str:
     """Return a value that changes with the ranking. A page with another stamp fetches the ranking."""
-    of = standing.snapshot or standing.board
-    state = standing.campaign.state if standing.campaign else "none"
-    return f"{of.public_id}{standing.slice_key}-{state}-{standing.withdrawn_hash}-{int(standing.tally.judgments > 0)}"
+    of = board_state.snapshot or board_state.board
+    state = board_state.campaign.state if board_state.campaign else "none"
+    begun = int(board_state.tally.judgments > 0)
+    return f"{of.public_id}{board_state.slice_key}-{state}-{board_state.withdrawn_hash}-{begun}"
 
 
-def ranking_html(standing: BoardState, key: str, cut: Cut) -> str:
+def ranking_html(board_state: BoardState, key: str, cut: Cut) -> str:
     """Return the ranking as HTML.
 
     The whole board is rendered once per snapshot and order. Each search renders again.
     """
 
     def render() -> str:
-        return render_to_string("_ranking.html", ranking_context(standing, key, cut))
+        return render_to_string("_ranking.html", ranking_context(board_state, key, cut))
 
-    return render() if cut.search else cached_part(f"ranking-{key}-{stamp(standing)}-{cut.sort}{cut.tier}", render)
+    return render() if cut.search else cached_part(f"ranking-{key}-{stamp(board_state)}-{cut.sort}{cut.tier}", render)
 
 
-def ranking_context(standing: BoardState, key: str, cut: Cut) -> dict[str, Any]:
+def ranking_context(board_state: BoardState, key: str, cut: Cut) -> dict[str, Any]:
     """Return the context of _ranking.html."""
-    rows: list[BoardRow] = standing.snapshot.rows if standing.snapshot else []
+    rows: list[BoardRow] = board_state.snapshot.rows if board_state.snapshot else []
     found = [row for row in rows if _matches(row, cut.search) and cut.tier in {"", str(row.get("tier"))}]
-    links = Links.of(standing, key)
+    links = Links.of(board_state, key)
     return {
-        "board": standing.board,
-        "state": standing.campaign.state if standing.campaign else "",
-        "judgments": standing.tally.judgments,
-        "stamp": stamp(standing),
-        "slice": standing.slice,
+        "board": board_state.board,
+        "state": board_state.campaign.state if board_state.campaign else "",
+        "judgments": board_state.tally.judgments,
+        "stamp": stamp(board_state),
+        "slice": board_state.slice,
         "url": links.to("board"),
-        "what_is_there": missing_text(standing.slice) if standing.slice else "",
+        "what_is_there": missing_text(board_state.slice) if board_state.slice else "",
         "whole_url": reverse("board", args=[key]),
         "live_url": links.to("board_ranking", **cut.asked()),
         "cut": cut,
@@ -142,7 +143,7 @@ def ranking_context(standing: BoardState, key: str, cut: Cut) -> dict[str, Any]:
         "of": len(rows),
         "found": len(found),
         "groups": max((row["group"] for row in rows), default=0),
-        "parts": parts_of(rows, found, cut, links, standing),
+        "parts": parts_of(rows, found, cut, links, board_state),
     }
 
 
@@ -178,13 +179,13 @@ def _column(cut: Cut, links: Links, slug: str, label: str, tip: str) -> Column:
 
 
 def parts_of(
-    rows: list[BoardRow], found: list[BoardRow], cut: Cut, links: Links, standing: BoardState
+    rows: list[BoardRow], found: list[BoardRow], cut: Cut, links: Links, board_state: BoardState
 ) -> list[RankingPart]:
     """Return the parts of the ranking.
 
     The axes cover the whole board, so that a search does not move anything.
     """
-    beside, withdrawn = _NameSuffix(rows, standing.verified), standing.withdrawn
+    beside, withdrawn = _NameSuffix(rows, board_state.verified), board_state.withdrawn
     parts = []
     for group in sorted({row["group"] for row in found}):
         whole = [row for row in rows if row["group"] == group]

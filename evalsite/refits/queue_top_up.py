@@ -52,31 +52,31 @@ class QueueTopUp:
 
     def __init__(self, board: Board, campaign: Campaign, lease: Lease) -> None:
         self.campaign_id, self.lease = campaign.pk, lease
-        self.standing = _current_board(board)  # Also None after a failed plan.
+        self.current = _current_board(board)  # Also None after a failed plan.
         self.began = time.monotonic()
         self.next_look = self.began + CHECK_EVERY_S
 
     def before(self) -> None:
         """Plan before the fit if the queue would run out during the refit."""
-        if self.standing and self.standing.took_s >= SHORT_S:
-            self._top_up(self.standing, LAST_REFITS * self.standing.took_s)
+        if self.current and self.current.took_s >= SHORT_S:
+            self._top_up(self.current, LAST_REFITS * self.current.took_s)
 
     def during(self, _done: int, _most: int) -> None:
         """Plan during the fit if the queue is about to run out.
 
         This is the fit's `progress` callback. It raises nothing but the loss of the lease.
         """
-        if self.standing is None or time.monotonic() < self.next_look:
+        if self.current is None or time.monotonic() < self.next_look:
             return
         try:
-            enough = self._top_up(self.standing, RUNS_DRY_S)
+            enough = self._top_up(self.current, RUNS_DRY_S)
         # For example a queue that is locked for too long. The fit continues and writes on its own.
         except DatabaseError:
             log.warning("campaign %s: queue top-up during a fit failed", self.campaign_id, exc_info=True)
             enough = False
         self.next_look = time.monotonic() + (CHECK_EVERY_S if enough else RETRY_AFTER_S)
 
-    def _top_up(self, standing: _CurrentBoard, seconds: float) -> bool:
+    def _top_up(self, current: _CurrentBoard, seconds: float) -> bool:
         """Ensure that the queue lasts this long at the current pace, or holds the remaining budget.
 
         Returns whether there were as many items as wanted.
@@ -84,20 +84,18 @@ class QueueTopUp:
         campaign = Campaign.objects.select_related("stopping").get(pk=self.campaign_id)
         if not campaign.collecting or _queue_lasts(campaign, seconds):
             return True
-        refit_s = max(standing.took_s, time.monotonic() - self.began, RUNS_DRY_S)
+        refit_s = max(current.took_s, time.monotonic() - self.began, RUNS_DRY_S)
         count = planning.queue_size(campaign, refit_s)
-        planned = _plan_from(campaign, standing, count)
+        planned = _plan_from(campaign, current, count)
         if planned is None:
-            self.standing = None
+            self.current = None
         if planned is None or not planned.asks:
             return False
         with write_transaction():
             self.lease.confirm()
             now = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
             rest = (
-                planning.queue_begin(now, planned, standing.snapshot)
-                if planning.plan_is_current(planned, now)
-                else None
+                planning.queue_begin(now, planned, current.snapshot) if planning.plan_is_current(planned, now) else None
             )
         planning.queue_finish(planned, rest, self.lease)
         return len(planned.asks) >= count
@@ -113,11 +111,11 @@ def _current_board(board: Board) -> _CurrentBoard | None:
     return _CurrentBoard(snapshot, stands[1], (last[1] - last[0]).total_seconds())
 
 
-def _plan_from(campaign: Campaign, standing: _CurrentBoard, count: int) -> Planned | None:
+def _plan_from(campaign: Campaign, current: _CurrentBoard, count: int) -> Planned | None:
     """Plan this many items from the current board; return None if planning fails."""
     try:
-        posterior = Posterior.from_bytes(bytes(standing.snapshot.posterior))
-        planner, seen = Planner(campaign), queue_look(campaign, unseen_since=standing.since)
+        posterior = Posterior.from_bytes(bytes(current.snapshot.posterior))
+        planner, seen = Planner(campaign), queue_look(campaign, unseen_since=current.since)
         state = planner.state(posterior, judgments_spent(campaign), seen.counts)
         return planning.planned_of(planner, state, seen, count)
     except DatabaseError:

@@ -34,7 +34,7 @@ def intervals(given: FigureInput) -> Figure:
         ]
         for row in given.rows
     ]
-    parts = parts_of(given.rows, given.rows, Cut(), Links.of(given.standing, given.key), given.standing)
+    parts = parts_of(given.rows, given.rows, Cut(), Links.of(given.board_state, given.key), given.board_state)
     finding = headline(given.rows, more_to_come=given.collecting)
     return Figure("intervals", _("Abilities and their 95 % intervals"), finding, Table(columns, rows), parts)
 

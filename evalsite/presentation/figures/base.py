@@ -58,7 +58,7 @@ class FigureInput:
     start: the first row of a matrix.
     """
 
-    standing: BoardState
+    board_state: BoardState
     key: str
     rows: list[BoardRow]
     record: ChartData
@@ -68,34 +68,34 @@ class FigureInput:
 
     @property
     def collecting(self) -> bool:
-        return self.standing.campaign is None or self.standing.campaign.collecting
+        return self.board_state.campaign is None or self.board_state.campaign.collecting
 
     def names(self, pair: Pair) -> list[str]:
         return [self.rows[pair.first]["name"], self.rows[pair.second]["name"]]
 
 
-def figure_input(standing: BoardState, key: str, start: int = 0, *, past: bool = True) -> FigureInput | None:
+def figure_input(board_state: BoardState, key: str, start: int = 0, *, past: bool = True) -> FigureInput | None:
     """Return the input of figures; None without a snapshot or without chart data (an old snapshot).
 
     past: whether to read earlier snapshots, which takes 50 ms for 200 chatbots.
     """
-    snapshot = standing.snapshot
+    snapshot = board_state.snapshot
     record = chart_data_get(snapshot) if snapshot else None
     if snapshot is None or record is None:
         return None
     moments = history(snapshot) if past else []
-    return FigureInput(standing, key, snapshot.rows, record, moments, start, events_of(snapshot.board, moments))
+    return FigureInput(board_state, key, snapshot.rows, record, moments, start, events_of(snapshot.board, moments))
 
 
-def version_of(standing: BoardState) -> str:
+def version_of(board_state: BoardState) -> str:
     """Return a value that changes with the input of figures.
 
     It includes limits and events, because they change between snapshots.
     """
-    evidence = standing.evidence
+    evidence = board_state.evidence
     aim = "-".join(f"{evidence.get(name, 0.0):.6g}" for name in ("target", "judgments_to_go", "out_of_reach"))
-    decision = standing.decision.pk if standing.decision else 0
-    return f"{stamp(standing)}-{decision}-{aim}-{newest_event(standing.board)}"
+    decision = board_state.decision.pk if board_state.decision else 0
+    return f"{stamp(board_state)}-{decision}-{aim}-{newest_event(board_state.board)}"
 
 
 def as_csv(table: Table) -> str:

@@ -33,31 +33,31 @@ class RenderedFigure:
     html: str
 
 
-def figures_html(standing: BoardState, key: str) -> list[RenderedFigure]:
+def figures_html(board_state: BoardState, key: str) -> list[RenderedFigure]:
     """Return all figures, with placeholders for matrices; empty without chart data.
 
     They are rendered once per snapshot.
     """
-    return cached_part(f"figures-{key}-{version_of(standing)}", lambda: _rendered(standing, key))
+    return cached_part(f"figures-{key}-{version_of(board_state)}", lambda: _rendered(board_state, key))
 
 
-def figure_html(standing: BoardState, key: str, slug: str, start: int = 0) -> RenderedFigure | None:
+def figure_html(board_state: BoardState, key: str, slug: str, start: int = 0) -> RenderedFigure | None:
     """Return one complete figure; None without chart data.
 
     It is rendered once per snapshot and part of a matrix.
     """
     # Limits the cache keys: a reader can type any number.
-    start = min(start, len(standing.snapshot.rows) if standing.snapshot else 0)
+    start = min(start, len(board_state.snapshot.rows) if board_state.snapshot else 0)
 
     def draw() -> RenderedFigure | None:
-        given = figure_input(standing, key, start)
-        return _html(FIGURES[slug](given), Links.of(standing, key)) if given else None
+        given = figure_input(board_state, key, start)
+        return _html(FIGURES[slug](given), Links.of(board_state, key)) if given else None
 
-    return cached_part(f"figure-{slug}-{key}-{version_of(standing)}-{start}", draw)
+    return cached_part(f"figure-{slug}-{key}-{version_of(board_state)}-{start}", draw)
 
 
-def _rendered(standing: BoardState, key: str) -> list[RenderedFigure]:
-    given, links = figure_input(standing, key), Links.of(standing, key)
+def _rendered(board_state: BoardState, key: str) -> list[RenderedFigure]:
+    given, links = figure_input(board_state, key), Links.of(board_state, key)
     figures = [build(given) for build in FIGURES.values()] if given else []
     return [_html(figure, links, apart=figure.slug in APART) for figure in figures]
 

@@ -125,7 +125,7 @@ def _matrix(given: FigureInput, slug: str, cell: Callable[[Pair], MatrixCell]) -
     rows = [
         MatrixRow(given.rows[i]["rank"], given.rows[i]["name"], [cells.get((i, j)) for j in within]) for i in within
     ]
-    links = Links.of(given.standing, given.key)
+    links = Links.of(given.board_state, given.key)
     starts = [
         (at + 1, min(at + MATRIX_AT_MOST, size), links.to("board_chart", slug, **{"from": str(at + 1)}))
         for at in range(0, size, MATRIX_AT_MOST)

@@ -170,7 +170,7 @@ class ErrorCurves:
 
 
 def precision(given: FigureInput) -> Figure:
-    evidence = given.standing.evidence
+    evidence = given.board_state.evidence
     target: float | None = evidence.get("target")
     ahead = given.collecting and not evidence.get("out_of_reach")
     togo = evidence.get("judgments_to_go", 0.0) if ahead else 0.0

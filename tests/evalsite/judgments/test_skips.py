@@ -84,7 +84,7 @@ def test_campaign_with_only_skipped_items_left_alarms(small: Campaign) -> None:
     assert small.state == Campaign.State.RUNNING
     notice = Notice.objects.get(campaign=small, event=Notice.Event.QUEUE)
     assert "but 2 items that annotators skipped" in notice_text(notice)
-    assert campaign_status_get(small).standing is not None
+    assert campaign_status_get(small).board_state is not None
 
 
 def test_owner_reopens_skipped_items(small: Campaign, alice: User) -> None:
