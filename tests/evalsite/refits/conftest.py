@@ -8,4 +8,4 @@ from evalsite.refits import planning
 @pytest.fixture
 def no_reserve(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is kept behind a queue, as where there is nothing more to ask: who finds it low asks for a plan."""
-    monkeypatch.setattr(planning, "BEHIND", 0)
+    monkeypatch.setattr(planning, "BACKLOG_SIZE", 0)

@@ -54,7 +54,7 @@ WAITS_S = 0.5  # who does nothing for so long is waiting
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backlog, "DRAWN_AT_ONCE", PART)
-    monkeypatch.setattr(planning, "BEHIND", 60)
+    monkeypatch.setattr(planning, "BACKLOG_SIZE", 60)
 
 
 @shared
@@ -62,7 +62,7 @@ def stocked(make_campaign: CampaignMaker) -> Campaign:
     """It has a board, a queue, and sixty asks behind it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(backlog, "DRAWN_AT_ONCE", PART)
-        patch.setattr(planning, "BEHIND", 60)
+        patch.setattr(planning, "BACKLOG_SIZE", 60)
         campaign = make_campaign(design=OPEN, chatbots=5, prompts=20)
         judge(campaign, annotator_enrol(campaign=campaign), blocks=2)
         run_jobs()
@@ -114,7 +114,7 @@ def test_a_plan_goes_on_behind_its_queue_with_other_items_from_the_same_snapshot
 def test_many_who_come_at_once_are_given_a_block_each(
     make_campaign: CampaignMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(planning, "BEHIND", 2_000)
+    monkeypatch.setattr(planning, "BACKLOG_SIZE", 2_000)
     monkeypatch.setattr(backlog, "DRAWN_AT_ONCE", 200)
     campaign = make_campaign(design=OPEN, chatbots=6, prompts=60)
     assert QUEUED.all().count() < PEOPLE
@@ -242,7 +242,7 @@ def test_what_is_behind_a_queue_is_planned_anew_once_the_board_has_grown_by_a_te
 def test_a_refit_that_falls_due_is_not_kept_waiting_and_what_was_behind_the_queue_stays(
     stocked: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(planning, "BEHIND_AT_ONCE", 20)
+    monkeypatch.setattr(planning, "BACKLOG_PART", 20)
     due = iter([False, False, True])
     monkeypatch.setattr("evalsite.core.jobs.job_is_due", lambda kind: next(due) if kind == "refit" else False)
     before = seeds_behind()
@@ -289,7 +289,7 @@ def test_what_is_drawn_while_a_plan_is_written_is_asked_no_more_often_than_wante
 def test_of_a_campaign_whose_refit_is_due_again_one_part_is_planned_behind_the_queue(
     stocked: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(planning, "BEHIND_AT_ONCE", 20)
+    monkeypatch.setattr(planning, "BACKLOG_PART", 20)
     Reserve.objects.filter(campaign=stocked).delete()
     refit_request(stocked)
     begin = planning.backlog_fill
@@ -301,7 +301,7 @@ def test_of_a_campaign_whose_refit_is_due_again_one_part_is_planned_behind_the_q
         begin(*given)
         counts.append(behind(stocked))
 
-    monkeypatch.setattr("evalsite.refits.refit.reserve_fill", fill)
+    monkeypatch.setattr("evalsite.refits.refit.backlog_fill", fill)
     run_jobs()
     assert counts == [20, 60], "the second time all of it: nobody asks any more"
 

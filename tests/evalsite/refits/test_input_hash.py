@@ -67,7 +67,7 @@ def test_the_same_votes_stored_in_another_order_make_the_same_snapshot(
     assert first.input_sha256 == given.sha256
 
     store_in_another_order()
-    monkeypatch.setattr(mapping, "KEPT", VoteCache())  # as for a worker that begins: nothing leaves facts in this way
+    monkeypatch.setattr(mapping, "VOTE_CACHE", VoteCache())  # as in a new worker, which has no facts cached
     again = fit_input(board)
     assert list(again.votes) == list(reversed(given.votes)), "they are read in the order in which they are stored"
     assert again.sha256 == given.sha256

@@ -265,7 +265,7 @@ def during(fast: Campaign, monkeypatch: pytest.MonkeyPatch) -> DuringTheFit:
     """The last refit was short: nothing was planned before this one, which takes longer than anyone could know."""
     Refit.objects.update(finished_at=F("started_at") + timedelta(seconds=queue_top_up.SHORT_S / 2))
     found = DuringTheFit()
-    monkeypatch.setattr(queue_top_up, "LOOKS_EVERY_S", 0.0)
+    monkeypatch.setattr(queue_top_up, "CHECK_EVERY_S", 0.0)
     monkeypatch.setattr(refit, "estimate", found.fits)
     return found
 
@@ -306,8 +306,8 @@ def test_otherwise_the_queue_stays_as_it_is_during_a_fit(
             StoppingSpec.objects.filter(campaign=fast).update(budget=spent + QUEUED.all().count())
 
     if why == "it was looked at just now":
-        monkeypatch.setattr(queue_top_up, "LOOKS_EVERY_S", 1e9)
-    monkeypatch.setattr(queue_top_up, "_planned", lambda *_: pytest.fail("it was planned"))
+        monkeypatch.setattr(queue_top_up, "CHECK_EVERY_S", 1e9)
+    monkeypatch.setattr(queue_top_up, "_plan_from", lambda *_: pytest.fail("it was planned"))
     before = waiting_now()
     assert before
     during.rounds = [happens]
@@ -320,7 +320,7 @@ def test_a_board_that_can_give_no_more_is_asked_once_during_a_fit_and_again_afte
     during: DuringTheFit, monkeypatch: pytest.MonkeyPatch, later: float, plans_made: int
 ) -> None:
     plans: list[Planned] = []
-    monkeypatch.setattr(queue_top_up, "GAVE_LESS_S", later)
+    monkeypatch.setattr(queue_top_up, "RETRY_AFTER_S", later)
 
     def few(*args: Any) -> Planned:
         made = planned_of(*args)

@@ -189,11 +189,11 @@ def after_it_was_seen(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], obj
 
     def seen(campaigns: list[Campaign]) -> Any:
         found = looks(campaigns)
-        monkeypatch.setattr(vote_cache, "_seen", looks)
+        monkeypatch.setattr(vote_cache, "_input_state", looks)
         happens()
         return found
 
-    monkeypatch.setattr(vote_cache, "_seen", seen)
+    monkeypatch.setattr(vote_cache, "_input_state", seen)
 
 
 def test_of_what_is_taken_back_as_a_worker_reads_one_of_the_two_counts(
@@ -235,7 +235,7 @@ def test_many_batches_are_read_with_all_others(
 def test_the_board_seen_longest_ago_is_forgotten_first(
     make_campaign: CampaignMaker, reads: Reads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vote_cache, "MOST_KEPT", 12)
+    monkeypatch.setattr(vote_cache, "MOST_VOTES", 12)
     kept = VoteCache()
     campaigns = [make_campaign(slug=f"c{number}") for number in range(3)]
     for campaign in campaigns:
@@ -255,7 +255,7 @@ def test_the_board_seen_longest_ago_is_forgotten_first(
 def test_a_board_that_is_too_large_by_itself_takes_no_room_of_others(
     make_campaign: CampaignMaker, reads: Reads, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vote_cache, "MOST_KEPT", 8)
+    monkeypatch.setattr(vote_cache, "MOST_VOTES", 8)
     kept = VoteCache()
     small, large = (make_campaign(slug=slug) for slug in ("small", "large"))
     judge(small, annotator_enrol(campaign=small), blocks=2)
