@@ -342,7 +342,7 @@ REST_FRAMEWORK = {
     "UNAUTHENTICATED_USER": None,
     "UNICODE_JSON": True,
     "URL_FORMAT_OVERRIDE": None,  # ?format= is a parameter that is not known here, and no 404 of an address that is
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "evalsite.api.openapi.Schema",
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Touchstone",

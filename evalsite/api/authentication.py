@@ -1,4 +1,4 @@
-"""Who is calling: an annotator's program or a person's, each by a token that is looked up by its hash."""
+"""Authentication of annotators and of people, by tokens that are stored as hashes."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +23,7 @@ class Caller:
 
 
 class BearerAuthentication(BaseAuthentication):
-    """`Authorization: Bearer <token>`. The database holds nothing to steal: only hashes."""
+    """Authenticate `Authorization: Bearer <token>`. The database stores only hashes of tokens."""
 
     def authenticate(self, request: Request) -> tuple[Any, Any] | None:
         parts = get_authorization_header(request).split()
@@ -40,7 +40,7 @@ class BearerAuthentication(BaseAuthentication):
         return 'Bearer realm="touchstone"'
 
     def find(self, sha256: str) -> tuple[Any, Any] | None:
-        """The caller and the token in force with this hash."""
+        """Return the caller and the valid token with this hash."""
         raise NotImplementedError
 
 
@@ -62,10 +62,10 @@ class PersonTokenAuthentication(BearerAuthentication):
 
 
 class BrowserAuthentication(SessionAuthentication):
-    """A person in a browser, by their session; what changes anything needs the token that our own pages have."""
+    """Authenticate a person by the session of their browser. Unsafe methods need the CSRF token of the site's pages."""
 
     def enforce_csrf(self, request: Request) -> None:
-        """The same, in our words: the framework tells which of its checks failed, and not what to do."""
+        """Check the CSRF token. The message of the framework names the failed check, and not what to do."""
         try:
             super().enforce_csrf(request)
         except PermissionDenied:

@@ -1,4 +1,4 @@
-"""One shape for every failure: {"error": {"code", "message", "hint", "field"}}, and `rows` where those are refused."""
+"""Responses to failures. All have the body {"error": {"code", "message", "hint", "field"}}."""
 
 import sys
 from typing import Any
@@ -25,7 +25,7 @@ def error_body(code: str, message: str, *, hint: str = "", field: str = "") -> d
 
 
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
-    """Turn our errors and the framework's into the one shape. None (a fault of ours) stays a 500."""
+    """Return the response to an error of the service or of the framework. None stays a server error (500)."""
     ours = error if isinstance(error, TouchstoneError) else as_unavailable(error)
     if ours is not None:
         answer = Response(ErrorSerializer.render(ours), status=ours.status)
@@ -52,7 +52,7 @@ def _framework_body(error: Exception) -> dict[str, Any]:
 
 
 def _first_problem(detail: Any, path: str = "") -> tuple[str, str]:
-    """The first field that is wrong, as a dotted path, and what is wrong with it."""
+    """Return the first invalid field, as a dotted path, and its message."""
     if isinstance(detail, dict):
         key = next(iter(detail))
         name = "" if key == "non_field_errors" else str(key)
@@ -74,7 +74,7 @@ def _page(request: HttpRequest, status: int) -> HttpResponse:
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """A host that is not ours, a request that cannot be read."""
+    """Answer a request for an unknown host, or one that cannot be read."""
     if not request.path_info.startswith(ROOT):
         return _page(request, 400)
     return JsonResponse(error_body("bad_request", "The request cannot be read.", hint="Check its headers."), status=400)
@@ -88,7 +88,7 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """A fault of ours, unless what broke outside of every view (where sessions are kept, say) is the database."""
+    """Answer a server error. One outside all views (for example in sessions) may mean that the database is away."""
     away = as_unavailable(sys.exc_info()[1])
     if away is not None:
         return _unavailable(request, away)

@@ -1,4 +1,4 @@
-"""The Idempotency-Key header: a request sent again is answered with the first answer."""
+"""The Idempotency-Key header: a repeated request gets the first response."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ HEADER = "Idempotency-Key"
 
 
 def answered(request: Request, principal: str, act: Callable[[], StoredAnswer]) -> Response:
-    """What `act` answers; under a key that this principal has used for the same request, what it answered then."""
+    """Return the response of `act`, or the stored one if this principal has sent the same request with this key."""
     key = request.headers.get(HEADER)
     outcome = act() if key is None else once(principal=principal, key=key, sha256=_fingerprint(request), act=act)
     headers = {"Idempotent-Replayed": "true"} if outcome.replayed else None
@@ -22,7 +22,7 @@ def answered(request: Request, principal: str, act: Callable[[], StoredAnswer]) 
 
 
 def _fingerprint(request: Request) -> str:
-    """The same for the same method, address and JSON, whatever the order of its fields; of a file, for its bytes."""
+    """Return a hash of the method, the address and the body. The order of JSON fields does not matter."""
     data: Any = request.data
     asked = f"{request.method} {request.get_full_path()}"
     if isinstance(data, bytes):

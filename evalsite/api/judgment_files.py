@@ -1,4 +1,4 @@
-"""Judgments as files: CSV and JSON lines, the arena's columns first, so that its own tools read them unchanged."""
+"""Judgments and skips as CSV and JSON lines. The first columns are Chatbot Arena's, so that its tools read them."""
 
 import json
 import uuid
@@ -19,7 +19,7 @@ Write = Callable[[Page, Mapping[int | None, str]], Iterator[str]]
 
 
 def row_of(row: Listed, names: Mapping[int | None, str]) -> dict[str, Any]:
-    """A vote by the arena's names, then by ours. An empty cell or null means: not known."""
+    """Return a vote by the column names of Chatbot Arena, then by ours. An empty cell or null means: not known."""
     return {
         "model_a": names[row.first],
         "model_b": names[row.second],
@@ -75,7 +75,7 @@ def skip_of(row: ListedSkip, names: Mapping[int | None, str]) -> dict[str, Any]:
 
 
 def tie_of(tie: Tie, names: Mapping[int, str], prompts: Mapping[int, tuple[str, str]]) -> dict[str, Any]:
-    """A known tie, as `rank` reads it and `replay` leaves it out. By keys: names, prompts' ids and categories."""
+    """Return a known tie. `rank` reads it, `replay` leaves it out. prompts: id and category by key."""
     number, first, second = tie
     prompt_id, category = prompts[number]
     about = {"prompt_id": prompt_id, "category": category, "note": "same_output"}
@@ -83,7 +83,7 @@ def tie_of(tie: Tie, names: Mapping[int, str], prompts: Mapping[int, tuple[str, 
 
 
 def ties_as_jsonl(campaign: Campaign) -> Iterator[str]:
-    """The campaign's known ties, a line each."""
+    """Yield the campaign's known ties, one per line."""
     of_entrant = entrant_names(campaign)
     names = {version: of_entrant[entrant] for entrant, version in campaign.entrants.values_list("pk", "version_id")}
     rows = campaign.prompt_set.prompts.values_list("pk", "key", "category")
@@ -93,7 +93,7 @@ def ties_as_jsonl(campaign: Campaign) -> Iterator[str]:
 
 
 def pages(page: Page) -> Iterator[list[Listed]]:
-    """Page after page, each a short query of its own: a slow reader holds neither a transaction nor a cursor."""
+    """Yield page after page, each by a short query: a slow reader holds neither a transaction nor a cursor."""
     after: uuid.UUID | None = None
     while rows := page(after):
         yield rows
@@ -106,7 +106,7 @@ def as_jsonl(page: Page, names: Mapping[int | None, str]) -> Iterator[str]:
 
 
 def as_csv(page: Page, names: Mapping[int | None, str]) -> Iterator[str]:
-    """RFC 4180. A text that a spreadsheet would compute gets an apostrophe before it; JSON lines have it raw."""
+    """Yield CSV by RFC 4180. Text that a spreadsheet would compute gets an apostrophe first; JSON lines have it raw."""
     yield ",".join(COLUMNS) + "\r\n"
     for rows in pages(page):
         found = (row_of(row, names) for row in rows)
@@ -125,7 +125,7 @@ def skips_as_jsonl(page: SkipPage, names: Mapping[int | None, str]) -> Iterator[
 
 
 def skips_as_csv(page: SkipPage, names: Mapping[int | None, str]) -> Iterator[str]:
-    """As `as_csv`."""
+    """Yield CSV as `as_csv` does."""
     yield ",".join(SKIP_COLUMNS) + "\r\n"
     after: uuid.UUID | None = None
     while rows := page(after):

@@ -1,15 +1,16 @@
-"""How docs/openapi.yaml is made (`make openapi`): what each operation takes, answers and refuses."""
+"""How docs/openapi.yaml is generated (`make openapi`): requests, responses and errors of each operation."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from drf_spectacular.authentication import SessionScheme
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 
+from evalsite.api.fields import StrictSerializer
 from evalsite.api.responses.errors import ErrorSerializer
-from evalsite.api.serializers import StrictSerializer
 from evalsite.operations.actions import PERFORMED
 
 JSON = "application/json"
@@ -76,32 +77,40 @@ def operation(
 
 
 def enrolling(name: str, summary: str, shape: Any, **more: Any) -> Callable[[ViewT], ViewT]:
-    """A POST of somebody who is nobody yet."""
+    """Describe a POST without a token."""
     return operation(name, summary, {201: shape}, ENROLLING, parameters=(IDEMPOTENCY_KEY,), **more)
 
 
 def judging(name: str, summary: str, *answers: Any, admits: bool = False, **more: Any) -> Callable[[ViewT], ViewT]:
-    """A POST of an annotator: 200 (and 201) with the shape. `admits`: a campaign may refuse them."""
+    """Describe a POST of an annotator. admits: whether the campaign may refuse the annotator."""
     statuses = {200: answers[0]} if len(answers) == 1 else {200: answers[0], 201: answers[1]}
     refusals = ACTING if admits else JUDGING
     return operation(name, summary, statuses, refusals, parameters=(IDEMPOTENCY_KEY,), tag="judge", **more)
 
 
 def acting(name: str, summary: str, shape: Any, **more: Any) -> Callable[[ViewT], ViewT]:
-    """A POST of a person who runs a campaign."""
+    """Describe a POST of a person who runs a campaign."""
     act = OpenApiParameter("act", str, OpenApiParameter.PATH, enum=PERFORMED, description="docs/roles.md says who may")
     return operation(name, summary, {200: shape}, ACTING, parameters=(IDEMPOTENCY_KEY, act), **more)
 
 
 def sending(name: str, summary: str, shape: Any, *, types: tuple[str, ...], **more: Any) -> Callable[[ViewT], ViewT]:
-    """A POST of a file: 201 with what became of it, 200 where nothing was written."""
+    """Describe a POST of a file: 201 with a report, or 200 where nothing was stored."""
     answers, body = {200: shape, 201: shape}, dict.fromkeys(types, OpenApiTypes.STR)
     return operation(name, summary, answers, ACTING, parameters=(IDEMPOTENCY_KEY,), body=body, **more)
 
 
 def reading(name: str, summary: str, shape: Any, **more: Any) -> Callable[[ViewT], ViewT]:
-    """A GET of a reader."""
+    """Describe a GET of a reader."""
     return operation(name, summary, {200: shape}, READING, **more)
+
+
+class Schema(AutoSchema):
+    """Name a body after its class: `JudgmentRequest` is JudgmentRequest, `BlockSerializer` is Block."""
+
+    def get_serializer_name(self, serializer: Any, direction: Any) -> str:
+        """Return the name without the suffix that the framework adds to requests."""
+        return str(super().get_serializer_name(serializer, direction)).removesuffix("Request")
 
 
 class _Bearer(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
@@ -128,7 +137,7 @@ class BrowserSession(SessionScheme):  # type: ignore[no-untyped-call]
 
 
 def sharpen(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Say what the generator does not see: unknown fields of requests are refused, and what a key looks like."""
+    """Add what the generator does not see: unknown fields of requests are refused, and keys have a pattern."""
     for name, schema in result["components"]["schemas"].items():
         if name.endswith("Request"):
             schema["additionalProperties"] = False

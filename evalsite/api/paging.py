@@ -1,4 +1,4 @@
-"""Lists page by page. A cursor is the public id of the last row that was sent: it tells nothing about their number."""
+"""Pages of lists. A cursor is the public id of the last row, so it does not reveal how many rows there are."""
 
 import uuid
 from collections.abc import Callable, Sequence
@@ -8,17 +8,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from evalsite.api.serializers import QueryIntegerField, StrictSerializer, StrictUUIDField
 from evalsite.core.errors import InvalidInput
-
-MOST = 500
-
-
-class PageSerializer(StrictSerializer):
-    """Query of a list."""
-
-    cursor = StrictUUIDField(default=None, help_text="`next` of the page before; absent for the first page")
-    limit = QueryIntegerField(min_value=1, max_value=MOST, default=100, help_text="rows of a page")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,5 +31,5 @@ def page_of(rows: QuerySet[Any], *, cursor: uuid.UUID | None, limit: int) -> Pag
 
 
 def page_cut(rows: Sequence[Any], limit: int, *, id_of: Callable[[Any], uuid.UUID]) -> Page:
-    """Return the page of these rows. They are up to `limit` and one more, where there is a next page."""
+    """Return the page of up to `limit` rows. One more row means that there is a next page."""
     return Page(rows[:limit], id_of(rows[limit - 1]) if rows[limit:] else None)

@@ -1,6 +1,6 @@
-"""Read JSON that may be hostile: deep nesting and huge integers are bad requests, not faults of the server.
+"""Parse request bodies that may be hostile. Deep nesting and huge integers are bad requests, not server errors.
 
-A file of rows is a body by itself: its bytes are read as they are, and core.row_files tells what they hold.
+A file of rows is the whole body. Its bytes are read here and parsed by core.row_files.
 """
 
 import json
@@ -24,7 +24,7 @@ CHARSETS = {"", "utf-8", "utf8", "us-ascii"}
 
 
 def _bounded(stream: IO[bytes], longest: int) -> bytes:
-    """The whole body. What is longer than any request of ours is not read to its end."""
+    """Return the whole body. Raises TooLarge before reading more than `longest` bytes."""
     body = stream.read(longest + 1)
     if len(body) > longest:
         raise TooLarge(f"The body is longer than {longest:,} bytes.", hint="Send less in one request.")
@@ -36,7 +36,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object; of a name that stands there twice, one value would be lost."""
+    """Return the object of these pairs. Raises ValueError for a repeated name, since one value would be lost."""
     found = dict(pairs)
     if len(found) < len(pairs):
         counted = Counter(name for name, _ in pairs)
@@ -49,7 +49,7 @@ def _charset(request: HttpRequest) -> str:
 
 
 class StrictJSONParser(BaseParser):
-    """RFC 8259 and no more. Every way in which a body can be malformed is a 400 that says so, and a charset a 415."""
+    """Parse RFC 8259 and nothing more. A malformed body is a 400, another charset a 415."""
 
     media_type = "application/json"
 
@@ -76,7 +76,7 @@ class StrictJSONParser(BaseParser):
 
 
 def json_sent(request: Request) -> Any:
-    """The body, parsed. Raises InvalidInput for one in chunks: of those the framework reads nothing."""
+    """Return the parsed body. Raises InvalidInput for a chunked one, of which the framework reads nothing."""
     if "Transfer-Encoding" in request.headers and not request.META.get("CONTENT_LENGTH"):
         raise _no_length("body")
     return request.data
@@ -91,9 +91,9 @@ def _no_length(what: str) -> InvalidInput:
 
 
 class FileParser(BaseParser):
-    """The bytes of a file of rows. Which types it may have, `file_sent` asks before it is read.
+    """Return the bytes of a file of rows. `file_sent` checks its type before it is read.
 
-    Of somebody with a session the framework looks for a CSRF token first, and would look into the bytes of a form.
+    For a request with a session the framework looks for a CSRF token first, and parses the body of a form for it.
     """
 
     media_type = "*/*"
@@ -123,15 +123,17 @@ class WrongContentType(TouchstoneError):
 
 @dataclass(frozen=True, slots=True)
 class SentFile:
-    """A file that is a request's body, not in memory yet (core.uploads.Incoming)."""
+    """A file that is the body of a request and has not been read yet (core.uploads.Incoming)."""
 
     name: str
     size: int
     request: Request
 
     def read(self) -> bytes:
-        """All of it. Raises InvalidInput where the connection ended before: a server hands on what came until then, and
-        half a file of rows reads like a whole one."""
+        """Return the whole file. Raises InvalidInput if the connection broke off.
+
+        A server passes on what has arrived until then, and half a file of rows looks like a whole one.
+        """
         data: Any = self.request.data
         content = data if isinstance(data, bytes) else b""  # the framework asks no parser about an empty body
         if len(content) != self.size:

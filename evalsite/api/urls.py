@@ -5,13 +5,23 @@ import uuid
 from django.urls import path, re_path, register_converter
 from django.urls.converters import SlugConverter
 
-from evalsite.api import actions, annotator_views, board_views, errors, gold, upload_views
-from evalsite.api.serializers import ID, as_key
+from evalsite.api import (
+    action_views,
+    annotator_views,
+    board_views,
+    campaign_views,
+    enrolment_views,
+    errors,
+    gold_views,
+    judgment_views,
+    upload_views,
+)
+from evalsite.api.fields import ID, as_key
 from evalsite.operations.actions import PERFORMED
 
 
 class ActConverter:
-    """The acts that there are: any other is an address with nothing at it."""
+    """One of the known actions. Any other address is not found."""
 
     regex = "|".join(PERFORMED)
 
@@ -23,7 +33,7 @@ class ActConverter:
 
 
 class IdConverter:
-    """An id, in capitals as well: nothing here is kept by its address, and so two of them do no harm."""
+    """An id, in lower or upper case. No cache uses the address as its key, so both spellings are safe."""
 
     regex = ID
 
@@ -35,7 +45,7 @@ class IdConverter:
 
 
 class KeyConverter(SlugConverter):
-    """A slug or an id, as the rooms below know it."""
+    """A slug or an id; ids are changed to lower case."""
 
     def to_python(self, value: str) -> str:
         return as_key(value)
@@ -46,30 +56,30 @@ register_converter(IdConverter, "id")
 register_converter(KeyConverter, "key")
 
 urlpatterns = [
-    path("annotators", annotator_views.EnrolView.as_view(), name="api_enrol"),
+    path("annotators", enrolment_views.EnrolView.as_view(), name="api_enrol"),
     path("claims", annotator_views.WorkView.as_view(), name="api_work"),
-    path("campaigns/<key:key>/enrolments", annotator_views.JoinView.as_view(), name="api_join"),
+    path("campaigns/<key:key>/enrolments", enrolment_views.JoinView.as_view(), name="api_join"),
     path("campaigns/<key:key>/claims", annotator_views.ClaimView.as_view(), name="api_claim"),
-    path("campaigns/<key:key>/qualification", annotator_views.QualificationView.as_view(), name="api_qualification"),
+    path("campaigns/<key:key>/qualification", enrolment_views.QualificationView.as_view(), name="api_qualification"),
     path("campaigns/<key:key>/returns", annotator_views.ReturnView.as_view(), name="api_return"),
     path("campaigns/<key:key>/progress", annotator_views.ProgressView.as_view(), name="api_progress"),
     path("assignments/<id:assignment>/judgment", annotator_views.JudgmentView.as_view(), name="api_judgment"),
     path("assignments/<id:assignment>/skip", annotator_views.SkipView.as_view(), name="api_skip"),
     path("assignments/<id:assignment>/renewal", annotator_views.RenewalView.as_view(), name="api_renewal"),
-    path("campaigns", board_views.CampaignsView.as_view(), name="api_campaigns"),
-    path("campaigns/<key:key>", board_views.CampaignView.as_view(), name="api_campaign"),
-    path("campaigns/<key:key>/chatbots", board_views.ChatbotsView.as_view(), name="api_chatbots"),
-    path("campaigns/<key:key>/prompts", board_views.PromptsView.as_view(), name="api_prompts"),
-    path("campaigns/<key:key>/gold", gold.GoldView.as_view(), name="api_gold"),
-    path("campaigns/<key:key>/judgments", board_views.JudgmentsView.as_view(), name="api_judgments"),
-    path("campaigns/<key:key>/judgments.csv", board_views.CsvView.as_view(), name="api_csv"),
-    path("campaigns/<key:key>/judgments.jsonl", board_views.JsonLinesView.as_view(), name="api_jsonl"),
-    path("campaigns/<key:key>/skips", board_views.SkipsView.as_view(), name="api_skips_list"),
-    path("campaigns/<key:key>/skips.csv", board_views.SkipsCsvView.as_view(), name="api_skips_csv"),
-    path("campaigns/<key:key>/skips.jsonl", board_views.SkipsJsonLinesView.as_view(), name="api_skips_jsonl"),
-    path("campaigns/<key:key>/known_ties.jsonl", board_views.KnownTiesView.as_view(), name="api_known_ties"),
-    path("campaigns/<key:key>/acts/<act:act>", actions.ActView.as_view(), name="api_act"),
-    path("campaigns/<key:key>/limits", actions.LimitsView.as_view(), name="api_limits"),
+    path("campaigns", campaign_views.CampaignsView.as_view(), name="api_campaigns"),
+    path("campaigns/<key:key>", campaign_views.CampaignView.as_view(), name="api_campaign"),
+    path("campaigns/<key:key>/chatbots", campaign_views.ChatbotsView.as_view(), name="api_chatbots"),
+    path("campaigns/<key:key>/prompts", campaign_views.PromptsView.as_view(), name="api_prompts"),
+    path("campaigns/<key:key>/gold", gold_views.GoldView.as_view(), name="api_gold"),
+    path("campaigns/<key:key>/judgments", judgment_views.JudgmentsView.as_view(), name="api_judgments"),
+    path("campaigns/<key:key>/judgments.csv", judgment_views.JudgmentsCsvView.as_view(), name="api_csv"),
+    path("campaigns/<key:key>/judgments.jsonl", judgment_views.JudgmentsJsonLinesView.as_view(), name="api_jsonl"),
+    path("campaigns/<key:key>/skips", judgment_views.SkipsView.as_view(), name="api_skips_list"),
+    path("campaigns/<key:key>/skips.csv", judgment_views.SkipsCsvView.as_view(), name="api_skips_csv"),
+    path("campaigns/<key:key>/skips.jsonl", judgment_views.SkipsJsonLinesView.as_view(), name="api_skips_jsonl"),
+    path("campaigns/<key:key>/known_ties.jsonl", judgment_views.KnownTiesView.as_view(), name="api_known_ties"),
+    path("campaigns/<key:key>/acts/<act:act>", action_views.ActView.as_view(), name="api_act"),
+    path("campaigns/<key:key>/limits", action_views.LimitsView.as_view(), name="api_limits"),
     path("boards", board_views.BoardsView.as_view(), name="api_boards"),
     path("boards/<key:key>/snapshots", board_views.SnapshotsView.as_view(), name="api_snapshots"),
     path("boards/<key:key>/snapshots/<int:number>", board_views.SnapshotView.as_view(), name="api_snapshot"),

@@ -1,4 +1,4 @@
-"""What may be done with a campaign, by a person's program: the same gate as the console's (operations.actions)."""
+"""Actions on a campaign. They go through `operations.actions`, as those of the console do."""
 
 from dataclasses import asdict
 
@@ -6,12 +6,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evalsite.accounts.models import ApiToken
-from evalsite.api.board_views import ResultsView, person
+from evalsite.api.base_views import ReaderView, person
 from evalsite.api.idempotency import answered
 from evalsite.api.openapi import ACTING, acting, operation
 from evalsite.api.parsers import json_sent
+from evalsite.api.requests import ActRequest, LimitsRequest
 from evalsite.api.responses.campaigns import CampaignSerializer
-from evalsite.api.serializers import ActSerializer, LimitsSerializer
 from evalsite.campaigns.drafts import draft_change
 from evalsite.campaigns.limits import Limits
 from evalsite.campaigns.permissions import Act, campaign_for
@@ -20,17 +20,17 @@ from evalsite.core.idempotency import StoredAnswer
 from evalsite.operations.actions import ActionArguments, act_perform
 
 
-class ActView(ResultsView):
-    """Launch, pause, exclude, ...: what a role allows stands in docs/roles.md."""
+class ActView(ReaderView):
+    """Launch, pause, exclude and more. docs/roles.md lists what each role allows."""
 
     scope = ApiToken.Scope.ACTS
 
-    @acting("act", "Do something with a campaign", CampaignSerializer, body=ActSerializer)
+    @acting("act", "Do something with a campaign", CampaignSerializer, body=ActRequest)
     def post(self, request: Request, key: str, act: str) -> Response:
         user = person(request)
         if user is None:
             raise NotAllowed("Acts need to know who you are.", hint="Send a token with campaigns:write.")
-        shape = ActSerializer(data=json_sent(request))
+        shape = ActRequest(data=json_sent(request))
         shape.is_valid(raise_exception=True)
         given = ActionArguments(**shape.validated_data)
 
@@ -41,18 +41,18 @@ class ActView(ResultsView):
         return answered(request, f"user:{user.public_id}", perform)
 
 
-class LimitsView(ResultsView):
-    """What ends a campaign, as long as it is set up."""
+class LimitsView(ReaderView):
+    """The stopping rules of a draft."""
 
     scope = ApiToken.Scope.ACTS
 
-    @operation("limits", "Set what ends a draft", {200: CampaignSerializer}, ACTING, body=LimitsSerializer)
+    @operation("limits", "Set what ends a draft", {200: CampaignSerializer}, ACTING, body=LimitsRequest)
     def put(self, request: Request, key: str) -> Response:
         user = person(request)
         if user is None:
             raise NotAllowed("This needs to know who you are.", hint="Send a token with campaigns:write.")
         campaign, _ = campaign_for(key=key, user=user, act=Act.SET_UP)
-        shape = LimitsSerializer(data=json_sent(request))
+        shape = LimitsRequest(data=json_sent(request))
         shape.is_valid(raise_exception=True)
         draft_change(campaign=campaign, changes=asdict(Limits(**shape.validated_data)), by=user)
         return Response(CampaignSerializer.render(campaign))

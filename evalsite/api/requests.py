@@ -1,0 +1,208 @@
+"""Bodies and queries of requests."""
+
+from rest_framework import serializers
+
+from evalsite.api.fields import (
+    KeyField,
+    MomentField,
+    QueryIntegerField,
+    StrictBooleanField,
+    StrictCharField,
+    StrictFloatField,
+    StrictIntegerField,
+    StrictSerializer,
+    StrictUUIDField,
+)
+from evalsite.campaigns.limits import ALPHA, POWER
+from evalsite.campaigns.models import Campaign
+from evalsite.judgments.models import Annotator
+
+BOOLEANS = ["true", "false"]
+VERDICTS = ["A", "B", "tie", "both_bad"]
+MAX_TEXT = 200_000
+MAX_PAGE = 500
+
+
+class EmptyRequest(StrictSerializer):
+    """An empty object."""
+
+
+class EnrolRequest(StrictSerializer):
+    """How to become an annotator."""
+
+    campaign = KeyField(max_length=80)
+    kind = serializers.ChoiceField(choices=["human", "simulated", "model"], default=Annotator.Kind.HUMAN)
+    consent = StrictBooleanField(default=False, help_text="to the notice of the campaign, where it asks for that")
+
+
+class JoinRequest(StrictSerializer):
+    """How to join one more campaign."""
+
+    consent = StrictBooleanField(default=False, help_text="to the notice of the campaign, where it asks for that")
+
+
+class QualificationRequest(StrictSerializer):
+    """An answer to a qualification item."""
+
+    item = StrictIntegerField(min_value=1, max_value=2**53)
+    attempt = StrictIntegerField(min_value=1, max_value=2)
+    choice = StrictCharField(max_length=20)
+
+
+class ClaimRequest(StrictSerializer):
+    """How many assignments to claim."""
+
+    count = StrictIntegerField(min_value=1, max_value=100, required=False)
+
+
+class AnswerRequest(StrictSerializer):
+    """The choice on one aspect."""
+
+    aspect = StrictCharField(max_length=60, trim_whitespace=False)
+    choice = StrictCharField(max_length=20, trim_whitespace=False)
+
+
+class JudgmentRequest(StrictSerializer):
+    """The answers to an assignment."""
+
+    answers = serializers.ListField(child=AnswerRequest(), allow_empty=False, max_length=50)
+    client_ms = StrictIntegerField(min_value=0, max_value=2**31 - 1, required=False)
+    comment = StrictCharField(max_length=2000, required=False, allow_blank=True)
+    supersedes = StrictUUIDField(required=False)
+
+    def validate_answers(self, answers: list[dict[str, str]]) -> dict[str, str]:
+        """Return the choice by aspect. An aspect that is answered twice is refused, since one answer would be lost."""
+        choices = {answer["aspect"]: answer["choice"] for answer in answers}
+        if len(choices) != len(answers):
+            raise serializers.ValidationError("An aspect is answered twice.")
+        return choices
+
+
+class SkipRequest(StrictSerializer):
+    """Why an assignment is returned without an answer."""
+
+    reason = StrictCharField(max_length=20)
+    note = StrictCharField(max_length=500, required=False, allow_blank=True)
+
+
+class JudgmentFilterQuery(StrictSerializer):
+    """Which judgments to list. Without a query: all those that count."""
+
+    counted = serializers.ChoiceField(choices=["true", "false", "any"], default="true", help_text="seen by the fit")
+    aspect = serializers.SlugField(max_length=60, required=False, help_text="its key; absent: the primary one")
+    category = StrictCharField(max_length=100, required=False)
+    chatbot = StrictUUIDField(required=False, help_text="on either side")
+    annotator = StrictUUIDField(required=False)
+    late = serializers.ChoiceField(choices=BOOLEANS, required=False)
+    explained = serializers.ChoiceField(choices=BOOLEANS, required=False, help_text="with a reason or a comment")
+    since = MomentField(required=False, help_text="recorded then or later, as 2026-11-24T12:00:00Z")
+    until = MomentField(required=False, help_text="recorded before that time, as 2026-11-24T12:00:00Z")
+
+
+class ActRequest(StrictSerializer):
+    """The parameters of an action. Each action needs some of them; an error names one that is missing."""
+
+    reason = StrictCharField(max_length=500, required=False, allow_blank=True)
+    annotator = StrictUUIDField(required=False, help_text="exclude, readmit: the pseudonym")
+    entrant = StrictUUIDField(required=False, help_text="withdraw_entrant")
+    version = StrictUUIDField(required=False, help_text="add_entrant: of a chatbot of the organisation")
+    prompt = StrictUUIDField(required=False, help_text="retire_prompt")
+    gold = StrictUUIDField(required=False, help_text="withdraw_gold")
+    username = StrictCharField(max_length=150, required=False, help_text="share: whose role")
+    role = serializers.ChoiceField(
+        choices=["owner", "manager", "viewer"], required=False, help_text="share; absent: takes the one given"
+    )
+    judgments = StrictIntegerField(min_value=1, max_value=2**31 - 1, required=False, help_text="pilot: how many")
+    share = StrictFloatField(required=False, help_text="pilot, instead: of the budget, or of all questions")
+    target_se = StrictFloatField(required=False, help_text="extend: smaller than now")
+    min_difference = StrictFloatField(required=False, help_text="extend: smaller than now")
+    power = StrictFloatField(required=False, help_text="extend, of a difference: larger than now")
+    alpha = StrictFloatField(required=False, help_text="extend, of a difference: smaller than now")
+    budget = StrictIntegerField(min_value=1, max_value=2**31 - 1, required=False, help_text="extend: more than now")
+    deadline = MomentField(required=False, help_text="extend: later than now, as 2026-11-24T12:00:00Z")
+    visibility = serializers.ChoiceField(
+        choices=Campaign.Visibility.values, required=False, help_text="show: who sees the board"
+    )
+    shows_prompts = StrictBooleanField(required=False, help_text="show: its readers may read the prompts")
+    shows_replies = StrictBooleanField(required=False, help_text="show: and some replies to them, as examples")
+
+
+class LimitsRequest(StrictSerializer):
+    """The stopping rules of a campaign. One that is absent or null does not apply."""
+
+    target_se = StrictFloatField(required=False, allow_null=True, help_text="in logits, of every chatbot's ability")
+    min_difference = StrictFloatField(required=False, allow_null=True, help_text="instead: between neighbours")
+    alpha = StrictFloatField(default=ALPHA, help_text="two-sided level of that test")
+    power = StrictFloatField(default=POWER, help_text="with which it finds the difference")
+    budget = StrictIntegerField(min_value=1, max_value=2**31 - 1, required=False, allow_null=True)
+    deadline = MomentField(required=False, allow_null=True, help_text="as 2026-11-24T12:00:00Z")
+
+
+class TurnRequest(StrictSerializer):
+    """One message of a conversation."""
+
+    speaker = serializers.ChoiceField(choices=["user", "chatbot"])
+    text = StrictCharField(max_length=MAX_TEXT)
+
+
+class GoldItemRequest(StrictSerializer):
+    """A comparison with a known answer: a prompt (`prompt_id`, `text` or `turns`) and two replies or two chatbots."""
+
+    id = StrictCharField(max_length=200)
+    right = serializers.ListField(child=serializers.ChoiceField(choices=VERDICTS), allow_empty=False, max_length=3)
+    prompt_id = StrictCharField(max_length=200, required=False)
+    text = StrictCharField(max_length=MAX_TEXT, required=False)
+    turns = serializers.ListField(child=TurnRequest(), required=False, max_length=100)
+    category = StrictCharField(max_length=100, required=False)
+    reply_a = StrictCharField(max_length=MAX_TEXT, required=False)
+    reply_b = StrictCharField(max_length=MAX_TEXT, required=False)
+    chatbot_a = StrictCharField(max_length=400, required=False)
+    chatbot_b = StrictCharField(max_length=400, required=False)
+    explanation = StrictCharField(max_length=2000, required=False, allow_blank=True)
+
+
+class GoldRequest(StrictSerializer):
+    """Gold items. Either all are added or none."""
+
+    items = serializers.ListField(child=GoldItemRequest(), allow_empty=False, max_length=1000)
+
+
+class PageQuery(StrictSerializer):
+    """Which page of a list to return."""
+
+    cursor = StrictUUIDField(default=None, help_text="`next` of the page before; absent for the first page")
+    limit = QueryIntegerField(min_value=1, max_value=MAX_PAGE, default=100, help_text="rows of a page")
+
+
+class JudgmentsQuery(PageQuery, JudgmentFilterQuery):
+    """Which judgments to list, and which page of them."""
+
+
+class BoardFilterQuery(StrictSerializer):
+    """The filter of a leaderboard. Only one may be given, since each has a fit of its own."""
+
+    aspect = StrictCharField(required=False, max_length=60)
+    category = StrictCharField(required=False, max_length=100)
+    kind = serializers.ChoiceField(["live", "static"], required=False)
+
+
+class PromptFileQuery(StrictSerializer):
+    """The query of an upload of prompts."""
+
+    set = StrictCharField(max_length=200, help_text="name of the prompt set")
+    partly = serializers.ChoiceField(BOOLEANS, default="false", help_text="store the valid rows and refuse the others")
+    check = serializers.ChoiceField(BOOLEANS, default="false", help_text="report on each row and store nothing")
+
+
+class ReplyFileQuery(PromptFileQuery):
+    """The query of an upload of replies."""
+
+    name = StrictCharField(max_length=200, help_text="of the chatbot, which is made if there is none")
+    label = StrictCharField(  # type: ignore[assignment]  # also an attribute of every field
+        max_length=100, required=False, help_text="of the version; absent: the next number"
+    )
+    made_by = StrictCharField(
+        max_length=80,
+        required=False,
+        help_text="slug of the organisation that made the chatbot, if that is another one",
+    )
