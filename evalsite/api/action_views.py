@@ -30,9 +30,9 @@ class ActView(ReaderView):
         user = person(request)
         if user is None:
             raise NotAllowed("Acts need to know who you are.", hint="Send a token with campaigns:write.")
-        shape = ActRequest(data=json_sent(request))
-        shape.is_valid(raise_exception=True)
-        given = ActionArguments(**shape.validated_data)
+        body = ActRequest(data=json_sent(request))
+        body.is_valid(raise_exception=True)
+        given = ActionArguments(**body.validated_data)
 
         def perform() -> StoredAnswer:
             campaign = act_perform(key=key, act=Act(act), user=user, given=given)
@@ -52,7 +52,7 @@ class LimitsView(ReaderView):
         if user is None:
             raise NotAllowed("This needs to know who you are.", hint="Send a token with campaigns:write.")
         campaign, _ = campaign_for(key=key, user=user, act=Act.SET_UP)
-        shape = LimitsRequest(data=json_sent(request))
-        shape.is_valid(raise_exception=True)
-        draft_change(campaign=campaign, changes=asdict(Limits(**shape.validated_data)), by=user)
+        body = LimitsRequest(data=json_sent(request))
+        body.is_valid(raise_exception=True)
+        draft_change(campaign=campaign, changes=asdict(Limits(**body.validated_data)), by=user)
         return Response(CampaignSerializer.render(campaign))

@@ -36,7 +36,7 @@ class ReaderView(BaseView):
                 "The token lacks the scope for this.", hint=f"Use one with {self.scope.value}.", code="scope_missing"
             )
 
-    def asked(self, request: Request) -> dict[str, Any]:
+    def checked_query(self, request: Request) -> dict[str, Any]:
         """Return the validated query. Unknown and repeated parameters are refused, not ignored."""
         for name, values in request.query_params.lists():
             if len(values) > 1:

@@ -31,7 +31,7 @@ class BoardView(ReaderView):
         query=BoardFilterQuery,
     )
     def get(self, request: Request, key: str) -> HttpResponseBase:
-        standing = board_state_get(board_get(key=key, user=person(request)), Filter.of(self.asked(request)))
+        standing = board_state_get(board_get(key=key, user=person(request)), Filter.of(self.checked_query(request)))
         headers = {"ETag": standing.etag, "Cache-Control": "no-cache"}
         if unchanged(request._request, standing.etag):
             return Response(status=304, headers=headers)
@@ -45,7 +45,7 @@ class BoardsView(ReaderView):
 
     @reading("boards", "Leaderboards, public and one's own", BoardPageSerializer, query=PageQuery)
     def get(self, request: Request) -> Response:
-        page = page_of(boards_listed(person(request)), **self.asked(request))
+        page = page_of(boards_listed(person(request)), **self.checked_query(request))
         return Response(BoardPageSerializer.render(page))
 
 
@@ -57,7 +57,7 @@ class SnapshotsView(ReaderView):
     @reading("snapshots", "The board's states, oldest first", SnapshotPageSerializer, query=PageQuery)
     def get(self, request: Request, key: str) -> Response:
         rows = snapshots_of(board_get(key=key, user=person(request)))
-        return Response(SnapshotPageSerializer.render(page_of(rows, **self.asked(request))))
+        return Response(SnapshotPageSerializer.render(page_of(rows, **self.checked_query(request))))
 
 
 class SnapshotView(ReaderView):
@@ -65,6 +65,6 @@ class SnapshotView(ReaderView):
 
     @reading("snapshot", "One state, and what it was made of", SnapshotDetailSerializer)
     def get(self, request: Request, key: str, number: int) -> Response:
-        self.asked(request)
+        self.checked_query(request)
         board = board_get(key=key, user=person(request))
         return Response(SnapshotDetailSerializer.render(snapshot_get(board=board, number=number)))

@@ -25,7 +25,7 @@ class CampaignsView(ReaderView):
     def get(self, request: Request) -> Response:
         rows = campaigns_listed(person(request)).select_related("organisation", "rubric", "stopping")
         rows = rows.prefetch_related("rubric__aspects")
-        return Response(CampaignPageSerializer.render(page_of(rows, **self.asked(request))))
+        return Response(CampaignPageSerializer.render(page_of(rows, **self.checked_query(request))))
 
 
 class CampaignView(ReaderView):
@@ -33,7 +33,7 @@ class CampaignView(ReaderView):
 
     @reading("campaign", "A campaign", CampaignSerializer)
     def get(self, request: Request, key: str) -> Response:
-        self.asked(request)
+        self.checked_query(request)
         return Response(CampaignSerializer.render(campaign_get(key=key, user=person(request))))
 
 
@@ -46,7 +46,7 @@ class ChatbotsView(ReaderView):
     def get(self, request: Request, key: str) -> Response:
         campaign = campaign_get(key=key, user=person(request))
         rows = campaign.entrants.select_related("version__chatbot__organisation")
-        return Response(ChatbotPageSerializer.render(page_of(rows, **self.asked(request))))
+        return Response(ChatbotPageSerializer.render(page_of(rows, **self.checked_query(request))))
 
 
 class PromptsView(ReaderView):
@@ -58,4 +58,4 @@ class PromptsView(ReaderView):
     def get(self, request: Request, key: str) -> Response:
         campaign = campaign_of_member(key=key, user=person(request))
         rows = campaign.prompt_set.prompts.filter(corrected_by__isnull=True)
-        return Response(PromptPageSerializer.render(page_of(rows, **self.asked(request))))
+        return Response(PromptPageSerializer.render(page_of(rows, **self.checked_query(request))))

@@ -135,10 +135,10 @@ class QualificationView(BaseView):
         enrolment = enrolment_get(campaign=joined_campaign(key, annotator), annotator=annotator)
 
         def answer() -> StoredAnswer:
-            said = qualification_answer(
+            recorded = qualification_answer(
                 enrolment=enrolment, item_id=given["item"], attempt=given["attempt"], choice=given["choice"]
             )
-            shown = {"choice": said.choice, "right": said.item.right, "explanation": said.item.explanation}
+            shown = {"choice": recorded.choice, "right": recorded.item.right, "explanation": recorded.item.explanation}
             now = _qualification_status(enrolment)
             return StoredAnswer(200, QualificationAnswerSerializer.render({**shown, "qualification": now}))
 

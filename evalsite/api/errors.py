@@ -64,7 +64,7 @@ def _first_problem(detail: Any, path: str = "") -> tuple[str, str]:
     return path, str(detail)
 
 
-# Before a view is found, or after it broke, the API answers in its own shape and the pages as pages ---------
+# Outside of views: the API answers with its own body, the pages with a page ---------------------------------
 # The framework's own handlers look for a CSRF token in the form that was sent: where that form is what cannot be read,
 # they break as well. These pages hold no form and need no token.
 
@@ -80,7 +80,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     return JsonResponse(error_body("bad_request", "The request cannot be read.", hint="Check its headers."), status=400)
 
 
-@csrf_exempt  # it changes nothing, and a program without cookies is to be told 404 and not 403
+@csrf_exempt  # it changes nothing, and a program without cookies must get 404 and not 403
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     if not request.path_info.startswith(ROOT) and exception is not None:
         return _page(request, 404)

@@ -35,7 +35,7 @@ class GoldView(ReaderView):
     def get(self, request: Request, key: str) -> Response:
         campaign, _ = campaign_for(key=key, user=person(request), act=Act.GOLD)
         rows = GoldItem.objects.filter(campaign=campaign).select_related("withdrawal", "prompt")
-        return Response(GoldItemPageSerializer.render(page_of(rows, **self.asked(request))))
+        return Response(GoldItemPageSerializer.render(page_of(rows, **self.checked_query(request))))
 
     @operation(
         "add_gold",
@@ -50,9 +50,9 @@ class GoldView(ReaderView):
         if user is None:
             raise NotAllowed("Acts need to know who you are.", hint="Send a token with campaigns:write.")
         campaign, _ = campaign_for(key=key, user=user, act=Act.GOLD)
-        shape = GoldRequest(data=json_sent(request))
-        shape.is_valid(raise_exception=True)
-        items = [gold_from(dict(one), one["id"]) for one in shape.validated_data["items"]]
+        body = GoldRequest(data=json_sent(request))
+        body.is_valid(raise_exception=True)
+        items = [gold_from(dict(one), one["id"]) for one in body.validated_data["items"]]
 
         def add() -> StoredAnswer:
             rows_admit(campaign=campaign, sent=gold_bytes(items), by=user)

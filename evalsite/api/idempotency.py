@@ -24,7 +24,7 @@ def answered(request: Request, principal: str, act: Callable[[], StoredAnswer]) 
 def _fingerprint(request: Request) -> str:
     """Return a hash of the method, the address and the body. The order of JSON fields does not matter."""
     data: Any = request.data
-    asked = f"{request.method} {request.get_full_path()}"
+    address = f"{request.method} {request.get_full_path()}"
     if isinstance(data, bytes):
-        return hashlib.sha256(f"{asked} {request.content_type}\n".encode() + data).hexdigest()
-    return hashlib.sha256(f"{asked}\n{json.dumps(data, sort_keys=True)}".encode()).hexdigest()
+        return hashlib.sha256(f"{address} {request.content_type}\n".encode() + data).hexdigest()
+    return hashlib.sha256(f"{address}\n{json.dumps(data, sort_keys=True)}".encode()).hexdigest()

@@ -20,7 +20,7 @@ Write = Callable[[Page, Mapping[int | None, str]], Iterator[str]]
 
 def row_of(row: Listed, names: Mapping[int | None, str]) -> dict[str, Any]:
     """Return a vote by the column names of Chatbot Arena, then by ours. An empty cell or null means: not known."""
-    return {
+    arena = {
         "model_a": names[row.first],
         "model_b": names[row.second],
         "winner": WINNERS[row.choice],
@@ -29,6 +29,13 @@ def row_of(row: Listed, names: Mapping[int | None, str]) -> dict[str, Any]:
         "judge": str(row.annotator) if row.annotator else None,
         "tstamp": row.answered_at.isoformat() if row.answered_at else None,
         "a_first": 1 if row.order_known else None,
+    }
+    return arena | _own_columns(row)
+
+
+def _own_columns(row: Listed) -> dict[str, Any]:
+    """Return the columns that Chatbot Arena does not have."""
+    return {
         "aspect": row.aspect,
         "judge_kind": row.annotator_kind,
         "client_ms": row.client_ms,

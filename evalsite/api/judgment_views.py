@@ -37,9 +37,9 @@ class JudgmentsView(ReaderView):
     @reading("judgments", "Its judgments, for members", JudgmentPageSerializer, query=JudgmentsQuery)
     def get(self, request: Request, key: str) -> Response:
         campaign = campaign_of_member(key=key, user=person(request))
-        asked = self.asked(request)
-        limit = asked["limit"]
-        rows = _reader(campaign, person(request), asked)(asked["cursor"], limit + 1)
+        query = self.checked_query(request)
+        limit = query["limit"]
+        rows = _judgment_reader(campaign, person(request), query)(query["cursor"], limit + 1)
         page = page_cut(rows, limit, id_of=attrgetter("judgment"))
         return Response(JudgmentPageSerializer.render(page, names=entrant_names(campaign)))
 
@@ -62,7 +62,7 @@ class FileView(ReaderView):
 
     def written(self, request: Request, key: str, write: judgment_files.Write) -> HttpResponseBase:
         campaign = campaign_of_member(key=key, user=person(request))
-        read = _reader(campaign, person(request), self.asked(request))
+        read = _judgment_reader(campaign, person(request), self.checked_query(request))
         return self.sent(
             request, campaign, write(lambda after: read(after, judgment_files.CHUNK), entrant_names(campaign))
         )
@@ -103,9 +103,9 @@ class SkipsView(ReaderView):
     @reading("skips", "Its skips with reasons and notes, for members", SkipPageSerializer, query=PageQuery)
     def get(self, request: Request, key: str) -> Response:
         campaign = campaign_of_member(key=key, user=person(request))
-        asked = self.asked(request)
-        limit = asked["limit"]
-        rows = _skip_reader(campaign, person(request))(asked["cursor"], limit + 1)
+        query = self.checked_query(request)
+        limit = query["limit"]
+        rows = _skip_reader(campaign, person(request))(query["cursor"], limit + 1)
         page = page_cut(rows, limit, id_of=attrgetter("assignment"))
         return Response(SkipPageSerializer.render(page, names=entrant_names(campaign)))
 
@@ -117,7 +117,7 @@ class SkipFileView(FileView):
 
     def skips(self, request: Request, key: str, write: judgment_files.WriteSkips) -> HttpResponseBase:
         campaign = campaign_of_member(key=key, user=person(request))
-        self.asked(request)
+        self.checked_query(request)
         read = _skip_reader(campaign, person(request))
         return self.sent(
             request, campaign, write(lambda after: read(after, judgment_files.CHUNK), entrant_names(campaign))
@@ -158,26 +158,26 @@ class KnownTiesView(FileView):
     @reading("known_ties", "Its known ties, for members", TEXT, content_type="application/jsonl")
     def get(self, request: Request, key: str) -> HttpResponseBase:
         campaign = campaign_of_member(key=key, user=person(request))
-        self.asked(request)
+        self.checked_query(request)
         return self.sent(request, campaign, judgment_files.ties_as_jsonl(campaign))
 
 
-def _reader(
-    campaign: Campaign, user: User | None, asked: Mapping[str, Any]
+def _judgment_reader(
+    campaign: Campaign, user: User | None, query: Mapping[str, Any]
 ) -> Callable[[uuid.UUID | None, int], list[Listed]]:
     """Return the function from (cursor, count) to a page of judgments. Gold is included for those who may see it."""
     aspects = {aspect.key: aspect for aspect in campaign.rubric.aspects.all()}
-    aspect = aspects.get(asked.get("aspect", next(iter(aspects))))
+    aspect = aspects.get(query.get("aspect", next(iter(aspects))))
     if aspect is None:
         raise InvalidInput("The campaign has no such aspect.", hint=f"Use of: {', '.join(aspects)}.", field="aspect")
     flags = {"true": True, "false": False}
     same = ("category", "chatbot", "annotator", "since", "until")
     wanted = Wanted(
-        counted=flags.get(asked["counted"]),
+        counted=flags.get(query["counted"]),
         gold=allows(role_of(user, campaign), Act.GOLD),
-        late=flags.get(asked.get("late", "")),
-        explained=flags.get(asked.get("explained", "")),
-        **{name: cast("Any", asked[name]) for name in same if name in asked},
+        late=flags.get(query.get("late", "")),
+        explained=flags.get(query.get("explained", "")),
+        **{name: cast("Any", query[name]) for name in same if name in query},
     )
     return lambda after, count: judgments_page(
         campaign=campaign, aspect=aspect, wanted=wanted, after=after, count=count

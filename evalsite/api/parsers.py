@@ -64,7 +64,7 @@ class StrictJSONParser(BaseParser):
         try:
             text = _bounded(stream, settings.DATA_UPLOAD_MAX_MEMORY_SIZE).decode("utf-8")
             value = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_each_once)
-            # A lone surrogate is legal JSON that no database can store; its encoding fails here, where it can be said.
+            # A lone surrogate is legal JSON that no database can store. Encoding it here fails with a clear error.
             json.dumps(value, ensure_ascii=False).encode("utf-8")
         except RecursionError:
             raise ParseError("The JSON is nested too deeply.") from None
@@ -147,10 +147,10 @@ def file_sent(request: Request, types: tuple[str, ...]) -> SentFile:
     Raises WrongContentType for what is none of these types, InvalidInput where its length is not told: of a body that
     comes in chunks a WSGI server hands on nothing, and it would look like an empty file.
     """
-    asked = request._request
-    if asked.content_type not in types or _charset(asked) not in CHARSETS:
+    http_request = request._request
+    if http_request.content_type not in types or _charset(http_request) not in CHARSETS:
         raise WrongContentType(types)
     length = request.META.get("CONTENT_LENGTH") or ""
     if not re.fullmatch("[0-9]{1,15}", length):
         raise _no_length("file")
-    return SentFile(f"file.{ENDINGS[asked.content_type]}", int(length), request)
+    return SentFile(f"file.{ENDINGS[http_request.content_type]}", int(length), request)

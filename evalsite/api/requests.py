@@ -32,13 +32,13 @@ class EnrolRequest(StrictSerializer):
 
     campaign = KeyField(max_length=80)
     kind = serializers.ChoiceField(choices=["human", "simulated", "model"], default=Annotator.Kind.HUMAN)
-    consent = StrictBooleanField(default=False, help_text="to the notice of the campaign, where it asks for that")
+    consent = StrictBooleanField(default=False, help_text="consent to the notice of the campaign, if it asks for it")
 
 
 class JoinRequest(StrictSerializer):
     """How to join one more campaign."""
 
-    consent = StrictBooleanField(default=False, help_text="to the notice of the campaign, where it asks for that")
+    consent = StrictBooleanField(default=False, help_text="consent to the notice of the campaign, if it asks for it")
 
 
 class QualificationRequest(StrictSerializer):
@@ -88,10 +88,10 @@ class SkipRequest(StrictSerializer):
 class JudgmentFilterQuery(StrictSerializer):
     """Which judgments to list. Without a query: all those that count."""
 
-    counted = serializers.ChoiceField(choices=["true", "false", "any"], default="true", help_text="seen by the fit")
+    counted = serializers.ChoiceField(choices=["true", "false", "any"], default="true", help_text="used by fits")
     aspect = serializers.SlugField(max_length=60, required=False, help_text="its key; absent: the primary one")
     category = StrictCharField(max_length=100, required=False)
-    chatbot = StrictUUIDField(required=False, help_text="on either side")
+    chatbot = StrictUUIDField(required=False, help_text="an id; on either side of the comparison")
     annotator = StrictUUIDField(required=False)
     late = serializers.ChoiceField(choices=BOOLEANS, required=False)
     explained = serializers.ChoiceField(choices=BOOLEANS, required=False, help_text="with a reason or a comment")
@@ -108,32 +108,36 @@ class ActRequest(StrictSerializer):
     version = StrictUUIDField(required=False, help_text="add_entrant: of a chatbot of the organisation")
     prompt = StrictUUIDField(required=False, help_text="retire_prompt")
     gold = StrictUUIDField(required=False, help_text="withdraw_gold")
-    username = StrictCharField(max_length=150, required=False, help_text="share: whose role")
+    username = StrictCharField(max_length=150, required=False, help_text="share: the user")
     role = serializers.ChoiceField(
-        choices=["owner", "manager", "viewer"], required=False, help_text="share; absent: takes the one given"
+        choices=["owner", "manager", "viewer"], required=False, help_text="share; absent: removes the role"
     )
     judgments = StrictIntegerField(min_value=1, max_value=2**31 - 1, required=False, help_text="pilot: how many")
-    share = StrictFloatField(required=False, help_text="pilot, instead: of the budget, or of all questions")
+    share = StrictFloatField(
+        required=False, help_text="pilot: alternative to judgments, as a share of the budget or of all comparisons"
+    )
     target_se = StrictFloatField(required=False, help_text="extend: smaller than now")
     min_difference = StrictFloatField(required=False, help_text="extend: smaller than now")
-    power = StrictFloatField(required=False, help_text="extend, of a difference: larger than now")
-    alpha = StrictFloatField(required=False, help_text="extend, of a difference: smaller than now")
+    power = StrictFloatField(required=False, help_text="extend, with min_difference: larger than now")
+    alpha = StrictFloatField(required=False, help_text="extend, with min_difference: smaller than now")
     budget = StrictIntegerField(min_value=1, max_value=2**31 - 1, required=False, help_text="extend: more than now")
     deadline = MomentField(required=False, help_text="extend: later than now, as 2026-11-24T12:00:00Z")
     visibility = serializers.ChoiceField(
         choices=Campaign.Visibility.values, required=False, help_text="show: who sees the board"
     )
-    shows_prompts = StrictBooleanField(required=False, help_text="show: its readers may read the prompts")
-    shows_replies = StrictBooleanField(required=False, help_text="show: and some replies to them, as examples")
+    shows_prompts = StrictBooleanField(required=False, help_text="show: readers may see the prompts")
+    shows_replies = StrictBooleanField(required=False, help_text="show: readers may see some replies, as examples")
 
 
 class LimitsRequest(StrictSerializer):
     """The stopping rules of a campaign. One that is absent or null does not apply."""
 
     target_se = StrictFloatField(required=False, allow_null=True, help_text="in logits, of every chatbot's ability")
-    min_difference = StrictFloatField(required=False, allow_null=True, help_text="instead: between neighbours")
-    alpha = StrictFloatField(default=ALPHA, help_text="two-sided level of that test")
-    power = StrictFloatField(default=POWER, help_text="with which it finds the difference")
+    min_difference = StrictFloatField(
+        required=False, allow_null=True, help_text="alternative to target_se: in logits, between neighbours"
+    )
+    alpha = StrictFloatField(default=ALPHA, help_text="two-sided level of the test for min_difference")
+    power = StrictFloatField(default=POWER, help_text="power of the test for min_difference")
     budget = StrictIntegerField(min_value=1, max_value=2**31 - 1, required=False, allow_null=True)
     deadline = MomentField(required=False, allow_null=True, help_text="as 2026-11-24T12:00:00Z")
 
@@ -197,12 +201,12 @@ class PromptFileQuery(StrictSerializer):
 class ReplyFileQuery(PromptFileQuery):
     """The query of an upload of replies."""
 
-    name = StrictCharField(max_length=200, help_text="of the chatbot, which is made if there is none")
+    name = StrictCharField(max_length=200, help_text="name of the chatbot, which is created if there is none")
     label = StrictCharField(  # type: ignore[assignment]  # also an attribute of every field
         max_length=100, required=False, help_text="of the version; absent: the next number"
     )
     made_by = StrictCharField(
         max_length=80,
         required=False,
-        help_text="slug of the organisation that made the chatbot, if that is another one",
+        help_text="slug of the organisation that made the chatbot, if it is another one",
     )

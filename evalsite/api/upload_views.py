@@ -43,14 +43,14 @@ class PromptFileView(FileView):
 
     @sending("send_prompts", "Send a file of prompts", PromptUploadSerializer, types=OF_PROMPTS, query=PromptFileQuery)
     def post(self, request: Request, organisation: str) -> Response:
-        asked = self.asked(request)
-        sent, user = self.sent(request, organisation, asked["set"])
+        query = self.checked_query(request)
+        sent, user = self.sent(request, organisation, query["set"])
 
         def take() -> StoredAnswer:
-            if asked["check"] == "true":
+            if query["check"] == "true":
                 seen = PromptUpload(sent.set_name, *prompts_look(sent))
                 return StoredAnswer(200, PromptUploadSerializer.render(seen))
-            taken = PromptUpload(sent.set_name, *prompts_take(sent, partly=asked["partly"] == "true", by=user))
+            taken = PromptUpload(sent.set_name, *prompts_take(sent, partly=query["partly"] == "true", by=user))
             return StoredAnswer(201 if taken.report.count("add") else 200, PromptUploadSerializer.render(taken))
 
         return answered(request, f"user:{user.public_id}", take)
@@ -63,16 +63,16 @@ class ReplyFileView(FileView):
 
     @sending("send_replies", "Send a file of replies", ReplyUploadSerializer, types=OF_REPLIES, query=ReplyFileQuery)
     def post(self, request: Request, organisation: str) -> Response:
-        asked = self.asked(request)
-        sent, user = self.sent(request, organisation, asked["set"])
-        version = {"name": asked["name"], "label": asked.get("label"), "made_by": asked.get("made_by", "")}
+        query = self.checked_query(request)
+        sent, user = self.sent(request, organisation, query["set"])
+        version = {"name": query["name"], "label": query.get("label"), "made_by": query.get("made_by", "")}
 
         def take() -> StoredAnswer:
-            if asked["check"] == "true":
+            if query["check"] == "true":
                 seen = replies_look(sent, **version)
-                upload = ReplyUpload(asked["name"], seen.label, seen.chatbot, None, seen.report)
+                upload = ReplyUpload(query["name"], seen.label, seen.chatbot, None, seen.report)
                 return StoredAnswer(200, ReplyUploadSerializer.render(upload))
-            made, report = replies_take(sent, **version, partly=asked["partly"] == "true", by=user)
+            made, report = replies_take(sent, **version, partly=query["partly"] == "true", by=user)
             upload = ReplyUpload(made.chatbot.name, made.label, made.chatbot, made, report)
             return StoredAnswer(201, ReplyUploadSerializer.render(upload))
 

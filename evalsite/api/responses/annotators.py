@@ -19,7 +19,7 @@ class EnrolmentSerializer(ResponseSerializer):
     """A new annotator, with their token."""
 
     annotator = s.UUIDField()
-    token = s.CharField(help_text="shown this once; send it as Authorization: Bearer <token>")
+    token = s.CharField(help_text="shown only once; send it as Authorization: Bearer <token>")
 
 
 @extend_schema_serializer(component_name="Joined")

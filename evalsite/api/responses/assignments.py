@@ -109,7 +109,7 @@ class AssignmentSerializer(ResponseSerializer):
 class CampaignStatusSerializer(ResponseSerializer):
     """The state of the campaign, and why a block is empty."""
 
-    state = s.CharField(help_text="of the campaign; stopped: there will be nothing more")
+    state = s.CharField(help_text="of the campaign; stopped: there will be no more assignments")
     retry_after_s = s.FloatField(help_text="when to ask again after an empty block")
     reason = s.ChoiceField(
         choices=[wait.value for wait in Wait], allow_null=True, help_text="why the block is empty; null with a block"
@@ -129,7 +129,9 @@ class CampaignStatusSerializer(ResponseSerializer):
 class CampaignReferenceSerializer(ResponseSerializer):
     """Which campaign a block belongs to."""
 
-    id = s.UUIDField(allow_null=True, help_text="null: no campaign has a block now; state is then that of all joined")
+    id = s.UUIDField(
+        allow_null=True, help_text="null: no campaign has a block now; state then covers all joined campaigns"
+    )
     slug = s.CharField(allow_null=True)
 
     def get_id(self, row: Block) -> uuid.UUID | None:
@@ -164,12 +166,12 @@ class JudgmentReceiptSerializer(ResponseSerializer):
 
     judgment = s.UUIDField(source="public_id")
     supersedes = s.UUIDField(allow_null=True)
-    late = s.BooleanField(help_text="came after its lease")
+    late = s.BooleanField(help_text="whether it came after its lease")
     counts = s.BooleanField(
-        help_text="fits see it; false for a late one whose place somebody had taken, or above the quota"
+        help_text="whether fits use it; false if it is late and its place was taken, or if it is above the quota"
     )
     paid = s.BooleanField(
-        source="is_paid", help_text="earns what was agreed; false above the quota, and where nothing is paid"
+        source="is_paid", help_text="whether it is paid; false above the quota, and where nothing is paid"
     )
     answered_at = s.DateTimeField(allow_null=True)
 

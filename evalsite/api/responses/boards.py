@@ -34,22 +34,24 @@ class BoardRowSerializer(StoredSerializer):
     lower = s.FloatField()
     upper = s.FloatField()
     judgments = s.IntegerField()
-    group = s.IntegerField(help_text="chatbots of two groups were never compared, not even through others")
+    group = s.IntegerField(help_text="chatbots of two groups were never compared, not even indirectly")
     preliminary = s.BooleanField()
     # Snapshots never change: those made before one of these was added are without it.
     version = s.UUIDField(required=False)
     version_label = s.CharField(required=False)
     rank_class = s.IntegerField(
-        required=False, help_text="from 1 in the group: chatbots that the strongest of them is not told apart from"
+        required=False,
+        help_text="from 1 in the group; a class holds chatbots that are not distinguished from its strongest one",
     )
     win_rate = s.FloatField(
-        required=False, allow_null=True, help_text="wins and half of the ties, of the judgments and the known ties"
+        required=False, allow_null=True, help_text="wins and half of the ties, as a share of judgments and known ties"
     )
     known_ties = s.IntegerField(
-        required=False, help_text="prompts to which another chatbot gave the same reply; nobody is asked about them"
+        required=False,
+        help_text="prompts to which another chatbot gave the same reply; they are not shown to annotators",
     )
     tier = s.IntegerField(
-        required=False, allow_null=True, help_text="1 for the stronger half; null where parts have scales of their own"
+        required=False, allow_null=True, help_text="1 for the stronger half; null where groups have separate scales"
     )
 
 
@@ -87,7 +89,7 @@ class SliceSerializer(ResponseSerializer):
 
     by = s.CharField(help_text="aspect, category or kind")
     value = s.CharField()
-    judgments = s.IntegerField(help_text="that there are behind the filter; below 30 there is no ranking of them")
+    judgments = s.IntegerField(help_text="judgments that match the filter; below 30 there is no ranking")
     trouble = s.CharField(help_text="why its last fit failed; empty if it did not")
 
 

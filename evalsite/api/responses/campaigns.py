@@ -13,9 +13,9 @@ class LimitsSerializer(ResponseSerializer):
     """What ends a campaign, in the order in which it is checked after every refit."""
 
     target_se = s.FloatField(allow_null=True, help_text="in logits, of every chatbot's ability")
-    min_difference = s.FloatField(allow_null=True, help_text="instead: in logits, between neighbours")
-    alpha = s.FloatField(help_text="two-sided level of that test")
-    power = s.FloatField(help_text="with which it finds the difference")
+    min_difference = s.FloatField(allow_null=True, help_text="alternative to target_se: in logits, between neighbours")
+    alpha = s.FloatField(help_text="two-sided level of the test for min_difference")
+    power = s.FloatField(help_text="power of the test for min_difference")
     budget = s.IntegerField(allow_null=True, help_text="judgments")
     deadline = s.DateTimeField(allow_null=True)
 
@@ -33,7 +33,7 @@ class CampaignSerializer(ResponseSerializer):
     stop_reason = s.CharField(allow_blank=True)
     visibility = s.CharField(help_text="private, link or public")
     policy = s.CharField()
-    fits_known_ties = s.BooleanField(help_text="whether abilities learn of the same text twice as of a tie")
+    fits_known_ties = s.BooleanField(help_text="whether fits count two equal replies as a tie")
     limits = LimitsSerializer()
     started_at = s.DateTimeField(allow_null=True)
     stopped_at = s.DateTimeField(allow_null=True)
@@ -53,7 +53,7 @@ class ChatbotSerializer(ResponseSerializer):
     """A chatbot that takes part in a campaign."""
 
     id = s.UUIDField(source="version.chatbot.public_id")
-    entrant = s.UUIDField(source="public_id", help_text="this version's taking part in this campaign")
+    entrant = s.UUIDField(source="public_id", help_text="the participation of this version in this campaign")
     name = s.CharField(source="version.chatbot.name")
     organisation = s.CharField(source="version.chatbot.organisation.name")
     organisation_verified = s.BooleanField(help_text="whether staff of this site have confirmed its name")
@@ -86,7 +86,7 @@ class GoldItemSerializer(ResponseSerializer):
     prompt = s.CharField(source="prompt.key")
     right = s.ListField(child=s.CharField())
     explanation = s.CharField(allow_blank=True)
-    withdrawn = s.CharField(allow_null=True, help_text="the reason, where it is used no more")
+    withdrawn = s.CharField(allow_null=True, help_text="the reason, if it was withdrawn")
 
     def get_withdrawn(self, row: GoldItem) -> str | None:
         withdrawal = getattr(row, "withdrawal", None)

@@ -33,9 +33,9 @@ class ErrorDetailSerializer(ResponseSerializer):
     code = s.CharField(help_text="stable, for programs")
     message = s.CharField(help_text="what happened")
     hint = s.CharField(help_text="what to do now", allow_blank=True)
-    field = s.CharField(help_text="the input at fault", allow_blank=True)
+    field = s.CharField(help_text="the invalid input", allow_blank=True)
     rows = RowReportSerializer(
-        many=True, required=False, help_text="of rows_refused alone: which, the first 1,000 of them"
+        many=True, required=False, help_text="for rows_refused only: the refused rows, up to 1,000"
     )
 
     def get_hint(self, row: TouchstoneError) -> str:

@@ -55,9 +55,9 @@ def _reference(row: PromptSet | Chatbot | Version | None, **more: str) -> dict[s
 class RowReportSerializer(ResponseSerializer):
     """What became of one row of a file."""
 
-    line = s.IntegerField(help_text="of the file, from 1, on which the row begins")
+    line = s.IntegerField(help_text="first line of the row in the file, from 1")
     prompt_id = s.CharField(source="key", allow_blank=True)
-    fate = s.ChoiceField(choices=["add", "same", "refused"], help_text="same: there already, word for word")
+    fate = s.ChoiceField(choices=["add", "same", "refused"], help_text="same: stored already, word for word")
     problem = s.CharField(allow_blank=True, help_text="why it is refused")
 
 
@@ -65,7 +65,7 @@ class RowReportSerializer(ResponseSerializer):
 class NameReferenceSerializer(ResponseSerializer):
     """A prompt set or a chatbot, by id and name."""
 
-    id = s.UUIDField(allow_null=True, help_text="null: it would be made")
+    id = s.UUIDField(allow_null=True, help_text="null: it would be created")
     name = s.CharField()
 
 
@@ -73,7 +73,7 @@ class NameReferenceSerializer(ResponseSerializer):
 class VersionReferenceSerializer(ResponseSerializer):
     """A version of a chatbot, by id and label."""
 
-    id = s.UUIDField(allow_null=True, help_text="null: it would be made")
+    id = s.UUIDField(allow_null=True, help_text="null: it would be created")
     label = s.CharField()  # type: ignore[assignment]  # also an attribute of every field
 
 
@@ -82,11 +82,11 @@ class PromptUploadSerializer(ResponseSerializer):
     """The report on a file of prompts."""
 
     prompt_set = NameReferenceSerializer()
-    add = s.IntegerField(help_text="rows that were taken in; with check: that would be")
-    same = s.IntegerField(help_text="there already, word for word")
+    add = s.IntegerField(help_text="rows that were stored; with check: that would be stored")
+    same = s.IntegerField(help_text="rows that are stored already, word for word")
     refused = s.IntegerField()
     rows = RowReportSerializer(many=True, help_text="the refused ones first, up to 1,000")
-    passed_over = s.ListField(child=s.CharField(allow_blank=True), help_text="columns that mean nothing here")
+    passed_over = s.ListField(child=s.CharField(allow_blank=True), help_text="columns that were ignored")
 
     def get_prompt_set(self, row: PromptUpload) -> object:
         return _reference(row.prompt_set, name=row.name)
@@ -113,13 +113,13 @@ class ReplyUploadSerializer(ResponseSerializer):
 
     chatbot = NameReferenceSerializer()
     version = VersionReferenceSerializer()
-    add = s.IntegerField(help_text="rows that were taken in; with check: that would be")
+    add = s.IntegerField(help_text="rows that were stored; with check: that would be stored")
     refused = s.IntegerField()
-    prompts = s.IntegerField(source="report.prompts", help_text="of the set")
-    without_reply = s.IntegerField(help_text="how many of them have none")
-    missing = s.ListField(child=s.CharField(), help_text="their prompt_ids, up to 1,000")
+    prompts = s.IntegerField(source="report.prompts", help_text="number of prompts in the set")
+    without_reply = s.IntegerField(help_text="number of prompts without a reply")
+    missing = s.ListField(child=s.CharField(), help_text="prompt_ids without a reply, up to 1,000")
     rows = RowReportSerializer(many=True, help_text="the refused ones first, up to 1,000")
-    passed_over = s.ListField(child=s.CharField(allow_blank=True), help_text="columns that mean nothing here")
+    passed_over = s.ListField(child=s.CharField(allow_blank=True), help_text="columns that were ignored")
 
     def get_chatbot(self, row: ReplyUpload) -> object:
         return _reference(row.chatbot, name=row.name)
