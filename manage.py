@@ -12,9 +12,9 @@ def main() -> None:
     except ImportError as error:
         message = "Django is not installed in this Python: run `make demo` or `make test`, which set up .venv."
         raise SystemExit(message) from error
-    from evalsite.core.terminal import told_in_a_sentence
+    from evalsite.core.terminal import concise_errors
 
-    with told_in_a_sentence():
+    with concise_errors():
         execute_from_command_line(sys.argv)
 
 

@@ -27,17 +27,17 @@ ADDRESS_SALT = "accounts.address"
 MAILS_PER_HOUR = 5  # to one address
 
 
-def password_mail_ask(*, email: str) -> None:
+def password_mail_queue(*, email: str) -> None:
     """Queue a mail with a password reset link, whether or not an account has this address. Raises TooMany."""
-    _ask(PASSWORD_MAIL, email, {"email": email})
+    _queue_mail(PASSWORD_MAIL, email, {"email": email})
 
 
-def address_mail_ask(*, user: User, email: str) -> None:
+def address_mail_queue(*, user: User, email: str) -> None:
     """Queue a mail that lets this person confirm their address. Raises TooMany."""
-    _ask(ADDRESS_MAIL, f"{email}:{user.pk}", {"email": email, "user": user.pk})
+    _queue_mail(ADDRESS_MAIL, f"{email}:{user.pk}", {"email": email, "user": user.pk})
 
 
-def _ask(kind: str, to: str, args: dict[str, Any]) -> None:
+def _queue_mail(kind: str, to: str, args: dict[str, Any]) -> None:
     key = hashlib.sha256(to.lower().encode()).hexdigest()[:32]
     admit(what=kind, who=key, at_most=MAILS_PER_HOUR, per_s=3600)
     with write_transaction():
@@ -70,7 +70,7 @@ def password_mail_send(lease: jobs.Lease) -> None:
             subject_template_name="account_reset_subject.txt",
             email_template_name="account_reset.txt",
         )
-    _forget(lease)
+    _erase_address(lease)
 
 
 @jobs.handles(ADDRESS_MAIL)
@@ -86,10 +86,10 @@ def address_mail_send(lease: jobs.Lease) -> None:
         with translation.override(user.mail_language):
             subject, body = _("Your e-mail address at Touchstone"), render_to_string("account_address.txt", context)
         send_mail(subject, body, settings.DEFAULT_FROM_EMAIL, [email])
-    _forget(lease)
+    _erase_address(lease)
 
 
-def _forget(lease: jobs.Lease) -> None:
+def _erase_address(lease: jobs.Lease) -> None:
     with write_transaction():
         Job.objects.filter(pk=lease.job_id).update(args={})
 

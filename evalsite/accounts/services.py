@@ -68,14 +68,14 @@ def user_erase(*, user: User) -> None:
     with write_transaction():
         ApiToken.objects.filter(user=user).delete()
         Membership.objects.filter(user=user, organisation__personal_of=None).delete()
-        _names_forget(user, gone)
+        _names_replace(user, gone)
         user.username, user.email, user.first_name, user.last_name, user.language = gone, "", "", "", ""
         user.is_active = user.is_staff = user.is_superuser = False
         user.set_unusable_password()
         user.save()
 
 
-def _names_forget(user: User, gone: str) -> None:
+def _names_replace(user: User, gone: str) -> None:
     """Replace the person's name with `gone` outside their own row."""
     own = list(Organisation.objects.filter(personal_of=user))
     for organisation in own:

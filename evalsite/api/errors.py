@@ -14,7 +14,7 @@ from rest_framework.views import exception_handler as rest_exception_handler
 from evalsite.api.responses.errors import ErrorSerializer
 from evalsite.core.db import as_unavailable
 from evalsite.core.errors import TouchstoneError
-from evalsite.core.http import tell_when, unavailable_page
+from evalsite.core.http import add_retry_after, unavailable_page
 
 ROOT = "/api/"
 
@@ -29,7 +29,7 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
     ours = error if isinstance(error, TouchstoneError) else as_unavailable(error)
     if ours is not None:
         answer = Response(ErrorSerializer.render(ours), status=ours.status)
-        tell_when(answer, ours)
+        add_retry_after(answer, ours)
         return answer
     response = rest_exception_handler(error, context)
     if response is not None:
@@ -103,4 +103,4 @@ def server_error(request: HttpRequest) -> HttpResponse:
 def _unavailable(request: HttpRequest, error: TouchstoneError) -> HttpResponse:
     if not request.path_info.startswith(ROOT):
         return unavailable_page(error)
-    return tell_when(JsonResponse(ErrorSerializer.render(error), status=error.status), error)
+    return add_retry_after(JsonResponse(ErrorSerializer.render(error), status=error.status), error)

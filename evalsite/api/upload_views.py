@@ -10,7 +10,7 @@ from evalsite.api.openapi import sending
 from evalsite.api.parsers import ENDINGS, FileParser, file_sent
 from evalsite.api.requests import PromptFileQuery, ReplyFileQuery
 from evalsite.api.responses.uploads import PromptUpload, PromptUploadSerializer, ReplyUpload, ReplyUploadSerializer
-from evalsite.campaigns.file_uploads import SentFile, prompts_look, prompts_take, replies_look, replies_take
+from evalsite.campaigns.file_uploads import SentFile, prompts_upload_preview, prompts_upload, replies_upload_preview, replies_upload
 from evalsite.campaigns.permissions import organisation_for
 from evalsite.campaigns.storage_quota import file_read
 from evalsite.core.errors import NotAllowed
@@ -48,9 +48,9 @@ class PromptFileView(FileView):
 
         def take() -> StoredAnswer:
             if query["check"] == "true":
-                seen = PromptUpload(sent.set_name, *prompts_look(sent))
+                seen = PromptUpload(sent.set_name, *prompts_upload_preview(sent))
                 return StoredAnswer(200, PromptUploadSerializer.render(seen))
-            taken = PromptUpload(sent.set_name, *prompts_take(sent, partly=query["partly"] == "true", by=user))
+            taken = PromptUpload(sent.set_name, *prompts_upload(sent, partly=query["partly"] == "true", by=user))
             return StoredAnswer(201 if taken.report.count("add") else 200, PromptUploadSerializer.render(taken))
 
         return answered(request, f"user:{user.public_id}", take)
@@ -69,10 +69,10 @@ class ReplyFileView(FileView):
 
         def take() -> StoredAnswer:
             if query["check"] == "true":
-                seen = replies_look(sent, **version)
+                seen = replies_upload_preview(sent, **version)
                 upload = ReplyUpload(query["name"], seen.label, seen.chatbot, None, seen.report)
                 return StoredAnswer(200, ReplyUploadSerializer.render(upload))
-            made, report = replies_take(sent, **version, partly=query["partly"] == "true", by=user)
+            made, report = replies_upload(sent, **version, partly=query["partly"] == "true", by=user)
             upload = ReplyUpload(made.chatbot.name, made.label, made.chatbot, made, report)
             return StoredAnswer(201, ReplyUploadSerializer.render(upload))
 

@@ -126,7 +126,7 @@ def draft_change(*, campaign: Campaign, changes: Mapping[str, Any], by: User | N
         for name, value in changes.items():
             row = old if name in PLAN_FIELDS else spec if name in STOPPING_FIELDS else draft
             if getattr(row, name) != value:
-                before[name], after[name] = _logged(name, getattr(row, name)), _logged(name, value)
+                before[name], after[name] = _value_for_log(name, getattr(row, name)), _value_for_log(name, value)
                 if name not in PLAN_FIELDS:
                     setattr(row, name, value)
         if after:
@@ -159,14 +159,14 @@ def plan_changed(plan: PlanOptions, changes: Mapping[str, Any]) -> PlanOptions:
     return replace(plan, **{name: changes[name] for name in PLAN_FIELDS & set(changes)})
 
 
-def _logged(name: str, value: Any) -> Any:
+def _value_for_log(name: str, value: Any) -> Any:
     """Convert a value for the audit log: an entrant becomes its name and version."""
     if name == "newcomer" and value is not None:
         return str(Entrant.objects.select_related("version__chatbot").get(pk=value).version)
     return plain(value)
 
 
-def draft_ask(
+def draft_questions_set(
     *,
     campaign: Campaign,
     aspect: NewAspect,
@@ -202,14 +202,14 @@ def draft_ask(
             old.delete()
             draft.rubric.name = name
             draft.rubric.save(update_fields=["name"])
-        was, now = _asked(asked, *beside), _asked(*wanted)
+        was, now = _questions_for_log(asked, *beside), _questions_for_log(*wanted)
         before = {name: value for name, value in was.items() if now.get(name) != value}
         after = {name: value for name, value in now.items() if was.get(name) != value}
         audit_record(act="set_up", subject=draft.public_id, by=by, before=before, after=after)
     campaign.refresh_from_db()
 
 
-def _asked(first: NewAspect, *others: NewAspect) -> dict[str, Any]:
+def _questions_for_log(first: NewAspect, *others: NewAspect) -> dict[str, Any]:
     """Convert the questions for the audit log."""
     verdicts = {"verdicts": ", ".join(first.choices)}
     return {"question": first.question, **verdicts, **{one.key: one.question for one in others}}

@@ -32,8 +32,8 @@ class SentFile:
         return PromptSet.objects.filter(organisation=self.organisation, name=self.set_name).first()
 
 
-def prompts_look(sent: SentFile) -> tuple[PromptSet | None, PromptReport]:
-    """Return the set (None: it would be created) and the result that `prompts_take` would have for each row."""
+def prompts_upload_preview(sent: SentFile) -> tuple[PromptSet | None, PromptReport]:
+    """Return the set (None: it would be created) and the result that `prompts_upload` would have for each row."""
     prompt_set = _set_to_fill(sent)
     report = prompt_set_preview(
         organisation=sent.organisation, set_name=sent.set_name, content=sent.content, name=sent.filename
@@ -41,7 +41,7 @@ def prompts_look(sent: SentFile) -> tuple[PromptSet | None, PromptReport]:
     return prompt_set, report
 
 
-def prompts_take(sent: SentFile, *, partly: bool, by: User) -> tuple[PromptSet, PromptReport]:
+def prompts_upload(sent: SentFile, *, partly: bool, by: User) -> tuple[PromptSet, PromptReport]:
     """Add the prompts of a file to a set. Creates the set if there is none.
 
     Raises RowsRefused unless `partly`, Conflict for a set that is in use, and TooLarge.
@@ -72,12 +72,12 @@ def _set_to_fill(sent: SentFile, *, locked: bool = False) -> PromptSet | None:
             hint=_("Add gold to its campaign, or send prompts under another name."),
             field="set",
         )
-    still_open_check(prompt_set, locked=locked)
+    prompts_unused_check(prompt_set, locked=locked)
     set_room_check(prompt_set=prompt_set, sent=len(sent.content))
     return prompt_set
 
 
-def still_open_check(prompt_set: PromptSet, *, locked: bool = False) -> None:
+def prompts_unused_check(prompt_set: PromptSet, *, locked: bool = False) -> None:
     """Raise Conflict if a campaign already uses these prompts. `locked` prevents a start meanwhile."""
     campaigns = Campaign.objects.filter(prompt_set=prompt_set).order_by("pk")
     if locked:
@@ -90,8 +90,8 @@ def still_open_check(prompt_set: PromptSet, *, locked: bool = False) -> None:
         )
 
 
-def replies_look(sent: SentFile, *, name: str, label: str | None, made_by: str = "") -> Submission:
-    """Return the result that `replies_take` would have for each row, without writing."""
+def replies_upload_preview(sent: SentFile, *, name: str, label: str | None, made_by: str = "") -> Submission:
+    """Return the result that `replies_upload` would have for each row, without writing."""
     return chatbot_preview(
         organisation=sent.organisation,
         prompt_set=_set_to_answer(sent),
@@ -103,7 +103,7 @@ def replies_look(sent: SentFile, *, name: str, label: str | None, made_by: str =
     )
 
 
-def replies_take(
+def replies_upload(
     sent: SentFile, *, name: str, label: str | None, partly: bool, by: User, made_by: str = ""
 ) -> tuple[Version, ReplyReport]:
     """Create a version with the replies of a file. Creates the chatbot if there is none of this name.

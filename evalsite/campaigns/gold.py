@@ -122,7 +122,7 @@ def by_name(entrants: Sequence[tuple[str, str, Entrant]]) -> dict[str, Entrant]:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ResolvedItem:
     """The objects that an item's names refer to. `prompt` None means a prompt of its own, not yet created."""
 
     prompt: Prompt | None
@@ -160,7 +160,7 @@ class GoldBook:
             {item.key: item for item in there},
         )
 
-    def resolve(self, new: NewGold) -> Found:
+    def resolve(self, new: NewGold) -> ResolvedItem:
         """Resolve the names. Raises InvalidInput, with the error in terms of the file's columns."""
         if not new.key or len(new.key) > LONGEST_KEY or "\0" in new.key:
             raise _wrong(new, gettext("its id must have 1 to %(longest)s characters") % {"longest": LONGEST_KEY}, "id")
@@ -177,7 +177,7 @@ class GoldBook:
             )
         if set(new.right) >= set(self.choices):
             raise _wrong(new, gettext("every answer would pass it"), "right")
-        return Found(self._prompt(new), self._entrants(new))
+        return ResolvedItem(self._prompt(new), self._entrants(new))
 
     def _prompt(self, new: NewGold) -> Prompt | None:
         if bool(new.prompt) == bool(new.turns):
@@ -233,7 +233,7 @@ def _wrong(new: NewGold, problem: str, field: str) -> InvalidInput:
     return InvalidInput(problem, hint=gettext("Gold item %(key)s.") % {"key": repr(new.key[:60])}, field=field)
 
 
-def _row(campaign: Campaign, book: GoldBook, new: NewGold, found: Found) -> GoldItem:
+def _row(campaign: Campaign, book: GoldBook, new: NewGold, found: ResolvedItem) -> GoldItem:
     a, b = found.entrants or (None, None)
     texts = new.texts or ("", "")
     return GoldItem(
@@ -261,7 +261,7 @@ def _own_prompt(campaign: Campaign, book: GoldBook, new: NewGold) -> Prompt:
     taken = {*book.prompts, *campaign.gold_set.prompts.values_list("key", flat=True)}
     models = list(book.prompts.values())
     category = new.category or (rng.choice(models).category if models else "")
-    key = key_like([prompt.key for prompt in models], taken, rng)
+    key = similar_key([prompt.key for prompt in models], taken, rng)
     return prompts_add(
         prompt_set=campaign.gold_set,
         prompts=[NewPrompt(key, new.turns, category)],
@@ -276,7 +276,7 @@ def _gold_set(campaign: Campaign) -> PromptSet:
     return prompt_set_create(organisation=campaign.organisation, name=name, prompts=[])
 
 
-def key_like(keys: Sequence[str], taken: set[str], rng: random.Random) -> str:
+def similar_key(keys: Sequence[str], taken: set[str], rng: random.Random) -> str:
     """Return an unused key that looks like one of these, with other digits or else other letters."""
     for _ in range(TRIES):
         stem = rng.choice(keys) if keys else "p000"

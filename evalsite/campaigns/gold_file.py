@@ -60,7 +60,7 @@ def gold_preview(*, campaign: Campaign, content: bytes, name: str = "") -> GoldR
         )
     book = GoldBook.of(campaign)
     seen: dict[str, int] = {}
-    rows = tuple(_judged(row, number, book, seen) for number, row in enumerate(reading.rows, start=1))
+    rows = tuple(_checked(row, number, book, seen) for number, row in enumerate(reading.rows, start=1))
     return GoldReport(rows, tuple(name for name in reading.columns if name not in KNOWN))
 
 
@@ -73,7 +73,7 @@ def gold_import(*, campaign: Campaign, content: bytes, name: str = "", by: User 
     return report
 
 
-def _judged(row: FileRow, number: int, book: GoldBook, seen: dict[str, int]) -> GoldRow:
+def _checked(row: FileRow, number: int, book: GoldBook, seen: dict[str, int]) -> GoldRow:
     key = str(identifier(row.cells.get("id", "")) or f"g{number:03}")[:200]
     try:
         if row.problem:
@@ -82,12 +82,12 @@ def _judged(row: FileRow, number: int, book: GoldBook, seen: dict[str, int]) -> 
         if key in seen:
             raise InvalidInput(_("line %(seen)s has the same id") % {"seen": seen[key]})
         seen[key] = row.line
-        if key in book.there and _same(new, book.there[key]):
-            return GoldRow(row.line, key, _shown(new), "|".join(new.right), "same", "", None)
+        if key in book.there and _is_same(new, book.there[key]):
+            return GoldRow(row.line, key, _prompt_text(new), "|".join(new.right), "same", "", None)
         book.resolve(new)
     except InvalidInput as error:
         return GoldRow(row.line, key, "", "", "refused", error.message, None)
-    return GoldRow(row.line, key, _shown(new), "|".join(new.right), "add", "", new)
+    return GoldRow(row.line, key, _prompt_text(new), "|".join(new.right), "add", "", new)
 
 
 def gold_from(cells: Mapping[str, Any], key: str) -> NewGold:
@@ -99,8 +99,8 @@ def gold_from(cells: Mapping[str, Any], key: str) -> NewGold:
         prompt=words["prompt_id"].strip(),
         turns=_turns(cells.get("turns"), words["text"]),
         category=words["category"].strip(),
-        texts=_both(words, "reply"),
-        chatbots=_both(words, "chatbot"),
+        texts=_both_or_none(words, "reply"),
+        chatbots=_both_or_none(words, "chatbot"),
         explanation=words["explanation"].strip(),
     )
 
@@ -140,7 +140,7 @@ def _plain(value: Any) -> str:
     return value
 
 
-def _both(words: Mapping[str, str], name: str) -> tuple[str, str] | None:
+def _both_or_none(words: Mapping[str, str], name: str) -> tuple[str, str] | None:
     """Return both replies, or both chatbots; None if neither is given. A missing one of two is reported later."""
     a, b = words[f"{name}_a"], words[f"{name}_b"]
     if not (a or b):
@@ -148,11 +148,11 @@ def _both(words: Mapping[str, str], name: str) -> tuple[str, str] | None:
     return (a, b) if name == "reply" else (a.strip(), b.strip())
 
 
-def _shown(new: NewGold) -> str:
+def _prompt_text(new: NewGold) -> str:
     return new.turns[-1]["text"] if new.turns else new.prompt
 
 
-def _same(new: NewGold, item: GoldItem) -> bool:
+def _is_same(new: NewGold, item: GoldItem) -> bool:
     """Return whether an item is identical. An item that compares chatbots is given under a new id."""
     prompt = item.prompt.turns == [dict(turn) for turn in new.turns] if new.turns else item.prompt.key == new.prompt
     return prompt and new.texts == (item.text_a, item.text_b) and set(new.right) == set(item.right)

@@ -39,8 +39,8 @@ def chatbots_owned(user: User) -> QuerySet[Chatbot]:
     versions = Version.objects.filter(chatbot=OuterRef("pk"))
     campaigns = Entrant.objects.filter(version__chatbot=OuterRef("pk"))
     counts = {
-        "versions_count": _number(versions, "chatbot", "pk"),
-        "campaigns_count": _number(campaigns, "version__chatbot", "campaign"),
+        "versions_count": _count_subquery(versions, "chatbot", "pk"),
+        "campaigns_count": _count_subquery(campaigns, "version__chatbot", "campaign"),
     }
     found: QuerySet[Chatbot] = own.select_related("organisation").annotate(**counts).order_by("name", "pk")
     return found
@@ -55,15 +55,15 @@ def prompt_sets_owned(user: User) -> QuerySet[PromptSet]:
     prompts = Prompt.objects.filter(prompt_set=OuterRef("pk"), corrected_by__isnull=True)
     campaigns = Campaign.objects.filter(prompt_set=OuterRef("pk"))
     counts = {
-        "prompts_count": _number(prompts, "prompt_set", "pk"),
-        "campaigns_count": _number(campaigns, "prompt_set", "pk"),
+        "prompts_count": _count_subquery(prompts, "prompt_set", "pk"),
+        "campaigns_count": _count_subquery(campaigns, "prompt_set", "pk"),
     }
     shown = own.filter(gold_of__isnull=True).select_related("organisation")
     found: QuerySet[PromptSet] = shown.annotate(**counts).order_by("name", "pk")
     return found
 
 
-def _number(rows: QuerySet, group: str, field: str) -> Coalesce:  # type: ignore[type-arg]
+def _count_subquery(rows: QuerySet, group: str, field: str) -> Coalesce:  # type: ignore[type-arg]
     """Return a count as a subquery. A join over both tables would multiply the counts."""
     counted = rows.order_by().values(group).annotate(number=Count(field, distinct=True)).values("number")
     return Coalesce(Subquery(counted[:1], output_field=IntegerField()), 0)
@@ -90,7 +90,7 @@ def prompt_set_owned(user: User, public_id: uuid.UUID) -> PromptSet:
     return found
 
 
-def part_taken(chatbot: Chatbot) -> list[Entrant]:
+def entrants_of_chatbot(chatbot: Chatbot) -> list[Entrant]:
     """Return the past and present entrants of the chatbot's versions, newest first."""
     entrants = Entrant.objects.filter(version__chatbot=chatbot).select_related("campaign", "version__chatbot")
     return list(entrants.order_by("-pk")[:MOST_CAMPAIGNS])
@@ -122,7 +122,7 @@ def prompts_shown(prompt_set: PromptSet, lacked_by: Version | None = None) -> Qu
     shown = Reply.objects.shown().filter(prompt=OuterRef("pk"))
     if lacked_by is not None:
         prompts = prompts.filter(~Exists(shown.filter(version=lacked_by)))
-    return prompts.annotate(replies_count=_number(shown, "prompt", "version"))
+    return prompts.annotate(replies_count=_count_subquery(shown, "prompt", "version"))
 
 
 def campaigns_using(prompt_set: PromptSet) -> list[Campaign]:

@@ -210,7 +210,7 @@ def plan_options(campaign: Campaign) -> PlanOptions:
     return PlanOptions(**{**columns, "newcomer": spec.newcomer_id})
 
 
-def design_mark(campaign: Campaign) -> str:
+def design_hash(campaign: Campaign) -> str:
     """Return a hash of all inputs of a plan: entrants, retired prompts, options, limits and policy.
 
     A plan with another hash is outdated.
@@ -313,7 +313,7 @@ def entrant_add(*, campaign: Campaign, version: Version, by: User | None = None,
         locked = _locked(campaign)
         if not imported:
             Entrant(campaign=locked, version=version).looks_check()
-        entrant, before = _joined(locked, version)
+        entrant, before = _entrant_activated(locked, version)
         _log(locked, "add_entrant", by, before={"state": before}, after={"state": "active"}, target=str(version))
         if locked.standing and (locked.collecting or locked.state == Campaign.State.STOPPED):
             tried = pilot_runs(locked)
@@ -323,7 +323,7 @@ def entrant_add(*, campaign: Campaign, version: Version, by: User | None = None,
     return entrant
 
 
-def _joined(campaign: Campaign, version: Version) -> tuple[Entrant, str | None]:
+def _entrant_activated(campaign: Campaign, version: Version) -> tuple[Entrant, str | None]:
     """Return the active entrant, and its previous state."""
     entrant = campaign.entrants.filter(version=version).first()
     if entrant is None:
@@ -475,7 +475,7 @@ def role_give(*, campaign: Campaign, user: User, role: str | None, by: User | No
         _log(campaign, "share", by, **change, target=str(user.public_id))
 
 
-def refit_ask(*, campaign: Campaign, by: User | None = None) -> None:
+def refit_request_manually(*, campaign: Campaign, by: User | None = None) -> None:
     """Request a refit for a person. Raises Conflict for a draft, which has nothing to fit or plan."""
     with write_transaction():
         locked = _locked(campaign)
@@ -495,7 +495,7 @@ def plan_request(campaign: Campaign) -> None:
 
     A refit also plans. It fills the queue in parts, so the queue stays low for a while.
     """
-    if not jobs.job_waits(refit_key(campaign)):
+    if not jobs.job_is_pending(refit_key(campaign)):
         refit_request(campaign)
 
 

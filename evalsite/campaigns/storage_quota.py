@@ -17,31 +17,31 @@ from evalsite.core.uploads import Incoming, uploads_bytes, uploads_check
 from evalsite.prompts.models import Prompt, PromptSet
 
 
-def bytes_held(campaign: Campaign, *, but_for: str = "") -> int:
+def bytes_held(campaign: Campaign, *, excluding: str = "") -> int:
     """Return the bytes of a campaign's prompts, all replies to them, its gold and its waiting files.
 
-    `but_for` leaves out the files of one purpose.
+    `excluding` leaves out the files of one purpose.
     """
-    return _of_set(campaign.prompt_set_id) + _of_its_own(campaign, but_for)
+    return _set_bytes(campaign.prompt_set_id) + _gold_and_upload_bytes(campaign, excluding)
 
 
-def _of_set(prompt_set: int) -> int:
+def _set_bytes(prompt_set: int) -> int:
     """Return the bytes of prompts and all replies to them. Reads every text."""
-    return _of_prompts(prompt_set) + _of_replies(prompt_set)
+    return _prompt_bytes(prompt_set) + _reply_bytes(prompt_set)
 
 
-def _of_its_own(campaign: Campaign, but_for: str = "") -> int:
+def _gold_and_upload_bytes(campaign: Campaign, excluding: str = "") -> int:
     texts = Octets("text_a") + Octets("text_b") + Octets("explanation")
     gold = GoldItem.objects.filter(campaign=campaign).aggregate(bytes=Sum(texts))["bytes"] or 0
-    return _of_prompts(campaign.gold_set_id) + gold + uploads_bytes(subject=campaign.public_id, but_for=but_for)
+    return _prompt_bytes(campaign.gold_set_id) + gold + uploads_bytes(subject=campaign.public_id, excluding=excluding)
 
 
-def _of_prompts(*sets: int | None) -> int:
+def _prompt_bytes(*sets: int | None) -> int:
     turns = Octets(Cast("turns", TextField()))
     return Prompt.objects.filter(prompt_set__in=[one for one in sets if one]).aggregate(bytes=Sum(turns))["bytes"] or 0
 
 
-def _of_replies(prompt_set: int) -> int:
+def _reply_bytes(prompt_set: int) -> int:
     return Reply.objects.filter(prompt__prompt_set=prompt_set).aggregate(bytes=Sum(Octets("text")))["bytes"] or 0
 
 
@@ -52,7 +52,7 @@ def files_read(*, campaign: Campaign, purpose: str, files: Sequence[Incoming], b
     """
     admit_costly(what="upload", who=by.public_id)
     sent = uploads_check(files)
-    _room_check(bytes_held(campaign, but_for=purpose), sent, field="file")
+    _room_check(bytes_held(campaign, excluding=purpose), sent, field="file")
     return [(file.name or "", file.read()) for file in files]
 
 
@@ -75,9 +75,9 @@ def set_room_check(*, prompt_set: PromptSet, sent: int) -> None:
 
     Each campaign that uses the set must have space. Without a campaign, the same limit applies to the set itself.
     """
-    held, most = _of_set(prompt_set.pk), settings.CAMPAIGN_MEGABYTES
+    held, most = _set_bytes(prompt_set.pk), settings.CAMPAIGN_MEGABYTES
     for campaign in Campaign.objects.filter(prompt_set=prompt_set):
-        _room_check(held + _of_its_own(campaign), sent, field="file")
+        _room_check(held + _gold_and_upload_bytes(campaign), sent, field="file")
     if held + sent > 1_000_000 * most:
         raise TooLarge(
             _("The prompts and their replies have %(held)s MB of %(most)s MB: there is no room for these %(sent)s MB.")

@@ -18,7 +18,7 @@ from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.number_format import whole
-from evalsite.core.row_files import LONGEST_CELL, FileRow, columns_named, identifier, rows_read, rows_refuse, unstorable
+from evalsite.core.row_files import LONGEST_CELL, FileRow, column_list, identifier, rows_read, rows_refuse, unstorable
 from evalsite.prompts.models import Prompt, PromptSet
 
 KNOWN = {"prompt_id", "reply", "sample"}
@@ -69,14 +69,14 @@ def replies_preview(*, prompt_set: PromptSet, content: bytes, name: str = "") ->
             )
     keys = _prompts(prompt_set)
     seen: dict[tuple[str, int], int] = {}
-    rows = tuple(_judged(row, keys, seen) for row in reading.rows)
+    rows = tuple(_checked(row, keys, seen) for row in reading.rows)
     answered = {row.key for row in rows if row.fate == "add" and row.sample == 1}
     missing = tuple(key for key in keys if key not in answered)
     return ReplyReport(rows, len(keys), missing, tuple(name for name in reading.columns if name not in KNOWN))
 
 
 def _hint(columns: Sequence[str]) -> str:
-    there = columns_named(columns)
+    there = column_list(columns)
     if not there:
         return _("A reply file has prompt_id, reply and perhaps sample; this one has no columns.")
     return _("A reply file has prompt_id, reply and perhaps sample; not %(columns)s.") % {"columns": there}
@@ -87,7 +87,7 @@ def _prompts(prompt_set: PromptSet) -> dict[str, Prompt]:
     return {prompt.key: prompt for prompt in in_force}
 
 
-def _judged(row: FileRow, keys: Mapping[str, Prompt], seen: dict[tuple[str, int], int]) -> ReplyRow:
+def _checked(row: FileRow, keys: Mapping[str, Prompt], seen: dict[tuple[str, int], int]) -> ReplyRow:
     key = str(identifier(row.cells.get("prompt_id", ""))).strip()
     sample = _sample(row.cells.get("sample"))
     text = row.cells.get("reply")

@@ -36,7 +36,7 @@ def chatbot(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
         "chatbot": found,
         "versions": versions,
         "completeness": library.completeness_of_chatbot(versions),
-        "entrants": library.part_taken(found),
+        "entrants": library.entrants_of_chatbot(found),
         "log": log_rows(list(audit_of(found.public_id)[:ROWS])),
     }
     return render(request, "console/library/chatbot.html", context)

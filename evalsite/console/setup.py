@@ -16,8 +16,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
-from evalsite.campaigns.drafts import PLAN_FIELDS, draft_ask, draft_change, draft_prompt_set, plan_changed
-from evalsite.campaigns.file_uploads import still_open_check
+from evalsite.campaigns.drafts import PLAN_FIELDS, draft_change, draft_prompt_set, draft_questions_set, plan_changed
+from evalsite.campaigns.file_uploads import prompts_unused_check
 from evalsite.campaigns.limits import LIMITS, Limits
 from evalsite.campaigns.models import Aspect, Campaign, Onboarding
 from evalsite.campaigns.onboarding import onboarding_set, qualification_of
@@ -168,7 +168,7 @@ def save(desk: CampaignContext, step: str, cleaned: Mapping[str, Any], by: Any) 
     changes, received = dict(cleaned), {}
     with write_transaction():
         if step == "goal":
-            draft_ask(campaign=desk.campaign, aspect=new_aspect(changes), others=_others(changes), by=by)
+            draft_questions_set(campaign=desk.campaign, aspect=new_aspect(changes), others=_others(changes), by=by)
             changes = {"name": cleaned["name"], "description": cleaned["description"]}
         if step == "annotators":
             received = {name: changes.pop(name) for name in RECEPTION}
@@ -203,7 +203,7 @@ def prompts_keep(campaign: Campaign, file: UploadedFile[bytes] | None, pasted: s
     def look(content: bytes, name: str) -> PromptReport:
         return prompts_preview(prompt_set=campaign.prompt_set, content=content, name=name)
 
-    still_open_check(campaign.prompt_set)
+    prompts_unused_check(campaign.prompt_set)
     file_keep(campaign, "prompts", file or ContentFile(pasted.encode(), name=""), by, look)
 
 
@@ -250,7 +250,7 @@ def prompts_import_pending(campaign: Campaign, by: User) -> int:
     admit_costly(what="upload", who=by.public_id)
     added = 0
     with write_transaction():
-        still_open_check(campaign.prompt_set, locked=True)
+        prompts_unused_check(campaign.prompt_set, locked=True)
         sharing = list(Campaign.objects.filter(prompt_set=campaign.prompt_set).values_list("public_id", flat=True))
         for upload in uploads_of(campaign.public_id, "prompts"):
             report = prompts_import(

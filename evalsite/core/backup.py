@@ -64,7 +64,7 @@ def backup_write(path: Path) -> Manifest:
     except OSError as error:
         raise InvalidInput(f"{partial} cannot be written ({error.strerror}).", hint="Choose another folder.") from error
     with os.fdopen(handle, "wb") as file:
-        with one_moment(), zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        with consistent_snapshot(), zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             rows = {model._meta.db_table: _write_table(archive, model) for model in tables()}
             manifest = Manifest(_migrations(), rows)
             about = {"format": FORMAT, "made_at": timezone.now().isoformat()}
@@ -105,10 +105,10 @@ def _fields(model: type[models.Model]) -> list[models.Field[Any, Any]]:
 
 
 def _migrations() -> tuple[str, ...]:
-    return _named(MigrationRecorder(connection).applied_migrations())
+    return _migration_names(MigrationRecorder(connection).applied_migrations())
 
 
-def _named(migrations: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+def _migration_names(migrations: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """Return the migrations with each initial migration in place of the ones that it replaces.
 
     Whether a database records the replaced names depends on its history.
@@ -117,7 +117,7 @@ def _named(migrations: Iterable[tuple[str, str]]) -> tuple[str, ...]:
 
 
 @contextmanager
-def one_moment() -> Iterator[None]:
+def consistent_snapshot() -> Iterator[None]:
     """Read a consistent snapshot of the database without blocking writers."""
     if connection.vendor == "postgresql":
         with patient_statements(), transaction.atomic(), connection.cursor() as cursor:
@@ -145,12 +145,12 @@ def _write_table(archive: zipfile.ZipFile, model: type[models.Model]) -> int:
     with io.TextIOWrapper(binary, encoding="utf-8", newline="\n") as text:
         text.write(json.dumps(names) + "\n")
         for row in rows.iterator(chunk_size=CHUNK):
-            text.write(json.dumps(row, default=_plain, ensure_ascii=False) + "\n")
+            text.write(json.dumps(row, default=_to_json, ensure_ascii=False) + "\n")
             count += 1
     return count
 
 
-def _plain(value: Any) -> str:
+def _to_json(value: Any) -> str:
     """Convert a value without a JSON form to text from which its field restores it exactly."""
     if isinstance(value, datetime):
         return value.isoformat()
@@ -169,7 +169,7 @@ def _manifest(archive: zipfile.ZipFile) -> Manifest:
     if about["format"] != FORMAT:
         raise InvalidInput(f"The backup has format {about['format']}; this version reads {FORMAT}.")
     applied = [(app, name) for app, _, name in (one.partition(".") for one in about["migrations"])]
-    return Manifest(_named(applied), about["rows"])
+    return Manifest(_migration_names(applied), about["rows"])
 
 
 def _check_same_schema(manifest: Manifest) -> None:
@@ -215,25 +215,25 @@ def _read_table(archive: zipfile.ZipFile, model: type[models.Model]) -> int:
         rows = (zip(names, json.loads(line), strict=True) for line in lines)
         made = (model(**{name: _value(fields[name], value) for name, value in row}) for row in rows)
         while chunk := list(itertools.islice(made, CHUNK)):
-            _add(model, chunk, count)
+            _insert(model, chunk, count)
             count += len(chunk)
     return count
 
 
-def _add(model: type[models.Model], chunk: list[models.Model], count: int) -> None:
+def _insert(model: type[models.Model], chunk: list[models.Model], count: int) -> None:
     """Store rows that follow `count` others. Raises InvalidInput for the first row that this database cannot hold."""
     try:
         with transaction.atomic():
             model._base_manager.bulk_create(chunk, batch_size=CHUNK)
     except DataError as error:
-        number = next((at for at, row in enumerate(chunk, count + 1) if not _fits(row)), count + 1)
+        number = next((at for at, row in enumerate(chunk, count + 1) if not _can_store(row)), count + 1)
         raise InvalidInput(
             f"This database cannot hold row {number:,} of {model._meta.db_table} ({str(error).strip()}).",
             hint="Shorten it where the backup was made and take another one, or restore into SQLite.",
         ) from error
 
 
-def _fits(row: models.Model) -> bool:
+def _can_store(row: models.Model) -> bool:
     try:
         with transaction.atomic():
             type(row)._base_manager.bulk_create([row])

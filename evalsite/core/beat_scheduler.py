@@ -37,11 +37,11 @@ class SteadyScheduler(PersistentScheduler):
 
     def apply_async(self, entry: ScheduleEntry, *args: Any, **kwargs: Any) -> Any:
         """Send the message unless the previous one is still in the queue. One is enough."""
-        result = None if self._waits(entry.task) else super().apply_async(entry, *args, **kwargs)
+        result = None if self._is_queued(entry.task) else super().apply_async(entry, *args, **kwargs)
         Path(f"{self.schedule_filename}.sent").touch()
         return result
 
-    def _waits(self, task: str | None) -> bool:
+    def _is_queued(self, task: str | None) -> bool:
         """Return whether a message of this task is in the queue.
 
         A message that a worker has taken does not count: if that worker is killed, the next message is sent.

@@ -30,7 +30,7 @@ def skeleton(text: str) -> str:
     Follows Unicode Technical Standard #39. Case is folded, blanks are joined and invisible characters are removed.
     ASCII characters stay distinct: "VL" and "V1" are two names.
     """
-    seen = "".join(sign for sign in normalize("NFKC", text) if not _unseen(sign))
+    seen = "".join(sign for sign in normalize("NFKC", text) if not _is_ignored(sign))
     folded = normalize("NFKC", seen.translate(_table()).casefold())
     return BLANK.sub(" ", normalize("NFD", folded.translate(_table()))).strip()
 
@@ -41,7 +41,7 @@ def hidden_sign(text: str) -> str:
     Joiners that belong to the spelling of some languages and of emoji are allowed there.
     """
     spelt = {joiner.start() for joiner in SPELT.finditer(text)}
-    found = next((sign for at, sign in enumerate(text) if at not in spelt and _hides(sign)), "")
+    found = next((sign for at, sign in enumerate(text) if at not in spelt and _is_hidden(sign)), "")
     return found and f"U+{ord(found):04X} {name(found, '')}".strip()
 
 
@@ -66,12 +66,12 @@ def name_check(text: str, *, field: str = "name") -> None:
         )
 
 
-def _hides(sign: str) -> bool:
+def _is_hidden(sign: str) -> bool:
     return category(sign) in HIDDEN or sign in FILLERS
 
 
-def _unseen(sign: str) -> bool:
-    return sign in VARIATIONS or sign == "\u034f" or (_hides(sign) and not sign.isspace())
+def _is_ignored(sign: str) -> bool:
+    return sign in VARIATIONS or sign == "\u034f" or (_is_hidden(sign) and not sign.isspace())
 
 
 def _words(text: str) -> Iterator[str]:

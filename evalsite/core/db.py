@@ -108,7 +108,7 @@ def as_unavailable(error: BaseException | None) -> Unavailable | None:
     The open transaction was rolled back or never committed. The outcome is unknown only if the connection was lost
     during the commit. Repeating the request is safe, because work is keyed by its assignment.
     """
-    if not (is_outdated(error) or (isinstance(error, OperationalError | InterfaceError) and _passes(error))):
+    if not (is_outdated(error) or (isinstance(error, OperationalError | InterfaceError) and _is_temporary(error))):
         return None
     log.warning("the database does not answer: %s", error)
     if error is not None and getattr(error.__cause__, "sqlstate", "") in _POSTGRESQL_UNWRITABLE:
@@ -146,7 +146,7 @@ def is_outdated(error: BaseException | None) -> bool:
     return isinstance(error, NotSupportedError) and "cached plan" in str(error)
 
 
-def _passes(error: Error) -> bool:
+def _is_temporary(error: Error) -> bool:
     cause = error.__cause__
     if not isinstance(cause, sqlite3.Error):
         return True
@@ -177,10 +177,10 @@ def _rows(statement: str, params: Sequence[Any]) -> list[tuple[Any, ...]]:
 
 def read(model: type[ModelT], statement: str, params: Sequence[Any] = ()) -> list[ModelT]:
     """Run a statement that selects the `columns` of one model, and return instances."""
-    return [instance for (instance,) in read_beside([model], statement, params)]
+    return [instance for (instance,) in read_joined([model], statement, params)]
 
 
-def read_beside(kinds: Sequence[type[models.Model]], statement: str, params: Sequence[Any] = ()) -> list[list[Any]]:
+def read_joined(kinds: Sequence[type[models.Model]], statement: str, params: Sequence[Any] = ()) -> list[list[Any]]:
     """Run a statement that selects the `columns` of several models, and return one list per row.
 
     Each list holds one instance per model, in the order of `kinds`, then the remaining values. The statement must
@@ -247,7 +247,7 @@ def each(statement: str, params: Sequence[Sequence[Any]]) -> None:
             cursor.executemany(statement, params)
 
 
-def for_each(
+def execute_for_rows(
     together: str, one: str, same: Sequence[Any], different: Sequence[Sequence[Any]], types: Sequence[str]
 ) -> None:
     """Execute a statement for many rows of values.

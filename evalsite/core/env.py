@@ -94,14 +94,14 @@ def data_directory(default: Path) -> Path:
         raise ImproperlyConfigured(
             f"{path} cannot be made ({error.strerror}): set TOUCHSTONE_DATA_DIR to a folder that can be written."
         ) from error
-    _close_to_others(path, 0o700)
+    _restrict_mode(path, 0o700)
     for pattern in OWN_FILES:
         for file in path.glob(pattern):
-            _close_to_others(file, 0o600)
+            _restrict_mode(file, 0o600)
     return path
 
 
-def _close_to_others(path: Path, mode: int) -> None:
+def _restrict_mode(path: Path, mode: int) -> None:
     """Remove the rights of group and others from our own path. Shared folders (like /tmp) stay unchanged."""
     try:
         found = path.stat()
@@ -142,7 +142,7 @@ def generated_secret(path: Path) -> str:
     try:
         handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     except FileExistsError:
-        return _kept_secret(path)
+        return _stored_secret(path)
     except OSError as error:
         raise ImproperlyConfigured(
             f"{path.parent} cannot be written ({error.strerror}): set TOUCHSTONE_DATA_DIR to a folder that can."
@@ -153,7 +153,7 @@ def generated_secret(path: Path) -> str:
     return value
 
 
-def _kept_secret(path: Path) -> str:
+def _stored_secret(path: Path) -> str:
     try:
         value = path.read_text().strip()
     except OSError as error:

@@ -80,7 +80,7 @@ def unchanged(request: HttpRequest, etag: str) -> bool:
     return etag in {part.strip().removeprefix("W/") for part in sent.split(",")}
 
 
-def tell_when(response: HttpResponse, error: TouchstoneError) -> HttpResponse:
+def add_retry_after(response: HttpResponse, error: TouchstoneError) -> HttpResponse:
     """Add the Retry-After header to the response if the error has a retry time."""
     if error.retry_after_s is not None:
         response["Retry-After"] = str(math.ceil(error.retry_after_s))
@@ -90,4 +90,4 @@ def tell_when(response: HttpResponse, error: TouchstoneError) -> HttpResponse:
 
 def unavailable_page(error: TouchstoneError) -> HttpResponse:
     """Render the page for an unavailable database: it needs no user and no messages."""
-    return tell_when(HttpResponse(loader.render_to_string("503.html"), status=error.status), error)
+    return add_retry_after(HttpResponse(loader.render_to_string("503.html"), status=error.status), error)

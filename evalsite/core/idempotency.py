@@ -42,16 +42,16 @@ def once(*, principal: str, key: str, sha256: str, act: Callable[[], StoredAnswe
             field="Idempotency-Key",
         )
     with write_transaction():
-        row = _key_take(principal, key, sha256)
+        row = _key_insert(principal, key, sha256)
         if row is None:
-            return _first_answer(principal, key, sha256)
+            return _stored_answer(principal, key, sha256)
         outcome = act()
         row.status, row.body = outcome.status, json.dumps(outcome.body)
         row.save(update_fields=["status", "body"])
     return outcome
 
 
-def _key_take(principal: str, key: str, sha256: str) -> IdempotencyKey | None:
+def _key_insert(principal: str, key: str, sha256: str) -> IdempotencyKey | None:
     """Insert the row of the key; return None if the key was used before.
 
     The second of two simultaneous requests waits here until the first one ends.
@@ -64,7 +64,7 @@ def _key_take(principal: str, key: str, sha256: str) -> IdempotencyKey | None:
     return next(iter(taken), None)
 
 
-def _first_answer(principal: str, key: str, sha256: str) -> StoredAnswer:
+def _stored_answer(principal: str, key: str, sha256: str) -> StoredAnswer:
     row = IdempotencyKey.objects.get(principal=principal, key=key)
     if row.sha256 != sha256:
         raise Conflict(
@@ -83,7 +83,7 @@ def answers_rename(name: str, instead: str) -> None:
         IdempotencyKey.objects.filter(pk=row.pk).update(body=row.body.replace(before, after))
 
 
-def keys_forget() -> None:
+def expired_keys_delete() -> None:
     """Delete expired keys: nobody repeats a request a day later."""
     old = IdempotencyKey.objects.filter(created_at__lt=timezone.now() - KEPT)
     if old.exists():  # checked without a lock: an idle sweep must not take the write lock

@@ -70,7 +70,7 @@ def inquiry_ask(
         if inquiry.asked_by != by:
             Inquiry.objects.filter(pk=inquiry.pk).update(asked_by=by)
         key = f"{KIND}:{inquiry.pk}"
-        if inquiry.answered_at is None and not jobs.job_waits(key):
+        if inquiry.answered_at is None and not jobs.job_is_pending(key):
             jobs.job_enqueue(kind=KIND, key=key, args={"inquiry": inquiry.pk}, account=by)
         if by is not None and subject is not None:
             _supersede(inquiry, by)
@@ -114,13 +114,13 @@ def answer(lease: jobs.Lease) -> None:
     inquiry = Inquiry.objects.filter(pk=lease.args["inquiry"], answered_at=None).first()
     if inquiry is None:
         return
-    result, trouble = _worked_out(inquiry)
+    result, trouble = _compute_answer(inquiry)
     with write_transaction():
         lease.confirm()
         Inquiry.objects.filter(pk=inquiry.pk).update(result=result, trouble=trouble, answered_at=timezone.now())
 
 
-def _worked_out(inquiry: Inquiry) -> tuple[Mapping[str, Any] | None, str]:
+def _compute_answer(inquiry: Inquiry) -> tuple[Mapping[str, Any] | None, str]:
     try:
         return _answerers[inquiry.kind](inquiry.args), ""
     except TouchstoneError as error:
@@ -131,7 +131,7 @@ def _worked_out(inquiry: Inquiry) -> tuple[Mapping[str, Any] | None, str]:
 
 
 @jobs.sweeps
-def old_ones_forget() -> None:
+def expired_delete() -> None:
     """Delete inquiries and uploads after one day. The check takes no lock."""
     before = timezone.now() - KEPT
     for old in (Inquiry.objects.filter(asked_at__lt=before), Upload.objects.filter(created_at__lt=before)):

@@ -52,7 +52,7 @@ class Lease:
 
     def confirm(self) -> None:
         """Check the lease inside the transaction that writes the results. Call it first. Raises LeaseLost."""
-        if not _held(self).select_for_update().exists():
+        if not _leased(self).select_for_update().exists():
             raise LeaseLost(f"job {self.job_id} ({self.kind}) belongs to another worker now")
 
 
@@ -129,7 +129,7 @@ def prepare() -> threading.Thread:
     """Run the preparations in a thread while work begins. A failed one is logged, and jobs run without it."""
 
     def get_ready() -> None:
-        _all_of(preparations)
+        _run_all(preparations)
         freeze_gc()
 
     thread = threading.Thread(target=get_ready, name="preparations", daemon=True)
@@ -165,7 +165,7 @@ def job_enqueue(
     return job
 
 
-def job_waits(key: str) -> bool:
+def job_is_pending(key: str) -> bool:
     """Return whether a job of this key is queued or running.
 
     A job whose worker died counts: another worker takes it over when the lease ends.
@@ -173,7 +173,7 @@ def job_waits(key: str) -> bool:
     return Job.objects.filter(key=key, state__in=[Job.State.QUEUED, Job.State.RUNNING]).exists()
 
 
-def job_is_asked_again(lease: Lease) -> bool:
+def job_is_requested_again(lease: Lease) -> bool:
     """Return whether the job of this lease is queued once more."""
     return Job.objects.filter(key=lease.key, state=Job.State.QUEUED).exists()
 
@@ -181,7 +181,7 @@ def job_is_asked_again(lease: Lease) -> bool:
 def job_drop(key: str, *, why: str) -> bool:
     """Mark the queued job of this key as done without running it. Return whether there was one."""
     queued = Job.objects.filter(key=key, state=Job.State.QUEUED)
-    return bool(queued.update(state=Job.State.DONE, finished_at=_ended(timezone.now()), last_error=why))
+    return bool(queued.update(state=Job.State.DONE, finished_at=_end_time(timezone.now()), last_error=why))
 
 
 def job_claim(*, owner: str, job_id: int | None = None, lane: Lane | None = None) -> Lease | None:
@@ -192,7 +192,7 @@ def job_claim(*, owner: str, job_id: int | None = None, lane: Lane | None = None
     now = timezone.now()
     due = _due(now).filter(pk=job_id) if job_id else _in_lane(_due(now), lane)
     if lane is Lane.APART:
-        due = _by_turns(due, now)
+        due = _in_fair_order(due, now)
     if not due.exists():  # checked without a lock: an idle worker must not take the write lock
         return None
     with write_transaction():
@@ -268,10 +268,10 @@ def leases_release(*, host: str, alive: Callable[[int], bool]) -> int:
 
 def sweep() -> None:
     """Run every periodic check. A failed one does not stop the others."""
-    _all_of(_sweeps)
+    _run_all(_sweeps)
 
 
-def jobs_forget() -> None:
+def done_jobs_delete() -> None:
     """Delete old completed jobs. Dead jobs stay, because somebody must inspect them."""
     # Ordered by due time, which is indexed. Checked without a lock first: an idle sweep must not take the write lock.
     old = Job.objects.filter(state=Job.State.DONE, run_after__lt=timezone.now() - KEPT).order_by("run_after")
@@ -290,7 +290,7 @@ def jobs_due() -> list[tuple[int, str]]:
     return [(number, _queue_of(kind)) for found in lanes for number, kind in found]
 
 
-def _all_of(functions: list[Callable[[], None]]) -> None:
+def _run_all(functions: list[Callable[[], None]]) -> None:
     for function in functions:
         try:
             function()
@@ -315,7 +315,7 @@ def _in_lane(jobs: QuerySet[Job], lane: Lane | None) -> QuerySet[Job]:
     return jobs
 
 
-def _by_turns(jobs: QuerySet[Job], now: datetime) -> QuerySet[Job]:
+def _in_fair_order(jobs: QuerySet[Job], now: datetime) -> QuerySet[Job]:
     recent = Job.objects.filter(kind__in=_apart, account=OuterRef("account"), created_at__gt=now - TURN, attempts__gt=0)
     count = recent.order_by().values("account").annotate(n=Count("pk")).values("n")
     return jobs.annotate(begun=Coalesce(Subquery(count), 0)).order_by("begun", "run_after", "pk")
@@ -337,7 +337,7 @@ def _due(now: datetime) -> QuerySet[Job]:
 
 def _take(job: Job, owner: str, now: datetime) -> Lease | None:
     if job.state == Job.State.RUNNING and job.attempts >= MAX_ATTEMPTS:
-        _outlive(job, now)
+        _reschedule_abandoned(job, now)
         return None
     attempt = job.attempts + 1
     try:
@@ -350,7 +350,7 @@ def _take(job: Job, owner: str, now: datetime) -> Lease | None:
     return Lease(job.pk, job.kind, job.key, job.args, owner, attempt) if taken else None
 
 
-def _outlive(job: Job, now: datetime) -> None:
+def _reschedule_abandoned(job: Job, now: datetime) -> None:
     """Reschedule a job whose workers died repeatedly without an error.
 
     The job may kill them, or the machine may have crashed each time. It is delayed so that other work comes first.
@@ -358,18 +358,18 @@ def _outlive(job: Job, now: datetime) -> None:
     """
     held, error = Job.objects.filter(pk=job.pk, state=job.state, attempts=job.attempts), "its workers died"
     if job.attempts >= MAX_DEATHS and job.kind not in _tireless:
-        held.update(state=Job.State.DEAD, finished_at=_ended(now), last_error=error)
+        held.update(state=Job.State.DEAD, finished_at=_end_time(now), last_error=error)
         return
-    _again(held, job.key, at=now + _back_off(1 + job.attempts - MAX_ATTEMPTS), attempts=job.attempts, error=error)
+    _requeue(held, job.key, at=now + _back_off(1 + job.attempts - MAX_ATTEMPTS), attempts=job.attempts, error=error)
 
 
-def _again(held: QuerySet[Job], key: str, *, at: datetime, attempts: int, error: str) -> None:
+def _requeue(held: QuerySet[Job], key: str, *, at: datetime, attempts: int, error: str) -> None:
     """Queue a job for another attempt. A newer job that is queued under the same key takes its place."""
     try:
         with transaction.atomic():
             held.update(state=Job.State.QUEUED, run_after=at, last_error=error[:2000], lease_owner="")
     except IntegrityError:
-        held.update(state=Job.State.DONE, finished_at=_ended(timezone.now()), last_error=error[:2000])
+        held.update(state=Job.State.DONE, finished_at=_end_time(timezone.now()), last_error=error[:2000])
         Job.objects.filter(key=key, state=Job.State.QUEUED).update(run_after=at, attempts=attempts)
 
 
@@ -377,18 +377,18 @@ def _back_off(times: int) -> timedelta:
     return min(timedelta(seconds=2 ** min(times, 20)), LONGEST_BACKOFF)
 
 
-def _ended(now: datetime) -> Greatest:
+def _end_time(now: datetime) -> Greatest:
     """Return the end time of a job: never before its creation, even if the clock was set back meanwhile."""
     return Greatest(Value(now, output_field=DateTimeField()), F("created_at"))
 
 
-def _held(lease: Lease) -> QuerySet[Job]:
+def _leased(lease: Lease) -> QuerySet[Job]:
     return Job.objects.filter(pk=lease.job_id, state=Job.State.RUNNING, lease_owner=lease.owner, attempts=lease.attempt)
 
 
 def _finish(lease: Lease, *, state: Job.State, error: str = "") -> bool:
     with write_transaction():
-        return bool(_held(lease).update(state=state, finished_at=_ended(timezone.now()), last_error=error[:2000]))
+        return bool(_leased(lease).update(state=state, finished_at=_end_time(timezone.now()), last_error=error[:2000]))
 
 
 def _fail(lease: Lease, error: str) -> None:
@@ -397,7 +397,7 @@ def _fail(lease: Lease, error: str) -> None:
         return
     at = timezone.now() + _back_off(lease.attempt)
     with write_transaction():
-        _again(_held(lease), lease.key, at=at, attempts=lease.attempt, error=error)
+        _requeue(_leased(lease), lease.key, at=at, attempts=lease.attempt, error=error)
 
 
 @contextmanager
@@ -409,7 +409,7 @@ def _heartbeat(lease: Lease) -> Iterator[None]:
         while not done.wait(LEASE.total_seconds() / 3):
             try:
                 with write_transaction():
-                    _held(lease).update(lease_until=timezone.now() + LEASE)
+                    _leased(lease).update(lease_until=timezone.now() + LEASE)
             except DatabaseError:  # a busy database is no reason to abort: the next renewal tries again
                 log.warning("the lease of job %s could not be renewed", lease.job_id, exc_info=True)
                 connection.close()

@@ -76,7 +76,7 @@ class Reading:
     rows: tuple[FileRow, ...]
 
 
-class Fated(Protocol):
+class ReportRow(Protocol):
     """A row of an import report: the result, and the reason of a refusal."""
 
     @property
@@ -97,21 +97,21 @@ class RowsRefused(InvalidInput):
 
     code = "rows_refused"
 
-    def __init__(self, rows: Sequence[Fated]) -> None:
+    def __init__(self, rows: Sequence[ReportRow]) -> None:
         count = len(rows)
         said = ngettext("%(n)s row is refused; nothing was added.", "%(n)s rows are refused; nothing was added.", count)
         super().__init__(said % {"n": count}, hint=_("Mend them, or ask for the others alone."), field="file")
         self.rows = tuple(rows)
 
 
-def rows_refuse(rows: Iterable[Fated]) -> None:
+def rows_refuse(rows: Iterable[ReportRow]) -> None:
     """Raise RowsRefused if any row is refused."""
     refused = [row for row in rows if row.fate == "refused"]
     if refused:
         raise RowsRefused(refused)
 
 
-def columns_named(columns: Sequence[str]) -> str:
+def column_list(columns: Sequence[str]) -> str:
     """Return the first column names of a file for a message, shortened."""
     return ", ".join(name[:60] for name in columns[:10])
 
@@ -151,7 +151,7 @@ def _check_text(content: bytes) -> None:
         raise InvalidInput(_("The file holds NUL characters: it is no text."), field="file")
 
 
-def _beginning(content: bytes) -> str:
+def _first_piece(content: bytes) -> str:
     return content[:PIECE].decode("utf-8-sig", "ignore")
 
 
@@ -166,13 +166,13 @@ def _form(content: bytes, name: str) -> str:
             hint=_("Use .csv, .jsonl or .txt."),
             field="file",
         )
-    start = _beginning(content).lstrip()
+    start = _first_piece(content).lstrip()
     if start.startswith("{"):
         return "jsonl"
     return "csv" if "prompt_id" in start.split("\n", 1)[0] else "text"
 
 
-def _opened(content: bytes, newline: str) -> io.TextIOWrapper:
+def _text_stream(content: bytes, newline: str) -> io.TextIOWrapper:
     return io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig", newline=newline)
 
 
@@ -184,7 +184,7 @@ def _too_many_rows() -> TooLarge:
     )
 
 
-def _bounded(lines: Iterable[str]) -> Iterator[str]:
+def _limit_lines(lines: Iterable[str]) -> Iterator[str]:
     """Yield the lines, including blank ones. Raises TooLarge beyond MOST_LINES."""
     for number, line in enumerate(lines, start=1):
         if number > MOST_LINES:
@@ -192,7 +192,7 @@ def _bounded(lines: Iterable[str]) -> Iterator[str]:
         yield line
 
 
-def _gathered(rows: Iterable[FileRow], columns: int = 1) -> tuple[FileRow, ...]:
+def _collect(rows: Iterable[FileRow], columns: int = 1) -> tuple[FileRow, ...]:
     """Collect all rows, counting while reading. Raises TooLarge at the first row or cell beyond the limits."""
     found: list[FileRow] = []
     for row in rows:
@@ -211,8 +211,8 @@ def _too_many_values() -> TooLarge:
 
 
 def _csv(content: bytes) -> Reading:
-    _check_separator(re.split("[\r\n]", _beginning(content), maxsplit=1)[0])
-    reader = csv.DictReader(_bounded(_opened(content, "")), strict=True)
+    _check_separator(re.split("[\r\n]", _first_piece(content), maxsplit=1)[0])
+    reader = csv.DictReader(_limit_lines(_text_stream(content, "")), strict=True)
     csv.field_size_limit(max(csv.field_size_limit(), MOST_BYTES))  # longer cells are refused with their line number
     before = 0  # last line read so far: the reader's own number lags behind after an error
 
@@ -234,7 +234,7 @@ def _csv(content: bytes) -> Reading:
         if len(set(columns)) < len(columns):
             raise InvalidInput(_("Two columns have the same name."), field="file")
         before = reader.line_num
-        return Reading("csv", columns, _gathered(rows(), len(columns)))
+        return Reading("csv", columns, _collect(rows(), len(columns)))
     except csv.Error as error:
         raise InvalidInput(
             _("Line %(line_num)s is not CSV: %(error)s.") % {"line_num": before + 1, "error": _(str(error))},
@@ -246,7 +246,7 @@ def _check_separator(head: str) -> None:
     """Raise InvalidInput for a header without commas that contains another common separator."""
     if "," not in head and any(other in head for other in ";\t|"):
         raise InvalidInput(
-            _("The columns are not separated by commas: %(head)s") % {"head": columns_named([head.strip()])},
+            _("The columns are not separated by commas: %(head)s") % {"head": column_list([head.strip()])},
             hint=_("Save the file with commas between its columns."),
             field="file",
         )
@@ -263,7 +263,7 @@ def _csv_row(line: int, cells: Mapping[Any, Any]) -> FileRow:
 def _jsonl(content: bytes) -> Reading:
     if sum(content.count(sign) for sign in (b"{", b"[", b",")) > MOST_CELLS:  # each may become a value in memory
         raise _too_many_values()
-    rows = _gathered(_json_row(number, line) for number, line in _lines(content))
+    rows = _collect(_json_row(number, line) for number, line in _lines(content))
     names = dict.fromkeys(name for row in rows for name in row.cells)
     return Reading("jsonl", tuple(names), rows)
 
@@ -277,10 +277,10 @@ def _json_row(number: int, line: str) -> FileRow:
         return FileRow(number, {}, _("it is not a JSON object"))
     found = {name: unstorable([name, cell]) for name, cell in value.items()}
     cells = {name: "" if found[name] else cell for name, cell in value.items() if not unstorable(name)}
-    return FileRow(number, cells, next((_stands_in(what, name) for name, what in found.items() if what), ""))
+    return FileRow(number, cells, next((_cell_problem(what, name) for name, what in found.items() if what), ""))
 
 
-def _stands_in(what: str, column: str) -> str:
+def _cell_problem(what: str, column: str) -> str:
     return _("%(what)s stands in its %(column)s") % {"what": what, "column": ascii(column)[1:-1]}
 
 
@@ -304,11 +304,11 @@ def unstorable(value: Any) -> str:
 
 
 def _plain(content: bytes) -> Reading:
-    return Reading("text", ("text",), _gathered(FileRow(number, {"text": line}) for number, line in _lines(content)))
+    return Reading("text", ("text",), _collect(FileRow(number, {"text": line}) for number, line in _lines(content)))
 
 
 def _lines(content: bytes) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(_bounded(_opened(content, "\n")), start=1):
+    for number, line in enumerate(_limit_lines(_text_stream(content, "\n")), start=1):
         if line.strip():
             yield number, line.strip()
 

@@ -44,7 +44,7 @@ class Child:
     may_end: bool = False
 
 
-class _Kept:
+class _ManagedProcess:
     """A child with its process and its number of failures in a row."""
 
     def __init__(self, child: Child) -> None:
@@ -64,7 +64,7 @@ class _Kept:
         self.process = subprocess.Popen(command, env=environment, process_group=0)  # noqa: S603
         self.started = time.monotonic()
 
-    def look(self) -> None:
+    def update(self) -> None:
         """Start the process if it is due, and record its exit."""
         now = time.monotonic()
         if self.finished:
@@ -124,21 +124,21 @@ def supervise(children: Sequence[Child], *, stop: threading.Event | None = None)
     """Run the children until SIGINT or SIGTERM (or `stop`). Then terminate them, and kill them after GRACE_S."""
     stop = stop or threading.Event()
 
-    def ask(number: int, frame: FrameType | None) -> None:
+    def request_stop(number: int, frame: FrameType | None) -> None:
         stop.set()
 
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, ask)
-    kept = [_Kept(child) for child in children]
+        signal.signal(number, request_stop)
+    kept = [_ManagedProcess(child) for child in children]
     try:
         while not stop.wait(0.1):
             for one in kept:
-                one.look()
+                one.update()
     finally:
         _end(kept)
 
 
-def _end(kept: Sequence[_Kept]) -> None:
+def _end(kept: Sequence[_ManagedProcess]) -> None:
     for one in reversed(kept):
         one.stop(signal.SIGTERM)
     deadline = time.monotonic() + GRACE_S

@@ -19,8 +19,8 @@ def owner() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"
 
 
-jobs.sweeps(idempotency.keys_forget)
-jobs.sweeps(jobs.jobs_forget)
+jobs.sweeps(idempotency.expired_keys_delete)
+jobs.sweeps(jobs.done_jobs_delete)
 
 
 def queues_warning(queues: Collection[str]) -> str:

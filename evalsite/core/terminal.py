@@ -23,16 +23,16 @@ def shown(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     kept = {joiner.start() for joiner in SPELT.finditer(text)}
-    return "".join(sign if at in kept else _shown(sign) for at, sign in enumerate(text))
+    return "".join(sign if at in kept else _escaped(sign) for at, sign in enumerate(text))
 
 
-def _shown(sign: str) -> str:
+def _escaped(sign: str) -> str:
     hidden = category(sign) in HIDDEN or sign in FILLERS
     return sign.encode("unicode_escape").decode() if hidden else sign
 
 
 @contextmanager
-def told_in_a_sentence() -> Iterator[None]:
+def concise_errors() -> Iterator[None]:
     """End the process with a one-sentence error if the operator can fix the cause. A bug keeps its traceback."""
     try:
         yield
@@ -40,13 +40,13 @@ def told_in_a_sentence() -> Iterator[None]:
         hint = getattr(error, "hint", "")
         raise SystemExit(f"Error: {error} {hint}".strip()) from None
     except Error as error:
-        why = _of_the_database(error)
+        why = _database_advice(error)
         if not why:
             raise
         raise SystemExit(f"Error: {why}") from None
 
 
-def _of_the_database(error: Error) -> str:
+def _database_advice(error: Error) -> str:
     """Return how the operator can fix a database error, or ""."""
     from evalsite.core.migration_history import migrations_pending
 

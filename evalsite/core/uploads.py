@@ -61,9 +61,9 @@ def uploads_keep(*, subject: uuid.UUID, purpose: str, files: list[tuple[str, byt
         )
 
 
-def uploads_bytes(*, subject: uuid.UUID, but_for: str = "") -> int:
+def uploads_bytes(*, subject: uuid.UUID, excluding: str = "") -> int:
     """Return the size of the stored files in bytes, except for one purpose."""
-    kept = Upload.objects.filter(subject=subject).exclude(purpose=but_for)
+    kept = Upload.objects.filter(subject=subject).exclude(purpose=excluding)
     return kept.aggregate(bytes=Sum(Octets("content")))["bytes"] or 0
 
 

@@ -45,8 +45,8 @@ def work_until(stop: threading.Event) -> None:
     name, next_sweep = owner(), 0.0
     jobs.leases_release(host=name.rpartition(":")[0], alive=_alive)
     jobs.prepare()
-    threading.Thread(target=_work_slowly, args=(stop, name), name="slow-jobs", daemon=True).start()
-    threading.Thread(target=_keep_apart, args=(stop,), name="jobs-apart", daemon=True).start()
+    threading.Thread(target=_run_slow_jobs, args=(stop, name), name="slow-jobs", daemon=True).start()
+    threading.Thread(target=_supervise_inquiries, args=(stop,), name="jobs-apart", daemon=True).start()
     threading.Thread(target=_checkpoint, args=(stop,), name="checkpoints", daemon=True).start()
     while not stop.is_set():
         try:
@@ -83,7 +83,7 @@ def work_apart_until(stop: threading.Event, *, idle_s: float = IDLE_S) -> None:
             stop.wait(POLL_S)
 
 
-def _keep_apart(stop: threading.Event) -> None:
+def _supervise_inquiries(stop: threading.Event) -> None:
     """Start the process for inquiries whenever an inquiry is due and none runs.
 
     Refits therefore wait neither for its answers nor for its share of the interpreter.
@@ -100,7 +100,7 @@ def _keep_apart(stop: threading.Event) -> None:
             stop.wait(1.0)
 
 
-def _work_slowly(stop: threading.Event, name: str) -> None:
+def _run_slow_jobs(stop: threading.Event, name: str) -> None:
     while not stop.wait(SWEEP_S):
         try:
             jobs.work_once(name, lane=jobs.Lane.SLOW)

@@ -14,7 +14,7 @@ from evalsite.judgments.models import Annotator, AnnotatorNote, Assignment, Batc
 from evalsite.judgments.selectors import annotators_excluded, pay_of, standings
 
 SPENT_KEPT_S = 20
-LEAST_KEPT_OFF = 3  # annotators
+LEAST_UNQUALIFIED = 3  # annotators
 WORKING_S = 1800  # an annotator with an answer in the last half hour is at work
 
 
@@ -102,7 +102,7 @@ def unqualified_count(campaign: Campaign) -> int:
     enrolled = Enrolment.objects.filter(campaign=campaign, left_at=None)
     begun = Assignment.objects.filter(campaign=campaign, annotator=OuterRef("annotator"))
     kept_off = enrolled.filter(~Exists(begun)).count()
-    return kept_off if kept_off >= LEAST_KEPT_OFF and 2 * kept_off > enrolled.count() else 0
+    return kept_off if kept_off >= LEAST_UNQUALIFIED and 2 * kept_off > enrolled.count() else 0
 
 
 def queue_size(campaign: Campaign) -> int:

@@ -292,9 +292,9 @@ def _check_may_begin(campaign: Campaign, visit: Visit, known: AnnotatorIdentity 
     enrolment = joined.filter(campaign=campaign, annotator=known.annotator_id).first() if known else None
     if enrolment is None:
         if not campaign.collecting:
-            raise _too_late()
+            raise _too_late_error()
         if is_past_worker(campaign=campaign, worker=visit.worker):
-            raise _taken_part()
+            raise _taken_part_error()
         return 0
     again = enrolment.arrivals.filter(session=visit.session).first()
     counts_from = 0 if again else _next_counts_from(enrolment)
@@ -310,14 +310,14 @@ def _check_browser(enrolment: Enrolment, visit: Visit, before: Arrival | None) -
     if before is None or before.browser == _browser_hash(visit):
         return
     if before.session == visit.session and ending_get(enrolment).state:
-        raise _elsewhere()
+        raise _other_browser_error()
     campaign = enrolment.campaign
     judged = judgments_given(campaign=campaign, annotator=enrolment.annotator) > before.counts_from
     if judged and not ending_get(enrolment).state and not arrivals_are_checked(campaign):
-        raise _elsewhere()
+        raise _other_browser_error()
 
 
-def _elsewhere() -> Conflict:
+def _other_browser_error() -> Conflict:
     return Conflict(
         gettext("You have opened this study in another browser."),
         hint=gettext("Go on there. The completion code is shown only in the browser in which you judged."),
@@ -329,18 +329,18 @@ def _next_counts_from(enrolment: Enrolment) -> int:
     """Return the same number for a further visit: that of the previous visit, or a new start after its end."""
     campaign, ending = enrolment.campaign, ending_get(enrolment)
     if ending.state == "late":
-        raise _too_late()
+        raise _too_late_error()
     if ending.state in {"screened_out", "failed"}:
-        raise _taken_part()
+        raise _taken_part_error()
     if ending.state != "complete":
         before = enrolment.arrivals.order_by("-pk").first()
         return before.counts_from if before else 0
     if campaign.quota or not campaign.collecting:
-        raise _taken_part()
+        raise _taken_part_error()
     return judgments_given(campaign=campaign, annotator=enrolment.annotator)
 
 
-def _too_late() -> Conflict:
+def _too_late_error() -> Conflict:
     return Conflict(
         gettext("You came too late: this study takes nobody any more."),
         hint=gettext("Return the task on the platform; nothing was recorded."),
@@ -348,7 +348,7 @@ def _too_late() -> Conflict:
     )
 
 
-def _taken_part() -> Conflict:
+def _taken_part_error() -> Conflict:
     """Return one error for workers who have finished and for erased ones, so that an id does not reveal which it is."""
     return Conflict(
         gettext("You have taken part in this study already."),
@@ -360,9 +360,9 @@ def _taken_part() -> Conflict:
     )
 
 
-def past_worker_keep(*, part: Enrolment, worker: str) -> None:
+def past_worker_record(*, part: Enrolment, worker: str) -> None:
     """Store a keyed hash of a worker's id before erasure, if the worker may not start again in this campaign."""
-    if not _is_over(part):
+    if not _has_finished(part):
         return
     hmac, *_ = _worker_hashes(part.campaign, part.platform, worker)
     with write_transaction():
@@ -378,7 +378,7 @@ def _worker_hashes(campaign: Campaign, platform: str, worker: str) -> list[str]:
     return keyed_hashes(f"{identity_source(campaign, platform)}:{worker}", purpose="evalsite.judgments.PastWorker")
 
 
-def _is_over(enrolment: Enrolment) -> bool:
+def _has_finished(enrolment: Enrolment) -> bool:
     """Return whether an annotator has finished, was excluded, or has failed a qualification and knows its answers."""
     qualification = qualification_get(enrolment)
     tried = not qualification.passed and (qualification.attempt > 1 or qualification.answered > 0)
@@ -413,7 +413,7 @@ def ending_get(enrolment: Enrolment, browser: str = "") -> Ending:
     have none.
     """
     arrival = enrolment.arrivals.order_by("-pk").first()
-    state = _state(enrolment, arrival)
+    state = _ending_state(enrolment, arrival)
     if not state or arrival is None:
         return Ending(state)
     onboarding = onboarding_of(enrolment.campaign)
@@ -428,7 +428,7 @@ def ending_get(enrolment: Enrolment, browser: str = "") -> Ending:
     return Ending(state, code, PROLIFIC_RETURN + quote(code) if by_link else "", arrival)
 
 
-def _state(enrolment: Enrolment, arrival: Arrival | None) -> str:
+def _ending_state(enrolment: Enrolment, arrival: Arrival | None) -> str:
     campaign, annotator = enrolment.campaign, enrolment.annotator
     if is_excluded(campaign=campaign, annotator=annotator):
         return "failed"

@@ -18,7 +18,7 @@ def batch_close_due(batch: Batch, *, ends_issue: bool) -> None:
     """
     due = batch.is_full
     if batch.is_after_stop:
-        due = not is_awaited(batch.campaign_id) and (batch.is_full or ends_issue)
+        due = not has_open_assignments(batch.campaign_id) and (batch.is_full or ends_issue)
     if due:
         _close(batch)
 
@@ -30,11 +30,11 @@ def batch_close_last(campaign: Campaign) -> None:
     """
     # Lock before the check: of a simultaneous answer and end of an issue, the second one sees that nothing is left.
     batch = Batch.objects.select_for_update().filter(campaign=campaign, state=Batch.State.OPEN).first()
-    if batch is not None and not is_awaited(campaign.pk):
+    if batch is not None and not has_open_assignments(campaign.pk):
         _close(batch)
 
 
-def is_awaited(campaign: int) -> bool:
+def has_open_assignments(campaign: int) -> bool:
     """Return whether any issued assignment may still be answered in time."""
     return Assignment.objects.filter(campaign=campaign, state=Assignment.State.ISSUED).exists()
 
@@ -48,7 +48,7 @@ def batches_close_aged() -> None:
     for batch in Batch.objects.filter(state=Batch.State.OPEN).select_related("campaign"):
         if -CLOCK_SET_BACK < now - batch.opened_at < timedelta(seconds=batch.campaign.batch_age_s):
             continue
-        if batch.campaign.state == Campaign.State.STOPPED and is_awaited(batch.campaign_id):
+        if batch.campaign.state == Campaign.State.STOPPED and has_open_assignments(batch.campaign_id):
             continue
         with write_transaction():
             still = Batch.objects.select_for_update().filter(pk=batch.pk, state=Batch.State.OPEN).first()

@@ -30,16 +30,16 @@ def block_issue(
     locked, because the number of blocks is part of the seed. `users` are accounts (keys) whose own chatbots are left
     out.
     """
-    gold = _gold(campaign, annotator)
+    gold = _unseen_gold(campaign, annotator)
     own = own_entrants(campaign, users)
-    block = _issued(campaign, annotator, enrolment, size, gold, own)
+    block = _compose_and_issue(campaign, annotator, enrolment, size, gold, own)
     if not block and size == 1 and gold:
         # The only gold item compared a reply that was withdrawn.
-        return _issued(campaign, annotator, enrolment, size, {}, own)
+        return _compose_and_issue(campaign, annotator, enrolment, size, {}, own)
     return block
 
 
-def _issued(
+def _compose_and_issue(
     campaign: Campaign,
     annotator: Annotator,
     enrolment: Enrolment,
@@ -49,15 +49,17 @@ def _issued(
 ) -> list[Assignment]:
     """Return the issued block, or nothing. A block of gold alone is not issued, unless it has a single seat."""
     waiting, seats = _seats_locked(campaign, annotator, enrolment, size, gold, own)
-    replies = _replies([waiting[seat.key] for seat in seats if not seat.gold])
-    replies |= _replies([gold[seat.key].item for seat in seats if seat.gold and gold[seat.key].entrant_a_id])
+    replies = _current_replies([waiting[seat.key] for seat in seats if not seat.gold])
+    replies |= _current_replies([gold[seat.key].item for seat in seats if seat.gold and gold[seat.key].entrant_a_id])
     shown: list[tuple[BlockItem, list[Candidate]]] = []
     for seat in seats:
         of_gold = gold[seat.key] if seat.gold else None
         if of_gold and not of_gold.entrant_a_id:
-            candidates = _texts(seat.swapped)
+            candidates = _text_candidates(seat.swapped)
         else:
-            candidates = _pair(of_gold.item if of_gold else waiting[seat.key], seat.swapped, replies, of_gold)
+            candidates = _pair_candidates(
+                of_gold.item if of_gold else waiting[seat.key], seat.swapped, replies, of_gold
+            )
         if candidates:
             shown.append((seat, candidates))
     if not any(size == 1 or not seat.gold for seat, _ in shown):
@@ -88,17 +90,17 @@ def _seats_locked(
         return {}, []
     # With excluded entrants, look at the whole queue: the annotator gets the best of the allowed items, however far
     # down.
-    window = None if own else WINDOW * size * _copies(campaign)
-    given = _given(campaign, annotator) if gold else 0
+    window = None if own else WINDOW * size * _most_copies(campaign)
+    given = _assignments_given(campaign, annotator) if gold else 0
 
     def composed(waiting: Mapping[int, str]) -> Sequence[BlockItem]:
         return compose_block(
-            [_waiting(key, item) for key, item in waiting.items()],
+            [_queued_item(key, item) for key, item in waiting.items()],
             AnnotatorHistory(str(annotator.public_id), own=own, given=given),
             campaign=f"{campaign.seed}:{campaign.public_id}",
             block=enrolment.blocks_claimed,
             size=size,
-            gold=[_gold_waiting(item) for item in gold.values()],
+            gold=[_queued_gold(item) for item in gold.values()],
             gold_share=campaign.gold_share,
         )
 
@@ -124,7 +126,7 @@ def _seats_locked(
 # Gold -----------------------------------------------------------------------------------------------------
 
 
-def _gold(campaign: Campaign, annotator: Annotator) -> dict[int, GoldItem]:
+def _unseen_gold(campaign: Campaign, annotator: Annotator) -> dict[int, GoldItem]:
     """Return unseen gold for this annotator, on current prompts and, if it compares chatbots, on active ones."""
     if not campaign.gold_share:
         return {}
@@ -138,46 +140,48 @@ def _gold(campaign: Campaign, annotator: Annotator) -> dict[int, GoldItem]:
     return {number: item for number, item in items.items() if item.item not in known}
 
 
-def _given(campaign: Campaign, annotator: Annotator) -> int:
+def _assignments_given(campaign: Campaign, annotator: Annotator) -> int:
     """Return how many assignments the annotator has had here. Gold is spread over blocks by this number."""
     return Assignment.objects.filter(campaign=campaign, annotator=annotator, source=Assignment.Source.PLAN).count()
 
 
-def _gold_waiting(item: GoldItem) -> QueuedItem:
+def _queued_gold(item: GoldItem) -> QueuedItem:
     """Convert gold for the composer. A comparison of texts gets entrant ids that no chatbot has."""
     return QueuedItem(item.pk, item.entrant_a_id or -1, item.entrant_b_id or -2, item.prompt_id)
 
 
-def _checking(campaign: Campaign, item: GoldItem, terms: Mapping[str, Any]) -> Assignment:
+def _gold_assignment(campaign: Campaign, item: GoldItem, terms: Mapping[str, Any]) -> Assignment:
     """Return an unsaved assignment for a gold item, with a place of its own."""
     place = Place(campaign=campaign, prompt_id=item.prompt_id, item=item.item)
     gold = Assignment.Purpose.GOLD
     return Assignment(campaign=campaign, place=place, item=item.item, purpose=gold, gold=item, **terms)
 
 
-def _texts(swapped: bool) -> list[Candidate]:
+def _text_candidates(swapped: bool) -> list[Candidate]:
     sides = "BA" if swapped else "AB"
     return [Candidate(position=position, gold_side=side) for position, side in enumerate(sides)]
 
 
-def _copies(campaign: Campaign) -> int:
+def _most_copies(campaign: Campaign) -> int:
     """Return how often an item may be queued at once. An annotator gets one of these."""
     spec = campaign.plan
     return max(campaign.votes_per_item, spec.overlap_votes if spec.overlap_share > 0.0 else 1)
 
 
-def _waiting(key: int, item: str) -> QueuedItem:
+def _queued_item(key: int, item: str) -> QueuedItem:
     prompt, (a, b) = item_parts(item)
     return QueuedItem(key, a, b, prompt)
 
 
-def _replies(items: Iterable[str]) -> dict[tuple[int, int], int]:
+def _current_replies(items: Iterable[str]) -> dict[tuple[int, int], int]:
     """Return the current reply that can be shown for each (entrant, prompt)."""
     parts = map(item_parts, items)
     return replies_shown({(entrant, prompt) for prompt, pair in parts for entrant in pair})
 
 
-def _pair(item: str, swapped: bool, replies: Mapping[tuple[int, int], int], gold: GoldItem | None) -> list[Candidate]:
+def _pair_candidates(
+    item: str, swapped: bool, replies: Mapping[tuple[int, int], int], gold: GoldItem | None
+) -> list[Candidate]:
     """Return both replies on their sides; none if one was withdrawn after the plan was made."""
     prompt, pair = item_parts(item)
     sides = pair[::-1] if swapped else pair
@@ -211,7 +215,7 @@ def _issue(
     }
     numbered = list(enumerate(seats))
     checks = [
-        _checking(campaign, gold[seat.key], {**terms, "block_position": position})
+        _gold_assignment(campaign, gold[seat.key], {**terms, "block_position": position})
         for position, seat in numbered
         if seat.gold
     ]

@@ -34,7 +34,7 @@ class OfferedBlock:
     wait: Wait | None = None
 
 
-def campaigns_fair(annotator: Annotator, *, among: Collection[int] | None = None) -> list[Campaign]:
+def campaigns_by_turn(annotator: Annotator, *, among: Collection[int] | None = None) -> list[Campaign]:
     """Return the joined campaigns that collect, those with the least recent time of the annotator first.
 
     `among` (keys) limits them to the campaigns that the entry point opens.
@@ -58,12 +58,12 @@ def work_claim(
     Turns are counted in assignments, so that long blocks give a campaign no advantage. A campaign without work for this
     annotator is skipped and keeps its turn. `address` and `users` are those of `block_claim`.
     """
-    turns = campaigns_fair(annotator, among=among)
-    first, state = _with_open_block(annotator, among), ""
+    turns = campaigns_by_turn(annotator, among=among)
+    first, state = _campaign_with_open_block(annotator, among), ""
     wait: Wait | None = None
     for campaign in [first, *turns] if first else turns:
         try:
-            claimed = _claimed(campaign, annotator, count, address, users)
+            claimed = _claim_or_roll_back(campaign, annotator, count, address, users)
         except NotAllowed:  # became private after they joined
             wait = wait or Wait.NOT_ADMITTED
             continue
@@ -78,7 +78,7 @@ def work_claim(
     return OfferedBlock(Campaign.State.PAUSED if paused else Campaign.State.STOPPED, wait=wait or nothing)
 
 
-def _claimed(
+def _claim_or_roll_back(
     campaign: Campaign, annotator: Annotator, count: int | None, address: str, users: Collection[int]
 ) -> Claimed:
     """Claim in this campaign, and roll back an empty claim: it holds no lock, and refills the queue only later.
@@ -91,11 +91,11 @@ def _claimed(
         if not claimed.block:
             transaction.set_rollback(True)
     if not claimed.block:
-        transaction.on_commit(partial(_refill_where_low, campaign))
+        transaction.on_commit(partial(_refill_if_low, campaign))
     return claimed
 
 
-def _refill_where_low(campaign: Campaign) -> None:
+def _refill_if_low(campaign: Campaign) -> None:
     if campaign.collecting and queue_is_low(campaign):
         with write_transaction():
             queue_share(campaign.pk)
@@ -108,7 +108,7 @@ def _joined(annotator: Annotator, among: Collection[int] | None) -> CampaignQuer
     return joined if among is None else joined.filter(pk__in=among)
 
 
-def _with_open_block(annotator: Annotator, among: Collection[int] | None) -> Campaign | None:
+def _campaign_with_open_block(annotator: Annotator, among: Collection[int] | None) -> Campaign | None:
     """Return the campaign with the oldest open block, whose lease has not ended even if no sweep has run."""
     held = Assignment.objects.filter(annotator=annotator, state=Assignment.State.ISSUED, lease_until__gt=timezone.now())
     held = held if among is None else held.filter(campaign__in=among)

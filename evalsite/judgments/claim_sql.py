@@ -16,7 +16,7 @@ from django.db import connection
 
 from evalsite.campaigns.models import Aspect, Campaign, PlanSpec, StoppingSpec
 from evalsite.campaigns.selectors import as_uuid
-from evalsite.core.db import as_stored, columns, each, for_each, read, read_beside, row_locks, rows
+from evalsite.core.db import as_stored, columns, each, execute_for_rows, read, read_joined, row_locks, rows
 from evalsite.judgments.models import (
     LABELS,
     Annotator,
@@ -35,7 +35,7 @@ DRAW_LOCK = 5_702  # class for a campaign's backlog
 
 def token_in_force(sha256: str, now: datetime) -> AnnotatorToken | None:
     """Return the token with this hash, with its annotator, if it is in force."""
-    found = read_beside(
+    found = read_joined(
         [AnnotatorToken, Annotator],
         f"SELECT {columns(AnnotatorToken, 'token')}, {columns(Annotator, 'annotator')} "  # noqa: S608  our names
         "FROM judgments_annotatortoken token JOIN judgments_annotator annotator ON annotator.id = token.annotator_id "
@@ -74,12 +74,12 @@ class Asked:
     candidates: Mapping[str, int]
 
 
-def assignment_asked(annotator: int, public_id: uuid.UUID) -> tuple[Assignment, Asked] | None:
+def assignment_with_content(annotator: int, public_id: uuid.UUID) -> tuple[Assignment, Asked] | None:
     """Lock the annotator's assignment as in `assignment_held`, and return it with its aspects and candidates.
 
     The query returns one row for each candidate and aspect; there are few.
     """
-    found = read_beside(
+    found = read_joined(
         [Assignment, Aspect],
         f"SELECT {columns(Assignment, 'own')}, {columns(Aspect, 'aspect')}, "  # noqa: S608  our names
         "candidate.id, candidate.position FROM judgments_assignment own "
@@ -141,7 +141,7 @@ def _judgment_add_at_once(
 ) -> Write:
     given = ", ".join(["(%s::bigint, %s::bigint, %s)"] * len(answer))
     filled = f", filled AS ({_FILL} AND EXISTS (SELECT 1 FROM batch))" if fill else ""  # noqa: S608
-    found = read_beside(
+    found = read_joined(
         [Batch],
         f"WITH batch AS ({_count()}), judged AS ({_JUDGE} "  # noqa: S608  our statements
         "SELECT %s::uuid, %s, %s, %s::bigint, %s::boolean, %s::boolean, %s::integer, "
@@ -160,11 +160,11 @@ def _judgment_add_at_once(
 def _judgment_add_one_by_one(
     count: list[Any], judge: list[Any], answer: list[tuple[Any, ...]], fill: list[Any] | None
 ) -> Write:
-    found = read_beside([Batch], _count(), count)
+    found = read_joined([Batch], _count(), count)
     if not found:
         return None, None
     ((batch, batch.is_full, batch.is_after_stop),) = found
-    ((key,),) = rows(f"{_JUDGE} VALUES ({_places([*judge, batch])}) RETURNING id", [*judge, batch.pk])
+    ((key,),) = rows(f"{_JUDGE} VALUES ({_placeholders([*judge, batch])}) RETURNING id", [*judge, batch.pk])
     each(f"{_ANSWER} VALUES (%s, %s, %s, %s)", [(*one, key) for one in answer])
     each(_FILL, [fill] if fill else [])
     return batch, key
@@ -196,7 +196,7 @@ def enrolment_lock(campaign: int, annotator: int) -> Enrolment | None:
     """
     of_postgresql = connection.vendor == "postgresql"
     held = f", pg_advisory_xact_lock_shared({QUEUE_LOCK}, %s::integer)" if of_postgresql else ""
-    found = read_beside(
+    found = read_joined(
         [Enrolment],
         f"SELECT {columns(Enrolment, 'own')}{held} FROM judgments_enrolment own "  # noqa: S608
         "WHERE campaign_id = %s AND annotator_id = %s" + row_locks(" FOR UPDATE"),
@@ -232,7 +232,7 @@ class Terms:
 
 def claim_terms(campaign: Campaign, annotator: int) -> Terms:
     """Reload a campaign with its limits and its plan, and return its conditions for the annotator."""
-    found = read_beside(
+    found = read_joined(
         [Campaign, StoppingSpec, PlanSpec],
         f"SELECT {columns(Campaign, 'campaign')}, {columns(StoppingSpec, 'stopping')}, "  # noqa: S608  our names
         f"{columns(PlanSpec, 'plan')}, {LAST_EXCLUSION}, "
@@ -259,7 +259,7 @@ def claimable(
     rows with all seen ones if it estimates both as few. It always does so for a changing queue. The estimated number of
     matches must also be large: with one in 200, its guess for IS NULL, PostgreSQL reads and sorts the whole queue.
     """
-    left_out = f"AND queued.id NOT IN ({_places(without)}) " if without else ""
+    left_out = f"AND queued.id NOT IN ({_placeholders(without)}) " if without else ""
     limit = "" if at_most is None else f"LIMIT {at_most:d}"
     locked = row_locks(" FOR UPDATE OF queued SKIP LOCKED") if lock else ""
     return dict(
@@ -279,7 +279,7 @@ def queued_lock(keys: Sequence[int]) -> set[int]:
     if not keys:
         return set()
     found = rows(
-        f"SELECT id FROM judgments_assignment WHERE id IN ({_places(keys)}) AND state = 'queued'"  # noqa: S608
+        f"SELECT id FROM judgments_assignment WHERE id IN ({_placeholders(keys)}) AND state = 'queued'"  # noqa: S608
         + row_locks(" FOR UPDATE SKIP LOCKED"),
         keys,
     )
@@ -318,7 +318,7 @@ def assignments_issue(positions: Mapping[int, int], terms: Mapping[str, Any]) ->
     return read(
         Assignment,
         f"UPDATE judgments_assignment SET {given}, block_position = {position} "  # noqa: S608  our names
-        f"WHERE id IN ({_places(positions)}) RETURNING {columns(Assignment, 'judgments_assignment')}",
+        f"WHERE id IN ({_placeholders(positions)}) RETURNING {columns(Assignment, 'judgments_assignment')}",
         [*values, *chain.from_iterable(positions.items()), *positions],
     )
 
@@ -326,7 +326,7 @@ def assignments_issue(positions: Mapping[int, int], terms: Mapping[str, Any]) ->
 def candidates_add(candidates: Sequence[Candidate]) -> None:
     """Store the candidates of assignments. The objects get no keys."""
     into = "INSERT INTO judgments_candidate (assignment_id, position, entrant_id, reply_id, gold_side)"
-    for_each(
+    execute_for_rows(
         f"{into} SELECT given.* FROM {{given}}",  # noqa: S608  our names
         f"{into} VALUES (%s, %s, %s, %s, %s)",
         [],
@@ -345,7 +345,7 @@ class AssignmentContent:
     texts: tuple[str | None, ...]
 
 
-def shown_by(assignments: Sequence[Assignment]) -> dict[int, AssignmentContent]:
+def contents_of(assignments: Sequence[Assignment]) -> dict[int, AssignmentContent]:
     """Return the content of each assignment by key."""
     if not assignments:
         return {}
@@ -358,7 +358,7 @@ def shown_by(assignments: Sequence[Assignment]) -> dict[int, AssignmentContent]:
         "JOIN prompts_prompt prompt ON prompt.id = place.prompt_id "
         "LEFT JOIN chatbots_reply reply ON reply.id = candidate.reply_id "
         "LEFT JOIN campaigns_golditem gold ON gold.id = own.gold_id "
-        f"WHERE own.id IN ({_places(assignments)}) ORDER BY own.id, candidate.position",
+        f"WHERE own.id IN ({_placeholders(assignments)}) ORDER BY own.id, candidate.position",
         [assignment.pk for assignment in assignments],
     )
     shown = {}
@@ -370,5 +370,5 @@ def shown_by(assignments: Sequence[Assignment]) -> dict[int, AssignmentContent]:
     return shown
 
 
-def _places(values: Sized) -> str:
+def _placeholders(values: Sized) -> str:
     return ", ".join(["%s"] * len(values))

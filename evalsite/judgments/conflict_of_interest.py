@@ -20,13 +20,13 @@ def own_entrants(campaign: Campaign, users: Collection[int]) -> set[int]:
     if not users:
         return set()
     theirs = Membership.objects.filter(user__in=users).values("organisation")
-    own = Entrant.objects.filter(_of(theirs), campaign=campaign)
+    own = Entrant.objects.filter(_owned_or_made_by(theirs), campaign=campaign)
     if campaign.visibility == Campaign.Visibility.PRIVATE:
         own = own.exclude(version__chatbot__organisation=campaign.organisation_id)
     return set(own.values_list("pk", flat=True))
 
 
-def _of(organisations: Any) -> Q:
+def _owned_or_made_by(organisations: Any) -> Q:
     """Match entrants that these organisations own or made."""
     return Q(version__chatbot__organisation__in=organisations) | Q(version__chatbot__made_by__in=organisations)
 
@@ -52,7 +52,7 @@ def members_would_be_left_out(campaign: Campaign) -> bool:
     """Return the result of `members_are_left_out` if others could see the board."""
     if campaign.admission != Campaign.Admission.MEMBERS:
         return False
-    own = Entrant.objects.filter(_of([campaign.organisation_id]), campaign=campaign)
+    own = Entrant.objects.filter(_owned_or_made_by([campaign.organisation_id]), campaign=campaign)
     keys = set(own.values_list("pk", flat=True))
     return bool(keys) and not leaves_a_pair(campaign, keys)
 
@@ -66,6 +66,6 @@ def leaves_a_pair(campaign: Campaign, own: set[int]) -> bool:
 def campaigns_with_others(user: User) -> QuerySet[Entrant]:
     """Return keys of campaigns with at least two active entrants of other organisations."""
     theirs = Membership.objects.filter(user=user).values("organisation")
-    others = Entrant.objects.filter(state=Entrant.State.ACTIVE).exclude(_of(theirs))
+    others = Entrant.objects.filter(state=Entrant.State.ACTIVE).exclude(_owned_or_made_by(theirs))
     pairs = others.order_by().values("campaign").annotate(count=Count("pk")).filter(count__gte=2)
     return pairs.values("campaign")  # type: ignore[return-value]

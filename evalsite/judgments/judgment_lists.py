@@ -84,14 +84,14 @@ def judgments_page(
     has a higher key. Raises InvalidInput for an unknown `after`.
     """
     # First the keys, then the data of these few. In one query, PostgreSQL joined all judgments for every page.
-    numbers = _numbers(campaign, _wanted(campaign, wanted), _Cursor.of(campaign, after), count)
+    numbers = _page_keys(campaign, _filtered(campaign, wanted), _Cursor.of(campaign, after), count)
     counted = set(_counted(campaign).filter(pk__in=numbers).values_list("pk", flat=True))
     # One row for each candidate, so two for an answer.
     answers = Answer.objects.filter(judgment__in=numbers, aspect=aspect)
     rows = answers.order_by("judgment__pk", "judgment__assignment__candidates__position").values_list(
         *_FIELDS, "judgment__pk", F("judgment__assignment__candidates__entrant_id")
     )
-    said = _said(numbers)
+    said = _explanations(numbers)
     listed = iter(rows)
     return [
         _listed(row, second[-1], aspect.key, counted, said.get(row[-2], ((), "")))
@@ -99,7 +99,7 @@ def judgments_page(
     ]
 
 
-def _said(judgments: Collection[int]) -> dict[int, tuple[tuple[str, ...], str]]:
+def _explanations(judgments: Collection[int]) -> dict[int, tuple[tuple[str, ...], str]]:
     """Return the reasons and the comment of these judgments, by key."""
     reasons: defaultdict[int, list[str]] = defaultdict(list)
     for number, text in (
@@ -131,7 +131,7 @@ class _Cursor:
 BATCHES_AT_ONCE = (8, 64, 512)  # then all others
 
 
-def _numbers(campaign: Campaign, judgments: QuerySet[Judgment], begin: _Cursor, count: int) -> list[int]:
+def _page_keys(campaign: Campaign, judgments: QuerySet[Judgment], begin: _Cursor, count: int) -> list[int]:
     """Return keys of the next `count` judgments.
 
     The judgments of a batch have higher keys than those of earlier batches. A few batches are therefore read first, and
@@ -214,7 +214,7 @@ def _counted(campaign: Campaign) -> QuerySet[Judgment]:
     return judgments_counted([campaign])
 
 
-def _wanted(campaign: Campaign, wanted: Wanted) -> QuerySet[Judgment]:
+def _filtered(campaign: Campaign, wanted: Wanted) -> QuerySet[Judgment]:
     judgments = _counted(campaign) if wanted.counted else Judgment.objects.filter(batch__campaign=campaign)
     if wanted.counted is False:
         judgments = judgments.filter(~Exists(_counted(campaign).filter(pk=OuterRef("pk"))))

@@ -33,7 +33,7 @@ from evalsite.judgments.models import (
 from evalsite.judgments.selectors import IN_GOOD_STANDING, RANKING_PURPOSES, standings
 
 
-def parts_hold(parts: Iterable[Enrolment]) -> list[Enrolment]:
+def enrolments_lock(parts: Iterable[Enrolment]) -> list[Enrolment]:
     """Lock these enrolments, and return those whose judgments must be removed, with all their assignments locked.
 
     Runs in the transaction of the erasure. A simultaneous answer waits for it and is then refused, because its
@@ -41,14 +41,14 @@ def parts_hold(parts: Iterable[Enrolment]) -> list[Enrolment]:
     """
     numbers = [part.pk for part in parts]
     promised = Enrolment.objects.filter(pk__in=numbers, erasure=Onboarding.Erasure.REMOVE)
-    _issued_hold(promised)
+    _assignments_lock(promised)
     list(Enrolment.objects.select_for_update(no_key=True).filter(pk__in=numbers).order_by("pk"))
     removing = list(promised.select_related("campaign", "annotator").order_by("campaign", "pk"))
-    _issued_hold(removing)  # once more, for claims and new arrivals before the lock
+    _assignments_lock(removing)  # once more, for claims and new arrivals before the lock
     return removing
 
 
-def _issued_hold(parts: Iterable[Enrolment]) -> None:
+def _assignments_lock(parts: Iterable[Enrolment]) -> None:
     issued = [Q(campaign=part.campaign_id, annotator=part.annotator_id) for part in parts]
     if not issued:
         return
@@ -61,7 +61,7 @@ def judgments_remove(part: Enrolment) -> int:
     """Remove the annotator's answers in a campaign, and request a refit. Return the number of removed answers.
 
     Their items are free again, and the next plan may use them for others. The log records the number, but not the
-    person. Runs in the transaction of the erasure, after `parts_hold`.
+    person. Runs in the transaction of the erasure, after `enrolments_lock`.
     """
     campaign, annotator = part.campaign, part.annotator
     issued = Assignment.objects.filter(campaign=campaign, annotator=annotator)
@@ -70,7 +70,7 @@ def judgments_remove(part: Enrolment) -> int:
     IdempotencyKey.objects.filter(principal=f"annotator:{annotator.public_id}").delete()
     removed = judgments.order_by().values("assignment").distinct().count()
     _end_answered(issued)
-    _batches_lessen(judgments)
+    _batch_sizes_reduce(judgments)
     _rows_remove(judgments, issued.filter(state=Assignment.State.REMOVED))
     _end_open(issued)
     _proposal_drop(part)
@@ -104,7 +104,7 @@ def _end_answered(issued: QuerySet[Assignment]) -> None:
     issued.filter(state=Assignment.State.ANSWERED).update(state=Assignment.State.REMOVED)
 
 
-def _batches_lessen(judgments: QuerySet[Judgment]) -> None:
+def _batch_sizes_reduce(judgments: QuerySet[Judgment]) -> None:
     """Reduce the size of the batches. An open batch is filled up by others."""
     ranking = judgments.filter(assignment__purpose__in=RANKING_PURPOSES, over_quota=False)
     for batch, count in list(ranking.order_by("batch").values_list("batch").annotate(count=Count("pk"))):

@@ -13,7 +13,7 @@ from evalsite.core.db import CLOCK_SET_BACK, write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotFound
 from evalsite.core.number_format import whole
 from evalsite.judgments.batches import batch_close_last
-from evalsite.judgments.claim_sql import Asked, assignment_asked, assignment_held
+from evalsite.judgments.claim_sql import Asked, assignment_held, assignment_with_content
 from evalsite.judgments.models import Annotator, Assignment, Enrolment, Place, Skip, SkipNote
 from evalsite.judgments.newcomer_limits import has_answered
 from evalsite.judgments.queue import requeue
@@ -31,24 +31,24 @@ def assignment_lock(annotator: Annotator, assignment_id: uuid.UUID) -> Assignmen
     """
     found = assignment_held(annotator.pk, assignment_id)
     if found is None:
-        raise _no_such()
+        raise _not_found_error()
     return found
 
 
-def assignment_lock_asked(annotator: Annotator, assignment_id: uuid.UUID) -> tuple[Assignment, Asked]:
+def assignment_lock_with_content(annotator: Annotator, assignment_id: uuid.UUID) -> tuple[Assignment, Asked]:
     """Lock the assignment in the same way, and return it with its aspects and candidates."""
-    found = assignment_asked(annotator.pk, assignment_id)
+    found = assignment_with_content(annotator.pk, assignment_id)
     if found is None:
-        raise _no_such()
+        raise _not_found_error()
     return found
 
 
-def _no_such() -> NotFound:
+def _not_found_error() -> NotFound:
     """Return one error for unknown assignments and those of others, so that existence is not revealed."""
     return NotFound(_("You have no such assignment."), hint=_("Ask for the next one."), field="assignment")
 
 
-def given_back() -> Conflict:
+def returned_error() -> Conflict:
     """Return the error for a skipped or returned assignment: it takes no answer, no other end and no lease."""
     return Conflict(_("You gave this one back."), hint=_("Ask for the next one."), code="returned")
 
@@ -83,7 +83,7 @@ def lease_renew(*, annotator: Annotator, assignment_id: uuid.UUID) -> datetime:
     own = Assignment.objects.filter(public_id=assignment_id, annotator=annotator)
     assignment = own.select_related("campaign").first()
     if assignment is None:
-        raise _no_such()
+        raise _not_found_error()
     _check_held(assignment, now)
     campaign = assignment.campaign
     lease = timedelta(seconds=campaign.lease_s)
@@ -109,7 +109,7 @@ def _check_held(assignment: Assignment, now: datetime) -> None:
     if assignment.state == Assignment.State.ANSWERED:
         raise Conflict(_("You have answered this one."), hint=_("Ask for the next one."), code="answered")
     if assignment.state == Assignment.State.RETURNED:
-        raise given_back()
+        raise returned_error()
     ended = assignment.lease_until is None or assignment.lease_until < now
     if assignment.state != Assignment.State.ISSUED or ended:
         raise Conflict(
@@ -138,7 +138,7 @@ def assignment_skip(*, annotator: Annotator, assignment_id: uuid.UUID, reason: s
         if assignment.state == Assignment.State.RETURNED:
             if Skip.objects.filter(assignment=assignment).exists():
                 return
-            raise given_back()
+            raise returned_error()
         if assignment.state != Assignment.State.ISSUED:
             raise Conflict(_("This one cannot be skipped any more."), hint=_("Ask for the next one."))
         skips_check(assignment)

@@ -56,7 +56,7 @@ def _answered(campaign: int, annotator: int, at_most: int) -> int:
     return int(count)
 
 
-def newcomer_room(campaign: Campaign, annotator: Annotator, enrolment: Enrolment, address: str) -> int | None:
+def newcomer_allowance(campaign: Campaign, annotator: Annotator, enrolment: Enrolment, address: str) -> int | None:
     """Return how many items a newcomer may be issued now; None for others.
 
     Runs in the claim's transaction with the enrolment locked. Newcomers of one network are serialized.
@@ -64,12 +64,12 @@ def newcomer_room(campaign: Campaign, annotator: Annotator, enrolment: Enrolment
     if not address or settings.NEWCOMER_PERCENT >= 100 or enrolment.invited:
         return None
     if answered_first_block(campaign, annotator) or is_vouched(campaign, annotator):
-        _remember(enrolment, "")
+        _store_network(enrolment, "")
         return None
     network = network_of(campaign, address)
     if connection.vendor == "postgresql":
         rows(f"SELECT pg_advisory_xact_lock({NETWORK_LOCK}, hashtext(%s))", [network])
-    _remember(enrolment, network)
+    _store_network(enrolment, network)
     ((open_queue, held),) = rows(
         "SELECT (SELECT COUNT(*) FROM judgments_assignment WHERE campaign_id = %s AND state IN ('queued', 'issued')), "
         "(SELECT COUNT(*) FROM judgments_enrolment newcomer JOIN judgments_assignment held "
@@ -81,7 +81,7 @@ def newcomer_room(campaign: Campaign, annotator: Annotator, enrolment: Enrolment
     return max(0, min(FIRST_BLOCK, most - int(held)))
 
 
-def _remember(enrolment: Enrolment, network: str) -> None:
+def _store_network(enrolment: Enrolment, network: str) -> None:
     """Store the network of a newcomer. It is stored for nobody else."""
     if enrolment.network != network:
         enrolment.network = network

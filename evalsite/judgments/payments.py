@@ -91,7 +91,7 @@ def statements(campaign: Campaign, annotators: Sequence[Annotator], money: "Acco
 
     `money` holds the amounts of all annotators, if the caller has them.
     """
-    books = _Books.of(campaign, annotators, money or accounts(campaign))
+    books = _StatementData.of(campaign, annotators, money or accounts(campaign))
     return [books.statement(one, currency) for one in annotators for currency in books.currencies(one.pk)]
 
 
@@ -113,7 +113,7 @@ class PaidWork:
 
 
 @dataclass(frozen=True, slots=True)
-class _Books:
+class _StatementData:
     campaign: Campaign
     identities: Mapping[int, tuple[str, str]]
     work: Mapping[int, PaidWork]
@@ -124,7 +124,7 @@ class _Books:
     money: "Accounts"
 
     @classmethod
-    def of(cls, campaign: Campaign, annotators: Sequence[Annotator], money: "Accounts") -> "_Books":
+    def of(cls, campaign: Campaign, annotators: Sequence[Annotator], money: "Accounts") -> "_StatementData":
         own = Assignment.objects.filter(campaign=campaign, annotator__in=annotators)
         columns, own_part = ("annotator", "source", "external_id"), identity_source(campaign, "")
         identities = identities_of(campaign).filter(annotator__in=annotators).order_by("-pk")
@@ -134,7 +134,7 @@ class _Books:
                 number: (source.removesuffix(own_part), name)
                 for number, source, name in identities.values_list(*columns)
             },
-            _work(campaign, annotators),
+            _work_counts(campaign, annotators),
             judgments_left_out(campaign),
             dict(own.filter(worked_ms__gt=0).order_by().values_list("annotator").annotate(sum=Sum("worked_ms"))),
             _rates(own),
@@ -175,7 +175,7 @@ class _Books:
         )
 
 
-def _work(campaign: Campaign, annotators: Sequence[Annotator]) -> dict[int, PaidWork]:
+def _work_counts(campaign: Campaign, annotators: Sequence[Annotator]) -> dict[int, PaidWork]:
     """Return the counts by annotator id."""
     answered, gold = Q(supersedes__isnull=True), Q(assignment__purpose=Assignment.Purpose.GOLD)
     rows = Judgment.objects.filter(batch__campaign=campaign, annotator__in=annotators).order_by()
@@ -265,7 +265,7 @@ def accounts_shown(campaign: Campaign, *, anew: bool = False) -> tuple[Accounts,
 
 
 def _accounts_recent(campaign: Campaign, *, anew: bool) -> Accounts:
-    name = f"accounts:{campaign.public_id}:{_newest(campaign)}"
+    name = f"accounts:{campaign.public_id}:{_accounts_version(campaign)}"
     found: Accounts | None = None if anew else cache.get(name)
     if found is None:
         found = accounts(campaign)
@@ -273,7 +273,7 @@ def _accounts_recent(campaign: Campaign, *, anew: bool) -> Accounts:
     return found
 
 
-def _newest(campaign: Campaign) -> str:
+def _accounts_version(campaign: Campaign) -> str:
     """Return a cache key part that changes with each bonus and payment, so that people see their own actions."""
     rows = (Bonus.objects.filter(campaign=campaign).count(), Payment.objects.filter(campaign=campaign).count())
     return f"{rows[0]}:{rows[1]}"
@@ -345,7 +345,7 @@ def payments_mark(*, campaign: Campaign, reference: str, shown: ShownAmounts, by
         )
     with write_transaction():
         locked = Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
-        _shown_check(locked, shown)
+        _check_shown(locked, shown)
         Payment.objects.bulk_create(
             Payment(campaign=locked, annotator_id=who, amount=amount, currency=name, reference=reference, by=by)
             for (who, name), amount in shown.owed.items()
@@ -355,7 +355,7 @@ def payments_mark(*, campaign: Campaign, reference: str, shown: ShownAmounts, by
     return len(shown.owed)
 
 
-def _shown_check(locked: Campaign, shown: ShownAmounts) -> None:
+def _check_shown(locked: Campaign, shown: ShownAmounts) -> None:
     """Raise Conflict unless exactly the shown amounts can be paid."""
     again = {"hint": gettext("Look at it again."), "code": "amounts_changed"}
     owed = dues(accounts(locked))

@@ -16,8 +16,8 @@ from evalsite.accounts.models import User
 from evalsite.accounts.services import user_erase
 from evalsite.campaigns.models import Campaign
 from evalsite.core.db import write_transaction
-from evalsite.judgments.arrivals import identity_source, past_worker_keep
-from evalsite.judgments.judgment_removal import judgments_remove, parts_hold
+from evalsite.judgments.arrivals import identity_source, past_worker_record
+from evalsite.judgments.judgment_removal import enrolments_lock, judgments_remove
 from evalsite.judgments.leases import assignments_return
 from evalsite.judgments.models import (
     Annotator,
@@ -57,7 +57,7 @@ def person_erase(*, user: User | None, parts: Iterable[Enrolment]) -> Erased:
     theirs = Enrolment.objects.filter(annotator__in=wholly).select_related("campaign", "annotator")
     every = {part.pk: part for part in [*parts, *theirs]}
     with write_transaction():
-        removing = parts_hold(every.values())
+        removing = enrolments_lock(every.values())
         for part in every.values():
             _part_erase(part, user)
         for annotator in wholly:
@@ -65,13 +65,13 @@ def person_erase(*, user: User | None, parts: Iterable[Enrolment]) -> Erased:
         if user is not None:
             user_erase(user=user)
         removed = dict.fromkeys(part.campaign for part in removing if judgments_remove(part))
-        erased = Erased(tuple(removed), kept=any(_judged(part) for part in every.values()))
+        erased = Erased(tuple(removed), kept=any(_has_judgments(part) for part in every.values()))
     for part in every.values():  # last, and place by place: many locked places could block others
         assignments_return(campaign=part.campaign, annotator=part.annotator)
     return erased
 
 
-def _judged(part: Enrolment) -> bool:
+def _has_judgments(part: Enrolment) -> bool:
     return Judgment.objects.filter(annotator=part.annotator, batch__campaign=part.campaign).exists()
 
 
@@ -81,10 +81,10 @@ def _part_erase(part: Enrolment, user: User | None) -> None:
     sent = AnnotatorIdentity.objects.filter(annotator=annotator, source=identity_source(campaign, part.platform))
     workers = set(sent.values_list("external_id", flat=True))
     for worker in workers:
-        past_worker_keep(part=part, worker=worker)
+        past_worker_record(part=part, worker=worker)
     person = user or annotator.user
     own = {person.username, person.email} if person else set()
-    names = _named(workers | set(part.arrivals.values_list("session", flat=True)) | own)
+    names = _name_pattern(workers | set(part.arrivals.values_list("session", flat=True)) | own)
     _words_erase(Payment.objects.filter(campaign=campaign, annotator=annotator), "reference", names)
     _words_erase(Bonus.objects.filter(campaign=campaign, annotator=annotator), "reason", names)
     sent.delete()
@@ -102,7 +102,7 @@ def _words_erase(rows: QuerySet[Any], field: str, names: re.Pattern[str]) -> Non
     rows.filter(pk__in=found).update(**{field: ""})
 
 
-def _named(names: Iterable[str]) -> re.Pattern[str]:
+def _name_pattern(names: Iterable[str]) -> re.Pattern[str]:
     """Return a pattern for these names as whole words, case-insensitive: "7" matches "transfer 7" but not "t17"."""
     words = "|".join(re.escape(name) for name in sorted(names) if name)
     return re.compile(rf"(?<![^\W_])(?:{words or '(?!)'})(?![^\W_])", re.IGNORECASE)

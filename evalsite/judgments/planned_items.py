@@ -10,7 +10,7 @@ from evalsite.prompts.models import Prompt
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedAsk:
+class PlannedItem:
     """One planned comparison: this pair on this prompt, drawn with this probability.
 
     `votes` is the total number of votes wanted for the item. `shared` marks items of the overlap, which compares

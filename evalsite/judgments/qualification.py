@@ -39,7 +39,7 @@ def qualification_get(enrolment: Enrolment) -> Qualification:
     mark = onboarding_of(enrolment.campaign).pass_mark
     before = None
     for attempt in range(1, ATTEMPTS + 1):
-        given = _given(enrolment, attempt)
+        given = _choices_given(enrolment, attempt)
         right = sum(given.get(item.pk) == item.right for item in items)
         left = [item for item in items if item.pk not in given]
         if left:
@@ -50,7 +50,7 @@ def qualification_get(enrolment: Enrolment) -> Qualification:
     return Qualification(False, ATTEMPTS, None, len(items), len(items), before, mark)
 
 
-def _given(enrolment: Enrolment, attempt: int) -> Mapping[int, str]:
+def _choices_given(enrolment: Enrolment, attempt: int) -> Mapping[int, str]:
     return dict(enrolment.qualification_answers.filter(attempt=attempt).values_list("item_id", "choice"))
 
 

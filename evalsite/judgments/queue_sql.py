@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from django.db import connection
 from django.utils import timezone
 
-from evalsite.core.db import as_stored, for_each, row_locks, rows
+from evalsite.core.db import as_stored, execute_for_rows, row_locks, rows
 from evalsite.judgments.claim_sql import DRAW_LOCK, QUEUE_LOCK
 
 AT_ONCE = 1_000  # rows of one INSERT: SQLite allows at most 32,766 values
@@ -80,7 +80,7 @@ def queued_replan(
     compose.
     """
     origin = (policy, as_stored(snapshot), plan_seed)
-    for_each(
+    execute_for_rows(
         "UPDATE judgments_assignment SET policy = %s, snapshot = %s, plan_seed = %s, "
         "priority = given.a, purpose = given.b, probability = given.c FROM {given} "
         "WHERE id = given.d AND state = 'queued'",
@@ -125,7 +125,7 @@ def queued_add(
         "pay_per)"
     )
     fixed = "'queued', 'plan', TRUE, 0, 0, '', 'judgment'"
-    for_each(
+    execute_for_rows(
         f"{columns} SELECT %s, %s::uuid, %s, %s, %s, given.*, {fixed} FROM {{given}}",  # noqa: S608  our names
         f"{columns} VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, {fixed})",
         origin,

@@ -23,7 +23,7 @@ from evalsite.judgments.models import Annotator, Answer, Assignment, Batch, Cand
 TALLY_KEPT_S = 3600
 PACE_OVER = timedelta(seconds=1)
 # longer than any pause of many annotators, and than the difference of machines' clocks
-NOBODY_FOR = timedelta(seconds=3)
+IDLE_AFTER = timedelta(seconds=3)
 HOUR_MS = 3_600_000
 LEAST_PAID = Decimal("0.0001")
 RANKING_PURPOSES = [Assignment.Purpose.MEASURE, Assignment.Purpose.OVERLAP]
@@ -144,7 +144,7 @@ def _outcome(chosen: int | None, first: int) -> int:
     return 0 if chosen is None else -1 if chosen == first else 1
 
 
-def counted_mark(campaigns: Iterable[Campaign]) -> str:
+def counted_votes_version(campaigns: Iterable[Campaign]) -> str:
     """Return a version of the counted votes. It changes with each closed batch, exclusion and removal.
 
     Other changes of a judgment are new judgments in an open batch. Read the version before the votes: changes in
@@ -152,10 +152,10 @@ def counted_mark(campaigns: Iterable[Campaign]) -> str:
     """
     campaigns = list(campaigns)
     names = ",".join(str(campaign.pk) for campaign in campaigns)
-    return f"{names}:{_closed_mark(campaigns)}:{_exclusions(campaigns)}"
+    return f"{names}:{_closed_batches_version(campaigns)}:{_exclusions(campaigns)}"
 
 
-def left_out_mark(campaigns: Iterable[Campaign]) -> str:
+def exclusions_version(campaigns: Iterable[Campaign]) -> str:
     """Return a version that changes when votes of closed batches begin or cease to count, except for undone ones.
 
     It uses keys and times, not counts: a worker may outlive a restored backup, after which the same number could come.
@@ -179,7 +179,7 @@ def _exclusions(campaigns: list[Campaign]) -> int:
     return Exclusion.objects.filter(campaign__in=campaigns, proposed=False).count()
 
 
-def _closed_mark(campaigns: list[Campaign]) -> str:
+def _closed_batches_version(campaigns: list[Campaign]) -> str:
     """Return a version of the closed batches: it changes when one closes, and when judgments are removed with their
     person."""
     closed, removals = _closed_and_removals(campaigns)
@@ -284,7 +284,7 @@ def item_counts(campaign: Campaign, *, unseen_since: datetime | None = None) -> 
 
     Votes that do not count, or will not count because of an exclusion, leave their item to be planned again.
     """
-    ranking = _that_count(campaign, Assignment.objects.filter(campaign=campaign, purpose__in=RANKING_PURPOSES))
+    ranking = _without_excluded(campaign, Assignment.objects.filter(campaign=campaign, purpose__in=RANKING_PURPOSES))
     answered = Q(state=Assignment.State.ANSWERED)
     # Count the first judgment: one that supersedes it changes the answer, but not the number of votes.
     first = Q(judgments__supersedes__isnull=True)
@@ -298,18 +298,18 @@ def item_counts(campaign: Campaign, *, unseen_since: datetime | None = None) -> 
     )
 
 
-def asked_often(campaign: Campaign, items: Sequence[str]) -> dict[str, int]:
+def votes_placed(campaign: Campaign, items: Sequence[str]) -> dict[str, int]:
     """Return the votes (queued, issued or answered) of some items for ranking, without items that have none.
 
     Votes that do not count leave their item to be planned again, as in `item_counts`.
     """
     asked = [Assignment.State.QUEUED, Assignment.State.ISSUED, Assignment.State.ANSWERED]
     ranking = Assignment.objects.filter(place__campaign=campaign, purpose__in=RANKING_PURPOSES, state__in=asked)
-    ranking = _that_count(campaign, ranking)
+    ranking = _without_excluded(campaign, ranking)
     return _per_item(ranking.filter(place__item__in=items))  # filter by the place's item, which is indexed
 
 
-def _that_count(campaign: Campaign, ranking: QuerySet[Assignment]) -> QuerySet[Assignment]:
+def _without_excluded(campaign: Campaign, ranking: QuerySet[Assignment]) -> QuerySet[Assignment]:
     """Filter out assignments of excluded annotators, and those with an excluded judgment."""
     excluded = _excluded([campaign])
     if excluded.annotators:
@@ -370,7 +370,7 @@ def tally(campaigns: Iterable[Campaign]) -> Tally:
     since only a person's erasure changes them. Open batches are counted each time.
     """
     campaigns = list(campaigns)
-    name = f"tally:{'-'.join(str(campaign.public_id) for campaign in campaigns)}:{_closed_mark(campaigns)}"
+    name = f"tally:{'-'.join(str(campaign.public_id) for campaign in campaigns)}:{_closed_batches_version(campaigns)}"
     closed: Tally | None = cache.get(name)
     if closed is None:
         closed = _tally(campaigns, Batch.State.CLOSED)
@@ -487,7 +487,7 @@ def answers_per_second(campaign: Campaign) -> int:
     given = Judgment.objects.filter(of_plan, supersedes=None)  # gold and corrections take nothing from a queue
     newest = list(batches.order_by("-number").values_list("pk", flat=True)[:2])
     last = given.filter(batch__in=newest).aggregate(last=Max("answered_at"))["last"]
-    if last is None or (timezone.now() - last > NOBODY_FOR and not queue_is_empty(campaign)):
+    if last is None or (timezone.now() - last > IDLE_AFTER and not queue_is_empty(campaign)):
         return 0
     since = last - PACE_OVER
     recent = batches.filter(Q(state=Batch.State.OPEN) | Q(closed_at__gt=since))

@@ -22,7 +22,7 @@ from evalsite.judgments.blocks import block_issue
 from evalsite.judgments.claim_sql import Asked, Terms, assignments_open, claim_terms, enrolment_lock, judgment_add
 from evalsite.judgments.conflict_of_interest import leaves_a_pair, own_entrants
 from evalsite.judgments.empty_claims import Wait
-from evalsite.judgments.leases import assignment_lock_asked, assignments_expire_of, checked_text, given_back
+from evalsite.judgments.leases import assignment_lock_with_content, assignments_expire_of, checked_text, returned_error
 from evalsite.judgments.models import (
     Annotator,
     AnnotatorToken,
@@ -34,7 +34,7 @@ from evalsite.judgments.models import (
     Judgment,
     JudgmentReason,
 )
-from evalsite.judgments.newcomer_limits import newcomer_room
+from evalsite.judgments.newcomer_limits import newcomer_allowance
 from evalsite.judgments.qualification import qualification_get
 from evalsite.judgments.selectors import (
     RANKING_PURPOSES,
@@ -44,7 +44,7 @@ from evalsite.judgments.selectors import (
     queue_is_low,
     quota_taken,
 )
-from evalsite.judgments.work_time import time_worked
+from evalsite.judgments.work_time import work_time_record
 
 TOKEN_LIFE = timedelta(days=90)
 LONGEST_CLIENT_MS = 24 * 3600 * 1000
@@ -140,9 +140,9 @@ def _annotator_of(annotator: Annotator | None, user: User | None, kind: Annotato
 def token_issue(*, annotator: Annotator, again: str = "") -> str:
     """Create an API key for an annotator's program. It is shown only once and stored as a hash.
 
-    `again` is an Idempotency-Key: `token_again` returns the key once more to a client that lost the response.
+    `again` is an Idempotency-Key: `token_recover` returns the key once more to a client that lost the response.
     """
-    secret = _tokens_again(annotator.public_id, again)[0] if again else token_make("ts")
+    secret = _derived_tokens(annotator.public_id, again)[0] if again else token_make("ts")
     with write_transaction():
         AnnotatorToken.objects.create(
             annotator=annotator, sha256=token_hash(secret), expires_at=timezone.now() + TOKEN_LIFE
@@ -150,14 +150,14 @@ def token_issue(*, annotator: Annotator, again: str = "") -> str:
     return secret
 
 
-def token_again(*, annotator_id: uuid.UUID, again: str) -> str:
+def token_recover(*, annotator_id: uuid.UUID, again: str) -> str:
     """Return the key that was issued under `again`; "" if it is no longer in force."""
-    hashes = {token_hash(secret): secret for secret in _tokens_again(annotator_id, again)}
+    hashes = {token_hash(secret): secret for secret in _derived_tokens(annotator_id, again)}
     kept = AnnotatorToken.objects.filter(sha256__in=hashes, expires_at__gt=timezone.now()).first()
     return hashes[kept.sha256] if kept else ""
 
 
-def _tokens_again(annotator_id: uuid.UUID, again: str) -> list[str]:
+def _derived_tokens(annotator_id: uuid.UUID, again: str) -> list[str]:
     """Derive the token from the request and from SECRET_KEY, so that it is not stored, not even for a retry."""
     return [f"ts_{one}" for one in keyed_hashes(f"{annotator_id} {again}", purpose="annotator token")]
 
@@ -201,13 +201,13 @@ def block_claim(
         enrolment.campaign = campaign
         if open_block:
             return Claimed(open_block)
-        if wait := _kept_off(campaign, annotator, enrolment, terms):
+        if wait := _refusal_reason(campaign, annotator, enrolment, terms):
             return Claimed([], wait)
         own = {*users} if annotator.user_id is None else {*users, annotator.user_id}
-        return _block(campaign, annotator, enrolment, count, address, own)
+        return _new_block(campaign, annotator, enrolment, count, address, own)
 
 
-def _kept_off(campaign: Campaign, annotator: Annotator, enrolment: Enrolment, terms: Terms) -> Wait | None:
+def _refusal_reason(campaign: Campaign, annotator: Annotator, enrolment: Enrolment, terms: Terms) -> Wait | None:
     """Return the reason why the annotator gets nothing, whatever is queued, or None. Raises NotAllowed."""
     states = {
         Campaign.State.DRAFT: Wait.NOT_STARTED,
@@ -231,7 +231,7 @@ def _kept_off(campaign: Campaign, annotator: Annotator, enrolment: Enrolment, te
     return None
 
 
-def _block(
+def _new_block(
     campaign: Campaign,
     annotator: Annotator,
     enrolment: Enrolment,
@@ -240,8 +240,8 @@ def _block(
     users: Collection[int],
 ) -> Claimed:
     """Issue a new block to an annotator who may have one, or return the reason of an empty one."""
-    wanted, wait = _room(campaign, annotator, count or campaign.block_size)
-    newcomers = newcomer_room(campaign, annotator, enrolment, address) if wanted else None
+    wanted, wait = _allowance(campaign, annotator, count or campaign.block_size)
+    newcomers = newcomer_allowance(campaign, annotator, enrolment, address) if wanted else None
     if newcomers is not None:
         wanted, wait = min(wanted, newcomers), None if newcomers else Wait.NETWORK
     if not wanted:
@@ -257,7 +257,7 @@ def _block(
     return Claimed([], Wait.PLANNING if queue_is_empty(campaign) else Wait.SEEN_ALL)
 
 
-def _room(campaign: Campaign, annotator: Annotator, asked: int) -> tuple[int, Wait | None]:
+def _allowance(campaign: Campaign, annotator: Annotator, asked: int) -> tuple[int, Wait | None]:
     """Return how many assignments may be issued now, and the reason if there are none.
 
     The block's size, the annotator's quota and the campaign's budget limit the number.
@@ -306,7 +306,7 @@ def judgment_record(
     now = timezone.now()
     comment = checked_text(comment, longest=2000, field="comment")
     with write_transaction():
-        assignment, asked = assignment_lock_asked(annotator, assignment_id)
+        assignment, asked = assignment_lock_with_content(annotator, assignment_id)
         replaced = _replaced(assignment, supersedes) if supersedes else None
         unanswered = replaced is None and assignment.state == Assignment.State.ISSUED
         standing = None if unanswered else assignment.judgments.filter(superseded_by=None).first()
@@ -316,8 +316,10 @@ def judgment_record(
         if replaced is not None:
             _check_undo(assignment, now)
         if assignment.state in {Assignment.State.RETURNED, Assignment.State.REMOVED}:
-            raise given_back()
-        said = _Said(choices, client_ms, _comment_asked(assignment, comment), _checked_reasons(assignment, reasons))
+            raise returned_error()
+        said = _AnswerInput(
+            choices, client_ms, _comment_to_store(assignment, comment), _checked_reasons(assignment, reasons)
+        )
         judgment = _write(assignment, asked, said, now, supersedes=replaced)
         batch_close_due(judgment.batch, ends_issue=unanswered)
     return RecordedJudgment(judgment, created=True)
@@ -388,7 +390,7 @@ def _check_undo(assignment: Assignment, now: datetime) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _AnswerInput:
     """An annotator's input for an assignment."""
 
     choices: Mapping[str, str]
@@ -397,7 +399,7 @@ class _Said:
     reasons: Sequence[str]
 
 
-def _comment_asked(assignment: Assignment, comment: str) -> str:
+def _comment_to_store(assignment: Assignment, comment: str) -> str:
     """Return the comment, or "" if the campaign does not ask for comments: it must not store texts without a use."""
     return comment if comment and onboarding_of(assignment.campaign).comments else ""
 
@@ -416,7 +418,7 @@ def _checked_reasons(assignment: Assignment, reasons: Sequence[str]) -> list[str
 
 
 def _write(
-    assignment: Assignment, asked: Asked, said: _Said, now: datetime, *, supersedes: Judgment | None
+    assignment: Assignment, asked: Asked, said: _AnswerInput, now: datetime, *, supersedes: Judgment | None
 ) -> Judgment:
     """Write the judgment's rows into the campaign's open batch. Lock the batch last: all answers need it."""
     answers = _answers(asked, said.choices)
@@ -431,9 +433,9 @@ def _write(
         client_ms=_plausible_ms(said.client_ms),
         answered_at=now,
     )
-    fills = supersedes is None and not over_quota and _may_fill(assignment, now)
+    fills = supersedes is None and not over_quota and _fills_place(assignment, now)
     if supersedes is None and not over_quota:
-        time_worked(assignment, now)
+        work_time_record(assignment, now)
     _add_to_batch(judgment, answers, fills=fills)
     if fills:
         assignment.state, assignment.closed_at = Assignment.State.ANSWERED, now
@@ -474,7 +476,7 @@ def _plausible_ms(client_ms: int | None) -> int | None:
     return client_ms if client_ms is not None and 0 <= client_ms <= LONGEST_CLIENT_MS else None
 
 
-def _may_fill(assignment: Assignment, now: datetime) -> bool:
+def _fills_place(assignment: Assignment, now: datetime) -> bool:
     """Return whether this answer fills the place. A late one does not if the place was taken meanwhile."""
     if assignment.state != Assignment.State.EXPIRED:
         return True

@@ -11,7 +11,7 @@ from evalsite.judgments.models import Annotator, Assignment, Judgment
 LONGEST = timedelta(minutes=10)  # for one assignment: a break is not work, and a page may stay open all night
 
 
-def time_worked(assignment: Assignment, now: datetime) -> None:
+def work_time_record(assignment: Assignment, now: datetime) -> None:
     """Store the working time of this assignment: since its issue or the annotator's previous answer, at most LONGEST.
 
     The previous answer may be from any block and any campaign, because nobody works twice in one minute. Runs in the

@@ -199,7 +199,7 @@ _DO: Mapping[Act, Callable[[Campaign, ActionArguments, User], object]] = {
     Act.PAUSE: lambda campaign, _, by: services.campaign_pause(campaign=campaign, by=by),
     Act.RESUME: lambda campaign, _, by: services.campaign_resume(campaign=campaign, by=by),
     Act.STOP: _stop,
-    Act.REFIT: lambda campaign, _, by: services.refit_ask(campaign=campaign, by=by),
+    Act.REFIT: lambda campaign, _, by: services.refit_request_manually(campaign=campaign, by=by),
     Act.FULL_CHECK: lambda campaign, _, by: check_ask(campaign=campaign, by=by),
     Act.EXCLUDE: _exclude,
     Act.READMIT: _readmit,

@@ -23,7 +23,7 @@ from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import refit_key
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import InvalidInput
-from evalsite.core.jobs import job_enqueue, job_waits
+from evalsite.core.jobs import job_enqueue, job_is_pending
 from evalsite.core.terminal import shown
 from evalsite.judgments.models import Assignment
 from evalsite.judgments.selectors import budget_left, judgments_spent
@@ -200,7 +200,7 @@ def empty_queues_tell() -> None:
     now = timezone.now()
     queued = Assignment.objects.filter(campaign=OuterRef("pk"), state=Assignment.State.QUEUED)
     for campaign in Campaign.objects.filter(~Exists(queued), state__in=Campaign.COLLECTING).select_related("stopping"):
-        if job_waits(refit_key(campaign)) or budget_left(campaign) == 0 or not _is_quiet(campaign, now):
+        if job_is_pending(refit_key(campaign)) or budget_left(campaign) == 0 or not _is_quiet(campaign, now):
             continue
         newest = Assignment.objects.filter(campaign=campaign).aggregate(newest=Max("pk"))["newest"] or 0
         previous = Notice.objects.filter(campaign=campaign, event=Notice.Event.QUEUE, mark=str(newest))

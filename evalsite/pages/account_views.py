@@ -18,7 +18,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 from django.views.generic import FormView
 
-from evalsite.accounts.account_mail import address_confirm, address_mail_ask, password_mail_ask
+from evalsite.accounts.account_mail import address_confirm, address_mail_queue, password_mail_queue
 from evalsite.accounts.login_throttle import DEVICE_AGE_S, DEVICE_COOKIE, attempt_admit, device_cookie
 from evalsite.accounts.models import User
 from evalsite.accounts.services import user_create
@@ -72,7 +72,7 @@ def sign_up(request: HttpRequest) -> HttpResponse:
             annotator_adopt(annotator=pseudonym, user=user)
             login(request, user, backend=BACKEND)
             if email:
-                address_mail_ask(user=user, email=email)
+                address_mail_queue(user=user, email=email)
                 messages.info(request, _("A mail is on its way to you. Open its link to confirm your e-mail address."))
             return mark_device(redirect("me"), user)
     words = {"title": _("Sign up"), "button": _("Sign up"), "other": "login", "other_words": _("I have an account")}
@@ -166,7 +166,7 @@ class ForgottenPassword(FormView):  # type: ignore[type-arg]  # not generic at r
     def form_valid(self, form: Forgotten) -> HttpResponse:
         who = client_network(self.request)
         admit(what="reset", who=who, at_most=settings.LOG_INS_PER_5_MINUTES, per_s=300)
-        password_mail_ask(email=form.cleaned_data["email"])
+        password_mail_queue(email=form.cleaned_data["email"])
         return super().form_valid(form)
 
 

@@ -12,7 +12,7 @@ from django.utils.cache import patch_vary_headers
 
 from evalsite.core.db import as_unavailable
 from evalsite.core.errors import TouchstoneError
-from evalsite.core.http import tell_when, unavailable_page
+from evalsite.core.http import add_retry_after, unavailable_page
 
 ONE_LANGUAGE = ("/api/", "/metrics", "/livez", "/readyz")  # Programs read these and compare them.
 
@@ -56,4 +56,4 @@ class ErrorPages:
             "message": exception.hint,
             "hint": "",
         }
-        return tell_when(render(request, "error.html", context, status=exception.status), exception)
+        return add_retry_after(render(request, "error.html", context, status=exception.status), exception)

@@ -18,7 +18,7 @@ from evalsite.core.confusable_names import hidden_sign, name_check
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import InvalidInput
 from evalsite.core.number_format import whole
-from evalsite.core.row_files import LONGEST_CELL, FileRow, columns_named, identifier, rows_read, rows_refuse, unstorable
+from evalsite.core.row_files import LONGEST_CELL, FileRow, column_list, identifier, rows_read, rows_refuse, unstorable
 from evalsite.prompts.models import Prompt, PromptSet
 from evalsite.prompts.services import NewPrompt, check_turns, prompts_add
 
@@ -63,7 +63,7 @@ def prompts_preview(*, prompt_set: PromptSet | None, content: bytes, name: str =
     rows = []
     for number, row in enumerate(reading.rows, start=1):
         cells = {**row.cells, "prompt_id": f"p{number:03}"} if reading.form == "text" else row.cells
-        rows.append(_judged(FileRow(row.line, cells, row.problem), there, seen))
+        rows.append(_checked(FileRow(row.line, cells, row.problem), there, seen))
     passed_over = tuple(name for name in reading.columns if name not in KNOWN)
     return PromptReport(reading.form, tuple(rows), passed_over)
 
@@ -76,13 +76,13 @@ def _check_columns(columns: Sequence[str]) -> None:
 
 
 def _hint(columns: Sequence[str]) -> str:
-    there = columns_named(columns)
+    there = column_list(columns)
     if not there:
         return _("A prompt file has prompt_id, text or turns, category; this one has none.")
     return _("A prompt file has prompt_id, text or turns, category; this one has %(columns)s.") % {"columns": there}
 
 
-def _judged(row: FileRow, there: Mapping[str, Any], seen: dict[str, int]) -> PromptRow:
+def _checked(row: FileRow, there: Mapping[str, Any], seen: dict[str, int]) -> PromptRow:
     try:
         new = _new(row)
         if new.key in seen:

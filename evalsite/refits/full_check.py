@@ -15,7 +15,7 @@ from evalsite.campaigns.models import Campaign
 from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict
-from evalsite.core.jobs import job_enqueue, job_waits
+from evalsite.core.jobs import job_enqueue, job_is_pending
 from evalsite.core.number_format import whole
 from evalsite.refits.models import FullCheck
 
@@ -98,7 +98,7 @@ def checks_done(campaign: Campaign) -> QuerySet[FullCheck]:
 
 def _died(check: FullCheck) -> bool:
     """Return whether no worker processes the check any more."""
-    return not job_waits(_key(check.campaign_id))
+    return not job_is_pending(_key(check.campaign_id))
 
 
 def _key(campaign_id: int) -> str:

@@ -15,15 +15,15 @@ from django.utils import timezone
 from evalsite.boards.models import Board
 from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Campaign, Entrant, GoldWithdrawal
-from evalsite.campaigns.services import design_mark, plan_options
+from evalsite.campaigns.services import design_hash, plan_options
 from evalsite.chatbots.models import Reply
 from evalsite.judgments.item_keys import item_parts
-from evalsite.judgments.planned_items import PlannedAsk
+from evalsite.judgments.planned_items import PlannedItem
 from evalsite.judgments.selectors import (
     CountedVote,
     ItemCounts,
     LeftOut,
-    counted_mark,
+    counted_votes_version,
     item_counts,
     votes_counted,
 )
@@ -90,7 +90,7 @@ def input_mark(board: Board) -> str:
     if own and own.gold_mark is not None:
         withdrawn = GoldWithdrawal.objects.filter(item__campaign=own).count()
         screening += f",{own.gold_mark},{withdrawn}"
-    marks = (screening, counted_mark(campaigns), fitted_mark(campaigns))
+    marks = (screening, counted_votes_version(campaigns), fitted_mark(campaigns))
     return hashlib.sha256(f"{words};{';'.join(marks)}".encode()).hexdigest()
 
 
@@ -135,7 +135,7 @@ class Planner:
     def __init__(self, campaign: Campaign) -> None:
         self.campaign = campaign
         # Read first, so that a change during the following reads makes the planner outdated.
-        self.mark = design_mark(campaign)
+        self.mark = design_hash(campaign)
         self.entrants = list(
             campaign.entrants.filter(state=Entrant.State.ACTIVE).select_related("version__chatbot").order_by("pk")
         )
@@ -199,19 +199,19 @@ class Planner:
 
     def is_outdated(self, now: Campaign) -> bool:
         """Return whether entrants, retirements, the plan or the limits have changed since the planner read them."""
-        return design_mark(now) != self.mark
+        return design_hash(now) != self.mark
 
-    def asks(self, asks: Sequence[Ask]) -> list[PlannedAsk]:
+    def asks(self, asks: Sequence[Ask]) -> list[PlannedItem]:
         """Convert the scheduler's indices to rows."""
         lots = OverlapSample(self.overlap, self._chatbot_names, self._prompt_names)
         a, b, prompt = (np.array([getattr(ask, name) for ask in asks], np.int64) for name in ("a", "b", "prompt"))
         shared = lots.chosen(a, b, prompt).tolist()
         return [self._ask(ask, chosen) for ask, chosen in zip(asks, shared, strict=True)]
 
-    def _ask(self, ask: Ask, shared: bool) -> PlannedAsk:
+    def _ask(self, ask: Ask, shared: bool) -> PlannedItem:
         first, second, prompt = self.entrants[ask.a], self.entrants[ask.b], self.prompts[ask.prompt]
         votes = max(self.campaign.votes_per_item, self.overlap.votes if shared else 1)
-        return PlannedAsk((first, second), prompt, ask.probability, votes=votes, shared=shared)
+        return PlannedItem((first, second), prompt, ask.probability, votes=votes, shared=shared)
 
     def _items(self, counts: Mapping[str, int]) -> np.ndarray:
         numbers = [entrant.pk for entrant in self.entrants]  # In the same order as in an item's name.

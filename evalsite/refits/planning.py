@@ -14,10 +14,10 @@ from evalsite.campaigns.services import REFIT, refit_request
 from evalsite.core import jobs
 from evalsite.core.db import write_transaction
 from evalsite.core.jobs import Lease
-from evalsite.judgments.backlog import reserve_add, reserve_drop, reserve_first, reserve_size
+from evalsite.judgments.backlog import backlog_add, backlog_clear, backlog_first, backlog_size
 from evalsite.judgments.models import Assignment
-from evalsite.judgments.planned_items import Origin, PlannedAsk
-from evalsite.judgments.queue import QueueRest, QueueSeen, queue_go_on, queue_replace
+from evalsite.judgments.planned_items import Origin, PlannedItem
+from evalsite.judgments.queue import QueueState, RemainingPlan, queue_continue, queue_replace
 from evalsite.judgments.selectors import answers_per_second, budget_left
 from evalsite.refits.mapping import Planner
 from scheduler import ALL_POLICIES, Ask, CampaignState, Plan, plan
@@ -46,11 +46,11 @@ class Planned:
     state: CampaignState
     wanted: int
     plan: Plan | None
-    asks: list[PlannedAsk]
-    seen: QueueSeen
+    asks: list[PlannedItem]
+    seen: QueueState
 
 
-def planned_of(planner: Planner, state: CampaignState, seen: QueueSeen, count: int) -> Planned:
+def planned_of(planner: Planner, state: CampaignState, seen: QueueState, count: int) -> Planned:
     """Plan this many items by the campaign's policy; none for a count of zero."""
     made = _plan(planner, state, count) if count else None
     return Planned(planner, state, count, made, planner.asks(made.asks) if made else [], seen)
@@ -96,7 +96,7 @@ def answered_in(campaign: Campaign, seconds: float) -> int:
     return min(MOST_AHEAD, math.ceil(answers_per_second(campaign) * max(0.0, seconds)))
 
 
-def queue_begin(campaign: Campaign, planned: Planned, snapshot: Snapshot | None) -> QueueRest:
+def queue_begin(campaign: Campaign, planned: Planned, snapshot: Snapshot | None) -> RemainingPlan:
     """Replace the queue with the plan, and return the rest for `queue_finish`."""
     made = planned.plan
     if made is not None and not made.asks:
@@ -114,14 +114,14 @@ def _origin(made: Plan, snapshot: Snapshot | None) -> Origin:
     return Origin(made.policy, snapshot.public_id if snapshot else None, made.seed)
 
 
-def queue_finish(planned: Planned, rest: QueueRest | None, lease: Lease) -> None:
+def queue_finish(planned: Planned, rest: RemainingPlan | None, lease: Lease) -> None:
     """Write the rest of a queue, each part in its own transaction, until the plan is outdated."""
     while rest:
         let_others_write()
         with write_transaction():
             lease.confirm()
             now = Campaign.objects.select_for_update(no_key=True).get(pk=rest.campaign.pk)
-            rest = queue_go_on(rest) if plan_is_current(planned, now) else None
+            rest = queue_continue(rest) if plan_is_current(planned, now) else None
 
 
 def backlog_fill(planned: Planned, snapshot: Snapshot | None, lease: Lease) -> None:
@@ -136,9 +136,9 @@ def backlog_fill(planned: Planned, snapshot: Snapshot | None, lease: Lease) -> N
     if count == 0:
         with write_transaction():
             lease.confirm()
-            reserve_drop(planned.planner.campaign)
+            backlog_clear(planned.planner.campaign)
     for begin in range(0, count, BACKLOG_PART):
-        if jobs.job_is_due(REFIT) or (begin and jobs.job_is_asked_again(lease)):
+        if jobs.job_is_due(REFIT) or (begin and jobs.job_is_requested_again(lease)):
             return
         state = _with_pending(state, made.asks)
         made = _plan(planned.planner, state, min(count - begin, BACKLOG_PART))
@@ -147,10 +147,10 @@ def backlog_fill(planned: Planned, snapshot: Snapshot | None, lease: Lease) -> N
             lease.confirm()
             now = Campaign.objects.select_for_update(no_key=True).get(pk=planned.planner.campaign.pk)
             if begin == 0:
-                reserve_drop(now)
+                backlog_clear(now)
             if not asks or not plan_is_current(planned, now):
                 return
-            reserve_add(campaign=now, asks=asks, origin=_origin(made, snapshot), design=planned.planner.mark)
+            backlog_add(campaign=now, asks=asks, origin=_origin(made, snapshot), design=planned.planner.mark)
 
 
 def _backlog_size(planned: Planned) -> int:
@@ -172,10 +172,10 @@ def _backlog_is_stale(planned: Planned, snapshot: Snapshot | None) -> bool:
     gained a tenth of its judgments.
     """
     campaign = planned.planner.campaign
-    first, wanted = reserve_first(campaign), _backlog_size(planned)
+    first, wanted = backlog_first(campaign), _backlog_size(planned)
     if first is None:
         return wanted > 0
-    if wanted == 0 or first.design != planned.planner.mark or reserve_size(campaign) < wanted / 2:
+    if wanted == 0 or first.design != planned.planner.mark or backlog_size(campaign) < wanted / 2:
         return True
     by = Snapshot.objects.filter(public_id=first.snapshot) if first.snapshot else Snapshot.objects.none()
     known = by.values_list("judgments", flat=True).first() or 0

@@ -14,9 +14,9 @@ from evalsite.boards.models import Board, Refit, Snapshot
 from evalsite.campaigns.models import Campaign
 from evalsite.core.db import write_transaction
 from evalsite.core.jobs import Lease
-from evalsite.judgments.backlog import reserve_size
+from evalsite.judgments.backlog import backlog_size
 from evalsite.judgments.models import Assignment
-from evalsite.judgments.queue import queue_look
+from evalsite.judgments.queue import queue_state_read
 from evalsite.judgments.selectors import budget_left, judgments_spent
 from evalsite.refits import planning
 from evalsite.refits.mapping import ENGINE, Planner
@@ -115,7 +115,7 @@ def _plan_from(campaign: Campaign, current: _CurrentBoard, count: int) -> Planne
     """Plan this many items from the current board; return None if planning fails."""
     try:
         posterior = Posterior.from_bytes(bytes(current.snapshot.posterior))
-        planner, seen = Planner(campaign), queue_look(campaign, unseen_since=current.since)
+        planner, seen = Planner(campaign), queue_state_read(campaign, unseen_since=current.since)
         state = planner.state(posterior, judgments_spent(campaign), seen.counts)
         return planning.planned_of(planner, state, seen, count)
     except DatabaseError:
@@ -128,7 +128,7 @@ def _plan_from(campaign: Campaign, current: _CurrentBoard, count: int) -> Planne
 def _queue_lasts(campaign: Campaign, seconds: float) -> bool:
     """Return whether queue and backlog hold the answers of this many seconds, or the remaining budget."""
     waiting = Assignment.objects.filter(campaign=campaign, state=Assignment.State.QUEUED).count()
-    waiting += reserve_size(campaign)
+    waiting += backlog_size(campaign)
     if waiting >= planning.answered_in(campaign, seconds):
         return True
     left = budget_left(campaign)

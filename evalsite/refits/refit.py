@@ -27,7 +27,7 @@ from evalsite.campaigns.services import pilot_end, refit_request
 from evalsite.core.db import write_transaction
 from evalsite.core.jobs import Lease
 from evalsite.judgments.models import Batch
-from evalsite.judgments.queue import QueueRest, QueueSeen, queue_close, queue_look, queue_withdraw
+from evalsite.judgments.queue import QueueState, RemainingPlan, queue_close, queue_state_read, queue_withdraw
 from evalsite.judgments.selectors import judgments_spent
 from evalsite.refits.designs import rules_of
 from evalsite.refits.known_ties import by_version, known_ties
@@ -156,7 +156,7 @@ def _following(board: Board, campaign: Campaign, fitted: Fitted | None, began: d
     is_new = fitted is not None and fitted.given is not None
     if not (goes_on or is_new):
         return Following(changes)
-    planner, seen = Planner(campaign), queue_look(campaign)
+    planner, seen = Planner(campaign), queue_state_read(campaign)
     state = planner.state(fitted.posterior if fitted else None, judgments_spent(campaign), seen.counts)
     course = _course_at_random(campaign, state) if is_new else None
     return Following(changes, course, _decision(planner, state, seen, began) if goes_on else None)
@@ -218,7 +218,7 @@ def _would_act(campaign: Campaign, changes: list[ExclusionChange]) -> bool:
     return campaign.screening == Campaign.Screening.ACT and bool(changes)
 
 
-def _decision(planner: Planner, state: CampaignState, seen: QueueSeen, began: datetime) -> tuple[Verdict, Planned]:
+def _decision(planner: Planner, state: CampaignState, seen: QueueState, began: datetime) -> tuple[Verdict, Planned]:
     """Return the decision and the plan."""
     campaign = planner.campaign
     state = with_retired(state, planner.design.retirement, planner.design.placement)
@@ -331,7 +331,7 @@ def _decided(snapshot: Snapshot, verdict: Verdict) -> None:
         Decision.objects.create(snapshot=snapshot, stop=verdict.stop, reason=verdict.reason, evidence=evidence)
 
 
-def _act(campaign: Campaign, verdict: Verdict, planned: Planned, snapshot: Snapshot | None) -> QueueRest | None:
+def _act(campaign: Campaign, verdict: Verdict, planned: Planned, snapshot: Snapshot | None) -> RemainingPlan | None:
     """Stop the campaign, or replace the queue and return the part that is still to be written.
 
     The campaign is locked and read again, so that changes during planning are seen.

@@ -54,7 +54,7 @@ def deadlines_keep() -> None:
     """Request a refit to stop each campaign whose deadline has passed, unless one is queued already."""
     due = Campaign.objects.filter(state__in=Campaign.COLLECTING, stopping__deadline__lte=timezone.now())
     for campaign in due:
-        if not jobs.job_waits(refit_key(campaign)):
+        if not jobs.job_is_pending(refit_key(campaign)):
             refit_request(campaign)
 
 

@@ -18,8 +18,8 @@ from evalsite.campaigns.models import Campaign
 from evalsite.judgments.models import Batch
 from evalsite.judgments.selectors import (
     CountedVote,
+    exclusions_version,
     judgments_taken_back,
-    left_out_mark,
     votes_by_judgment,
 )
 
@@ -114,4 +114,4 @@ def _input_state(campaigns: list[Campaign]) -> _InputState:
     were read.
     """
     closed = Batch.objects.filter(campaign__in=campaigns, state=Batch.State.CLOSED)
-    return _InputState(left_out_mark(campaigns), frozenset(closed.values_list("pk", "closed_at")))
+    return _InputState(exclusions_version(campaigns), frozenset(closed.values_list("pk", "closed_at")))

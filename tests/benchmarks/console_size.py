@@ -301,15 +301,15 @@ def _chunk(
 
 def _queue(campaign: Any) -> None:
     """A thousand asks that wait."""
-    from evalsite.judgments.planned_items import Origin, PlannedAsk
-    from evalsite.judgments.queue import queue_go_on, queue_replace
+    from evalsite.judgments.planned_items import Origin, PlannedItem
+    from evalsite.judgments.queue import queue_continue, queue_replace
 
     pairs = islice(combinations(campaign.entrants.order_by("pk"), 2), 1000)
     prompts = list(campaign.prompt_set.prompts.order_by("pk")[:1000])
-    asks = [PlannedAsk(pair, prompt, 0.01, votes=5) for pair, prompt in zip(pairs, prompts, strict=False)]
+    asks = [PlannedItem(pair, prompt, 0.01, votes=5) for pair, prompt in zip(pairs, prompts, strict=False)]
     rest = queue_replace(campaign=campaign, asks=asks, origin=Origin("adaptive"))
     while rest:
-        rest = queue_go_on(rest)
+        rest = queue_continue(rest)
 
 
 def _fitted(campaign: Any, args: argparse.Namespace) -> None:

@@ -12,7 +12,7 @@ from evalsite.api.responses.base import ResponseSerializer, StoredSerializer
 from evalsite.campaigns.models import Aspect, Campaign
 from evalsite.campaigns.selectors import aspects_of
 from evalsite.judgments.campaign_choice import OfferedBlock
-from evalsite.judgments.claim_sql import AssignmentContent, shown_by
+from evalsite.judgments.claim_sql import AssignmentContent, contents_of
 from evalsite.judgments.empty_claims import Wait
 from evalsite.judgments.models import Assignment, Judgment
 
@@ -49,7 +49,7 @@ class Block:
 def block_of(rows: Sequence[Assignment], campaign: Campaign, wait: Wait | None = None) -> Block:
     """Return the block of these assignments, all of the campaign."""
     aspects = aspects_of(campaign.pk) if rows else []
-    shown = shown_by(rows)
+    shown = contents_of(rows)
     return Block(campaign.state, campaign, [ShownAssignment(row, shown[row.pk], aspects) for row in rows], wait)
 
 

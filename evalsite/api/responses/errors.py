@@ -8,7 +8,7 @@ from rest_framework import serializers as s
 from evalsite.api.responses.base import ResponseSerializer
 from evalsite.api.responses.uploads import RowReportSerializer, listed_rows
 from evalsite.core.errors import TouchstoneError
-from evalsite.core.row_files import Fated, RowsRefused
+from evalsite.core.row_files import ReportRow, RowsRefused
 
 HINTS = {
     "not_authenticated": "Send the header Authorization: Bearer <token>.",
@@ -41,7 +41,7 @@ class ErrorDetailSerializer(ResponseSerializer):
     def get_hint(self, row: TouchstoneError) -> str:
         return row.hint or HINTS.get(row.code, "")
 
-    def get_rows(self, row: TouchstoneError) -> list[Fated] | None:
+    def get_rows(self, row: TouchstoneError) -> list[ReportRow] | None:
         return listed_rows(row.rows) if isinstance(row, RowsRefused) else None
 
     def to_representation(self, instance: TouchstoneError) -> dict[str, Any]:

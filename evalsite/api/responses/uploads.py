@@ -10,7 +10,7 @@ from rest_framework import serializers as s
 from evalsite.api.responses.base import ResponseSerializer
 from evalsite.chatbots.files import ReplyReport
 from evalsite.chatbots.models import Chatbot, Version
-from evalsite.core.row_files import Fated
+from evalsite.core.row_files import ReportRow
 from evalsite.prompts.files import PromptReport
 from evalsite.prompts.models import PromptSet
 
@@ -38,7 +38,7 @@ class ReplyUpload:
     report: ReplyReport
 
 
-def listed_rows(rows: Iterable[Fated]) -> list[Fated]:
+def listed_rows(rows: Iterable[ReportRow]) -> list[ReportRow]:
     """Return the rows that an answer lists, the refused ones first."""
     return sorted(rows, key=lambda row: row.fate != "refused")[:MAX_LISTED]
 
@@ -100,7 +100,7 @@ class PromptUploadSerializer(ResponseSerializer):
     def get_refused(self, row: PromptUpload) -> int:
         return row.report.count("refused")
 
-    def get_rows(self, row: PromptUpload) -> list[Fated]:
+    def get_rows(self, row: PromptUpload) -> list[ReportRow]:
         return listed_rows(row.report.rows)
 
     def get_passed_over(self, row: PromptUpload) -> list[str]:
@@ -139,7 +139,7 @@ class ReplyUploadSerializer(ResponseSerializer):
     def get_missing(self, row: ReplyUpload) -> list[str]:
         return list(row.report.missing[:MAX_LISTED])
 
-    def get_rows(self, row: ReplyUpload) -> list[Fated]:
+    def get_rows(self, row: ReplyUpload) -> list[ReportRow]:
         return listed_rows(row.report.rows)
 
     def get_passed_over(self, row: ReplyUpload) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TypeVar
 from django.core.management.base import BaseCommand, CommandError
 
 from evalsite.core.errors import TouchstoneError
-from evalsite.core.row_files import Fated, RowsRefused
+from evalsite.core.row_files import ReportRow, RowsRefused
 from evalsite.core.terminal import shown
 
 TakenT = TypeVar("TakenT")
@@ -28,7 +28,7 @@ class ImportCommand(BaseCommand):
         except TouchstoneError as error:
             raise CommandError(shown(f"{error.message} {error.hint}".strip())) from error
 
-    def tell_refused(self, rows: Iterable[Fated]) -> None:
+    def tell_refused(self, rows: Iterable[ReportRow]) -> None:
         for row in rows:
             if row.fate == "refused":
                 self.stderr.write(shown(f"line {row.line}: {row.key}: {row.problem}"))

@@ -10,10 +10,10 @@ from django.db import connection
 from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign
-from evalsite.core.idempotency import keys_forget
+from evalsite.core.idempotency import expired_keys_delete
 from evalsite.core.models import IdempotencyKey
 from evalsite.judgments.models import Annotator, AnnotatorToken, Judgment
-from evalsite.judgments.services import token_again, token_issue
+from evalsite.judgments.services import token_issue, token_recover
 from tests.evalsite.api.client import CLAIMS, Api, answer, error_of, judgment_url
 from tests.evalsite.cast import CampaignMaker
 
@@ -107,7 +107,7 @@ def test_the_token_is_found_again_after_the_sites_secret_has_changed(
 ) -> None:
     token = token_issue(annotator=bob, again=key)
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "another " * 10, [settings.SECRET_KEY]
-    assert token_again(annotator_id=bob.public_id, again=key) == token
+    assert token_recover(annotator_id=bob.public_id, again=key) == token
 
 
 def test_a_token_that_has_ended_is_not_given_again(campaign: Campaign, key: str) -> None:
@@ -132,10 +132,10 @@ def test_a_key_that_cannot_be_one_is_refused(api: Api, bad: str) -> None:
 
 def test_keys_are_forgotten_after_a_day(api: Api, key: str) -> None:
     api.post(CLAIMS, key=key)
-    keys_forget()
+    expired_keys_delete()
     assert IdempotencyKey.objects.count() == 1
     IdempotencyKey.objects.update(created_at=timezone.now() - timedelta(hours=25))
-    keys_forget()
+    expired_keys_delete()
     assert not IdempotencyKey.objects.exists()
 
 

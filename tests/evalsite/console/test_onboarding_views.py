@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from evalsite.accounts.models import User
-from evalsite.campaigns.drafts import draft_ask
+from evalsite.campaigns.drafts import draft_questions_set
 from evalsite.campaigns.models import Campaign, QualificationItem
 from evalsite.campaigns.onboarding import NewQualificationItem, qualification_set
 from evalsite.campaigns.selectors import onboarding_of
@@ -141,7 +141,7 @@ def test_items_that_change_are_logged_without_what_is_right(draft: Campaign, ali
 
 
 def test_an_answer_that_nobody_can_give_is_no_right_one(owner: Client, draft: Campaign) -> None:
-    draft_ask(campaign=draft, aspect=NewAspect("overall", "Which is better?", allow_both_bad=False))
+    draft_questions_set(campaign=draft, aspect=NewAspect("overall", "Which is better?", allow_both_bad=False))
     answer = owner.post(f"/console/{draft.public_id}/qualification/", {**ITEM, "right": "both_bad"})
     assert (answer.status_code, "Annotators cannot answer that here." in words(answer)) == (400, True)
     assert not QualificationItem.objects.exists()
@@ -154,7 +154,7 @@ def test_an_item_that_a_changed_question_makes_unanswerable_is_named_and_does_no
     owner.post(page, ITEM)
     owner.post(page, {**ITEM, "right": "tie"})
     assert "that is asked first has a right answer" not in words(owner.get(review))
-    draft_ask(campaign=draft, aspect=NewAspect("overall", "Which is better?", allow_tie=False))
+    draft_questions_set(campaign=draft, aspect=NewAspect("overall", "Which is better?", allow_tie=False))
     said = "Comparison 2 that is asked first has a right answer that nobody can give."
     assert said in words(owner.get(review))
     with pytest.raises(Conflict) as refused:

@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from evalsite.accounts.models import Membership, Organisation, User
-from evalsite.campaigns.drafts import draft_ask, draft_change, draft_create, draft_prompt_set
+from evalsite.campaigns.drafts import draft_change, draft_create, draft_prompt_set, draft_questions_set
 from evalsite.campaigns.limits import Limits, limits_of
 from evalsite.campaigns.models import Campaign, Onboarding, Rubric
 from evalsite.campaigns.plans import PlanOptions
@@ -190,7 +190,7 @@ def test_another_first_question_leaves_the_others_as_they_are(draft: Campaign, a
     aspects = (NewAspect("kind", "Which is kinder?"), NewAspect("overall", "Which is better?", allow_tie=False))
     Campaign.objects.update(rubric=rubric_create(organisation=draft.organisation, name="two", aspects=aspects))
     draft.refresh_from_db()
-    draft_ask(campaign=draft, aspect=NewAspect("overall", "Which is warmer?"), by=alice)
+    draft_questions_set(campaign=draft, aspect=NewAspect("overall", "Which is warmer?"), by=alice)
     asked = draft.rubric.aspects.order_by("position").values_list("key", "question", "allow_tie")
     assert list(asked) == [("kind", "Which is warmer?", True), ("overall", "Which is better?", False)]
 

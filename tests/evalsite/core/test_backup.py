@@ -24,7 +24,7 @@ from evalsite.accounts.services import user_create
 from evalsite.boards.selectors import board_get, board_state_get
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.onboarding import onboarding_set
-from evalsite.core.backup import MANIFEST, backup_read, backup_write, one_moment
+from evalsite.core.backup import MANIFEST, backup_read, backup_write, consistent_snapshot
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.judgments.leases import assignment_skip
 from evalsite.judgments.models import Judgment
@@ -239,7 +239,7 @@ def test_the_backup_of_another_version_says_so(empty: Path) -> None:
 
 @pytest.mark.skipif(PRODUCTION, reason="one writer at a time is SQLite's way")
 def test_writers_go_on_while_a_backup_reads(transactional_db: None) -> None:
-    with one_moment():
+    with consistent_snapshot():
         assert not User.objects.exists()
         thread = threading.Thread(target=_write)
         thread.start()

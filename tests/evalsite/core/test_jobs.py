@@ -208,7 +208,7 @@ def test_only_what_was_done_long_ago_is_forgotten(state: str, days: int, stays: 
     jobs.job_enqueue(kind="note", key="a")
     then = timezone.now() - timedelta(days=days)
     Job.objects.update(state=state, run_after=then, created_at=then)
-    jobs.jobs_forget()
+    jobs.done_jobs_delete()
     assert Job.objects.exists() == stays
 
 
@@ -271,7 +271,7 @@ def test_the_thread_for_slow_jobs_outlives_whatever_goes_wrong(ran: list[str], m
 
     monkeypatch.setattr(jobs, "job_claim", claim_in_trouble)
     jobs.job_enqueue(kind="note", key="a")
-    worker._work_slowly(stop, "w1:1")
+    worker._run_slow_jobs(stop, "w1:1")
     assert ran == ["a"]
 
 

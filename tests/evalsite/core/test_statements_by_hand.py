@@ -8,7 +8,7 @@ from django.forms.models import model_to_dict
 from django.utils import timezone
 
 from evalsite.campaigns.models import Campaign, PlanSpec, StoppingSpec
-from evalsite.core.db import as_unavailable, columns, read, read_beside, rows
+from evalsite.core.db import as_unavailable, columns, read, read_joined, rows
 from evalsite.judgments.claim_sql import Terms, campaign_joined, claim_terms
 from evalsite.judgments.models import Annotator, Exclusion
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.database
 def test_rows_of_several_models_are_read_as_the_orm_reads_them(campaign: Campaign, bob: Annotator) -> None:
     StoppingSpec.objects.filter(campaign=campaign).update(deadline=timezone.now() + timedelta(days=3), budget=70_000)
     PlanSpec.objects.filter(campaign=campaign).update(balance={"general": 0.25, "maths": 0.75})
-    ((found, stopping, plan, more),) = read_beside(
+    ((found, stopping, plan, more),) = read_joined(
         [Campaign, StoppingSpec, PlanSpec],
         f"SELECT {columns(Campaign, 'c')}, {columns(StoppingSpec, 's')}, {columns(PlanSpec, 'p')}, 7 "  # noqa: S608
         "FROM campaigns_campaign c JOIN campaigns_stoppingspec s ON s.campaign_id = c.id "

@@ -11,8 +11,8 @@ from django.test import Client
 from evalsite.accounts.models import User
 from evalsite.api.responses.assignments import BlockSerializer, JudgmentReceiptSerializer, block_of
 from evalsite.boards.models import Board, Snapshot
-from evalsite.campaigns.drafts import draft_ask, draft_prompt_set
-from evalsite.campaigns.gold import NewGold, gold_add, gold_withdraw, key_like
+from evalsite.campaigns.drafts import draft_prompt_set, draft_questions_set
+from evalsite.campaigns.gold import NewGold, gold_add, gold_withdraw, similar_key
 from evalsite.campaigns.limits import Limits
 from evalsite.campaigns.models import Campaign, GoldItem
 from evalsite.campaigns.selectors import gold_in_use
@@ -286,7 +286,9 @@ def test_gold_that_a_changed_question_cannot_tell_by_is_named_and_does_not_start
     campaign = make_campaign(design=SHARE, start=False)
     tie, either = (replace(one, right=right) for one, right in zip(of_texts(2), [("tie",), ("A", "B")], strict=True))
     rows = gold_add(campaign=campaign, items=[replace(tie, key="even"), either])
-    draft_ask(campaign=campaign, aspect=NewAspect("overall", "Which one?", allow_tie=False, allow_both_bad=False))
+    draft_questions_set(
+        campaign=campaign, aspect=NewAspect("overall", "Which one?", allow_tie=False, allow_both_bad=False)
+    )
     for row in rows:
         said = f"Gold item '{row.key}' is passed by no answer to the question, or by every one."
         assert said.replace("'", "") in [text for _, text in review_context(campaign)["missing"]]
@@ -435,10 +437,10 @@ def board_numbers(campaign: Campaign) -> tuple[list[int], list[float]]:
 
 def test_a_key_looks_like_the_others_and_is_none_of_them() -> None:
     keys = [f"mt-{n:03}" for n in range(900)]
-    made = {key_like(keys, set(keys), random.Random(seed)) for seed in range(20)}
+    made = {similar_key(keys, set(keys), random.Random(seed)) for seed in range(20)}
     assert all(key.startswith("mt-") and len(key) == 6 for key in made)
     assert not made & set(keys)
-    words = key_like(["kindness", "poetry"], {"kindness", "poetry"}, random.Random(1))
+    words = similar_key(["kindness", "poetry"], {"kindness", "poetry"}, random.Random(1))
     assert words.isalpha()
     assert len(words) in {6, 8}
-    assert key_like([], {"p000"}, random.Random(1)) != "p000"
+    assert similar_key([], {"p000"}, random.Random(1)) != "p000"

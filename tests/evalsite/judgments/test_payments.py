@@ -40,7 +40,7 @@ from evalsite.judgments.payments import (
 )
 from evalsite.judgments.selectors import earnings_of, pay_of, votes_counted
 from evalsite.judgments.services import annotator_enrol, judgment_record
-from evalsite.judgments.work_time import LONGEST, time_worked
+from evalsite.judgments.work_time import LONGEST, work_time_record
 from tests.environment import PATIENCE_S
 from tests.evalsite.cast import CampaignMaker, assignment_claim, judge, payment_record, run_jobs
 from tests.evalsite.pages.test_pages import words
@@ -240,7 +240,7 @@ def test_an_hour_is_counted_from_answer_to_answer_and_a_break_is_not_work(campai
     began = timezone.now() - timedelta(hours=2)
     first, second, third = issued(campaign, bob, began)
     for one, minutes in ((first, 1.5), (second, 4), (third, 90)):
-        time_worked(one, began + timedelta(minutes=minutes))
+        work_time_record(one, began + timedelta(minutes=minutes))
         judgment_record(annotator=bob, assignment_id=one.public_id, choices={"overall": "A"})
         moment = began + timedelta(minutes=minutes)
         Assignment.objects.filter(pk=one.pk).update(worked_ms=one.worked_ms)

@@ -15,7 +15,7 @@ from evalsite.campaigns.services import refit_key
 from evalsite.core.db import write_transaction
 from evalsite.core.models import Job
 from evalsite.judgments.annotators import campaign_leave
-from evalsite.judgments.campaign_choice import OfferedBlock, campaigns_fair, work_claim
+from evalsite.judgments.campaign_choice import OfferedBlock, campaigns_by_turn, work_claim
 from evalsite.judgments.models import Annotator, Assignment, Enrolment
 from evalsite.judgments.services import annotator_enrol, judgment_record
 from tests.environment import PATIENCE_S
@@ -63,7 +63,7 @@ def test_what_is_open_comes_first(bob: Annotator) -> None:
 
 
 def test_a_block_whose_lease_has_ended_is_open_no_more_and_its_campaign_waits_for_its_turn(bob: Annotator) -> None:
-    begun, (turn, _) = work_claim(annotator=bob).campaign, campaigns_fair(bob)
+    begun, (turn, _) = work_claim(annotator=bob).campaign, campaigns_by_turn(bob)
     assert begun != turn
     with time_machine.travel(timezone.now() + timedelta(seconds=turn.lease_s + 1), tick=False):
         assert work_claim(annotator=bob).campaign == turn
@@ -152,4 +152,4 @@ def test_who_was_there_long_before_is_not_owed_by_the_newcomer(
     assert given == 24
     late = make_campaign(slug="late", design=WIDE)
     annotator_enrol(campaign=late, annotator=bob)
-    assert [campaign.slug for campaign in campaigns_fair(bob)][-1] == "long"
+    assert [campaign.slug for campaign in campaigns_by_turn(bob)][-1] == "long"

@@ -156,7 +156,7 @@ def test_a_campaign_holds_its_prompts_the_replies_to_them_and_the_files_that_wai
     uploads_keep(subject=campaign.public_id, purpose="prompts", files=[("a", b"\xff\x00" * 50)])
     uploads_keep(subject=campaign.public_id, purpose="replies", files=[("a", b"12345"), ("b", b"67")])
     assert bytes_held(campaign) == of_prompts + 1000 + 107
-    assert bytes_held(campaign, but_for="replies") == of_prompts + 1000 + 100, "they are replaced"
+    assert bytes_held(campaign, excluding="replies") == of_prompts + 1000 + 100, "they are replaced"
 
 
 def test_a_full_campaign_takes_no_more_files_and_says_so_on_the_page(

@@ -17,14 +17,14 @@ from evalsite.campaigns.models import Campaign, PlanSpec
 from evalsite.campaigns.permissions import Act
 from evalsite.campaigns.services import (
     campaign_stop,
-    design_mark,
+    design_hash,
     entrant_withdraw,
     prompt_retire,
     refit_key,
     refit_request,
 )
 from evalsite.core.db import write_transaction
-from evalsite.core.jobs import job_waits, work_once
+from evalsite.core.jobs import job_is_pending, work_once
 from evalsite.core.models import Job
 from evalsite.judgments import backlog, queue
 from evalsite.judgments.backlog import queue_refill
@@ -32,8 +32,8 @@ from evalsite.judgments.campaign_choice import work_claim
 from evalsite.judgments.exclusions import annotator_exclude
 from evalsite.judgments.item_keys import item_parts
 from evalsite.judgments.models import Assignment, Enrolment, Place, Reserve, Skip
-from evalsite.judgments.planned_items import Origin, PlannedAsk
-from evalsite.judgments.queue import QueueSeen, queue_look, queue_replace
+from evalsite.judgments.planned_items import Origin, PlannedItem
+from evalsite.judgments.queue import QueueState, queue_replace, queue_state_read
 from evalsite.judgments.queue_sql import draw_lock, queue_share
 from evalsite.judgments.services import annotator_enrol
 from evalsite.operations.actions import ActionArguments, act_perform
@@ -146,11 +146,11 @@ def test_who_finds_the_queue_low_draws_and_asks_for_a_plan_only_with_the_last_pa
         before = behind(stocked)
         assert assignment_claim(campaign=stocked, annotator=annotator_enrol(campaign=stocked))
         assert behind(stocked) == before - PART
-        assert not job_waits(refit_key(stocked))
+        assert not job_is_pending(refit_key(stocked))
     drain(stocked)
     assert assignment_claim(campaign=stocked, annotator=annotator_enrol(campaign=stocked))
     assert behind(stocked) == 0
-    assert job_waits(refit_key(stocked))
+    assert job_is_pending(refit_key(stocked))
     run_jobs()
     assert behind(stocked) > PART, "and it is there again"
     assert Snapshot.objects.count() == 1
@@ -194,9 +194,9 @@ def test_what_was_planned_for_another_design_is_forgotten_and_a_plan_asked_for(s
     drain(stocked)
     assignment_claim(campaign=stocked, annotator=annotator_enrol(campaign=stocked))
     assert behind(stocked) == 0
-    assert job_waits(refit_key(stocked))
+    assert job_is_pending(refit_key(stocked))
     run_jobs()
-    assert {part.design for part in Reserve.objects.all()} == {design_mark(stocked)}
+    assert {part.design for part in Reserve.objects.all()} == {design_hash(stocked)}
 
 
 def test_a_stop_leaves_nothing_to_draw(stocked: Campaign, alice: User) -> None:
@@ -271,13 +271,13 @@ def test_what_is_drawn_while_a_plan_is_written_is_asked_no_more_often_than_wante
             claimed.append(len(assignment_claim(campaign=stocked, annotator=people.pop())))
             left.append(behind(stocked))
 
-    def looks(campaign: Campaign) -> QueueSeen:
-        seen = queue_look(campaign)
+    def looks(campaign: Campaign) -> QueueState:
+        seen = queue_state_read(campaign)
         claim_all()
         return seen
 
     if when == "while it is planned":
-        monkeypatch.setattr("evalsite.refits.refit.queue_look", looks)
+        monkeypatch.setattr("evalsite.refits.refit.queue_state_read", looks)
     else:
         monkeypatch.setattr(planning, "let_others_write", claim_all)
     planned_again(stocked)
@@ -420,7 +420,7 @@ def test_two_who_find_what_was_planned_for_another_design_keep_each_other_from_n
         person.join()
     assert blocks == [0] * 4
     assert behind(stocked) == 0
-    assert job_waits(refit_key(stocked))
+    assert job_is_pending(refit_key(stocked))
 
 
 # Several votes of an item, and items that are asked again or no more ---------------------------------------
@@ -431,10 +431,10 @@ def test_what_was_drawn_twice_and_issued_once_meanwhile_is_asked_no_third_time(m
     empty_queue(campaign)
     one, other = campaign.entrants.order_by("pk")[:2]
     prompt = campaign.prompt_set.prompts.all()[0]
-    ask = PlannedAsk((one, other), prompt, 0.5, votes=2)
+    ask = PlannedItem((one, other), prompt, 0.5, votes=2)
     row = [prompt.pk, ask.item, ask.purpose.value, 0.5, 2]
-    Reserve.objects.create(campaign=campaign, design=design_mark(campaign), plan_seed=1, size=2, asks=[row, row])
-    seen = queue_look(campaign)
+    Reserve.objects.create(campaign=campaign, design=design_hash(campaign), plan_seed=1, size=2, asks=[row, row])
+    seen = queue_state_read(campaign)
     assert len(assignment_claim(campaign=campaign, annotator=annotator_enrol(campaign=campaign))) == 1
     queue_replace(campaign=campaign, asks=[ask, ask], origin=Origin(), seen=seen)
     assert times_asked()[ask.item] == 2
@@ -515,4 +515,4 @@ def test_who_asks_for_work_of_any_campaign_has_what_is_of_no_use_passed_over_and
     with django_capture_on_commit_callbacks(execute=True):
         assert not work_claim(annotator=annotator_enrol(campaign=stocked)).block
     assert behind(stocked) == 0
-    assert job_waits(refit_key(stocked))
+    assert job_is_pending(refit_key(stocked))

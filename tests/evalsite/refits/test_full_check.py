@@ -126,8 +126,8 @@ def test_other_work_does_not_wait_for_it(judged: Campaign, alice: User) -> None:
     act_perform(key="trial", act=Act.REFIT, user=alice, given=ActionArguments())
     while jobs.work_once("test", lane=jobs.Lane.PLAIN):
         pass
-    assert not jobs.job_waits(f"refit:{judged.pk}")
-    assert jobs.job_waits(f"full_check:{judged.pk}")
+    assert not jobs.job_is_pending(f"refit:{judged.pk}")
+    assert jobs.job_is_pending(f"full_check:{judged.pk}")
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ from evalsite.campaigns.services import campaign_stop
 from evalsite.core.models import Job
 from evalsite.judgments import queue
 from evalsite.judgments.models import Assignment, Batch, Judgment
-from evalsite.judgments.queue import QueueRest
-from evalsite.judgments.selectors import NOBODY_FOR, answers_per_second, item_counts
+from evalsite.judgments.queue import RemainingPlan
+from evalsite.judgments.selectors import IDLE_AFTER, answers_per_second, item_counts
 from evalsite.judgments.services import annotator_enrol
 from evalsite.refits import planning, queue_top_up, refit
 from evalsite.refits.models import Alarm
@@ -102,7 +102,7 @@ def test_the_pace_is_that_of_the_second_up_to_the_last_answer_while_anybody_judg
     judge(campaign, dora)
     assert answers_per_second(campaign) == 6, "those of the second before are not of it, in whatever batch"
     assert Batch.objects.count() == 2
-    clock.shift(NOBODY_FOR)
+    clock.shift(IDLE_AFTER)
     assert answers_per_second(campaign) == 6
     clock.shift(1)
     assert answers_per_second(campaign) == 0, "something waits, and nobody wants it"
@@ -383,7 +383,7 @@ def test_a_queue_that_cannot_be_written_during_a_fit_does_it_no_harm(
 ) -> None:
     failed: list[int] = []
 
-    def locked(*args: Any) -> QueueRest:
+    def locked(*args: Any) -> RemainingPlan:
         if not failed:
             failed.append(1)
             raise OperationalError("database is locked")

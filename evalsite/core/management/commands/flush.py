@@ -13,14 +13,14 @@ ASKS = "This deletes every row of {database} and cannot be undone. Type 'yes' to
 class Command(flush.Command):
     def handle(self, **options: Any) -> None:
         # Ask before the transaction: on SQLite nobody could write until the operator answers.
-        if options["interactive"] and input(ASKS.format(database=_named())) != "yes":
+        if options["interactive"] and input(ASKS.format(database=_database_name())) != "yes":
             self.stdout.write("Nothing is deleted.")
             return
         with deletion_permitted():
             super().handle(**{**options, "interactive": False})
 
 
-def _named() -> str:
+def _database_name() -> str:
     """Return the name of the database, with its host if there is one."""
-    told = connection.settings_dict
-    return f"{told['NAME']} on {told['HOST']}" if told["HOST"] else str(told["NAME"])
+    details = connection.settings_dict
+    return f"{details['NAME']} on {details['HOST']}" if details["HOST"] else str(details["NAME"])
