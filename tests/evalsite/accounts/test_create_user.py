@@ -57,7 +57,7 @@ def test_a_name_without_letters_still_gets_an_address() -> None:
     assert organisation_create(name="???").slug == "organisation"
 
 
-def test_an_administrator_made_on_the_command_line_has_an_organisation_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_createsuperuser_adds_an_organisation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DJANGO_SUPERUSER_PASSWORD", PASSWORD)
     call_command("createsuperuser", username="root", email="root@example.org", interactive=False, verbosity=0)
     assert Organisation.objects.get(personal_of__username="root").memberships.get().role == "owner"

@@ -61,7 +61,7 @@ def test_a_stop_says_who_stopped_and_why(campaign: Campaign, alice: User) -> Non
     assert not Assignment.objects.filter(state="queued").exists()
 
 
-def test_excluding_changes_the_board_and_re_admitting_restores_it_to_the_bit(
+def test_readmission_restores_the_board_exactly(
     campaign: Campaign, alice: User, bob: Annotator, dora: Annotator
 ) -> None:
     judge(campaign, bob, "A", blocks=2)
@@ -84,7 +84,7 @@ def test_excluding_changes_the_board_and_re_admitting_restores_it_to_the_bit(
     assert again.rows == whole.rows
 
 
-def test_an_excluded_annotator_ends_their_block_and_gets_nothing_new(
+def test_excluded_annotator_finishes_the_block_and_gets_no_other(
     campaign: Campaign, alice: User, bob: Annotator
 ) -> None:
     held = assignment_claim(campaign=campaign, annotator=bob)
@@ -99,7 +99,7 @@ def test_an_excluded_annotator_ends_their_block_and_gets_nothing_new(
 
 
 @pytest.mark.database
-def test_a_withdrawn_chatbot_and_a_retired_prompt_are_asked_no_more(campaign: Campaign, alice: User) -> None:
+def test_withdrawn_chatbot_and_retired_prompt_get_no_assignments(campaign: Campaign, alice: User) -> None:
     gone, prompt = campaign.entrants.all()[0], campaign.prompt_set.prompts.all()[0]
     do(campaign, Act.WITHDRAW_ENTRANT, alice, entrant=gone.public_id, reason="its maker asked for it")
     do(campaign, Act.RETIRE_PROMPT, alice, prompt=prompt.public_id, reason="it has a wrong premise")

@@ -83,9 +83,7 @@ def test_one_that_has_learnt_enough_goes_on_to_learn_more(make_campaign: Campaig
     assert Assignment.objects.filter(state="queued").exists()
 
 
-def test_a_smaller_difference_is_an_extension_where_the_board_could_not_tell_it_apart_yet(
-    make_campaign: CampaignMaker, alice: User
-) -> None:
+def test_smaller_difference_is_an_extension_if_undetected(make_campaign: CampaignMaker, alice: User) -> None:
     campaign = make_campaign(design=replace(OPEN, target_se=None, min_difference=100.0), chatbots=3, prompts=12)
     bob = annotator_enrol(campaign=campaign)
     while judge(campaign, bob):
@@ -132,7 +130,7 @@ def test_the_same_difference_may_be_asked_for_more_surely(make_campaign: Campaig
         ({"deadline": SOON}, "deadline", "has no deadline, and would end sooner with one"),
     ],
 )
-def test_what_is_no_extension_is_refused_with_a_hint_and_leaves_no_trace(
+def test_invalid_extension_is_refused_with_a_hint(
     ended: Campaign, alice: User, given: dict[str, object], field: str, said: str
 ) -> None:
     before, limits = AuditEntry.objects.count(), limits_of(ended.stopping)
@@ -188,7 +186,7 @@ def test_a_draft_has_nothing_to_extend(make_campaign: CampaignMaker, alice: User
         extend(make_campaign(start=False), alice, target_se=0.01)
 
 
-def test_the_page_offers_the_limits_that_there_are_and_says_what_is_wrong(ended: Campaign, alice: User) -> None:
+def test_extension_page_shows_current_limits_and_errors(ended: Campaign, alice: User) -> None:
     client = Client()
     client.force_login(alice)
     page = client.get("/console/trial/act/extend/")

@@ -55,7 +55,7 @@ def test_limits_that_cannot_be_are_refused_by_name(given: dict[str, Any], field:
 
 
 @pytest.mark.parametrize(("stored", "read"), [(1e-320, 0.001), (0.2, 0.2), (1e300, 1000.0)])
-def test_an_aim_from_before_aims_had_bounds_is_read_as_the_nearest_one(
+def test_out_of_range_stored_target_is_read_as_the_nearest(
     make_campaign: CampaignMaker, stored: float, read: float
 ) -> None:
     campaign = make_campaign(start=False)
@@ -135,7 +135,7 @@ def test_a_campaign_whose_time_is_over_is_not_launched(make_campaign: CampaignMa
     assert Campaign.objects.get().state == "draft"
 
 
-def test_the_board_says_how_much_of_the_budget_is_spent_where_nothing_else_tells(make_campaign: CampaignMaker) -> None:
+def test_board_shows_spent_budget_without_other_limits(make_campaign: CampaignMaker) -> None:
     campaign = make_campaign(design=replace(OPEN, target_se=None, budget=40), chatbots=3, prompts=20)
     judge(campaign, annotator_enrol(campaign=campaign), blocks=2)
     run_jobs()

@@ -102,7 +102,7 @@ def test_the_whole_campaign_is_launched_and_the_pilot_counts(over: Campaign, ali
     assert "Pilot" not in words(client.get("/console/trial/"))
 
 
-def test_the_set_up_is_changed_before_the_launch_but_not_what_was_asked(over: Campaign, alice: User) -> None:
+def test_pilot_allows_set_up_changes_except_to_its_questions(over: Campaign, alice: User) -> None:
     client = Client()
     client.force_login(alice)
     assert client.get("/console/trial/setup/")["Location"].endswith("/setup/annotators/")
@@ -156,7 +156,7 @@ def test_a_pilot_is_not_launched_before_it_is_over(draft: Campaign, alice: User)
 
 
 @pytest.mark.parametrize("stopped", [False, True])
-def test_a_chatbot_that_joins_a_standing_campaign_does_not_end_its_pilot(
+def test_chatbot_joining_a_standing_campaign_keeps_its_pilot(
     draft: Campaign, make_campaign: CampaignMaker, alice: User, stopped: bool
 ) -> None:
     extra = make_campaign(slug="other", start=False).entrants.all()[0].version
@@ -170,7 +170,7 @@ def test_a_chatbot_that_joins_a_standing_campaign_does_not_end_its_pilot(
     assert do(draft, Act.RESUME, alice).state == "pilot"
 
 
-def test_a_chatbot_that_joins_after_the_pilot_of_a_standing_campaign_opens_it_again(
+def test_chatbot_joining_after_the_pilot_reopens_the_campaign(
     over: Campaign, make_campaign: CampaignMaker, alice: User
 ) -> None:
     extra = make_campaign(slug="other", start=False).entrants.all()[0].version
@@ -183,7 +183,7 @@ def test_a_chatbot_that_joins_after_the_pilot_of_a_standing_campaign_opens_it_ag
     assert joined.opened_at > before
 
 
-def test_who_extends_what_was_learnt_within_the_pilot_has_ended_the_pilot(draft: Campaign, alice: User) -> None:
+def test_extension_during_a_pilot_ends_the_pilot(draft: Campaign, alice: User) -> None:
     do(draft, Act.PILOT, alice, judgments=10)
     campaign_stop(campaign=draft, reason="the target is reached")
     extended = do(draft, Act.EXTEND, alice, target_se=0.2)

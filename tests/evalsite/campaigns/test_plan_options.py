@@ -78,7 +78,7 @@ def test_a_plan_that_does_not_fit_the_campaign_does_not_start(
     assert (refused.value.code, refused.value.field) == (code, field)
 
 
-def test_a_category_cannot_have_more_votes_than_exposure_allows_its_prompts() -> None:
+def test_exposure_limits_the_votes_of_a_category() -> None:
     options = PlanOptions(balance={"sums": 0.5, "trivia": 0.5}, exposure=2.0)
     options.check_categories({"sums": 10, "trivia": 10})
     with pytest.raises(InvalidInput) as refused:
@@ -110,7 +110,7 @@ def test_campaign_whose_stored_policy_is_a_baseline_keeps_it(campaign: Campaign)
     assert set(campaign.assignments.filter(state="queued").values_list("policy", flat=True)) == {"swiss"}
 
 
-def test_a_campaign_is_adaptive_and_gives_each_item_one_vote_unless_it_says_otherwise() -> None:
+def test_default_plan_is_adaptive_with_one_vote_per_item() -> None:
     assert (Design().policy, Design().votes_per_item) == ("adaptive", 1)
 
 
@@ -121,7 +121,7 @@ def test_options_are_kept_as_they_were_given(make_campaign: CampaignMaker) -> No
     assert PlanSpec.objects.get().campaign == campaign
 
 
-def test_a_plan_that_is_changed_while_the_campaign_runs_is_made_anew(campaign: Campaign) -> None:
+def test_changed_plan_of_a_running_campaign_is_replanned(campaign: Campaign) -> None:
     newcomer = campaign.entrants.order_by("pk")[3]
     plan_set(campaign=campaign, options=PlanOptions(target="newcomer", newcomer=newcomer.pk), policy="random")
     assert Job.objects.filter(kind="refit", state=Job.State.QUEUED).exists()
@@ -137,7 +137,7 @@ def test_a_change_that_does_not_fit_changes_nothing(campaign: Campaign) -> None:
     assert (plan_options(campaign), campaign.policy) == (before, "adaptive")
 
 
-def test_more_votes_of_an_item_than_a_forecast_can_count_are_refused(make_campaign: CampaignMaker) -> None:
+def test_votes_per_item_beyond_the_forecast_limit_are_refused(make_campaign: CampaignMaker) -> None:
     with pytest.raises(InvalidInput) as refused:
         make_campaign(design=replace(OPEN, votes_per_item=1_000_001))
     assert (refused.value.field, refused.value.hint) == ("votes_per_item", "Give at most 1000000.")

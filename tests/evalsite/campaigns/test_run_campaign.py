@@ -63,7 +63,7 @@ def test_the_reason_of_the_first_stop_is_kept(campaign: Campaign) -> None:
     assert (campaign.stop_reason, campaign.stopped_at) == ("enough", stopped_at)
 
 
-def test_a_campaign_that_has_ended_and_is_not_standing_stays_ended_when_a_chatbot_joins(
+def test_chatbot_does_not_reopen_a_stopped_ordinary_campaign(
     make_campaign: CampaignMaker,
 ) -> None:
     campaign = make_campaign()

@@ -29,7 +29,7 @@ def test_a_step_changes_its_part_of_the_plan_and_leaves_the_rest(draft: Campaign
     assert plan_options(draft) == replace(KEPT, target="top", top=2, overlap_share=0.2, overlap_votes=3)
 
 
-def test_the_log_says_what_it_was_and_what_it_is_and_names_the_chatbot(draft: Campaign, alice: User) -> None:
+def test_plan_log_has_old_and_new_values_and_the_chatbot(draft: Campaign, alice: User) -> None:
     newcomer = draft.entrants.order_by("pk")[2]
     draft_change(campaign=draft, changes={"target": "newcomer", "newcomer": newcomer.pk, "top": None}, by=alice)
     entry = AuditEntry.objects.order_by("-pk")[0]
@@ -55,7 +55,7 @@ def test_the_log_says_what_it_was_and_what_it_is_and_names_the_chatbot(draft: Ca
         ({"screening": "act"}, "screening"),
     ],
 )
-def test_what_cannot_be_is_refused_by_its_field_and_changes_nothing(
+def test_invalid_set_up_names_its_field_and_changes_nothing(
     draft: Campaign, changes: dict[str, Any], field: str
 ) -> None:
     before, logged = plan_options(draft), AuditEntry.objects.count()
@@ -75,7 +75,7 @@ def test_a_chatbot_that_has_left_is_not_to_be_placed(draft: Campaign) -> None:
         draft_change(campaign=draft, changes={"target": "newcomer", "newcomer": gone.pk})
 
 
-def test_the_screening_may_act_where_an_overlap_compares_annotators(draft: Campaign) -> None:
+def test_screening_may_act_if_an_overlap_compares_annotators(draft: Campaign) -> None:
     draft_change(campaign=draft, changes={"screening": "act", "overlap_share": 0.1, "overlap_votes": 2})
     assert Campaign.objects.get().screening == "act"
     with pytest.raises(InvalidInput, match="cannot be screened"):

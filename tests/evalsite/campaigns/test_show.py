@@ -78,17 +78,13 @@ def test_the_log_says_what_changed_and_nothing_where_nothing_did(closed: Campaig
     assert entry.actor == alice.public_id
 
 
-def test_members_judge_their_own_chatbots_only_while_others_do_not_see_the_board(
-    closed: Campaign, alice: User, charlie: User
-) -> None:
+def test_members_judge_own_chatbots_only_on_a_private_board(closed: Campaign, alice: User, charlie: User) -> None:
     assert not is_left_out(closed, charlie)
     assert is_left_out(show(closed, alice, visibility="link"), charlie)
     assert not is_left_out(show(closed, alice, visibility="private"), charlie)
 
 
-def test_who_is_no_member_judges_a_board_no_more_that_they_do_not_see(
-    campaign: Campaign, bob: Annotator, alice: User
-) -> None:
+def test_non_members_stop_judging_when_the_board_closes(campaign: Campaign, bob: Annotator, alice: User) -> None:
     assert judge(campaign, bob)
     show(campaign, alice, visibility="private")
     run_jobs()
@@ -97,9 +93,7 @@ def test_who_is_no_member_judges_a_board_no_more_that_they_do_not_see(
 
 
 @pytest.mark.parametrize("visibility", ["link", "private"])
-def test_what_is_issued_is_answered_on_its_page_though_the_board_has_closed(
-    campaign: Campaign, alice: User, visibility: str
-) -> None:
+def test_open_assignment_is_answered_after_the_board_closes(campaign: Campaign, alice: User, visibility: str) -> None:
     visitor = Visitor(Client(), "/judge/trial/")
     visitor.begin()
     show(campaign, alice, visibility=visibility)

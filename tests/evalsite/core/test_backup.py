@@ -193,7 +193,7 @@ def test_half_a_file_is_refused(empty: Path) -> None:
         backup_read(empty)
 
 
-def test_a_file_that_lost_a_row_is_refused_and_nothing_is_restored(transactional_db: None, tmp_path: Path) -> None:
+def test_backup_with_missing_row_restores_nothing(transactional_db: None, tmp_path: Path) -> None:
     path = tmp_path / "backup"
     user_create(username="alice", password=None)
     backup_write(path)
@@ -210,9 +210,7 @@ def test_a_file_that_lost_a_row_is_refused_and_nothing_is_restored(transactional
 
 
 @pytest.mark.skipif(not PRODUCTION, reason="SQLite holds a text of any length")
-def test_a_row_that_the_database_cannot_hold_is_named_by_its_table_and_number(
-    transactional_db: None, tmp_path: Path
-) -> None:
+def test_restore_names_table_and_number_of_row_that_does_not_fit(transactional_db: None, tmp_path: Path) -> None:
     path = tmp_path / "backup"
     for name in ("alice", "bob", "dora"):
         user_create(username=name, password=None)

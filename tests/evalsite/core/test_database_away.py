@@ -122,9 +122,7 @@ def until_refused(api: Api) -> tuple[int, Any, Any]:
 
 
 @pytest.mark.skipif(PRODUCTION, reason="PostgreSQL in the middle of a transaction: tests/faults")
-def test_a_disk_that_fills_up_in_the_middle_of_an_answer_leaves_nothing_of_it(
-    transactional_db: None, campaign: Campaign, api: Api
-) -> None:
+def test_disk_full_during_an_answer_writes_nothing(transactional_db: None, campaign: Campaign, api: Api) -> None:
     onboarding_set(campaign=campaign, comments=True)
     given, refused, response = until_refused(api)
     assert error_of(response)["code"] == "unavailable"

@@ -93,7 +93,7 @@ def test_a_permit_is_over_with_what_it_was_for(campaign: Campaign, bob: Annotato
     assert Answer.objects.count() == 2
 
 
-def test_what_breaks_off_brings_back_what_was_deleted_and_leaves_no_permit(campaign: Campaign, bob: Annotator) -> None:
+def test_rollback_restores_deleted_rows_and_withdraws_the_permit(campaign: Campaign, bob: Annotator) -> None:
     judge(campaign, bob)
     with pytest.raises(LookupError), deletion_permitted():
         _delete_and_break_off()
@@ -141,7 +141,7 @@ def test_nobody_deletes_by_the_permit_of_another(campaign: Campaign, bob: Annota
     assert Answer.objects.count() == 3
 
 
-def test_permits_are_given_to_erasures_and_to_who_empties_the_database() -> None:
+def test_only_erasures_and_flush_get_deletion_permits() -> None:
     users = {path.name for path in (ROOT / "evalsite").rglob("*.py") if "deletion_permitted()" in path.read_text()}
     assert users == {"deletion_guard.py", "flush.py", "judgment_removal.py"}
 

@@ -60,7 +60,7 @@ def test_asked_again_it_is_answered_though_its_job_was_lost(worked_out: list[int
     assert ask().result == {"sum": 3}
 
 
-def test_asked_again_while_the_worker_is_at_it_it_is_not_queued_twice(worked_out: list[int]) -> None:
+def test_repeated_inquiry_is_not_queued_while_it_runs(worked_out: list[int]) -> None:
     ask()
     lease = jobs.job_claim(owner="w")
     assert lease is not None

@@ -83,7 +83,7 @@ def test_a_failing_job_is_tried_again_later_and_dies_at_last(ran: list[str]) -> 
     assert len(ran) == jobs.MAX_ATTEMPTS
 
 
-def test_a_tireless_job_is_tried_for_ever_at_the_longest_distance() -> None:
+def test_tireless_job_is_retried_forever_at_the_longest_back_off() -> None:
     @jobs.handles("climb", tireless=True)
     def climb(lease: jobs.Lease) -> None:
         raise RuntimeError("the worker stumbled")
@@ -103,7 +103,7 @@ def test_a_tireless_job_is_tried_for_ever_at_the_longest_distance() -> None:
 
 
 @pytest.mark.parametrize("newer", [False, True])
-def test_a_job_whose_workers_died_again_and_again_waits_and_goes_on(ran: list[str], newer: bool) -> None:
+def test_job_with_repeatedly_dead_workers_is_delayed_and_retried(ran: list[str], newer: bool) -> None:
     jobs.job_enqueue(kind="note", key="a")
     for _ in range(jobs.MAX_ATTEMPTS):
         assert jobs.job_claim(owner="doomed") is not None
@@ -143,7 +143,7 @@ def test_a_tireless_job_is_tried_however_often_its_workers_died() -> None:
         jobs._tireless.discard("climb")
 
 
-def test_a_failure_with_a_newer_request_waiting_leaves_that_one_to_try(ran: list[str]) -> None:
+def test_failed_job_yields_to_a_newer_queued_request(ran: list[str]) -> None:
     jobs.job_enqueue(kind="note", key="a", args={"fail": True})
     lease = jobs.job_claim(owner="w1")
     assert lease is not None
@@ -155,7 +155,7 @@ def test_a_failure_with_a_newer_request_waiting_leaves_that_one_to_try(ran: list
     assert second.attempts == 1
 
 
-def test_the_job_of_a_dead_worker_is_taken_over_when_its_lease_ends(ran: list[str]) -> None:
+def test_expired_lease_lets_another_worker_claim_the_job(ran: list[str]) -> None:
     jobs.job_enqueue(kind="note", key="a")
     assert jobs.job_claim(owner="killed") is not None
     assert not jobs.work_once("w2")
@@ -164,7 +164,7 @@ def test_the_job_of_a_dead_worker_is_taken_over_when_its_lease_ends(ran: list[st
     assert ran == ["a"]
 
 
-def test_a_worker_that_starts_again_takes_the_job_of_its_dead_predecessor_at_once(ran: list[str]) -> None:
+def test_restarted_worker_claims_the_job_of_its_dead_predecessor(ran: list[str]) -> None:
     jobs.job_enqueue(kind="note", key="a")
     assert jobs.job_claim(owner="here:17") is not None
     assert jobs.leases_release(host="there", alive=lambda pid: False) == 0
@@ -232,7 +232,7 @@ def test_a_wake_up_from_any_thread_goes_to_the_sites_broker() -> None:
 
 
 @pytest.mark.skipif(not settings.PRODUCTION, reason="the embedded form has no broker (TEST_FORM=production runs this)")
-def test_what_takes_minutes_is_sent_and_sent_again_to_a_queue_of_its_own(ran: list[str]) -> None:
+def test_slow_jobs_are_sent_and_resent_to_their_own_queue(ran: list[str]) -> None:
     from django.core.cache import cache
 
     def waiting() -> list[int]:
@@ -293,14 +293,14 @@ def test_a_job_whose_connection_was_lost_is_tried_again_soon(ran: list[str]) -> 
 # The clock is set back -----------------------------------------------------------------------------------
 
 
-def test_a_queued_job_does_not_wait_for_the_old_time_to_come_again(ran: list[str]) -> None:
+def test_clock_set_back_does_not_delay_a_queued_job(ran: list[str]) -> None:
     with time_machine.travel(timezone.now() + timedelta(hours=2)):
         jobs.job_enqueue(kind="note", key="a")
     assert jobs.work_once("w1")
     assert ran == ["a"]
 
 
-def test_a_job_that_was_queued_before_does_not_starve_behind_work_that_asks_for_itself_again(ran: list[str]) -> None:
+def test_job_from_before_the_clock_change_does_not_starve(ran: list[str]) -> None:
     with time_machine.travel(timezone.now() + timedelta(hours=2)):
         jobs.job_enqueue(kind="note", key="before")
     jobs.job_enqueue(kind="note", key="since")
@@ -321,7 +321,7 @@ def test_a_job_that_was_queued_before_ends_all_the_same(ran: list[str]) -> None:
     assert done.finished_at == done.created_at
 
 
-def test_the_job_of_a_dead_worker_is_taken_over_though_its_lease_lies_hours_ahead(ran: list[str]) -> None:
+def test_lease_hours_ahead_does_not_block_a_dead_workers_job(ran: list[str]) -> None:
     with time_machine.travel(timezone.now() + timedelta(hours=2)):
         jobs.job_enqueue(kind="note", key="a")
         assert jobs.job_claim(owner="dead") is not None
@@ -336,7 +336,7 @@ def test_a_job_that_backs_off_waits_its_time(ran: list[str]) -> None:
     assert ran == ["a"]
 
 
-def test_a_worker_gets_ready_beside_its_work_and_works_although_that_fails(
+def test_failed_preparation_does_not_stop_the_worker(
     ran: list[str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     may_end, prepared = threading.Event(), threading.Event()

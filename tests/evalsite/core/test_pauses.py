@@ -32,7 +32,7 @@ def thawed() -> Iterator[None]:
     gc.unfreeze()
 
 
-def test_a_web_process_begins_with_all_its_views_out_of_the_collectors_sight() -> None:
+def test_web_process_excludes_its_views_from_collection() -> None:
     code = "import gc, sys, evalsite.wsgi; print('evalsite.pages.views' in sys.modules, gc.get_freeze_count())"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=os.environ, capture_output=True, text=True)
     loaded, frozen = done.stdout.split()
@@ -40,9 +40,7 @@ def test_a_web_process_begins_with_all_its_views_out_of_the_collectors_sight() -
     assert int(frozen) > 50_000
 
 
-def test_a_worker_has_its_libraries_out_of_the_collectors_sight_once_it_is_ready(
-    monkeypatch: pytest.MonkeyPatch, thawed: None
-) -> None:
+def test_worker_excludes_its_libraries_from_collection(monkeypatch: pytest.MonkeyPatch, thawed: None) -> None:
     monkeypatch.setattr(jobs, "preparations", [])
     before = gc.get_freeze_count()
     jobs.prepare().join(30)
@@ -51,7 +49,7 @@ def test_a_worker_has_its_libraries_out_of_the_collectors_sight_once_it_is_ready
 
 @pytest.mark.skipif(settings.PRODUCTION, reason="PostgreSQL has a process for its checkpoints")
 @pytest.mark.django_db(transaction=True)
-def test_what_is_written_ahead_gets_into_the_file_without_anybody_writing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checkpoint_moves_the_write_ahead_log_without_a_writer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "CHECKPOINT_S", 0.01)
     file, stop = Path(connection.settings_dict["NAME"]), threading.Event()
     name = f"Written ahead {uuid.uuid4()}".encode()
@@ -68,7 +66,7 @@ def test_what_is_written_ahead_gets_into_the_file_without_anybody_writing(monkey
 
 
 @pytest.mark.skipif(settings.PRODUCTION, reason="PostgreSQL chooses by how many rows there are")
-def test_what_waits_is_found_by_its_index_however_much_was_ever_asked(campaign: Campaign) -> None:
+def test_queued_rows_are_found_by_index_in_a_large_table(campaign: Campaign) -> None:
     with CaptureQueriesContext(connection) as asked:
         queued_all(campaign.pk)
         queued_withdraw(campaign.pk, at_most=3)

@@ -121,7 +121,7 @@ def test_what_the_database_address_asks_for_is_kept(tmp_path: Path) -> None:
     assert re.search("random_page_cost=1.1 -c random_page_cost=4'", result.stdout), "the last one holds"
 
 
-def test_no_key_that_everybody_can_read_stands_in_the_image_or_the_guides() -> None:
+def test_image_and_guides_contain_no_secret_key() -> None:
     files = [file for folder in ("docker", "docs") for file in (ROOT / folder).rglob("*") if file.is_file()]
     texts = {file: file.read_text(errors="replace") for file in files}
     assert any("SECRET_KEY" in text for text in texts.values())
@@ -159,7 +159,7 @@ def test_what_is_no_address_of_a_site_is_refused(monkeypatch: pytest.MonkeyPatch
         ("127.0.0.1", "https://judge.example.org", "", "https://judge.example.org"),
     ],
 )
-def test_the_embedded_forms_processes_write_the_address_where_they_serve(
+def test_embedded_processes_use_the_address_they_serve(
     monkeypatch: pytest.MonkeyPatch, host: str, said: str, hosts: str, address: str
 ) -> None:
     monkeypatch.setenv("SITE_URL", said)

@@ -53,9 +53,7 @@ def test_the_terms_of_a_claim_are_those_of_now(campaign: Campaign, bob: Annotato
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite prepares by itself")
-def test_a_statement_that_comes_again_is_prepared_once_and_outlives_a_new_column(
-    campaign: Campaign, bob: Annotator
-) -> None:
+def test_prepared_statement_survives_a_new_column(campaign: Campaign, bob: Annotator) -> None:
     for _ in range(8):
         assert campaign_joined(bob.pk, campaign.slug) == campaign
         assert rows("SELECT %s + 1", [3]) == [(4,)]
@@ -72,7 +70,7 @@ def test_a_statement_that_comes_again_is_prepared_once_and_outlives_a_new_column
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite prepares by itself")
 @pytest.mark.django_db(transaction=True)
-def test_a_column_of_another_type_costs_a_request_at_most_one_more_try(campaign: Campaign, bob: Annotator) -> None:
+def test_changed_column_type_costs_at_most_one_retry(campaign: Campaign, bob: Annotator) -> None:
     for _ in range(8):
         assert campaign_joined(bob.pk, campaign.slug) == campaign
     elsewhere = connection.copy()

@@ -73,9 +73,7 @@ def test_a_child_that_is_killed_starts_again(script: Path, monkeypatch: pytest.M
     assert not [pid for pid in running.starts("web") if Path(f"/proc/{pid}").exists()]
 
 
-def test_children_are_spared_ctrl_c_and_share_the_processors_as_one(
-    script: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_children_ignore_ctrl_c_and_share_one_session(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     running = Supervised(
         monkeypatch, script.parent, Child("web", ("sleep", "web")), Child("worker", ("sleep", "worker"))
     )
@@ -92,9 +90,7 @@ def test_a_service_that_ends_without_error_starts_again_too(script: Path, monkey
     running.end()
 
 
-def test_a_child_that_may_end_is_left_alone_when_its_work_is_done(
-    script: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_child_that_may_end_is_not_restarted_after_success(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = Child("annotators", ("exit", "annotators", "0"), may_end=True)
     running = Supervised(monkeypatch, script.parent, done, Child("web", ("exit", "web", "1")))
     running.wait("annotators", 1)
@@ -103,9 +99,7 @@ def test_a_child_that_may_end_is_left_alone_when_its_work_is_done(
     running.end()
 
 
-def test_a_child_that_fails_again_and_again_is_started_less_and_less_often(
-    script: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failing_child_restarts_with_growing_pauses(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     running = Supervised(monkeypatch, script.parent, Child("web", ("exit", "web", "1")))
     running.wait("web", 3)
     first, second, *_ = running.pauses_s("web")

@@ -12,7 +12,7 @@ from evalsite.core.throttle import admit, client_address
 pytestmark = pytest.mark.database
 
 
-def test_of_two_hundred_tries_at_once_exactly_the_allowed_number_pass() -> None:
+def test_exactly_the_allowed_number_of_parallel_attempts_pass() -> None:
     who, passed = uuid.uuid4().hex, []
     together = threading.Barrier(20)
 
@@ -61,7 +61,7 @@ def test_it_says_when_to_come_again() -> None:
         (1, "", "10.0.0.1"),
     ],
 )
-def test_an_address_is_believed_only_behind_the_configured_proxies(proxies: int, forwarded: str, address: str) -> None:
+def test_forwarded_address_counts_only_behind_configured_proxies(proxies: int, forwarded: str, address: str) -> None:
     request = RequestFactory().get("/", REMOTE_ADDR="10.0.0.1", headers={"X-Forwarded-For": forwarded})
     with override_settings(PROXIES=proxies):
         assert client_address(request) == address

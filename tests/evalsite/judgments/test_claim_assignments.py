@@ -70,7 +70,7 @@ def test_nobody_gets_an_item_twice_until_there_is_nothing_left(campaign: Campaig
     assert len(items) == len(set(items)) == given == 6 * 6  # six pairs of four chatbots, six prompts
 
 
-def test_the_candidates_are_two_different_entrants_on_mixed_sides(campaign: Campaign, bob: Annotator) -> None:
+def test_candidates_are_two_entrants_on_mixed_sides(campaign: Campaign, bob: Annotator) -> None:
     assert not Candidate.objects.exists(), "what waits shows nothing yet"
     sides = set()
     while block := assignment_claim(campaign=campaign, annotator=bob):
@@ -82,7 +82,7 @@ def test_the_candidates_are_two_different_entrants_on_mixed_sides(campaign: Camp
     assert sides == {True, False}
 
 
-def test_each_annotator_gets_the_prompts_in_an_order_of_their_own(make_campaign: CampaignMaker) -> None:
+def test_each_annotator_gets_their_own_order_of_prompts(make_campaign: CampaignMaker) -> None:
     campaign = make_campaign(design=replace(OPEN, block_size=8), chatbots=2, prompts=8)
     orders = []
     for annotator in [annotator_enrol(campaign=campaign) for _ in range(4)]:
@@ -119,7 +119,7 @@ def test_each_planned_assignment_says_how_it_was_chosen(campaign: Campaign, bob:
     assert Assignment.objects.filter(state=Assignment.State.ANSWERED, snapshot=None, probability__gt=0).exists()
 
 
-def test_the_plan_of_a_queue_can_be_drawn_again_from_what_its_rows_say(campaign: Campaign) -> None:
+def test_queue_rows_reproduce_the_draw_of_their_plan(campaign: Campaign) -> None:
     rows = Assignment.objects.filter(campaign=campaign).order_by("priority")
     planner = Planner(campaign)
     first = rows[0]
@@ -168,7 +168,7 @@ def test_a_stranger_may_not_join_a_campaign_for_members(make_campaign: CampaignM
         annotator_enrol(campaign=campaign, user=charlie)
 
 
-def test_nobody_judges_their_own_chatbot_in_somebody_elses_campaign(campaign: Campaign, charlie: User) -> None:
+def test_no_annotator_judges_own_chatbots_in_other_campaigns(campaign: Campaign, charlie: User) -> None:
     entrant = campaign.entrants.order_by("pk")[0]
     Chatbot.objects.filter(pk=entrant.version.chatbot_id).update(organisation=charlie.personal_organisation)
     submitter = annotator_enrol(campaign=campaign, user=charlie)
@@ -181,14 +181,14 @@ def test_nobody_judges_their_own_chatbot_in_somebody_elses_campaign(campaign: Ca
     assert seen == set(campaign.entrants.values_list("pk", flat=True)) - {entrant.pk}
 
 
-def test_members_judge_the_chatbots_of_their_own_private_campaign(make_campaign: CampaignMaker, alice: User) -> None:
+def test_members_judge_chatbots_of_their_own_private_campaign(make_campaign: CampaignMaker, alice: User) -> None:
     campaign = make_campaign(design=Design(batch_size=5, block_size=3))
     member = annotator_enrol(campaign=campaign, user=alice)
     assert len(assignment_claim(campaign=campaign, annotator=member)) == 3
 
 
 @pytest.mark.parametrize("visibility", ["public", "link"])
-def test_nobody_judges_their_own_chatbots_on_a_board_that_others_see_even_as_its_owner(
+def test_owner_does_not_judge_own_chatbots_on_a_visible_board(
     campaign: Campaign, alice: User, bob: Annotator, visibility: str
 ) -> None:
     Campaign.objects.update(visibility=visibility)
@@ -197,7 +197,7 @@ def test_nobody_judges_their_own_chatbots_on_a_board_that_others_see_even_as_its
     assert len(assignment_claim(campaign=campaign, annotator=bob)) == 3, "everybody else judges them"
 
 
-def test_the_owner_of_a_public_campaign_judges_chatbots_of_others_in_it(campaign: Campaign, alice: User) -> None:
+def test_owner_of_a_public_campaign_judges_other_chatbots(campaign: Campaign, alice: User) -> None:
     others = campaign.entrants.order_by("pk")[:2]
     chatbots = Chatbot.objects.filter(versions__entrants__in=[one.pk for one in others])
     chatbots.update(organisation=organisation_create(name="Elsewhere"))
@@ -207,9 +207,7 @@ def test_the_owner_of_a_public_campaign_judges_chatbots_of_others_in_it(campaign
     assert shown == {one.pk for one in others}
 
 
-def test_in_a_private_campaign_of_others_nobody_judges_their_own_chatbot(
-    make_campaign: CampaignMaker, charlie: User
-) -> None:
+def test_private_campaign_of_others_excludes_own_chatbots(make_campaign: CampaignMaker, charlie: User) -> None:
     campaign = make_campaign(design=Design(batch_size=5, block_size=12))
     CampaignRole.objects.create(campaign=campaign, user=charlie, role="viewer")
     entrant = campaign.entrants.order_by("pk")[0]
@@ -220,7 +218,7 @@ def test_in_a_private_campaign_of_others_nobody_judges_their_own_chatbot(
     assert shown == set(campaign.entrants.values_list("pk", flat=True)) - {entrant.pk}
 
 
-def test_a_campaign_that_became_private_issues_nothing_new_to_strangers(campaign: Campaign, bob: Annotator) -> None:
+def test_campaign_made_private_issues_nothing_to_non_members(campaign: Campaign, bob: Annotator) -> None:
     block = assignment_claim(campaign=campaign, annotator=bob)
     Campaign.objects.update(visibility="private")
     assert assignment_claim(campaign=campaign, annotator=bob) == block, "what is issued may still be answered"
@@ -230,7 +228,7 @@ def test_a_campaign_that_became_private_issues_nothing_new_to_strangers(campaign
         assignment_claim(campaign=campaign, annotator=bob)
 
 
-def test_a_person_with_an_account_is_one_annotator_in_every_browser(campaign: Campaign, charlie: User) -> None:
+def test_account_is_one_annotator_in_every_browser(campaign: Campaign, charlie: User) -> None:
     pseudonym = annotator_enrol(campaign=campaign)
     assert annotator_enrol(campaign=campaign, annotator=pseudonym, user=charlie) == pseudonym
     elsewhere = annotator_enrol(campaign=campaign)
@@ -272,7 +270,7 @@ def test_twenty_claims_at_once_issue_no_assignment_twice(make_campaign: Campaign
 
 
 @pytest.mark.django_db(transaction=True)
-def test_who_claims_while_another_claim_is_under_way_gets_other_work(make_campaign: CampaignMaker) -> None:
+def test_simultaneous_claims_get_different_assignments(make_campaign: CampaignMaker) -> None:
     """SQLite lets one claim wait for the other; PostgreSQL lets it pass over what is being claimed.
 
     All that waits here is what a block is composed from: a claim that locked that would leave nothing to the next.
@@ -302,7 +300,7 @@ def test_who_claims_while_another_claim_is_under_way_gets_other_work(make_campai
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_hundred_claims_forty_at_a_time_no_item_is_issued_more_often_than_wanted(
+def test_200_parallel_claims_never_exceed_the_wanted_votes(
     make_campaign: CampaignMaker,
 ) -> None:
     campaign = make_campaign(design=replace(OPEN, batch_size=100, votes_per_item=2), chatbots=3, prompts=20)
@@ -336,7 +334,7 @@ def test_of_two_hundred_claims_forty_at_a_time_no_item_is_issued_more_often_than
 
 
 @pytest.mark.django_db(transaction=True)
-def test_one_annotator_who_claims_over_many_connections_at_once_is_never_issued_more_than_the_quota(
+def test_parallel_claims_of_one_annotator_respect_the_quota(
     make_campaign: CampaignMaker,
 ) -> None:
     campaign = make_campaign(design=replace(OPEN, batch_size=100, quota=7), chatbots=4, prompts=20)
@@ -366,7 +364,7 @@ def test_one_annotator_who_claims_over_many_connections_at_once_is_never_issued_
 
 
 @pytest.mark.django_db(transaction=True)
-def test_claims_and_late_answers_at_once_together_keep_to_the_quota(make_campaign: CampaignMaker) -> None:
+def test_parallel_claims_and_late_answers_respect_the_quota(make_campaign: CampaignMaker) -> None:
     """What is paid and what is open are never more than it, whoever comes first; and no answer is lost."""
     campaign = make_campaign(design=replace(OPEN, batch_size=100, quota=3), chatbots=4, prompts=20)
     bob = annotator_enrol(campaign=campaign)

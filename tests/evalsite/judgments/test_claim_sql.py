@@ -15,7 +15,7 @@ from evalsite.judgments.queue_sql import AT_ONCE, queued_add, queued_replan
 pytestmark = pytest.mark.database
 
 
-def test_a_long_queue_is_added_in_parts_and_every_place_has_its_own_item(campaign: Campaign) -> None:
+def test_long_queue_is_added_in_parts_with_correct_items(campaign: Campaign) -> None:
     prompt = campaign.prompt_set.prompts.all()[0].pk
     items = [item_of(prompt, [n, n + 1]) for n in range(2 * AT_ONCE + 7)]
     asks = [(prompt, item, n, "measure", 1.0) for n, item in enumerate(items)]
@@ -26,7 +26,7 @@ def test_a_long_queue_is_added_in_parts_and_every_place_has_its_own_item(campaig
     ]
 
 
-def test_many_rows_are_queued_and_planned_anew_each_with_its_own_values(campaign: Campaign) -> None:
+def test_queued_rows_are_replanned_with_their_own_values(campaign: Campaign) -> None:
     prompt = campaign.prompt_set.prompts.all()[0].pk
     items = [item_of(prompt, [n, n + 1]) for n in range(1000, 1040)]
     planned = [(prompt, item, n, "measure", (n + 1) / 50) for n, item in enumerate(items)]
@@ -54,9 +54,7 @@ def test_many_rows_are_queued_and_planned_anew_each_with_its_own_values(campaign
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite keeps no statistics that could mislead it")
 @pytest.mark.parametrize("known", [True, False], ids=["counted", "not counted yet"])
-def test_a_claim_reads_a_long_queue_from_its_beginning_and_no_farther_than_it_must(
-    campaign: Campaign, known: bool
-) -> None:
+def test_claim_reads_only_the_needed_head_of_a_long_queue(campaign: Campaign, known: bool) -> None:
     prompt = campaign.prompt_set.prompts.all()[0].pk
     items = [item_of(prompt, [n, n + 1]) for n in range(2500)]
     queued_add(campaign.pk, [(prompt, item, n, "measure", 1.0) for n, item in enumerate(items)],

@@ -139,7 +139,7 @@ def test_nothing_that_names_the_person_is_left_in_any_column(
     assert tally([campaign, study]) == before
 
 
-def test_what_was_paid_forgets_whoever_it_names_and_keeps_the_rest(quux: Client, campaign: Campaign) -> None:
+def test_erasure_removes_the_name_from_payment_references(quux: Client, campaign: Campaign) -> None:
     own = Annotator.objects.get(user__username="QuuxName")
     AnnotatorIdentity.objects.create(annotator=own, source=identity_source(campaign, ""), external_id="7")
     kept = ["transfer 17", "quuxnames", "thanks"]
@@ -178,9 +178,7 @@ def test_while_the_account_cannot_be_closed_nothing_is_erased(quux: Client, camp
     assert everything_stored() == before
 
 
-def test_while_the_judgments_cannot_be_parted_from_the_person_the_account_stays(
-    quux: Client, campaign: Campaign
-) -> None:
+def test_failed_erasure_leaves_account_and_data_unchanged(quux: Client, campaign: Campaign) -> None:
     """The database itself refuses here to forget a comment."""
     user = User.objects.get(username="QuuxName")
     with connection.cursor() as cursor:
@@ -192,7 +190,7 @@ def test_while_the_judgments_cannot_be_parted_from_the_person_the_account_stays(
     assert everything_stored() == before
 
 
-def test_the_log_tells_who_was_given_a_role_as_long_as_they_have_a_name(quux: Client, alice: User) -> None:
+def test_log_names_role_holders_until_their_erasure(quux: Client, alice: User) -> None:
     owner = Client()
     owner.force_login(alice)
     assert "QuuxName role: – → manager" in Page(owner.get("/console/trial/log/")).words

@@ -79,7 +79,7 @@ def blocks(campaign: Campaign, annotator: Annotator, count: int) -> list[list[As
 
 
 @pytest.mark.database
-def test_of_any_number_of_assignments_the_share_is_gold_to_within_one(checked: Campaign) -> None:
+def test_gold_share_is_exact_to_within_one_assignment(checked: Campaign) -> None:
     for annotator in [annotator_enrol(campaign=checked) for _ in range(4)]:
         given = [one.purpose == "gold" for block in blocks(checked, annotator, 4) for one in block]
         assert len(given) == 16
@@ -99,7 +99,7 @@ def test_who_claims_one_at_a_time_is_given_gold_by_the_share_too(checked: Campai
     assert 3 <= sum(given) <= 5
 
 
-def test_who_claims_one_at_a_time_is_given_no_gold_when_nothing_is_left_to_ask(
+def test_empty_queue_gives_no_gold_to_single_claims(
     checked: Campaign,
 ) -> None:
     Campaign.objects.update(gold_share=0.5)
@@ -108,7 +108,7 @@ def test_who_claims_one_at_a_time_is_given_no_gold_when_nothing_is_left_to_ask(
         assert assignment_claim(campaign=checked, annotator=annotator, count=1) == []
 
 
-def test_a_check_of_a_reply_that_was_taken_back_leaves_its_one_seat_to_an_ask(make_campaign: CampaignMaker) -> None:
+def test_gold_with_a_withdrawn_reply_frees_its_seat_for_an_item(make_campaign: CampaignMaker) -> None:
     campaign = make_campaign(design=replace(SHARE, gold_share=0.5), chatbots=3, prompts=6, start=False)
     (item,) = gold_add(campaign=campaign, items=[of_chatbots(campaign)])
     assert item.entrant_a is not None
@@ -130,7 +130,7 @@ def test_where_gold_stands_in_a_block_is_another_place_each_time(checked: Campai
 
 
 @pytest.mark.database
-def test_nobody_is_given_the_same_gold_twice_not_even_what_they_gave_back(checked: Campaign, bob: Annotator) -> None:
+def test_annotator_never_gets_the_same_gold_twice(checked: Campaign, bob: Annotator) -> None:
     for _ in range(20):
         assignment_claim(campaign=checked, annotator=bob)
         assignments_return(campaign=checked, annotator=bob)
@@ -157,7 +157,7 @@ def test_to_who_judges_gold_has_the_shape_of_all_the_others(checked: Campaign, b
     assert {purpose for purpose, _, _ in keys} >= {"gold", "measure"}
 
 
-def test_the_judging_page_and_the_answers_receipt_say_nothing_of_gold(checked: Campaign) -> None:
+def test_judging_page_and_response_do_not_reveal_gold(checked: Campaign) -> None:
     client = Client()
     client.post(f"/judge/{checked.slug}/begin/", follow=True)
     annotator = Annotator.objects.latest("pk")
@@ -233,7 +233,7 @@ def of_chatbots(campaign: Campaign, **more: object) -> NewGold:
     )
 
 
-def test_gold_of_two_chatbots_shows_their_replies_and_is_asked_of_nobody_as_a_measure_too(
+def test_gold_pair_shows_replies_and_is_not_a_ranking_item(
     make_campaign: CampaignMaker,
 ) -> None:
     campaign = make_campaign(design=replace(SHARE, gold_share=0.5), chatbots=3, prompts=6, start=False)
@@ -246,7 +246,7 @@ def test_gold_of_two_chatbots_shows_their_replies_and_is_asked_of_nobody_as_a_me
     assert Assignment.objects.filter(annotator=annotator, item=gold.item).count() == 1
 
 
-def test_a_withdrawn_item_a_withdrawn_chatbots_and_a_retired_prompts_are_not_shown(
+def test_withdrawn_or_retired_gold_is_not_shown(
     make_campaign: CampaignMaker,
 ) -> None:
     campaign = make_campaign(design=replace(SHARE, gold_share=0.5), chatbots=3, prompts=6, start=False)
@@ -264,7 +264,7 @@ def test_a_withdrawn_item_a_withdrawn_chatbots_and_a_retired_prompts_are_not_sho
         gold_withdraw(campaign=campaign, item=text, reason="again")
 
 
-def test_a_campaign_that_has_stopped_takes_no_further_gold_until_it_goes_on(checked: Campaign) -> None:
+def test_stopped_campaign_refuses_gold_until_it_resumes(checked: Campaign) -> None:
     more = [replace(one, key=f"more {one.key}") for one in of_texts(2)]
     campaign_stop(campaign=checked, reason="enough")
     with pytest.raises(Conflict) as refused:
@@ -282,7 +282,7 @@ def test_a_share_without_gold_does_not_start(make_campaign: CampaignMaker) -> No
         campaign_start(campaign=campaign)
 
 
-def test_gold_that_a_changed_question_cannot_tell_by_is_named_and_does_not_start(make_campaign: CampaignMaker) -> None:
+def test_gold_unusable_for_a_changed_question_blocks_the_start(make_campaign: CampaignMaker) -> None:
     campaign = make_campaign(design=SHARE, start=False)
     tie, either = (replace(one, right=right) for one, right in zip(of_texts(2), [("tie",), ("A", "B")], strict=True))
     rows = gold_add(campaign=campaign, items=[replace(tie, key="even"), either])
@@ -301,7 +301,7 @@ def test_gold_that_a_changed_question_cannot_tell_by_is_named_and_does_not_start
     campaign_start(campaign=campaign)
 
 
-def test_gold_on_prompts_of_the_set_before_is_named_and_does_not_start(make_campaign: CampaignMaker) -> None:
+def test_gold_on_prompts_of_the_old_set_blocks_the_start(make_campaign: CampaignMaker) -> None:
     campaign = make_campaign(design=SHARE, prompts=2, start=False)
     gold_add(campaign=campaign, items=[NewGold("known prompt", ("A",), prompt="p1", texts=("Yes", "No")), *of_texts(1)])
     asked = [NewPrompt("q1", ASKED)]
@@ -347,7 +347,7 @@ def test_gold_cannot_be_changed(checked: Campaign, alice: User) -> None:
         gold_add(campaign=checked, items=of_texts(1), by=alice)
 
 
-def test_gold_changes_neither_when_a_board_is_refitted_nor_what_it_says(
+def test_gold_changes_neither_refit_times_nor_the_board(
     make_campaign: CampaignMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same is judged in two campaigns, refit after refit, and one of them has gold beside it."""
@@ -376,7 +376,7 @@ def test_gold_changes_neither_when_a_board_is_refitted_nor_what_it_says(
     assert Judgment.objects.filter(assignment__purpose="gold").count() >= 12
 
 
-def test_without_its_gold_a_campaign_has_the_same_board_to_the_bit(checked: Campaign) -> None:
+def test_board_is_identical_without_gold(checked: Campaign) -> None:
     Campaign.objects.update(batch_size=6)
     for annotator in [annotator_enrol(campaign=checked) for _ in range(2)]:
         blocks(checked, annotator, 4)

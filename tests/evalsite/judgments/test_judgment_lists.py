@@ -48,7 +48,7 @@ def test_pages_pass_over_nothing_and_repeat_nothing(
         assert [row.judgment for row in listed(judged, Wanted(counted=None), count=count)] == all_of_them
 
 
-def test_what_stands_in_later_batches_only_is_found_from_the_first_page_on(
+def test_first_page_includes_judgments_of_later_batches(
     judged: Campaign, dora: Annotator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(judgment_lists, "BATCHES_AT_ONCE", (1, 1))

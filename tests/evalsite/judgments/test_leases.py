@@ -59,7 +59,7 @@ def test_a_renewed_block_is_held_for_another_lease(
 
 
 @pytest.mark.parametrize("late_s", [0.1, 1.5])
-def test_a_claim_right_after_a_lease_ended_gives_another_block_before_any_sweep(
+def test_claim_after_lease_end_gives_a_new_block_without_sweep(
     clock: time_machine.Traveller, campaign: Campaign, bob: Annotator, block: list[Assignment], late_s: float
 ) -> None:
     clock.shift(timedelta(seconds=campaign.lease_s + late_s))
@@ -81,7 +81,7 @@ def test_until_its_lease_ends_a_claim_gives_the_same_block(
     assert assignment_claim(campaign=campaign, annotator=bob) == block
 
 
-def test_a_block_from_before_the_clock_was_set_back_is_not_given_again(
+def test_block_from_before_the_clock_change_is_not_reissued(
     clock: time_machine.Traveller, campaign: Campaign, bob: Annotator, block: list[Assignment]
 ) -> None:
     clock.shift(timedelta(hours=-2))
@@ -118,7 +118,7 @@ def test_a_lease_that_has_ended_is_not_renewed(
     assert refused.value.code == "ended"
 
 
-def test_what_was_given_back_has_no_lease_to_renew_and_nobody_is_told_of_late_answers(
+def test_returned_item_cannot_be_renewed_and_hints_at_the_next(
     campaign: Campaign, bob: Annotator, block: list[Assignment]
 ) -> None:
     assignment_skip(annotator=bob, assignment_id=block[0].public_id, reason="broken")
@@ -197,7 +197,7 @@ def test_leaving_says_nothing_about_the_items(
     assert items_skipped(campaign) == 0
 
 
-def test_what_was_returned_is_not_skipped_as_well_and_a_skip_sent_again_is_one(
+def test_returned_item_is_not_skipped_and_skips_are_idempotent(
     campaign: Campaign, bob: Annotator, block: list[Assignment]
 ) -> None:
     for _ in range(2):
@@ -210,7 +210,7 @@ def test_what_was_returned_is_not_skipped_as_well_and_a_skip_sent_again_is_one(
     assert Skip.objects.count() == 1
 
 
-def test_a_lease_from_before_the_clock_was_set_back_does_not_block_its_place_for_hours(
+def test_lease_from_before_the_clock_change_frees_its_place(
     clock: time_machine.Traveller, campaign: Campaign, bob: Annotator, block: list[Assignment]
 ) -> None:
     clock.shift(timedelta(hours=-2))
@@ -221,7 +221,7 @@ def test_a_lease_from_before_the_clock_was_set_back_does_not_block_its_place_for
     assert Assignment.objects.get(pk=block[0].pk).state == Assignment.State.ANSWERED
 
 
-def test_a_lease_of_a_machine_whose_clock_is_a_little_ahead_stands(
+def test_lease_of_a_slightly_fast_clock_stays_valid(
     clock: time_machine.Traveller, bob: Annotator, block: list[Assignment]
 ) -> None:
     clock.shift(timedelta(minutes=-1))

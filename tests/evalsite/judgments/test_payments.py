@@ -75,9 +75,7 @@ def rows(campaign: Campaign) -> dict[str, dict[str, str]]:
     return {row["annotator"]: row for row in csv.DictReader(io.StringIO("".join(payment_file(campaign)), newline=""))}
 
 
-def test_the_file_tells_what_became_of_each_ones_work_and_what_it_earned(
-    paid: Campaign, bob: Annotator, dora: Annotator
-) -> None:
+def test_payment_file_lists_work_and_pay_of_each_annotator(paid: Campaign, bob: Annotator, dora: Annotator) -> None:
     found = rows(paid)
     of_bob, of_dora = found[str(bob.public_id)], found[str(dora.public_id)]
     wanted = {"judged": "6", "counted": "6", "late": "1", "undone": "1", "gold": "0", "left_out": "0", "excluded": ""}
@@ -88,9 +86,7 @@ def test_the_file_tells_what_became_of_each_ones_work_and_what_it_earned(
 
 
 @pytest.mark.database
-def test_the_statements_the_totals_and_the_ledger_agree_to_the_last_digit(
-    paid: Campaign, bob: Annotator, alice: User
-) -> None:
+def test_statements_totals_and_spending_agree_exactly(paid: Campaign, bob: Annotator, alice: User) -> None:
     Bonus.objects.create(campaign=paid, annotator=bob, amount="1.0001", currency="USD", reason="kind")
     payment_record(campaign=paid, annotator=bob, amount=Decimal("0.5"), currency="USD")
     (total,) = totals(accounts(paid))
@@ -101,7 +97,7 @@ def test_the_statements_the_totals_and_the_ledger_agree_to_the_last_digit(
     assert total.earned == 9 * Decimal("0.0111")
 
 
-def test_a_late_answer_whose_place_somebody_else_has_filled_is_kept_and_paid_and_no_fit_sees_it(
+def test_late_answer_to_a_filled_place_is_paid_but_not_fitted(
     campaign: Campaign, bob: Annotator, dora: Annotator
 ) -> None:
     Campaign.objects.update(pay_rate="0.0111")
@@ -126,7 +122,7 @@ def test_a_late_answer_whose_place_somebody_else_has_filled_is_kept_and_paid_and
     assert {name: rows(campaign)[str(bob.public_id)][name] for name in wanted} == wanted
 
 
-def test_a_late_answer_above_the_quota_is_told_by_itself_and_not_owed(paid: Campaign, bob: Annotator) -> None:
+def test_late_answer_over_quota_is_listed_and_not_paid(paid: Campaign, bob: Annotator) -> None:
     lost = assignment_claim(campaign=paid, annotator=bob)
     Assignment.objects.filter(state="issued").update(lease_until=timezone.now() - timedelta(seconds=1))
     assignments_expire()
@@ -142,7 +138,7 @@ def test_a_late_answer_above_the_quota_is_told_by_itself_and_not_owed(paid: Camp
     assert spent(paid) == {"USD": 10 * Decimal("0.0111")}
 
 
-def test_what_is_due_is_marked_once_under_a_reference_and_stands_in_the_log(paid: Campaign, alice: User) -> None:
+def test_due_amounts_are_marked_once_and_logged(paid: Campaign, alice: User) -> None:
     _, shown = accounts_shown(paid)
     assert due_in_all(shown.owed) == {"USD": 9 * Decimal("0.0111")}
     assert payments_mark(campaign=paid, reference="transfer 7", shown=shown, by=alice) == 2
@@ -155,9 +151,7 @@ def test_what_is_due_is_marked_once_under_a_reference_and_stands_in_the_log(paid
     assert Payment.objects.count() == 2
 
 
-def test_what_was_shown_is_paid_to_each_and_what_came_later_stays_due(
-    paid: Campaign, bob: Annotator, dora: Annotator, alice: User
-) -> None:
+def test_only_shown_amounts_are_marked_as_paid(paid: Campaign, bob: Annotator, dora: Annotator, alice: User) -> None:
     _, shown = accounts_shown(paid)
     judge(paid, bob)
     assert payments_mark(campaign=paid, reference="transfer 7", shown=shown, by=alice) == 2
@@ -201,7 +195,7 @@ def test_payments_and_bonuses_cannot_be_changed(paid: Campaign, bob: Annotator) 
             table.objects.update(amount=2)
 
 
-def test_who_was_paid_too_much_is_owed_nothing_and_nobody_pays_for_it(paid: Campaign, bob: Annotator) -> None:
+def test_overpaid_annotator_has_nothing_due(paid: Campaign, bob: Annotator) -> None:
     payment_record(campaign=paid, annotator=bob, amount=Decimal(5), currency="USD")
     assert due_in_all(dues(accounts(paid))) == {"USD": 3 * Decimal("0.0111")}
     assert rows(paid)[str(bob.public_id)]["due"] == "-4.9334", "a number, and no text for a spreadsheet to compute"
@@ -234,7 +228,7 @@ def issued(campaign: Campaign, annotator: Annotator, began: datetime) -> list[As
     return list(Assignment.objects.filter(pk__in=[one.pk for one in block]).order_by("block_position"))
 
 
-def test_an_hour_is_counted_from_answer_to_answer_and_a_break_is_not_work(campaign: Campaign, bob: Annotator) -> None:
+def test_hours_run_from_answer_to_answer_without_breaks(campaign: Campaign, bob: Annotator) -> None:
     Campaign.objects.update(pay_rate="12", pay_per="hour")
     campaign.refresh_from_db()
     began = timezone.now() - timedelta(hours=2)
@@ -266,7 +260,7 @@ def with_time(assignment: Assignment, moment: datetime) -> None:
         answer.save(force_insert=True)
 
 
-def test_by_the_hour_an_answer_keeps_its_time_and_one_taken_back_adds_none(campaign: Campaign, bob: Annotator) -> None:
+def test_undone_answer_adds_no_working_time(campaign: Campaign, bob: Annotator) -> None:
     Campaign.objects.update(pay_rate="36", pay_per="hour")
     campaign.refresh_from_db()
     (one, *_) = issued(campaign, bob, timezone.now() - timedelta(seconds=30))
@@ -294,7 +288,7 @@ def by_the_hour(*campaigns: Campaign, rate: str = "12") -> None:
         campaign.refresh_from_db()
 
 
-def test_blocks_that_expired_and_are_answered_at_once_are_one_piece_of_work(
+def test_expired_blocks_answered_together_share_working_time(
     campaign: Campaign, make_campaign: CampaignMaker, bob: Annotator
 ) -> None:
     other = make_campaign(slug="other")
@@ -319,7 +313,7 @@ def test_blocks_that_expired_and_are_answered_at_once_are_one_piece_of_work(
 
 @pytest.mark.database
 @pytest.mark.django_db(transaction=True)
-def test_two_answers_at_once_in_two_campaigns_share_the_time_before_them(make_campaign: CampaignMaker) -> None:
+def test_parallel_answers_in_two_campaigns_share_working_time(make_campaign: CampaignMaker) -> None:
     campaigns = make_campaign(), make_campaign(slug="other")
     by_the_hour(*campaigns)
     bob = annotator_enrol(campaign=campaigns[0])
@@ -362,7 +356,7 @@ def bonus_list(bob: Annotator) -> bytes:
     return ("annotator,amount,reason\n" + "\n".join([*lines, f"{bob.public_id},1.00001,x", "W7,2,thanks"])).encode()
 
 
-def test_every_row_of_a_bonus_list_has_its_fate_and_is_given_once(
+def test_bonus_list_reports_every_row_and_applies_it_once(
     paid: Campaign, bob: Annotator, dora: Annotator, alice: User
 ) -> None:
     AnnotatorIdentity.objects.create(annotator=dora, source=identity_source(paid, "prolific"), external_id="W7")
@@ -378,7 +372,7 @@ def test_every_row_of_a_bonus_list_has_its_fate_and_is_given_once(
     assert part.owed == {"USD": Decimal("1.5") + 6 * Decimal("0.0111")}
 
 
-def test_ids_by_which_another_campaign_knows_somebody_are_not_told_and_not_taken(
+def test_ids_of_another_campaign_are_neither_shown_nor_accepted(
     paid: Campaign, make_campaign: CampaignMaker, bob: Annotator, dora: Annotator
 ) -> None:
     other = make_campaign(slug="other")
@@ -399,9 +393,7 @@ def seen(owner: Client) -> str:
     return str(owner.get(PAGE).context["shown"])
 
 
-def test_the_page_shows_what_is_due_gives_bonuses_and_marks_payments(
-    owner: Client, paid: Campaign, bob: Annotator
-) -> None:
+def test_payment_page_shows_dues_and_records_payments(owner: Client, paid: Campaign, bob: Annotator) -> None:
     assert "0.10 USD are due to 2 annotators" in words(owner.get(PAGE))
     owner.post(PAGE, {"file": SimpleUploadedFile("b.csv", bonus_list(bob))})
     assert "1 bonus to give" in words(owner.get(PAGE))
@@ -425,9 +417,7 @@ def test_people_judge_on_and_the_page_that_was_seen_is_paid_once(
     assert dues(accounts(paid)) == {}
 
 
-def test_who_was_refused_sees_what_is_due_now_and_the_reference_that_they_gave(
-    owner: Client, paid: Campaign, bob: Annotator
-) -> None:
+def test_refused_payment_shows_current_dues_and_the_reference(owner: Client, paid: Campaign, bob: Annotator) -> None:
     """The page that they came from, some seconds old, would only be refused again."""
     old = seen(owner)
     Bonus.objects.create(campaign=paid, annotator=bob, amount="-0.05", currency="USD", reason="a correction")

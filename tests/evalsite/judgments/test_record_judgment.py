@@ -64,9 +64,7 @@ def test_sending_it_again_returns_the_first_and_stores_nothing(bob: Annotator, a
 
 
 @pytest.mark.parametrize("other", ["B", "tie", "both_bad"])
-def test_another_answer_to_what_is_answered_is_refused_and_not_dropped_silently(
-    bob: Annotator, assignment: Assignment, other: str
-) -> None:
+def test_different_second_answer_is_refused(bob: Annotator, assignment: Assignment, other: str) -> None:
     record(bob, assignment, "A")
     with pytest.raises(Conflict) as refused:
         record(bob, assignment, other)
@@ -89,9 +87,7 @@ def test_what_is_sent_again_is_compared_on_every_aspect(make_campaign: CampaignM
         judgment_record(annotator=bob, assignment_id=held, choices={"overall": "A"})
 
 
-def test_it_refuses_an_assignment_of_someone_else_as_if_it_were_not_there(
-    dora: Annotator, assignment: Assignment
-) -> None:
+def test_assignment_of_another_annotator_is_not_found(dora: Annotator, assignment: Assignment) -> None:
     with pytest.raises(NotFound) as of_bob:
         record(dora, assignment)
     with pytest.raises(NotFound) as of_nobody:
@@ -103,7 +99,7 @@ def test_it_refuses_an_assignment_of_someone_else_as_if_it_were_not_there(
 @pytest.mark.parametrize(
     "choices", [{"overall": "C"}, {"overall": "a"}, {"overall": ""}, {"humour": "A"}, {}, {"overall": "A", "x": "A"}]
 )
-def test_an_unknown_verdict_or_aspect_is_refused_and_nothing_is_written(
+def test_unknown_verdict_or_aspect_writes_nothing(
     bob: Annotator, assignment: Assignment, choices: dict[str, str]
 ) -> None:
     with pytest.raises(InvalidInput):
@@ -114,9 +110,7 @@ def test_an_unknown_verdict_or_aspect_is_refused_and_nothing_is_written(
     assert assignment.state == Assignment.State.ISSUED
 
 
-def test_an_unknown_verdict_names_its_aspect_and_no_place_in_anybodys_request(
-    bob: Annotator, assignment: Assignment
-) -> None:
+def test_unknown_verdict_error_names_its_aspect(bob: Annotator, assignment: Assignment) -> None:
     with pytest.raises(UnknownVerdict) as refused:
         judgment_record(annotator=bob, assignment_id=assignment.public_id, choices={"overall": "C"})
     assert (refused.value.aspect, refused.value.field) == ("overall", "answers")
@@ -138,7 +132,7 @@ def test_a_comment_is_kept_apart_from_the_judgment(campaign: Campaign, bob: Anno
     assert Judgment.objects.count() == 1
 
 
-def test_the_judgment_that_fills_a_batch_closes_it_and_asks_for_one_refit(campaign: Campaign, bob: Annotator) -> None:
+def test_full_batch_closes_and_requests_one_refit(campaign: Campaign, bob: Annotator) -> None:
     Job.objects.all().delete()
     judge(campaign, bob, blocks=2)  # six judgments, batches of five
     states = list(Batch.objects.order_by("number").values_list("number", "state"))
@@ -210,7 +204,7 @@ class TestLate:
         others = Assignment.objects.filter(place=expired.place).exclude(pk=expired.pk)
         assert [other.state for other in others] == [Assignment.State.WITHDRAWN]
 
-    def test_it_is_kept_but_does_not_count_when_somebody_has_taken_the_place(
+    def test_late_answer_to_a_taken_place_is_stored_but_not_counted(
         self, campaign: Campaign, bob: Annotator, dora: Annotator, expired: Assignment
     ) -> None:
         Assignment.objects.filter(state=Assignment.State.QUEUED).exclude(place=expired.place).update(priority=9999)
@@ -220,7 +214,7 @@ class TestLate:
         expired.refresh_from_db()
         assert expired.state == Assignment.State.EXPIRED
 
-    def test_beyond_the_quota_it_is_kept_but_neither_counts_nor_is_paid(self, make_campaign: CampaignMaker) -> None:
+    def test_late_answer_over_quota_neither_counts_nor_is_paid(self, make_campaign: CampaignMaker) -> None:
         campaign = make_campaign(slug="quota", design=replace(OPEN, quota=3))
         Campaign.objects.update(pay_rate="0.25")
         campaign.refresh_from_db()
@@ -256,7 +250,7 @@ class TestLate:
         assert progress_get(campaign=campaign, annotator=bob).judgments == 3
         assert assignment_claim(campaign=campaign, annotator=bob) == []
 
-    def test_beyond_the_quota_its_time_is_not_paid_by_the_hour_either(self, make_campaign: CampaignMaker) -> None:
+    def test_late_answer_over_quota_earns_no_hourly_pay(self, make_campaign: CampaignMaker) -> None:
         campaign = make_campaign(slug="quota", design=replace(OPEN, quota=3))
         Campaign.objects.update(pay_rate="12", pay_per="hour")
         campaign.refresh_from_db()
@@ -272,9 +266,7 @@ class TestLate:
         with pytest.raises(IntegrityError, match="only_late_ones"), transaction.atomic():
             Judgment.objects.create(assignment=assignment, batch=given.batch, supersedes=given, over_quota=True)
 
-    def test_an_answer_to_what_was_taken_back_is_late_although_the_clock_was_set_back(
-        self, bob: Annotator, expired: Assignment
-    ) -> None:
+    def test_answer_after_expiry_is_late_despite_the_clock_change(self, bob: Annotator, expired: Assignment) -> None:
         Assignment.objects.filter(pk=expired.pk).update(lease_until=timezone.now() + timedelta(hours=1))
         assert record(bob, expired).late
 
@@ -284,7 +276,7 @@ class TestLate:
         held = let_expire(assignment_claim(campaign=campaign, annotator=bob))
         assert [record(bob, one).late for one in held] == [True] * OPEN.block_size
 
-    def test_an_expired_assignment_is_not_offered_to_the_same_annotator_again(
+    def test_expired_assignment_is_not_reissued_to_its_annotator(
         self, campaign: Campaign, bob: Annotator, expired: Assignment
     ) -> None:
         offered: set[str] = set()
@@ -348,7 +340,7 @@ def test_ten_posts_of_one_answer_at_once_are_one_judgment(make_campaign: Campaig
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_first_answers_at_once_open_one_batch_and_are_all_counted_in_it(make_campaign: CampaignMaker) -> None:
+def test_parallel_first_answers_share_one_batch(make_campaign: CampaignMaker) -> None:
     campaign = make_campaign(chatbots=4, prompts=8)
     annotators = [annotator_enrol(campaign=campaign) for _ in range(4)]
     held = [assignment_claim(campaign=campaign, annotator=one)[0] for one in annotators]
@@ -369,7 +361,7 @@ def test_the_first_answers_at_once_open_one_batch_and_are_all_counted_in_it(make
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_late_answer_and_the_claim_of_its_place_at_once_fill_the_place_once(make_campaign: CampaignMaker) -> None:
+def test_late_answer_and_parallel_claim_fill_the_place_once(make_campaign: CampaignMaker) -> None:
     campaign = make_campaign(chatbots=2, prompts=1)
     bob, dora = annotator_enrol(campaign=campaign), annotator_enrol(campaign=campaign)
     late = assignment_claim(campaign=campaign, annotator=bob)[0]

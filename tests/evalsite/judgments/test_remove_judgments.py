@@ -106,9 +106,7 @@ def held(campaign: Campaign) -> dict[int, int]:
 
 @pytest.mark.database
 @pytest.mark.usefixtures("both_judged")
-def test_nothing_that_they_answered_is_left_and_all_that_others_answered_is(
-    campaign: Campaign, bob: Annotator, dora: Annotator
-) -> None:
+def test_removal_deletes_only_the_annotators_own_answers(campaign: Campaign, bob: Annotator, dora: Annotator) -> None:
     (one, *_) = assignment_claim(campaign=campaign, annotator=bob)
     first = judgment_record(
         annotator=bob, assignment_id=one.public_id, choices={"overall": "A"}, reasons=["clear"], comment="I am bob"
@@ -130,7 +128,7 @@ def _of(kind: type[Model], annotator: Annotator) -> list[int]:
     return list(kind._base_manager.filter(**{path: annotator}).values_list("pk", flat=True))
 
 
-def test_the_next_fit_is_that_of_a_campaign_in_which_they_never_judged(
+def test_fit_after_removal_equals_one_without_the_annotator(
     campaign: Campaign, bob: Annotator, dora: Annotator, alice: User, tmp_path: Path
 ) -> None:
     eve = annotator_enrol(campaign=campaign)
@@ -165,9 +163,7 @@ def test_snapshots_that_were_published_stay_as_they_were(campaign: Campaign, bob
 
 
 @pytest.mark.usefixtures("both_judged")
-def test_what_was_earned_and_paid_stays_in_the_books_of_nobody_in_particular(
-    campaign: Campaign, bob: Annotator, dora: Annotator
-) -> None:
+def test_pay_of_removed_judgments_stays_without_a_person(campaign: Campaign, bob: Annotator, dora: Annotator) -> None:
     payment_record(campaign=campaign, annotator=bob, amount=Decimal("0.50"), currency="USD", reference="May")
     books, (before,) = accounts(campaign), statements(campaign, [bob])
     assert before.due == before.judged * Decimal("0.10") - Decimal("0.50") > 0
@@ -241,7 +237,7 @@ def test_what_was_promised_when_they_began_is_what_is_done(campaign: Campaign) -
     assert len(_of(Judgment, later)) == 3
 
 
-def test_who_comes_again_is_promised_what_the_notice_says_by_then(campaign: Campaign, bob: Annotator) -> None:
+def test_returning_annotator_gets_the_current_erasure_promise(campaign: Campaign, bob: Annotator) -> None:
     Enrolment.objects.update(erasure="keep")
     judge(campaign, bob)
     campaign_leave(enrolment=Enrolment.objects.get())
@@ -250,7 +246,7 @@ def test_who_comes_again_is_promised_what_the_notice_says_by_then(campaign: Camp
     assert not _of(Judgment, bob)
 
 
-def test_in_campaigns_that_promise_nothing_else_the_judgments_stay(
+def test_judgments_stay_without_a_promise_of_removal(
     campaign: Campaign, make_campaign: CampaignMaker, bob: Annotator
 ) -> None:
     other = make_campaign(slug="other")
@@ -275,9 +271,7 @@ def test_gold_that_they_answered_tells_nothing_more(make_campaign: CampaignMaker
     assert {batch.pk: batch.size for batch in Batch.objects.filter(campaign=campaign)} == held(campaign)
 
 
-def test_an_answer_that_had_come_too_late_to_count_is_paid_and_no_budget_counts_it(
-    campaign: Campaign, bob: Annotator, dora: Annotator
-) -> None:
+def test_removed_late_answer_is_paid_outside_the_budget(campaign: Campaign, bob: Annotator, dora: Annotator) -> None:
     (late, *_) = let_expire(assignment_claim(campaign=campaign, annotator=bob))
     Assignment.objects.filter(state="queued").exclude(place=late.place_id).update(priority=9999)
     taken = assignment_claim(campaign=campaign, annotator=dora)
@@ -310,7 +304,7 @@ def test_what_was_above_their_quota_goes_too_and_was_not_earned(make_campaign: C
     assert AuditEntry.objects.get(act="remove_judgments").after == {"removed": 4}
 
 
-def test_heads_forget_also_who_had_only_answered_above_their_quota(make_campaign: CampaignMaker) -> None:
+def test_headers_drop_erased_annotators_with_over_quota_answers(make_campaign: CampaignMaker) -> None:
     campaign = make_campaign(slug="quota", design=replace(OPEN, quota=3))
     onboarding_set(campaign=campaign, erasure="remove")
     eve = annotator_enrol(campaign=campaign)
@@ -325,7 +319,7 @@ def test_heads_forget_also_who_had_only_answered_above_their_quota(make_campaign
     assert (tally([campaign]).judgments, tally([campaign]).annotators) == (0, 0)
 
 
-def test_nothing_is_answered_any_more_what_was_open_or_had_expired(campaign: Campaign, bob: Annotator) -> None:
+def test_erasure_closes_open_and_expired_assignments(campaign: Campaign, bob: Annotator) -> None:
     (expired, *_) = let_expire(assignment_claim(campaign=campaign, annotator=bob))
     (issued, *_) = assignment_claim(campaign=campaign, annotator=bob)
     erase(bob)

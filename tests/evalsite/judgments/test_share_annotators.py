@@ -50,7 +50,7 @@ def answer_next(annotator: Annotator) -> str | None:
     return work.campaign.slug if work.campaign else None
 
 
-def test_campaigns_get_the_same_number_of_answers_however_long_their_blocks_are(bob: Annotator) -> None:
+def test_block_length_does_not_change_a_campaigns_share(bob: Annotator) -> None:
     blocks = Counter(answer_next(bob) for _ in range(16))
     assert blocks == {"short": 12, "long": 4}
     assert Assignment.objects.filter(annotator=bob, campaign__slug="short").count() == 24
@@ -62,7 +62,7 @@ def test_what_is_open_comes_first(bob: Annotator) -> None:
     assert first.block
 
 
-def test_a_block_whose_lease_has_ended_is_open_no_more_and_its_campaign_waits_for_its_turn(bob: Annotator) -> None:
+def test_expired_block_gives_its_campaign_no_extra_turn(bob: Annotator) -> None:
     begun, (turn, _) = work_claim(annotator=bob).campaign, campaigns_by_turn(bob)
     assert begun != turn
     with time_machine.travel(timezone.now() + timedelta(seconds=turn.lease_s + 1), tick=False):
@@ -81,7 +81,7 @@ def test_a_campaign_that_became_private_is_passed_over(bob: Annotator) -> None:
     assert answer_next(bob) == "long"
 
 
-def test_a_campaign_that_was_left_has_no_turn_until_it_is_joined_again(bob: Annotator, short: Campaign) -> None:
+def test_left_campaign_has_no_turn_until_rejoined(bob: Annotator, short: Campaign) -> None:
     campaign_leave(enrolment=Enrolment.objects.get(campaign=short, annotator=bob))
     assert [answer_next(bob) for _ in range(2)] == ["long", "long"]
     annotator_enrol(campaign=short, annotator=bob)

@@ -81,9 +81,7 @@ def test_what_was_taken_back_is_not_taken_back_to_something_else(bob: Annotator,
     assert Judgment.objects.count() == 3
 
 
-def test_the_first_answer_sent_again_after_it_was_taken_back_is_refused(
-    bob: Annotator, block: list[Assignment]
-) -> None:
+def test_repeating_an_undone_answer_is_refused(bob: Annotator, block: list[Assignment]) -> None:
     first = record(bob, block[0], "A").judgment
     record(bob, block[0], "B", first)
     with pytest.raises(Conflict) as refused:
@@ -144,7 +142,7 @@ def test_after_the_lease_answers_stand(bob: Annotator, block: list[Assignment]) 
     assert Judgment.objects.count() == 1
 
 
-def test_what_is_not_ones_own_judgment_of_it_cannot_be_taken_back(
+def test_only_own_judgment_of_the_assignment_can_be_undone(
     bob: Annotator, dora: Annotator, block: list[Assignment]
 ) -> None:
     first = record(bob, block[0], "A").judgment

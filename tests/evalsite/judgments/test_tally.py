@@ -58,7 +58,7 @@ def test_who_changes_an_answer_of_a_closed_batch_is_counted_once(campaign: Campa
     assert tally([campaign]) == before
 
 
-def test_an_older_batch_of_a_second_campaign_that_closes_later_is_counted(
+def test_tally_counts_an_older_batch_that_closes_later(
     campaign: Campaign, bob: Annotator, make_campaign: CampaignMaker
 ) -> None:
     other = make_campaign(slug="other")

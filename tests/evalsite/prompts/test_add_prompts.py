@@ -35,7 +35,7 @@ def test_a_text_that_is_not_known_is_stored_as_unknown(organisation: Organisatio
         [{**USER, "name": "x"}],
     ],
 )
-def test_turns_that_cannot_be_answered_are_refused_and_leave_nothing(
+def test_invalid_turns_are_refused_and_nothing_is_added(
     organisation: Organisation, turns: list[dict[str, str]]
 ) -> None:
     with pytest.raises(InvalidInput, match="'a'"):
