@@ -31,8 +31,8 @@ from evalsite.judgments.qualification import qualification_answer, qualification
 from evalsite.judgments.services import (
     annotator_enrol,
     enrolment_get,
-    token_again,
     token_issue,
+    token_recover,
 )
 
 
@@ -58,7 +58,7 @@ class EnrolView(BaseView):
             return StoredAnswer(201, {"annotator": str(annotator.public_id)})
 
         response = answered(request, _nobody(request, address, key) if HEADER in request.headers else "", enrol)
-        token = issued[0] if issued else token_again(annotator_id=response.data["annotator"], again=key)
+        token = issued[0] if issued else token_recover(annotator_id=response.data["annotator"], again=key)
         if not token:
             raise Conflict(
                 "The token that this request was given is no longer in force.",

@@ -10,7 +10,13 @@ from evalsite.api.openapi import sending
 from evalsite.api.parsers import ENDINGS, FileParser, file_sent
 from evalsite.api.requests import PromptFileQuery, ReplyFileQuery
 from evalsite.api.responses.uploads import PromptUpload, PromptUploadSerializer, ReplyUpload, ReplyUploadSerializer
-from evalsite.campaigns.file_uploads import SentFile, prompts_upload_preview, prompts_upload, replies_upload_preview, replies_upload
+from evalsite.campaigns.file_uploads import (
+    SentFile,
+    prompts_upload,
+    prompts_upload_preview,
+    replies_upload,
+    replies_upload_preview,
+)
 from evalsite.campaigns.permissions import organisation_for
 from evalsite.campaigns.storage_quota import file_read
 from evalsite.core.errors import NotAllowed
