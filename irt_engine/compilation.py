@@ -28,13 +28,15 @@ def compiled(function: F) -> F:
     return cast("F", machine)
 
 
-def needs_compiling() -> bool:
+def needs_compiling(package: str = "") -> bool:
     """Tell whether a module that is loaded has kernels but no machine code kept that is as new as its source.
 
-    The first call of such kernels compiles them, which takes seconds each.
+    The first call of such kernels compiles them, which takes seconds each. Only modules whose names begin with
+    `package` count.
     """
-    kept = {_source(kernel) for kernel in _kernels if _is_kept(kernel)}
-    return any(_source(kernel) not in kept for kernel in _kernels)
+    kernels = [kernel for kernel in _kernels if kernel.py_func.__module__.startswith(package)]
+    kept = {_source(kernel) for kernel in kernels if _is_kept(kernel)}
+    return any(_source(kernel) not in kept for kernel in kernels)
 
 
 def _source(kernel: Any) -> Path:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 
 from irt_engine.compilation import needs_compiling
+from irt_engine.fitting.kernels import use_kernels
 from irt_engine.simulate import all_cells, draw_truth, draw_votes
 from scheduler.forecasting.forecast import ForecastTerms, forecast
 from scheduler.forecasting.goals import AllAbilities
@@ -28,9 +29,10 @@ def warm_up() -> None:
     """
     votes = draw_votes(draw_truth(CHATBOTS, PROMPTS, reply_sd=0.7, seed=1), all_cells(CHATBOTS, PROMPTS), seed=2)
     loop = ReplayLoop(votes, "adaptive", 3, DEFAULT_DESIGN)
-    for _ in range(2):
-        loop.collect(BATCH)
-        loop.refit()
+    with use_kernels("compiled"):
+        for _ in range(2):
+            loop.collect(BATCH)
+            loop.refit()
     random_baseline(loop.state())
     forecast(loop.state(), ForecastTerms(AllAbilities(0.05)))
 

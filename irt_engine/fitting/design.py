@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from irt_engine.arrays import BoolArray, FloatArray, IntArray
+from irt_engine.fitting.kernels import kernels_for
 from irt_engine.fitting.problem import Problem
 from irt_engine.models.effects import LOOSE, MOST_SLOPES, TIGHT, Effects, Group
 from irt_engine.models.parameters import Point
@@ -109,6 +110,7 @@ def design_of(
         coef=np.ascontiguousarray(np.stack(coef, axis=1)),
         shaft=shaft.size,
         parts=parts,
+        kernels=kernels_for(len(cells.slot)),
     )
     if board and priors.reply_sd > 0:
         most = most_replies(cells, comparisons, len(table.chatbots))

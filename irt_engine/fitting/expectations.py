@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from irt_engine.arrays import FloatArray
-from irt_engine.fitting.kernels import NODES, average_slots
+from irt_engine.fitting.kernel_data import NODES, Approximation, CellData, CellEffect, SlotData, empty_terms
 from irt_engine.fitting.problem import Problem
 from irt_engine.fitting.schur_complement import FactoredPrecision, Piece, factored, one_by_one, own_variances
 from irt_engine.fitting.threads import one_blas_thread, threads
@@ -69,11 +69,12 @@ class CellEvaluator:
         times = 2 if problem.replies else 1  # a reply that was met once or twice leaves its cells' theta wide
         self.points = sigma_points(1 + prompts.size - prompts.tiers, mirrored=not prompts.located, times=times)
         self.threads = threads()
-        self.chunks = _balanced(problem, effects.shared, workers=2 * self.threads)
+        self.chunks = _balanced(problem, effects.shared, workers=2 * self.threads, whole=False)
+        self.whole_chunks = _balanced(problem, effects.shared, workers=2 * self.threads, whole=True)
         pooled = np.diff(problem.starts)[effects.shared] if effects.shared >= 0 else 0
         self.slopes = SLOPES if pooled <= MOST_AVERAGED else 1  # with one node all are typical
-        self.nodes = np.ones((5, NODES))
-        self.nodes[0], self.nodes[1] = normal_nodes(NODES)
+        self.slope_nodes = [np.array(part) for part in normal_nodes(self.slopes)]
+        self.nodes = [np.array(part) for part in normal_nodes(NODES)]
         self.pool: ThreadPoolExecutor | None = None
         self.alone: AbstractContextManager[object] | None = None
 
@@ -110,15 +111,17 @@ class CellEvaluator:
         The log posterior is told at the point alone, not with the observed information, and with `logs` only.
         """
         problem = self.problem
-        parts, starts = problem.parts, problem.asked
+        parts = problem.parts
         theta, phi = problem.theta(point), problem.total_phi(point)
         if parts is not None:
             phi = parts.phi(phi)
         n, (K, P), S, shared = len(problem.weight), phi.shape, problem.shaft, self.effects.shared
-        nodes = self._nodes(log_sd)
-        of_pooled = self._pooled_nodes(log_sd) if shared >= 0 else nodes
-        d_theta, d_phi, sums = np.empty(n), np.empty((K, P)), np.empty((K, 3))
-        i_theta, cross, i_phi = np.empty(n), np.empty((n, P)), np.empty((K, P, P))
+        effect = self._cell_effect(log_sd)
+        of_pooled = self._pooled_effect(log_sd) if shared >= 0 else effect
+        told = empty_terms(n, K, P)
+        cells = self._cell_data(theta)
+        points = self.points if q is not None else np.zeros((1, 1 + P))
+        prompts = SlotData(phi, problem.prompts.spread, problem.prompts.located, points)
         none = np.zeros((0, P, S)), np.zeros((0, P, P))
         variance = np.empty((0 if q is None else problem.slots, problem.width))
 
@@ -128,43 +131,46 @@ class CellEvaluator:
                 own = q[0].slot_covariances(q[1], slots)
                 variance[slots] = own_variances(problem, q[1], *own)
                 own = own if parts is None else parts.covariances(slots, *own)
-            return average_slots(
-                np.array([asked.start, asked.stop]), starts, q is not None, theta, problem.counts, problem.weight,
-                problem.again,
-                phi, problem.prompts.located, problem.prompts.spread, self.points, problem.col, problem.coef,
-                np.zeros((S, S)) if q is None else q[1], *own, problem.own,
-                of_pooled if slots.start == shared else nodes, observed, logs and q is None and not observed,
-                d_theta, d_phi, i_theta, cross, i_phi, sums,
-            )  # fmt: skip
+            return problem.kernels.expected_terms(
+                (asked.start, asked.stop),
+                cells,
+                prompts,
+                Approximation(q is not None, none_shared if q is None else q[1], *own),
+                of_pooled if slots.start == shared else effect,
+                observed,
+                logs and q is None and not observed,
+                told,
+            )
 
-        points = 1 if q is None else len(self.points)
-        if not self.every(work, shared=n * points >= _SHARED_FROM):
+        none_shared = np.zeros((0, 0))
+        chunks = self.whole_chunks if q is None else self.chunks
+        if not self.every(work, chunks, shared=n * len(points) >= _SHARED_FROM):
             raise np.linalg.LinAlgError("a cell's covariance is not positive")
-        by_slot, information = problem.gathered(d_phi, Information(i_theta, cross, i_phi))
+        by_slot, information = problem.gathered(told.d_phi, Information(told.i_theta, told.cross, told.i_phi))
         prior = self.effects.precision(log_sd)
-        z = problem.on_shaft(d_theta)
+        z = problem.on_shaft(told.d_theta)
         z[problem.common] += by_slot[:, problem.prompts.first_gap :].sum(axis=0)
         if problem.replies:
-            by_slot = np.concatenate([by_slot, problem.replies.gathered(d_theta)], axis=1)
+            by_slot = np.concatenate([by_slot, problem.replies.gathered(told.d_theta)], axis=1)
         gradient = Point(z - prior.z * point.z, by_slot - prior.phi * point.phi)
-        total = sums.sum(axis=0)
+        total = told.sums.sum(axis=0)
         pooled = np.zeros(2)
         if shared >= 0:
             of_shared = slice(shared, shared + 1)
-            pooled = sums[of_shared if parts is None else parts.of(of_shared), 1:].sum(axis=0)
+            pooled = told.sums[of_shared if parts is None else parts.of(of_shared), 1:].sum(axis=0)
         return Expectations(
             float(total[0] - 0.5 * (prior.z @ point.z**2) - 0.5 * (prior.phi * point.phi**2).sum()),
             gradient,
-            d_theta,
-            d_phi,
+            told.d_theta,
+            told.d_phi,
             information,
             self.effects.shared_out(log_sd, total[1:] - pooled, pooled),
             variance,
         )
 
-    def every(self, work: Callable[[slice], bool], *, shared: bool) -> bool:
+    def every(self, work: Callable[[slice], bool], chunks: Sequence[slice], *, shared: bool) -> bool:
         """Whether the work on all chunks of slots went well; it may be `shared` with other threads."""
-        return self.each(work, self.chunks) if shared else one_by_one(work, self.chunks)
+        return self.each(work, chunks) if shared else one_by_one(work, chunks)
 
     def each(self, work: Callable[[Piece], bool], pieces: Sequence[Piece]) -> bool:
         """Whether all pieces of work went well. Other threads share it; this one takes its part, so that it need not be
@@ -183,34 +189,38 @@ class CellEvaluator:
         """A precision, factored. Raises LinAlgError where a slot's block is not positive definite."""
         return factored(self.problem, information, prior, self.each)
 
-    def _nodes(self, log_sd: FloatArray) -> FloatArray:
-        """(5, NODES) of the cell effect, as the kernels take them."""
-        sd, nodes = self.effects.cell_sd(log_sd), self.nodes.copy()
-        nodes[2], nodes[3] = np.exp(-sd * nodes[0]), sd
-        return nodes
+    def _cell_data(self, theta: FloatArray) -> CellData:
+        """The cells as the kernels take them."""
+        problem = self.problem
+        return CellData(
+            problem.asked, theta, problem.counts, problem.weight, problem.again, problem.col, problem.coef, problem.own
+        )
 
-    def _pooled_nodes(self, log_sd: FloatArray) -> FloatArray:
-        """(5, NODES slopes) of the cell effect and of the discrimination of a prompt that was met once.
+    def _cell_effect(self, log_sd: FloatArray) -> CellEffect:
+        """The quadrature over the cell effect."""
+        nodes, weights = self.nodes
+        return CellEffect(nodes, weights, self.effects.cell_sd(log_sd), np.ones(1), np.ones(1))
+
+    def _pooled_effect(self, log_sd: FloatArray) -> CellEffect:
+        """The quadrature over the cell effect and over the discrimination of a prompt that was met once.
 
         One vote hardly tells its prompt's discrimination, but that it may be any makes great differences surer than
         votes show them to be, and small ones less: taken as typical, differences of 3 came out a tenth too small. What
         tiers of quality add to it is left out.
         """
-        sd, (value, share) = self.effects.pooled_sd(log_sd), normal_nodes(self.slopes)
-        nodes = np.tile(self.nodes, self.slopes)
-        nodes[1] *= np.repeat(share, NODES)
-        nodes[4] = np.repeat(np.exp(self.effects.slope_sd(log_sd) * value), NODES)
-        nodes[2], nodes[3] = np.exp(-sd * nodes[0]), sd
-        return nodes
+        (nodes, weights), (value, share) = self.nodes, self.slope_nodes
+        slopes = np.exp(self.effects.slope_sd(log_sd) * value)
+        return CellEffect(nodes, weights, self.effects.pooled_sd(log_sd), slopes, share)
 
 
-def _balanced(problem: Problem, shared: int, workers: int) -> list[slice]:
-    """Consecutive slots, about as many cells in each part, none with more dense numbers than a chunk may have.
+def _balanced(problem: Problem, shared: int, workers: int, *, whole: bool) -> list[slice]:
+    """Consecutive slots, about as many cells in each part; unless `whole`, none with more dense numbers than a chunk.
 
     The shared slot, which is the last, is by itself: its cells have an effect of another SD.
     """
     edges = {0, problem.slots} | ({shared} if shared >= 0 else set())
-    edges |= {part.start for part in problem.chunks()}
+    if not whole:
+        edges |= {part.start for part in problem.chunks()}
     wanted = np.linspace(0, problem.starts[-1], workers + 1)[1:-1]
     edges |= {int(j) for j in np.searchsorted(problem.starts, wanted)}
     order = sorted(edges)

@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irt_engine.arrays import BoolArray, FloatArray
-from irt_engine.fitting.elimination import inverse_factors
 from irt_engine.fitting.problem import Problem
-from irt_engine.fitting.schur_complement import FactoredPrecision, slot_blocks
+from irt_engine.fitting.schur_complement import FactoredPrecision, inverse_factors, slot_blocks
 from irt_engine.models.parameters import Information, Point, Precision
 
 if TYPE_CHECKING:
@@ -208,4 +207,5 @@ def _bend(cross: FloatArray, i_phi: FloatArray, told: Expectations, gaps: int) -
 
 def _clear(problem: Problem, seen: Information, expected: Information, prior: Precision) -> BoolArray:
     """(J,) whether a slot's block is at least a share of its expected one in every direction."""
-    return inverse_factors(slot_blocks(problem, seen, prior) - _CLEAR * slot_blocks(problem, expected, prior))[1]
+    clear = slot_blocks(problem, seen, prior) - _CLEAR * slot_blocks(problem, expected, prior)
+    return inverse_factors(problem, clear)[1]

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from irt_engine.arrays import BoolArray, FloatArray, IntArray
-from irt_engine.compilation import compiled
 from irt_engine.models.parameters import Information, Point
 from irt_engine.models.reply_effects import ReplyColumns
 from irt_engine.models.thresholds import PromptModel
 from irt_engine.models.tier_effects import TierParts
 
-_CHUNK_DENSE = 1 << 16  # numbers in one chunk's dense cross blocks: they are used while they are in the nearer caches
+from .kernel_data import SlotInformation
+from .kernels import Kernels, kernels_for
+
 _MOST_DENSE = 1 << 23  # numbers in those of all slots, if they are kept whole
 _DENSE_GAIN = 8  # a product of large matrices takes so much less time for each number than one of a slot's own
 _DENSE_PARTS, _ONE_PART = 8, 1 << 18  # in which whole blocks are worked on, where they have more numbers than that
@@ -37,6 +38,7 @@ class Problem:
         None  # of the slots, where discriminations differ by tier: then P counts the tiers' effects
     )
     replies: ReplyColumns | None = None
+    kernels: Kernels = field(default_factory=lambda: kernels_for(0))
 
     @property
     def slots(self) -> int:
@@ -58,6 +60,13 @@ class Problem:
         """(n, 2) columns of each cell's two replies, counted from P; (n, 0) where replies have no effects."""
         return self.replies.own if self.replies else np.empty((len(self.col), 0), np.int64)
 
+    def slot_information(self, information: Information) -> SlotInformation:
+        """The information of the cells with their design, as the kernels take it."""
+        return SlotInformation(
+            self.starts, self.col, self.coef, self.own, information.i_theta, information.cross, information.i_phi,
+            self.prompts.first_gap,
+        )  # fmt: skip
+
     @property
     def dense(self) -> bool:
         """Whether slots touch so much of the shaft that all of it may be worked with."""
@@ -73,13 +82,13 @@ class Problem:
     def off_shaft(self, z: FloatArray) -> FloatArray:
         """(n,) the shaft's part of it."""
         theta = np.empty(len(self.col))
-        _add_up(self.col, self.coef, z, theta)
+        self.kernels.theta_of(self.col, self.coef, z, theta)
         return theta
 
     def on_shaft(self, theta: FloatArray) -> FloatArray:
         """(S,) what numbers of the cells, (n,), put on the shaft together: the transpose of `off_shaft`."""
         z = np.zeros(self.shaft)
-        _add_down(self.col, self.coef, theta, z)
+        self.kernels.add_transposed(self.col, self.coef, theta, z)
         return z
 
     def total_phi(self, point: Point) -> FloatArray:
@@ -109,24 +118,6 @@ class Problem:
 
     def chunks(self) -> Iterator[slice]:
         """Consecutive slots whose dense cross blocks fit a chunk."""
-        most = max(1, _CHUNK_DENSE // (self.shaft * self.width))
+        most = max(1, self.kernels.CHUNK // (self.shaft * self.width))
         for first in range(0, self.slots, most):
             yield slice(first, min(first + most, self.slots))
-
-
-@compiled
-def _add_up(col: IntArray, coef: FloatArray, z: FloatArray, theta: FloatArray) -> None:
-    """theta (n,) = sum_k coef z[col]."""
-    for i in range(len(col)):
-        total = 0.0
-        for k in range(col.shape[1]):
-            total += coef[i, k] * z[col[i, k]]
-        theta[i] = total
-
-
-@compiled
-def _add_down(col: IntArray, coef: FloatArray, theta: FloatArray, z: FloatArray) -> None:
-    """Add to z (S,) what the cells' theta (n,) put on it."""
-    for i in range(len(col)):
-        for k in range(col.shape[1]):
-            z[col[i, k]] += coef[i, k] * theta[i]

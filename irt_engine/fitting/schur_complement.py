@@ -21,19 +21,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from irt_engine.arrays import FloatArray
-from irt_engine.fitting.elimination import (
-    _add_replies,
-    _add_shaft,
-    _cover,
-    _cover_whole,
-    _cross_whole,
-    _eliminate,
-    _own_variances,
-    _pull_shaft,
-    _sum_slots,
-    inverse_factors,
-)
+from irt_engine.arrays import BoolArray, FloatArray
 from irt_engine.fitting.problem import Problem
 from irt_engine.models.parameters import Information, Point, Precision
 
@@ -83,7 +71,7 @@ class FactoredPrecision:
         z = np.linalg.solve(self.schur, reduced).astype(np.float64, copy=False)
         theta = problem.off_shaft(z)
         pull = np.empty_like(gradient.phi)
-        _sum_slots(problem.starts, info.cross, theta, pull)
+        problem.kernels.sum_slots(problem.starts, info.cross, theta, pull)
         pull[:, :P] += info.i_phi[:, :, first:] @ z[problem.common]
         if problem.replies:
             pull[:, P:] = problem.replies.gathered(info.i_theta * theta + info.cross[:, first:] @ z[problem.common])
@@ -99,16 +87,13 @@ class FactoredPrecision:
         lower, own = self.lower[slots], np.empty((count, problem.width, problem.width))
         if self.half is not None:
             along = np.empty((count, problem.width, problem.shaft))
-            _cover_whole(
+            problem.kernels.whole_covariances(
                 lower, self.half[slots], covariance, problem.prompts.first_gap, problem.common.start, along, own
             )
             return along, own
         with_shaft = np.zeros((count, problem.width, problem.shaft))
-        inverse: FloatArray = np.matmul(lower.transpose(0, 2, 1), lower)
-        _cover(
-            slots.start, problem.starts, problem.col, problem.coef, problem.own, info.i_theta, info.cross, info.i_phi,
-            problem.prompts.first_gap, inverse, covariance, with_shaft, own,
-        )  # fmt: skip
+        blocks = problem.slot_information(info)
+        problem.kernels.slot_covariances(blocks, slots.start, lower, covariance, with_shaft, own)
         return with_shaft, own
 
     def own_variances(self, covariance: FloatArray, each: Each[slice] = one_by_one) -> FloatArray:
@@ -130,7 +115,8 @@ def own_variances(problem: Problem, covariance: FloatArray, with_shaft: FloatArr
     A total log gap is the slot's own deviation and the common one.
     """
     variance = np.empty(own.shape[:2])
-    _own_variances(covariance, with_shaft, own, problem.prompts.first_gap, problem.common.start, variance)
+    first, common = problem.prompts.first_gap, problem.common.start
+    problem.kernels.own_variances(covariance, with_shaft, own, first, common, variance)
     return variance
 
 
@@ -139,21 +125,19 @@ def factored(
 ) -> FactoredPrecision:
     """Eliminate the slots. Raises LinAlgError where a slot's block is not positive definite."""
     gaps, first = problem.common, problem.prompts.first_gap
-    lower, positive = inverse_factors(slot_blocks(problem, information, prior))
+    lower, positive = inverse_factors(problem, slot_blocks(problem, information, prior))
     if not positive.all():
         raise np.linalg.LinAlgError("a slot's block is not positive definite")
     shaft = np.zeros((problem.shaft, problem.shaft))
-    _add_shaft(problem.col, problem.coef, information.i_theta, information.cross[:, first:], gaps.start, shaft)
+    blocks = problem.slot_information(information)
+    problem.kernels.add_shared(blocks, shaft)
     shaft += np.tril(shaft, -1).T + np.diag(prior.z)
     shaft[gaps, gaps] += information.i_phi[:, first:, first:].sum(axis=0)
     half = None
     if problem.dense:
         half = _eliminate_whole(problem, information, lower, shaft, each)
     else:
-        _eliminate(
-            problem.starts, problem.col, problem.coef, problem.own, information.i_theta, information.cross,
-            information.i_phi, first, lower, shaft,
-        )  # fmt: skip
+        problem.kernels.eliminate(blocks, lower, shaft)
     return FactoredPrecision(problem, information, lower, 0.5 * (shaft + shaft.T), half)
 
 
@@ -161,17 +145,14 @@ def _eliminate_whole(
     problem: Problem, information: Information, lower: FloatArray, shaft: FloatArray, each: Each[int]
 ) -> FloatArray:
     """L^-1 C (J, W, S) of all slots, with C' D^-1 C taken off the shaft (S, S)."""
-    parts, S = problem.dense_parts(), problem.shaft
+    parts, S, blocks = problem.dense_parts(), problem.shaft, problem.slot_information(information)
     half = np.empty((problem.slots, problem.width, S))
     taken = np.empty((len(parts), S, S))
 
     def work(number: int) -> bool:
         part = parts[number]
         C = np.zeros((part.stop - part.start, problem.width, S))
-        _cross_whole(
-            problem.starts[part.start : part.stop + 1], problem.col, problem.coef, problem.own, information.i_theta,
-            information.cross, information.i_phi[part], problem.prompts.first_gap, C,
-        )  # fmt: skip
+        problem.kernels.cross_blocks(blocks, part.start, part.stop, C)
         np.matmul(lower[part], C, out=half[part])
         rows = half[part].reshape(-1, S)
         np.matmul(rows.T, rows, out=taken[number])
@@ -189,7 +170,7 @@ def slot_blocks(problem: Problem, information: Information, prior: Precision) ->
     D = np.zeros((problem.slots, W, W))
     D[:, :P, :P] = information.i_phi
     if problem.replies:
-        _add_replies(problem.starts, problem.own, information.i_theta, information.cross, D)
+        problem.kernels.add_replies(problem.slot_information(information), D)
     D[:, np.arange(W), np.arange(W)] += prior.phi
     return D
 
@@ -199,7 +180,14 @@ def _to_shaft(problem: Problem, information: Information, along: FloatArray) -> 
     total, P, first = np.zeros(problem.shaft), problem.prompts.size, problem.prompts.first_gap
     of_replies = problem.replies.theta(along[:, P:]) if problem.replies else np.zeros(len(problem.col))
     of_cells = information.i_theta * of_replies
-    _pull_shaft(problem.starts, problem.col, problem.coef, information.cross, along, of_cells, total)
+    problem.kernels.pull_shared(problem.slot_information(information), along, of_cells, total)
     total[problem.common] += np.einsum("jpg,jp->g", information.i_phi[:, :, first:], along[:, :P])
     total[problem.common] += of_replies @ information.cross[:, first:]
     return total
+
+
+def inverse_factors(problem: Problem, blocks: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """L^-1 (J, W, W) of each block L L', and (J,) whether there is one."""
+    inverse, positive = np.zeros_like(blocks), np.zeros(len(blocks), np.bool_)
+    problem.kernels.inverse_factors(np.ascontiguousarray(blocks), inverse, positive)
+    return inverse, positive

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irt_engine.arrays import FloatArray
-from irt_engine.fitting.kernels import turned_by_theta
+from irt_engine.fitting.kernel_data import Approximation, CellData
 from irt_engine.fitting.schur_complement import FactoredPrecision, own_variances
 from irt_engine.models.parameters import Information, Point, Precision
 
@@ -66,14 +66,19 @@ def _own(cells: CellEvaluator, arrow: FactoredPrecision, covariance: FloatArray)
     problem = cells.problem
     variance, turned = np.empty((problem.slots, problem.width)), np.empty(problem.slots)
 
+    nothing = np.zeros(len(problem.weight))
+    data = CellData(
+        problem.starts, nothing, problem.counts, problem.weight, problem.again, problem.col, problem.coef, problem.own
+    )
+
     def work(slots: slice) -> bool:
         with_shaft, own = arrow.slot_covariances(covariance, slots)
         variance[slots] = own_variances(problem, covariance, with_shaft, own)
-        return turned_by_theta(
-            np.array([slots.start, slots.stop]), problem.starts, problem.col, problem.coef, covariance, with_shaft, own,
-            problem.own, arrow.information.i_theta, problem.prompts.size, turned,
-        )  # fmt: skip
+        q = Approximation(True, covariance, with_shaft, own)
+        return problem.kernels.theta_information(
+            (slots.start, slots.stop), data, q, arrow.information.i_theta, problem.prompts.size, turned
+        )
 
-    if not cells.every(work, shared=len(problem.weight) >= _SHARED_FROM):
+    if not cells.every(work, cells.chunks, shared=len(problem.weight) >= _SHARED_FROM):
         raise np.linalg.LinAlgError("a slot's covariance is not positive")
     return variance, turned

@@ -269,9 +269,9 @@ MUTATIONS = (
     ),
     Mutation(
         "a rating below an edge raises its score",
-        "irt_engine/fitting/kernels.py",
-        "won * (1.0 - at + above) - lost * (at + below)",
-        "won * (1.0 - at + above) + lost * (at + below)",
+        "irt_engine/fitting/compiled/ratings.py",
+        "won * (1.0 - F + above) - lost * (F + below)",
+        "won * (1.0 - F + above) + lost * (F + below)",
         (f"{_ENGINE}/fitting/test_kernels.py",),
     ),
 )

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.special import expit
 
 from irt_engine.fitting.expectations import CellEvaluator, Expectations, sigma_points
-from irt_engine.fitting.kernels import ARGUMENT, EXP, FEW_SIZE, LOGARITHM, exp_all, exp_less_one_all, exp_many, log_many
+from irt_engine.fitting.kernels import use_kernels
 from irt_engine.fitting.problem import Problem
 from irt_engine.models.effects import Effects, Group
 from irt_engine.models.parameters import Point
@@ -25,8 +24,14 @@ NET = pytest.mark.parametrize("prompts", [FREE, MIRRORED], ids=lambda m: m.name)
 VOTE = pytest.mark.parametrize("prompts", [FREE_VOTE, MIRRORED_VOTE], ids=lambda m: m.name)
 SD, SLOPE_SD = 0.8, 0.5
 GAP = -0.3  # log of half the width of a tie
-SCRATCH = 20_000  # numbers that a kernel may write to: more than any needs
 THETAS = np.array([-3.0, -0.7, 0.0, 0.4, 2.5])
+
+
+@pytest.fixture(autouse=True, params=["reference", "compiled"])
+def kernels(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Every test asks both kinds of kernels."""
+    with use_kernels(request.param):
+        yield
 
 
 def problem_of(prompts: PromptModel, counts: np.ndarray, starts: np.ndarray) -> Problem:
@@ -339,26 +344,3 @@ def test_the_information_of_a_prompt_met_once_is_the_expected_square_of_its_scor
     p = ways * np.exp(alone)
     assert p.sum() == pytest.approx(1.0, abs=1e-9)
     assert told.information.i_theta[0] == pytest.approx(p @ told.gradient.z[: len(counts)] ** 2, abs=1e-9)
-
-
-@given(st.lists(st.floats(-700.0, 700.0), min_size=1, max_size=500))  # more than are taken at a time
-def test_exponentials_taken_together_are_those_of_the_library(values: list[float]) -> None:
-    at, lanes = np.array(values), np.zeros(SCRATCH)
-    whole, less_one = at.copy(), at.copy()
-    exp_all(whole, lanes, lanes.view(np.int64))
-    exp_less_one_all(less_one, lanes, lanes.view(np.int64))
-    assert np.allclose(whole, np.exp(at), rtol=2e-15, atol=0.0)
-    assert np.allclose(less_one, np.expm1(at), rtol=1e-14, atol=0.0)
-
-
-@given(st.lists(st.floats(-900.0, 900.0), min_size=1, max_size=64))  # as many as are taken at a time
-def test_exponentials_and_logarithms_of_many_votes_are_those_of_the_library(values: list[float]) -> None:
-    at, few = np.array(values), np.zeros(FEW_SIZE)
-    bits, n = few.view(np.int64), len(values)
-    few[EXP : EXP + n] = at
-    exp_many(n, few, bits)
-    found = few[EXP : EXP + n].copy()
-    assert np.allclose(found, np.exp(np.clip(at, -700.0, 700.0)), rtol=2e-15, atol=0.0)
-    few[ARGUMENT : ARGUMENT + n] = found
-    log_many(n, few, bits)
-    assert np.allclose(few[LOGARITHM : LOGARITHM + n], np.log(found), rtol=4e-16, atol=1e-16)

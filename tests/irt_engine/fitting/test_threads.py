@@ -40,9 +40,9 @@ def test_the_number_of_threads_changes_nothing(monkeypatch: pytest.MonkeyPatch, 
     asked: list[bool] = []
     every = CellEvaluator.every
 
-    def counted(self: CellEvaluator, work: object, *, shared: bool) -> bool:
+    def counted(self: CellEvaluator, work: object, chunks: object, *, shared: bool) -> bool:
         asked.append(self.pool is not None)
-        return every(self, work, shared=shared)  # type: ignore[arg-type]
+        return every(self, work, chunks, shared=shared)  # type: ignore[arg-type]
 
     monkeypatch.setattr(CellEvaluator, "every", counted)
     fits = []

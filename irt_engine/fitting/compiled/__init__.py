@@ -1,0 +1,44 @@
+"""The kernels of the everyday fit, compiled: the loops of the reference over cells, sigma points and nodes.
+
+Lanes are the cells of a block at the points, lane q m + i cell i of m at point q, so that inner loops run over cells
+that lie side by side in memory.
+"""
+
+from .elimination import (
+    add_replies,
+    add_shared,
+    add_transposed,
+    cross_blocks,
+    eliminate,
+    inverse_factors,
+    own_variances,
+    pull_shared,
+    slot_covariances,
+    sum_slots,
+    theta_information,
+    theta_of,
+    whole_covariances,
+)
+from .expected_terms import expected_terms
+
+__all__ = [
+    "CHUNK",
+    "add_replies",
+    "add_shared",
+    "add_transposed",
+    "cross_blocks",
+    "eliminate",
+    "expected_terms",
+    "inverse_factors",
+    "own_variances",
+    "pull_shared",
+    "slot_covariances",
+    "sum_slots",
+    "theta_information",
+    "theta_of",
+    "whole_covariances",
+]
+
+CHUNK = (
+    1 << 16
+)  # numbers in cross blocks that are worked on together: they are used while they are in the nearer caches
