@@ -11,25 +11,26 @@ from irt_engine.arrays import BoolArray, FloatArray, IntArray
 from irt_engine.models.priors import DEFAULT_PRIORS
 from irt_engine.posterior.sequential_tests import told_apart
 from scheduler.errors import InvalidRequest
+from scheduler.reasons import Reason
 from scheduler.state import CampaignState
 
 Over = Literal["all", "neighbours"]
 
 
-def obstacle(state: CampaignState) -> str:
-    """Why nothing can be said about the board as a whole; empty where it can."""
+def obstacle(state: CampaignState) -> Reason | None:
+    """Return why nothing can be said about the board as a whole; None where it can."""
     posterior = state.posterior
     if len(state.chatbots) < 2:
-        return "a comparison needs two chatbots"
+        return Reason("too_few_chatbots")
     if posterior is None:
-        return "there is no fit yet"
+        return Reason("no_fit")
     missing = sorted(set(state.chatbots) - set(posterior.chatbots))
     if missing:
-        return f"no votes yet for {missing[0]}"
+        return Reason("chatbot_without_votes", {"chatbot": missing[0]})
     parts = len(set(posterior.group[_rows(state, posterior)].tolist()))
     if parts > 1:
-        return f"the comparison graph has {parts} separate parts"
-    return "" if posterior.converged else "the last fit did not settle"
+        return Reason("separate_groups", {"parts": parts})
+    return None if posterior.converged else Reason("fit_not_converged")
 
 
 def _rows(state: CampaignState, posterior: Posterior) -> IntArray:

@@ -12,6 +12,7 @@ from scheduler.policies.item_sampling import Draw, ItemSampler
 from scheduler.policies.registry import POLICIES
 from scheduler.policies.retirement import with_retired
 from scheduler.pool import Pool
+from scheduler.reasons import Reason
 from scheduler.state import Ask, CampaignState, Plan, StoppingDecision
 from scheduler.stopping.limits import Budget
 from scheduler.stopping.rules import StoppingRule
@@ -51,22 +52,24 @@ def plan(
         return Plan((), policy, seed, _why_closed(state))
     chooser = policies[policy](state, pool, design)
     asks = _draw(chooser, pool, count, np.random.default_rng(seed))
-    short = "" if len(asks) == count else f"; only {len(asks)} judgments could still be asked"
-    return Plan(asks, policy, seed, chooser.reason + short)
+    reason = chooser.reason
+    if len(asks) < count:
+        reason = reason.and_also(Reason("fewer_asks_open", {"asks": len(asks)}))
+    return Plan(asks, policy, seed, reason)
 
 
-def _why_empty(state: CampaignState, count: int) -> str:
+def _why_empty(state: CampaignState, count: int) -> Reason | None:
     if count == 0:
-        return "no asks were requested"
+        return Reason("no_asks_requested")
     if len(state.chatbots) < 2:
-        return "a comparison needs two chatbots"
-    return "" if state.prompts else "there are no prompts"
+        return Reason("too_few_chatbots")
+    return None if state.prompts else Reason("no_prompts")
 
 
-def _why_closed(state: CampaignState) -> str:
+def _why_closed(state: CampaignState) -> Reason:
     if len(state.retired) == len(state.prompts):
-        return "all prompts are retired"
-    return f"every item is judged, pending or closed{', or its prompt is retired' if len(state.retired) else ''}"
+        return Reason("all_prompts_retired")
+    return Reason("all_items_closed_or_retired" if len(state.retired) else "all_items_closed")
 
 
 def _draw(chooser: ItemSampler, pool: Pool, count: int, rng: np.random.Generator) -> tuple[Ask, ...]:
@@ -103,8 +106,8 @@ def decide(state: CampaignState, *, rules: Sequence[StoppingRule]) -> StoppingDe
     for decision in reversed(found):
         evidence.update(decision.evidence)
     if not found:
-        return StoppingDecision(False, "there is no stopping rule", evidence)
+        return StoppingDecision(False, Reason("no_stopping_rule"), evidence)
     at = next((row for row, decision in enumerate(found) if decision.stop), 0)
     unreached = found[at].stop and ordered[0].order < Budget.order <= ordered[at].order
-    missing = f"; {found[0].reason}" if unreached else ""
-    return StoppingDecision(found[at].stop, found[at].reason + missing, evidence)
+    reason = found[at].reason.and_also(found[0].reason) if unreached else found[at].reason
+    return StoppingDecision(found[at].stop, reason, evidence)

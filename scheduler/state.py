@@ -17,6 +17,7 @@ from irt_engine.arrays import IntArray, check_fields, frozen, is_names
 from irt_engine.posterior import Posterior
 from scheduler.errors import InvalidState, is_count
 from scheduler.overlap import Overlap
+from scheduler.reasons import Reason
 
 MOST_VOTES_PER_ITEM = 10**18  # an integer of 64 bits holds it
 
@@ -198,7 +199,7 @@ class Plan:
     asks: tuple[Ask, ...]
     policy: str
     seed: int
-    reason: str
+    reason: Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,5 +207,5 @@ class StoppingDecision:
     """Whether to stop, why, and the numbers that the reason rests on."""
 
     stop: bool
-    reason: str
+    reason: Reason
     evidence: Mapping[str, float]

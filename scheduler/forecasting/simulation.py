@@ -23,6 +23,7 @@ from scheduler.errors import InvalidRequest
 from scheduler.forecasting.forecast import Forecast, ForecastTerms, most_of, summary
 from scheduler.forecasting.goals import AllAbilities, ForecastGoal, Neighbours
 from scheduler.forecasting.inputs import forecast_inputs, item_numbers, wanted_votes
+from scheduler.reasons import Reason
 from scheduler.replay import ReplayLoop
 from scheduler.state import CampaignState, StoppingDecision
 from scheduler.stopping.precision import TargetSE
@@ -50,12 +51,13 @@ class GoalReachedRule:
     def decide(self, state: CampaignState) -> StoppingDecision:
         posterior = state.posterior
         if posterior is None:
-            return StoppingDecision(False, "there is no fit yet", {})
+            return StoppingDecision(False, Reason("no_fit"), {})
         mean, covariance = abilities_of(state, posterior)  # separate parts of the board lie anywhere
         mean, covariance = (x[None] for x in centred(mean, covariance, np.ones(len(mean), np.int64)))
         value = float(self.goal.measure(mean, covariance)[0])
         met = bool(self.goal.shortfall(mean, covariance)[0] <= 1.0)
-        return StoppingDecision(met, f"{self.goal.unit} is {value:.3g}", {"measure": value})
+        reason = Reason("goal_measure", {"measure": self.goal.unit, "value": value})
+        return StoppingDecision(met, reason, {"measure": value})
 
 
 def simulate(

@@ -31,6 +31,7 @@ from scheduler.policies.pair_selection import BalancedPairs
 from scheduler.policies.prompt_selection import UniformPrompts
 from scheduler.pool import Pool
 from scheduler.prompt_information import discriminations
+from scheduler.reasons import Reason
 from scheduler.state import CampaignState
 
 _SAMPLES = 512  # posterior draws of `ThompsonPairs`
@@ -243,8 +244,7 @@ class StaticDesignSampler:
     def __init__(self, state: CampaignState) -> None:
         posterior = state.posterior
         self.discrimination = discriminations(state, posterior) if posterior else np.zeros(len(state.prompts))
-        by = "by their discrimination" if posterior else "at random before the first fit"
-        self.reason = f"every pair on the same prompts, {by}"
+        self.reason = Reason("paper_by_discrimination" if posterior else "paper_at_random")
         self._prompt = -1
         self._of_prompt = 1.0
 
@@ -274,14 +274,14 @@ class StaticDesignSampler:
             left[self._prompt] = False
 
 
-def _published(pairs: Callable[[Belief], PairPolicy], named: str) -> PolicyFactory:
+def _published(pairs: Callable[[Belief], PairPolicy], reason: str) -> PolicyFactory:
     """A published pair policy on prompts at random; the balanced design while there is no posterior."""
 
     def make(state: CampaignState, pool: Pool, design: AdaptiveDesign) -> ItemSampler:
         if state.posterior is None:
             return PairThenPromptSampler(BalancedPairs(), UniformPrompts(), None, BEFORE_FIRST_FIT)
         belief = Belief(state, state.posterior, pool)
-        return PairThenPromptSampler(pairs(belief), UniformPrompts(), belief, f"{named}, prompts at random")
+        return PairThenPromptSampler(pairs(belief), UniformPrompts(), belief, Reason(reason))
 
     return make
 
@@ -293,12 +293,12 @@ def _paper(state: CampaignState, pool: Pool, design: AdaptiveDesign) -> ItemSamp
 
 BASELINES: Mapping[str, PolicyFactory] = MappingProxyType(
     {
-        "arena": _published(ArenaPairs, "pairs by the fall of their intervals' width"),
-        "asap": _published(AsapPairs, "pairs by expected KL, in spanning trees"),
-        "entropy": _published(EntropyPairs, "the pair of the least certain outcome"),
+        "arena": _published(ArenaPairs, "arena_pairs"),
+        "asap": _published(AsapPairs, "asap_pairs"),
+        "entropy": _published(EntropyPairs, "entropy_pairs"),
         "paper": _paper,
-        "rmed": _published(RmedPairs, "a dueling bandit for the best"),
-        "swiss": _published(SwissPairs, "neighbours in the standings"),
-        "thompson": _published(ThompsonPairs, "the best of posterior draws against each other"),
+        "rmed": _published(RmedPairs, "rmed_pairs"),
+        "swiss": _published(SwissPairs, "swiss_pairs"),
+        "thompson": _published(ThompsonPairs, "thompson_pairs"),
     }
 )

@@ -10,8 +10,9 @@ import numpy as np
 from irt_engine.arrays import BoolArray, FloatArray, IntArray
 from scheduler.belief import Belief
 from scheduler.pool import Pool
+from scheduler.reasons import Reason
 
-BEFORE_FIRST_FIT = "a balanced design at random before the first fit"  # the reason of a plan without a posterior
+BEFORE_FIRST_FIT = Reason("before_first_fit")
 SHORTLIST = 5  # randomesque: the best few share the draw, so that no pair or prompt is certain to come next
 FLOOR = 0.2  # exploration: this share of draws ignores values; it keeps every open item possible
 
@@ -30,7 +31,7 @@ class ItemSampler(Protocol):
     """A policy made ready for one plan. `reason` says what its draws rest on."""
 
     @property
-    def reason(self) -> str: ...
+    def reason(self) -> Reason: ...
 
     def draw(self, pool: Pool, rng: np.random.Generator) -> Draw:
         """An open item of a pool that has one; it is taken from the pool afterwards."""
@@ -64,7 +65,7 @@ class PairThenPromptSampler:
     pairs: PairPolicy
     prompts: PromptPolicy
     belief: Belief | None
-    reason: str
+    reason: Reason
 
     def draw(self, pool: Pool, rng: np.random.Generator) -> Draw:
         of_pair = self.pairs.probabilities(pool, rng)

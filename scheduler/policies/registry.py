@@ -28,17 +28,18 @@ from scheduler.policies.pair_selection import AdaptivePairs, BalancedPairs, Leas
 from scheduler.policies.placement import PlacementPairs, PlacementPrompts, newcomers
 from scheduler.policies.prompt_selection import LeastUsedPrompts, MostInformativePrompts, UniformPrompts
 from scheduler.pool import Pool
+from scheduler.reasons import Reason
 from scheduler.state import CampaignState
 
 
 def _random(state: CampaignState, pool: Pool, design: AdaptiveDesign) -> ItemSampler:
     """Every open item alike."""
-    return PairThenPromptSampler(UniformPairs(), UniformPrompts(), None, "open items at random")
+    return PairThenPromptSampler(UniformPairs(), UniformPrompts(), None, Reason("random_items"))
 
 
 def _balanced(state: CampaignState, pool: Pool, design: AdaptiveDesign) -> ItemSampler:
     """As even as can be over chatbots, pairs and prompts."""
-    return PairThenPromptSampler(BalancedPairs(), LeastUsedPrompts(), None, "level votes per chatbot, pair and prompt")
+    return PairThenPromptSampler(BalancedPairs(), LeastUsedPrompts(), None, Reason("balanced_votes"))
 
 
 def _adaptive(state: CampaignState, pool: Pool, design: AdaptiveDesign) -> ItemSampler:
@@ -59,12 +60,13 @@ def _adaptive(state: CampaignState, pool: Pool, design: AdaptiveDesign) -> ItemS
     belief = Belief(state, state.posterior, pool, design.target)
     pairs: PairPolicy = AdaptivePairs(belief, design)
     prompts: PromptPolicy = MostInformativePrompts(belief, design.floor, design.best)
-    reason = f"what teaches most after {state.posterior.judgments} judgments"
+    reason = Reason("adaptive_after_fit", {"judgments": state.posterior.judgments})
     new = newcomers(state, pool, design.placement, design.target) if design.placement else np.empty(0, np.int64)
     if design.placement and len(new):
         meetings = PlacementPairs(pairs, belief, new, design.placement, floor=design.floor, cap=design.cap)
         pairs, prompts = meetings, PlacementPrompts(prompts, meetings)
-        reason += f"; {', '.join(state.chatbots[m] for m in new[:3])}{' and others' * (len(new) > 3)} placed first"
+        code = "chatbots_placed_first" if len(new) <= 3 else "some_chatbots_placed_first"
+        reason = reason.and_also(Reason(code, {"chatbots": ", ".join(state.chatbots[m] for m in new[:3])}))
     return PairThenPromptSampler(pairs, steered(prompts), belief, reason)
 
 
@@ -74,7 +76,7 @@ def _least_certain(state: CampaignState, pool: Pool, design: AdaptiveDesign) -> 
         return PairThenPromptSampler(BalancedPairs(), LeastUsedPrompts(), None, BEFORE_FIRST_FIT)
     belief = Belief(state, state.posterior, pool)
     prompts = MostInformativePrompts(belief, FLOOR, SHORTLIST)
-    reason = f"the least certain pairs after {state.posterior.judgments} judgments"
+    reason = Reason("least_certain_after_fit", {"judgments": state.posterior.judgments})
     return PairThenPromptSampler(LeastCertainPairs(belief), prompts, belief, reason)
 
 

@@ -22,6 +22,7 @@ from scheduler.board_state import (
 )
 from scheduler.errors import InvalidRequest
 from scheduler.policies.design import DEFAULT_DESIGN
+from scheduler.reasons import Reason
 from scheduler.state import CampaignState, StoppingDecision
 from scheduler.stopping.feasibility import AttainablePrecision, Feasibility, least_chance
 from scheduler.stopping.validation import check_count, check_positive, check_probability
@@ -58,7 +59,7 @@ class Equivalence:
     def decide(self, state: CampaignState) -> StoppingDecision:
         why = obstacle(state)
         if why or state.posterior is None:
-            return StoppingDecision(False, why, {"margin": self.margin, "progress": 0.0})
+            return StoppingDecision(False, why or Reason("no_fit"), {"margin": self.margin, "progress": 0.0})
         better, _ = separated_pairs(state, state.posterior, 1.0 - self.probability, self.looks)
         ability, covariance = board_estimates(state, state.posterior)
         upper, lower = self._pairs(ability)
@@ -73,12 +74,10 @@ class Equivalence:
             "undecided": float(undecided),
             "progress": 1.0 - undecided / len(upper),
         }
-        told = (
-            f"{int(equivalent.sum())} pairs differ by less than {self.margin:g}, {int(different.sum())} are told apart"
-        )
+        counts = {"same": int(equivalent.sum()), "apart": int(different.sum()), "margin": self.margin}
         if undecided:
-            return StoppingDecision(False, f"{told}, {undecided} are neither yet", evidence)
-        return StoppingDecision(True, f"{told}, none is left", evidence)
+            return StoppingDecision(False, Reason("equivalence_open", {**counts, "open": undecided}), evidence)
+        return StoppingDecision(True, Reason("equivalence_decided", counts), evidence)
 
     def feasibility(self, state: CampaignState, attainable: AttainablePrecision) -> Feasibility:
         enough = math.log1p(-self.probability)
@@ -88,7 +87,7 @@ class Equivalence:
             return apart | self._equivalent(mean, se, attainable.ability_sd)
 
         chance = least_chance(attainable, *self._pairs(attainable.ability), decided)
-        return Feasibility(chance, f"the least clear pair would be told apart or shown within {self.margin:g}", {})
+        return Feasibility(chance, Reason("equivalence_feasible", {"margin": self.margin}), {})
 
     def _equivalent(self, mean: FloatArray, se: FloatArray, ability_sd: float) -> BoolArray:
         log_p = log_p_apart(mean, se, self.margin, looks=self.looks, ability_sd=ability_sd)

@@ -31,6 +31,7 @@ from scheduler.estimator import CAMPAIGN_PRIORS
 from scheduler.forecasting.expected_precision import CampaignEnsemble
 from scheduler.forecasting.inputs import ForecastInputs, forecast_inputs
 from scheduler.pool import Pool
+from scheduler.reasons import Reason
 from scheduler.state import CampaignState, StoppingDecision
 from scheduler.targets import laplacian
 
@@ -61,7 +62,7 @@ class Feasibility:
     """The chance, at most, of reaching an aim; what is in reach in words, and in numbers."""
 
     chance: float
-    reason: str
+    reason: Reason
     evidence: Mapping[str, float]
 
 

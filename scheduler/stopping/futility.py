@@ -9,6 +9,7 @@ from typing import ClassVar
 from irt_engine.arrays import check_fields
 from scheduler.board_state import obstacle
 from scheduler.errors import InvalidRequest
+from scheduler.reasons import Reason
 from scheduler.state import CampaignState, StoppingDecision
 from scheduler.stopping.feasibility import GoalRule, attainable_precision
 
@@ -37,11 +38,11 @@ class Futility:
             raise InvalidRequest(f"chance {self.chance}", code="bad_target", hint="give for example 0.05")
 
     def decide(self, state: CampaignState) -> StoppingDecision:
-        why = obstacle(state) or ("" if state.prompts else "there are no prompts to look ahead to")
+        why = obstacle(state) or (None if state.prompts else Reason("no_prompts_ahead"))
         if why:
             return StoppingDecision(False, why, {})
         if self.aim.decide(state).stop:
-            return StoppingDecision(False, "what is wanted is reached", {})
+            return StoppingDecision(False, Reason("goal_reached"), {})
         spent = state.judgments + len(state.pending)
         attainable = attainable_precision(state, None if self.budget is None else self.budget - spent)
         feasibility = self.aim.feasibility(state, attainable)
@@ -53,13 +54,13 @@ class Futility:
             "judgments_left": float(attainable.judgments),
             "prompts": float(len(state.prompts) - len(state.retired)),
         }
-        chance = _at_most(feasibility.chance)
-        words = f"with the {attainable.judgments} judgments that are left {feasibility.reason}: {chance}"
+        left = Reason("with_judgments_left", {"judgments": attainable.judgments, "rest": feasibility.reason})
+        reason = Reason("goal_chance", {"rest": left, "chance": _percent_at_most(feasibility.chance)})
         if futile:
-            return StoppingDecision(self.stops, f"what is wanted is out of reach: {words}", evidence)
-        return StoppingDecision(False, words, evidence)
+            return StoppingDecision(self.stops, Reason("goal_out_of_reach", {"rest": reason}), evidence)
+        return StoppingDecision(False, reason, evidence)
 
 
-def _at_most(chance: float) -> str:
-    """In whole percent, never less than it is: what is unlikely is not called impossible."""
-    return f"a chance of {math.ceil(round(100.0 * chance, 6))}% at most"
+def _percent_at_most(chance: float) -> int:
+    """Return whole percent, rounded up, so that an unlikely goal is not called impossible."""
+    return math.ceil(round(100.0 * chance, 6))

@@ -9,6 +9,7 @@ from typing import ClassVar
 from irt_engine.arrays import check_fields
 from scheduler.errors import InvalidRequest, InvalidState
 from scheduler.pool import Pool
+from scheduler.reasons import Reason
 from scheduler.state import CampaignState, StoppingDecision
 
 
@@ -27,8 +28,8 @@ class Budget:
     def decide(self, state: CampaignState) -> StoppingDecision:
         evidence = {"judgments": float(state.judgments), "budget": float(self.judgments)}
         if state.judgments >= self.judgments:
-            return StoppingDecision(True, f"the budget of {self.judgments} judgments is spent", evidence)
-        return StoppingDecision(False, f"{self.judgments - state.judgments} judgments of the budget are left", evidence)
+            return StoppingDecision(True, Reason("budget_spent", {"judgments": self.judgments}), evidence)
+        return StoppingDecision(False, Reason("budget_left", {"judgments": self.judgments - state.judgments}), evidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,8 @@ class Deadline:
         left = max((self.at - state.now).total_seconds() / 86_400.0, 0.0)
         when = f"{self.at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
         if state.now >= self.at:
-            return StoppingDecision(True, f"the deadline {when} is reached", {"days_left": left})
-        return StoppingDecision(False, f"{left:.1f} days are left until the deadline {when}", {"days_left": left})
+            return StoppingDecision(True, Reason("deadline_reached", {"when": when}), {"days_left": left})
+        return StoppingDecision(False, Reason("deadline_ahead", {"days": left, "when": when}), {"days_left": left})
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +73,15 @@ class NothingLeft:
         open_items = Pool(state).total
         evidence = {"open_items": float(open_items), "pending": float(len(state.pending))}
         if open_items or len(state.pending):
-            return StoppingDecision(False, f"{open_items} items are open and {len(state.pending)} pending", evidence)
+            return StoppingDecision(
+                False, Reason("items_open", {"items": open_items, "pending": len(state.pending)}), evidence
+            )
         if self.withheld:
-            words = f"nothing is left to ask but {self.withheld} items that annotators skipped"
-            return StoppingDecision(False, words, evidence | {"withheld_items": float(self.withheld)})
+            reason = Reason("items_withheld", {"items": self.withheld})
+            return StoppingDecision(False, reason, evidence | {"withheld_items": float(self.withheld)})
         return StoppingDecision(True, self._why(state), evidence)
 
-    def _why(self, state: CampaignState) -> str:
+    def _why(self, state: CampaignState) -> Reason:
         if len(state.chatbots) < 2:
-            return "nothing is left to ask: a comparison needs two chatbots"
-        return "nothing is left to ask" if state.prompts else "nothing is left to ask: there are no prompts"
+            return Reason("nothing_left_one_chatbot")
+        return Reason("nothing_left" if state.prompts else "nothing_left_no_prompts")

@@ -14,6 +14,7 @@ from irt_engine.posterior.differences import pair_variances
 from scheduler.board_state import Over, board_estimates, check_over, neighbours, obstacle
 from scheduler.errors import InvalidRequest
 from scheduler.power import difference_se
+from scheduler.reasons import Reason
 from scheduler.state import CampaignState, StoppingDecision
 from scheduler.stopping.feasibility import AttainablePrecision, Feasibility
 from scheduler.stopping.validation import check_positive
@@ -68,27 +69,25 @@ class TargetSE:
     def decide(self, state: CampaignState) -> StoppingDecision:
         why = obstacle(state)
         if why or state.posterior is None:
-            return StoppingDecision(False, why, {"target": self.value, "progress": 0.0})
+            return StoppingDecision(False, why or Reason("no_fit"), {"target": self.value, "progress": 0.0})
         ability, covariance = board_estimates(state, state.posterior)
         se = self._largest(ability, covariance)
         progress = max(min(1.0, (self.value / se) ** 2), _LEAST_PROGRESS) if se > 0 else 1.0
         togo = math.ceil(state.judgments * (1.0 / progress - 1.0))
         evidence = {"target": self.value, "se": se, "progress": progress, "judgments_to_go": float(togo)}
         if se <= self.value:
-            return StoppingDecision(True, f"{self._named} {se:.3f} has reached the target {self.value:g}", evidence)
-        return StoppingDecision(False, f"{self._named} {se:.3f} is above the target {self.value:g}", evidence)
+            return StoppingDecision(True, self._reason("reached", se), evidence)
+        return StoppingDecision(False, self._reason("missed", se), evidence)
 
     def feasibility(self, state: CampaignState, attainable: AttainablePrecision) -> Feasibility:
         now, se = (max(self._largest(attainable.ability, C), 1e-12) for C in (attainable.now, attainable.then))
         sd = _ROUGH + _ROUGHER * max(math.log(now / se), 0.0)
         chance = float(ndtr(math.log(self.value / se) / sd))
-        return Feasibility(
-            chance, f"{self._named} would be {se:.3f}, the target is {self.value:g}", {"reachable_se": se}
-        )
+        return Feasibility(chance, self._reason("feasible", se), {"reachable_se": se})
 
-    @property
-    def _named(self) -> str:
-        return "the largest SE" if self.over == "all" else "the largest SE between neighbours"
+    def _reason(self, what: str, se: float) -> Reason:
+        kind = "target_se" if self.over == "all" else "neighbour_se"
+        return Reason(f"{kind}_{what}", {"se": se, "target": self.value})
 
     def _largest(self, ability: FloatArray, covariance: FloatArray) -> float:
         if self.over == "all":

@@ -13,6 +13,7 @@ from irt_engine.posterior.sequential_tests import log_p_equal
 from scheduler.board_state import board_estimates, neighbours, obstacle, separated_pairs
 from scheduler.errors import InvalidRequest
 from scheduler.policies.design import DEFAULT_DESIGN
+from scheduler.reasons import Reason
 from scheduler.state import CampaignState, StoppingDecision
 from scheduler.stopping.feasibility import AttainablePrecision, Feasibility, least_chance
 from scheduler.stopping.validation import check_count, check_probability
@@ -51,9 +52,9 @@ class RankingResolved:
     def decide(self, state: CampaignState) -> StoppingDecision:
         why = obstacle(state)
         if not why and self.top is not None and self.top >= len(state.chatbots):
-            why = f"the best {self.top} of {len(state.chatbots)} chatbots are all of them"
+            why = Reason("top_is_everybody", {"top": self.top, "all": len(state.chatbots)})
         if why or state.posterior is None:
-            return StoppingDecision(False, why, {"probability": self.probability, "progress": 0.0})
+            return StoppingDecision(False, why or Reason("no_fit"), {"probability": self.probability, "progress": 0.0})
         better, log_p = separated_pairs(state, state.posterior, 1.0 - self.probability, self.looks)
         upper, lower = self._pairs(board_estimates(state, state.posterior)[0])
         undecided = int((~better[upper, lower]).sum())
@@ -64,10 +65,8 @@ class RankingResolved:
             "log_p": float(log_p[upper, lower].max()),
         }
         if undecided:
-            return StoppingDecision(
-                False, f"{undecided} of {len(upper)} {self._named} are not told apart yet", evidence
-            )
-        return StoppingDecision(True, f"all {len(upper)} {self._named} are told apart", evidence)
+            return StoppingDecision(False, self._reason("unresolved", pairs=undecided, all=len(upper)), evidence)
+        return StoppingDecision(True, self._reason("resolved", all=len(upper)), evidence)
 
     def feasibility(self, state: CampaignState, attainable: AttainablePrecision) -> Feasibility:
         enough = math.log1p(-self.probability)
@@ -77,11 +76,12 @@ class RankingResolved:
             return apart
 
         chance = least_chance(attainable, *self._pairs(attainable.ability), decided)
-        return Feasibility(chance, f"the least clear of the {self._named} would be told apart", {})
+        return Feasibility(chance, self._reason("feasible"), {})
 
-    @property
-    def _named(self) -> str:
-        return "neighbours" if self.top is None else f"pairs across the border of the best {self.top}"
+    def _reason(self, what: str, **counts: int) -> Reason:
+        if self.top is None:
+            return Reason(f"ranking_{what}", counts)
+        return Reason(f"top_{what}", {**counts, "top": self.top})
 
     def _pairs(self, ability: FloatArray) -> tuple[IntArray, IntArray]:
         """The upper and the lower of each pair that must be told apart."""

@@ -14,6 +14,7 @@ from scheduler.board_state import obstacle
 from scheduler.errors import InvalidRequest
 from scheduler.policies.design import DEFAULT_DESIGN
 from scheduler.pool import Pool
+from scheduler.reasons import Reason
 from scheduler.state import CampaignState, StoppingDecision
 from scheduler.stopping.feasibility import AttainablePrecision, Feasibility
 from scheduler.stopping.validation import check_count
@@ -77,16 +78,17 @@ class SampleSize:
         }
         if why:
             return StoppingDecision(False, why, evidence)
-        where = "on the board" if self.of == "board" else "on the pair with the fewest"
+        kind = "sample_size" if self.of == "board" else "sample_size_of_pairs"
         if judged >= self.judgments:
-            return StoppingDecision(True, f"the sample size of {self.judgments} judgments {where} is reached", evidence)
-        return StoppingDecision(False, f"{judged} of {self.judgments} judgments {where} are in", evidence)
+            return StoppingDecision(True, Reason(f"{kind}_reached", {"judgments": self.judgments}), evidence)
+        missed = Reason(f"{kind}_missed", {"judged": judged, "judgments": self.judgments})
+        return StoppingDecision(False, missed, evidence)
 
     def feasibility(self, state: CampaignState, attainable: AttainablePrecision) -> Feasibility:
         pairs = 1 if self.of == "board" else math.comb(len(state.chatbots), 2)
         most = (state.judgments + len(state.pending) + attainable.judgments) / pairs
-        words = f"{most:.0f} of {self.judgments} judgments would be in"
-        return Feasibility(1.0 if most >= self.judgments else 0.0, words, {"reachable_judgments": most})
+        reason = Reason("sample_size_feasible", {"judged": most, "judgments": self.judgments})
+        return Feasibility(1.0 if most >= self.judgments else 0.0, reason, {"reachable_judgments": most})
 
     def _each(self, state: CampaignState) -> IntArray:
         """The judgments of the board (1,), or of every pair (N,), of which there is one at least."""

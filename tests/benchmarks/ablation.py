@@ -14,6 +14,7 @@ from scheduler.policies.pair_selection import AdaptivePairs, UniformPairs
 from scheduler.policies.prompt_selection import MostInformativePrompts, UniformPrompts
 from scheduler.policies.registry import ALL_POLICIES
 from scheduler.pool import Pool
+from scheduler.reasons import Reason
 from scheduler.state import CampaignState
 
 PROMPTS, PAIRS, THREE_VOTES = (
@@ -43,7 +44,9 @@ def _without(*, pairs_at_random: bool = False, prompts_at_random: bool = False) 
             depth=design.depth,
             repeats=design.repeats,
         )
-        return PairThenPromptSampler(pairs, prompts, belief, "adaptive without a part of it")
+        return PairThenPromptSampler(
+            pairs, prompts, belief, Reason("adaptive_after_fit", {"judgments": state.posterior.judgments})
+        )
 
     return make
 

@@ -117,7 +117,7 @@ def campaign(kind: str, seed: int) -> Record:
         state = replace(state, posterior=posterior, judged=_CELLS[used], judgments=len(used))
         found = decide(state, rules=RULES)
         if found.stop and stop < 0:
-            stop, reason = len(mean), found.reason
+            stop, reason = len(mean), str(found.reason)
         for values, kept in zip(_differences(posterior), (mean, se), strict=True):
             kept.append([round(float(value), _DIGITS) for value in values])
     true = (truth.ability[_HIGH] - truth.ability[_LOW]) / truth.unit

@@ -238,12 +238,12 @@ def check_frequencies(policy: str, design: AdaptiveDesign, state: CampaignState)
 def test_an_empty_plan_says_why(policy: str, state: CampaignState, word: str) -> None:
     made = plan(state, policy=policy, count=5, seed=0)
     assert made.asks == ()
-    assert word in made.reason
+    assert word in str(made.reason)
 
 
 @EVERY_POLICY
 def test_a_count_of_nothing_gives_nothing(policy: str) -> None:
-    assert plan(fresh(), policy=policy, count=0, seed=0).reason == "no asks were requested"
+    assert str(plan(fresh(), policy=policy, count=0, seed=0).reason) == "no asks were requested"
 
 
 def test_the_first_plan_is_connected_and_balanced() -> None:
