@@ -48,7 +48,7 @@ class Reason:
         return replace(self, also=(*self.also, *others))
 
     def text(self, templates: Mapping[str, Template] | None = None) -> str:
-        """Return the English text by the sentences of `templates` (default: `TEMPLATES`); an unknown code is its own."""
+        """Return the English text, by default with `TEMPLATES`; an unknown code stands for itself."""
         known = TEMPLATES if templates is None else templates
         template = known.get(self.code, Template(self.code.replace("%", "%%")))
         own = template.text % {name: _shown(value, name, template, known) for name, value in self.params.items()}

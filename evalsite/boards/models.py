@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from evalsite.accounts.models import Organisation, OwnedQuerySet
 from evalsite.campaigns.models import Aspect, Campaign
 from evalsite.core.db import PublicModel
+from evalsite.core.reasons import reason_text
 
 
 class Board(PublicModel):
@@ -133,6 +134,11 @@ class Decision(models.Model):
     snapshot = models.ForeignKey(Snapshot, on_delete=models.PROTECT, related_name="decisions")
     stop = models.BooleanField()
     reason = models.TextField()
+    reason_data = models.JSONField(
+        null=True,
+        editable=False,
+        help_text="code and parameters of the reason; null: a person's own words, or older than codes",
+    )
     evidence = models.JSONField(default=dict)
     decided_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -142,6 +148,11 @@ class Decision(models.Model):
 
     def __str__(self) -> str:
         return self.reason
+
+    @property
+    def reason_text(self) -> str:
+        """The reason in the active language."""
+        return reason_text(self.reason, self.reason_data)
 
 
 class Refit(models.Model):

@@ -11,6 +11,7 @@ from evalsite.accounts.models import Membership, Organisation, OwnedQuerySet, Us
 from evalsite.chatbots.models import Version
 from evalsite.core.db import PublicModel
 from evalsite.core.names import ShownNames, as_validation_error, lookalike_check
+from evalsite.core.reasons import reason_text
 from evalsite.prompts.models import Prompt, PromptSet
 
 
@@ -149,6 +150,11 @@ class Campaign(ShownNames, PublicModel):
         null=True, blank=True, help_text="judgments expected in a day; forecasts tell days by it, nothing else does"
     )
     stop_reason = models.TextField(blank=True, default="")
+    stop_reason_data = models.JSONField(
+        null=True,
+        editable=False,
+        help_text="code and parameters of the reason; null: a person's own words, or older than codes",
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     started_at = models.DateTimeField(null=True, blank=True)
     opened_at = models.DateTimeField(
@@ -214,6 +220,11 @@ class Campaign(ShownNames, PublicModel):
             self.State.STOPPED: pgettext("the campaign is", "stopped"),
         }
         return words[self.State(self.state)]
+
+    @property
+    def stop_reason_text(self) -> str:
+        """The reason of the stop in the active language."""
+        return reason_text(self.stop_reason, self.stop_reason_data)
 
     @property
     def collecting(self) -> bool:

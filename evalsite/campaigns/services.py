@@ -30,7 +30,9 @@ from evalsite.core import jobs
 from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput
+from evalsite.core.reasons import as_stored
 from evalsite.prompts.models import Prompt, PromptSet
+from scheduler.reasons import Reason
 
 REFIT = "refit"
 
@@ -417,7 +419,7 @@ def pilot_end(*, campaign: Campaign) -> None:
     pilot.save(update_fields=["ended_at"])
     before, campaign.state = campaign.state, Campaign.State.PAUSED
     campaign.save(update_fields=["state"])
-    reason = f"the {pilot.judgments} judgments of its pilot are in"
+    reason = Reason("pilot_complete", {"judgments": pilot.judgments})
     _log(campaign, "pause", None, before={"state": before}, after={"state": campaign.state}, reason=reason)
 
 
@@ -444,15 +446,16 @@ def campaign_resume(*, campaign: Campaign, by: User | None = None) -> None:
     campaign_start(campaign=campaign, by=by)
 
 
-def campaign_stop(*, campaign: Campaign, reason: str, by: User | None = None) -> None:
+def campaign_stop(*, campaign: Campaign, reason: str | Reason, by: User | None = None) -> None:
     """Stop collecting. No new assignments are issued; issued ones may still be answered."""
+    kept = as_stored(reason)
     with write_transaction():
         locked = _locked(campaign)
         if locked.state != Campaign.State.STOPPED:
             before, locked.state = locked.state, Campaign.State.STOPPED
-            locked.stopped_at, locked.stop_reason = timezone.now(), reason
-            locked.save(update_fields=["state", "stopped_at", "stop_reason"])
-            _log(locked, "stop", by, before={"state": before}, after={"state": locked.state}, reason=reason)
+            locked.stopped_at, locked.stop_reason, locked.stop_reason_data = timezone.now(), *kept
+            locked.save(update_fields=["state", "stopped_at", "stop_reason", "stop_reason_data"])
+            _log(locked, "stop", by, before={"state": before}, after={"state": locked.state}, reason=kept)
     campaign.refresh_from_db()
 
 
@@ -574,8 +577,9 @@ def _set_running(campaign: Campaign, *, opens: bool, pilot: bool = False) -> Non
     campaign.state = Campaign.State.PILOT if pilot else Campaign.State.RUNNING
     campaign.started_at = campaign.started_at or now
     campaign.opened_at = now if opens else campaign.opened_at
-    campaign.stopped_at, campaign.stop_reason = None, ""
-    campaign.save(update_fields=["state", "started_at", "opened_at", "stopped_at", "stop_reason"])
+    campaign.stopped_at, campaign.stop_reason, campaign.stop_reason_data = None, "", None
+    stopped = ("stopped_at", "stop_reason", "stop_reason_data")
+    campaign.save(update_fields=["state", "started_at", "opened_at", *stopped])
     refit_request(campaign)
 
 

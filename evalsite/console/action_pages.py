@@ -10,7 +10,6 @@ from django.http import QueryDict
 from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
-from evalsite.boards.reasons import reason_said
 from evalsite.boards.selectors import snapshot_current
 from evalsite.boards.services import board_default
 from evalsite.campaigns.gold import gold_of
@@ -24,10 +23,11 @@ from evalsite.console.stopping_rules import limit_lines
 from evalsite.core.errors import InvalidInput
 from evalsite.core.inquiries import inquiry_ask
 from evalsite.core.models import Inquiry
+from evalsite.core.reasons import StoredReason, reason_text
 from evalsite.judgments.conflict_of_interest import members_would_be_left_out
 from evalsite.judgments.exclusions import annotator_in
 from evalsite.operations.actions import ActionArguments, entrant_of, prompt_of, version_of
-from evalsite.operations.campaign_status import findings_of
+from evalsite.operations.campaign_status import exclusion_suggested
 from evalsite.operations.extension import OF_DIFFERENCE, evidence_of
 from evalsite.presentation.formatting import fixed, signed
 from evalsite.refits.services import EXCLUSION
@@ -232,7 +232,7 @@ def confirm_context(
         "preview": act == Act.EXCLUDE,
         "sharing": act == Act.SHARE,
         "roles": _roles(desk.campaign) if act == Act.SHARE else [],
-        "suggested": reason_said(_suggested(desk.campaign, given)) if act == Act.EXCLUDE else "",
+        "suggested": reason_text(*_suggested(desk.campaign, given)) if act == Act.EXCLUDE else "",
         "trouble": trouble,
         "back": desk.url(LANDS_ON.get(act, "console_campaign")),
     }
@@ -282,13 +282,11 @@ def _subject(campaign: Campaign, act: Act, given: ActionArguments) -> str:
     return ""
 
 
-def _suggested(campaign: Campaign, given: ActionArguments) -> str:
+def _suggested(campaign: Campaign, given: ActionArguments) -> StoredReason:
     """Return the reason that the screening suggests for an exclusion."""
     if given.annotator is None:
-        return ""
-    annotator = annotator_in(campaign=campaign, annotator_id=given.annotator)
-    found = findings_of(campaign, "annotators").get(annotator.pk, {})
-    return str(found["reason"]) if found.get("decision") == "exclude" else ""
+        return StoredReason("")
+    return exclusion_suggested(campaign, annotator_in(campaign=campaign, annotator_id=given.annotator))
 
 
 def as_suggested(campaign: Campaign, given: ActionArguments) -> ActionArguments:
@@ -297,7 +295,8 @@ def as_suggested(campaign: Campaign, given: ActionArguments) -> ActionArguments:
     Every reader sees the stored reason in their own language.
     """
     suggested = _suggested(campaign, given)
-    return replace(given, reason=suggested) if suggested and given.reason == reason_said(suggested) else given
+    shown = reason_text(*suggested)
+    return replace(given, reason=suggested.text) if shown and given.reason == shown else given
 
 
 def _roles(campaign: Campaign) -> list[tuple[str, str]]:

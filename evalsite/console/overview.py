@@ -9,7 +9,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from evalsite.accounts.models import User
-from evalsite.boards.reasons import reason_said
 from evalsite.boards.selectors import campaigns_progress
 from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Campaign
@@ -38,7 +37,7 @@ def home_context(user: User, start: int) -> dict[str, Any]:
             "percent": percent(row.progress),
             "judgments": row.judgments,
             "chatbots": row.chatbots,
-            "reason": reason_said(row.campaign.stop_reason),
+            "reason": row.campaign.stop_reason_text,
         }
         for row in shown
     ]
@@ -90,7 +89,7 @@ def _answer(campaign: Campaign, outlook: CampaignStatus) -> str:
         Campaign.State.DRAFT: _("It is a draft: nobody is asked yet."),
         Campaign.State.PAUSED: _("It is paused: nothing new is issued."),
         Campaign.State.STOPPED: _("It has ended: %(reason)s.")
-        % {"reason": reason_said(campaign.stop_reason) or _("by its owner")},
+        % {"reason": campaign.stop_reason_text or _("by its owner")},
     }
     return answers.get(campaign.state) or _running_text(outlook)
 

@@ -4,10 +4,10 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from evalsite.boards.reasons import reason_said
 from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Campaign, Pilot
 from evalsite.console.formatting import duration, ranged
+from evalsite.core.reasons import reason_text
 from evalsite.judgments.selectors import judgments_spent
 from evalsite.presentation.formatting import fixed, whole
 
@@ -37,7 +37,7 @@ def _facts(campaign: Campaign, summary: dict[str, Any]) -> list[tuple[str, str]]
     ]
     forecast, hours = summary["forecast"], summary["hours"]
     if forecast is None:
-        return [*facts, (_("Still to come"), reason_said(summary["trouble"]))]
+        return [*facts, (_("Still to come"), reason_text(summary["trouble"], summary.get("trouble_data")))]
     facts.append((_("Judgments to come"), ranged(forecast["judgments"], lambda value: fixed(value, 0))))
     if hours is not None:
         parts = dict(zip(("low", "middle", "high"), hours, strict=True))

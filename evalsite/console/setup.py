@@ -44,6 +44,7 @@ from evalsite.console.plan_forms import QualityForm, StoppingForm
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import InvalidInput, NotFound, TouchstoneError
 from evalsite.core.models import Inquiry, Upload
+from evalsite.core.reasons import reason_text
 from evalsite.core.throttle import admit_costly
 from evalsite.core.uploads import uploads_drop, uploads_keep, uploads_of
 from evalsite.exchange.draft_forecasts import DraftDesign, draft_design
@@ -373,9 +374,15 @@ def forecast_context(campaign: Campaign, inquiry: Inquiry) -> dict[str, Any]:
         "waiting": inquiry.answered_at is None,
         "rows": rows,
         "saves": round(100 * result["saves"]) if result else None,
-        "advice": result.get("advice", []),
+        "advice": _advice(result),
         "aimless": inquiry.args.get("target_se") is None and inquiry.args.get("min_difference") is None,
     }
+
+
+def _advice(result: Mapping[str, Any]) -> list[str]:
+    """Return the advice of a forecast in the active language; older forecasts have its English text alone."""
+    texts = result.get("advice", [])
+    return [reason_text(*one) for one in zip(texts, result.get("advice_data") or [None] * len(texts), strict=True)]
 
 
 def _forecast_row(campaign: Campaign, row: Mapping[str, Any]) -> dict[str, str]:

@@ -11,7 +11,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from evalsite.boards.reasons import reason_said
 from evalsite.campaigns.drafts import draft_check, draft_create, organisations_to_set_up_in
 from evalsite.campaigns.permissions import Act
 from evalsite.campaigns.services import pilot_waits
@@ -185,5 +184,5 @@ def forecast_of(request: HttpRequest, key: str, inquiry: uuid.UUID) -> HttpRespo
 
 def _forecast(request: HttpRequest, desk: CampaignContext, inquiry: uuid.UUID) -> HttpResponse:
     found = inquiry_get(kind=FORECAST, public_id=inquiry, subject=desk.campaign.public_id)
-    context = {**setup.forecast_context(desk.campaign, found), "key": desk.key, "trouble": reason_said(found.trouble)}
+    context = {**setup.forecast_context(desk.campaign, found), "key": desk.key, "trouble": found.trouble_text}
     return render(request, "console/setup/_forecast.html", context)

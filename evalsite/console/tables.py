@@ -16,7 +16,6 @@ from django.utils.translation import gettext as _
 from evalsite.accounts.models import User
 from evalsite.boards.chart_data import DIFFERENCES, MARGIN
 from evalsite.boards.models import Refit
-from evalsite.boards.reasons import reason_said
 from evalsite.boards.rows import BoardRow
 from evalsite.boards.selectors import BoardState, board_state_get, snapshot_current
 from evalsite.campaigns.models import Campaign, Onboarding
@@ -27,6 +26,7 @@ from evalsite.console.page_frame import CampaignContext, act_labels
 from evalsite.core.audit import audit_of
 from evalsite.core.errors import InvalidInput
 from evalsite.core.models import AuditEntry
+from evalsite.core.reasons import reason_text
 from evalsite.judgments.annotator_statistics import WORKING_S, Person, next_planned, people_count, people_page
 from evalsite.judgments.arrivals import arrivals_are_checked
 from evalsite.judgments.judgment_lists import Wanted, entrant_names, judgments_page, skips_count, skips_page
@@ -242,8 +242,8 @@ def _annotator(one: Person, campaign: Campaign, found: Mapping[str, Any]) -> dic
         "interval": "" if lower is None or upper is None else f"{signed(lower)} – {signed(upper)}",
         "decision": _decision(found.get("decision", "")),
         "suspect": found.get("decision") == "exclude",
-        "reason": reason_said(found.get("reason", "")),
-        "excluded": None if one.excluded is None else reason_said(one.excluded),
+        "reason": reason_text(found.get("reason", ""), found.get("reason_data")),
+        "excluded": None if one.excluded is None else reason_text(*one.excluded),
         "paused": one.paused,
         "note": one.note,
         "pace": sparkline(found.get("pace", [])),
@@ -448,7 +448,7 @@ def log_rows(found: Sequence[AuditEntry]) -> list[dict[str, Any]]:
             "act": _act_label(entry.act),
             "target": names.get(entry.target, _target(entry)),
             "change": _change(entry),
-            "reason": reason_said(entry.reason),
+            "reason": entry.reason_text,
         }
         for entry in found
     ]

@@ -10,6 +10,8 @@ from typing import Any
 from django.db.models import QuerySet
 
 from evalsite.core.models import AuditEntry
+from evalsite.core.reasons import StoredReason, as_stored
+from scheduler.reasons import Reason
 
 
 def audit_record(
@@ -20,7 +22,7 @@ def audit_record(
     before: Mapping[str, Any] | None = None,
     after: Mapping[str, Any] | None = None,
     target: str = "",
-    reason: str = "",
+    reason: str | Reason | StoredReason = "",
 ) -> AuditEntry:
     """Add an entry about `subject` (a public id).
 
@@ -28,6 +30,7 @@ def audit_record(
     values as JSON. `target` names the part of the subject that was changed. A person is named by public id, because
     entries are permanent.
     """
+    kept = as_stored(reason)
     return AuditEntry.objects.create(
         act=act,
         subject=subject,
@@ -35,7 +38,8 @@ def audit_record(
         target=target,
         before=dict(before or {}),
         after=dict(after or {}),
-        reason=reason,
+        reason=kept.text,
+        reason_data=kept.data,
     )
 
 

@@ -4,6 +4,11 @@ Services raise these errors. The API turns them into one JSON shape, and pages i
 where the error is raised: into the reader's language on pages, into English elsewhere.
 """
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from scheduler.reasons import Reason
+
 
 class TouchstoneError(Exception):
     """Base class of errors that the caller can fix.
@@ -13,14 +18,18 @@ class TouchstoneError(Exception):
     - `field` names the invalid input.
     - `status` is the HTTP status of the response.
     - `retry_after_s` is the number of seconds before another attempt, or None.
+    - `reason` says the same by code, for errors of the worker that a page shows in its reader's language.
     """
 
     code = "error"
     status = 400
     retry_after_s: float | None = None
 
-    def __init__(self, message: str, *, hint: str = "", field: str = "", code: str = "") -> None:
+    def __init__(
+        self, message: str, *, hint: str = "", field: str = "", code: str = "", reason: "Reason | None" = None
+    ) -> None:
         super().__init__(message)
+        self.reason = reason
         self.message = message
         self.hint = hint
         self.field = field

@@ -19,12 +19,14 @@ from evalsite.core import jobs
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import NotFound, TouchstoneError
 from evalsite.core.models import Inquiry, Upload
+from evalsite.core.reasons import StoredReason, as_stored
 from evalsite.core.throttle import admit_costly
+from scheduler.reasons import Reason
 
 log = logging.getLogger(__name__)
 
 KIND = "inquiry"
-SUPERSEDED = "A newer question replaced this one."
+SUPERSEDED = as_stored(Reason("question_replaced"))
 KEPT = timedelta(days=1)
 Answerer = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 _answerers: dict[str, Answerer] = {}
@@ -81,8 +83,10 @@ def _supersede(newer: Inquiry, by: uuid.UUID) -> None:
     """Drop this person's earlier inquiries on the same topic, unless a worker has begun them."""
     same = Inquiry.objects.filter(kind=newer.kind, subject=newer.subject, topic=newer.topic, asked_by=by)
     for number in same.filter(answered_at=None).exclude(pk=newer.pk).values_list("pk", flat=True):
-        if jobs.job_drop(f"{KIND}:{number}", why=SUPERSEDED):
-            Inquiry.objects.filter(pk=number).update(trouble=SUPERSEDED, answered_at=timezone.now())
+        if jobs.job_drop(f"{KIND}:{number}", why=SUPERSEDED.text):
+            Inquiry.objects.filter(pk=number).update(
+                trouble=SUPERSEDED.text, trouble_data=SUPERSEDED.data, answered_at=timezone.now()
+            )
 
 
 def inquiry_get(*, kind: str, public_id: uuid.UUID, subject: uuid.UUID) -> Inquiry:
@@ -96,15 +100,16 @@ def inquiry_get(*, kind: str, public_id: uuid.UUID, subject: uuid.UUID) -> Inqui
     return found
 
 
-def out_of_time_text() -> str:
-    """Return the stored text of an inquiry that exceeded its time limit. Pages translate it."""
-    return f"This took longer than {settings.INQUIRY_LIMIT_S} seconds. Ask for less: fewer prompts or chatbots."
+def out_of_time() -> StoredReason:
+    """Return the stored reason of an inquiry that exceeded its time limit."""
+    return as_stored(Reason("question_too_long", {"seconds": settings.INQUIRY_LIMIT_S}))
 
 
 def _out_of_time(lease: jobs.Lease) -> None:
     """Record that the inquiry exceeded its time limit. The next request with the same arguments is a new inquiry."""
+    trouble = out_of_time()
     Inquiry.objects.filter(pk=lease.args["inquiry"], answered_at=None).update(
-        trouble=out_of_time_text(), answered_at=timezone.now()
+        trouble=trouble.text, trouble_data=trouble.data, answered_at=timezone.now()
     )
 
 
@@ -117,17 +122,20 @@ def answer(lease: jobs.Lease) -> None:
     result, trouble = _compute_answer(inquiry)
     with write_transaction():
         lease.confirm()
-        Inquiry.objects.filter(pk=inquiry.pk).update(result=result, trouble=trouble, answered_at=timezone.now())
+        Inquiry.objects.filter(pk=inquiry.pk).update(
+            result=result, trouble=trouble.text, trouble_data=trouble.data, answered_at=timezone.now()
+        )
 
 
-def _compute_answer(inquiry: Inquiry) -> tuple[Mapping[str, Any] | None, str]:
+def _compute_answer(inquiry: Inquiry) -> tuple[Mapping[str, Any] | None, StoredReason]:
     try:
-        return _answerers[inquiry.kind](inquiry.args), ""
+        return _answerers[inquiry.kind](inquiry.args), StoredReason("")
     except TouchstoneError as error:
-        return None, f"{error.message} {error.hint}".strip()
+        said = f"{error.message} {error.hint}".strip()
+        return None, StoredReason(said, error.reason.as_json() if error.reason else None)
     except Exception:
         log.exception("inquiry %s", inquiry)
-        return None, "This could not be worked out. The server's log says why."
+        return None, as_stored(Reason("not_worked_out"))
 
 
 @jobs.sweeps

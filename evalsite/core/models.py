@@ -4,6 +4,8 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 
+from evalsite.core.reasons import reason_text
+
 
 class Job(models.Model):
     """Outbox row with a lease, so that work is never lost. A broker carries only its id.
@@ -80,6 +82,11 @@ class AuditEntry(models.Model):
     before = models.JSONField(default=dict)
     after = models.JSONField(default=dict)
     reason = models.CharField(max_length=500, blank=True, default="")
+    reason_data = models.JSONField(
+        null=True,
+        editable=False,
+        help_text="code and parameters of the reason; null: a person's own words, or older than codes",
+    )
 
     class Meta:
         verbose_name_plural = "audit entries"
@@ -88,6 +95,11 @@ class AuditEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.act} {self.target}".strip()
+
+    @property
+    def reason_text(self) -> str:
+        """The reason in the active language."""
+        return reason_text(self.reason, self.reason_data)
 
 
 class Inquiry(models.Model):
@@ -104,6 +116,7 @@ class Inquiry(models.Model):
     args = models.JSONField(default=dict)
     result = models.JSONField(null=True)
     trouble = models.TextField(blank=True, default="", help_text="why there is no answer, for the person who asked")
+    trouble_data = models.JSONField(null=True, editable=False, help_text="its code and parameters, if it has one")
     asked_at = models.DateTimeField(default=timezone.now, editable=False, db_index=True)
     answered_at = models.DateTimeField(null=True)
 
@@ -119,6 +132,11 @@ class Inquiry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.public_id}"
+
+    @property
+    def trouble_text(self) -> str:
+        """The trouble in the active language."""
+        return reason_text(self.trouble, self.trouble_data)
 
 
 class Upload(models.Model):

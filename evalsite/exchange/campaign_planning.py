@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 
-from scheduler.forecasting.forecast import Forecast, ForecastTerms, Range, attainable, forecast, unjudged_state
+from evalsite.core.reasons import TEMPLATES
+from scheduler.forecasting.forecast import Forecast, ForecastTerms, attainable, forecast, unjudged_state
 from scheduler.forecasting.goals import AllAbilities, ForecastGoal, Neighbours, Separated
 from scheduler.forecasting.simulation import simulate
 from scheduler.overlap import Overlap
+from scheduler.reasons import Reason
 from scheduler.state import CampaignState
 
 Progress = Callable[[int, int], None]
@@ -17,6 +19,11 @@ Progress = Callable[[int, int], None]
 _WITHOUT_CHOICE = "random"  # The non-adaptive design for comparison.
 _SURE = 0.9  # Below this share of successful campaigns, the plan gives advice.
 MOST_PROMPTS = 1_000_000
+_RANGE_OF: Mapping[type, str] = {  # goal -> the sentence about what is reachable
+    AllAbilities: "largest_se_range",
+    Neighbours: "neighbour_se_range",
+    Separated: "separated_range",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +93,12 @@ class CampaignPlan:
     budget: int | None
     forecasts: tuple[ForecastRow, ...]
     saves: float
-    advice: tuple[str, ...]
+    advice: tuple[Reason, ...]
+
+    @property
+    def advice_texts(self) -> list[str]:
+        """The advice in English."""
+        return [one.text(TEMPLATES) for one in self.advice]
 
 
 def plan_campaign(
@@ -131,28 +143,26 @@ def _target(goal: ForecastGoal) -> float:
     raise TypeError(goal)
 
 
-def _advice(campaign: PlannedCampaign, terms: ForecastTerms, found: Forecast, seed: int) -> Iterator[str]:
+def _advice(campaign: PlannedCampaign, terms: ForecastTerms, found: Forecast, seed: int) -> Iterator[Reason]:
     """Yield advice on a goal that campaigns may miss."""
     if found.reached >= _SURE or found.reachable is None:
         return
-    missed = (
-        "The goal is out of reach" if found.reached == 0.0 else f"{1.0 - found.reached:.0%} of campaigns miss the goal"
-    )
-    yield f"{missed}: after all {found.most:,} judgments {terms.goal.unit} is {_in_words(found.reachable)}."
+    reached = Reason(_RANGE_OF[type(terms.goal)], asdict(found.reachable))
+    missed: dict[str, str | int | float | Reason] = {"judgments": found.most, "rest": reached}
+    if found.reached == 0.0:
+        yield Reason("goal_never_reached", missed)
+    else:
+        yield Reason("goal_often_missed", {"share": 100.0 * (1.0 - found.reached), **missed})
     if terms.budget is not None and campaign.attainable(terms, seed) >= _SURE:
         open_ended = campaign.forecast(replace(terms, budget=None), seed)
-        yield f"It takes a budget of {open_ended.judgments.high:,.0f} judgments to be nearly sure."
+        yield Reason("budget_advised", {"judgments": round(open_ended.judgments.high)})
         return
     more = [
         2**doubled for doubled in range(1, MOST_PROMPTS.bit_length()) if campaign.prompts << doubled <= MOST_PROMPTS
     ]
     enough = bisect_left(more, True, key=lambda times: campaign.times(times).attainable(terms, seed) >= _SURE)
-    if enough < len(more):
-        free = "" if terms.budget is None else " and no budget"
-        yield f"With {campaign.times(more[enough]).prompts:,} prompts{free} it is nearly sure."
+    if enough == len(more):
+        yield Reason("prompts_do_not_help")
         return
-    yield "More prompts do not help enough: ask for less."
-
-
-def _in_words(range_: Range) -> str:
-    return f"{range_.middle:.2g} ({range_.low:.2g} to {range_.high:.2g})"
+    code = "prompts_advised" if terms.budget is None else "prompts_and_no_budget_advised"
+    yield Reason(code, {"prompts": campaign.times(more[enough]).prompts})

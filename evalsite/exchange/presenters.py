@@ -24,7 +24,7 @@ def replay_as_json(replay: Replay) -> str:
 
 def plan_as_json(plan: CampaignPlan) -> str:
     """Return one line of JSON with exactly the fields of `CampaignPlan`."""
-    return json.dumps(asdict(plan), allow_nan=False)
+    return json.dumps({**asdict(plan), "advice": plan.advice_texts}, allow_nan=False)
 
 
 def as_csv(ranking: Ranking) -> str:

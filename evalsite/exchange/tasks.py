@@ -17,8 +17,10 @@ def forecast(args: Mapping[str, Any]) -> Mapping[str, Any]:
     # Imported here: every process registers this, and only the worker should pay for numpy and scipy.
     from evalsite.exchange.campaign_planning import PlannedCampaign, plan_campaign
     from evalsite.refits.designs import design_of, goal_of, overlap_of
+    from evalsite.refits.forecasts import forecast_error
     from scheduler import SchedulerError
     from scheduler.forecasting.forecast import FORECASTABLE_POLICIES, ForecastTerms
+    from scheduler.reasons import Reason
 
     idea = DraftDesign(**args)
     limits = Limits(idea.target_se, idea.min_difference, idea.alpha, idea.power)
@@ -35,6 +37,9 @@ def forecast(args: Mapping[str, Any]) -> Mapping[str, Any]:
         )
         overlap = overlap_of(options, seed=0)
         of = PlannedCampaign(idea.chatbots, idea.prompts, idea.votes_per_item, options.votes_per_pair, overlap)
-        return asdict(plan_campaign(of, terms))
+        made = plan_campaign(of, terms)
     except SchedulerError as error:
-        raise InvalidInput(f"No forecast: {error}") from error
+        why = forecast_error(error, idea.policy)
+        rest = why.text if why.data is None else Reason.from_json(why.data)
+        raise InvalidInput(f"No forecast: {error}", reason=Reason("no_forecast", {"rest": rest})) from error
+    return {**asdict(made), "advice": made.advice_texts, "advice_data": [one.as_json() for one in made.advice]}

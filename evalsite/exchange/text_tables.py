@@ -91,7 +91,7 @@ def plan_as_table(plan: CampaignPlan) -> str:
     notes = ["In brackets: where four of five such campaigns end." + (f" Simulated: {campaigns}." if campaigns else "")]
     if len({row.policy for row in plan.forecasts}) > 1:
         notes.append(f"Policy {plan.forecasts[0].policy} takes {_saving(plan.saves)} a random design.")
-    return "\n".join([head, "", *lines, "", *notes, *plan.advice])
+    return "\n".join([head, "", *lines, "", *notes, *plan.advice_texts])
 
 
 def _saving(share: float) -> str:

@@ -43,6 +43,7 @@ from evalsite.judgments.models import (
 from evalsite.prompts.models import Prompt
 from evalsite.prompts.services import NewPrompt, prompt_set_create, prompts_add
 from evalsite.refits.services import campaign_close
+from scheduler.reasons import Reason
 
 CHUNK = 2000
 LONGEST = {
@@ -250,7 +251,7 @@ class _Import:
             if progress is not None:
                 progress(done, len(votes))
         board = board_default(campaign=self.campaign)
-        campaign_close(campaign=self.campaign, reason="all its votes were imported", notify=False)
+        campaign_close(campaign=self.campaign, reason=Reason("votes_imported"), notify=False)
         refit_request(self.campaign)
         return board
 

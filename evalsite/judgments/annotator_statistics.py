@@ -9,6 +9,7 @@ from django.core.cache import cache
 from django.db.models import Count, Exists, Max, OuterRef, Q
 
 from evalsite.campaigns.models import Campaign, Entrant
+from evalsite.core.reasons import StoredReason
 from evalsite.judgments.item_keys import item_parts
 from evalsite.judgments.models import Annotator, AnnotatorNote, Assignment, Batch, Enrolment, Exclusion
 from evalsite.judgments.selectors import annotators_excluded, pay_of, standings
@@ -32,7 +33,7 @@ class Person:
     done: int
     open: int
     last: datetime | None
-    excluded: str | None
+    excluded: StoredReason | None
     proposed: str
     paused: bool = False
     note: str = ""
@@ -74,11 +75,14 @@ def proposals(campaign: Campaign) -> dict[int, str]:
     return {number: "readmit" if fact.lifted else "exclude" for number, fact in found.items() if fact is not None}
 
 
-def exclusion_reasons(campaign: Campaign) -> dict[int, str]:
+def exclusion_reasons(campaign: Campaign) -> dict[int, StoredReason]:
     """Return the reasons of the current exclusions in this campaign by annotator id."""
     out = annotators_excluded(campaign)
     facts = Exclusion.objects.filter(campaign=campaign, annotator__in=out, lifted=False, proposed=False).order_by("pk")
-    return dict(facts.values_list("annotator_id", "reason"))
+    return {
+        number: StoredReason(text, data)
+        for number, text, data in facts.values_list("annotator_id", "reason", "reason_data")
+    }
 
 
 def people_count(campaign: Campaign) -> int:

@@ -12,8 +12,10 @@ from evalsite.campaigns.services import refit_request
 from evalsite.core.audit import audit_record
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict, InvalidInput, NotFound
+from evalsite.core.reasons import StoredReason, as_stored
 from evalsite.judgments.models import Annotator, Exclusion
 from evalsite.judgments.selectors import IN_GOOD_STANDING, standings
+from scheduler.reasons import Reason
 
 LONGEST_REASON = 500
 
@@ -30,7 +32,7 @@ def annotator_exclude(
     *,
     campaign: Campaign,
     annotator: Annotator,
-    reason: str,
+    reason: str | Reason | StoredReason,
     by: User | None = None,
     evidence: Mapping[str, Any] | None = None,
 ) -> Exclusion:
@@ -46,7 +48,7 @@ def annotator_readmit(
     *,
     campaign: Campaign,
     annotator: Annotator,
-    reason: str,
+    reason: str | Reason | StoredReason,
     by: User | None = None,
     evidence: Mapping[str, Any] | None = None,
 ) -> Exclusion:
@@ -58,16 +60,18 @@ def annotator_readmit(
 
 
 def exclusion_propose(
-    *, campaign: Campaign, annotator: Annotator, lifted: bool, reason: str, evidence: Mapping[str, Any]
+    *, campaign: Campaign, annotator: Annotator, lifted: bool, reason: str | Reason, evidence: Mapping[str, Any]
 ) -> Exclusion:
     """Record a proposal of the screening for a person to decide. It has no effect by itself."""
+    kept = as_stored(reason)
     with write_transaction():
         fact: Exclusion = Exclusion.objects.create(
             campaign=campaign,
             annotator=annotator,
             lifted=lifted,
             proposed=True,
-            reason=reason[:LONGEST_REASON],
+            reason=kept.text[:LONGEST_REASON],
+            reason_data=kept.data,
             evidence=dict(evidence),
         )
     return fact
@@ -78,12 +82,13 @@ def _record(
     annotator: Annotator,
     *,
     lifted: bool,
-    reason: str,
+    reason: str | Reason | StoredReason,
     by: User | None,
     evidence: Mapping[str, Any],
 ) -> Exclusion:
-    reason = reason.strip()
-    if not reason or "\0" in reason or len(reason) > LONGEST_REASON:
+    text, data = as_stored(reason)
+    text = text.strip()
+    if not text or "\0" in text or len(text) > LONGEST_REASON:
         raise InvalidInput(
             _("An exclusion has a reason."),
             hint=_("Give one of 1 to %(longest_reason)s characters.") % {"longest_reason": LONGEST_REASON},
@@ -99,7 +104,13 @@ def _record(
                 hint=_("Look at the latest decision about them."),
             )
         fact: Exclusion = Exclusion.objects.create(
-            campaign=locked, annotator=annotator, lifted=lifted, reason=reason, decided_by=by, evidence=dict(evidence)
+            campaign=locked,
+            annotator=annotator,
+            lifted=lifted,
+            reason=text,
+            reason_data=data,
+            decided_by=by,
+            evidence=dict(evidence),
         )
         audit_record(
             act="readmit" if lifted else "exclude",
@@ -108,7 +119,7 @@ def _record(
             before={"excluded": before.out},
             after={"excluded": not lifted},
             target=str(annotator.public_id),
-            reason=reason,
+            reason=StoredReason(text, data),
         )
         refit_request(locked)
     return fact

@@ -552,6 +552,11 @@ class Exclusion(models.Model):
     lifted = models.BooleanField(default=False, help_text="this fact re-admits")
     proposed = models.BooleanField(default=False, help_text="by the screening, for a person to decide")
     reason = models.CharField(max_length=500)
+    reason_data = models.JSONField(
+        null=True,
+        editable=False,
+        help_text="code and parameters of the reason; null: a person's own words, or older than codes",
+    )
     evidence = models.JSONField(default=dict, blank=True, help_text="the numbers that the reason rests on")
     decided_by = models.ForeignKey(User, null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     decided_at = models.DateTimeField(default=timezone.now, editable=False)

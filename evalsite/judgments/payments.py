@@ -138,7 +138,7 @@ class _StatementData:
             judgments_left_out(campaign),
             dict(own.filter(worked_ms__gt=0).order_by().values_list("annotator").annotate(sum=Sum("worked_ms"))),
             _rates(own),
-            exclusion_reasons(campaign),
+            {number: reason.text for number, reason in exclusion_reasons(campaign).items()},
             money,
         )
 
@@ -357,7 +357,7 @@ def payments_mark(*, campaign: Campaign, reference: str, shown: ShownAmounts, by
 
 def _check_shown(locked: Campaign, shown: ShownAmounts) -> None:
     """Raise Conflict unless exactly the shown amounts can be paid."""
-    again = {"hint": gettext("Look at it again."), "code": "amounts_changed"}
+    again: dict[str, Any] = {"hint": gettext("Look at it again."), "code": "amounts_changed"}
     owed = dues(accounts(locked))
     if not (owed and shown.owed):
         raise Conflict(gettext("Nothing is due."), hint=gettext("Reload the page."), code="nothing_due")

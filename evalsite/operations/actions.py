@@ -17,14 +17,14 @@ from evalsite.core.errors import InvalidInput, NotFound
 from evalsite.judgments.annotator_actions import annotator_hold, annotator_note
 from evalsite.judgments.exclusions import annotator_exclude, annotator_in, annotator_readmit
 from evalsite.judgments.skips import skips_reopen
+from evalsite.operations.campaign_status import exclusion_suggested
 from evalsite.operations.extension import NewLimits, target_extend
 from evalsite.operations.pilot_size import pilot_size
 from evalsite.operations.services import campaign_open
 from evalsite.prompts.models import Prompt
 from evalsite.refits.full_check import check_ask
 from evalsite.refits.services import campaign_close
-
-STOPPED_BY_HAND = "its owner ended it"
+from scheduler.reasons import Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +91,15 @@ def _show(campaign: Campaign, given: ActionArguments, by: User) -> None:
 
 
 def _stop(campaign: Campaign, given: ActionArguments, by: User) -> None:
-    campaign_close(campaign=campaign, reason=given.reason.strip() or STOPPED_BY_HAND, by=by)
+    campaign_close(campaign=campaign, reason=given.reason.strip() or Reason("owner_ended"), by=by)
     services.refit_request(campaign)  # The refit includes the last batch and empties the queue.
 
 
 def _exclude(campaign: Campaign, given: ActionArguments, by: User) -> None:
     annotator = annotator_in(campaign=campaign, annotator_id=_named(given.annotator, "annotator"))
-    annotator_exclude(campaign=campaign, annotator=annotator, reason=given.reason, by=by)
+    suggested = exclusion_suggested(campaign, annotator)
+    reason = suggested if given.reason == suggested.text else given.reason
+    annotator_exclude(campaign=campaign, annotator=annotator, reason=reason, by=by)
 
 
 def _readmit(campaign: Campaign, given: ActionArguments, by: User) -> None:

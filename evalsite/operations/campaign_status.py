@@ -15,7 +15,9 @@ from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import refit_key
 from evalsite.core.models import Job
 from evalsite.core.number_format import whole
+from evalsite.core.reasons import StoredReason
 from evalsite.judgments.annotator_statistics import batch_waiting_since, proposals, queue_size, spent, unqualified_count
+from evalsite.judgments.models import Annotator
 from evalsite.judgments.skips import items_skipped
 from evalsite.refits.models import Findings
 
@@ -177,3 +179,11 @@ def findings_of(campaign: Campaign, what: str) -> dict[int, dict[str, Any]]:
     """Return the newest findings about "annotators" or "prompts", by key."""
     found = Findings.objects.filter(campaign=campaign).values_list(what, flat=True).first() or []
     return {one[what.removesuffix("s")]: one for one in found}
+
+
+def exclusion_suggested(campaign: Campaign, annotator: Annotator) -> StoredReason:
+    """Return the screening's reason to exclude this annotator; empty where it has none."""
+    found = findings_of(campaign, "annotators").get(annotator.pk, {})
+    if found.get("decision") != "exclude":
+        return StoredReason("")
+    return StoredReason(found["reason"], found.get("reason_data"))

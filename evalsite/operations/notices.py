@@ -17,13 +17,13 @@ from django.utils.translation import pgettext
 from evalsite.accounts.models import Membership, User
 from evalsite.boards.feasibility import OutOfReach, infeasibility_text, out_of_reach, required_se
 from evalsite.boards.models import Refit
-from evalsite.boards.reasons import reason_said
 from evalsite.campaigns.limits import limits_of
 from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import refit_key
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import InvalidInput
 from evalsite.core.jobs import job_enqueue, job_is_pending
+from evalsite.core.reasons import reason_text
 from evalsite.core.terminal import shown
 from evalsite.judgments.models import Assignment
 from evalsite.judgments.selectors import budget_left, judgments_spent
@@ -38,7 +38,7 @@ BUDGET_SHARE = 0.8
 EMPTY_FOR = timedelta(minutes=5)
 SHOWN_FOR = timedelta(days=30)
 
-Facts = Mapping[str, str | int | float]
+Facts = Mapping[str, Any]
 
 
 def notice_raise(*, campaign: Campaign, event: Notice.Event, mark: str, facts: Facts) -> None:
@@ -85,8 +85,10 @@ def _event_text(event: str, facts: Facts) -> str:
         words[Notice.Event.ALARM] = _(
             "The filters of the board of %(campaign)s cannot be fitted anew; the board itself goes on: %(message)s"
         )
-    values = {name: _formatted(name, value) for name, value in facts.items()}
-    return words[Notice.Event(event)] % values
+    said = {name: _formatted(value) for name, value in facts.items() if name != "reason_data"}
+    if "reason" in facts:
+        said["reason"] = reason_text(facts["reason"], facts.get("reason_data"))
+    return words[Notice.Event(event)] % said
 
 
 def _infeasible_target_text(facts: Mapping[str, Any]) -> str:
@@ -97,10 +99,10 @@ def _infeasible_target_text(facts: Mapping[str, Any]) -> str:
     }
 
 
-def _formatted(name: str, value: str | int | float) -> str:
+def _formatted(value: str | int | float) -> str:
     if not isinstance(value, str):
         return str(number_format(value, force_grouping=True))
-    return reason_said(value) if name == "reason" else shown(value)
+    return shown(value)
 
 
 def recipients(campaign: Campaign, event: str) -> QuerySet[User]:
@@ -145,7 +147,8 @@ def _subject(notice: Notice) -> str:
 def stop_tell(campaign: Campaign) -> None:
     """Notify that the campaign has just stopped."""
     mark = campaign.stopped_at.isoformat() if campaign.stopped_at else ""
-    notice_raise(campaign=campaign, event=Notice.Event.STOP, mark=mark, facts={"reason": campaign.stop_reason})
+    facts = {"reason": campaign.stop_reason, "reason_data": campaign.stop_reason_data}
+    notice_raise(campaign=campaign, event=Notice.Event.STOP, mark=mark, facts=facts)
 
 
 def alarm_tell(alarm: Alarm) -> None:

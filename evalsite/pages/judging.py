@@ -10,7 +10,6 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from evalsite.accounts.models import User
-from evalsite.boards.reasons import reason_said
 from evalsite.campaigns.models import Aspect, Campaign, Onboarding
 from evalsite.campaigns.selectors import aspect_primary, campaigns_open_beside, onboarding_of
 from evalsite.judgments.admission import lacks_consent
@@ -167,7 +166,7 @@ def _stage(
     if current is not None:
         return _words("item")
     if campaign.state == Campaign.State.STOPPED:
-        reason = reason_said(campaign.stop_reason) or _("its owner ended it")
+        reason = campaign.stop_reason_text or _("its owner ended it")
         return _words("stopped", _("Thank you. It stopped because %(reason)s.") % {"reason": reason})
     if campaign.state == Campaign.State.PAUSED:
         return _words("paused")

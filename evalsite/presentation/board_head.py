@@ -9,7 +9,6 @@ from django.urls import reverse
 from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
-from evalsite.boards.reasons import reason_said
 from evalsite.boards.rows import BoardRow
 from evalsite.boards.selectors import BoardState
 from evalsite.campaigns.models import Campaign, Entrant
@@ -186,7 +185,7 @@ def _stopped(campaign: Campaign, after: int) -> str:
 
     Late judgments can move the SE slightly above the target again.
     """
-    text = _("stopped: %(reason)s") % {"reason": reason_said(campaign.stop_reason) or _("by its owner")}
+    text = _("stopped: %(reason)s") % {"reason": campaign.stop_reason_text or _("by its owner")}
     if not after:
         return text
     more = ngettext(

@@ -19,18 +19,20 @@ from evalsite.campaigns.models import Campaign
 from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict
 from evalsite.core.jobs import Lease
+from evalsite.core.reasons import as_stored
 from evalsite.judgments.models import Annotator
 from evalsite.judgments.selectors import CountedVote, LeftOut, votes_counted
 from evalsite.refits.gold_findings import gold_findings
 from evalsite.refits.mapping import ENGINE, FitInput, fit_input, input_named, versions_of
 from evalsite.refits.models import Findings
-from evalsite.refits.screening import LEAST_CELLS
+from evalsite.refits.screening import LEAST_CELLS, reason_of
 from evalsite.refits.vote_cache import VOTE_CACHE
 from irt_engine import EngineError, Posterior
 from irt_engine.agreement import Verdict, screen
 from irt_engine.agreement.prompt_redundancy import redundant_prompts
 from irt_engine.information import InformationTable
 from scheduler.estimator import estimate
+from scheduler.reasons import Reason
 
 PACES, PACE_LEAST = 12, 3
 LEAST_FOR_INTERVAL = 4  # Fisher's interval of a correlation needs more than three cells.
@@ -41,8 +43,8 @@ class AnnotatorFinding:
     """Statistics of one annotator (`annotator`: key).
 
     Shares are fractions of 1, times are in seconds. agreement is the correlation with the others, with its 95 %
-    interval. pace holds the median seconds of up to PACES equal parts of the work, from first to last. decision and
-    reason come from the screening (irt_engine.agreement.screen); they have no effect by themselves.
+    interval. pace holds the median seconds of up to PACES equal parts of the work, from first to last. decision,
+    reason and reason_data come from the screening (irt_engine.agreement.screen); they have no effect by themselves.
     """
 
     annotator: int
@@ -56,6 +58,7 @@ class AnnotatorFinding:
     tie_share: float
     decision: str
     reason: str
+    reason_data: dict[str, Any] | None
     pace: tuple[float, ...] = ()
 
 
@@ -145,7 +148,7 @@ def _finding(annotator: int, verdict: Verdict) -> AnnotatorFinding:
         seen.first_share,
         seen.tie_share,
         verdict.decision,
-        verdict.reason,
+        *as_stored(reason_of(verdict)),
     )
 
 
@@ -219,7 +222,11 @@ def board_without(campaign: Campaign, annotator_id: str) -> Mapping[str, Any]:
     given = fit_input(board)
     left = input_without(given, gone.pk)
     if not left.votes:
-        raise Conflict(_("Without this annotator no judgment is left."), hint=_("There would be no board."))
+        raise Conflict(
+            _("Without this annotator no judgment is left."),
+            hint=_("There would be no board."),
+            reason=Reason("board_would_be_empty"),
+        )
     now, then = _rows(given), _rows(left)
     return {
         "judgments": [len(given.votes), len(left.votes)],
@@ -242,7 +249,8 @@ def _rows(given: FitInput) -> dict[int, BoardRow]:
     try:
         return board_rows(estimate(given.table(), None, given.seed), points(given.votes))
     except EngineError as error:
-        raise Conflict(_("The fit failed: %(error)s.") % {"error": error}) from error
+        message = _("The fit failed: %(error)s.") % {"error": error}
+        raise Conflict(message, reason=Reason("fit_failed", {"rest": str(error)})) from error
 
 
 def _changed(row: BoardRow, after: BoardRow | None) -> dict[str, Any]:

@@ -17,12 +17,14 @@ from evalsite.core.db import write_transaction
 from evalsite.core.errors import Conflict
 from evalsite.core.jobs import job_enqueue, job_is_pending
 from evalsite.core.number_format import whole
+from evalsite.core.reasons import as_stored
 from evalsite.refits.models import FullCheck
+from scheduler.reasons import Reason
 
 FULL_CHECK = "full_check"
 # Limits that keep a check at minutes on two cores. The time of the chains grows more than proportionally.
 MOST_JUDGMENTS, MOST_CHATBOTS = 2000, 40
-DIED = "Its workers died again and again; the server's log says more."
+DIED = as_stored(Reason("workers_died"))
 
 
 def check_ask(*, campaign: Campaign, by: User | None = None) -> FullCheck:
@@ -48,8 +50,8 @@ def _new(campaign: Campaign, snapshot: Snapshot) -> FullCheck:
     if under_way is not None and not _died(under_way):
         raise Conflict(_("A full check is under way already."), hint=_("Wait for it: it takes some minutes."))
     if under_way is not None:
-        under_way.trouble, under_way.finished_at = DIED, timezone.now()
-        under_way.save(update_fields=["trouble", "finished_at"])
+        under_way.trouble, under_way.trouble_data, under_way.finished_at = *DIED, timezone.now()
+        under_way.save(update_fields=["trouble", "trouble_data", "finished_at"])
     check: FullCheck = FullCheck.objects.create(
         campaign=campaign, snapshot=snapshot, input_sha256=snapshot.input_sha256
     )
@@ -86,7 +88,9 @@ def check_shown(campaign: Campaign) -> FullCheck | None:
     """Return the check to display: the one in progress, or else the newest."""
     found = check_under_way(campaign) or checks_done(campaign).first()
     if found is not None and found.finished_at is None and _died(found):
-        found.trouble = DIED  # Displayed now and saved by the next request, because pages do not write.
+        found.trouble, found.trouble_data = (
+            DIED  # Displayed now and saved by the next request, because pages do not write.
+        )
     return found
 
 

@@ -12,11 +12,13 @@ from evalsite.boards.models import Snapshot
 from evalsite.boards.services import board_default
 from evalsite.core.db import write_transaction
 from evalsite.core.jobs import Lease
+from evalsite.core.reasons import StoredReason, as_stored
 from evalsite.refits.mapping import ENGINE, FitInput, fit_input
 from evalsite.refits.models import FullCheck
 from irt_engine import EngineError, EngineWarning, Posterior
 from irt_engine.full.sampling import FullPosterior, agreement, fit_full
 from scheduler.estimator import CAMPAIGN_PRIORS, estimate
+from scheduler.reasons import Reason
 
 DRAWS, TUNE, CHAINS = 1500, 1000, 4
 
@@ -32,11 +34,13 @@ def check_make(check: FullCheck, lease: Lease) -> None:
     result, trouble = _result(check, given, lease)
     with write_transaction():
         lease.confirm()
-        done: dict[str, Any] = {"result": result, "trouble": trouble, "finished_at": timezone.now()}
-        FullCheck.objects.filter(pk=check.pk).update(input_sha256=given.sha256, stage=FullCheck.STAGES, **done)
+        done: dict[str, Any] = {"result": result, "trouble": trouble.text, "trouble_data": trouble.data}
+        FullCheck.objects.filter(pk=check.pk).update(
+            input_sha256=given.sha256, stage=FullCheck.STAGES, finished_at=timezone.now(), **done
+        )
 
 
-def _result(check: FullCheck, given: FitInput, lease: Lease) -> tuple[dict[str, Any] | None, str]:
+def _result(check: FullCheck, given: FitInput, lease: Lease) -> tuple[dict[str, Any] | None, StoredReason]:
     def told(done: int, most: int) -> None:
         with write_transaction():
             lease.confirm()
@@ -61,9 +65,10 @@ def _result(check: FullCheck, given: FitInput, lease: Lease) -> tuple[dict[str, 
         full = replace(full, posterior=full.posterior.marginal())  # The same priors as for the boards of campaigns.
         seconds = time.perf_counter() - clock
         judgments = len(given.votes)  # The full fit has no known ties, although the campaign may have fitted them.
-        return result_of(everyday, full, names_of(check.snapshot), judgments=judgments, seconds=seconds), ""
+        result = result_of(everyday, full, names_of(check.snapshot), judgments=judgments, seconds=seconds)
+        return result, StoredReason("")
     except EngineError as error:
-        return None, f"The full fit was not made: {error}"
+        return None, as_stored(Reason("full_fit_failed", {"rest": str(error)}))
 
 
 def _everyday(check: FullCheck, given: FitInput) -> Posterior:

@@ -8,6 +8,7 @@ from typing import Any
 from evalsite.campaigns.models import Campaign
 from evalsite.judgments.gold_answers import GoldAnswer, gold_answers
 from irt_engine.significance.proportions import Share, chance_below, share
+from scheduler.reasons import Reason
 
 LEAST_GOLD = 5  # Minimum number of gold answers before an annotator is judged by them.
 # The test runs after every batch. A careful annotator passes more than the mark, and so rarely fails any of the tests.
@@ -24,7 +25,7 @@ class GoldVerdict:
     """
 
     decision: str
-    reason: str
+    reason: Reason
     share: Share
     chance: float
 
@@ -48,15 +49,14 @@ def gold_verdict(passed: int, given: int, *, mark: float) -> GoldVerdict:
     mark.
     """
     found, chance = share(passed, given), chance_below(passed, given, mark)
-    said = f"passed {passed} of {given} gold items"
+    reason = Reason("gold_passed", {"passed": passed, "given": given})
     if given < LEAST_GOLD:
-        return GoldVerdict("not enough yet", f"{said}; {LEAST_GOLD} are needed", found, chance)
+        needed = Reason("gold_needed", {"given": LEAST_GOLD})
+        return GoldVerdict("not enough yet", reason.and_also(needed), found, chance)
     if chance < ALPHA:
-        often = f"{100 * chance:.1g} % of annotators who pass {100 * mark:.0f} % would do so badly"
-        return GoldVerdict("exclude", f"{said}; {often}", found, chance)
-    if passed >= mark * given:
-        return GoldVerdict("keep", said, found, chance)
-    return GoldVerdict("not enough yet", said, found, chance)
+        often = Reason("gold_chance", {"chance": 100 * chance, "mark": 100 * mark})
+        return GoldVerdict("exclude", reason.and_also(often), found, chance)
+    return GoldVerdict("keep" if passed >= mark * given else "not enough yet", reason, found, chance)
 
 
 def gold_excludes(evidence: Mapping[str, Any]) -> bool:

@@ -7,6 +7,7 @@ from django.utils import timezone
 from evalsite.boards.models import Snapshot
 from evalsite.campaigns.models import Campaign
 from evalsite.core.db import PublicModel
+from evalsite.core.reasons import reason_text
 
 
 class Alarm(models.Model):
@@ -24,6 +25,7 @@ class Alarm(models.Model):
     campaign = models.ForeignKey(Campaign, on_delete=models.CASCADE, related_name="alarms")
     about = models.CharField(max_length=10, choices=About, default=About.LOOP)
     message = models.TextField()
+    reason_data = models.JSONField(null=True, editable=False, help_text="code and parameters of the message")
     failures = models.PositiveIntegerField(default=1)
     raised_at = models.DateTimeField(default=timezone.now, editable=False)
     failed_at = models.DateTimeField(default=timezone.now, help_text="the last time")
@@ -79,6 +81,7 @@ class FullCheck(PublicModel):
     stage = models.PositiveIntegerField(default=0)
     result = models.JSONField(null=True, blank=True)
     trouble = models.TextField(blank=True, default="")
+    trouble_data = models.JSONField(null=True, editable=False, help_text="its code and parameters")
     asked_at = models.DateTimeField(default=timezone.now, editable=False)
     finished_at = models.DateTimeField(null=True, blank=True)
 
@@ -98,3 +101,8 @@ class FullCheck(PublicModel):
 
     def __str__(self) -> str:
         return f"full check of {self.snapshot}"
+
+    @property
+    def trouble_text(self) -> str:
+        """The trouble in the active language."""
+        return reason_text(self.trouble, self.trouble_data)

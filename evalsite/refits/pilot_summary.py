@@ -8,9 +8,10 @@ from evalsite.boards.services import board_default
 from evalsite.campaigns.models import Campaign, Pilot
 from evalsite.core.db import write_transaction
 from evalsite.core.jobs import Lease
+from evalsite.core.reasons import StoredReason
 from evalsite.judgments.selectors import CountedVote, votes_counted
 from evalsite.refits.findings import annotator_findings
-from evalsite.refits.forecasts import campaign_forecast
+from evalsite.refits.forecasts import campaign_forecast, forecast_error
 from evalsite.refits.mapping import FitInput
 from irt_engine import EngineError
 from irt_engine.agreement import vote_agreement
@@ -39,6 +40,7 @@ class PilotSummary:
     forecast: dict[str, Any] | None
     hours: tuple[float, float, float] | None
     trouble: str
+    trouble_data: dict[str, Any] | None = None
 
 
 def summary_make(campaign: Campaign, lease: Lease) -> None:
@@ -70,15 +72,18 @@ def summary_of(campaign: Campaign, votes: list[CountedVote]) -> PilotSummary:
         suspects=sum(one.decision == "exclude" for one in annotator_findings(votes)),
         forecast=forecast,
         hours=hours,
-        trouble=trouble,
+        trouble=trouble.text,
+        trouble_data=trouble.data,
     )
 
 
-def _forecast(campaign: Campaign) -> tuple[dict[str, Any] | None, str]:
+def _forecast(campaign: Campaign) -> tuple[dict[str, Any] | None, StoredReason]:
     try:
-        return asdict(campaign_forecast(campaign, per_day=campaign.per_day)), ""
-    except (SchedulerError, EngineError) as error:
-        return None, str(error)
+        return asdict(campaign_forecast(campaign, per_day=campaign.per_day)), StoredReason("")
+    except SchedulerError as error:
+        return None, forecast_error(error, campaign.policy)
+    except EngineError as error:
+        return None, StoredReason(str(error))
 
 
 def _agreement(votes: list[CountedVote]) -> tuple[int, float | None]:

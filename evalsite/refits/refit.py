@@ -26,6 +26,7 @@ from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import pilot_end, refit_request
 from evalsite.core.db import write_transaction
 from evalsite.core.jobs import Lease
+from evalsite.core.reasons import as_stored
 from evalsite.judgments.models import Batch
 from evalsite.judgments.queue import QueueState, RemainingPlan, queue_close, queue_state_read, queue_withdraw
 from evalsite.judgments.selectors import judgments_spent
@@ -43,8 +44,7 @@ from evalsite.refits.services import (
     slices_request,
 )
 from irt_engine import EngineError, Posterior
-from scheduler import CampaignState, SchedulerError, decide, with_retired
-from scheduler import StoppingDecision as Verdict
+from scheduler import CampaignState, SchedulerError, StoppingDecision, decide, with_retired
 from scheduler.estimator import estimate
 from scheduler.forecasting.random_baseline import random_baseline
 
@@ -91,7 +91,7 @@ class Following:
 
     changes: list[ExclusionChange]
     course: list[tuple[float, float]] | None = None
-    decided: tuple[Verdict, Planned] | None = None
+    decided: tuple[StoppingDecision, Planned] | None = None
 
 
 def refit_campaign(campaign: Campaign, lease: Lease) -> None:
@@ -218,7 +218,9 @@ def _would_act(campaign: Campaign, changes: list[ExclusionChange]) -> bool:
     return campaign.screening == Campaign.Screening.ACT and bool(changes)
 
 
-def _decision(planner: Planner, state: CampaignState, seen: QueueState, began: datetime) -> tuple[Verdict, Planned]:
+def _decision(
+    planner: Planner, state: CampaignState, seen: QueueState, began: datetime
+) -> tuple[StoppingDecision, Planned]:
     """Return the decision and the plan."""
     campaign = planner.campaign
     state = with_retired(state, planner.design.retirement, planner.design.placement)
@@ -323,15 +325,20 @@ def _snapshot(board: Board, fitted: Fitted, given: FitInput | None, shown: Board
     return created
 
 
-def _decided(snapshot: Snapshot, verdict: Verdict) -> None:
+def _decided(snapshot: Snapshot, verdict: StoppingDecision) -> None:
     """Store the decision, unless it repeats the last one of this snapshot."""
     evidence = {key: float(value) for key, value in verdict.evidence.items()}
+    reason = as_stored(verdict.reason)
     last = snapshot.decisions.order_by("-pk").first()
-    if last is None or (last.stop, last.reason, last.evidence) != (verdict.stop, verdict.reason, evidence):
-        Decision.objects.create(snapshot=snapshot, stop=verdict.stop, reason=verdict.reason, evidence=evidence)
+    if last is None or (last.stop, last.reason, last.evidence) != (verdict.stop, reason.text, evidence):
+        Decision.objects.create(
+            snapshot=snapshot, stop=verdict.stop, reason=reason.text, reason_data=reason.data, evidence=evidence
+        )
 
 
-def _act(campaign: Campaign, verdict: Verdict, planned: Planned, snapshot: Snapshot | None) -> RemainingPlan | None:
+def _act(
+    campaign: Campaign, verdict: StoppingDecision, planned: Planned, snapshot: Snapshot | None
+) -> RemainingPlan | None:
     """Stop the campaign, or replace the queue and return the part that is still to be written.
 
     The campaign is locked and read again, so that changes during planning are seen.

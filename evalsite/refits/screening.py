@@ -19,10 +19,12 @@ from evalsite.judgments.skips import FREE_SKIPS, skip_counts
 from evalsite.refits.gold_findings import gold_excludes, gold_verdicts
 from irt_engine.agreement import Verdict, screen
 from irt_engine.responses import ResponseTable
+from scheduler.reasons import Reason
 
 # Minimum number of shared cells for a verdict. The engine's own minimum is for a single screening, but this one runs
 # after every batch. An annotator who is excluded after an unlucky first block gets no second one to improve.
 LEAST_CELLS = 30
+LEAST_CHANCE_SHOWN = 0.001
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class ExclusionChange:
 
     annotator: int
     lifted: bool
-    reason: str
+    reason: Reason
     evidence: dict[str, Any]
 
 
@@ -43,7 +45,7 @@ class Advice:
     """Advice on an annotator from one or more rules: "exclude", "keep" or "not enough yet"."""
 
     decision: str
-    reason: str
+    reason: Reason
     evidence: dict[str, Any]
 
 
@@ -71,14 +73,14 @@ def advice_of(campaign: Campaign, votes: Sequence[CountedVote]) -> dict[int, Adv
     """
     known = sorted({str(vote.annotator) for vote in votes if vote.annotator is not None})
     verdicts = screen(_table(votes), min_cells=LEAST_CELLS).verdicts if len(known) > 1 else ()
-    found = {int(known[one.annotator]): Advice(one.decision, one.reason, _evidence(one)) for one in verdicts}
+    found = {int(known[one.annotator]): Advice(one.decision, reason_of(one), _evidence(one)) for one in verdicts}
     for annotator, verdict in gold_verdicts(campaign).items():
         gold = Advice(verdict.decision, verdict.reason, verdict.evidence)
         found[annotator] = advice_of_both(found[annotator], gold) if annotator in found else gold
     for annotator, (skips, answers) in skip_counts(campaign, least=FREE_SKIPS).items():
         if skips > answers:
-            words = f"skipped {skips} questions and answered {answers}"
-            behaviour = Advice("exclude", words, {"skipped": skips, "answered": answers})
+            counts = {"skipped": skips, "answered": answers}
+            behaviour = Advice("exclude", Reason("mostly_skipped", counts), counts)
             found[annotator] = advice_of_both(found[annotator], behaviour) if annotator in found else behaviour
     return found
 
@@ -91,10 +93,10 @@ def _cleared(campaign: Campaign, found: Mapping[int, Advice]) -> dict[int, Advic
     """
     facts = Exclusion.objects.filter(campaign=campaign, annotator__isnull=False, lifted=False, decided_by__isnull=True)
     last = {number or 0: evidence for number, evidence in facts.order_by("pk").values_list("annotator_id", "evidence")}
-    none = Advice("not enough yet", "no gold that they answered is in use", {})
+    none = Advice("not enough yet", Reason("gold_unused"), {})
     now = {number: found.get(number, none) for number, evidence in last.items() if gold_excludes(evidence)}
     return {
-        number: Advice("keep", f"gold speaks against them no more: {advice.reason}", advice.evidence)
+        number: Advice("keep", Reason("gold_cleared", {"rest": advice.reason}), advice.evidence)
         for number, advice in now.items()
         if advice.decision == "not enough yet"
     }
@@ -104,8 +106,8 @@ def advice_of_both(engine: Advice, gold: Advice) -> Advice:
     evidence = {**engine.evidence, **gold.evidence}
     decisions = {engine.decision, gold.decision}
     if "exclude" in decisions:
-        reasons = [one.reason for one in (gold, engine) if one.decision == "exclude"]
-        return Advice("exclude", "; ".join(reasons), evidence)
+        first, *others = [one.reason for one in (gold, engine) if one.decision == "exclude"]
+        return Advice("exclude", first.and_also(*others), evidence)
     decision = "keep" if "keep" in decisions else "not enough yet"
     return Advice(decision, engine.reason if engine.decision == decision else gold.reason, evidence)
 
@@ -133,6 +135,27 @@ def _table(votes: Sequence[CountedVote]) -> ResponseTable:
         [vote.outcome for vote in votes],
         annotator_id=[None if vote.annotator is None else str(vote.annotator) for vote in votes],
     )
+
+
+def reason_of(verdict: Verdict) -> Reason:
+    """Return the engine's reason with the numbers that it rests on."""
+    seen, code = verdict.statistics, verdict.reason_code
+    if code in {"no_agreement", "no_shared_cells"}:
+        return Reason(code)
+    found = Reason("only_ties_shared", {"cells": seen.cells})
+    if seen.correlation is not None:
+        found = Reason("correlation", {"correlation": seen.correlation, "cells": seen.cells})
+    if code == "too_few_shared_cells":
+        return found.and_also(Reason("careful_would_stand_out", {"share": 100 * verdict.power}))
+    reason = Reason(code, {"rest": found, "p": seen.p_value or 0.0})
+    return reason.and_also(_rarity(verdict.careful_chance)) if code == "correlation_not_positive" else reason
+
+
+def _rarity(chance: float) -> Reason:
+    """Return how many careful annotators would come out as low."""
+    if chance < LEAST_CHANCE_SHOWN:
+        return Reason("careful_hardly_this_low", {"share": 100 * LEAST_CHANCE_SHOWN})
+    return Reason("careful_this_low", {"share": 100 * chance})
 
 
 def _evidence(verdict: Verdict) -> dict[str, Any]:

@@ -12,9 +12,11 @@ from evalsite.campaigns.models import Campaign
 from evalsite.campaigns.services import campaign_stop
 from evalsite.core.db import write_transaction
 from evalsite.core.jobs import job_enqueue
+from evalsite.core.reasons import as_stored
 from evalsite.judgments.batches import batch_close_last
 from evalsite.judgments.queue import queue_close
 from evalsite.refits.models import Alarm
+from scheduler.reasons import Reason
 
 log = logging.getLogger(__name__)
 LONGEST_MESSAGE = 2000
@@ -25,7 +27,7 @@ NOTICE = "notice"  # Notices to owners; `operations` handles this job.
 EXCLUSION = "exclusion"  # The board without an annotator: an inquiry.
 
 
-def campaign_close(*, campaign: Campaign, reason: str, by: User | None = None, notify: bool = True) -> None:
+def campaign_close(*, campaign: Campaign, reason: str | Reason, by: User | None = None, notify: bool = True) -> None:
     """Stop the campaign, withdraw its queued assignments and close its last batch.
 
     notify: whether to notify the owners.
@@ -38,16 +40,18 @@ def campaign_close(*, campaign: Campaign, reason: str, by: User | None = None, n
             notice_request(campaign, "stop")
 
 
-def alarm_raise(*, campaign: Campaign, message: str, about: Alarm.About = Alarm.About.LOOP) -> None:
+def alarm_raise(*, campaign: Campaign, message: str | Reason, about: Alarm.About = Alarm.About.LOOP) -> None:
     """Report a failure of the campaign's refits or slices. An open alarm counts repeated failures."""
-    message = message[:LONGEST_MESSAGE]
+    text, data = as_stored(message)
+    text = text[:LONGEST_MESSAGE]
     with write_transaction():
         Campaign.objects.select_for_update(no_key=True).get(pk=campaign.pk)
         again = Alarm.objects.filter(campaign=campaign, about=about, cleared_at=None)
-        if not again.update(failures=F("failures") + 1, failed_at=timezone.now(), message=message):
-            alarm = Alarm.objects.create(campaign=campaign, about=about, message=message)
+        now = {"failed_at": timezone.now(), "message": text, "reason_data": data}
+        if not again.update(failures=F("failures") + 1, **now):
+            alarm = Alarm.objects.create(campaign=campaign, about=about, message=text, reason_data=data)
             notice_request(campaign, f"alarm {alarm.pk}", alarm=alarm.pk)
-            log.error("campaign %s: the %s: %s", campaign.slug, about, message)
+            log.error("campaign %s: the %s: %s", campaign.slug, about, text)
 
 
 def alarm_clear(*, campaign: Campaign, about: Alarm.About = Alarm.About.LOOP) -> None:
@@ -56,6 +60,14 @@ def alarm_clear(*, campaign: Campaign, about: Alarm.About = Alarm.About.LOOP) ->
     if raised.exists():  # First without a lock, because this runs after every refit.
         with write_transaction():
             raised.update(cleared_at=timezone.now())
+
+
+def failure(error: Exception) -> Reason:
+    """Return an error as a reason; `error_code` is the error's own code, where it has one."""
+    message = str(error)[:LONGEST_MESSAGE]
+    return Reason(
+        "failed", {"error": type(error).__name__, "message": message, "error_code": getattr(error, "code", "")}
+    )
 
 
 def notice_request(campaign: Campaign, occasion: str, **args: Any) -> None:

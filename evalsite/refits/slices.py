@@ -27,8 +27,9 @@ from evalsite.prompts.models import Prompt
 from evalsite.refits.mapping import FitInput, input_mark, input_of
 from evalsite.refits.models import Alarm
 from evalsite.refits.refit import Fitted, fitted_of, publish
-from evalsite.refits.services import alarm_clear, alarm_raise, slices_request
+from evalsite.refits.services import alarm_clear, alarm_raise, failure, slices_request
 from evalsite.refits.vote_cache import VOTE_CACHE
+from scheduler.reasons import Reason
 
 log = logging.getLogger(__name__)
 CATEGORIES_AT_MOST = 60  # The categories with the most prompts, because each costs a fit.
@@ -39,7 +40,7 @@ def slices_refit(campaign: Campaign, lease: jobs.Lease) -> None:
     board = board_default(campaign=campaign)
     mark = input_mark(board)
     votes = _Votes(board)
-    troubles: list[str] = []
+    troubles: list[Reason] = []
     fits = 0
     for piece in slices_ensured(board):
         if piece.seen == mark:
@@ -53,10 +54,10 @@ def slices_refit(campaign: Campaign, lease: jobs.Lease) -> None:
             raise
         except Exception as error:
             log.exception("%s", piece)
-            troubles.append(f"{piece.by} {piece.value}: {type(error).__name__}: {error}")
+            troubles.append(Reason("slice_failed", {"by": piece.by, "value": piece.value, "rest": failure(error)}))
             Slice.objects.filter(pk=piece.pk).update(trouble=str(error)[:2000], looked_at=timezone.now())
     if troubles:
-        alarm_raise(campaign=campaign, message="; ".join(troubles), about=Alarm.About.SLICES)
+        alarm_raise(campaign=campaign, message=troubles[0].and_also(*troubles[1:]), about=Alarm.About.SLICES)
     elif not Slice.objects.filter(board=board).exclude(trouble="").exists():
         alarm_clear(campaign=campaign, about=Alarm.About.SLICES)
 

@@ -12,7 +12,16 @@ from evalsite.campaigns.services import REFIT, refit_key, refit_request
 from evalsite.core import inquiries, jobs
 from evalsite.refits.full_check import FULL_CHECK
 from evalsite.refits.models import Findings, FullCheck
-from evalsite.refits.services import EXCLUSION, FINDINGS, PILOT, SLICES, alarm_clear, alarm_raise, findings_request
+from evalsite.refits.services import (
+    EXCLUSION,
+    FINDINGS,
+    PILOT,
+    SLICES,
+    alarm_clear,
+    alarm_raise,
+    failure,
+    findings_request,
+)
 
 FINDINGS_KEPT = timedelta(minutes=1)  # For a board of 100,000 judgments, findings take three seconds.
 FINDINGS_WAIT = timedelta(seconds=5)
@@ -33,7 +42,7 @@ def refit(lease: jobs.Lease) -> None:
     except jobs.LeaseLost:
         raise
     except Exception as error:
-        alarm_raise(campaign=campaign, message=f"{type(error).__name__}: {error}")
+        alarm_raise(campaign=campaign, message=failure(error))
         raise
     alarm_clear(campaign=campaign)
 

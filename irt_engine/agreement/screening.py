@@ -26,6 +26,9 @@ from irt_engine.responses.table import ResponseTable
 from irt_engine.significance.paired_tests import check_count
 
 Decision = Literal["keep", "not enough yet", "exclude"]
+ReasonCode = Literal[
+    "no_agreement", "no_shared_cells", "correlation_positive", "correlation_not_positive", "too_few_shared_cells"
+]
 
 _EXACT = 12  # up to here all 2^n signs are counted; beyond, the normal tail errs to the safe side (p = .05 up to .062)
 _CHUNK = 500  # annotators at a time in that count: 16 MB
@@ -66,13 +69,30 @@ class AnnotatorStatistics:
 class Verdict:
     """What the screen says of one annotator, and why.
 
-    power: the chance that an ordinary careful annotator with these cells has a correlation significantly above 0.
+    Parameters
+    ----------
+    annotator : int
+        The annotator's number in the response table.
+    decision : {"keep", "not enough yet", "exclude"}
+        What to do with the annotator's votes.
+    reason_code : str
+        Why: `no_agreement`, the annotators as a whole do not agree beyond chance, so that none can be judged by the
+        others; `no_shared_cells`, nobody else has judged the same cells; `correlation_positive` and
+        `correlation_not_positive`, the correlation with the others is shown to be above 0, or not, with a p-value of
+        `statistics.p_value`; `too_few_shared_cells`, there are too few of them to tell.
+    power : float
+        The chance that an ordinary careful annotator with these cells has a correlation significantly above 0.
+    careful_chance : float
+        The chance that a careful annotator with these cells has a correlation as low as this one's.
+    statistics : AnnotatorStatistics
+        The numbers that the decision rests on.
     """
 
     annotator: int
     decision: Decision
-    reason: str
+    reason_code: ReasonCode
     power: float
+    careful_chance: float
     statistics: AnnotatorStatistics
 
 
@@ -361,27 +381,17 @@ def _adjusted(p: FloatArray, family: BoolArray) -> FloatArray:
 
 
 def _verdict(s: AnnotatorStatistics, agree: bool, passed: bool, failed: bool, chance: float, power: float) -> Verdict:
-    r = 0.0 if s.correlation is None else s.correlation
-    found = f"correlation {r:.2f} with the others over {s.cells} shared cells"
-    if s.correlation is None and s.cells:
-        found = f"nothing but ties to compare over {s.cells} shared cells"
     decision: Decision = "not enough yet"
+    code: ReasonCode = "too_few_shared_cells"
     if not agree:
-        reason = "the annotators as a whole do not agree beyond chance, so none can be judged by the others"
+        code = "no_agreement"
     elif s.cells == 0:
-        reason = "nobody else has judged the same cells"
+        code = "no_shared_cells"
     elif passed:
-        decision, reason = "keep", f"{found}, above 0 (p = {s.p_value:.2g})"
+        decision, code = "keep", "correlation_positive"
     elif failed:
-        decision = "exclude"
-        reason = f"{found}, not above 0 (p = {s.p_value:.2g}); {_rarely(chance)} careful annotators come out that low"
-    else:
-        reason = f"{found}; with so many, a careful annotator would stand out from chance in {power:.0%} of cases"
-    return Verdict(s.annotator, decision, reason, power, s)
-
-
-def _rarely(chance: float) -> str:
-    return f"{chance:.1%} of" if chance >= 0.001 else "fewer than 0.1% of"
+        decision, code = "exclude", "correlation_not_positive"
+    return Verdict(s.annotator, decision, code, power, chance, s)
 
 
 def _statistics(

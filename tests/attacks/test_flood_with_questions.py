@@ -83,7 +83,7 @@ def test_newer_questions_replace_older_ones(asked: list[Any]) -> None:
     work_apart()
     assert asked == [FLOOD - 1]
     old[0].refresh_from_db()
-    assert old[0].trouble == SUPERSEDED
+    assert old[0].trouble == SUPERSEDED.text
 
 
 def test_questions_on_other_topics_or_of_others_stay(asked: list[Any]) -> None:

@@ -17,6 +17,8 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 from django.utils.translation.template import templatize
 
+from scheduler.reasons import TEMPLATES
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 LOCALES = ROOT / "frontend" / "locale"
 SINGULAR = ("_", "gettext", "gettext_lazy", "gettext_noop")
@@ -61,6 +63,9 @@ def gathered() -> Catalog:
         for _, (context, message) in said(path):
             flags = ["python-format"] if "%(" in str(message) else []
             catalog.add(message, context=context, locations=[(str(path.relative_to(ROOT)), 0)], flags=flags)
+    for template in TEMPLATES.values():
+        flags = ["python-format"] if "%(" in template.text else []
+        catalog.add(template.text, locations=[("scheduler/reasons.py", 0)], flags=flags)
     return catalog
 
 

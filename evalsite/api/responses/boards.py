@@ -6,7 +6,9 @@ from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers as s
 
 from evalsite.api.responses.base import ResponseSerializer, StoredSerializer, cursor
+from evalsite.boards.models import Decision
 from evalsite.boards.selectors import BoardState
+from evalsite.core.reasons import reason_code
 
 
 @extend_schema_serializer(component_name="BoardListed")
@@ -81,7 +83,13 @@ class DecisionSerializer(ResponseSerializer):
 
     stop = s.BooleanField()
     reason = s.CharField()
+    reason_code = s.CharField(
+        allow_blank=True, help_text="of the reason; empty where it was stored before there were codes"
+    )
     evidence = s.DictField(child=s.FloatField())
+
+    def get_reason_code(self, row: Decision) -> str:
+        return reason_code(row.reason_data)
 
 
 class SliceSerializer(ResponseSerializer):

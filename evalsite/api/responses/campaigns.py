@@ -7,6 +7,7 @@ from evalsite.api.responses.assignments import AspectSerializer, TurnSerializer
 from evalsite.api.responses.base import ResponseSerializer, cursor
 from evalsite.campaigns.limits import Limits, limits_of
 from evalsite.campaigns.models import Campaign, Entrant, GoldItem
+from evalsite.core.reasons import reason_code
 
 
 class LimitsSerializer(ResponseSerializer):
@@ -31,6 +32,7 @@ class CampaignSerializer(ResponseSerializer):
     organisation_verified = s.BooleanField(help_text="whether staff of this site have confirmed its name")
     state = s.CharField(help_text="draft, pilot, running, paused or stopped")
     stop_reason = s.CharField(allow_blank=True)
+    stop_reason_code = s.CharField(allow_blank=True, help_text="of the reason; empty for a person's own words")
     visibility = s.CharField(help_text="private, link or public")
     policy = s.CharField()
     fits_known_ties = s.BooleanField(help_text="whether fits count two equal replies as a tie")
@@ -38,6 +40,9 @@ class CampaignSerializer(ResponseSerializer):
     started_at = s.DateTimeField(allow_null=True)
     stopped_at = s.DateTimeField(allow_null=True)
     aspects = AspectSerializer(many=True)
+
+    def get_stop_reason_code(self, row: Campaign) -> str:
+        return reason_code(row.stop_reason_data)
 
     def get_organisation_verified(self, row: Campaign) -> bool:
         return row.organisation.verified_at is not None

@@ -6,7 +6,6 @@ from django import template
 from django.db.models import Model
 from django.utils.safestring import SafeData
 
-from evalsite.boards.reasons import reason_said
 from evalsite.core.terminal import shown
 from evalsite.presentation import links, rich_text
 
@@ -27,5 +26,4 @@ def visible_text(text: Any) -> Any:
 
 
 register.filter("rich", rich_text.rich)
-register.filter("reason", reason_said)
 register.filter("whole_address", links.whole_address)

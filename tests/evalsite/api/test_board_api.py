@@ -26,6 +26,7 @@ def test_every_chatbot_comes_with_its_interval_and_rank_bounds(
     assert body["judgments"] == 6
     assert body["snapshot"]["judgments"] == 5
     assert body["decision"]["reason"]
+    assert body["decision"]["reason_code"] == "target_se_missed"
     for row in body["chatbots"]:
         assert row["lower"] < row["ability"] < row["upper"]
         assert row["se"] > 0

@@ -3,6 +3,7 @@
 import html
 import re
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -12,12 +13,14 @@ from django.utils import timezone, translation
 from evalsite.accounts.models import ApiToken, User
 from evalsite.accounts.services import api_token_issue
 from evalsite.campaigns.models import Campaign, Pilot
-from evalsite.core.inquiries import SUPERSEDED, out_of_time_text
+from evalsite.core.inquiries import SUPERSEDED, out_of_time
 from evalsite.core.models import AuditEntry, Inquiry
+from evalsite.core.reasons import StoredReason, as_stored
 from evalsite.judgments.models import Annotator
 from evalsite.judgments.payments import payment_file
 from evalsite.refits.full_check import check_ask
 from evalsite.refits.models import FullCheck
+from scheduler.reasons import Reason
 from tests.evalsite.cast import CampaignMaker, judge, run_jobs
 from tests.evalsite.pages.test_pages import words
 from tests.evalsite.refits.test_screening import crowd
@@ -58,9 +61,11 @@ def test_a_reason_that_is_taken_over_as_shown_is_kept_as_every_reader_is_told_it
     reason = html.unescape(shown[1] or shown[2]).strip()
     assert "sorgfältigen Bewertenden" in reason
     german.post("/console/trial/act/exclude/", {"annotator": str(adversary.public_id), "reason": reason})
-    kept = AuditEntry.objects.get(act="exclude").reason
-    assert "careful annotators" in kept
-    assert "sorgfältig" not in kept
+    entry = AuditEntry.objects.get(act="exclude")
+    assert "careful annotators" in entry.reason
+    assert "sorgfältig" not in entry.reason
+    assert entry.reason_data is not None
+    assert entry.reason_data["code"] == "correlation_not_positive"
 
 
 def test_what_a_forecast_advises_is_german(german: Client, make_campaign: CampaignMaker) -> None:
@@ -80,32 +85,40 @@ def test_what_a_forecast_advises_is_german(german: Client, make_campaign: Campai
     ("trouble", "said"),
     [
         (
-            "This could not be worked out. The server's log says why.",
+            as_stored(Reason("not_worked_out")),
             "Das ließ sich nicht ausrechnen. Das Protokoll des Servers sagt, warum.",
         ),
         (SUPERSEDED, "Eine neuere Frage hat diese ersetzt."),
         (
-            out_of_time_text(),
+            out_of_time(),
             "Das hat länger als 120 Sekunden gedauert. Fragen Sie nach weniger: weniger Prompts oder Chatbots.",
         ),
     ],
 )
 def test_what_the_worker_could_not_do_is_german(
-    german: Client, make_campaign: CampaignMaker, trouble: str, said: str
+    german: Client, make_campaign: CampaignMaker, trouble: StoredReason, said: str
 ) -> None:
     campaign = make_campaign(chatbots=3, prompts=4, start=False)
     asked = f"/console/{campaign.public_id}/forecast/"
     german.post(asked, {"target_se": "0.05", "budget": "10"})
-    Inquiry.objects.update(trouble=trouble, answered_at=timezone.now())
+    Inquiry.objects.update(trouble=trouble.text, trouble_data=trouble.data, answered_at=timezone.now())
     answer = words(german.get(f"{asked}{Inquiry.objects.get().public_id}/"))
     assert answer == said
 
 
 def test_what_a_pilot_could_not_forecast_is_german(german: Client, make_campaign: CampaignMaker) -> None:
     campaign = make_campaign(chatbots=3, prompts=4)
-    trouble = "policy 'thompson' has no quick forecast (simulate it, or use one of adaptive, random)"
+    params = {"policy": "'thompson'", "policies": "adaptive, random"}
+    trouble = as_stored(Reason("forecast_without_policy", params))
     taught = {"judgments": 10, "annotators": 2, "seconds": 8, "tie_share": 0.5, "shared": 0, "agreement": None}
-    summary = {**taught, "suspects": 0, "forecast": None, "hours": None, "trouble": trouble}
+    summary: dict[str, Any] = {
+        **taught,
+        "suspects": 0,
+        "forecast": None,
+        "hours": None,
+        "trouble": trouble.text,
+        "trouble_data": trouble.data,
+    }
     Pilot.objects.create(campaign=campaign, judgments=10, ended_at=timezone.now(), summary=summary)
     page = words(german.get("/console/trial/"))
     assert "für die Strategie &#x27;thompson&#x27; gibt es keine schnelle Prognose" in page.replace("'", "&#x27;")
@@ -115,8 +128,9 @@ def test_what_a_pilot_could_not_forecast_is_german(german: Client, make_campaign
 def test_why_a_full_check_was_not_made_is_german(german: Client, make_campaign: CampaignMaker, alice: User) -> None:
     campaign, _ = crowd(make_campaign, Campaign.Screening.PROPOSE)
     check = check_ask(campaign=campaign, by=alice)
-    trouble = "Its workers died again and again; the server's log says more."
-    FullCheck.objects.filter(pk=check.pk).update(trouble=trouble, finished_at=timezone.now() + timedelta(seconds=1))
+    text, data = as_stored(Reason("workers_died"))
+    ended = timezone.now() + timedelta(seconds=1)
+    FullCheck.objects.filter(pk=check.pk).update(trouble=text, trouble_data=data, finished_at=ended)
     page = words(german.get("/console/trial/check/"))
     assert "Die Arbeitsprozesse dafür sind immer wieder abgebrochen" in page
     assert "again and again" not in page

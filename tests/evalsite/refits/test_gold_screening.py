@@ -21,6 +21,7 @@ from evalsite.refits.gold_findings import gold_findings, gold_verdict, items_dou
 from evalsite.refits.mapping import fit_input
 from evalsite.refits.models import Findings
 from evalsite.refits.screening import Advice, advice_of_both
+from scheduler.reasons import Reason
 from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, run_jobs
 from tests.shared import shared
 
@@ -179,11 +180,11 @@ def test_few_answers_say_nothing_and_many_do() -> None:
 
 
 def test_either_rule_excludes_and_one_that_keeps_is_not_enough_against_it() -> None:
-    keep, out, few = (Advice(decision, decision[:3], {}) for decision in ("keep", "exclude", "not enough yet"))
+    keep, out, few = (Advice(decision, Reason(decision[:3]), {}) for decision in ("keep", "exclude", "not enough yet"))
     assert advice_of_both(keep, out).decision == advice_of_both(out, keep).decision == "exclude"
     assert advice_of_both(keep, few).decision == advice_of_both(few, keep).decision == "keep"
     assert advice_of_both(few, few).decision == "not enough yet"
-    assert advice_of_both(out, out).reason == "exc; exc"
+    assert str(advice_of_both(out, out).reason) == "exc; exc"
 
 
 def test_an_item_that_careful_annotators_fail_is_doubted_and_not_they(gilded: Campaign) -> None:

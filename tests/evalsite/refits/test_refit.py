@@ -311,7 +311,10 @@ def test_the_campaign_stops_by_itself_when_its_target_is_reached(make_campaign: 
     judge_all(campaign, annotator_enrol(campaign=campaign))
     campaign.refresh_from_db()
     assert campaign.state == Campaign.State.STOPPED
-    assert campaign.stop_reason == Decision.objects.get(stop=True).reason
+    decision = Decision.objects.get(stop=True)
+    assert (campaign.stop_reason, campaign.stop_reason_data) == (decision.reason, decision.reason_data)
+    assert decision.reason_data is not None
+    assert decision.reason_data["code"] == "target_se_reached"
     assert not Assignment.objects.filter(state=Assignment.State.QUEUED).exists()
 
 

@@ -15,6 +15,7 @@ from evalsite.campaigns.plans import PlanOptions
 from evalsite.campaigns.services import refit_request
 from evalsite.core.errors import Conflict, InvalidInput
 from evalsite.core.models import AuditEntry, Job
+from evalsite.core.reasons import reason_code
 from evalsite.judgments.exclusions import annotator_exclude, annotator_readmit
 from evalsite.judgments.models import Annotator, Assignment, Exclusion, Judgment
 from evalsite.judgments.selectors import IN_GOOD_STANDING, item_counts, judgments_counted, progress_get, standings
@@ -90,6 +91,7 @@ def test_who_judges_against_all_others_is_excluded_with_the_reason(acting: Crowd
     assert fact.evidence["cells"] >= 10
     entry = AuditEntry.objects.get(act="exclude")
     assert (entry.actor, entry.target, entry.reason) == (None, str(adversary.public_id), fact.reason)
+    assert (reason_code(fact.reason_data), entry.reason_data) == ("correlation_not_positive", fact.reason_data)
     assert adversary.pk not in {vote.annotator for vote in fit_input(board_of(campaign)).votes}
     numbers = list(Snapshot.objects.order_by("number").values_list("judgments", flat=True))
     assert numbers[-1] == numbers[0] - Judgment.objects.filter(annotator=adversary).count()
