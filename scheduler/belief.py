@@ -1,25 +1,25 @@
-"""What a plan believes about the abilities while it is made: the last posterior, with work in flight counted in.
+"""The posterior of abilities while a plan is made, with the expected information of asks in flight.
 
 Notation: s ~ N(mean, Sigma) of M chatbots; a pair's theta = x's + delta, x = e_high - e_low, delta ~ N(0, tau^2) the
 pair's own effect; a target W (`targets`) leaves trace(W Sigma) to learn.
 
-One judgment with information I on theta is worth less about x's, since it learns delta too. All judgments of a pair,
-with information h in sum, weigh as much as information h / (1 + h tau^2) on x's itself (delta integrated out), so that
-the next one adds
+One judgment with information I on theta is worth less about x's, since it informs about delta too. All judgments of a
+pair, with information h in sum, weigh as much as information h / (1 + h tau^2) on x's itself (delta integrated out).
+The next judgment therefore adds
 
     k = I / ((1 + h tau^2) (1 + (h + I) tau^2)),
 
 which falls with the square of h: the tenth vote on a pair teaches less about abilities than the first on another. The
-precision grows by k x x', so Sigma falls by k (Sigma x)(Sigma x)' / (1 + k x' Sigma x), and trace(W Sigma) by
-k x' Sigma W Sigma x / (1 + k x' Sigma x). The mean stays: nobody knows the answers yet.
+precision grows by k x x', so that Sigma falls by k (Sigma x)(Sigma x)' / (1 + k x' Sigma x), and trace(W Sigma) by
+k x' Sigma W Sigma x / (1 + k x' Sigma x) (Sherman-Morrison). The mean stays, because the answers are unknown.
 
-In the same way votes of one cell share an effect of variance c^2 on the logit scale, and its two replies, so a cell's
-next vote teaches less: with i the information of a first one about theta and v = c^2 / alpha^2 + 2 r^2 the variance of
-both in its units, n votes are worth i n / (1 + n i v), where n cells would be worth i n.
+Votes of one cell share an effect of variance c^2 on the logit scale, and its two replies. With i the information of a
+first vote about theta and v = c^2 / alpha^2 + 2 r^2 the variance of both effects in its units, n votes are worth
+i n / (1 + n i v), where n cells would be worth i n.
 
-A reply that was judged before teaches less again: with I_n the information about it, its chatbot's ability has
-1 / (r^2 + 1 / I_n) of it, r the SD of replies, which grows by 1 / (1 + r^2 I_n)^2 of what is added: by the square of
-the share of the reply's variance that is still open.
+A reply that was judged before teaches less again. With I_n the information about it, its chatbot's ability has
+1 / (r^2 + 1 / I_n) of it, r the SD of replies. This grows by 1 / (1 + r^2 I_n)^2 of what is added: by the square of the
+share of the reply's variance that is still open.
 """
 
 from __future__ import annotations
@@ -39,7 +39,19 @@ _LEAST_VARIANCE = 1e-12
 
 
 class Belief:
-    """Abilities of all of a campaign's chatbots, and what prompts tell about a pair; local to one plan."""
+    """The posterior of abilities during one plan, with expected answers counted in.
+
+    Parameters
+    ----------
+    state : CampaignState
+        Names the chatbots and prompts, and the asks in flight, which are counted in.
+    posterior : Posterior
+        The last fit.
+    pool : Pool
+        The open items.
+    target : Target, optional
+        What is worth learning; by default the precision of all abilities.
+    """
 
     def __init__(self, state: CampaignState, posterior: Posterior, pool: Pool, target: Target | None = None) -> None:
         self.mean, self.covariance = abilities_of(state, posterior)
@@ -61,7 +73,7 @@ class Belief:
             self.expect(pair, float(self.information(pair, before)[prompt]))
 
     def information(self, pair: int, votes: IntArray) -> FloatArray:
-        """(J,) expected information about this pair's theta of the next vote on each prompt, after votes (J,)."""
+        """Return (J,) the information that a next vote on each prompt has about the pair's theta, after votes (J,)."""
         mean = self.mean[self.high[pair]] - self.mean[self.low[pair]]
         se = np.sqrt(self.variance[pair] + self.pair_variance)
         first = self.tables.of_pair(pair, float(mean), float(se))
@@ -70,17 +82,17 @@ class Belief:
         return following
 
     def about_abilities(self, information: FloatArray) -> FloatArray:
-        """(N,) what information (N,) on each pair's theta adds on its difference of abilities: k of the module."""
+        """Return (N,) what information on each pair's theta adds about its difference of abilities: k of the module."""
         before = 1.0 + self.known * self.pair_variance
         added: FloatArray = information / (before * (before + information * self.pair_variance))
         return added
 
     def falls(self) -> FloatArray:
-        """(N,) by how much one judgment of typical information on each pair is expected to lower trace(W Sigma)."""
+        """Return (N,) the expected fall of trace(W Sigma) by one judgment of typical information on each pair."""
         return variance_fall(self.about_abilities(self.typical), self.projected, self.variance)
 
     def expect(self, pair: int, information: float) -> float:
-        """Count a judgment in; returns by how much trace(W Sigma) is expected to fall."""
+        """Expect an answer; return the expected fall of trace(W Sigma)."""
         a, b = self.low[pair], self.high[pair]
         before = 1.0 + self.known[pair] * self.pair_variance
         k = information / (before * (before + information * self.pair_variance))
@@ -108,9 +120,10 @@ def _across(Q: FloatArray, low: IntArray, high: IntArray) -> FloatArray:
 
 
 def abilities_of(state: CampaignState, posterior: Posterior) -> tuple[FloatArray, FloatArray]:
-    """(M,), (M, M) in the state's order. What the posterior cannot know gets the prior's variance:
+    """Return the abilities (M,) and their covariance (M, M), in the state's order.
 
-    a chatbot that it has not seen, and the offset between separate parts of the graph.
+    What the posterior does not know has the prior's variance: a chatbot without votes, and the offset between separate
+    parts of the comparison graph.
     """
     number = {name: i for i, name in enumerate(posterior.chatbots)}
     rows = np.array([number.get(name, -1) for name in state.chatbots], np.int64)
@@ -126,7 +139,7 @@ def abilities_of(state: CampaignState, posterior: Posterior) -> tuple[FloatArray
 
 
 def open_replies(state: CampaignState, posterior: Posterior) -> FloatArray:
-    """(M, J) in the state's order: which share of the variance of a reply's worth is still open; 1 of one not met."""
+    """Return (M, J) the share of each reply effect's variance that is open, in the state's order; 1 without votes."""
     sd = posterior.scales.reply
     if sd is None or not posterior.reply_se.size:
         return np.ones((len(state.chatbots), len(state.prompts)))

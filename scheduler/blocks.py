@@ -1,8 +1,8 @@
-"""Blocks: what one annotator is given at a time, composed of the asks that wait, when it is claimed.
+"""Blocks: the items that one annotator is given at a time, composed from the queue when the block is claimed.
 
-Plain values in and out and nothing but the standard library, so that a process that serves pages can use it.
-Everything random comes from a seed of (campaign, annotator, block): the same claim gives the same block again, and two
-annotators get the same items in another order, with other sides.
+Inputs and outputs are plain values, and the standard library is all it needs, so that a web process can use it. All
+random choices come from a seed of (campaign, annotator, block): the same claim gives the same block again. Two
+annotators get the same items in different orders and with different sides.
 """
 
 from __future__ import annotations
@@ -20,7 +20,15 @@ SIZE = 10
 
 
 class QueuedItem(NamedTuple):
-    """An ask that may be handed out: `key` is the caller's name for it; chatbots a and b answer a prompt."""
+    """An item of the queue that may be handed out.
+
+    Parameters
+    ----------
+    key : int
+        The caller's name for it.
+    a, b, prompt : int
+        Two chatbots and a prompt.
+    """
 
     key: int
     a: int
@@ -29,13 +37,23 @@ class QueuedItem(NamedTuple):
 
     @property
     def item(self) -> tuple[int, int, int]:
-        """What is shown, whichever side either stands on."""
+        """The item, whichever side either chatbot is on."""
         return min(self.a, self.b), max(self.a, self.b), self.prompt
 
 
 @dataclass(frozen=True, slots=True)
 class BlockItem:
-    """One place of a block. `swapped`: b is shown first. `gold`: it checks the annotator and ranks nobody."""
+    """One item of a block.
+
+    Parameters
+    ----------
+    key : int
+        The caller's name for it.
+    swapped : bool
+        Whether chatbot b is shown first.
+    gold : bool
+        Whether it checks the annotator. Gold ranks no chatbot.
+    """
 
     key: int
     swapped: bool
@@ -44,7 +62,19 @@ class BlockItem:
 
 @dataclass(frozen=True, slots=True)
 class AnnotatorHistory:
-    """For whom a block is: the items seen before in this campaign, chatbots of their own, and how many were given."""
+    """The annotator whom a block is for, and what they have had in this campaign.
+
+    Parameters
+    ----------
+    annotator : str
+        Stable name, for seeds.
+    seen : collection of (int, int, int)
+        Items that the annotator has seen.
+    own : collection of int
+        Chatbots of the annotator's own, which they must not judge.
+    given : int
+        Number of assignments so far.
+    """
 
     annotator: str
     seen: Collection[tuple[int, int, int]] = ()
@@ -62,13 +92,39 @@ def compose_block(
     gold: Sequence[QueuedItem] = (),
     gold_share: float = 0.0,
 ) -> tuple[BlockItem, ...]:
-    """Up to `size` seats for a reader's block number `block`, in the order in which they are shown.
+    """Compose a block of up to `size` items, in the order in which they are shown.
 
-    `waiting` comes best first, and the best that fit are taken: never a prompt twice, an item that the reader has seen
-    or a chatbot of theirs. A pair takes at most a third of the seats while others wait: who reads the same two all the
-    time learns to tell them by their style. `gold` is drawn anew for each reader and spread over blocks (`gold_due`);
-    where no ask would fit there is none, and one seat is gold's alone when it is due. Raises InvalidRequest on a
-    negative size and unless 0 <= gold_share < 1.
+    The best items that fit are taken. A block never has a prompt twice, an item that the annotator has seen, or a
+    chatbot of theirs. A pair takes at most a third of a block while other pairs are waiting, because an annotator who
+    reads the same two chatbots all the time learns to tell them by their style.
+
+    Parameters
+    ----------
+    waiting : sequence of QueuedItem
+        The queue, best first.
+    reader : AnnotatorHistory
+        The annotator.
+    campaign : str
+        Stable name of the campaign, for seeds.
+    block : int
+        Number of the annotator's block.
+    size : int
+        Items of a block, 0 or more.
+    gold : sequence of QueuedItem
+        Gold items, drawn anew for each annotator.
+    gold_share : float
+        Share of assignments that are gold, from 0 to below 1; see `gold_due`. A block has no gold where no other item
+        fits. A block of one item is gold alone when gold is due.
+
+    Returns
+    -------
+    tuple of BlockItem
+        The block; shorter where fewer items fit.
+
+    Raises
+    ------
+    InvalidRequest
+        For a negative size, or another share.
     """
     if size < 0 or not (math.isfinite(gold_share) and 0.0 <= gold_share < 1.0):
         raise InvalidRequest(
@@ -86,10 +142,10 @@ def compose_block(
 
 
 def gold_due(campaign: str, reader: AnnotatorHistory, size: int, share: float) -> int:
-    """How many of the reader's next `size` assignments are gold.
+    """Return how many of the annotator's next `size` assignments are gold.
 
-    Of the first n there are floor(share n + u), with a phase u of the reader's own: systematic sampling, so that any
-    number of assignments in a row has its share to within one, and the expected share is exact for each of them.
+    Of the first n assignments floor(share n + u) are gold, with a phase u of the annotator's own (systematic sampling).
+    Any run of assignments has its share to within one item, and the expected share of each assignment is exact.
     """
     phase = random.Random(f"{campaign}:{reader.annotator}").random()  # noqa: S311  as above
     return math.floor(share * (reader.given + size) + phase) - math.floor(share * reader.given + phase)

@@ -1,4 +1,4 @@
-"""Where a board stands, as the stopping rules read it: of the state's chatbots alone, in the state's order."""
+"""The state of a board as stopping rules read it: the state's chatbots alone, in the state's order."""
 
 from __future__ import annotations
 
@@ -40,32 +40,44 @@ def _rows(state: CampaignState, posterior: Posterior) -> IntArray:
 
 
 def board_estimates(state: CampaignState, posterior: Posterior) -> tuple[FloatArray, FloatArray]:
-    """(M,), (M, M) abilities and their covariance, in the state's order."""
+    """Return the abilities (M,) and their covariance (M, M), in the state's order."""
     rows = _rows(state, posterior)
     return posterior.ability[rows], posterior.covariance[np.ix_(rows, rows)]
 
 
 def check_over(over: str) -> None:
-    """Raises InvalidRequest for what is neither all nor neighbours."""
+    """Raise InvalidRequest unless `over` is "all" or "neighbours"."""
     if over not in ("all", "neighbours"):
         raise InvalidRequest(f"over {over!r}", code="bad_rule", hint="use 'all' or 'neighbours'")
 
 
 def neighbours(ability: FloatArray) -> tuple[IntArray, IntArray]:
-    """The upper and the lower of each pair of neighbours, (M - 1,) each."""
+    """Return the upper and the lower chatbot of each pair of neighbours, (M - 1,) each."""
     order = np.argsort(-ability, kind="stable")
     return order[:-1], order[1:]
 
 
 def ability_sd_of(posterior: Posterior) -> float:
-    """Of the prior that boards are fitted under, in a board's own unit."""
+    """Return the SD of the prior of abilities that boards are fitted under, in the board's unit."""
     return DEFAULT_PRIORS.ability_sd / posterior.scales.unit
 
 
 def separated_pairs(
     state: CampaignState, posterior: Posterior, alpha: float, looks: int | None
 ) -> tuple[BoolArray, FloatArray]:
-    """(M, M) who is shown above whom, and (M, M) log p that they are equal, in the state's order."""
+    """Return who is shown above whom (M, M) and log p of equality (M, M), in the state's order.
+
+    Parameters
+    ----------
+    state : CampaignState
+        Names the chatbots.
+    posterior : Posterior
+        The fit of the board.
+    alpha : float
+        Level of the sequential tests.
+    looks : int or None
+        The number of times that the board may be tested; None for any number.
+    """
     told = told_apart(posterior, looks=looks, alpha=alpha, ability_sd=ability_sd_of(posterior))
     rows = _rows(state, posterior)
     log_p = np.zeros_like(posterior.covariance)

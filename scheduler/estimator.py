@@ -1,4 +1,4 @@
-"""The estimator of campaigns: what a campaign's plans and boards rest on, and what every replay measures with."""
+"""The estimator of campaigns: the fit that plans, boards and replays rest on."""
 
 from __future__ import annotations
 
@@ -23,14 +23,30 @@ def estimate(
     tiers: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Posterior:
-    """Votes with an effect of their cell, the pairs' own effects, all scales learned; see `irt_engine.fit`. In marginal
-    logits: how much of what votes leave open lies in replies and cells, a campaign's votes tell too late to be a unit.
+    """Fit a campaign's votes: with effects of cells and pairs, and all scales estimated; see `irt_engine.fit`.
 
-    Net ratings are on another scale for a cell of one vote than for a cell of three, so a board that collects one here
-    and three there is fitted vote by vote.
-    With several `tiers` the chatbots are placed in them by a fit without, so that they follow from these votes alone,
-    and in a second fit a prompt may discriminate otherwise in each. Fewer than two chatbots a tier are in none.
-    `progress` is called by each fit after every iteration, as by `irt_engine.fit`.
+    A board that collects one vote here and three there is fitted vote by vote, because net ratings of one vote and of
+    three are on different scales. Abilities are in marginal logits: the unit of a vote on two replies that nobody has
+    judged before.
+
+    Parameters
+    ----------
+    table : ResponseTable
+        The votes.
+    start : Posterior, optional
+        The last fit, to start from.
+    seed : int
+        Seed of the fit.
+    tiers : int
+        Tiers of ability in which a prompt may discriminate differently. With several, a first fit places the chatbots
+        and a second one is made with these tiers. Fewer than two chatbots per tier are fitted without tiers.
+    progress : callable, optional
+        Called with the iteration and the largest number of iterations, by each fit.
+
+    Returns
+    -------
+    Posterior
+        The fit, in marginal logits.
     """
     found = fit(table, "board", form="vote", priors=CAMPAIGN_PRIORS, start=start, seed=seed, progress=progress)
     if tiers < 2 or len(table.chatbots) < 2 * tiers:

@@ -1,8 +1,8 @@
 """Overlap: the items that get several votes, so that annotators can be compared with each other.
 
-Which ones is drawn by a hash of names and a seed, not by a generator: the same items in every plan, on every machine,
-whoever has joined or left meanwhile. A second vote in a cell teaches less about abilities than a first one in another,
-so overlap is a share that a campaign buys for the sake of screening, and no more of it.
+A hash of names and a seed draws the items: the same ones in every plan and on every machine, whichever chatbots have
+joined or left meanwhile. A second vote on an item teaches less about abilities than a first vote on another item. The
+overlap is the share of items for which a campaign pays this price.
 """
 
 from __future__ import annotations
@@ -25,9 +25,21 @@ _TWO64 = 2.0**64
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """A share of all items gets `votes` votes each, the same ones for the same seed.
+    """A share of all items gets several votes each, the same items for the same seed.
 
-    Raises InvalidRequest unless 0 <= share <= 1, 2 <= votes <= `MOST_VOTES` and seed >= 0.
+    Parameters
+    ----------
+    share : float
+        Share of all items, from 0 to 1.
+    votes : int
+        Votes of each of these items, from 2 to `MOST_VOTES`.
+    seed : int
+        Seed of the draw, 0 or more.
+
+    Raises
+    ------
+    InvalidRequest
+        For other values.
     """
 
     share: float = 0.0
@@ -46,12 +58,12 @@ class Overlap:
 
     @property
     def judgments_each(self) -> float:
-        """Judgments that an item's first vote stands for, with those that follow on it: the mean over all items."""
+        """The mean number of judgments that follow from an item's first vote, itself included."""
         return 1.0 + self.share * (self.votes - 1)
 
 
 class OverlapSample:
-    """Which items of these chatbots and prompts an overlap has chosen."""
+    """The items of these chatbots and prompts that an overlap has drawn."""
 
     def __init__(self, overlap: Overlap, chatbots: Sequence[str], prompts: Sequence[str]) -> None:
         self.share = overlap.share
@@ -60,7 +72,7 @@ class OverlapSample:
             self.prompts = _hashes(prompts, overlap.seed, b"prompt")
 
     def chosen(self, a: IntArray, b: IntArray, prompt: IntArray) -> BoolArray:
-        """(n,) of items given by indices that broadcast to (n,), in either order of a and b."""
+        """Return (n,) whether items are in the sample; indices broadcast to (n,), in either order of a and b."""
         if self.share == 0.0:
             return np.zeros(np.broadcast_shapes(np.shape(a), np.shape(b), np.shape(prompt)), bool)
         pair = np.atleast_1d(self.chatbots[a] ^ self.chatbots[b])  # of an array, numbers wrap around silently

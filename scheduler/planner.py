@@ -1,4 +1,4 @@
-"""plan: which judgments to collect next. decide: whether to collect any more. Both are pure functions."""
+"""Choose the next judgments (`plan`) and whether to collect more (`decide`). Both are pure functions."""
 
 from __future__ import annotations
 
@@ -27,13 +27,36 @@ def plan(
     design: AdaptiveDesign = DEFAULT_DESIGN,
     policies: Mapping[str, PolicyFactory] = POLICIES,
 ) -> Plan:
-    """Up to `count` asks; fewer only where fewer items are open, and then the reason says so.
+    """Choose up to `count` judgments to collect next.
 
-    Equal arguments give equal plans. Asks count on each other: every one is expected to be answered before the next
-    is chosen. `design` is for the policy `adaptive`: what is worth learning, and its safeguards. `policies` are for who
-    tries one that campaigns do not have.
-    Raises InvalidRequest on an unknown policy, a count that is no whole number of at least 0, or a target that the
-    state's chatbots do not have.
+    Asks count on each other: each is expected to be answered before the next is chosen. Equal arguments give equal
+    plans.
+
+    Parameters
+    ----------
+    state : CampaignState
+        What has been judged, and the posterior of it.
+    policy : str
+        A name in `policies`.
+    count : int
+        Judgments wanted. A plan has fewer only where fewer items are open, and its reason then says so.
+    seed : int
+        Seed of all random choices, 0 or more.
+    design : AdaptiveDesign
+        What the policy `adaptive` learns, and the constraints that it keeps to. Other policies ignore it.
+    policies : mapping of str to PolicyFactory
+        The policies to choose from. Pass `ALL_POLICIES` to include the published baselines.
+
+    Returns
+    -------
+    Plan
+        The asks, best used in their order, and why these.
+
+    Raises
+    ------
+    InvalidRequest
+        For an unknown policy, a count or seed that is no whole number of at least 0, or a target that the state's
+        chatbots do not have.
     """
     if policy not in policies:
         raise InvalidRequest(
@@ -84,21 +107,39 @@ def _draw(chooser: ItemSampler, pool: Pool, count: int, rng: np.random.Generator
 
 
 def decide(state: CampaignState, *, rules: Sequence[StoppingRule]) -> StoppingDecision:
-    """Ask the rules in this order; the first that stops gives the reason:
+    """Decide whether to stop collecting judgments.
 
-    1. TargetSE: the board, or its neighbours, are as precise as was wanted;
-    2. RankingResolved: neighbours, or the best k and the others, are told apart;
-    3. SampleSize: the judgments are in that a power calculation asked for;
-    4. Equivalence: every pair is told apart or shown to differ by less than what matters;
-    5. Budget: none of these aims is reached, and the money is spent;
-    6. Deadline: nor the money, but the time;
-    7. NothingLeft: there is money and time, but nothing to ask;
-    8. Futility: there is something to ask, but no use in it.
+    The rules are asked in this order; the first that stops gives the reason:
 
-    What is reached comes before what is spent, and facts before an outlook. Where an end comes before what was wanted,
-    the reason says what is missing, too. The evidence of all rules is returned whichever decides; where two have a
-    number of one name, the first one's stands. Without a rule that stops, the reason is the first's. Equal arguments
-    give equal decisions. Raises what a rule says that it raises.
+    1. TargetSE: the board, or its neighbours, are as precise as wanted.
+    2. RankingResolved: neighbours, or the best k and the others, are told apart.
+    3. SampleSize: as many judgments are in as a power calculation asked for.
+    4. Equivalence: every pair is told apart or shown to differ by less than a margin.
+    5. Budget: the budget is spent.
+    6. Deadline: the deadline is reached.
+    7. NothingLeft: no item is left to ask about.
+    8. Futility: what is left to ask cannot reach the goal.
+
+    Goals come before limits, and facts before forecasts. Where a limit stops a campaign that has not reached its goal,
+    the reason adds what is missing.
+
+    Parameters
+    ----------
+    state : CampaignState
+        What has been judged, and the posterior of it.
+    rules : sequence of StoppingRule
+        In any order.
+
+    Returns
+    -------
+    StoppingDecision
+        Whether to stop, with the evidence of all rules. Where two rules report a number of the same name, the first
+        one's stands. Without a rule that stops, the reason is the first rule's.
+
+    Raises
+    ------
+    InvalidState, InvalidRequest
+        What a rule raises.
     """
     ordered = sorted(rules, key=lambda rule: rule.order)
     found = [rule.decide(state) for rule in ordered]

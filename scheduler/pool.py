@@ -1,4 +1,4 @@
-"""The items that may still be asked, while one plan is made. Sparse: it holds used items, never all M^2 J of them."""
+"""The pool of items that may still be asked, while one plan is made. It is sparse: it stores used items only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scheduler.state import CampaignState
 
 
 class Pool:
-    """Open items of a state. Pairs are numbered as `low`, `high` (N,) list them. Lives for one call."""
+    """Open items of a state; lives for one call. Pairs are numbered in the order of `low`, `high` (N,)."""
 
     def __init__(self, state: CampaignState) -> None:
         self.chatbots, self.prompts = len(state.chatbots), len(state.prompts)
@@ -34,33 +34,33 @@ class Pool:
 
     @property
     def open_per_pair(self) -> IntArray:
-        """(N,) number of prompts that each pair may still be asked on; 0 for a pair that has all its votes."""
+        """The number of prompts that each pair may still be asked on, (N,); 0 for a pair that has all its votes."""
         return self._open
 
     @property
     def total(self) -> int:
-        """Number of open items."""
+        """The number of open items."""
         return int(self._open.sum())
 
     def pairs_of(self, items: IntArray) -> IntArray:
-        """(n, 3) items -> (n,) pair numbers."""
+        """Return the pair numbers (n,) of items (n, 3)."""
         a, b = items[:, 0], items[:, 1]
         number: IntArray = a * self.chatbots - a * (a + 1) // 2 + b - a - 1
         return number
 
     def votes(self, pair: int) -> IntArray:
-        """(J,) votes of the pair on every prompt, judged or on their way."""
+        """Return (J,) the pair's votes on every prompt, judged or pending."""
         return self._row(pair)[0]
 
     def open_prompts(self, pair: int) -> IntArray:
-        """The prompts that a pair may still be asked on, increasing."""
+        """Return the prompts that a pair may still be asked on, increasing."""
         votes, shut, wanted = self._row(pair)
         if self._open[pair] == 0:
             return np.empty(0, np.int64)
         return np.flatnonzero(~shut & (votes < wanted))
 
     def open_pairs(self, prompt: int) -> IntArray:
-        """The pairs that may still be asked on a prompt, increasing. O(N) look-ups."""
+        """Return the pairs that may still be asked on a prompt, increasing. O(N) look-ups."""
         free = (self._open > 0) & ~self.retired[prompt]
         at = np.arange(len(self.low)) * self.prompts + prompt
         place = np.minimum(np.searchsorted(self._codes, at), max(len(self._codes) - 1, 0))
@@ -72,7 +72,7 @@ class Pool:
         return np.flatnonzero(free)
 
     def begun(self) -> tuple[int, int] | None:
-        """Pair and prompt of an item of the overlap that has some of its votes and lacks the next; the oldest."""
+        """Return pair and prompt of the oldest item of the overlap that has some of its votes and lacks the next."""
         while self._begun:
             pair, prompt = self._begun[0]
             votes, shut, _ = self._row(pair)
@@ -82,9 +82,9 @@ class Pool:
         return None
 
     def below_cap(self, cap: float) -> BoolArray:
-        """(N,) open pairs that with one more vote have no more than a share `cap` of all, or than four even shares.
+        """Return (N,) open pairs that one more vote keeps within a share `cap` of all votes, or four even shares.
 
-        All open pairs where that would leave none.
+        All open pairs, where none would be left.
         """
         open_ = self._open > 0
         share = max(cap, 4.0 / max(len(self.low), 1))
@@ -92,7 +92,7 @@ class Pool:
         return below if below.any() else open_
 
     def take(self, pair: int, prompt: int) -> None:
-        """One more vote is on its way to this item."""
+        """Count one more pending vote on this item."""
         votes, shut, wanted = self._row(pair)
         votes[prompt] += 1
         self.pair_votes[pair] += 1
@@ -105,15 +105,15 @@ class Pool:
             self._begun.append((pair, prompt))
 
     def degrees(self) -> IntArray:
-        """(M,) votes that touch each chatbot."""
+        """Return (M,) the votes that involve each chatbot."""
         degree = np.bincount(self.low, self.pair_votes, self.chatbots)
         degree += np.bincount(self.high, self.pair_votes, self.chatbots)
         return degree.astype(np.int64)
 
     def groups(self) -> IntArray:
-        """(M,) part of the graph of judged and pending pairs that each chatbot is in; 1 the largest.
+        """Return (M,) the connected component of each chatbot, judged or pending; 1 is the largest.
 
-        Votes are only ever added, so a graph that was found connected stays so.
+        Votes are only added, so that a graph that was found connected stays connected.
         """
         if not self._connected:
             seen = self.pair_votes > 0

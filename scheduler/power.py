@@ -1,7 +1,7 @@
-"""How precisely two chatbots must be known for a board to tell them apart. Needs the standard library alone.
+"""Power of a sequential comparison: the SE at which a board tells two chatbots apart. Needs the standard library alone.
 
-A board tells two apart by the sequential p of `irt_engine.posterior` for any number of looks (notation as there): d is
-the true difference, and the votes alone say S ~ N(I d, I) about it. p is at most alpha where
+A board tells two chatbots apart by the sequential p-value of `irt_engine` for any number of tests. With the true
+difference d, the votes alone give S ~ N(I d, I) of information I. The p-value is at most alpha where
 
     |S| >= (2 (I + rho) (log(1 / alpha) + log(1 + I / rho) / 2))^(1/2).
 """
@@ -16,10 +16,23 @@ _HALVINGS = 100  # of the logarithm of I: to the last digit
 
 
 def difference_se(difference: float, *, power: float = 0.8, alpha: float = 0.05) -> float:
-    """The SE of a difference at which a board's p for a pair that differs by so much is alpha or less with `power`.
+    """Return the SE of a difference at which a pair that differs by so much has p <= alpha with the given power.
 
-    For one pair by itself: the step-up over all pairs of a board asks for more. difference > 0 in units of ability,
-    0 < alpha < power < 1.
+    It holds for one pair by itself: the correction for all pairs of a board asks for a smaller SE.
+
+    Parameters
+    ----------
+    difference : float
+        True difference in units of ability, above 0.
+    power : float
+        Probability of telling the pair apart, between alpha and 1.
+    alpha : float
+        Level of the test.
+
+    Returns
+    -------
+    float
+        The SE, in units of ability.
     """
     difference = min(max(difference, 1e-100), 1e100)
     low, high = math.log(1e-6) - 2.0 * math.log(difference), math.log(1e6 / difference**2 + 1.0)

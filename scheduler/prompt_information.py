@@ -1,8 +1,8 @@
-"""What every prompt tells about a pair, looked up: made once a plan, so it must be quick for many prompts.
+"""Expected information of a vote on each prompt about a pair, looked up in tables that are made once per plan.
 
-Votes on a prompt of discrimination alpha and tie half-width t have I(theta; alpha, t) = alpha^2 I(alpha theta; 1,
-alpha t): the effect of the cell is on the logit scale and does not depend on the prompt. One small table over (alpha
-theta, alpha t) therefore serves all prompts, and what is left per prompt is an interpolation per node of log alpha.
+A vote on a prompt of discrimination alpha and tie half-width t has I(theta; alpha, t) = alpha^2 I(alpha theta; 1,
+alpha t), because the effect of the cell is on the logit scale and does not depend on the prompt. One small table over
+(alpha theta, alpha t) therefore serves all prompts. Each prompt takes one interpolation per node of log alpha.
 """
 
 from __future__ import annotations
@@ -24,16 +24,18 @@ _LOGITS, _LOGIT_POINTS = 15.0, 161  # of alpha theta; beyond, a vote tells next 
 
 
 def prompt_table(state: CampaignState, posterior: Posterior) -> InformationTable:
-    """Prompts in the state's order, under their own uncertainty. One without votes is drawn from the typical ones:
+    """Return the table of the state's prompts, each under its own uncertainty.
 
-    its discrimination has the SD of all, so it is worth a look.
+    A prompt without votes is drawn from the typical ones: the SD of its discrimination is that of all.
     """
     return _table(posterior, *_parameters(state, posterior))
 
 
 class PairTables:
-    """What prompts tell about each pair (N,): where a board's discriminations differ by tier (`irt_engine.fit`), those
-    between the tiers of its two chatbots; of a chatbot that the board has not seen, those of all.
+    """Expected information of prompts about each pair (N,).
+
+    Where a board's discriminations differ by tier, a pair has those between the tiers of its two chatbots. A chatbot
+    that the board has not seen has those of all.
     """
 
     def __init__(self, state: CampaignState, posterior: Posterior, low: IntArray, high: IntArray) -> None:
@@ -45,11 +47,11 @@ class PairTables:
         self._tables = [_table(posterior, *_parameters(state, posterior, (s, t))) for s, t in found.T.tolist()]
 
     def of_pair(self, pair: int, mean: float, se: float) -> FloatArray:
-        """(J,) expected information about a pair's theta, which is N(mean, se^2)."""
+        """Return (J,) the expected information about a pair's theta ~ N(mean, se^2)."""
         return self._tables[int(self._which[pair])].of_pair(mean, se)
 
     def typical(self, mean: FloatArray, se: FloatArray) -> FloatArray:
-        """(N,) that of the average prompt."""
+        """Return (N,) the expected information of the average prompt."""
         information = np.empty_like(mean)
         for number, table in enumerate(self._tables):
             own = self._which == number
@@ -58,9 +60,9 @@ class PairTables:
 
 
 def best_case_table(state: CampaignState, posterior: Posterior, z: float) -> InformationTable:
-    """What a prompt may tell at the best: the most over discriminations from its median to z SEs (of its log) above.
+    """Return the most information over discriminations from the median to z SEs (of the log) above it.
 
-    Not only at the end: a prompt that may be very steep tells nothing about pairs away from its step.
+    The maximum need not be at the end: a very steep prompt says nothing about pairs away from its step.
     """
     discrimination, se, thresholds = _parameters(state, posterior)
     up = [np.exp(part * z * se / discrimination) for part in _PARTS]
@@ -69,7 +71,7 @@ def best_case_table(state: CampaignState, posterior: Posterior, z: float) -> Inf
 
 
 def discriminations(state: CampaignState, posterior: Posterior) -> FloatArray:
-    """(J,) in the state's order; a prompt without votes counts as typical."""
+    """Return (J,) discriminations in the state's order; a prompt without votes has the typical one."""
     return _parameters(state, posterior)[0]
 
 
@@ -108,7 +110,19 @@ def _table(
 def vote_table(
     discrimination: FloatArray, discrimination_se: FloatArray | None, half_width: FloatArray, cell_sd: float
 ) -> InformationTable:
-    """`InformationTable.of` for prompts (J,) whose votes tie about 0 +- half_width (J,); within a percent of it."""
+    """Return `InformationTable.of` for prompts whose votes tie about 0, within a percent.
+
+    Parameters
+    ----------
+    discrimination : (J,) float array
+        Discriminations.
+    discrimination_se : (J,) float array or None
+        Their SEs; None for known ones.
+    half_width : (J,) float array
+        Half-widths of ties.
+    cell_sd : float
+        SD of the cell's effect, in logits.
+    """
     se = np.zeros_like(discrimination) if discrimination_se is None else discrimination_se
     nodes, weights = normal_nodes(NODES if discrimination_se is not None else 1)
     slopes = discrimination * np.exp(nodes[:, None] * se / discrimination)

@@ -1,6 +1,7 @@
-"""What a plan is made from and what comes out: frozen values. Nothing here remembers anything between calls.
+"""Inputs and outputs of planning: frozen values. Nothing here is remembered between calls.
 
-a, b and prompt are indices into chatbots and prompts; an item is an unordered pair on a prompt, kept with a < b.
+Notation: chatbots and prompts are named by their index in the state. An item is an unordered pair of chatbots on a
+prompt, stored with a < b.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ MOST_VOTES_PER_ITEM = 10**18  # an integer of 64 bits holds it
 
 
 def no_items() -> IntArray:
-    """An empty (0, 3) array of items."""
+    """Return an empty (0, 3) array of items."""
     return np.empty((0, 3), np.int64)
 
 
 def no_prompts() -> IntArray:
-    """An empty (0,) array of prompts."""
+    """Return an empty (0,) array of prompts."""
     return np.empty(0, np.int64)
 
 
@@ -36,14 +37,39 @@ def no_prompts() -> IntArray:
 class CampaignState:
     """Everything that a plan or a decision may depend on.
 
-    judged (n, 3) one row per vote; pending (k, 3) asked and not yet answered; closed (m, 3) items that may never be
-    asked (equal or missing replies). An item is full when votes_per_item votes are judged or pending (`overlap` names
-    the items that get more), a pair when votes_per_pair are (None: no pair is ever full). Above 1, votes_per_item is
-    what is allowed: the policy decides which items get a second vote.
-    retired (r,) prompts, by index, that are asked about no more. categories: one per prompt, or none at all.
-    redundant: groups of prompts that say the same thing, by name, as `irt_engine.redundant_prompts` finds them.
-    `posterior` is of model board, or None before the first fit. `now` is for deadlines, with its time zone: no clock is
-    read here. Raises InvalidState.
+    Parameters
+    ----------
+    chatbots, prompts : tuple of str
+        Unique names.
+    posterior : Posterior or None
+        The last fit of model "board"; None before the first fit.
+    judged : (n, 3) int array
+        One row (a, b, prompt) per vote.
+    pending : (k, 3) int array
+        Items that are asked and not answered yet.
+    closed : (m, 3) int array
+        Items that must not be asked, because replies are missing or equal.
+    votes_per_item : int
+        Votes that an item may get, judged or pending. Above 1 the policy decides which items get a second vote.
+    judgments : int
+        Judgments so far, as the budget counts them.
+    votes_per_pair : int or None
+        Votes that a pair may get on all prompts together; None for no limit.
+    overlap : Overlap
+        The items that get several votes.
+    retired : (r,) int array
+        Prompts that are asked about no more.
+    categories : tuple of str
+        One category per prompt, or none at all.
+    redundant : tuple of tuple of str
+        Groups of prompts that say the same thing, by name, as `irt_engine` finds them.
+    now : datetime or None
+        The time, with its time zone, for deadlines. No clock is read here.
+
+    Raises
+    ------
+    InvalidState
+        If the parts contradict each other.
     """
 
     chatbots: tuple[str, ...]
@@ -78,7 +104,7 @@ class CampaignState:
 
     @property
     def most_votes(self) -> int:
-        """Votes that an item can get at the most."""
+        """The largest number of votes that an item can get."""
         return max(self.votes_per_item, self.overlap.votes) if self.overlap.share > 0.0 else self.votes_per_item
 
     def _check_types(self) -> None:
@@ -180,9 +206,16 @@ def _whole(values: ArrayLike, name: str, *, code: str) -> IntArray:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One judgment to collect. `value`: expected fall of the target's variance trace(W Sigma) (0 if not valued).
+    """One judgment to collect.
 
-    `probability`: of this draw, given the earlier draws of the same plan.
+    Parameters
+    ----------
+    a, b, prompt : int
+        The item.
+    value : float
+        Expected fall of the target's variance trace(W Sigma); 0 if the policy does not value items.
+    probability : float
+        Probability of this draw, given the earlier draws of the same plan.
     """
 
     a: int
@@ -194,7 +227,19 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Asks, best used in order. `reason` says what the plan was made from, and why an empty one is empty."""
+    """Judgments to collect, best used in order.
+
+    Parameters
+    ----------
+    asks : tuple of Ask
+        The judgments.
+    policy : str
+        The policy that chose them.
+    seed : int
+        The seed of the plan.
+    reason : Reason
+        What the plan rests on, or why it is empty.
+    """
 
     asks: tuple[Ask, ...]
     policy: str
@@ -204,7 +249,17 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class StoppingDecision:
-    """Whether to stop, why, and the numbers that the reason rests on."""
+    """Whether to stop, why, and the numbers that the reason rests on.
+
+    Parameters
+    ----------
+    stop : bool
+        Whether to stop.
+    reason : Reason
+        Why, or why not yet.
+    evidence : mapping of str to float
+        Numbers by name.
+    """
 
     stop: bool
     reason: Reason

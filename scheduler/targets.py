@@ -1,8 +1,9 @@
-"""What is worth learning: a target names the part of the uncertainty about abilities that a campaign wants to lower.
+"""Targets: the part of the uncertainty about abilities that a campaign wants to lower.
 
-Notation: abilities s ~ N(mean, Sigma), M chatbots. A target is a positive semidefinite W (M, M), and what is left to
-learn is trace(W Sigma), the expected squared error counted by W. A stack of contrasts c_k is W = sum_k c_k c_k'. One
-more judgment lowers the trace by a rank-one update (`belief`), so all pairs are valued at once from Sigma W Sigma.
+Notation: abilities s ~ N(mean, Sigma) of M chatbots. A target is a positive semidefinite weight W (M, M). What is left
+to learn is trace(W Sigma), the expected squared error weighted by W (Bayesian A-optimality; Chaloner & Verdinelli
+1995). Contrasts c_k give W = sum_k c_k c_k'. One more judgment is a rank-one update of Sigma (`belief`), so that all
+pairs are valued at once from Sigma W Sigma.
 """
 
 from __future__ import annotations
@@ -28,16 +29,24 @@ class Target(Protocol):
     """A frozen choice of what to learn."""
 
     def weight(self, mean: FloatArray, covariance: FloatArray) -> FloatArray:
-        """W (M, M), symmetric and positive semidefinite, for abilities (M,) with covariance (M, M)."""
+        """Return W (M, M), symmetric and positive semidefinite, for abilities (M,) with covariance (M, M)."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PrecisionTarget:
-    """All abilities alike (W = 1), or given contrasts: rows (K, M) that sum to 0, such as e_b - e_a.
+    """All abilities alike (W = 1), or given contrasts.
 
-    Raises InvalidRequest on contrasts that are not finite, have another shape, or do not sum to 0: such a sum of
-    abilities has no answer on a scale without a zero.
+    Parameters
+    ----------
+    contrasts : (K, M) float array or None
+        Rows that sum to 0, such as e_b - e_a; None for all abilities.
+
+    Raises
+    ------
+    InvalidRequest
+        On contrasts that are not finite, have another shape, or do not sum to 0. A sum of abilities that does not
+        cancel has no meaning on a scale without a zero.
     """
 
     contrasts: FloatArray | None = None
@@ -71,10 +80,19 @@ class PrecisionTarget:
 
 @dataclass(frozen=True, slots=True)
 class LargestSETarget:
-    """The largest SE, of all abilities or of the differences between neighbours: what `aims.TargetSE` waits for.
+    """The largest SE, of all abilities or of the differences between neighbours: the target of the rule `TargetSE`.
 
-    A largest one has no smooth fall, so that of the power mean of the variances v stands in for it: each is weighted by
-    (v / max v)^2. Neighbours are those of the estimated order. Raises InvalidRequest for another `over`.
+    The maximum is not smooth, so that a power mean of the variances v replaces it: each is weighted by (v / max v)^2.
+
+    Parameters
+    ----------
+    over : {"all", "neighbours"}
+        All abilities, or differences between neighbours in the estimated order.
+
+    Raises
+    ------
+    InvalidRequest
+        For another `over`.
     """
 
     over: Over = "all"
@@ -102,13 +120,23 @@ def _standing_out(variance: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class RankingTarget:
-    """Who is above whom: the Laplacian of all undecided pairs, each weighted by how likely a look ahead decides it.
+    """The order: the Laplacian of all undecided pairs, weighted by the probability that the next votes decide them.
 
     A pair is decided when |z| reaches the quantile of `level`. After votes that halve its variance v, its z is normal
-    about sqrt(2) z with SD 1, so they decide it with probability p(z) = P(|sqrt(2) z + e| > critical): .05 for equal
-    chatbots, .8 for a pair that is nearly there. The weight is p(z) / v: the fall of a share of v, per chance that it
-    matters. Weighing by the probability that the order is wrong instead puts most votes on the pairs that no budget
-    decides. Raises InvalidRequest unless 0 < level < 1.
+    about sqrt(2) z with SD 1. They decide the pair with probability p(z) = P(|sqrt(2) z + e| > critical), which is .05
+    for equal chatbots and .8 for a pair that is nearly decided. The weight is p(z) / v: the relative fall of the
+    variance, times the probability that it matters. Weights by the probability of a wrong order would put most votes on
+    pairs that no budget decides.
+
+    Parameters
+    ----------
+    level : float
+        Level of the intervals, between 0 and 1.
+
+    Raises
+    ------
+    InvalidRequest
+        Unless 0 < level < 1.
     """
 
     level: float = 0.95
@@ -126,7 +154,17 @@ class RankingTarget:
 class TopKTarget:
     """Which chatbots are the best k: the pairs across the border, weighted as in `RankingTarget`.
 
-    Raises InvalidRequest unless k is at least 1 and, on a board, less than its chatbots.
+    Parameters
+    ----------
+    k : int
+        How many are the best; at least 1 and, on a board, fewer than its chatbots.
+    level : float
+        As in `RankingTarget`.
+
+    Raises
+    ------
+    InvalidRequest
+        For another k or level.
     """
 
     k: int = 1
@@ -154,9 +192,17 @@ class TopKTarget:
 
 @dataclass(frozen=True, slots=True)
 class NewEntrantTarget:
-    """Where one chatbot (an index) stands on a board that stands: its difference to the mean of the others.
+    """The place of one chatbot on an established board: its difference to the mean of the others.
 
-    Raises InvalidRequest for an index outside the board.
+    Parameters
+    ----------
+    chatbot : int
+        Index of the chatbot.
+
+    Raises
+    ------
+    InvalidRequest
+        For an index outside the board.
     """
 
     chatbot: int
@@ -174,11 +220,22 @@ class NewEntrantTarget:
 
 @dataclass(frozen=True, slots=True)
 class CombinedTarget:
-    """Two targets at once: each is taken relative to what is left of it, so that `share` is the first one's part.
+    """Two targets at once, each relative to what is left of it.
 
     W = share W_1 / trace(W_1 Sigma) + (1 - share) W_2 / trace(W_2 Sigma), whose fall is that of share log trace_1 +
-    (1 - share) log trace_2. A target of which nothing is left leaves all to the other. Raises InvalidRequest unless
-    0 <= share <= 1.
+    (1 - share) log trace_2. A target of which nothing is left leaves all to the other.
+
+    Parameters
+    ----------
+    first, second : Target
+        The targets.
+    share : float
+        Weight of the first, from 0 to 1.
+
+    Raises
+    ------
+    InvalidRequest
+        Unless 0 <= share <= 1.
     """
 
     first: Target
@@ -201,7 +258,7 @@ class CombinedTarget:
 
 
 def decision_weights(mean: FloatArray, covariance: FloatArray, level: float) -> FloatArray:
-    """Return (N,) the weights p(z) / v of `RankingTarget` for all pairs low < high; 0 for those decided at `level`."""
+    """Return (N,) the weights p(z) / v of `RankingTarget` for all pairs low < high; 0 for pairs decided at `level`."""
     low, high = np.triu_indices(len(mean), 1)
     variance = pair_variances(covariance, low, high)
     z = np.abs(standardised(mean[high] - mean[low], np.sqrt(variance)))
@@ -214,7 +271,15 @@ def decision_weights(mean: FloatArray, covariance: FloatArray, level: float) -> 
 
 
 def laplacian(chatbots: int, weights: FloatArray) -> FloatArray:
-    """sum_p w_p x_p x_p' (M, M) for x_p = e_high - e_low and weights (N,) in the order of `numpy.triu_indices`."""
+    """Return sum_p w_p x_p x_p' (M, M) for x_p = e_high - e_low.
+
+    Parameters
+    ----------
+    chatbots : int
+        M.
+    weights : (N,) float array
+        w_p in the order of `numpy.triu_indices`.
+    """
     low, high = np.triu_indices(chatbots, 1)
     W = np.zeros((chatbots, chatbots))
     W[low, high] = -weights

@@ -1,8 +1,8 @@
-"""Tiers: bands of quality, so that a prompt may tell strong chatbots apart and not weak ones (Sedoc & Ungar 2020).
+"""Tiers: bands of ability, so that a prompt may discriminate among strong chatbots and not among weak ones.
 
-Tier 0 is the strongest. A chatbot's place in a ranking wavers while little is known, and a tier that wavers would
-move the votes of all its prompts to another parameter; so who has a tier keeps it until the posterior says clearly
-that it stands on the other side of the border.
+Tier 0 is the strongest (Sedoc & Ungar 2020). A chatbot that changed its tier at every fit would move the votes of all
+its prompts to other parameters. A chatbot therefore keeps its tier until the posterior is clear that it is beyond the
+border.
 """
 
 from __future__ import annotations
@@ -23,13 +23,31 @@ TIERS = 2  # as in the paper
 def place(
     posterior: Posterior, *, count: int = TIERS, earlier: Mapping[str, int] | None = None, level: float = 0.9
 ) -> dict[str, int]:
-    """The tier of every chatbot of a board, by name, 0 the strongest.
+    """Return the tier of every chatbot of a board, by name; 0 is the strongest.
 
-    The borders cut the abilities into `count` bands of as equal size as can be (the stronger ones get the odd ones), so
-    that each tier's prompts have votes to learn from. A chatbot with an `earlier` tier leaves it when its ability is
-    beyond that tier's border with a probability of more than `level`; then it goes where it now stands. The same
-    posterior gives the same tiers again. Raises InvalidRequest unless count >= 1 and 0.5 <= level < 1, and for earlier
-    tiers outside 0..count - 1.
+    The borders cut the abilities into `count` bands of equal size; stronger bands get the remainder. A chatbot with an
+    `earlier` tier leaves it when its ability is beyond the tier's border with a probability above `level`.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        The fit of the board.
+    count : int
+        Number of tiers, at least 1.
+    earlier : mapping of str to int, optional
+        Tiers of the last fit, by name.
+    level : float
+        Probability from .5 to below 1.
+
+    Returns
+    -------
+    dict of str to int
+        Tier by name. The same arguments give the same tiers.
+
+    Raises
+    ------
+    InvalidRequest
+        For another count or level, or an earlier tier outside 0..count - 1.
     """
     given = dict(earlier or {})
     _check(count, level, given)

@@ -1,7 +1,7 @@
-"""rehearse: an imaginary campaign, played once in a process so that no real one waits for what it needs compiled.
+"""Warm up a process: play a small campaign once, so that all kernels are compiled before a real campaign needs them.
 
-Compiling takes about 35 seconds, once per machine: the machine code is kept (`irt_engine.compilation`). Where it is
-kept already a rehearsal takes half a second of a process.
+Kernels are compiled once per machine, and the machine code is kept (`irt_engine`). Where it is kept already, a warm-up
+takes half a second.
 """
 
 from __future__ import annotations
@@ -22,10 +22,9 @@ CHATBOTS, PROMPTS, BATCH = 6, 40, 80  # the smallest board that is fitted as the
 
 
 def warm_up() -> None:
-    """Two batches of votes planned and fitted, the second from the first one's posterior, as a campaign's refits are;
-    and a forecast of the rest.
+    """Plan and fit two batches of simulated votes, the second from the first one's posterior, and forecast the rest.
 
-    Replies differ (SD .7): where they do not, a refit takes a shorter way.
+    Replies have effects of SD .7: without them a fit takes a shorter way and leaves kernels uncompiled.
     """
     votes = draw_votes(draw_truth(CHATBOTS, PROMPTS, reply_sd=0.7, seed=1), all_cells(CHATBOTS, PROMPTS), seed=2)
     loop = ReplayLoop(votes, "adaptive", 3, DEFAULT_DESIGN)
@@ -38,7 +37,7 @@ def warm_up() -> None:
 
 
 def main() -> None:
-    """Compile the kernels of this environment, and say so where that takes its time."""
+    """Compile the kernels of this environment; print a line first if that takes long."""
     if needs_compiling():
         sys.stdout.write(f"{COMPILING}\n")
         sys.stdout.flush()

@@ -15,7 +15,8 @@ from irt_engine.responses import ResponseTable
 from irt_engine.simulate import draw_truth
 from scheduler.estimator import estimate
 from scheduler.policies.design import DEFAULT_DESIGN
-from scheduler.replay import ReplayPoint, ReplayReference, reference_of, reference_of_truth, replay, simulated_votes
+from scheduler.replay import replay, simulated_votes
+from scheduler.replay_measures import ReplayPoint, ReplayReference, reference_of, reference_of_truth
 
 Progress = Callable[[int, int], None]
 

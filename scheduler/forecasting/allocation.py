@@ -1,4 +1,4 @@
-"""Where a policy puts the votes of many campaigns at once: what `recursion` needs of a policy, without drawing asks."""
+"""Allocation: where a policy puts the votes of many campaigns at once, without drawing asks."""
 
 from __future__ import annotations
 
@@ -23,9 +23,11 @@ class EvenAllocation:
 
     @property
     def selected_share(self) -> float:
+        """The share of votes whose prompt is chosen: none."""
         return 0.0
 
     def votes(self, ensemble: CampaignEnsemble, count: float) -> FloatArray:
+        """Return (D, N, K) the next votes."""
         left = ensemble.room - ensemble.votes
         spread: FloatArray = left * (count / left.sum(axis=(1, 2), keepdims=True))
         return spread
@@ -33,15 +35,17 @@ class EvenAllocation:
 
 @dataclass(frozen=True, slots=True)
 class AdaptiveAllocation:
-    """The pairs that lower the target's variance most, on the prompts that tell most about them."""
+    """The pairs that lower the target's variance most, on the most informative prompts: policy `adaptive`."""
 
     design: AdaptiveDesign = field(default=DEFAULT_DESIGN)
 
     @property
     def selected_share(self) -> float:
+        """The share of votes whose prompt is chosen."""
         return 1.0 - self.design.floor
 
     def votes(self, ensemble: CampaignEnsemble, count: float) -> FloatArray:
+        """Return (D, N, K) the next votes."""
         if ensemble.unfitted:
             return EvenAllocation().votes(ensemble, count)
         value = self._values(ensemble)
@@ -67,13 +71,15 @@ class AdaptiveAllocation:
 
 @dataclass(frozen=True, slots=True)
 class LeastCertainAllocation:
-    """The least certain pairs that a vote can inform, on the prompts that tell most about them."""
+    """The least certain pairs that a vote can inform, on the most informative prompts: policy `least_certain`."""
 
     @property
     def selected_share(self) -> float:
+        """The share of votes whose prompt is chosen."""
         return 1.0 - FLOOR
 
     def votes(self, ensemble: CampaignEnsemble, count: float) -> FloatArray:
+        """Return (D, N, K) the next votes."""
         if ensemble.unfitted:
             return EvenAllocation().votes(ensemble, count)
         value = np.log1p(ensemble.typical * _across(ensemble, ensemble.covariance))

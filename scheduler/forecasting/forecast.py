@@ -1,8 +1,8 @@
-"""forecast: how many judgments a campaign will take from here, what they cost, and how many days they last.
+"""Forecast how many judgments a campaign will take, what they cost, and how many days they last.
 
-It is made from the expected information of judgments (`recursion`), in well under a second for most designs and two to
-four for 200 chatbots, and says in what range four of five such campaigns end. `simulated` answers the same by running
-whole campaigns.
+It follows the expected information of judgments (`expected_precision`), in well under a second for most designs and in
+two to four seconds for 200 chatbots, and gives the range in which four of five such campaigns end. `simulation` answers
+the same by running whole campaigns.
 """
 
 from __future__ import annotations
@@ -43,13 +43,29 @@ FORECASTABLE_POLICIES: Mapping[str, Callable[[AdaptiveDesign], Allocation]] = Ma
 class ForecastTerms:
     """What a campaign wants, how it asks, and what asking costs.
 
-    goal       when it has learnt enough
-    budget     judgments at the most, those that are in among them; None: as many as there are items
-    policy     one of `plan`'s; design is for `adaptive`, None: the usual safeguards, and the target of the goal
-    batch      judgments after which it is fitted again, and may stop
-    price      of a judgment, per_day judgments a day: None where nobody knows
-    priors     what is known of chatbots and prompts before the first judgment
-    Raises InvalidRequest.
+    Parameters
+    ----------
+    goal : ForecastGoal
+        When enough is known.
+    budget : int or None
+        Judgments at the most, those that are in among them; None for as many as there are items.
+    policy : str
+        A name in `FORECASTABLE_POLICIES`.
+    design : AdaptiveDesign or None
+        Design of the adaptive policy; None for the default one with the goal's target.
+    batch : int
+        Judgments after which the campaign is fitted again, and may stop.
+    price : float or None
+        Price of a judgment.
+    per_day : float or None
+        Judgments per day.
+    priors : Priors
+        What is known of chatbots and prompts before the first judgment.
+
+    Raises
+    ------
+    InvalidRequest
+        For values out of range.
     """
 
     goal: ForecastGoal
@@ -90,7 +106,7 @@ class ForecastTerms:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Four of five campaigns end between low and high, half of them below the middle."""
+    """Quantiles of campaigns: four of five end between `low` and `high`, half of them below `middle`."""
 
     low: float
     middle: float
@@ -101,11 +117,19 @@ class Range:
 class Forecast:
     """What a campaign will take from here.
 
-    judgments, cost, days: until it stops, be it that the goal is reached or that nothing may be asked any more
-    reached    the probability that the goal is reached
-    reachable  where the campaigns that miss it end, in what the goal measures (`unit`); None where none misses it
-    most       judgments that may still be asked
-    campaigns  how many this is drawn from
+    Parameters
+    ----------
+    judgments, cost, days : Range
+        Until the campaign stops, because the goal is reached or nothing may be asked any more. Cost and days are None
+        without a price or a pace.
+    reached : float
+        Probability that the goal is reached.
+    reachable : Range or None
+        Where the campaigns that miss the goal end, in the goal's `unit`; None where none misses it.
+    most : int
+        Judgments that may still be asked.
+    campaigns : int
+        Number of campaigns behind the forecast.
     """
 
     judgments: Range
@@ -118,9 +142,14 @@ class Forecast:
 
 
 def unjudged_state(chatbots: int, prompts: int, *, votes_per_item: int = 1) -> CampaignState:
-    """The state of a campaign that is only an idea: so many chatbots and prompts, nothing judged.
+    """Return the state of a planned campaign with so many chatbots and prompts, before the first judgment.
 
-    Raises InvalidRequest on negative numbers, InvalidState on votes_per_item below 1.
+    Raises
+    ------
+    InvalidRequest
+        For negative numbers.
+    InvalidState
+        For votes_per_item below 1.
     """
     if chatbots < 0 or prompts < 0:
         raise InvalidRequest(f"{chatbots} chatbots, {prompts} prompts", code="bad_count", hint="give 0 or more")
@@ -146,11 +175,30 @@ def _solvable() -> Iterator[None]:
 
 @_solvable()
 def forecast(state: CampaignState, terms: ForecastTerms, *, seed: int = 0) -> Forecast:
-    """Forecast a campaign from a state before the first judgment (`unjudged_state`) or at any later time.
+    """Forecast a campaign, before the first judgment (`unjudged_state`) or at any later time.
 
-    The range is over campaigns: abilities, chance in what is voted on, and what the fits make of it. Judgments that
-    are on their way count as to come. Where the policy has no recursion of its own, use `simulated.simulate`.
-    Raises InvalidRequest: one chatbot, no prompts, a policy without a recursion, a seed below 0. NotSolvable.
+    The range is over campaigns: abilities, chance in the votes, and the estimates of the fits. Judgments in flight
+    count as still to come.
+
+    Parameters
+    ----------
+    state : CampaignState
+        Where the campaign stands.
+    terms : ForecastTerms
+        What it wants, and its costs.
+    seed : int
+        Seed, 0 or more. Equal arguments give equal answers.
+
+    Returns
+    -------
+    Forecast
+
+    Raises
+    ------
+    InvalidRequest
+        For one chatbot, no prompts, a policy outside `FORECASTABLE_POLICIES` (use `simulate`), or a negative seed.
+    NotSolvable
+        Where floats cannot represent the result.
     """
     if terms.policy not in FORECASTABLE_POLICIES:
         raise InvalidRequest(
@@ -172,12 +220,18 @@ def forecast(state: CampaignState, terms: ForecastTerms, *, seed: int = 0) -> Fo
 
 @_solvable()
 def attainable(state: CampaignState, terms: ForecastTerms, *, seed: int = 0) -> float:
-    """The share of campaigns that meet the goal once all is judged that is open: about `reached` without a budget.
+    """Return the share of campaigns that meet the goal once everything that is open is judged.
 
-    No campaign is followed, so that this takes a tenth of a forecast's time or less. Who meets the goal on the way and
-    would not at the end is left out: of 64 designs of 4 and 12 chatbots at most 2 in 100 campaigns, of 46 and 100
-    chatbots none to two of 16. It errs toward less. Raises InvalidRequest: one chatbot, no prompts, a seed below 0.
-    NotSolvable.
+    It is about `Forecast.reached` without a budget, in a tenth of the time or less, since no campaign is followed.
+    Campaigns that meet the goal on the way and not at the end are left out: at most 2 in 100 of 64 designs of 4 and 12
+    chatbots, none to two in 16 of 46 and 100 chatbots. It errs on the low side.
+
+    Raises
+    ------
+    InvalidRequest
+        For one chatbot, no prompts, or a negative seed.
+    NotSolvable
+        Where floats cannot represent the result.
     """
     _check_seed(seed)
     inputs = forecast_inputs(state, terms.priors)
@@ -190,7 +244,21 @@ def _check_seed(seed: int) -> None:
 
 
 def summary(stopped: FloatArray, reached: BoolArray, last: FloatArray, most: int, terms: ForecastTerms) -> Forecast:
-    """Of C campaigns: judgments until they stopped, whether they reached the goal (bool), and their last measure."""
+    """Return the forecast of campaigns.
+
+    Parameters
+    ----------
+    stopped : (C,) float array
+        Judgments until each campaign stopped.
+    reached : (C,) bool array
+        Whether it reached the goal.
+    last : (C,) float array
+        Its last measure.
+    most : int
+        Judgments that may still be asked.
+    terms : ForecastTerms
+        Price and pace.
+    """
     judgments = _whole(_range(np.minimum(stopped, most)))
     return Forecast(
         judgments=judgments,
@@ -204,7 +272,7 @@ def summary(stopped: FloatArray, reached: BoolArray, last: FloatArray, most: int
 
 
 def most_of(state: CampaignState, terms: ForecastTerms) -> int:
-    """Judgments that may still be asked, by the items that are open or on their way and by the budget."""
+    """Return the number of judgments that may still be asked, by open and pending items and by the budget."""
     left = open_votes(state)
     return left if terms.budget is None else max(0, min(left, terms.budget - state.judgments))
 

@@ -1,6 +1,6 @@
-"""What a campaign is to reach, as a number that a forecast can follow while judgments come in.
+"""Goals of forecasts: numbers that can be followed while judgments come in.
 
-Every goal is measured on abilities (D, M) and their covariances (D, M, M) of D campaigns at once.
+Every goal is measured on the abilities (D, M) and covariances (D, M, M) of D campaigns at once.
 """
 
 from __future__ import annotations
@@ -21,33 +21,34 @@ _TINY = 1e-12
 
 
 class ForecastGoal(Protocol):
-    """A frozen goal. `unit` names what it measures; `target` is what an adaptive campaign learns for it."""
+    """A frozen goal. `unit` names what it measures."""
 
     unit: ClassVar[str]
 
     @property
     def target(self) -> Target:
-        """Whose variance each judgment is chosen to lower."""
+        """The target that judgments are chosen for."""
         ...
 
     def measure(self, ability: FloatArray, covariance: FloatArray) -> FloatArray:
-        """(D,) what has been reached."""
+        """Return (D,) the measure of each campaign."""
         ...
 
     def shortfall(self, ability: FloatArray, covariance: FloatArray) -> FloatArray:
-        """(D,) by what factor SEs are still too large: the goal is met where it is 1 or less."""
+        """Return (D,) the factor by which SEs are too large: the goal is met at 1 or less."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class AllAbilities:
-    """Every ability minus the board's mean has an SE of at most `se`. Raises InvalidRequest unless it is positive."""
+    """Every ability minus the board's mean has an SE of at most `se`. Raise InvalidRequest unless it is positive."""
 
     se: float
     unit: ClassVar[str] = "the largest SE"
 
     @property
     def target(self) -> Target:
+        """The target that judgments are chosen for."""
         return LargestSETarget()
 
     def __post_init__(self) -> None:
@@ -55,22 +56,25 @@ class AllAbilities:
         _check_se(self.se)
 
     def measure(self, ability: FloatArray, covariance: FloatArray) -> FloatArray:
+        """Return (D,) the largest SE."""
         largest: FloatArray = np.sqrt(np.einsum("dmm->dm", covariance).max(axis=1))
         return largest
 
     def shortfall(self, ability: FloatArray, covariance: FloatArray) -> FloatArray:
+        """Return (D,) the largest SE over the one wanted."""
         return self.measure(ability, covariance) / self.se
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Every difference between neighbours of the board, in its estimated order, has an SE of at most `se`."""
+    """Every difference between neighbours, in the estimated order, has an SE of at most `se`."""
 
     se: float
     unit: ClassVar[str] = "the largest SE between neighbours"
 
     @property
     def target(self) -> Target:
+        """The target that judgments are chosen for."""
         return LargestSETarget("neighbours")
 
     def __post_init__(self) -> None:
@@ -78,20 +82,25 @@ class Neighbours:
         _check_se(self.se)
 
     def measure(self, ability: FloatArray, covariance: FloatArray) -> FloatArray:
+        """Return (D,) the largest SE between neighbours."""
         order = np.argsort(ability, axis=1, kind="stable")
         _, variance = _differences(ability, covariance, order[:, :-1], order[:, 1:])
         largest: FloatArray = np.sqrt(variance.max(axis=1))
         return largest
 
     def shortfall(self, ability: FloatArray, covariance: FloatArray) -> FloatArray:
+        """Return (D,) the largest SE between neighbours over the one wanted."""
         return self.measure(ability, covariance) / self.se
 
 
 @dataclass(frozen=True, slots=True)
 class Separated:
-    """A share of all pairs is separated: the interval of their difference at `level` leaves 0 out.
+    """A share of all pairs is separated: the interval of their difference at `level` excludes 0.
 
-    Raises InvalidRequest unless 0 < share <= 1 and 0 < level < 1.
+    Raises
+    ------
+    InvalidRequest
+        Unless 0 < share <= 1 and 0 < level < 1.
     """
 
     share: float
@@ -100,6 +109,7 @@ class Separated:
 
     @property
     def target(self) -> Target:
+        """The target that judgments are chosen for."""
         return DEFAULT_DESIGN.target
 
     def __post_init__(self) -> None:
@@ -112,10 +122,12 @@ class Separated:
             )
 
     def measure(self, ability: FloatArray, covariance: FloatArray) -> FloatArray:
+        """Return (D,) the share of pairs that are separated."""
         separated: FloatArray = (self._distances(ability, covariance) > quantile(self.level)).mean(axis=1)
         return separated
 
     def shortfall(self, ability: FloatArray, covariance: FloatArray) -> FloatArray:
+        """Return (D,) the factor by which the SE of the last pair needed is too large."""
         z = np.sort(self._distances(ability, covariance), axis=1)[:, ::-1]
         last = math.ceil(self.share * z.shape[1] - 1e-9) - 1
         return quantile(self.level) / np.maximum(z[:, last], _TINY)

@@ -1,7 +1,8 @@
-"""What a state and the priors know of a campaign, in the few arrays from which `recursion` goes on."""
+"""Inputs of forecasts: what a state and the priors say of a campaign, in a few arrays."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,13 +23,29 @@ _NONE = Overlap()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ForecastInputs:
-    """What is known of a campaign now: M chatbots, N pairs, K classes of `prompts` prompts.
+    """What is known of a campaign: M chatbots, N pairs, K classes of prompts by their discrimination.
 
-    mean (M,), covariance (M, M): of the abilities. judged, room (N, K): votes on each pair and class so far, and the
-    most there can be, counted in votes as items get them: `overlap` gives some items more, all of them at once, so that
-    a judgment is less than one of these by a factor of `overlap.judgments_each`. slope, half_width: of the typical
-    prompt. The SDs are those of the fit's priors and effects.
-    reliability: share of the variance of log discriminations that is known. fitted: all this is from a fit.
+    Parameters
+    ----------
+    mean, covariance : (M,), (M, M) float arrays
+        Of the abilities.
+    judged, room : (N, K) float arrays
+        Votes on each pair and class so far, and the most that there can be. An item of the overlap gets several votes
+        at once: a vote here stands for `overlap.judgments_each` judgments.
+    prompts : int
+        Number of prompts.
+    slope, half_width : float
+        Discrimination and tie half-width of the typical prompt.
+    ability_sd, log_slope_sd, log_width_sd, common_width_sd, pair_sd, reply_sd : float
+        SDs of the fit's priors and effects.
+    cell_sd : float
+        SD of all that a vote shares with others of its cell, on two replies without other votes.
+    reliability : float
+        Share of the variance of log discriminations that is known.
+    fitted : bool
+        Whether all this comes from a fit.
+    overlap : Overlap
+        Items that get several votes.
     """
 
     mean: FloatArray
@@ -51,7 +68,13 @@ class ForecastInputs:
 
 
 def forecast_inputs(state: CampaignState, priors: Priors) -> ForecastInputs:
-    """Raises InvalidRequest on fewer than two chatbots, or no prompts. Judgments on their way are still to come."""
+    """Return the inputs of a state. Judgments in flight are still to come.
+
+    Raises
+    ------
+    InvalidRequest
+        For fewer than two chatbots, or no prompts.
+    """
     if len(state.chatbots) < 2:
         raise InvalidRequest("a comparison needs two chatbots", code="one_chatbot", hint="add a chatbot")
     if not state.prompts:
@@ -111,8 +134,10 @@ def _before(state: CampaignState, priors: Priors, judged: FloatArray, room: Floa
 
 
 def open_votes(state: CampaignState) -> int:
-    """Votes that may still come in, those that are on their way among them; which items the overlap chooses among those
-    without votes is not looked up, but taken as its share of them."""
+    """Return the number of votes that may still come in, those in flight among them.
+
+    Which items without votes are in the overlap is not looked up: the overlap's share of them is taken.
+    """
     judged, room = _votes(state, _classes(state, None))
     return round(float((room - judged).sum()))
 
@@ -167,7 +192,7 @@ def _begun(state: CampaignState) -> tuple[IntArray, IntArray]:
 
 
 def wanted_votes(state: CampaignState, items: IntArray) -> IntArray:
-    """(n,) votes that each of some items (n,), by number, is to have."""
+    """Return (n,) the votes wanted of items (n,), by number."""
     low, high = (x.astype(np.int64) for x in np.triu_indices(len(state.chatbots), 1))
     pair, prompt = items // len(state.prompts), items % len(state.prompts)
     chosen = OverlapSample(state.overlap, state.chatbots, state.prompts).chosen(low[pair], high[pair], prompt)
@@ -175,7 +200,7 @@ def wanted_votes(state: CampaignState, items: IntArray) -> IntArray:
 
 
 def item_numbers(state: CampaignState, items: IntArray) -> IntArray:
-    """(n, 3) items -> (n,) their numbers in the order of `simulate.all_cells`: pair by pair, prompt by prompt."""
+    """Return (n,) the numbers of items (n, 3), pair by pair and prompt by prompt."""
     number: IntArray = _pairs(items, len(state.chatbots)) * len(state.prompts) + items[:, 2]
     return number
 
@@ -185,3 +210,17 @@ def _pairs(items: IntArray, chatbots: int) -> IntArray:
     a, b = items[:, 0], items[:, 1]
     number: IntArray = a * chatbots - a * (a + 1) // 2 + b - a - 1
     return number
+
+
+def drawn_abilities(inputs: ForecastInputs, draws: int, rng: np.random.Generator) -> FloatArray:
+    """Return (D, M) centred abilities drawn from what is known.
+
+    Before the first fit the unit is drawn too: a board's unit is where its own prompts lie about 1.
+    """
+    values, vectors = np.linalg.eigh(inputs.covariance)
+    spread = vectors * np.sqrt(np.maximum(values, 0.0))
+    truth = inputs.mean + rng.standard_normal((draws, len(values))) @ spread.T
+    truth -= truth.mean(axis=1, keepdims=True)
+    unit = 0.0 if inputs.fitted else inputs.log_slope_sd / math.sqrt(inputs.prompts)
+    scaled: FloatArray = truth * np.exp(unit * rng.standard_normal((draws, 1)))
+    return scaled

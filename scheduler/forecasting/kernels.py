@@ -27,8 +27,16 @@ def information_at(
     table: FloatArray,  # (G, K) information on theta
     steps: FloatArray,  # (K,) where the classes lie among prompts, of mean square 1
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
-    """theta (D, N, K) that the next vote of each pair tells; and (D, N) each: what all so far have told, theta's mean
-    over the classes, its relative variance over them, and what is left of that when its trend is taken out."""
+    """Return the information of votes at each pair's place.
+
+    Returns
+    -------
+    theta : (D, N, K) float array
+        Information of the next vote about theta.
+    known, typical, relative, steady : (D, N) float arrays
+        Information of all votes so far; the mean of theta over the classes; its relative variance over them; and what
+        is left of that variance without its linear trend.
+    """
     D, N, _ = votes.shape
     theta, known, typical = np.empty((D, N, _K)), np.zeros((D, N)), np.zeros((D, N))
     relative, steady = np.zeros((D, N)), np.empty((D, N))
@@ -50,7 +58,7 @@ def information_at(
 
 @compiled
 def chatbot_sums(values: FloatArray, ends: IntArray, chatbots: int) -> FloatArray:
-    """(D, M) sums of values (D, N) over the pairs of each chatbot."""
+    """Return (D, M) the sums of values (D, N) over the pairs of each chatbot."""
     total = np.zeros((len(values), chatbots))
     for d in range(len(values)):
         for p in range(values.shape[1]):
@@ -180,7 +188,7 @@ def add_board_information(
 
 @compiled
 def _interpolate(place: float, tables: FloatArray, told: FloatArray) -> None:
-    """told (7, K): what a vote tells at this place."""
+    """Write the information of a vote at this place into told (7, K)."""
     left = int(place)
     part = place - left
     for entry in range(ENTRIES):
@@ -217,7 +225,7 @@ def _pair_information(
 
 @compiled
 def _add_contrast(S: FloatArray, a: int, b: int, weight: float) -> None:
-    """S (M, M) += weight x x', x = e_b - e_a."""
+    """Add weight x x' to S (M, M), x = e_b - e_a."""
     S[a, a] += weight
     S[b, b] += weight
     S[a, b] -= weight

@@ -11,9 +11,12 @@ _TINY = 1e-12
 
 
 def inverse(S: FloatArray) -> FloatArray:
-    """Of positive definite matrices (D, n, n): by their roots, two thirds of the time that any others take.
+    """Return the inverses of positive definite matrices (D, n, n), by their Cholesky factors.
 
-    Raises LinAlgError where one is not: what LAPACK leaves then is no inverse of anything.
+    Raises
+    ------
+    LinAlgError
+        Where a matrix is not positive definite: LAPACK leaves no inverse then.
     """
     lower = np.empty_like(S)
     for one, found in zip(S, lower, strict=True):
@@ -28,25 +31,25 @@ def inverse(S: FloatArray) -> FloatArray:
 
 
 def centred(covariance: FloatArray) -> FloatArray:
-    """Of abilities minus their mean, (..., M, M)."""
+    """Return the covariance (..., M, M) of abilities minus their mean."""
     half = covariance - covariance.mean(axis=-1, keepdims=True)
     whole: FloatArray = half - half.mean(axis=-2, keepdims=True)
     return whole
 
 
 def without_mean(values: FloatArray) -> FloatArray:
-    """(D, M) minus the mean of each campaign."""
+    """Return values (D, M) minus the mean of each campaign."""
     level: FloatArray = values - values.mean(axis=1, keepdims=True)
     return level
 
 
 def variances(covariance: FloatArray) -> FloatArray:
-    """(D, M) variances, never 0."""
+    """Return (D, M) variances, never 0."""
     variance: FloatArray = np.maximum(np.einsum("dmm->dm", covariance), _TINY)
     return variance
 
 
 def class_sums(values: FloatArray) -> FloatArray:
-    """(D, N) sums over the classes of (D, N, K); a product, since numpy is slow at adding up few numbers at a time."""
+    """Return (D, N) sums over the classes of (D, N, K), by a product: numpy adds few numbers at a time slowly."""
     total: FloatArray = values @ np.ones(values.shape[-1])
     return total

@@ -1,8 +1,8 @@
-"""What asking at random would have cost: the largest SE that a board would have after n judgments spread evenly.
+"""Random baseline: the largest SE that a board would have after n judgments spread evenly at random.
 
-It is the board of today, its abilities, prompts and effects as its fit has them, with its votes taken away and others
-put where chance puts them, by the expected information of forecasts (`recursion`). How the board's own SEs compare with
-what that makes of its own votes is carried over, so that a campaign which did ask at random is told what it took.
+It is the current board, with its abilities, prompts and effects, but with its votes replaced by evenly spread ones
+(`expected_precision`). The ratio of the board's own SEs to those expected of its own votes is carried over, so that a
+campaign that did ask at random is told what it took.
 """
 
 from __future__ import annotations
@@ -26,9 +26,16 @@ _ENDS = 8.0  # times the judgments so far: what is beyond is not said
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RandomBaseline:
-    """judgments (T,), rising, and the largest SE (T,) at each; the last one has today's SE if it was `reached`.
+    """The course of a campaign that asks at random, with the campaign's overlap.
 
-    With an overlap they are those of a campaign that has it too.
+    Parameters
+    ----------
+    judgments : (T,) float array
+        Rising.
+    largest_se : (T,) float array
+        The largest SE at each.
+    reached : bool
+        Whether the last one is the campaign's current SE.
     """
 
     judgments: FloatArray
@@ -37,9 +44,14 @@ class RandomBaseline:
 
 
 def random_baseline(state: CampaignState) -> RandomBaseline:
-    """A few dozen inversions, whatever has been judged. The same state gives the same answer.
+    """Return the random baseline of a campaign; a few dozen matrix inversions, whatever has been judged.
 
-    Raises InvalidState before the first fit, and InvalidRequest on fewer than two chatbots, or no prompts.
+    Raises
+    ------
+    InvalidState
+        Before the first fit.
+    InvalidRequest
+        For fewer than two chatbots, or no prompts.
     """
     if state.posterior is None:
         raise InvalidState("there is no fit to compare with", code="no_fit", hint="fit the first judgments")

@@ -1,8 +1,7 @@
-"""simulate: the forecast of `forecast`, by running whole campaigns. Votes are drawn from a truth, planned, fitted, and
-judged by the stopping rules, until these say stop. Seconds to minutes each: the work of a worker, not of a form.
+"""Simulate whole campaigns: draw votes from a truth, plan, fit, and ask the stopping rules, until they stop.
 
-Before the first judgment a truth is drawn from the priors. Later it is drawn from the posterior, and the votes that
-are in stay as they are: what the campaign already knows, right or wrong, is the same in all futures.
+This takes seconds to minutes per campaign. Before the first judgment a truth is drawn from the priors. Later it is
+drawn from the posterior, and the votes that are in stay as they are.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class SimulatedCampaign:
-    """A simulated campaign: judgments that it took from here, whether it reached its goal, and the last measure."""
+    """A simulated campaign: the judgments that it took from here, whether it reached its goal, and its last measure."""
 
     judgments: int
     reached: bool
@@ -43,12 +42,13 @@ class SimulatedCampaign:
 
 @dataclass(frozen=True, slots=True)
 class GoalReachedRule:
-    """A goal as a stopping rule."""
+    """A forecast's goal as a stopping rule."""
 
     goal: ForecastGoal
     order: ClassVar[int] = 1
 
     def decide(self, state: CampaignState) -> StoppingDecision:
+        """Return whether the goal is reached."""
         posterior = state.posterior
         if posterior is None:
             return StoppingDecision(False, Reason("no_fit"), {})
@@ -69,11 +69,33 @@ def simulate(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Forecast:
-    """The forecast of `campaigns` simulated campaigns; `progress(done, campaigns)` is called after each.
+    """Return the forecast of simulated campaigns.
 
-    `votes` are those that are in, by which the state's posterior was fitted. Equal arguments give equal answers.
-    Raises InvalidRequest: what `forecast` refuses, fewer than one campaign, a posterior without its votes or with those
-    of others; EngineError where a fit has no answer.
+    Parameters
+    ----------
+    state : CampaignState
+        Where the campaign stands.
+    terms : ForecastTerms
+        What it wants, and its costs.
+    campaigns : int
+        How many to simulate, at least 1.
+    votes : ResponseTable, optional
+        The votes by which the state's posterior was fitted.
+    seed : int
+        Seed, 0 or more. Equal arguments give equal answers.
+    progress : callable, optional
+        Called with the number of finished campaigns and `campaigns`.
+
+    Returns
+    -------
+    Forecast
+
+    Raises
+    ------
+    InvalidRequest
+        As `forecast`, and for fewer than one campaign, or a posterior without its votes.
+    EngineError
+        Where a fit has no answer.
     """
     if campaigns < 1 or seed < 0:
         raise InvalidRequest(
@@ -96,7 +118,7 @@ def simulate(
 def run(
     state: CampaignState, terms: ForecastTerms, *, votes: ResponseTable | None = None, seed: int
 ) -> SimulatedCampaign:
-    """One campaign from here to its stop. Raises as `simulate` does."""
+    """Simulate one campaign from here to its stop. Raise as `simulate` does."""
     forecast_inputs(state, terms.priors)
     if (state.posterior is not None or len(state.judged)) and (votes is None or len(votes) != len(state.judged)):
         raise InvalidRequest(
@@ -139,7 +161,7 @@ def _finished(state: CampaignState, terms: ForecastTerms, judgments: int) -> Sim
 
 
 def stopping_rule_of(goal: ForecastGoal) -> StoppingRule:
-    """What stops a campaign that has this goal."""
+    """Return the rule that stops a campaign with this goal."""
     match goal:
         case AllAbilities(se):
             return TargetSE(se)

@@ -16,16 +16,15 @@ from irt_engine.quadrature import normal_nodes
 from scheduler.forecasting.inputs import ForecastInputs
 
 THETA_GRID = np.linspace(-9.0, 9.0, 145)  # of theta
-
-
 _CELL_NODES = 5
-
-
 _TINY = 1e-12
 
 
 class VoteInformation(NamedTuple):
-    """I of one more vote, entry by entry: each (D, N, K)."""
+    """Fisher information of one more vote about (theta, log alpha, log t), entry by entry: each (D, N, K).
+
+    `alone` is as `theta`, for the only vote on its prompt: averaged over the prompt's discrimination.
+    """
 
     theta: FloatArray
     theta_slope: FloatArray
@@ -77,10 +76,10 @@ def _of_vote(
 
 
 def further_votes_factor(theta: FloatArray, alpha: FloatArray, inputs: ForecastInputs) -> FloatArray:
-    """(G, K) what an item tells with the votes that the overlap adds, over what its first vote tells, theta (G, K).
+    """Return (G, K) the information of an item's overlap votes together, over that of its first vote theta (G, K).
 
-    Its votes share their cell's effect and both replies: after k of them the next tells 1 / (1 + k i v)^2 of the first
-    (see `belief`).
+    Votes of an item share their cell's effect and both replies: after k of them the next has 1 / (1 + k i v)^2 of the
+    first one's information (see `belief`).
     """
     overlap, shared = inputs.overlap, theta * (inputs.cell_sd / alpha) ** 2
     after = np.arange(1, overlap.votes)[:, None, None]
@@ -89,7 +88,7 @@ def further_votes_factor(theta: FloatArray, alpha: FloatArray, inputs: ForecastI
 
 
 def interpolated(table: FloatArray, place: FloatArray) -> FloatArray:
-    """(D, N, K) of a table (G, K) over the grid, at places (D, N) between its points."""
+    """Return (D, N, K) a table (G, K) over the grid, at places (D, N) between its points."""
     left = place.astype(np.int64)
     part = (place - left)[..., None]
     found: FloatArray = table[left] + part * (table[left + 1] - table[left])

@@ -20,23 +20,39 @@ from scheduler.targets import CombinedTarget, PrecisionTarget, RankingTarget, Ta
 
 @dataclass(frozen=True, slots=True)
 class AdaptiveDesign:
-    """What an adaptive campaign wants, and what keeps its choice honest.
+    """What the adaptive policy learns, and the constraints that it keeps to.
 
-    target      what is worth learning; by default who is above whom, and for a fifth how large all abilities are
-    floor       share of asks that go to open pairs at random: what a greedy choice alone would never look at again
-    cap         largest share of all judgments that one pair may take (or four times an even share, if that is more)
-    best        how many of the most valuable pairs share a draw
-    exposure    how many times an even share of all judgments one prompt may take, even over the prompts in use
-    depth       how many votes the prompts in use get on average before another joins them (0: all are in use). On real
-                votes no gain is shown (docs/decide.md): a chatbot's reply to a prompt is met again with every opponent
-    repeats     whether an item may get a second vote before all prompts of its pair have one, where that is expected to
-                tell more
-    balance     shares of the prompts' categories; None: whatever the values say
-    retirement  when a prompt is asked about no more; None: never
-    placement     how a chatbot that joins a standing board is placed; None: as any other
-    tiers       of quality, in each of which a prompt may discriminate otherwise: who fits the board by this design fits
-                it so (`estimator`), and pairs' prompts are valued by the tiers of the fit; 1: alike in all
-    Raises InvalidRequest unless 0 <= floor <= 1, 0 < cap <= 1, best >= 1, exposure >= 1, depth >= 0, 1 <= tiers <= 10.
+    Parameters
+    ----------
+    target : Target
+        What is worth learning. Default: the order, and for a fifth the precision of all abilities.
+    floor : float
+        Share of asks that go to open pairs at random, from 0 to 1: what a greedy choice would never look at again.
+    cap : float
+        Largest share of all judgments that one pair may take, or four times an even share if that is more.
+    best : int
+        How many of the most valuable pairs share a draw.
+    exposure : float
+        How many times an even share of all judgments one prompt may take, at least 1.
+    depth : float
+        Votes that the prompts in use get on average before another prompt joins them; 0 uses all prompts. On real votes
+        it shows no gain (docs/decide.md), since a chatbot's reply to a prompt is met again with every opponent.
+    repeats : bool
+        Whether an item may get a second vote before all prompts of its pair have one.
+    balance : Balance or None
+        Shares of the prompts' categories; None for no constraint.
+    retirement : RetirementRule or None
+        When a prompt is asked about no more; None for never.
+    placement : Placement or None
+        How a chatbot that joins an established board is placed; None for no placement.
+    tiers : int
+        Tiers of ability in which a prompt may discriminate differently (`tiers`), from 1 to 10. The board must be
+        fitted with as many (`estimator`).
+
+    Raises
+    ------
+    InvalidRequest
+        For values outside these ranges.
     """
 
     target: Target = field(default_factory=lambda: CombinedTarget(RankingTarget(), PrecisionTarget(), 0.8))

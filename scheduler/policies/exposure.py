@@ -1,8 +1,8 @@
-"""Exposure and content balance: which of a pair's open prompts may come next, before their value is looked at.
+"""Exposure control and content balancing: which of a pair's open prompts may come next, whatever their value.
 
-All of it is one rule. Whatever has a share w of the votes (a prompt, a category) is passed over while one more vote
-would put it above ceil(w (n + 1)) of n + 1 votes. As long as the shares sum to at least 1 somebody is below, so the
-rule never leaves nothing; and with shares that sum to 1, each of C categories is within C - 1 votes of its share.
+One rule does all of it. A prompt or category with a share w of the votes is passed over while one more vote would put
+it above ceil(w (n + 1)) of n + 1 votes. While the shares sum to at least 1, something is below its share, so that the
+rule never leaves nothing. With shares that sum to 1, each of C categories is within C - 1 votes of its share.
 """
 
 from __future__ import annotations
@@ -24,10 +24,18 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """Each category's share of the votes: given ones, or (None) the share of the prompts that are in it.
+    """Each category's share of the votes.
 
-    A category that is not named has a share of 0: it is asked about where a pair has nothing else left.
-    Raises InvalidRequest on shares that are negative, name a category twice or do not sum to 1.
+    Parameters
+    ----------
+    shares : tuple of (str, float) or None
+        Share by category; None for the share of the prompts that are in it. A category that is not named has a share of
+        0: it is asked about only where a pair has nothing else left.
+
+    Raises
+    ------
+    InvalidRequest
+        On shares that are negative, name a category twice or do not sum to 1.
     """
 
     shares: tuple[tuple[str, float], ...] | None = None
@@ -61,15 +69,24 @@ def _are_shares(values: object) -> bool:
 
 
 class ConstrainedPrompts:
-    """A prompt policy that chooses among what exposure, balance, depth, repeats and redundancy leave, in this order.
+    """A prompt policy that chooses among the prompts that exposure, balance, depth, repeats and redundancy allow.
 
-    Each of them is dropped where nothing would be left of the pair's open prompts. `exposure` is how many times an
-    even share of the votes one prompt may have: of all prompts, or of those in use while others wait. With a `depth`,
-    no prompt joins those in use before they have so many votes on average; AT_LEAST are in use from the start, so that
-    annotators meet different ones. Without `repeats` an item gets no second vote while its pair has a
-    prompt without one. Of prompts that say the same thing (`redundant`) a pair is asked one, and the others only when
-    nothing else is open: they would teach what is known.
-    Raises InvalidRequest where balance names categories that the state lacks, or asks more of one than exposure allows.
+    The constraints apply in this order. Each is dropped where it would leave no open prompt of the pair.
+
+    Parameters
+    ----------
+    inner : PromptPolicy
+        The policy that chooses among the rest.
+    state : CampaignState
+        The prompts with their categories and redundant groups. Of prompts that say the same thing a pair is asked one,
+        and the others only when nothing else is open.
+    exposure, balance, depth, repeats
+        As in `AdaptiveDesign`. `AT_LEAST` prompts are in use from the start, so that annotators see different ones.
+
+    Raises
+    ------
+    InvalidRequest
+        Where the balance names categories that the state lacks, or asks more of one than exposure allows.
     """
 
     def __init__(
@@ -90,6 +107,7 @@ class ConstrainedPrompts:
         self.group = _groups(state)
 
     def probabilities(self, pool: Pool, pair: int, prompts: IntArray) -> FloatArray:
+        """Return the probability of each of the pair's open prompts."""
         left = self._left(pool, pair, prompts)
         p = np.zeros(len(prompts))
         p[left] = self.inner.probabilities(pool, pair, prompts[left])
@@ -121,7 +139,7 @@ class ConstrainedPrompts:
 
 
 def below_share(votes: FloatArray | IntArray, share: FloatArray | float, total: int) -> BoolArray:
-    """(n,) whether one more vote keeps each of them within its share of total + 1 votes, rounded up."""
+    """Return (n,) whether one more vote keeps each within its share of total + 1 votes, rounded up."""
     below: BoolArray = votes + 1 <= np.ceil(np.asarray(share) * (total + 1) - _ROUNDING)
     return below
 

@@ -1,4 +1,4 @@
-"""How the next item is drawn: what every policy is made of."""
+"""Sampling of the next item: the protocols of policies, and a sampler that draws a pair and then a prompt."""
 
 from __future__ import annotations
 
@@ -19,7 +19,17 @@ FLOOR = 0.2  # exploration: this share of draws ignores values; it keeps every o
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """One item, the probability that it was this one given the earlier draws, and its value (0 if not valued)."""
+    """One sampled item.
+
+    Parameters
+    ----------
+    pair, prompt : int
+        The item.
+    probability : float
+        Of this draw, given the earlier draws of the plan.
+    value : float
+        Expected fall of the target's variance; 0 if the policy does not value items.
+    """
 
     pair: int
     prompt: int
@@ -34,19 +44,19 @@ class ItemSampler(Protocol):
     def reason(self) -> Reason: ...
 
     def draw(self, pool: Pool, rng: np.random.Generator) -> Draw:
-        """An open item of a pool that has one; it is taken from the pool afterwards."""
+        """Return an open item of a pool that has one; the caller takes it from the pool."""
         ...
 
     def expect(self, pool: Pool, pair: int, prompt: int) -> float:
-        """Count on an answer of an item that was not drawn here; returns its value (0 if not valued)."""
+        """Expect an answer on an item that was not drawn here; return its value (0 if not valued)."""
         ...
 
 
 class PairPolicy(Protocol):
-    """Probabilities of the next pair. Pairs without an open item get 0; the others need not get more."""
+    """Probabilities of the next pair. Pairs without an open item have probability 0."""
 
     def probabilities(self, pool: Pool, rng: np.random.Generator) -> FloatArray:
-        """(N,) summing to 1; the pool has at least one open item. `rng` is for policies that sample beliefs."""
+        """Return (N,) probabilities that sum to 1, of a pool with at least one open item."""
         ...
 
 
@@ -54,13 +64,13 @@ class PromptPolicy(Protocol):
     """Probabilities of the next prompt, given the pair."""
 
     def probabilities(self, pool: Pool, pair: int, prompts: IntArray) -> FloatArray:
-        """(len(prompts),) summing to 1; `prompts` are the pair's open ones, at least one."""
+        """Return (len(prompts),) probabilities that sum to 1; `prompts` are the pair's open ones, at least one."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class PairThenPromptSampler:
-    """First a pair, then a prompt for it. `belief` values what is drawn and expects it to be answered."""
+    """Draw a pair, then a prompt for it. `belief` values the draw and expects it to be answered."""
 
     pairs: PairPolicy
     prompts: PromptPolicy
@@ -68,6 +78,7 @@ class PairThenPromptSampler:
     reason: Reason
 
     def draw(self, pool: Pool, rng: np.random.Generator) -> Draw:
+        """Return an open item."""
         of_pair = self.pairs.probabilities(pool, rng)
         pair = sample_index(of_pair, rng)
         prompts = pool.open_prompts(pair)
@@ -77,27 +88,29 @@ class PairThenPromptSampler:
         return Draw(pair, prompt, float(of_pair[pair] * of_prompt[chosen]), self.expect(pool, pair, prompt))
 
     def expect(self, pool: Pool, pair: int, prompt: int) -> float:
+        """Expect an answer; return its value."""
         if self.belief is None:
             return 0.0
         return self.belief.expect(pair, float(self.belief.information(pair, pool.votes(pair))[prompt]))
 
 
 def sample_index(probabilities: FloatArray, rng: np.random.Generator) -> int:
-    """An index with these probabilities; never one whose probability is 0."""
+    """Return an index with these probabilities; never one whose probability is 0."""
     cumulative = np.cumsum(probabilities)
     return int(np.searchsorted(cumulative, rng.random() * cumulative[-1], side="right"))
 
 
 def uniform_over(allowed: BoolArray) -> FloatArray:
-    """Equal probabilities of all that is allowed; at least one is."""
+    """Return equal probabilities over what is allowed, of which there is at least one."""
     p: FloatArray = allowed / allowed.sum()
     return p
 
 
 def shortlisted(score: FloatArray, floor: float = FLOOR, best: int = SHORTLIST) -> FloatArray:
-    """Uniform over the `best` highest scores with probability 1 - floor, uniform over all with `floor`.
+    """Return probabilities uniform over the `best` highest scores, mixed with `floor` uniform over all.
 
-    Scores of -inf are out. Equal scores are cut by position, so the result is deterministic.
+    This is the randomesque method of exposure control (Kingsbury & Zara 1989). Scores of -inf are excluded. Equal
+    scores are cut by position, so that the result is deterministic.
     """
     allowed = np.isfinite(score)
     count = min(best, int(allowed.sum()))

@@ -12,17 +12,19 @@ from scheduler.pool import Pool
 
 
 class UniformPairs:
-    """In proportion to open items: every open item is equally likely."""
+    """In proportion to open items, so that every open item is equally likely."""
 
     def probabilities(self, pool: Pool, rng: np.random.Generator) -> FloatArray:
+        """Return (N,) the probability of each pair."""
         p: FloatArray = pool.open_per_pair / pool.open_per_pair.sum()
         return p
 
 
 class BalancedPairs:
-    """Before the first fit: first join separate parts of the graph, then level the votes per chatbot and pair."""
+    """A balanced design before the first fit: join separate parts, then level votes per chatbot and pair."""
 
     def probabilities(self, pool: Pool, rng: np.random.Generator) -> FloatArray:
+        """Return (N,) the probability of each pair."""
         joining = joining_pairs(pool)
         candidates = joining if joining.any() else pool.open_per_pair > 0
         degree = pool.degrees()
@@ -33,16 +35,16 @@ class BalancedPairs:
 
 
 class LeastCertainPairs:
-    """The pairs about which one typical judgment is expected to tell most: log(1 + I Var(s_b - s_a)) in nats.
+    """The pairs with the largest expected information gain of a typical judgment: log(1 + I Var(s_b - s_a)) in nats.
 
-    That is the least certain pair among those that a judgment can inform: a lopsided pair is uncertain too, but its
-    outcome is known beforehand and its I is near 0.
+    A lopsided pair is uncertain too, but its outcome is nearly known beforehand: its I is near 0.
     """
 
     def __init__(self, belief: Belief) -> None:
         self.belief = belief
 
     def probabilities(self, pool: Pool, rng: np.random.Generator) -> FloatArray:
+        """Return (N,) the probability of each pair."""
         gain = np.log1p(self.belief.typical * self.belief.variance)
         return shortlisted(np.where(pool.open_per_pair > 0, gain, -np.inf))
 
@@ -50,14 +52,14 @@ class LeastCertainPairs:
 class AdaptivePairs:
     """The pairs whose next judgment is expected to lower the target's variance most, with a floor and a cap.
 
-    While the comparisons (judged or on their way) fall into separate parts, only pairs that join two of them are drawn:
-    what a board cannot compare is worth more than what it knows too roughly.
+    While the comparisons (judged or pending) fall into separate parts, only pairs that join two parts are drawn.
     """
 
     def __init__(self, belief: Belief, design: AdaptiveDesign) -> None:
         self.belief, self.design = belief, design
 
     def probabilities(self, pool: Pool, rng: np.random.Generator) -> FloatArray:
+        """Return (N,) the probability of each pair."""
         joining = joining_pairs(pool)
         allowed = joining if joining.any() else pool.below_cap(self.design.cap)
         value = np.where(allowed, self.belief.falls(), -np.inf)
@@ -65,7 +67,7 @@ class AdaptivePairs:
 
 
 def joining_pairs(pool: Pool) -> BoolArray:
-    """(N,) open pairs between separate parts of the graph of judged and pending pairs; none once it is connected."""
+    """Return (N,) open pairs between separate parts of the comparison graph; none if it is connected."""
     group = pool.groups()
     joining: BoolArray = (pool.open_per_pair > 0) & (group[pool.low] != group[pool.high])
     return joining

@@ -1,8 +1,9 @@
-"""New entrants: a chatbot that joins a board that stands is placed first and measured then.
+"""Placement of new chatbots on an established board: first against an anchor, then against neighbours.
 
-Its first votes are against the anchor, a chatbot that is known well and stands near the middle, on as many different
-prompts as there are votes: whatever it turns out to be, they tell. The next ones are against its neighbours, on the
-prompts that tell most about such pairs (the proposal that ends Sedoc & Ungar 2020). Then it is a chatbot like others.
+The first votes are against the anchor, a well-measured chatbot near the middle of the board, on as many different
+prompts as there are votes: they inform whatever the new chatbot's ability is. The next votes are against its
+neighbours, on the prompts that inform most about such pairs (Sedoc & Ungar 2020, last section). After that it is a
+chatbot like the others.
 """
 
 from __future__ import annotations
@@ -22,9 +23,21 @@ from scheduler.targets import NewEntrantTarget, Target
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """How a new chatbot is placed: `anchor` votes against the anchor, then `neighbours` against the `near` nearest.
+    """How a new chatbot is placed.
 
-    Raises InvalidRequest unless anchor and neighbours are 0 or more and near at least 1.
+    Parameters
+    ----------
+    anchor : int
+        Votes against the anchor.
+    neighbours : int
+        Votes against neighbours, after that.
+    near : int
+        How many neighbours.
+
+    Raises
+    ------
+    InvalidRequest
+        Unless anchor and neighbours are 0 or more and near at least 1.
     """
 
     anchor: int = 10
@@ -42,14 +55,14 @@ class Placement:
 
     @property
     def votes(self) -> int:
-        """After so many votes a chatbot is no newcomer."""
+        """The number of votes after which a chatbot is placed."""
         return self.anchor + self.neighbours
 
 
 def newcomers(state: CampaignState, pool: Pool, placement: Placement, target: Target | None = None) -> IntArray:
-    """Chatbots with too few votes on a board that stands: one where most chatbots have twice the votes of a placement.
+    """Return the chatbots with too few votes on an established board, where most have twice the votes of a placement.
 
-    The chatbot of a target `NewEntrantTarget` is one as long as it has too few votes, however the others stand.
+    The chatbot of a `NewEntrantTarget` is one while it has too few votes, whatever votes the others have.
     """
     if state.posterior is None:
         return np.empty(0, np.int64)
@@ -71,7 +84,7 @@ def _votes(state: CampaignState, pool: Pool) -> IntArray:
 
 
 def anchor_of(belief: Belief, known: IntArray) -> int:
-    """Of the chatbots `known` (k,) the one nearest to their median ability among the better measured half."""
+    """Return the chatbot nearest to the median ability among the better measured half of `known` (k,)."""
     se = np.sqrt(np.diag(belief.covariance)[known])
     away = np.abs(belief.mean[known] - np.median(belief.mean[known]))
     away[se > np.median(se) * (1.0 + 1e-9)] = np.inf
@@ -79,9 +92,9 @@ def anchor_of(belief: Belief, known: IntArray) -> int:
 
 
 class PlacementPairs:
-    """Newcomers first: with a share 1 - floor of the draws, the one with the fewest votes meets whom it should meet.
+    """A pair policy that places new chatbots with a share 1 - floor of the draws, those with the fewest votes first.
 
-    The rest of the draws, and all where nobody is new, are as the usual policy has them.
+    The rest of the draws, and all where no chatbot is new, follow the usual policy.
     """
 
     def __init__(
@@ -93,12 +106,13 @@ class PlacementPairs:
         self.anchor = anchor_of(belief, self.known)
 
     def probabilities(self, pool: Pool, rng: np.random.Generator) -> FloatArray:
+        """Return (N,) the probability of each pair."""
         p = self.usual.probabilities(pool, rng)
         first = self._meetings(pool)
         return self.floor * p + (1.0 - self.floor) * uniform_over(first) if first.any() else p
 
     def placing(self, pool: Pool, pair: int) -> bool:
-        """Whether a pair is a newcomer's first meeting with the anchor, so that any prompt is as good as another."""
+        """Return whether a pair is a new chatbot with the anchor, where all prompts are equally good."""
         ends = {int(pool.low[pair]), int(pool.high[pair])}
         votes = pool.degrees()
         return self.anchor in ends and any(votes[m] < self.placement.anchor for m in self.new if m in ends)
@@ -125,12 +139,13 @@ class PlacementPairs:
 
 
 class PlacementPrompts:
-    """Any prompt that a newcomer has not met its anchor on; otherwise as the usual policy has it."""
+    """A prompt policy: a prompt that the new chatbot has not met its anchor on; otherwise the usual policy."""
 
     def __init__(self, usual: PromptPolicy, pairs: PlacementPairs) -> None:
         self.usual, self.pairs = usual, pairs
 
     def probabilities(self, pool: Pool, pair: int, prompts: IntArray) -> FloatArray:
+        """Return the probability of each of the pair's open prompts."""
         if not self.pairs.placing(pool, pair):
             return self.usual.probabilities(pool, pair, prompts)
         votes = pool.votes(pair)[prompts]

@@ -1,4 +1,4 @@
-"""PromptPolicies: with which probability each open prompt of a chosen pair is asked."""
+"""Prompt policies: with which probability each open prompt of a chosen pair comes next."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ class UniformPrompts:
     """All open prompts alike."""
 
     def probabilities(self, pool: Pool, pair: int, prompts: IntArray) -> FloatArray:
+        """Return the probability of each of the pair's open prompts."""
         return np.full(len(prompts), 1.0 / len(prompts))
 
 
 class LeastUsedPrompts:
-    """The prompts with the fewest votes so far, so that an early plan sees all of them."""
+    """The prompts with the fewest votes, so that an early plan uses all of them."""
 
     def probabilities(self, pool: Pool, pair: int, prompts: IntArray) -> FloatArray:
+        """Return the probability of each of the pair's open prompts."""
         votes = pool.prompt_votes[prompts]
         return uniform_over(votes == votes.min())
 
@@ -28,14 +30,15 @@ class LeastUsedPrompts:
 class MostInformativePrompts:
     """The prompts with the highest expected information about the pair; equal ones in favour of the less used.
 
-    What is not known yet counts for what it may be: expected information is that under the uncertainty of the prompt,
-    and grows with it, so that prompts with few votes are tried.
+    Information is expected under the uncertainty of the prompt and grows with it, so that prompts with few votes are
+    tried.
     """
 
     def __init__(self, belief: Belief, floor: float, best: int) -> None:
         self.belief, self.floor, self.best = belief, floor, best
 
     def probabilities(self, pool: Pool, pair: int, prompts: IntArray) -> FloatArray:
+        """Return the probability of each of the pair's open prompts."""
         information = self.belief.information(pair, pool.votes(pair))[prompts]
         # A relative 1e-9 per vote: enough to order equals, too little to reorder anything else.
         score = information * (1.0 - 1e-9 * np.minimum(pool.prompt_votes[prompts], 10_000))

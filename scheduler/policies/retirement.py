@@ -1,7 +1,7 @@
-"""Retirement: prompts that are shown to teach little are asked about no more.
+"""Retirement: prompts that are shown to be uninformative are asked about no more.
 
-A posterior is asked anew each time and nothing is remembered, so a prompt comes back when the votes speak for it after
-all; and all come back while a new chatbot finds its place, since what a prompt tells about it nobody has seen.
+Each posterior decides anew and nothing is remembered, so that a prompt returns when the votes speak for it. All prompts
+return while a new chatbot is placed, because nothing is known of what they say about it.
 """
 
 from __future__ import annotations
@@ -23,12 +23,25 @@ from scheduler.state import CampaignState
 
 @dataclass(frozen=True, slots=True)
 class RetirementRule:
-    """A prompt with at least `votes` votes is retired if what it may tell is less than `share` of the typical prompt.
+    """Retire a prompt whose information is small even at its best.
 
-    What it may tell is its information at the best discrimination inside the one-sided interval at `level`, over the
-    differences of the board's pairs; the typical prompt is the median of what all are expected to tell. So never more
-    than half of the prompts are retired. Raises InvalidRequest unless votes >= 1, 0 < share < 1 and
-    0.5 <= level < 1.
+    Its information at the best discrimination inside the one-sided interval at `level`, over the differences of the
+    board's pairs, must be less than `share` of the typical prompt's, the median of what all are expected to give. At
+    most half of the prompts are therefore retired.
+
+    Parameters
+    ----------
+    votes : int
+        Votes that a prompt has before it may be retired, at least 1.
+    share : float
+        Share of the typical information, between 0 and 1.
+    level : float
+        Level of the interval, from .5 to below 1.
+
+    Raises
+    ------
+    InvalidRequest
+        For other values.
     """
 
     votes: int = 30
@@ -49,10 +62,10 @@ class RetirementRule:
 def with_retired(
     state: CampaignState, rule: RetirementRule | None, placement: Placement | None = None
 ) -> CampaignState:
-    """The state with the prompts that the rule retires, beside those that it has retired already.
+    """Return the state with the prompts that the rule retires, beside those that are retired already.
 
-    `plan` does this with its design's rule. Who decides whether anything is left does it too: items on retired prompts
-    are closed, and a state that does not say so counts them as open.
+    `plan` does this with its design's rule. Do the same before asking whether anything is left: items on retired
+    prompts are closed, and a state that does not say so counts them as open.
     """
     if rule is None or state.posterior is None or len(state.prompts) == 0:
         return state
@@ -63,7 +76,7 @@ def with_retired(
 
 
 def uninformative(state: CampaignState, posterior: Posterior, rule: RetirementRule) -> IntArray:
-    """(r,) the prompts, by index in the state, that the rule finds to tell too little."""
+    """Return (r,) the prompts, by index in the state, that the rule finds uninformative."""
     votes = np.bincount(state.judged[:, 2], minlength=len(state.prompts))
     se = _spread(posterior)
     expected = prompt_table(state, posterior).of_pair(0.0, se)

@@ -31,11 +31,25 @@ from scheduler.targets import Target
 
 @dataclass(frozen=True, slots=True)
 class Equivalence:
-    """Every pair (or all neighbours) is told apart, or shown to differ by less than `margin`, the least that matters.
+    """Stop when every pair is told apart, or shown to differ by less than a margin.
 
-    margin in units of ability; probability: 1 - alpha of both statements; looks as in `looks.told_apart`.
-    Evidence: margin; equivalent, different and undecided pairs; progress, the share that is decided.
-    Raises InvalidRequest unless margin > 0, 0 < probability < 1 and looks >= 1.
+    Evidence: `margin`; `equivalent`, `different` and `undecided` pairs; `progress`, the share that is decided.
+
+    Parameters
+    ----------
+    margin : float
+        Least difference that matters, in units of ability.
+    probability : float
+        1 - alpha of both statements.
+    looks : int or None
+        How many times the board may be tested; None for any number.
+    over : {"all", "neighbours"}
+        All pairs, or neighbours.
+
+    Raises
+    ------
+    InvalidRequest
+        Unless margin > 0, 0 < probability < 1 and looks >= 1.
     """
 
     margin: float
@@ -53,10 +67,11 @@ class Equivalence:
 
     @property
     def target(self) -> Target:
-        """What judgments are chosen for: the pairs that are not told apart yet."""
+        """The target that judgments are chosen for: pairs that are not told apart yet."""
         return DEFAULT_DESIGN.target
 
     def decide(self, state: CampaignState) -> StoppingDecision:
+        """Return whether all pairs are decided."""
         why = obstacle(state)
         if why or state.posterior is None:
             return StoppingDecision(False, why or Reason("no_fit"), {"margin": self.margin, "progress": 0.0})
@@ -80,6 +95,7 @@ class Equivalence:
         return StoppingDecision(True, Reason("equivalence_decided", counts), evidence)
 
     def feasibility(self, state: CampaignState, attainable: AttainablePrecision) -> Feasibility:
+        """Return the probability that the least clear pair will be decided."""
         enough = math.log1p(-self.probability)
 
         def decided(mean: FloatArray, se: FloatArray) -> BoolArray:

@@ -1,15 +1,15 @@
-"""How far the judgments that are left can take a board, by the information that is expected of the best of them.
+"""Feasibility: how precise a board can still become with the judgments that are left, placed where they help most.
 
-Nobody knows the answers yet, so the means stay and only the covariance falls, as forecasts have it (`recursion`): what
-was known before counts with what the judgments add to the precision of abilities, prompts and the pairs' effects
-eliminated. A chatbot's replies are no more than the prompts, and its ability is never known better than the mean of
-their worth: what was not told because votes met on one reply stands beside that, now and then, and more votes on the
-same prompts do not lower it.
+The answers are unknown, so the means stay and only the covariance falls, as in forecasts
+(`forecasting.expected_precision`): the judgments add expected information to the precision of abilities, with prompts
+and the pairs' effects eliminated. A chatbot has one reply per prompt. Its ability is therefore never known better than
+the mean of its replies' effects: that part of the variance is counted separately, and further votes on the same
+prompts do not lower it.
 
-Where a budget leaves a part of the items, judgments go where they lower the variance most. There n judgments on a pair
-tell h about its theta, which is h / (1 + h tau^2) about the abilities (`belief`). A pair's prompts are used best first:
-the best share x of them holds the share C(x) of all their information, and C is taken from the pair in the middle of
-the board for all pairs.
+Where a budget covers a part of the items only, judgments go where they lower the variance most. With information h
+about its theta, a pair adds h / (1 + h tau^2) about the abilities (`belief`). A pair's prompts are used best first:
+the best share x of them holds the share C(x) of all their information. C is taken from the pair in the middle of the
+board for all pairs.
 """
 
 from __future__ import annotations
@@ -44,10 +44,18 @@ _QUANTILES = ndtri((np.arange(400) + 0.5) / 400)  # of where a mean may be by th
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AttainablePrecision:
-    """Where `judgments` more lead: abilities (M,) in the state's order, their covariance (M, M) now and then.
+    """What further judgments lead to, beside the asks in flight.
 
-    Abilities are minus the mean of the board. Asks in flight are counted in, beside the `judgments`. ability_sd: of the
-    prior that the board is fitted under, in the board's own unit.
+    Parameters
+    ----------
+    judgments : int
+        How many.
+    ability : (M,) float array
+        Abilities minus the board's mean, in the state's order.
+    now, then : (M, M) float array
+        Their covariance now, and after these judgments.
+    ability_sd : float
+        SD of the prior of abilities, in the board's unit.
     """
 
     judgments: int
@@ -59,7 +67,17 @@ class AttainablePrecision:
 
 @dataclass(frozen=True, slots=True)
 class Feasibility:
-    """The chance, at most, of reaching an aim; what is in reach in words, and in numbers."""
+    """Whether a goal can still be reached.
+
+    Parameters
+    ----------
+    chance : float
+        Upper bound of the probability.
+    reason : Reason
+        What is attainable.
+    evidence : mapping of str to float
+        The same in numbers.
+    """
 
     chance: float
     reason: Reason
@@ -67,25 +85,41 @@ class Feasibility:
 
 
 class GoalRule(Protocol):
-    """A stopping rule that can say what a campaign may still reach."""
+    """A stopping rule with a goal whose feasibility can be computed."""
 
     order: ClassVar[int]
 
     def decide(self, state: CampaignState) -> StoppingDecision:
-        """Stop or not, with the reason in words and in numbers."""
+        """Return whether to stop, and why."""
         ...
 
     def feasibility(self, state: CampaignState, attainable: AttainablePrecision) -> Feasibility:
-        """What `attainable` means for this aim."""
+        """Return whether the goal can be reached with this precision."""
         ...
 
 
 def attainable_precision(state: CampaignState, judgments: int | None = None) -> AttainablePrecision:
-    """What up to `judgments` more can reach, sent where they lower the variance of all abilities most; None for all.
+    """Return what up to `judgments` more attain, placed where they lower the variance of all abilities most.
 
-    A board in separate parts is taken to be joined. With all that is left it costs a few inversions; with a part of it
-    32 more: .03 s for 50 chatbots, 3 s for 200. Raises InvalidState before the first fit, and InvalidRequest on fewer
-    than two chatbots, or no prompts.
+    With all that is left it costs a few inversions; with a part of it 32 more: .03 s for 50 chatbots, 3 s for 200.
+
+    Parameters
+    ----------
+    state : CampaignState
+        A state with a posterior. Separate parts of its board are taken to be joined.
+    judgments : int, optional
+        Default: all that may still be asked.
+
+    Returns
+    -------
+    AttainablePrecision
+
+    Raises
+    ------
+    InvalidState
+        Before the first fit.
+    InvalidRequest
+        For fewer than two chatbots, or no prompts.
     """
     if state.posterior is None:
         raise InvalidState("there is no fit to look ahead from", code="no_fit", hint="fit the first judgments")
@@ -108,9 +142,18 @@ def least_chance(
     lower: IntArray,
     decided: Callable[[FloatArray, FloatArray], BoolArray],
 ) -> float:
-    """The smallest of the pairs' chances to be decided: all of them together have no better one.
+    """Return the smallest probability among pairs to be decided: an upper bound for all of them together.
 
-    A mean is now expected where it stands, and will have moved by the variance that is lost until then.
+    A mean is expected where it is now, and will have moved by the variance that is lost until then.
+
+    Parameters
+    ----------
+    attainable : AttainablePrecision
+        The board then.
+    upper, lower : (n,) int array
+        The pairs.
+    decided : callable
+        Differences and SEs (k,) -> bool (k,).
     """
     mean = attainable.ability[upper] - attainable.ability[lower]
     now, then = (pair_variances(covariance, upper, lower) for covariance in (attainable.now, attainable.then))

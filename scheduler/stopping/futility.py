@@ -16,12 +16,27 @@ from scheduler.stopping.feasibility import GoalRule, attainable_precision
 
 @dataclass(frozen=True, slots=True)
 class Futility:
-    """What is wanted cannot be reached: `aim` has a chance below `chance` with the judgments that are left.
+    """Stop when the goal cannot be reached: its probability with the judgments that are left is below `chance`.
 
-    Left is what can still be asked, and what the budget allows (None: no bound); asks in flight are counted in, and
-    judgments go where they teach most (`feasibility`). Who would rather have what can be reached has it tell without
-    stopping (`stops`). Evidence: chance, out_of_reach (1 or 0), judgments_left, the prompts that are asked about, and
-    for a target SE reachable_se. Raises InvalidRequest on a negative budget, or unless 0 < chance < 1.
+    What is left is bounded by open items and by the budget. Asks in flight are counted in. Judgments go where they help
+    most (`feasibility`). Evidence: `chance`; `out_of_reach`, 1 or 0; `judgments_left`; the `prompts` that are asked
+    about; for a target SE `reachable_se`.
+
+    Parameters
+    ----------
+    aim : GoalRule
+        The goal.
+    budget : int or None
+        Judgments at the most; None for no limit.
+    chance : float
+        Probability below which the goal counts as out of reach.
+    stops : bool
+        False to report without stopping.
+
+    Raises
+    ------
+    InvalidRequest
+        For a negative budget, or unless 0 < chance < 1.
     """
 
     aim: GoalRule
@@ -38,6 +53,7 @@ class Futility:
             raise InvalidRequest(f"chance {self.chance}", code="bad_target", hint="give for example 0.05")
 
     def decide(self, state: CampaignState) -> StoppingDecision:
+        """Return whether the goal is out of reach."""
         why = obstacle(state) or (None if state.prompts else Reason("no_prompts_ahead"))
         if why:
             return StoppingDecision(False, why, {})

@@ -15,7 +15,18 @@ from scheduler.state import CampaignState, StoppingDecision
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """At least `judgments` judgments are in. Raises InvalidRequest on a negative number; 0 stops at once."""
+    """Stop when at least `judgments` judgments are in.
+
+    Parameters
+    ----------
+    judgments : int
+        The budget; 0 stops at once.
+
+    Raises
+    ------
+    InvalidRequest
+        For a negative number.
+    """
 
     judgments: int
     order: ClassVar[int] = 5
@@ -26,6 +37,7 @@ class Budget:
             raise InvalidRequest(f"budget {self.judgments}", code="bad_budget", hint="give 0 or more judgments")
 
     def decide(self, state: CampaignState) -> StoppingDecision:
+        """Return whether the budget is spent."""
         evidence = {"judgments": float(state.judgments), "budget": float(self.judgments)}
         if state.judgments >= self.judgments:
             return StoppingDecision(True, Reason("budget_spent", {"judgments": self.judgments}), evidence)
@@ -34,10 +46,19 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """The time `at` has come. The state says what time it is: nothing here reads a clock.
+    """Stop at a time. The state says what time it is: no clock is read here.
 
-    Evidence: days_left, 0 from the deadline on. Raises InvalidRequest on a time without a time zone, and InvalidState
-    when it is asked about a state that does not say its time.
+    Evidence: `days_left`, 0 from the deadline on.
+
+    Parameters
+    ----------
+    at : datetime
+        The deadline, with its time zone.
+
+    Raises
+    ------
+    InvalidRequest
+        For a time without a time zone.
     """
 
     at: datetime
@@ -49,6 +70,7 @@ class Deadline:
             raise InvalidRequest(f"deadline {self.at} has no time zone", code="bad_deadline", hint="give it one")
 
     def decide(self, state: CampaignState) -> StoppingDecision:
+        """Return whether the deadline is reached. Raise InvalidState for a state without a time."""
         if state.now is None:
             raise InvalidState("a deadline, and no time", code="no_time", hint="give the state's now")
         left = max((self.at - state.now).total_seconds() / 86_400.0, 0.0)
@@ -60,16 +82,20 @@ class Deadline:
 
 @dataclass(frozen=True, slots=True)
 class NothingLeft:
-    """No item is open and none is pending: an ask in flight may come back unanswered and open its item again.
+    """Stop when no item is open and none is pending: an unanswered ask may open its item again.
 
-    `withheld` items are closed by skips alone. As long as there are any, the rule does not stop: people who skip must
-    not end a campaign.
+    Parameters
+    ----------
+    withheld : int
+        Items that are closed by skips alone. While there are any, the rule does not stop: annotators who skip must not
+        end a campaign.
     """
 
     withheld: int = 0
     order: ClassVar[int] = 7
 
     def decide(self, state: CampaignState) -> StoppingDecision:
+        """Return whether nothing is left to ask."""
         open_items = Pool(state).total
         evidence = {"open_items": float(open_items), "pending": float(len(state.pending))}
         if open_items or len(state.pending):

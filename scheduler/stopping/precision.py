@@ -1,4 +1,7 @@
-"""TargetSE: stop when the board is as precise as wanted."""
+"""TargetSE: stop when the board is as precise as wanted.
+
+How precise a board is hardly depends on its estimates, so that a target SE may be tested as often as one likes.
+"""
 
 from __future__ import annotations
 
@@ -23,18 +26,28 @@ from scheduler.targets import LargestSETarget, Target
 # SD of the log of an SE that was looked ahead to: this much, and more by this share of the log of its fall. Measured on
 # simulated campaigns of 4 to 12 chatbots and 30 to 80 prompts: .25 with a seventh of the votes in, .15 with most.
 _ROUGH, _ROUGHER = 0.15, 0.2
-
-
 _LEAST_PROGRESS = 1e-12  # of a target that is all but 0, so that what is to go stays a number
 
 
 @dataclass(frozen=True, slots=True)
 class TargetSE:
-    """Every SE is at most `value`: of each ability (minus the board's mean), or of neighbours' differences.
+    """Stop when every SE is at most `value`.
 
-    Evidence: target; se (the largest); progress = min(1, (target / se)^2), the share of the needed precision that is
-    there, because precision grows in proportion to votes; judgments_to_go = judgments * (1 / progress - 1), rounded up.
-    Before the first fit progress is 0 and the other numbers are absent. Raises InvalidRequest unless value > 0.
+    Evidence: `target`; `se`, the largest; `progress` = min(1, (target / se)^2), the share of the needed precision,
+    since precision grows in proportion to votes; `judgments_to_go` = judgments (1 / progress - 1), rounded up. Before
+    the first fit progress is 0 and the other numbers are absent.
+
+    Parameters
+    ----------
+    value : float
+        Target SE in units of ability, above 0.
+    over : {"all", "neighbours"}
+        SEs of abilities minus the board's mean, or of differences between neighbours.
+
+    Raises
+    ------
+    InvalidRequest
+        Unless value > 0.
     """
 
     value: float
@@ -48,11 +61,22 @@ class TargetSE:
 
     @classmethod
     def for_difference(cls, difference: float, *, power: float = 0.8, alpha: float = 0.05) -> TargetSE:
-        """A pair of neighbours that differ by `difference` is then told apart as boards do it, at alpha, with `power`.
+        """Return the rule after which a pair of neighbours that differ by `difference` is told apart with `power`.
 
-        By the p that holds at any number of looks (`differences.difference_se`). It is the power for each pair by
-        itself, before the correction for how many pairs the board has, which marks fewer. Raises InvalidRequest unless
-        difference > 0 and 0 < alpha < power < 1.
+        It uses the p-value that holds at any number of tests (`power.difference_se`). The power is for each pair by
+        itself, before the correction for the number of pairs, which finds fewer differences.
+
+        Parameters
+        ----------
+        difference : float
+            Least difference that matters, in units of ability.
+        power, alpha : float
+            Power and level of the test.
+
+        Raises
+        ------
+        InvalidRequest
+            Unless difference > 0 and 0 < alpha < power < 1.
         """
         check_positive(difference, "difference")
         if not 0.0 < alpha < power < 1.0:
@@ -63,10 +87,11 @@ class TargetSE:
 
     @property
     def target(self) -> Target:
-        """What judgments are chosen for: the largest SE."""
+        """The target that judgments are chosen for: the largest SE."""
         return LargestSETarget(self.over)
 
     def decide(self, state: CampaignState) -> StoppingDecision:
+        """Return whether the target SE is reached."""
         why = obstacle(state)
         if why or state.posterior is None:
             return StoppingDecision(False, why or Reason("no_fit"), {"target": self.value, "progress": 0.0})
@@ -80,6 +105,7 @@ class TargetSE:
         return StoppingDecision(False, self._reason("missed", se), evidence)
 
     def feasibility(self, state: CampaignState, attainable: AttainablePrecision) -> Feasibility:
+        """Return the probability that the attainable SE is small enough."""
         now, se = (max(self._largest(attainable.ability, C), 1e-12) for C in (attainable.now, attainable.then))
         sd = _ROUGH + _ROUGHER * max(math.log(now / se), 0.0)
         chance = float(ndtr(math.log(self.value / se) / sd))

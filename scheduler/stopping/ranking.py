@@ -1,4 +1,7 @@
-"""RankingResolved: stop when neighbours, or the best k and the others, are told apart."""
+"""RankingResolved: stop when neighbours, or the best k and the others, are told apart.
+
+Which chatbots differ depends on the estimates. These statements hold at all tests together (sequential tests).
+"""
 
 from __future__ import annotations
 
@@ -24,11 +27,23 @@ _PRECISION_TOO = 0.2  # of what is learnt beside who the best are: as beside the
 
 @dataclass(frozen=True, slots=True)
 class RankingResolved:
-    """All neighbours on the board are told apart, or (`top`) each of the best k from each of the others.
+    """Stop when all neighbours are told apart, or with `top` each of the best k from each of the others.
 
-    probability: 1 - alpha of `looks.told_apart`; looks as there: how many there may be, None for any number.
-    Evidence: undecided pairs; progress, the share of those asked about that are told apart; log_p of the least clear.
-    Raises InvalidRequest unless 0 < probability < 1, and looks and top are whole numbers of at least 1.
+    Evidence: `undecided` pairs; `progress`, the share of pairs that are told apart; `log_p` of the least clear pair.
+
+    Parameters
+    ----------
+    probability : float
+        1 - alpha of the sequential tests.
+    looks : int or None
+        How many times the board may be tested; None for any number.
+    top : int or None
+        k; None for the whole ranking.
+
+    Raises
+    ------
+    InvalidRequest
+        Unless 0 < probability < 1, and looks and top are whole numbers of at least 1.
     """
 
     probability: float = 0.95
@@ -44,12 +59,13 @@ class RankingResolved:
 
     @property
     def target(self) -> Target:
-        """What judgments are chosen for: the order, or who the best are."""
+        """The target that judgments are chosen for: the order, or the best k."""
         if self.top is None:
             return DEFAULT_DESIGN.target
         return CombinedTarget(TopKTarget(self.top), PrecisionTarget(), 1.0 - _PRECISION_TOO)
 
     def decide(self, state: CampaignState) -> StoppingDecision:
+        """Return whether all pairs in question are told apart."""
         why = obstacle(state)
         if not why and self.top is not None and self.top >= len(state.chatbots):
             why = Reason("top_is_everybody", {"top": self.top, "all": len(state.chatbots)})
@@ -69,6 +85,7 @@ class RankingResolved:
         return StoppingDecision(True, self._reason("resolved", all=len(upper)), evidence)
 
     def feasibility(self, state: CampaignState, attainable: AttainablePrecision) -> Feasibility:
+        """Return the probability that the least clear pair will be told apart."""
         enough = math.log1p(-self.probability)
 
         def decided(mean: FloatArray, se: FloatArray) -> BoolArray:

@@ -22,7 +22,7 @@ class StoppingRule(Protocol):
     order: ClassVar[int]
 
     def decide(self, state: CampaignState) -> StoppingDecision:
-        """Stop or not, with the reason in words and in numbers."""
+        """Return whether to stop, and why."""
         ...
 
 

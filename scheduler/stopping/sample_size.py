@@ -23,11 +23,22 @@ from scheduler.targets import Target
 
 @dataclass(frozen=True, slots=True)
 class SampleSize:
-    """So many judgments are in: on the board, or on every pair. The size comes from a power calculation beforehand.
+    """Stop when a number of judgments is in, on the board or on every pair.
 
-    A test whose size was fixed before the first vote is made once, here. Evidence: sample_size; judged (of the pair
-    that has the fewest); progress; judgments_to_go (of all pairs). Raises InvalidRequest on a size that
-    is no whole number of at least 1.
+    A test whose size was fixed before the first vote is made once, at this point. Evidence: `sample_size`; `judged`, of
+    the pair with the fewest; `progress`; `judgments_to_go`, of all pairs.
+
+    Parameters
+    ----------
+    judgments : int
+        The size, from a power calculation.
+    of : {"board", "pair"}
+        Where it is counted.
+
+    Raises
+    ------
+    InvalidRequest
+        For a size that is no whole number of at least 1.
     """
 
     judgments: int
@@ -44,28 +55,35 @@ class SampleSize:
     def for_gap(
         cls, design: CampaignDesign, gap: float, *, power: float = 0.8, alpha: float = 0.05, seed: int = 0
     ) -> SampleSize:
-        """Enough judgments on the board to see a gap of abilities; by simulation, some seconds to a minute.
+        """Return the size at which a gap of abilities is found, by simulation; some seconds to a minute.
 
-        See `campaign_sizes.campaign_size` for what it costs and raises.
+        Parameters
+        ----------
+        design : CampaignDesign
+            The campaign.
+        gap : float
+            Difference of abilities to find.
+        power, alpha : float
+            Power and level of the test.
+        seed : int
+            Seed of the simulation.
         """
         return cls(campaign_size(design, GapFound(gap, alpha), power=power, seed=seed).judgments)
 
     @classmethod
     def for_share(cls, difference: float, *, power: float = 0.8, alpha: float = 0.05) -> SampleSize:
-        """Enough judgments on every pair to tell a share of wins of 1/2 + difference from 1/2: `power.binomial_size`.
-
-        Raises what that raises.
-        """
+        """Return the size per pair that tells a share of wins of 1/2 + difference from 1/2 (binomial test)."""
         from irt_engine.power import binomial_size  # late: scipy.stats takes half a second to load
 
         return cls(binomial_size(difference, power=power, alpha=alpha), of="pair")
 
     @property
     def target(self) -> Target:
-        """What judgments are chosen for: as many pairs told apart as so many judgments can."""
+        """The target that judgments are chosen for: the order."""
         return DEFAULT_DESIGN.target
 
     def decide(self, state: CampaignState) -> StoppingDecision:
+        """Return whether the sample size is reached."""
         why, each = obstacle(state), self._each(state)
         judged = int(each.min())
         progress = min(1.0, judged / self.judgments)
@@ -85,6 +103,7 @@ class SampleSize:
         return StoppingDecision(False, missed, evidence)
 
     def feasibility(self, state: CampaignState, attainable: AttainablePrecision) -> Feasibility:
+        """Return whether enough judgments may still be asked."""
         pairs = 1 if self.of == "board" else math.comb(len(state.chatbots), 2)
         most = (state.judgments + len(state.pending) + attainable.judgments) / pairs
         reason = Reason("sample_size_feasible", {"judged": most, "judgments": self.judgments})

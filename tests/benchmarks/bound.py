@@ -27,7 +27,7 @@ from irt_engine.arrays import BoolArray, FloatArray
 from irt_engine.errors import EngineWarning
 from scheduler.estimator import CAMPAIGN_PRIORS, estimate
 from scheduler.prompt_information import prompt_table
-from scheduler.replay import reference_of
+from scheduler.replay_measures import reference_of
 from scheduler.state import CampaignState
 
 from . import votes as published

@@ -40,7 +40,8 @@ from irt_engine.errors import EngineWarning
 from scheduler import ALL_POLICIES
 from scheduler.estimator import estimate
 from scheduler.overlap import Overlap
-from scheduler.replay import ReplayPoint, ReplayReference, reference_of, replay
+from scheduler.replay import replay
+from scheduler.replay_measures import ReplayPoint, ReplayReference, reference_of
 
 from . import ablation, workers
 from . import votes as published

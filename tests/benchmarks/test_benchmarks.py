@@ -19,7 +19,8 @@ from irt_engine.simulate import all_cells, draw_truth, draw_votes, with_careless
 from scheduler import DEFAULT_DESIGN, Budget, Overlap
 from scheduler.forecasting.forecast import forecast, unjudged_state
 from scheduler.forecasting.goals import AllAbilities
-from scheduler.replay import ReplayLoop, reference_of
+from scheduler.replay import ReplayLoop
+from scheduler.replay_measures import reference_of
 from tests.benchmarks import (
     ablation,
     baselines,

@@ -9,15 +9,8 @@ from irt_engine.simulate import draw_truth
 from scheduler import ALL_POLICIES, InvalidRequest
 from scheduler.estimator import estimate
 from scheduler.policies.design import DEFAULT_DESIGN
-from scheduler.replay import (
-    ReplayLoop,
-    point_of,
-    reference_of,
-    reference_of_truth,
-    replay,
-    rows_of,
-    simulated_votes,
-)
+from scheduler.replay import ReplayLoop, replay, rows_of, simulated_votes
+from scheduler.replay_measures import point_of, reference_of, reference_of_truth
 from tests.irt_engine.posteriors import made_up
 
 TRUTH = draw_truth(4, 6, seed=1, form="vote")

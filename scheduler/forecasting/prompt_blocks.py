@@ -1,0 +1,54 @@
+"""A prompt's own block of the precision, over (log discrimination, log tie width), for `expected_precision`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from irt_engine.arrays import FloatArray
+from scheduler.forecasting.kernels import votes_on_grid
+from scheduler.forecasting.vote_information import THETA_GRID, VoteInformation
+
+Blocks = tuple[FloatArray, FloatArray, FloatArray]
+_SLOPE, _SLOPE_WIDTH, _WIDTH = (VoteInformation._fields.index(name) for name in ("slope", "slope_width", "width"))
+
+
+def prompt_blocks(
+    votes: FloatArray, place: FloatArray, tables: FloatArray, slope_sd: FloatArray, width_sd: float, size: float
+) -> Blocks:
+    """Return the entries of a prompt's block A, each (D, K): slope, slope and width, width.
+
+    Parameters
+    ----------
+    votes : (D, N, K) float array
+        Votes of each pair on each class.
+    place : (D, N) float array
+        Places of the pairs on the grid of theta.
+    tables : (G, 7, K) float array
+        Information of a vote over the grid.
+    slope_sd, width_sd : (D, 1) float array, float
+        SDs of the log discriminations and of the log tie widths.
+    size : float
+        Prompts of a class.
+
+    Raises
+    ------
+    LinAlgError
+        Where a block is not positive: with so many votes that floats see nothing else beside them.
+    """
+    of_prompt = votes_on_grid(votes, place, len(THETA_GRID)) / size
+    slope, both, width = (
+        np.einsum("dgk,gk->dk", of_prompt, tables[:, entry]) for entry in (_SLOPE, _SLOPE_WIDTH, _WIDTH)
+    )
+    slope, width = slope + slope_sd**-2, width + width_sd**-2
+    if not (slope * width > both**2).all():
+        raise np.linalg.LinAlgError("a prompt's block is not positive")
+    return slope, both, width
+
+
+def cholesky_roots(blocks: Blocks) -> FloatArray:
+    """Return (3, D, K) 1 / root of a, b / a, 1 / root of d - b^2 / a, for A = [[a, b], [b, d]] = L L'.
+
+    They make L^-1 c, so that c A^-1 c' is a sum of squares.
+    """
+    a, b, d = blocks
+    return np.stack([1.0 / np.sqrt(a), b / a, 1.0 / np.sqrt(d - b * b / a)])
