@@ -147,7 +147,7 @@ $(VENV)/.dev: requirements/dev.txt | $(VENV)/bin/python
 	@touch $@
 
 # Compiled once for an environment, since all processes of tests and of sites share what is compiled.
-$(VENV)/.kernels: $(VENV)/.dev $(wildcard irt_engine/*.py irt_engine/*/*.py scheduler/*.py scheduler/*/*.py)
+$(VENV)/.kernels: $(VENV)/.dev $(wildcard irt_engine/*.py irt_engine/*/*.py irt_engine/*/*/*.py scheduler/*.py scheduler/*/*.py)
 	@$(PY) -m scheduler.warmup
 	@touch $@
 
