@@ -57,7 +57,7 @@ def backup_write(path: Path) -> Manifest:
     The service can keep running. A failed backup never leaves a partial file under the final name.
     """
     if path.exists():
-        raise Conflict(f"{path} is there already.", hint="Choose another name: a backup is never written over.")
+        raise Conflict(f"{path} already exists.", hint="Choose another name: backups are never overwritten.")
     partial = path.with_name(f"{path.name}.partial")
     try:
         handle = os.open(partial, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
@@ -87,7 +87,7 @@ def backup_read(path: Path) -> Manifest:
                 _check_empty()
                 _load(archive, manifest)
     except (OSError, zipfile.BadZipFile, KeyError, ValueError) as error:
-        raise InvalidInput(f"{path} is not a whole backup ({error}).", hint="Take another one.") from error
+        raise InvalidInput(f"{path} is not a complete backup ({error}).", hint="Use another file.") from error
     ContentType.objects.clear_cache()
     return manifest
 
@@ -229,7 +229,7 @@ def _insert(model: type[models.Model], chunk: list[models.Model], count: int) ->
         number = next((at for at, row in enumerate(chunk, count + 1) if not _can_store(row)), count + 1)
         raise InvalidInput(
             f"This database cannot hold row {number:,} of {model._meta.db_table} ({str(error).strip()}).",
-            hint="Shorten it where the backup was made and take another one, or restore into SQLite.",
+            hint="Shorten it in the original database and make a new backup, or restore into SQLite.",
         ) from error
 
 

@@ -75,7 +75,7 @@ def site(name: str, hosts: list[str]) -> str:
     value = text(name, f"https://{named}" if named else "http://localhost:8000").rstrip("/")
     parts = urlsplit(value)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path or parts.query or parts.fragment:
-        raise ImproperlyConfigured(f"{name}={value!r} is no address of a site: use one like https://eval.example.org.")
+        raise ImproperlyConfigured(f"{name}={value!r} is not a site address: use one like https://eval.example.org.")
     return value
 
 
@@ -92,7 +92,7 @@ def data_directory(default: Path) -> Path:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise ImproperlyConfigured(
-            f"{path} cannot be made ({error.strerror}): set TOUCHSTONE_DATA_DIR to a folder that can be written."
+            f"{path} cannot be created ({error.strerror}): set TOUCHSTONE_DATA_DIR to a writable folder."
         ) from error
     _restrict_mode(path, 0o700)
     for pattern in OWN_FILES:
@@ -145,7 +145,7 @@ def generated_secret(path: Path) -> str:
         return _stored_secret(path)
     except OSError as error:
         raise ImproperlyConfigured(
-            f"{path.parent} cannot be written ({error.strerror}): set TOUCHSTONE_DATA_DIR to a folder that can."
+            f"{path.parent} cannot be written ({error.strerror}): set TOUCHSTONE_DATA_DIR to a writable folder."
         ) from error
     value = secrets.token_urlsafe(48)
     with os.fdopen(handle, "w") as file:
@@ -158,10 +158,10 @@ def _stored_secret(path: Path) -> str:
         value = path.read_text().strip()
     except OSError as error:
         raise ImproperlyConfigured(
-            f"{path} cannot be read ({error.strerror}): run this as the user whose site it is."
+            f"{path} cannot be read ({error.strerror}): run this as the user that owns the site."
         ) from error
     if len(value) < 32:
-        raise ImproperlyConfigured(f"{path} does not hold a whole key: delete it, and a new one is made.")
+        raise ImproperlyConfigured(f"{path} does not contain a complete key: delete it to get a new one.")
     return value
 
 
@@ -170,12 +170,12 @@ def production_secret() -> str:
     value = text("SECRET_KEY")
     if not value:
         raise ImproperlyConfigured(
-            "SECRET_KEY is missing. A production start (DATABASE_URL is set) needs one of its own: "
+            "SECRET_KEY is missing. Production (DATABASE_URL is set) requires its own key: "
             'python -c "import secrets; print(secrets.token_urlsafe(48))"'
         )
     if len(value) < 50 or len(set(value)) < 12 or value.startswith(("django-insecure", "change")):
         raise ImproperlyConfigured(
-            "SECRET_KEY is a default or too simple: it needs at least 50 characters made at random "
+            "SECRET_KEY is a default or too simple: it needs at least 50 characters, generated at random "
             '(python -c "import secrets; print(secrets.token_urlsafe(48))").'
         )
     return value

@@ -189,7 +189,7 @@ def test_it_is_not_restored_over_what_is_there(empty: Path, alice: User) -> None
 
 def test_half_a_file_is_refused(empty: Path) -> None:
     empty.write_bytes(empty.read_bytes()[:-100])
-    with pytest.raises(InvalidInput, match="not a whole backup"):
+    with pytest.raises(InvalidInput, match="not a complete backup"):
         backup_read(empty)
 
 

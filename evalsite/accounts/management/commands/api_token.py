@@ -10,7 +10,7 @@ from evalsite.core.errors import TouchstoneError
 
 
 class Command(BaseCommand):
-    help = "Print a new API token of a person (it is shown this once), or revoke one by its name."
+    help = "Print a new API token for a person (shown only once), or revoke one by its name."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("username")

@@ -10,7 +10,7 @@ from evalsite.core.errors import TouchstoneError
 
 
 class Command(BaseCommand):
-    help = "Write the whole database into one file; the service may go on meanwhile."
+    help = "Write the whole database to one file while the service runs."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path)

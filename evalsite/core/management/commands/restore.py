@@ -11,7 +11,7 @@ from evalsite.core.errors import TouchstoneError
 
 
 class Command(BaseCommand):
-    help = "Fill an empty database (its tables are made if they are not there) with a file of `backup`."
+    help = "Load a file of `backup` into an empty database. Missing tables are created."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path)

@@ -57,7 +57,7 @@ def check_host(host: str) -> None:
     """Raise CommandError for a wildcard without allowed hosts: every visitor would be refused without a reason."""
     if host in WILDCARDS and not env.names("ALLOWED_HOSTS"):
         raise CommandError(
-            f"{host} listens on every address, but under which names? Set ALLOWED_HOSTS=name,... and try again."
+            f"{host} listens on every address, so it needs allowed names. Set ALLOWED_HOSTS=name,... and try again."
         )
 
 

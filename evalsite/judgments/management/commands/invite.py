@@ -12,7 +12,7 @@ from evalsite.judgments.arrivals import invitation_issue, invitation_revoke
 
 
 class Command(BaseCommand):
-    help = "Print the address of a new invitation to a campaign (it is shown this once), or revoke one by its name."
+    help = "Print the link of a new invitation to a campaign (shown only once), or revoke one by its name."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("campaign", help="its slug")
