@@ -12,7 +12,7 @@ from .points import cholesky, new_points, place_points, theta_roots
 from .ratings import net_edges, net_log
 from .votes import vote_edges
 
-BLOCK = 64  # cells: with their points, what is known of them fits the nearer caches
+LANES = 1024  # cells times points that are worked on together: what is known of them fits the nearer caches
 
 
 @compiled
@@ -28,11 +28,12 @@ def expected_terms(
 ) -> bool:
     """Fill `out` as `reference.expected_terms` does; False where a covariance of q has no root."""
     (E, G), (Q, P) = prompts.spread.shape, (len(prompts.points), prompts.phi.shape[1])
+    block = max(1, LANES // Q)
     most = 1
     for j in range(slots[0], slots[1]):
         most = max(most, cells.starts[j + 1] - cells.starts[j])
     lower, root = np.zeros((P, P)), np.zeros((P + 1, most))
-    points, sums, lanes = new_points(P, E, G, Q), new_sums(E, Q), new_lanes(E, min(most, BLOCK) * Q)
+    points, sums, lanes = new_points(P, E, G, Q), new_sums(E, Q), new_lanes(E, min(most, block) * Q)
     for j in range(slots[0], slots[1]):
         first, last, here = cells.starts[j], cells.starts[j + 1], j - slots[0]
         if q.averaged and not (cholesky(q.slot[here], lower) and theta_roots(first, last, here, cells, q, lower, root)):
@@ -41,8 +42,8 @@ def expected_terms(
         clear(sums)
         for k in range(3):
             out.sums[j, k] = 0.0
-        for start in range(first, last, BLOCK):
-            stop = min(start + BLOCK, last)
+        for start in range(first, last, block):
+            stop = min(start + block, last)
             place_lanes(
                 cells.theta[start:stop], q.averaged, root[:, start - first : stop - first], prompts, points.alpha, lanes
             )
