@@ -6,6 +6,7 @@ writes to rows of its own and sums are taken in a fixed order, so the number of 
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any, TypeVar, cast
 import numba
 
 _SUMS = {"reassoc", "contract"}  # sums may be taken several numbers at a time; nothing is assumed about NaN or infinity
+_PYTHON = f"py{sys.version_info.major}{sys.version_info.minor}"  # each Python has machine code of its own
 _kernels: list[Any] = []  # every compiled function of the modules that are loaded
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -24,6 +26,7 @@ def compiled(function: F) -> F:
         machine: Any = _compiler(cache=True)(function)
     except RuntimeError:  # no directory to keep it in: then every process compiles for itself
         machine = _compiler(cache=False)(function)
+    _forget_stale(machine)
     _kernels.append(machine)
     return cast("F", machine)
 
@@ -43,11 +46,26 @@ def _source(kernel: Any) -> Path:
     return Path(kernel.py_func.__code__.co_filename)
 
 
+def _forget_stale(kernel: Any) -> None:
+    """Remove a package's machine code where some is older than a module of it: kernels contain the code of others, but
+    numba looks at each function's own file only."""
+    folder = _source(kernel).parent
+    newest = max(path.stat().st_mtime for path in [*folder.glob("*.py"), *folder.parent.glob("kernel_data.py")])
+    with contextlib.suppress(OSError):  # another process may be removing it
+        kept = list(Path(kernel.stats.cache_path or "").glob(f"*.{_PYTHON}.nbi"))
+        if any(one.stat().st_mtime < newest for one in kept):
+            for one in kept:
+                one.unlink(missing_ok=True)
+
+
 def _is_kept(kernel: Any) -> bool:
     source = _source(kernel)
-    python = f"py{sys.version_info.major}{sys.version_info.minor}"  # each Python has machine code of its own
-    kept = Path(kernel.stats.cache_path or "").glob(f"{source.stem}.{kernel.py_func.__qualname__}-*.{python}.nbi")
-    return any(one.stat().st_mtime >= source.stat().st_mtime for one in kept)
+    return any(one.stat().st_mtime >= source.stat().st_mtime for one in _kept_files(kernel))
+
+
+def _kept_files(kernel: Any) -> list[Path]:
+    name = f"{_source(kernel).stem}.{kernel.py_func.__qualname__}"
+    return list(Path(kernel.stats.cache_path or "").glob(f"{name}-*.{_PYTHON}.nbi"))
 
 
 def _compiler(*, cache: bool) -> Any:
