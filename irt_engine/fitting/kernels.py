@@ -15,6 +15,7 @@ from .kernel_data import Approximation, CellData, CellEffect, SlotData, SlotInfo
 Kind = Literal["ready", "reference", "compiled"]
 
 MOST_UNCOMPILED = 30_000  # cells that are fitted in numpy while nothing is compiled: no longer than compiling takes
+_found_ready: list[bool] = []  # True, once machine code was found
 _kind: ContextVar[Kind] = ContextVar("kind", default="ready")
 
 
@@ -154,7 +155,13 @@ def kernels_for(cells: int) -> Kernels:
 
 
 def kernels_are_ready() -> bool:
-    """Tell whether the compiled kernels have machine code that is as new as their source."""
-    compilation = importlib.import_module("irt_engine.compilation")
-    importlib.import_module("irt_engine.fitting.compiled")
-    return not compilation.needs_compiling("irt_engine.fitting.compiled")
+    """Tell whether the compiled kernels have machine code that is as new as their source.
+
+    Once they have, the files are not looked at again: that takes as long as a fit of a few hundred votes.
+    """
+    if not _found_ready:
+        compilation = importlib.import_module("irt_engine.compilation")
+        importlib.import_module("irt_engine.fitting.compiled")
+        if not compilation.needs_compiling("irt_engine.fitting.compiled"):
+            _found_ready.append(True)
+    return bool(_found_ready)
