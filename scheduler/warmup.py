@@ -17,7 +17,7 @@ from scheduler.forecasting.random_baseline import random_baseline
 from scheduler.policies.design import DEFAULT_DESIGN
 from scheduler.replay import ReplayLoop
 
-COMPILING = "Compiling numerical kernels, once after installation (about a minute) ..."
+COMPILING = "Compiling numerical kernels, once after installation (about half a minute) ..."
 CHATBOTS, PROMPTS, BATCH = 6, 40, 80  # the smallest board that is fitted as the large ones are
 
 
