@@ -128,6 +128,7 @@ class Watched:
 def place(served: Site) -> Site:
     """The same site, with the campaigns of tests.browser.showcase."""
     served.run("make")
+    served.run("wait_for_queues")
     return served
 
 

@@ -6,6 +6,7 @@ Run inside `manage.py shell` beside a served site: `from tests.browser.showcase 
 import uuid
 from datetime import timedelta
 
+from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from evalsite.accounts.services import user_create
@@ -20,6 +21,7 @@ from evalsite.judgments.models import Assignment
 from evalsite.operations.services import campaign_open
 from evalsite.prompts.services import NewPrompt, prompt_set_create
 from tests.browser.addresses import DRAFT, SHOWCASE, STUDY
+from tests.processes import wait_for
 
 TURNS = [
     {"speaker": "user", "text": "How long until an investment doubles at 5 % a year?\n\nI know `math.log`."},
@@ -121,6 +123,13 @@ def receive(campaign: Campaign) -> None:
         notice="The study is run by the **Example University**; data are kept for five years.",
         instructions="Judge the *answer*, not its length.",
     )
+
+
+def wait_for_queues() -> None:
+    """Wait until the worker has planned for both campaigns."""
+    queued = Assignment.objects.filter(campaign=OuterRef("pk"), state=Assignment.State.QUEUED)
+    planned = Campaign.objects.filter(Exists(queued), slug__in=["showcase", "study"])
+    wait_for(lambda: planned.count() == 2, what="plans")
 
 
 def end_leases() -> None:

@@ -26,6 +26,7 @@ from evalsite.judgments.leases import assignment_skip
 from evalsite.judgments.models import Annotator
 from evalsite.pages.prompts import FIGURES as PROMPT_FIGURES
 from evalsite.presentation.figures import FIGURES
+from scheduler.reasons import Reason
 from tests.evalsite.api.client import Api
 from tests.evalsite.cast import CampaignMaker, assignment_claim, judge, run_jobs
 from tests.evalsite.exchange.test_broken_campaigns import WHOLE
@@ -71,8 +72,8 @@ def keys(name: str, value: Any, begin: str = "") -> set[str]:
 
 
 def fields_of(name: str, kind: Any, begin: str = "") -> Iterator[str]:
-    """Name each field of a dataclass, and those of the dataclasses in it."""
-    if is_dataclass(kind):
+    """Name each field of a dataclass, and those of the dataclasses in it. Reasons, which hold others, end the way."""
+    if is_dataclass(kind) and kind is not Reason:
         hints = get_type_hints(kind)
         for field in fields(kind):
             yield f"{name} {begin}{field.name}"

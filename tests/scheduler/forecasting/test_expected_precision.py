@@ -280,10 +280,11 @@ def test_what_is_compiled_is_called_with_arrays_of_one_layout(
         name = kernel.__name__
         return called
 
-    for name in ("information_at", "chatbot_sums", "mix_classes", "add_board_information", "votes_on_grid"):
+    for name in ("information_at", "chatbot_sums", "mix_classes", "add_board_information"):
         monkeypatch.setattr(
             f"scheduler.forecasting.expected_precision.{name}", noted(getattr(expected_precision, name))
         )
+    monkeypatch.setattr("scheduler.forecasting.prompt_blocks.votes_on_grid", noted(kernels.votes_on_grid))
     monkeypatch.setattr("scheduler.forecasting.allocation.spread_over_classes", noted(kernels.spread_over_classes))
     for begun in (inputs(), inputs(reliability=0.5, fitted=True)):
         ensemble = CampaignEnsemble(begun, draws, 0, noisy=noisy)
