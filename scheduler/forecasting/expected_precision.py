@@ -50,9 +50,9 @@ from scheduler.forecasting.vote_information import (
 _NORMAL = ndtri((np.arange(CLASSES) + 0.5) / CLASSES)
 _PLACES = _NORMAL / np.sqrt(np.mean(_NORMAL**2))  # of the classes among prompts whose log discriminations have SD 1
 _FIRST_ROUNDS = 4
-# A policy that chooses prompts chooses the same for many pairs. Measured: the mean square of the votes of a prompt,
-# over its value when votes are spread at random, with seven votes in ten chosen: 2 at a tenth of all items, 1.5 at a
-# fifth, 1.1 at two fifths.
+# A policy that chooses prompts chooses the same for many pairs. Measured with seven votes in ten chosen: the mean
+# square of a prompt's votes, over its value when votes are spread at random. It is 2 at a tenth of all items, 1.5 at a
+# fifth and 1.1 at two fifths.
 _CROWDING = 1.7
 _TINY = 1e-12
 
