@@ -117,7 +117,7 @@ def _seats_locked(
         if len(held) == len(asked):
             break
         taken |= set(asked) - held
-    if asked and not held and not own:
+    if taken and not held and not own:
         waiting = claimable(campaign.pk, annotator.pk, without=[], at_most=size, lock=True)
         seats, held = composed(waiting), set(waiting)
     return waiting, [seat for seat in seats if seat.gold or seat.key in held]

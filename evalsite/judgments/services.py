@@ -247,7 +247,9 @@ def _new_block(
     if not wanted:
         return Claimed([], wait)
     block = block_issue(campaign, annotator, enrolment, wanted, users=users)
-    if queue_is_low(campaign) and queue_refill(campaign, wait=not block) and not block:
+    if queue_is_low(campaign):
+        queue_refill(campaign, wait=not block)
+    if not block:  # another claim may have refilled the queue, before or after this one looked
         block = block_issue(campaign, annotator, enrolment, wanted, users=users)
     if block:
         return Claimed(block)
