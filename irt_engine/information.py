@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 from irt_engine.quadrature import NODES, normal_nodes
 
 _CELL_NODES = 15
-_CHUNK = 1 << 20  # numbers at a time
+_CHUNK = 1 << 15  # numbers at a time, few enough for the cache
 
 
 def category_information(theta: FloatArray, discrimination: FloatArray, thresholds: FloatArray) -> FloatArray:
@@ -175,10 +175,11 @@ class InformationTable:
         """
         grid = np.linspace(-reach, reach, points)
         values = np.zeros((points, len(discrimination)))
+        at_once = max(1, _CHUNK // max(1, thresholds.size))
         for weight, alpha in _slopes(discrimination, discrimination_se):
-            for row, theta in enumerate(grid):
-                at = np.full(len(discrimination), theta)
-                values[row] += weight * vote_information(at, np.asarray(alpha), thresholds, cell_sd)
+            for start in range(0, points, at_once):
+                rows = slice(start, start + at_once)
+                values[rows] += weight * vote_information(grid[rows, None], np.asarray(alpha), thresholds, cell_sd)
         return cls(grid, values)
 
     def of_pair(self, mean: float, se: float) -> FloatArray:
