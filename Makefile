@@ -12,8 +12,10 @@ SCREENSHOTS ?= var/screenshots
 FRESH ?=
 # Further options of pytest: `--lf`, `--ignore=...`, a path
 BUT ?=
-# As many processes as processors, each file in one of them, in the order that tests/conftest.py gives.
-TOGETHER ?= -n auto --dist loadfile --no-loadscope-reorder
+# One process more than processors, because some tests wait for sites. Each file runs in one of them, in the order that
+# tests/conftest.py gives.
+WORKERS ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
+TOGETHER ?= -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 KILLS ?= 100
 MINUTES ?= 2
 

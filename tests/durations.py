@@ -17,6 +17,7 @@ import pytest
 
 FILE = Path(__file__).with_name("durations.csv")
 QUICK_S = 0.1  # a test below this runs in `make quick`
+QUICK_WITH_DATABASE_S = 0.05  # the same for tests of the service, which are many
 LONG_S = 2.0  # a test above this is named at the end of a run, and needs a reason in house/slow_tests.csv
 NEVER_QUICK = ("tests/journey/", "tests/faults/", "tests/browser/", "tests/benchmarks/")
 PROPERTY = "processor_s"
@@ -72,7 +73,8 @@ def write(seconds: dict[str, float], path: Path = FILE) -> None:
 
 def is_quick(nodeid: str, known: dict[str, float]) -> bool:
     """Tell whether a test belongs to `make quick`; a test that was never measured does."""
-    return not nodeid.startswith(NEVER_QUICK) and known.get(function_of(nodeid), 0.0) <= QUICK_S
+    limit = QUICK_WITH_DATABASE_S if nodeid.startswith("tests/evalsite/") else QUICK_S
+    return not nodeid.startswith(NEVER_QUICK) and known.get(function_of(nodeid), 0.0) <= limit
 
 
 class Measure:
