@@ -35,6 +35,7 @@ from tests.environment import FULL
 from tests.evalsite.api.client import Api
 from tests.evalsite.cast import assignment_claim, judge, run_jobs
 from tests.evalsite.earlier.states import FOLDER, Row, fill, permissions, read, structure
+from tests.templates import migrated_postgresql, migrated_sqlite
 
 BACKUP = FOLDER / "8a345b9.backup"
 # Django's own, which this service has no use for.
@@ -55,11 +56,12 @@ ON_POSTGRESQL = pytest.param("postgresql", marks=[pytest.mark.postgresql, pytest
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A database of today: its structure and permissions, and its rows by table."""
+    """A database of today: its structure and permissions, its rows by table, and its backup."""
 
     structure: dict[str, set[str]]
     permissions: set[tuple[str, str, str, str]]
     rows: dict[str, list[Row]]
+    backup: Path
 
 
 @pytest.fixture(scope="module", params=["sqlite", ON_POSTGRESQL])
@@ -69,25 +71,8 @@ def vendor(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def restored(vendor: str, tmp_path_factory: pytest.TempPathFactory, django_db_blocker: DjangoDbBlocker) -> State:
-    """A new database, into which a backup of the updated one was restored: a backup goes into its own version only."""
-    folder = tmp_path_factory.mktemp("restored")
-    with django_db_blocker.unblock():
-        with emptied(vendor, folder):
-            fill(BACKUP)
-            call_command("migrate", verbosity=0, interactive=False)
-            backup_write(folder / "then")
-        with emptied(vendor, tmp_path_factory.mktemp("new")):
-            call_command("migrate", verbosity=0, interactive=False)
-            given = permissions()
-            call_command("restore", str(folder / "then"), verbosity=0)
-            backup_write(folder / "now")
-            return State(structure(), given, read(folder / "now"))
-
-
-@pytest.fixture(scope="module")
 def updated(
-    vendor: str, restored: State, tmp_path_factory: pytest.TempPathFactory, django_db_blocker: DjangoDbBlocker
+    vendor: str, tmp_path_factory: pytest.TempPathFactory, django_db_blocker: DjangoDbBlocker
 ) -> Iterator[State]:
     """This process works on the earlier database, migrated to today's."""
     folder = tmp_path_factory.mktemp("updated")
@@ -95,7 +80,21 @@ def updated(
         fill(BACKUP)
         call_command("migrate", verbosity=0, interactive=False)
         backup_write(folder / "now")
-        yield State(structure(), permissions(), read(folder / "now"))
+        yield State(structure(), permissions(), read(folder / "now"), folder / "now")
+
+
+@pytest.fixture(scope="module")
+def restored(
+    vendor: str, updated: State, tmp_path_factory: pytest.TempPathFactory, django_db_blocker: DjangoDbBlocker
+) -> State:
+    """A new database, into which a backup of the updated one was restored: a backup goes into its own version only."""
+    folder = tmp_path_factory.mktemp("restored")
+    new = migrated_sqlite(folder) if vendor == "sqlite" else migrated_postgresql()
+    with django_db_blocker.unblock(), new as configured, connected(configured):
+        given = permissions()
+        call_command("restore", str(updated.backup), verbosity=0)
+        backup_write(folder / "now")
+        return State(structure(), given, read(folder / "now"), folder / "now")
 
 
 @contextmanager
