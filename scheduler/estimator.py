@@ -1,10 +1,11 @@
-"""The estimator of campaigns: the fit that plans, boards and replays rest on."""
+"""The estimator of campaigns: the fit for plans, boards and replays."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from irt_engine import Posterior, Priors, ResponseTable, fit
+from irt_engine import FitResult, Posterior, Priors, ResponseTable, WarmStart, fit_with_warm_start
 from scheduler.tiers import place
 
 # Six sets of real votes have pair effects of .02 to .08 and one of .30; four have effects of replies of .6 to 2.1, and
@@ -17,7 +18,7 @@ CAMPAIGN_PRIORS = Priors(cell_sd=0.25, pair_sd=0.1, shared_width=0.5)
 
 def estimate(
     table: ResponseTable,
-    start: Posterior | None = None,
+    start: WarmStart | None = None,
     seed: int = 0,
     *,
     tiers: int = 1,
@@ -33,27 +34,52 @@ def estimate(
     ----------
     table : ResponseTable
         The votes.
-    start : Posterior, optional
-        The last fit, to start from.
+    start : WarmStart, optional
+        The end of the last fit, to start from.
     seed : int
         Seed of the fit.
     tiers : int
         Tiers of ability in which a prompt may discriminate differently. With several, a first fit places the chatbots
         and a second one is made with these tiers. Fewer than two chatbots per tier are fitted without tiers.
     progress : callable, optional
-        Called with the iteration and the largest number of iterations, by each fit.
+        Called with the finished percentage and 100, by each fit.
 
     Returns
     -------
     Posterior
         The fit, in marginal logits.
     """
-    found = fit(table, "board", form="vote", priors=CAMPAIGN_PRIORS, start=start, seed=seed, progress=progress)
-    if tiers < 2 or len(table.chatbots) < 2 * tiers:
-        return found.marginal()
-    placed = place(found, count=tiers)
-    labels = [placed[name] for name in table.chatbots]
-    again = fit(
-        table, "board", form="vote", priors=CAMPAIGN_PRIORS, start=found, tiers=labels, seed=seed, progress=progress
-    )
-    return again.marginal()
+    return estimate_with_warm_start(table, start, seed, tiers=tiers, progress=progress).posterior
+
+
+def estimate_with_warm_start(
+    table: ResponseTable,
+    start: WarmStart | None = None,
+    seed: int = 0,
+    *,
+    tiers: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> FitResult:
+    """Fit a campaign's votes, and return the warm start of the next fit too.
+
+    Parameters
+    ----------
+    table, start, seed, tiers, progress
+        The arguments of `estimate`.
+
+    Returns
+    -------
+    FitResult
+        The posterior in marginal logits, and the warm start.
+    """
+
+    def fitted(start: WarmStart | None, labels: list[int] | None) -> FitResult:
+        return fit_with_warm_start(
+            table, "board", form="vote", priors=CAMPAIGN_PRIORS, start=start, tiers=labels, seed=seed, progress=progress
+        )
+
+    found = fitted(start, None)
+    if tiers >= 2 and len(table.chatbots) >= 2 * tiers:
+        placed = place(found.posterior, count=tiers)
+        found = fitted(found.warm_start, [placed[name] for name in table.chatbots])
+    return replace(found, posterior=found.posterior.marginal())

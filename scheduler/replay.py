@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from irt_engine import ResponseTable
+from irt_engine import ResponseTable, WarmStart
 from irt_engine.arrays import IntArray
 from irt_engine.simulate import Truth, all_cells, draw_votes
 from scheduler.errors import InvalidRequest
-from scheduler.estimator import estimate
+from scheduler.estimator import estimate_with_warm_start
 from scheduler.overlap import Overlap
 from scheduler.planner import plan
 from scheduler.policies.design import DEFAULT_DESIGN, AdaptiveDesign, PolicyFactory
@@ -29,7 +29,22 @@ _NO_OVERLAP = Overlap()
 
 
 def simulated_votes(truth: Truth, *, votes: int = VOTES_OF_PAPER, seed: int) -> ResponseTable:
-    """Return votes of known parameters to replay: every pair on every prompt, `votes` times."""
+    """Return votes to replay: every pair on every prompt.
+
+    Parameters
+    ----------
+    truth : Truth
+        The parameters.
+    votes : int
+        Votes per item.
+    seed : int
+        Seed of the draws.
+
+    Returns
+    -------
+    ResponseTable
+        The votes.
+    """
     return draw_votes(truth, all_cells(len(truth.ability), len(truth.discrimination)), seed=seed, votes=votes)
 
 
@@ -46,28 +61,33 @@ def replay(
     overlap: Overlap = _NO_OVERLAP,
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[ReplayPoint]:
-    """Yield a point after every `every` votes, up to `budget` votes or until the policy has nothing left to ask.
+    """Replay recorded votes in the order of a policy.
 
     Parameters
     ----------
     table : ResponseTable
         The recorded votes.
     reference : ReplayReference
-        What to compare with.
+        The result to compare with.
     policy : str
         A name in `policies`.
     budget, every : int
-        Votes at the most, and votes between two fits; at least 1.
+        Largest number of votes, and votes between two fits; at least 1.
     seed : int
         Seed of all random choices. Equal arguments give equal points.
     design : AdaptiveDesign
         Design of the adaptive policy.
     policies : mapping of str to PolicyFactory
-        The policies to choose from; by default all, the published baselines included.
+        The policies to choose from; by default all, with the published baselines.
     overlap : Overlap
         Items that get several votes.
     progress : callable, optional
         Called with the votes so far and the budget, after each fit.
+
+    Yields
+    ------
+    ReplayPoint
+        A point after every `every` votes, up to the budget or until nothing is left to ask.
 
     Raises
     ------
@@ -100,7 +120,25 @@ def _points(
 
 
 class ReplayLoop:
-    """The state of a replay: the votes used so far, and their posterior."""
+    """Run a replay: ask the policy, use the recorded votes, and fit them.
+
+    Parameters
+    ----------
+    table : ResponseTable
+        The recorded votes.
+    policy : str
+        A name in `policies`.
+    seed : int
+        Seed of all random choices.
+    design : AdaptiveDesign
+        Design of the adaptive policy.
+    begun : CampaignState, optional
+        A campaign to continue; the first rows of the table are its judgments.
+    policies : mapping of str to PolicyFactory
+        The policies to choose from.
+    overlap : Overlap
+        Items that get several votes.
+    """
 
     def __init__(
         self,
@@ -118,6 +156,7 @@ class ReplayLoop:
         self.policies, self.overlap = policies, begun.overlap if begun else overlap
         self.rng = np.random.default_rng([seed, 1])
         self.posterior = begun.posterior if begun else None
+        self.warm_start: WarmStart | None = None
         self.used = list(range(len(begun.judged))) if begun else []
         self.plans = 0
         self.items = _items(table)
@@ -129,7 +168,18 @@ class ReplayLoop:
         self.never = every_item(table)[~np.isin(codes, self._codes(self.items))]
 
     def collect(self, count: int) -> bool:
-        """Use up to `count` more votes that the policy asks for; return False if nothing is left to ask."""
+        """Use more votes that the policy asks for.
+
+        Parameters
+        ----------
+        count : int
+            Largest number of votes.
+
+        Returns
+        -------
+        bool
+            False if nothing is left to ask.
+        """
         goal = len(self.used) + count
         while len(self.used) < goal:
             made = plan(
@@ -152,10 +202,17 @@ class ReplayLoop:
     def refit(self) -> None:
         """Fit the votes used so far."""
         votes = rows_of(self.table, np.array(self.used))
-        self.posterior = estimate(votes, self.posterior, tiers=self.design.tiers)
+        found = estimate_with_warm_start(votes, self.warm_start, tiers=self.design.tiers)
+        self.posterior, self.warm_start = found.posterior, found.warm_start
 
     def state(self) -> CampaignState:
-        """Return the campaign's state."""
+        """Return the campaign's state.
+
+        Returns
+        -------
+        CampaignState
+            The state after the votes so far.
+        """
         spent = [item for item, rows in self.unused.items() if not rows]
         return CampaignState(
             chatbots=self.table.chatbots,
@@ -191,11 +248,35 @@ def _items(table: ResponseTable) -> IntArray:
 
 
 def every_item(table: ResponseTable) -> IntArray:
-    """Return (N J, 3) every pair on every prompt."""
+    """Return every pair on every prompt.
+
+    Parameters
+    ----------
+    table : ResponseTable
+        The votes.
+
+    Returns
+    -------
+    ndarray of int, shape (N J, 3)
+        Items (a, b, prompt).
+    """
     return all_cells(len(table.chatbots), len(table.prompts))
 
 
 def rows_of(table: ResponseTable, rows: IntArray) -> ResponseTable:
-    """Return the table of these rows, with the same chatbots and prompts."""
+    """Return the table of some rows, with the same chatbots and prompts.
+
+    Parameters
+    ----------
+    table : ResponseTable
+        The votes.
+    rows : ndarray of int
+        The rows.
+
+    Returns
+    -------
+    ResponseTable
+        Their votes.
+    """
     columns = ("a", "b", "prompt", "outcome", "annotator", "a_first", "label")
     return ResponseTable(table.chatbots, table.prompts, table.labels, *(getattr(table, name)[rows] for name in columns))

@@ -43,9 +43,9 @@ from evalsite.refits.services import (
     pilot_summary_request,
     slices_request,
 )
-from irt_engine import EngineError, Posterior
+from irt_engine import EngineError, Posterior, WarmStart, read_warm_start
 from scheduler import CampaignState, SchedulerError, StoppingDecision, decide, with_retired
-from scheduler.estimator import estimate
+from scheduler.estimator import estimate_with_warm_start
 from scheduler.forecasting.random_baseline import random_baseline
 
 log = logging.getLogger(__name__)
@@ -256,14 +256,15 @@ def fitted_of(board: Board, given: FitInput, mark: str, began: datetime, progres
     last = board.snapshots.filter(engine=ENGINE).order_by("-number").first()
     clock = time.perf_counter()
     try:
-        start = Posterior.from_bytes(bytes(last.posterior)) if last else None
-        posterior = estimate(given.table(), start, given.seed, progress=progress)
+        start = read_warm_start(bytes(last.posterior)) if last else None
+        found = estimate_with_warm_start(given.table(), start, given.seed, progress=progress)
     except EngineError as error:
         with write_transaction():
             Refit.objects.create(board=board, outcome=Refit.Outcome.FAILED, message=str(error), started_at=began)
         raise
     seconds = time.perf_counter() - clock
-    return Fitted(posterior, given, seconds, None, _shown(board, posterior, given), mark)
+    shown = _shown(board, found.posterior, given, found.warm_start)
+    return Fitted(found.posterior, given, seconds, None, shown, mark)
 
 
 def _unchanged(board: Board, mark: str) -> Snapshot | None:
@@ -278,11 +279,12 @@ def _has_record(board: Board, snapshot: Snapshot) -> bool:
     return BoardChartData.objects.filter(board=board, snapshot=snapshot).exists()
 
 
-def _shown(board: Board, posterior: Posterior, given: FitInput) -> BoardContent:
+def _shown(board: Board, posterior: Posterior, given: FitInput, warm_start: WarmStart | None = None) -> BoardContent:
     known = known_ties(board, [int(name) for name in posterior.chatbots])
     rows = board_rows(posterior, points(given.votes, by_version(known)))
     results = pairs(posterior, given.votes, list(rows), known)
-    return BoardContent(list(rows.values()), results, fit_facts(posterior, len(given.ties)), posterior.to_bytes())
+    stored = posterior.to_bytes(warm_start)
+    return BoardContent(list(rows.values()), results, fit_facts(posterior, len(given.ties)), stored)
 
 
 def publish(board: Board, fitted: Fitted, began: datetime, *, seen: str | None = None) -> Refit:

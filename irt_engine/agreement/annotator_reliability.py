@@ -29,7 +29,8 @@ from scipy.special import expit, logit, logsumexp
 from irt_engine.arrays import FloatArray, IntArray, frozen
 from irt_engine.errors import DidNotConverge, InvalidResponses
 from irt_engine.fitting.anderson_acceleration import AndersonAccelerator
-from irt_engine.fitting.everyday import Model, check, posterior_of
+from irt_engine.fitting.everyday import Model, check
+from irt_engine.fitting.fitted_posterior import posterior_of
 from irt_engine.models.priors import DEFAULT_PRIORS, Priors
 from irt_engine.posterior.posterior import Posterior
 from irt_engine.quadrature import normal_nodes
@@ -55,16 +56,24 @@ _WIDTH = np.array([1.0, 1.0])
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reliability:
-    """What a fit says about K annotators and n votes.
+    """Store the estimated carelessness of K annotators and of n votes.
 
-    annotator       (K,) their numbers in the table, ascending
-    votes           (K,)
-    careless        (K,) posterior mean of the share of careless votes, 0..1
-    careless_se     (K,) its SD
-    careful         (n,) probability that a vote is none of these, in the table's order; 1 for votes without a name
-    information     (n,) what a vote tells, as a share of what it told if its annotator were known to be careful
-    mean, strength  of the learned Beta prior: m and k
-    rounds          of the EM
+    Parameters
+    ----------
+    annotator : ndarray of int, shape (K,)
+        Numbers of the annotators in the table, ascending.
+    votes : ndarray of int, shape (K,)
+        Number of votes.
+    careless, careless_se : ndarray of float, shape (K,)
+        Posterior mean and SD of the share of careless votes.
+    careful : ndarray of float, shape (n,)
+        Probability that a vote is careful; 1 for anonymous votes.
+    information : ndarray of float, shape (n,)
+        Information of a vote, as a share of that of a careful one.
+    mean, strength : float
+        Parameters m and k of the estimated Beta prior.
+    rounds : int
+        Iterations of the EM algorithm.
     """
 
     annotator: IntArray
@@ -91,11 +100,33 @@ def fit_reliability(
     priors: Priors = DEFAULT_PRIORS,
     seed: int = 0,
 ) -> tuple[Posterior, Reliability]:
-    """As `fit` in form vote, each annotator's carelessness learned with it; deterministic, whatever the rows' order.
+    """Fit the votes together with each annotator's carelessness, in form vote.
 
-    Votes without an annotator (-1) count as careful. The posterior is a plain one in everything else, and no warm start
-    of a plain fit (`warm` is None). Takes about six times as long as `fit`.
-    Raises InvalidResponses (no_annotators, and what `fit` raises), DidNotConverge.
+    The order of the rows has no influence. Votes without an annotator count as careful. The fit takes about six times
+    as long as `fit`.
+
+    Parameters
+    ----------
+    table : ResponseTable
+        The votes.
+    model : {"board", "pair"}
+        The model.
+    priors : Priors
+        Prior SDs of the effects.
+    seed : int
+        A number to record; the fit draws no random numbers.
+
+    Returns
+    -------
+    tuple of (Posterior, Reliability)
+        The posterior and the reliabilities.
+
+    Raises
+    ------
+    InvalidResponses
+        If no vote has an annotator (``no_annotators``), or as `fit`.
+    DidNotConverge
+        If the equations have no solution.
     """
     from irt_engine.fitting.design import design_of
     from irt_engine.fitting.expectations import CellEvaluator
@@ -116,7 +147,7 @@ def fit_reliability(
         found = _informed(cells, made, votes, share, found)
     careful, told = np.empty(len(table)), np.empty(len(table))
     careful[votes.row], told[votes.row] = belief.careful, share
-    return posterior_of(made, priors, found, None, seed), Reliability(
+    return posterior_of(made, found, seed), Reliability(
         annotator=votes.names,
         votes=np.bincount(votes.annotator, minlength=len(votes.names) + 1)[:-1],
         careless=belief.careless,

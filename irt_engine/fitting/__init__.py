@@ -1,11 +1,13 @@
 """The everyday fit: a Gaussian variational approximation with learned scales. Compiled code loads at the first fit."""
 
-from .everyday import MAX_ABILITIES, MOST_TIERS, Form, Model, fit
+from .everyday import MAX_ABILITIES, MOST_TIERS, FitResult, Form, Model, fit, fit_with_warm_start
 
 __all__ = [
     "MAX_ABILITIES",
     "MOST_TIERS",
+    "FitResult",
     "Form",
     "Model",
     "fit",
+    "fit_with_warm_start",
 ]

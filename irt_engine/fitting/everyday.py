@@ -1,45 +1,56 @@
-"""fit(table, model): the everyday fit. Deterministic: the same votes in any order give the same posterior.
+"""Everyday fit: a Gaussian variational approximation of a graded response model, with estimated variances.
 
-`pair`  (Sedoc & Ungar 2020, section 4): one ability theta per comparison, free ordered thresholds per prompt.
-        Orientation matters, and is the file's own.
-`board` theta = s_B - s_A + the pair's own effect (+ side effect), thresholds mirrored, so that swapping A and B mirrors
-        the result exactly.
+Model `pair` (Sedoc and Ungar 2020, section 4) has one ability theta per comparison and free ordered thresholds per
+prompt. Its orientation is that of the file. Model `board` has theta = s_B - s_A + the pair effect + the side effect.
+Its thresholds are symmetric, so that exchanging A and B negates the result exactly.
 
-`tiers` of quality let a prompt of a board discriminate more sharply among weak chatbots than among strong ones
-(`parts`). Both models see a cell, which is a comparison on a prompt, either as its net rating (form `net`) or as its
-votes, which share an effect of their own (form `vote`). The joint mode (`mode`) is where the average over the prompts'
-parameters begins (`average`), and the scales of all effects are learned on the way (`scales`).
+A cell is a comparison on a prompt. Form `net` uses its net rating; form `vote` uses its votes, which have a random
+effect of the cell in common. The fit is deterministic: the votes in any order give the same posterior.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from irt_engine.arrays import FloatArray, IntArray, array_of, check_seed
+from irt_engine.arrays import IntArray, array_of, check_seed
 from irt_engine.errors import DidNotConverge, EngineWarning, InvalidResponses
-from irt_engine.models.comparison_graph import centred, groups_of
 from irt_engine.models.priors import DEFAULT_PRIORS, Priors
-from irt_engine.posterior.posterior import Posterior, Scales
+from irt_engine.posterior.posterior import Posterior
+from irt_engine.posterior.warm_start import WarmStart
 from irt_engine.responses.table import ResponseTable
 
 if TYPE_CHECKING:
-    from irt_engine.posterior.warm_start import WarmStart
-
     from .design import Design
     from .progress import Progress
     from .state import Solution
-from .comparison_names import comparisons_of
 
 Model = Literal["pair", "board"]
 Form = Literal["net", "vote"]
 
-MOST_TIERS = 10  # a prompt has an effect for each, and a part for every two
-MAX_ABILITIES = 5000  # a covariance of 5000 x 5000 numbers is 200 MB
+MOST_TIERS = 10  # each prompt has an effect per tier, and a part per pair of tiers
+MAX_ABILITIES = 5000  # a covariance of 5000 x 5000 numbers takes 200 MB
 _NOT_LEARNED = "the SDs of the effects could not be learned from these votes: the given ones stand"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FitResult:
+    """Store a posterior and the warm start of the next fit.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        The posterior.
+    warm_start : WarmStart
+        The argument `start` of the next fit.
+    """
+
+    posterior: Posterior
+    warm_start: WarmStart
 
 
 def fit(
@@ -48,23 +59,103 @@ def fit(
     *,
     form: Form = "net",
     priors: Priors = DEFAULT_PRIORS,
-    start: Posterior | None = None,
+    start: WarmStart | None = None,
     tiers: Sequence[int] | IntArray | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Posterior:
-    """The posterior of `table` under `model`.
+    """Return the posterior of the votes.
 
-    `tiers` (M,), one label 0..T - 1 for each of the table's chatbots (see `scheduler.tiers`): under `board`, a prompt's
-    log discrimination for a pair is its own plus the mean of its effects in the two chatbots' tiers, whose SD is
-    learned (`scales.tier`). Labels that are all the same say nothing, and are as none.
-    `start` only shortens the way (its chatbots, comparisons and prompts are matched by name); `seed` is recorded,
-    the fit itself draws nothing; `progress(done, 100)` is called after every iteration, `done` never falling.
-    The result solves the equations of the average (means, SEs and scales to 1e-9 SD and better), or there is none.
-    Scales that cannot be learned stay as given, with an EngineWarning and `scales.learned` False.
-    Raises InvalidResponses (no table, unknown model or form, too many abilities, bad tiers or seed), DidNotConverge.
+    Parameters
+    ----------
+    table : ResponseTable
+        The votes.
+    model : {"board", "pair"}
+        One ability per chatbot, or one per comparison.
+    form : {"net", "vote"}
+        Net ratings of cells, or single votes.
+    priors : Priors
+        Prior standard deviations of the effects.
+    start : WarmStart, optional
+        The end of an earlier fit, to start from. It shortens the fit and does not change the result.
+    tiers : sequence of int, shape (M,), optional
+        A label 0..T - 1 for each chatbot of the table (model board; see `scheduler.tiers`). A prompt's log
+        discrimination then has an effect per tier, with the SD `scales.tier`. Equal labels mean no tiers.
+    seed : int
+        A number to record; the fit draws no random numbers.
+    progress : callable, optional
+        Called with the finished percentage and 100 after every iteration.
+
+    Returns
+    -------
+    Posterior
+        The solution of the equations: means, SEs and scales to 1e-9 SD.
+
+    Raises
+    ------
+    InvalidResponses
+        If the table, model, form, tiers or seed is invalid, or there are too many abilities.
+    DidNotConverge
+        If the equations have no solution.
+
+    Warns
+    -----
+    EngineWarning
+        If the variances cannot be estimated; the given ones are used, and `scales.learned` is False.
+
+    References
+    ----------
+    J. Sedoc and L. Ungar (2020), Item response theory for efficient human evaluation of chatbots, Eval4NLP, 21-33.
     """
-    from .design import design  # late, with what it needs: numba is for those who fit
+    made, found = _solved(table, model, form, priors, start, tiers, seed, progress)
+    return _posterior(made, found, seed)
+
+
+def fit_with_warm_start(
+    table: ResponseTable,
+    model: Model = "board",
+    *,
+    form: Form = "net",
+    priors: Priors = DEFAULT_PRIORS,
+    start: WarmStart | None = None,
+    tiers: Sequence[int] | IntArray | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> FitResult:
+    """Return the posterior of the votes, and the warm start of the next fit.
+
+    Parameters
+    ----------
+    table, model, form, priors, start, tiers, seed, progress
+        The arguments of `fit`.
+
+    Returns
+    -------
+    FitResult
+        The posterior of `fit`, and its warm start.
+
+    Raises
+    ------
+    InvalidResponses, DidNotConverge
+        As `fit`.
+    """
+    from .warm_start import warm_start_of
+
+    made, found = _solved(table, model, form, priors, start, tiers, seed, progress)
+    return FitResult(_posterior(made, found, seed), warm_start_of(made, found))
+
+
+def _solved(
+    table: ResponseTable,
+    model: Model,
+    form: Form,
+    priors: Priors,
+    start: WarmStart | None,
+    tiers: Sequence[int] | IntArray | None,
+    seed: int,
+    progress: Progress | None,
+) -> tuple[Design, Solution]:
+    from .design import design  # late: only fits need numba
     from .threads import one_blas_thread
 
     check(table, model, form)
@@ -78,30 +169,73 @@ def fit(
         )
     with one_blas_thread():
         try:
-            found, warm = _find(made, start, _rising(progress) if progress else None)
+            return made, _find(made, start, _rising(progress) if progress else None)
         except np.linalg.LinAlgError as error:
             raise DidNotConverge(
                 f"the precision of the fit cannot be factored ({error})",
                 code="not_positive",
                 hint="use tighter priors; report the votes if it persists",
             ) from error
-        return posterior_of(made, priors, found, warm, seed)
+
+
+def _find(made: Design, start: WarmStart | None, progress: Progress | None) -> Solution:
+    """Return the solution; its variances are the given ones if they cannot be estimated."""
+    from .expectations import CellEvaluator
+    from .joint_mode import climb
+    from .variational import solve, solve_from
+    from .warm_start import state_of
+
+    with CellEvaluator(made.problem, made.effects) as cells:
+        state = state_of(made, start, cells) if start else None
+        found = solve_from(cells, state, progress) if state else None
+        if found is None:
+            near, steps = climb(cells, made.origin, progress=progress)
+            try:
+                found = solve(cells, near, steps, progress)
+            except DidNotConverge:
+                if not made.effects.learned:
+                    raise
+                warnings.warn(EngineWarning(_NOT_LEARNED), stacklevel=4)
+                cells.effects = made.effects.as_given()
+                found = solve(cells, near, steps, progress)
+        return found
+
+
+def _posterior(made: Design, found: Solution, seed: int) -> Posterior:
+    from .fitted_posterior import posterior_of
+    from .threads import one_blas_thread
+
+    with one_blas_thread():
+        return posterior_of(made, found, seed)
 
 
 def _rising(progress: Progress) -> Progress:
-    """Tells how far the slowest part of the way has come, in hundredths."""
+    """Return a progress function that reports the furthest percentage so far."""
     furthest = 0
 
-    def told(done: int, most: int) -> None:
+    def report(done: int, most: int) -> None:
         nonlocal furthest
         furthest = max(furthest, 100 * done // most)
         progress(furthest, 100)
 
-    return told
+    return report
 
 
 def check(table: ResponseTable, model: str, form: str) -> None:
-    """Raises InvalidResponses (no table, unknown model or form)."""
+    """Check the arguments of a fit.
+
+    Parameters
+    ----------
+    table : ResponseTable
+        The votes.
+    model, form : str
+        The names of the model and of the form.
+
+    Raises
+    ------
+    InvalidResponses
+        If there is no table, or the model or form is unknown.
+    """
     if not isinstance(table, ResponseTable):
         raise InvalidResponses(
             f"{type(table).__name__} is not a ResponseTable",
@@ -115,7 +249,27 @@ def check(table: ResponseTable, model: str, form: str) -> None:
 
 
 def tiers_of(table: ResponseTable, model: str, tiers: Sequence[int] | IntArray | None) -> IntArray | None:
-    """The tiers (M,) of a board's chatbots, None where they say nothing. Raises InvalidResponses (bad_tiers)."""
+    """Return the checked tiers of a board's chatbots.
+
+    Parameters
+    ----------
+    table : ResponseTable
+        The votes of M chatbots.
+    model : str
+        The name of the model.
+    tiers : sequence of int, shape (M,), optional
+        The labels of the chatbots.
+
+    Returns
+    -------
+    ndarray of int, shape (M,), or None
+        None if all labels are equal.
+
+    Raises
+    ------
+    InvalidResponses
+        If the labels are no tiers of these chatbots (``bad_tiers``).
+    """
     if tiers is None:
         return None
     labels = array_of(tiers, "tiers")
@@ -127,113 +281,3 @@ def tiers_of(table: ResponseTable, model: str, tiers: Sequence[int] | IntArray |
             hint=f"model 'board', and for each chatbot of the table a whole number from 0 to {MOST_TIERS - 1}",
         )
     return labels.astype(np.int64) if labels.min() < labels.max() else None
-
-
-def _find(made: Design, start: Posterior | None, progress: Progress | None) -> tuple[Solution, WarmStart]:
-    """The average, with its scales as given where they cannot be learned; and what the next fit may begin with."""
-    from .expectations import CellEvaluator
-    from .joint_mode import climb
-    from .variational import solve, solve_from
-    from .warm_start import recall, remember
-
-    with CellEvaluator(made.problem, made.effects) as cells:
-        state = recall(made, start, cells) if start else None
-        found = solve_from(cells, state, progress) if state else None
-        if found is None:
-            near, steps = climb(cells, made.origin, progress=progress)
-            try:
-                found = solve(cells, near, steps, progress)
-            except DidNotConverge:
-                if not made.effects.learned:
-                    raise
-                warnings.warn(EngineWarning(_NOT_LEARNED), stacklevel=3)
-                cells.effects = made.effects.as_given()
-                found = solve(cells, near, steps, progress)
-        return found, remember(made, found)
-
-
-def posterior_of(made: Design, priors: Priors, found: Solution, warm: WarmStart | None, seed: int) -> Posterior:
-    """What was found, by name."""
-    from .prompt_estimates import prompt_parameters
-
-    table, cells, board, K = made.table, made.cells, made.board, made.abilities
-    z, covariance = found.state.point.z, found.covariance
-    theta, theta_se = _thetas(made, z, covariance)
-    ability, of_ability = z[:K], covariance[:K, :K]
-    group = groups_of(len(table.chatbots), made.comparisons.low, made.comparisons.high)
-    if board:
-        ability, of_ability = centred(ability, of_ability, group)
-    scales = _scales(made, priors, found)
-    of = prompt_parameters(made, found, scales)
-    return Posterior(
-        model=made.model,
-        chatbots=table.chatbots if board else (),
-        ability=ability if board else np.empty(0),
-        covariance=of_ability if board else np.empty((0, 0)),
-        group=group if board else np.empty(0, np.int64),
-        chatbot_judgments=_judgments(table) if board else np.empty(0, np.int64),
-        comparisons=comparisons_of(table, made.comparisons),
-        theta=theta,
-        theta_se=theta_se,
-        prompts=table.prompts,
-        discrimination=of.discrimination[cells.prompt_slot],
-        discrimination_se=of.discrimination_se[cells.prompt_slot],
-        thresholds=of.thresholds[cells.prompt_slot],
-        judgments=len(table),
-        cells=cells.total,
-        converged=True,
-        iterations=found.rounds,
-        seed=seed,
-        form=made.form,
-        side=float(z[made.side]) if made.side >= 0 else 0.0,
-        side_se=float(np.sqrt(covariance[made.side, made.side])) if made.side >= 0 else 0.0,
-        scales=scales,
-        ties=int((table.outcome == 0).sum()),
-        theta_covariance=np.empty((0, 0)) if board else covariance[:K, :K],
-        warm=warm,
-        thresholds_se=of.thresholds_se[cells.prompt_slot],
-        tier=np.empty(0, np.int64) if made.tiers is None else made.tiers,
-        tier_discrimination=of.tier_discrimination[cells.prompt_slot],
-        tier_discrimination_se=of.tier_discrimination_se[cells.prompt_slot],
-        reply=of.reply[cells.prompt_slot] if of.reply.size else of.reply,
-        reply_se=of.reply_se[cells.prompt_slot] if of.reply.size else of.reply,
-    )
-
-
-def _scales(made: Design, priors: Priors, found: Solution) -> Scales:
-    sd = dict(zip((g.name for g in made.effects.groups), np.exp(found.state.log_sd).tolist(), strict=False))
-    return Scales(
-        log_discrimination=sd["log_discrimination"],
-        log_gap=sd["log_gap"],
-        location=sd.get("location"),
-        pair=sd.get("pair"),
-        side=sd.get("side"),
-        tier=sd.get("tier"),
-        reply=sd.get("reply"),
-        cell=made.effects.cell_sd(found.state.log_sd) if made.effects.cell else None,
-        learned=found.learned,
-    )
-
-
-def _thetas(made: Design, z: FloatArray, covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """theta and its SE, (C,) each, in the file's orientation."""
-    K = made.abilities
-    if not made.board:
-        return z[:K], np.sqrt(np.diag(covariance)[:K])
-    C = len(made.comparisons.low)
-    col = [made.comparisons.low, made.comparisons.high]
-    coef = [-1.0, 1.0]
-    if made.pair is not None:
-        col, coef = [*col, made.pair.start + np.arange(C)], [*coef, 1.0]
-    variance = np.zeros(C)
-    mean = np.zeros(C)
-    for k, a in zip(col, coef, strict=True):
-        mean += a * z[k]
-        for m, b in zip(col, coef, strict=True):
-            variance += a * b * covariance[k, m]
-    return np.where(made.comparisons.flip, -mean, mean), np.sqrt(variance)
-
-
-def _judgments(table: ResponseTable) -> IntArray:
-    M = len(table.chatbots)
-    return np.bincount(table.a, minlength=M) + np.bincount(table.b, minlength=M)

@@ -15,12 +15,24 @@ from irt_engine.arrays import FloatArray
 if TYPE_CHECKING:
     from irt_engine.fitting.design import Design
     from irt_engine.fitting.state import Solution
-    from irt_engine.posterior.posterior import Scales
+    from irt_engine.posterior.moments import Scales
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PromptParameters:
-    """Of J slots: discriminations (J,), thresholds (J, E), discriminations by two tiers (J, T, T); T is 0 without."""
+    """Store the estimates of J slots and their standard errors.
+
+    Parameters
+    ----------
+    discrimination, discrimination_se : ndarray of float, shape (J,)
+        Discriminations; with tiers the geometric mean over tiers.
+    thresholds, thresholds_se : ndarray of float, shape (J, E)
+        Thresholds.
+    tier_discrimination, tier_discrimination_se : ndarray of float, shape (J, T, T)
+        Discriminations between two tiers.
+    reply, reply_se : ndarray of float, shape (J, M) or (0, 0)
+        Reply effects.
+    """
 
     discrimination: FloatArray
     discrimination_se: FloatArray
@@ -33,7 +45,22 @@ class PromptParameters:
 
 
 def prompt_parameters(made: Design, found: Solution, scales: Scales) -> PromptParameters:
-    """Everything about the slots of a fit. With tiers, `discrimination` is the geometric mean over the tiers."""
+    """Return the estimates of the slots of a fit.
+
+    Parameters
+    ----------
+    made : Design
+        The design.
+    found : Solution
+        The solution.
+    scales : Scales
+        SDs of the effects.
+
+    Returns
+    -------
+    PromptParameters
+        Estimates and standard errors by the delta method.
+    """
     problem, point = made.problem, found.state.point
     prompts, phi = problem.prompts, problem.total_phi(point)
     of_slope, by_tiers = _along_tiers(prompts.size, prompts.tiers)

@@ -1,8 +1,7 @@
-"""Where an earlier fit ended, so that the next one begins there: means, scales, and what every cell said under q beyond
-what it says at the mean.
+"""Warm start: where an earlier fit ended, as the state in which the next one starts.
 
-Kept by name, because the next table may have more chatbots, prompts and votes. A cell that was not there before, and a
-prompt with such a cell, begin without such an excess. What is kept never changes a result, only the way.
+The names are matched, because the next table may have more chatbots, prompts and votes. New cells, and prompts with new
+cells, start without excess information. A warm start shortens the iterations; it never changes their result.
 """
 
 from __future__ import annotations
@@ -13,20 +12,34 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from irt_engine.arrays import BoolArray, FloatArray, IntArray
+from irt_engine.fitting.comparison_names import names_of
+from irt_engine.fitting.state import Solution, State
+from irt_engine.fitting.variational import no_excess
+from irt_engine.models.parameters import Information, Point
+from irt_engine.posterior.warm_start import WarmStart
 
 if TYPE_CHECKING:
     from irt_engine.fitting.design import Design
     from irt_engine.fitting.expectations import CellEvaluator
-    from irt_engine.fitting.state import Solution, State
-    from irt_engine.models.parameters import Information, Point
-    from irt_engine.posterior.posterior import Posterior
-from irt_engine.posterior.warm_start import WarmStart
 
-MOST_CELLS = 50_000  # whose excess is kept: 2 MB. More of them begin without
+MOST_CELLS = 50_000  # with stored excess information, 2 MB; larger fits store none
 
 
-def remember(made: Design, found: Solution) -> WarmStart:
-    """What the next fit begins with."""
+def warm_start_of(made: Design, found: Solution) -> WarmStart:
+    """Return the warm start of the next fit.
+
+    Parameters
+    ----------
+    made : Design
+        The problem that was solved, with the names of its parts.
+    found : Solution
+        Its solution.
+
+    Returns
+    -------
+    WarmStart
+        The means, the scales and the excess information by name.
+    """
     cells, problem, state, excess = made.cells, made.problem, found.state, found.state.excess
     own = cells.prompt_slot != cells.shared
     prompt_of = np.full(problem.slots, -1)
@@ -39,6 +52,11 @@ def remember(made: Design, found: Solution) -> WarmStart:
     phi[own] = state.point.phi[cells.prompt_slot[own], :P]
     excess_phi[own] = excess.i_phi[cells.prompt_slot[own]]
     return WarmStart(
+        model=made.model,
+        form=made.form,
+        chatbots=made.table.chatbots if made.board else (),
+        comparisons=tuple(zip(*names_of(made.table, made.comparisons), strict=True)),
+        prompts=made.table.prompts,
         z=state.point.z,
         log_sd=state.log_sd,
         phi=phi,
@@ -61,20 +79,31 @@ def _by_prompt(made: Design, effects: FloatArray) -> FloatArray:
     return replies.by_chatbot(effects, made.abilities, 0.0)[made.cells.prompt_slot]
 
 
-def recall(made: Design, start: Posterior, cells: CellEvaluator) -> State | None:
-    """The state to begin with; None where the earlier fit was of another kind."""
-    from irt_engine.fitting.state import State
+def state_of(made: Design, start: WarmStart, cells: CellEvaluator) -> State | None:
+    """Return the state in which a fit starts.
 
-    warm = start.warm
-    if warm is None or (start.model, start.form) != (made.model, made.form):
+    Parameters
+    ----------
+    made : Design
+        The problem to solve.
+    start : WarmStart
+        The end of an earlier fit.
+    cells : CellEvaluator
+        The cells of the problem.
+
+    Returns
+    -------
+    State or None
+        None if the earlier fit has another model, form or set of effects.
+    """
+    if (start.model, start.form) != (made.model, made.form):
         return None
-    warm = _with_tiers(made, warm)
-    old = _Places.of(made, start, warm)
+    warm = _with_tiers(made, start)
+    old = _Places.of(made, warm)
     if old is None or len(warm.log_sd) != len(cells.effects.start()):
         return None
     point = _point(made, warm, old)
-    log_sd = cells.effects.resumed(warm.log_sd)
-    return State(point, log_sd, _excess(made, warm, old))
+    return State(point, cells.effects.resumed(warm.log_sd), _excess(made, warm, old))
 
 
 def _with_tiers(made: Design, warm: WarmStart) -> WarmStart:
@@ -113,21 +142,19 @@ class _Places:
     side: int
 
     @classmethod
-    def of(cls, made: Design, start: Posterior, warm: WarmStart) -> _Places | None:
-        from irt_engine.fitting.comparison_names import names_of
-
-        named = {(c.a, c.b, c.by): i for i, c in enumerate(start.comparisons)}
+    def of(cls, made: Design, start: WarmStart) -> _Places | None:
+        named = {name: i for i, name in enumerate(start.comparisons)}
         names = zip(*names_of(made.table, made.comparisons), strict=True)
         comparison = np.array([named.get(name, -1) for name in names])
-        turned = (comparison >= 0) & (warm.flip[comparison] != made.comparisons.flip)
+        turned = (comparison >= 0) & (start.flip[comparison] != made.comparisons.flip)
         comparison[turned] = -1
         prompts = {name: j for j, name in enumerate(start.prompts)}
         prompt = np.array([prompts.get(name, -1) for name in made.table.prompts])
-        prompt[(prompt >= 0) & (warm.own[prompt] == 0)] = -1
+        prompt[(prompt >= 0) & (start.own[prompt] == 0)] = -1
         chatbots = {name: m for m, name in enumerate(start.chatbots)}
         ability = np.array([chatbots.get(n, -1) for n in made.table.chatbots]) if made.board else comparison
         abilities = len(start.chatbots) if made.board else len(start.comparisons)
-        rest = len(warm.z) - abilities - made.problem.prompts.gaps
+        rest = len(start.z) - abilities - made.problem.prompts.gaps
         pairs = len(start.comparisons) if made.board and rest >= len(start.comparisons) else 0
         if rest - pairs not in (0, 1) or (made.pair is not None) != (pairs > 0):
             return None
@@ -135,8 +162,6 @@ class _Places:
 
 
 def _point(made: Design, warm: WarmStart, old: _Places) -> Point:
-    from irt_engine.models.parameters import Point
-
     problem, cells = made.problem, made.cells
     P, z, phi = problem.prompts.size, np.zeros(problem.shaft), np.zeros((problem.slots, problem.width))
     z[: made.abilities] = _taken(warm.z[: old.abilities], old.ability)
@@ -165,8 +190,6 @@ def _taken(values: FloatArray, index: IntArray) -> FloatArray:
 
 def _excess(made: Design, warm: WarmStart, old: _Places) -> Information:
     """That of the cells and prompts which were there."""
-    from irt_engine.fitting.variational import no_excess
-
     cells, problem, excess = made.cells, made.problem, no_excess(made.problem)
     if not len(warm.excess_theta):
         return excess

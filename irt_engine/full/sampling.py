@@ -26,11 +26,13 @@ from irt_engine.arrays import FloatArray, IntArray
 from irt_engine.errors import DidNotConverge, EngineError, EngineWarning, InvalidResponses, NotIdentified
 from irt_engine.fitting.comparison_names import comparisons_of
 from irt_engine.fitting.design import Design, design
-from irt_engine.fitting.everyday import Form, Model, _judgments, check
+from irt_engine.fitting.everyday import Form, Model, check
+from irt_engine.fitting.fitted_posterior import judgments_by_chatbot
 from irt_engine.full.convergence import Diagnostics, effective_sizes, r_hat
 from irt_engine.models.comparison_graph import centred, groups_of
 from irt_engine.models.priors import DEFAULT_PRIORS, Priors
-from irt_engine.posterior.posterior import Posterior, Scales
+from irt_engine.posterior.moments import Scales
+from irt_engine.posterior.posterior import Posterior
 from irt_engine.responses.table import ResponseTable
 
 Progress = Callable[[int, int], None]
@@ -43,10 +45,17 @@ _SMALLEST_GAP = 1e-7  # as in `kernels`: two thresholds never quite meet
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FullPosterior:
-    """A `Posterior` from draws, and how the chains went.
+    """Store a posterior from draws, and its diagnostics.
 
-    `posterior` reads like the everyday one: means, SEs and the covariance of abilities are those of the draws, a
-    discrimination is exp of the mean log, thresholds are those of the mean log gaps, a scale is its draws' mean.
+    Means, standard errors and the covariance of abilities are those of the draws. A discrimination is exp of the mean
+    log, thresholds are those of the mean log gaps, and a scale is the mean of its draws.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        The posterior.
+    diagnostics : Diagnostics
+        The diagnostics of the chains.
     """
 
     posterior: Posterior
@@ -55,9 +64,16 @@ class FullPosterior:
 
 @dataclass(frozen=True, slots=True)
 class FitAgreement:
-    """How far an everyday posterior is from the full one, root mean square over abilities (or thetas, model pair).
+    """Store the distance of an everyday posterior from the full one, over abilities or thetas (model pair).
 
-    mean: difference of means in full SDs. sd: ratio of SDs minus 1. worst_mean, worst_sd: the largest of each.
+    Parameters
+    ----------
+    mean : float
+        Root mean square difference of means, in full SDs.
+    sd : float
+        Root mean square of the ratio of SDs minus 1.
+    worst_mean, worst_sd : float
+        Largest difference, and ratio minus 1.
     """
 
     mean: float
@@ -79,14 +95,49 @@ def fit_full(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> FullPosterior:
-    """The posterior of `table` under `model` from `chains` chains of `draws` draws each, after `tune` more.
+    """Return the posterior of the votes from Markov chains (NUTS).
 
-    `cores` is how many chains run at the same time (default: as many as there are); it changes no digit, and the same
-    seed gives the same result on the same versions. `progress(done, most)` is called after every stage: model
-    compiled, chains drawn, draws summarised. Warns (EngineWarning) where the diagnostics do not hold what a reference
-    must promise: then `posterior.converged` is False.
-    Raises InvalidResponses (unknown model or form, numbers of draws, too many parameters), DidNotConverge (the sampler
-    found no start), EngineError (PyMC or nutpie is not installed).
+    Equal seeds and versions give equal results, for any number of cores.
+
+    Parameters
+    ----------
+    table : ResponseTable
+        The votes.
+    model : {"board", "pair"}
+        The model.
+    form : {"net", "vote"}
+        The form.
+    priors : Priors
+        Prior SDs of the effects.
+    draws, tune : int
+        Draws of each chain after and during tuning.
+    chains : int
+        Number of chains.
+    cores : int, optional
+        Number of chains at the same time; None uses all processors.
+    seed : int
+        Seed of the draws.
+    progress : callable, optional
+        Called with the finished stages and their number.
+
+    Returns
+    -------
+    FullPosterior
+        The posterior; `posterior.converged` is False if the diagnostics fail.
+
+    Raises
+    ------
+    InvalidResponses
+        If the model, form or number of draws is invalid, or there are too many parameters.
+    DidNotConverge
+        If the sampler finds no start.
+    EngineError
+        If PyMC or nutpie is not installed.
+
+    Warns
+    -----
+    EngineWarning
+        If the diagnostics fail.
     """
     check(table, model, form)
     _check_run(draws, tune, chains, cores, seed)
@@ -112,10 +163,26 @@ def fit_full(
 
 
 def agreement(everyday: Posterior, full: FullPosterior) -> FitAgreement:
-    """How well the everyday fit of the same votes agrees with the full one.
+    """Return how well the everyday fit of the same votes agrees with the full one.
 
-    Raises InvalidResponses unless both are of the same model, form, chatbots and comparisons; NotIdentified where no
-    chatbot is connected with another.
+    Parameters
+    ----------
+    everyday : Posterior
+        The everyday posterior.
+    full : FullPosterior
+        The full posterior.
+
+    Returns
+    -------
+    FitAgreement
+        The distances.
+
+    Raises
+    ------
+    InvalidResponses
+        If the models, forms, chatbots or comparisons differ.
+    NotIdentified
+        If no chatbot is connected with another one.
     """
     reference = full.posterior
     if _subject(everyday) != _subject(reference):
@@ -466,7 +533,7 @@ def _posterior(
         ability=ability,
         covariance=covariance,
         group=group if board else np.empty(0, np.int64),
-        chatbot_judgments=_judgments(table) if board else np.empty(0, np.int64),
+        chatbot_judgments=judgments_by_chatbot(table) if board else np.empty(0, np.int64),
         comparisons=comparisons_of(table, made.comparisons),
         theta=np.where(made.comparisons.flip, -theta, theta) if board else theta,
         theta_se=flat["theta"].std(axis=0, ddof=1),

@@ -2,8 +2,11 @@
 
 from .anchors import Anchored
 from .differences import Differences, SimultaneousDifferences
-from .posterior import Comparison, Difference, Posterior, Scales, difference_of
+from .moments import Comparison, PosteriorMoments, Scales
+from .posterior import Difference, Posterior, difference_of
 from .sequential_tests import ToldApart, discoveries, log_p_apart, log_p_equal, told_apart
+from .storage import read_warm_start
+from .warm_start import WarmStart
 
 __all__ = [
     "Anchored",
@@ -11,12 +14,15 @@ __all__ = [
     "Difference",
     "Differences",
     "Posterior",
+    "PosteriorMoments",
     "Scales",
     "SimultaneousDifferences",
     "ToldApart",
+    "WarmStart",
     "difference_of",
     "discoveries",
     "log_p_apart",
     "log_p_equal",
+    "read_warm_start",
     "told_apart",
 ]

@@ -9,38 +9,81 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from irt_engine.arrays import FloatArray, frozen, is_number
 from irt_engine.errors import EngineError
-
-if TYPE_CHECKING:
-    from irt_engine.posterior.posterior import Posterior
+from irt_engine.posterior.moments import PosteriorMoments
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Anchored:
-    """A view of `posterior`: ability (M,) = posterior.ability + shift (M,); one shift for each group."""
+    """View a posterior with shifted abilities.
 
-    posterior: Posterior
+    Parameters
+    ----------
+    posterior : PosteriorMoments
+        The posterior.
+    ability : ndarray of float, shape (M,)
+        posterior.ability + shift.
+    shift : ndarray of float, shape (M,)
+        One shift per group.
+    """
+
+    posterior: PosteriorMoments
     ability: FloatArray
     shift: FloatArray
 
     @property
     def se(self) -> FloatArray:
-        """(M,) as the posterior's: of each ability minus the mean of its group."""
+        """Return the standard errors (M,) of the posterior."""
         return self.posterior.se
 
     def interval(self, level: float = 0.95) -> FloatArray:
-        """(M, 2) the posterior's intervals, moved. Raises EngineError unless 0 < level < 1."""
+        """Return the shifted intervals of the posterior.
+
+        Parameters
+        ----------
+        level : float
+            Probability of each interval.
+
+        Returns
+        -------
+        ndarray of float, shape (M, 2)
+            Lower and upper bounds.
+
+        Raises
+        ------
+        EngineError
+            If the level is not between 0 and 1 (``bad_level``).
+        """
         moved: FloatArray = self.posterior.interval(level) + self.shift[:, None]
         return moved
 
 
-def anchored(posterior: Posterior, chatbot: int | None, value: float) -> Anchored:
-    """See `Posterior.anchored`; chatbot is an index, or None for the mean."""
+def anchored(posterior: PosteriorMoments, chatbot: int | None, value: float) -> Anchored:
+    """Return a view of a posterior; see `Posterior.anchored`.
+
+    Parameters
+    ----------
+    posterior : PosteriorMoments
+        The posterior.
+    chatbot : int or None
+        Index of the chatbot at the value; None for the mean of each group.
+    value : float
+        The value, in units of ability.
+
+    Returns
+    -------
+    Anchored
+        The view.
+
+    Raises
+    ------
+    EngineError
+        If the value is not finite (``bad_anchor``).
+    """
     if not (is_number(value) and math.isfinite(value)):
         raise EngineError(f"the anchor's value is {value}", code="bad_anchor", hint="give a finite number, such as 0")
     shift = np.full(len(posterior.chatbots), float(value))

@@ -14,18 +14,34 @@ abilities is then the log odds of one vote on two replies that nobody has judged
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
-if TYPE_CHECKING:
-    from irt_engine.posterior.posterior import Posterior
 from irt_engine.models.logit_units import unit_of
+from irt_engine.posterior.moments import PosteriorMoments
+
+Moments = TypeVar("Moments", bound=PosteriorMoments)
 
 
-def in_marginal_logits(posterior: Posterior) -> Posterior:
-    """The same beliefs with `scales.unit` conditional logits as the unit of abilities; itself, if it is so already.
+def in_marginal_logits(posterior: Moments) -> Moments:
+    """Return the posterior in marginal logits.
 
-    Everything on the ability scale (abilities, thetas, thresholds, replies, and the SDs of pairs, sides and replies) is
-    divided by it, and discriminations are multiplied: what is said of votes stays the same.
+    Values on the ability scale are divided by the unit, and discriminations are multiplied by it. Probabilities of
+    votes do not change.
+
+    Parameters
+    ----------
+    posterior : PosteriorMoments
+        The posterior of a fit.
+
+    Returns
+    -------
+    PosteriorMoments
+        The converted posterior; the argument itself if it is converted already.
+
+    References
+    ----------
+    S. L. Zeger, K.-Y. Liang and P. S. Albert (1988), Models for longitudinal data: a generalized estimating equation
+    approach, Biometrics 44, 1049-1060.
     """
     scales = posterior.scales
     if scales.unit != 1.0:

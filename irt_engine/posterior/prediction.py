@@ -12,19 +12,14 @@ well known is taken for independent of these, so that the variance errs high.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy.special import comb, expit
 
 from irt_engine.arrays import FloatArray, IntArray, array_of
 from irt_engine.errors import InvalidResponses, NotIdentified
 from irt_engine.models.graded_response import CATEGORIES
+from irt_engine.posterior.moments import PosteriorMoments
 from irt_engine.responses.cells import net_rating
-
-if TYPE_CHECKING:
-    from irt_engine.posterior.posterior import Posterior
-
 
 _NODES = 31  # of the quadrature: within 1e-4 up to an SD of 3 logits
 _CHUNK = 1 << 14  # rows at a time
@@ -34,9 +29,24 @@ _MOST_VOTES = 30  # per cell: beyond, the composition of a cell's votes given it
 
 
 def vote_probabilities(
-    posterior: Posterior, a: IntArray, b: IntArray, prompt: IntArray, a_first: IntArray | None = None
+    posterior: PosteriorMoments, a: IntArray, b: IntArray, prompt: IntArray, a_first: IntArray | None = None
 ) -> FloatArray:
-    """See `Posterior.vote_probabilities`."""
+    """Return the probabilities of one further vote; see `Posterior.vote_probabilities`.
+
+    Parameters
+    ----------
+    posterior : PosteriorMoments
+        The posterior.
+    a, b, prompt : ndarray of int, shape (n,)
+        Indices of the chatbots and prompts.
+    a_first : ndarray of int, shape (n,), optional
+        Order of the replies.
+
+    Returns
+    -------
+    ndarray of float, shape (n, 3)
+        P(A better), P(tie) and P(B better).
+    """
     a, b, prompt, first = _columns(posterior, a, b, prompt, a_first)
     mean, variance = theta_of_pairs(posterior, a, b)
     worth, doubt = _replies(posterior, a, b, prompt)
@@ -44,9 +54,24 @@ def vote_probabilities(
 
 
 def comparison_vote_probabilities(
-    posterior: Posterior, comparison: IntArray, prompt: IntArray, a_first: IntArray | None = None
+    posterior: PosteriorMoments, comparison: IntArray, prompt: IntArray, a_first: IntArray | None = None
 ) -> FloatArray:
-    """See `Posterior.comparison_vote_probabilities`."""
+    """Return the probabilities of one further vote; see `Posterior.comparison_vote_probabilities`.
+
+    Parameters
+    ----------
+    posterior : PosteriorMoments
+        The posterior.
+    comparison, prompt : ndarray of int, shape (n,)
+        Indices of the comparisons and prompts.
+    a_first : ndarray of int, shape (n,), optional
+        Order of the replies.
+
+    Returns
+    -------
+    ndarray of float, shape (n, 3)
+        P(A better), P(tie) and P(B better).
+    """
     comparison, prompt, first = _lengths(comparison, prompt, _unknown(comparison) if a_first is None else a_first)
     _inside("comparison", comparison, 0, len(posterior.comparisons))
     _check_prompt(posterior, prompt, first)
@@ -59,7 +84,7 @@ def comparison_vote_probabilities(
     return _probabilities(posterior, mean + worth, variance + doubt, prompt, first, tiers)
 
 
-def _replies(posterior: Posterior, a: IntArray, b: IntArray, prompt: IntArray) -> tuple[FloatArray, FloatArray]:
+def _replies(posterior: PosteriorMoments, a: IntArray, b: IntArray, prompt: IntArray) -> tuple[FloatArray, FloatArray]:
     """(n,) by how much the reply of b is worth more than that of a beside their abilities, and the variance of that."""
     if not posterior.reply.size:
         return np.zeros(len(a)), np.full(len(a), 2.0 * (posterior.scales.reply or 0.0) ** 2)
@@ -69,8 +94,21 @@ def _replies(posterior: Posterior, a: IntArray, b: IntArray, prompt: IntArray) -
     return worth, doubt
 
 
-def tiers_of_pairs(posterior: Posterior, a: IntArray, b: IntArray) -> IntArray:
-    """(n,) the two tiers of chatbots a, b (n,) as one number, low T + high; all 0 where there are no tiers."""
+def tiers_of_pairs(posterior: PosteriorMoments, a: IntArray, b: IntArray) -> IntArray:
+    """Return the two tiers of each pair as one number, low T + high.
+
+    Parameters
+    ----------
+    posterior : PosteriorMoments
+        The posterior.
+    a, b : ndarray of int, shape (n,)
+        Indices of the chatbots.
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        The numbers; 0 without tiers.
+    """
     if not posterior.tier.size:
         return np.zeros(len(a), np.int64)
     s, t = posterior.tier[a], posterior.tier[b]
@@ -78,20 +116,45 @@ def tiers_of_pairs(posterior: Posterior, a: IntArray, b: IntArray) -> IntArray:
     return code
 
 
-def slopes_of_tiers(posterior: Posterior, tiers: int) -> tuple[FloatArray, FloatArray]:
-    """Discriminations (J,) and their SEs for pairs of these `tiers_of_pairs`."""
+def slopes_of_tiers(posterior: PosteriorMoments, tiers: int) -> tuple[FloatArray, FloatArray]:
+    """Return the discriminations for pairs of two tiers.
+
+    Parameters
+    ----------
+    posterior : PosteriorMoments
+        The posterior.
+    tiers : int
+        A number from `tiers_of_pairs`.
+
+    Returns
+    -------
+    tuple of ndarray of float, shape (J,)
+        Discriminations and their standard errors.
+    """
     if not posterior.tier.size:
         return posterior.discrimination, posterior.discrimination_se
     s, t = divmod(tiers, posterior.tier_discrimination.shape[1])
     return posterior.tier_discrimination[:, s, t], posterior.tier_discrimination_se[:, s, t]
 
 
-def theta_of_pairs(posterior: Posterior, a: IntArray, b: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and variance (n,) of theta = s_b - s_a + the pair's own effect, for chatbot indices a, b (n,) of a board.
+def theta_of_pairs(posterior: PosteriorMoments, a: IntArray, b: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return the mean and variance of theta = s_b - s_a + the pair effect.
 
-    A pair that was compared has its comparison's theta (that of repeated experiments pooled, weighted by judgments,
-    their spread counted in). One that was not has the difference of the abilities, and the effect's learned variance
-    on top.
+    A compared pair has the theta of its comparison. Repeated experiments are pooled with weights by judgments, and
+    their spread is added. A new pair has the difference of the abilities, and the prior variance of the pair effect is
+    added.
+
+    Parameters
+    ----------
+    posterior : PosteriorMoments
+        The posterior of a board.
+    a, b : ndarray of int, shape (n,)
+        Indices of the chatbots.
+
+    Returns
+    -------
+    tuple of ndarray of float, shape (n,)
+        Means and variances.
     """
     M, C = len(posterior.chatbots), posterior.covariance
     mean = posterior.ability[b] - posterior.ability[a]
@@ -106,7 +169,7 @@ def theta_of_pairs(posterior: Posterior, a: IntArray, b: IntArray) -> tuple[Floa
     return np.where(known, turned, mean), np.where(known, theta_variance[place], variance)
 
 
-def _pooled_comparisons(posterior: Posterior) -> tuple[IntArray, FloatArray, FloatArray]:
+def _pooled_comparisons(posterior: PosteriorMoments) -> tuple[IntArray, FloatArray, FloatArray]:
     """Codes low M + high of the pairs that were compared, sorted; mean and variance of theta from low to high."""
     M, number = len(posterior.chatbots), {name: i for i, name in enumerate(posterior.chatbots)}
     a = np.array([number[c.a] for c in posterior.comparisons], np.int64)
@@ -121,8 +184,28 @@ def _pooled_comparisons(posterior: Posterior) -> tuple[IntArray, FloatArray, Flo
     return codes, mean, variance
 
 
-def pairs_of_board(posterior: Posterior, a: IntArray, b: IntArray) -> tuple[IntArray, IntArray]:
-    """a, b (n,) as indices of two different chatbots each. Raises NotIdentified (model pair), InvalidResponses."""
+def pairs_of_board(posterior: PosteriorMoments, a: IntArray, b: IntArray) -> tuple[IntArray, IntArray]:
+    """Return checked indices of two different chatbots.
+
+    Parameters
+    ----------
+    posterior : PosteriorMoments
+        The posterior.
+    a, b : ndarray of int, shape (n,)
+        Indices of the chatbots.
+
+    Returns
+    -------
+    tuple of ndarray of int, shape (n,)
+        The indices.
+
+    Raises
+    ------
+    NotIdentified
+        For model pair (``no_board``).
+    InvalidResponses
+        If an index is invalid, or a chatbot is compared with itself.
+    """
     if posterior.model != "board":
         raise NotIdentified(
             f"model {posterior.model!r} has no abilities of chatbots",
@@ -137,7 +220,7 @@ def pairs_of_board(posterior: Posterior, a: IntArray, b: IntArray) -> tuple[IntA
 
 
 def _columns(
-    posterior: Posterior, a: IntArray, b: IntArray, prompt: IntArray, a_first: IntArray | None
+    posterior: PosteriorMoments, a: IntArray, b: IntArray, prompt: IntArray, a_first: IntArray | None
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     a, b = pairs_of_board(posterior, a, b)
     a, b, prompt, first = _lengths(a, b, prompt, _unknown(a) if a_first is None else a_first)
@@ -166,7 +249,7 @@ def _lengths(*columns: IntArray) -> tuple[IntArray, ...]:
     return tuple(array.astype(np.int64) for array in arrays)
 
 
-def _check_prompt(posterior: Posterior, prompt: IntArray, first: IntArray) -> None:
+def _check_prompt(posterior: PosteriorMoments, prompt: IntArray, first: IntArray) -> None:
     _inside("prompt", prompt, -1, len(posterior.prompts))
     _inside("a_first", first, -1, 2)
 
@@ -184,7 +267,12 @@ def _refuse(bad: np.ndarray[tuple[int], np.dtype[np.bool_]], what: str, code: st
 
 
 def _probabilities(
-    posterior: Posterior, mean: FloatArray, variance: FloatArray, prompt: IntArray, first: IntArray, tiers: IntArray
+    posterior: PosteriorMoments,
+    mean: FloatArray,
+    variance: FloatArray,
+    prompt: IntArray,
+    first: IntArray,
+    tiers: IntArray,
 ) -> FloatArray:
     """(n, 3) from theta's mean and variance without the side effect, (n,) each; `tiers` as in `tiers_of_pairs`."""
     mean = mean + posterior.side * np.array([1.0, -1.0, 0.0])[first]  # a_first 0 (B first), 1 (A first), -1 unknown
@@ -222,7 +310,7 @@ def _categories(
     return np.concatenate([below[:, :1], np.maximum(inner, 0.0), above[:, -1:]], axis=1)
 
 
-def _typical(posterior: Posterior, slope: FloatArray, mean: FloatArray, se: FloatArray) -> FloatArray:
+def _typical(posterior: PosteriorMoments, slope: FloatArray, mean: FloatArray, se: FloatArray) -> FloatArray:
     """(n, E + 1) for a prompt that is not known: the mean over the posterior's prompts, slope (J,), as a mixture.
 
     The mean over prompts is a function of theta alone, tabulated once. Of many prompts, 256 stand for all, evenly
@@ -245,7 +333,7 @@ def _typical(posterior: Posterior, slope: FloatArray, mean: FloatArray, se: Floa
     return np.stack([np.interp(at, grid, column) @ weights for column in table.T], axis=1)
 
 
-def _to_vote(posterior: Posterior) -> FloatArray:
+def _to_vote(posterior: PosteriorMoments) -> FloatArray:
     """(E + 1, 3): what a category means for a single vote."""
     if posterior.form == "vote":
         return np.eye(3)
@@ -254,14 +342,24 @@ def _to_vote(posterior: Posterior) -> FloatArray:
 
 
 def votes_of_rating(votes: int, tie_share: float = 1.0 / 3.0) -> FloatArray:
-    """(7, 3) P(A better, tie, B better) of one vote of a cell, given the cell's net rating u = -3..3 and its `votes`.
+    """Return the probabilities of one vote of a cell, given its net rating.
 
-    A vote taken at random from a cell with rating u is B's minus A's by u / 3 on average, whatever the number of votes:
-    the rating says nothing else. How the rest divides into ties and votes that cancel is taken over all sequences of
-    votes that give u, each weighted by the share of ties among all votes, 0 < tie_share < 1. One vote: u = 3 is B, 0 a
-    tie, exactly. Three votes, a third of them ties: u = 1 is (1/6, 1/3, 1/2). A rating that so many votes cannot give
-    counts |u| / 3 for the one side and the rest as ties. The signs P(u > 0), P(u < 0) would be the majority's verdict
-    instead, which is surer of itself than a vote.
+    On average, a random vote of a cell with rating u favours B over A by u / 3, for any number of votes. The division
+    of the rest into ties and votes that cancel is averaged over all sequences of votes with rating u, weighted by the
+    share of ties. One vote: u = 3 is B and 0 is a tie. Three votes with a third of ties: u = 1 gives (1/6, 1/3, 1/2).
+    An impossible rating counts |u| / 3 for one side, and the rest as ties.
+
+    Parameters
+    ----------
+    votes : int
+        Votes of the cell.
+    tie_share : float
+        Share of ties among all votes, between 0 and 1.
+
+    Returns
+    -------
+    ndarray of float, shape (7, 3)
+        P(A better), P(tie) and P(B better) for u = -3..3.
     """
     n = min(votes, _MOST_VOTES)
     u = np.arange(CATEGORIES) - 3.0

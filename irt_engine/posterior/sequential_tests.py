@@ -50,11 +50,24 @@ _PER_UNIT, _FEWEST = 1.2, 10  # quadrature nodes per unit of W, and at least: ei
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ToldApart:
-    """Pairs a < b inside the groups (P,), the log of each one's sequential p (P,), and which are told apart (P,).
+    """Store the pairs of a board that sequential tests distinguish.
 
-    better (M, M): row is told apart from column and above it. bounds (M, 3): rank, best possible, worst possible in
-    the group, 1 the best, as far as pairs are told apart. classes (M,): in order of ability the strongest opens a
-    class, the next ones join until one is told apart from it, which opens the next class.
+    Parameters
+    ----------
+    alpha : float
+        False discovery rate.
+    a, b : ndarray of int, shape (P,)
+        Indices of the pairs a < b inside groups.
+    log_p : ndarray of float, shape (P,)
+        Log of the sequential p value.
+    apart : ndarray of bool, shape (P,)
+        Whether the pair is distinguished.
+    better : ndarray of bool, shape (M, M)
+        Whether row is distinguished from column and above it.
+    bounds : ndarray of int, shape (M, 3)
+        Rank, best possible rank and worst possible rank in the group; 1 is best.
+    classes : ndarray of int, shape (M,)
+        In order of ability, the strongest chatbot opens a class; one that is distinguished from it opens the next.
     """
 
     alpha: float
@@ -81,12 +94,37 @@ def told_apart(
     alpha: float = 0.05,
     ability_sd: float = DEFAULT_PRIORS.ability_sd,
 ) -> ToldApart:
-    """Which pairs of a board may be shown as different.
+    """Return the pairs of a board that may be shown as different.
 
-    looks: how many looks there will have been at the end, by the plan or in fact, whichever is more; None for any
-    number, and so are more than MOST_LOOKS. 1 for votes that are looked at once. All pairs inside groups are one
-    family. ability_sd is the prior that the posterior was fitted under. A function of this look alone: what was told
-    apart before may be undecided again. Raises EngineError unless 0 < alpha < 1 and looks >= 1.
+    All pairs inside groups are one family. The result depends on this look alone: a pair that was distinguished before
+    may be undecided again.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        The posterior of a board.
+    looks : int or None
+        Number of looks at the end, planned or actual, whichever is larger. None, and more than MOST_LOOKS, allow any
+        number; 1 is for a single look.
+    alpha : float
+        False discovery rate.
+    ability_sd : float
+        Prior SD of the abilities in the fit.
+
+    Returns
+    -------
+    ToldApart
+        The pairs, ranks and classes.
+
+    Raises
+    ------
+    EngineError
+        If alpha is not between 0 and 1 (``bad_level``), or looks is below 1 (``bad_looks``).
+
+    References
+    ----------
+    Y. Benjamini and Y. Hochberg (1995), Controlling the false discovery rate, Journal of the Royal Statistical Society
+    B 57, 289-300.
     """
     if not 0.0 < alpha < 1.0:
         raise EngineError(f"alpha {alpha} is not a probability", code="bad_level", hint="give for example 0.05")
@@ -105,7 +143,28 @@ def told_apart(
 def log_p_equal(
     mean: FloatArray, se: FloatArray, *, looks: int | None, ability_sd: float = DEFAULT_PRIORS.ability_sd
 ) -> FloatArray:
-    """log of the sequential p (n,) that d = 0, from posterior means and SEs (n,) of differences; -700 at least."""
+    """Return the log of the sequential p value of d = 0.
+
+    Parameters
+    ----------
+    mean, se : ndarray of float, shape (n,)
+        Posterior means and standard errors of the differences d.
+    looks : int or None
+        As in `told_apart`.
+    ability_sd : float
+        Prior SD of the abilities in the fit.
+
+    Returns
+    -------
+    ndarray of float, shape (n,)
+        Log p values, at least -700.
+
+    References
+    ----------
+    S. J. Pocock (1977), Group sequential methods in the design and analysis of clinical trials, Biometrika 64, 191-199.
+    S. R. Howard, A. Ramdas, J. McAuliffe and J. Sekhon (2021), Time-uniform, nonparametric, nonasymptotic confidence
+    sequences, Annals of Statistics 49, 1055-1080.
+    """
     if planned := _planned(looks):
         return _log_p_of_looks(np.abs(standardised(mean, se)), planned)
     score, information = _told_by_votes(mean, se, ability_sd)
@@ -120,11 +179,32 @@ def log_p_apart(
     looks: int | None,
     ability_sd: float = DEFAULT_PRIORS.ability_sd,
 ) -> FloatArray:
-    """log of the sequential p (n,) that |d| >= margin: whether a difference is shown smaller than what matters.
+    """Return the log of the sequential p value of |d| >= margin.
 
-    The larger p of two one-sided tests, of d >= margin and of d <= -margin (Schuirmann 1987): at most one of them can
-    be wrong, so each may be asked at the full alpha. For any number of looks each averages over the half of
-    N(0, margin^2) that lies on the inner side of its border.
+    It is the larger p value of two one-sided tests, d >= margin and d <= -margin. At most one of them can be wrong, so
+    that each has the full alpha. For any number of looks, each averages over the half of N(0, margin^2) inside its
+    margin.
+
+    Parameters
+    ----------
+    mean, se : ndarray of float, shape (n,)
+        Posterior means and standard errors of the differences d.
+    margin : float
+        Smallest relevant difference, in units of ability.
+    looks : int or None
+        As in `told_apart`.
+    ability_sd : float
+        Prior SD of the abilities in the fit.
+
+    Returns
+    -------
+    ndarray of float, shape (n,)
+        Log p values, at least -700.
+
+    References
+    ----------
+    D. J. Schuirmann (1987), A comparison of the two one-sided tests procedure and the power approach for assessing the
+    equivalence of average bioavailability, Journal of Pharmacokinetics and Biopharmaceutics 15, 657-680.
     """
     if planned := _planned(looks):
         inner = np.maximum(standardised(margin - np.abs(mean), se), 0.0)
@@ -136,7 +216,25 @@ def log_p_apart(
 
 
 def discoveries(log_p: FloatArray, alpha: float) -> BoolArray:
-    """(n,) which of n hypotheses the step-up procedure of Benjamini and Hochberg (1995) rejects at level alpha."""
+    """Return the hypotheses that the Benjamini-Hochberg step-up procedure rejects.
+
+    Parameters
+    ----------
+    log_p : ndarray of float, shape (n,)
+        Log p values.
+    alpha : float
+        False discovery rate.
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+        Whether the hypothesis is rejected.
+
+    References
+    ----------
+    Y. Benjamini and Y. Hochberg (1995), Controlling the false discovery rate, Journal of the Royal Statistical Society
+    B 57, 289-300.
+    """
     n = len(log_p)
     allowed = np.log(alpha) + np.log(np.arange(1, n + 1) / max(n, 1))
     kept = np.flatnonzero(np.sort(log_p) <= allowed)

@@ -31,7 +31,7 @@ from pathlib import Path
 
 import numpy as np
 
-from irt_engine import EngineWarning, Posterior, ResponseTable, fit
+from irt_engine import EngineWarning, FitResult, Posterior, ResponseTable, WarmStart, fit_with_warm_start
 from irt_engine.arrays import BoolArray, FloatArray, IntArray
 from irt_engine.models.graded_response import category_probabilities, item_information
 from irt_engine.models.priors import DEFAULT_PRIORS, Priors
@@ -156,10 +156,11 @@ class Learned:
     ) -> Learned:
         """Three fits, model `pair`, of the comparisons `others`."""
         near = near or Near()
-        every = _fitted(ratings, others, priors, near.every)
+        every = _fitted(ratings, others, priors, near.every).posterior
         above = every.theta >= np.median(every.theta)
         lower, upper = (
-            _fitted(ratings, others[half], priors, start) for half, start in ((~above, near.lower), (above, near.upper))
+            _fitted(ratings, others[half], priors, start).posterior
+            for half, start in ((~above, near.lower), (above, near.upper))
         )
         return cls(*(Prompts.of(found, ratings.net.shape[1]) for found in (every, lower, upper)))
 
@@ -173,23 +174,24 @@ class Learned:
 class Near:
     """Fits of all comparisons and of either half of them, from which those without one of them begin."""
 
-    every: Posterior | None = None
-    lower: Posterior | None = None
-    upper: Posterior | None = None
+    every: WarmStart | None = None
+    lower: WarmStart | None = None
+    upper: WarmStart | None = None
 
     @classmethod
     def of(cls, ratings: Ratings, priors: Priors) -> Near:
         """Three fits from nowhere; the halves take most of the time."""
         rows = np.arange(len(ratings.names))
         every = _fitted(ratings, rows, priors)
-        above = every.theta >= np.median(every.theta)
-        return cls(every, *(_fitted(ratings, rows[half], priors) for half in (~above, above)))
+        above = every.posterior.theta >= np.median(every.posterior.theta)
+        halves = (_fitted(ratings, rows[half], priors).warm_start for half in (~above, above))
+        return cls(every.warm_start, *halves)
 
 
-def _fitted(ratings: Ratings, rows: IntArray, priors: Priors, start: Posterior | None = None) -> Posterior:
+def _fitted(ratings: Ratings, rows: IntArray, priors: Priors, start: WarmStart | None = None) -> FitResult:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EngineWarning)
-        return fit(ratings.responses(rows), "pair", priors=priors, start=start)
+        return fit_with_warm_start(ratings.responses(rows), "pair", priors=priors, start=start)
 
 
 def left_out(ratings: Ratings, k: int, learned: Learned) -> dict[str, FloatArray]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from irt_engine import Posterior, fit
+from irt_engine import Posterior, WarmStart, fit, fit_with_warm_start
 from irt_engine.fitting.design import design
 from irt_engine.full.sampling import _cells, _compiled, _drawn, _layout, _libraries
 from tests.benchmarks.problems import Problem, board_size, campaign_size, paper_size
@@ -108,7 +108,7 @@ def show_speed(problem: Problem) -> bool:
     writes it, for speed. Each ratio is held against the targets.
     """
     cold_fit = timed_fit(problem, None)
-    start = fit(problem.table, problem.model, priors=problem.priors)
+    start = fit_with_warm_start(problem.table, problem.model, priors=problem.priors).warm_start
     warm_fit = timed_fit(problem, start)
     cold_fit(), warm_fit()
     samplers = {"as usually written": sampler(plain(problem)), "as fit_full writes it": sampler(fast(problem))}
@@ -128,7 +128,7 @@ def show_speed(problem: Problem) -> bool:
     return met
 
 
-def timed_fit(problem: Problem, start: Posterior | None) -> Callable[[], float]:
+def timed_fit(problem: Problem, start: WarmStart | None) -> Callable[[], float]:
     return lambda: timed(lambda: fit(problem.table, problem.model, priors=problem.priors, start=start))
 
 

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from irt_engine import EngineWarning, Posterior, ResponseTable, fit
+from irt_engine import EngineWarning, FitResult, ResponseTable, WarmStart, fit_with_warm_start
 from irt_engine.arrays import IntArray
 from irt_engine.simulate import draw_truth, draw_votes
 
@@ -80,15 +80,15 @@ def columns_of(votes: ResponseTable) -> Columns:
     return Columns(bots[votes.a].tolist(), bots[votes.b].tolist(), prompts[votes.prompt].tolist(), votes.outcome)
 
 
-def ours(columns: Columns, form: str, start: Posterior | None = None) -> tuple[Posterior, float, float]:
-    """The posterior, and the seconds of preparation and of the fit."""
+def ours(columns: Columns, form: str, start: WarmStart | None = None) -> tuple[FitResult, float, float]:
+    """The result, and the seconds of preparation and of the fit."""
     began = time.perf_counter()
     votes = ResponseTable.from_votes(columns.a, columns.b, columns.prompt, columns.outcome.tolist())
     prepared = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EngineWarning)  # whether it settled is part of the result
-        found = fit(votes, "board", form=form, start=start)  # type: ignore[arg-type]
-    found.interval()
+        found = fit_with_warm_start(votes, "board", form=form, start=start)  # type: ignore[arg-type]
+    found.posterior.interval()
     return found, prepared - began, time.perf_counter() - prepared
 
 
@@ -119,10 +119,10 @@ def child(side: str, size: Size, repeats: int, form: str) -> dict[str, Any]:
     _, prepare, work = min((ours(columns, form) for _ in range(repeats)), key=_seconds)
     before, *_ = ours(columns.first(size.votes - _new(size)), form)
     memory = _memory()
-    found, *warm = min((ours(columns, form, before) for _ in range(repeats)), key=_seconds)
+    found, *warm = min((ours(columns, form, before.warm_start) for _ in range(repeats)), key=_seconds)
     return {
         "prepare": prepare, "fit": work, "memory": memory, "warm_prepare": warm[0], "warm": sum(warm),
-        "settled": found.converged, "rounds": found.iterations,
+        "settled": found.posterior.converged, "rounds": found.posterior.iterations,
     }  # fmt: skip
 
 
@@ -131,7 +131,7 @@ def _new(size: Size) -> int:
     return min(NEW_VOTES, size.votes // 10)
 
 
-def _seconds(run: tuple[Posterior, float, float]) -> float:
+def _seconds(run: tuple[FitResult, float, float]) -> float:
     return run[1] + run[2]
 
 

@@ -28,12 +28,12 @@ from pathlib import Path
 import numpy as np
 from scipy.special import ndtri
 
-from irt_engine import EngineWarning, Posterior
+from irt_engine import EngineWarning, Posterior, WarmStart
 from irt_engine.arrays import BoolArray, FloatArray
 from irt_engine.posterior.sequential_tests import discoveries, log_p_apart, log_p_equal
 from irt_engine.simulate import Truth, all_cells, draw_truth, draw_votes
 from scheduler import Budget, CampaignState, RankingResolved, StoppingRule, TargetSE, decide, plan
-from scheduler.estimator import CAMPAIGN_PRIORS, estimate
+from scheduler.estimator import CAMPAIGN_PRIORS, estimate_with_warm_start
 from scheduler.replay import rows_of
 
 from .report import Check, conclude, say, table
@@ -108,12 +108,14 @@ def campaign(kind: str, seed: int) -> Record:
     mean: list[list[float]] = []
     se: list[list[float]] = []
     stop, reason = -1, ""
+    start: WarmStart | None = None
     while len(used) < BUDGET:
         made = plan(state, policy="adaptive", count=BATCH, seed=seed * 1000 + len(mean))
         used += [_ROW[ask.a, ask.b, ask.prompt] for ask in made.asks]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EngineWarning)  # SDs that few votes do not tell stand as given
-            posterior = estimate(rows_of(votes, np.array(used)), state.posterior)
+            result = estimate_with_warm_start(rows_of(votes, np.array(used)), start)
+        posterior, start = result.posterior, result.warm_start
         state = replace(state, posterior=posterior, judged=_CELLS[used], judgments=len(used))
         found = decide(state, rules=RULES)
         if found.stop and stop < 0:

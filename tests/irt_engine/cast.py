@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from irt_engine import ResponseTable
+from irt_engine import ResponseTable, WarmStart, fit_with_warm_start
 from irt_engine.fitting.expectations import Expectations
 from irt_engine.fitting.problem import Problem
 from irt_engine.models.parameters import Information
@@ -15,6 +17,11 @@ def small_board(seed: int = 3, share: float = 0.5, votes: int = 2) -> ResponseTa
     """Five chatbots on twelve prompts."""
     truth = draw_truth(5, 12, seed=seed)
     return draw_votes(truth, some_cells(5, 12, share, seed=seed + 1), seed=seed + 2, votes=votes)
+
+
+def start_of(table: ResponseTable, model: Any = "board", **options: Any) -> WarmStart:
+    """Return the warm start that a fit leaves."""
+    return fit_with_warm_start(table, model, **options).warm_start
 
 
 def everything(chatbots: int, prompts: int, seed: int) -> ResponseTable:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from irt_engine import Comparison, Posterior
 from irt_engine.models.comparison_graph import centred
-from irt_engine.posterior.posterior import Scales
+from irt_engine.posterior.moments import Scales
 
 
 def made_up(

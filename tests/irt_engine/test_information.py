@@ -22,7 +22,7 @@ from irt_engine.information import (
     vote_information,
 )
 from irt_engine.models.graded_response import category_probabilities, item_information
-from irt_engine.posterior.posterior import Scales
+from irt_engine.posterior.moments import Scales
 from irt_engine.quadrature import normal_nodes
 from irt_engine.simulate import draw_truth
 from tests.environment import FULL

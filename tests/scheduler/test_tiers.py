@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from irt_engine import Posterior, ResponseTable
 from irt_engine.simulate import draw_truth
 from scheduler import AdaptiveDesign, CampaignState, InvalidRequest, plan
-from scheduler.estimator import estimate
+from scheduler.estimator import estimate, estimate_with_warm_start
 from scheduler.replay import ReplayLoop
 from scheduler.tiers import place, tier_of_pairs
 from tests.scheduler.cast import POSTERIOR
@@ -132,7 +132,7 @@ def test_a_campaigns_fit_places_its_chatbots_and_learns_what_prompts_tell_in_eac
     of_strong = found.tier_discrimination[:, 0, 0] / found.tier_discrimination[:, 1, 1]
     assert of_strong[:6].min() > of_strong[6:].max()
     assert (found.scales.tier or 0.0) > 0.2
-    again = estimate(table, found, tiers=2)
+    again = estimate(table, estimate_with_warm_start(table, tiers=2).warm_start, tiers=2)
     assert again.ability == pytest.approx(found.ability, abs=1e-9)
 
 

@@ -34,8 +34,8 @@ from evalsite.judgments.selectors import accounting, budget_left, progress_get
 from evalsite.judgments.services import annotator_enrol, judgment_record
 from evalsite.prompts.services import NewPrompt, prompt_set_create
 from evalsite.refits.mapping import fit_input
-from irt_engine import Posterior
-from scheduler.estimator import estimate
+from irt_engine import read_warm_start
+from scheduler.estimator import estimate_with_warm_start
 from tests.evalsite.cast import OPEN, CampaignMaker, assignment_claim, run_jobs
 from tests.shared import shared
 
@@ -391,8 +391,8 @@ def test_board_is_identical_without_gold(checked: Campaign) -> None:
     gold.delete()
     given = fit_input(board)
     assert given.sha256 == last.input_sha256
-    again = estimate(given.table(), Posterior.from_bytes(bytes(before.posterior)), given.seed)
-    assert again.to_bytes() == bytes(last.posterior)
+    again = estimate_with_warm_start(given.table(), read_warm_start(bytes(before.posterior)), given.seed)
+    assert again.posterior.to_bytes(again.warm_start) == bytes(last.posterior)
 
 
 def said(assignment: Assignment) -> str:

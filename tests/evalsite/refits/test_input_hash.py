@@ -16,8 +16,8 @@ from evalsite.refits import mapping
 from evalsite.refits import refit as refit_module
 from evalsite.refits.mapping import fit_input, input_named
 from evalsite.refits.vote_cache import VoteCache
-from irt_engine import Posterior
-from scheduler.estimator import estimate
+from irt_engine import FitResult, Posterior, WarmStart
+from scheduler.estimator import estimate, estimate_with_warm_start
 from tests.evalsite.cast import by_number, judge, judge_as, run_jobs
 
 SEED = 7
@@ -139,19 +139,19 @@ class TestWarmStart:
     """A refit begins where the last one of this engine ended: a large board would take a minute from nothing."""
 
     @pytest.fixture
-    def starts(self, monkeypatch: pytest.MonkeyPatch) -> list[Posterior | None]:
+    def starts(self, monkeypatch: pytest.MonkeyPatch) -> list[WarmStart | None]:
         """What each fit of the board began from; the fits themselves go on as always."""
-        seen: list[Posterior | None] = []
+        seen: list[WarmStart | None] = []
 
-        def fits(table: Any, start: Posterior | None = None, seed: int = 0, **options: Any) -> Posterior:
+        def fits(table: Any, start: WarmStart | None = None, seed: int = 0, **options: Any) -> FitResult:
             seen.append(start)
-            return estimate(table, start, seed, **options)
+            return estimate_with_warm_start(table, start, seed, **options)
 
-        monkeypatch.setattr(refit_module, "estimate", fits)
+        monkeypatch.setattr(refit_module, "estimate_with_warm_start", fits)
         return seen
 
     def test_a_refit_begins_where_the_last_one_ended_and_comes_to_the_same(
-        self, campaign: Campaign, bob: Annotator, dora: Annotator, starts: list[Posterior | None]
+        self, campaign: Campaign, bob: Annotator, dora: Annotator, starts: list[WarmStart | None]
     ) -> None:
         for _ in range(2):
             judge_as(campaign, bob, by_number)
@@ -160,7 +160,7 @@ class TestWarmStart:
         first, second = Snapshot.objects.order_by("number")
         assert starts[0] is None
         assert starts[1] is not None
-        assert starts[1].to_bytes() == bytes(first.posterior)
+        assert Posterior.from_bytes(bytes(first.posterior)).to_bytes(starts[1]) == bytes(first.posterior)
         given = fit_input(board_of(campaign))
         assert given.sha256 == second.input_sha256
         cold = estimate(given.table(), None, given.seed)
@@ -168,7 +168,7 @@ class TestWarmStart:
         assert warm.ability == pytest.approx(cold.ability, rel=0, abs=1e-6)
 
     def test_what_another_engine_has_left_is_no_beginning(
-        self, campaign: Campaign, bob: Annotator, starts: list[Posterior | None], monkeypatch: pytest.MonkeyPatch
+        self, campaign: Campaign, bob: Annotator, starts: list[WarmStart | None], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         judge(campaign, bob, blocks=2)
         run_jobs()

@@ -28,9 +28,9 @@ from evalsite.refits import planning, queue_top_up, refit
 from evalsite.refits.models import Alarm
 from evalsite.refits.planning import Planned, planned_of, queue_begin, queue_size
 from evalsite.refits.refit import Fitted
-from irt_engine import Posterior
+from irt_engine import FitResult
 from scheduler import CampaignState, Plan, SchedulerError, plan
-from scheduler.estimator import estimate
+from scheduler.estimator import estimate_with_warm_start
 from tests.evalsite.cast import OPEN, CampaignMaker, judge, run_jobs
 
 pytestmark = pytest.mark.usefixtures("no_reserve")
@@ -82,11 +82,11 @@ def at_the_fit(monkeypatch: pytest.MonkeyPatch) -> list[list[Waiting]]:
     """What waited in the queue as each fit began."""
     waiting: list[list[Waiting]] = []
 
-    def fits(*args: object, **options: object) -> Posterior:
+    def fits(*args: object, **options: object) -> FitResult:
         waiting.append(waiting_now())
-        return estimate(*args, **options)  # type: ignore[arg-type]
+        return estimate_with_warm_start(*args, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(refit, "estimate", fits)
+    monkeypatch.setattr(refit, "estimate_with_warm_start", fits)
     return waiting
 
 
@@ -251,13 +251,13 @@ class DuringTheFit:
     rounds: list[Callable[[], object]] = field(default_factory=list)
     waiting: list[list[Waiting]] = field(default_factory=list)
 
-    def fits(self, *args: object, progress: Callable[[int, int], None], **options: object) -> Posterior:
+    def fits(self, *args: object, progress: Callable[[int, int], None], **options: object) -> FitResult:
         rounds, self.rounds = self.rounds, []
         for happens in rounds:
             happens()
             progress(1, 100)
             self.waiting.append(waiting_now())
-        return estimate(*args, **options)  # type: ignore[arg-type]
+        return estimate_with_warm_start(*args, **options)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -266,7 +266,7 @@ def during(fast: Campaign, monkeypatch: pytest.MonkeyPatch) -> DuringTheFit:
     Refit.objects.update(finished_at=F("started_at") + timedelta(seconds=queue_top_up.SHORT_S / 2))
     found = DuringTheFit()
     monkeypatch.setattr(queue_top_up, "CHECK_EVERY_S", 0.0)
-    monkeypatch.setattr(refit, "estimate", found.fits)
+    monkeypatch.setattr(refit, "estimate_with_warm_start", found.fits)
     return found
 
 

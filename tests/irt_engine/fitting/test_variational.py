@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from irt_engine import DidNotConverge, EngineWarning, Priors, ResponseTable, fit
+from irt_engine import DidNotConverge, EngineWarning, Priors, ResponseTable, fit, fit_with_warm_start
 from irt_engine.arrays import FloatArray
 from irt_engine.fitting import variational
 from irt_engine.fitting.anderson_acceleration import AndersonAccelerator
@@ -24,7 +24,7 @@ from irt_engine.fitting.variational import Unsettled, no_excess, settle
 from irt_engine.models.effects import MOST
 from irt_engine.models.parameters import Point
 from irt_engine.simulate import draw_truth, draw_votes
-from tests.irt_engine.cast import ladder, random_votes, small_board
+from tests.irt_engine.cast import ladder, random_votes, small_board, start_of
 
 
 def part(table: ResponseTable, votes: int) -> ResponseTable:
@@ -247,10 +247,11 @@ def test_a_refit_with_wide_effects_of_replies_takes_a_shorter_way_to_the_same_en
     a = rng.integers(0, 12, 2000)
     pairs = np.stack([a, (a + rng.integers(1, 12, 2000)) % 12, rng.integers(0, 40, 2000)], axis=1)
     table = draw_votes(truth, pairs, seed=3)
-    before = fit(part(table, 1960), form="vote")
-    brisk = fit(table, form="vote", start=before)
+    found = fit_with_warm_start(part(table, 1960), form="vote")
+    before = found.posterior
+    brisk = fit(table, form="vote", start=found.warm_start)
     monkeypatch.setattr("irt_engine.fitting.variational.NEARBY", TOGETHER)
-    usual = fit(table, form="vote", start=before)
+    usual = fit(table, form="vote", start=found.warm_start)
     assert before.scales.reply is not None
     assert before.scales.reply > 0.5
     assert brisk.iterations < 0.8 * usual.iterations
@@ -279,7 +280,7 @@ def test_a_scale_at_its_limit_holds_no_other_back() -> None:
     pairs = np.stack([a, (a + rng.integers(1, 6, 600)) % 6, rng.integers(0, 40, 600)], axis=1)
     table, priors = draw_votes(truth, pairs, seed=24), Priors(cell_sd=0.25, pair_sd=0.1)
     cold = fit(table, form="vote", priors=priors)
-    warm = fit(table, form="vote", priors=priors, start=fit(part(table, 550), form="vote", priors=priors))
+    warm = fit(table, form="vote", priors=priors, start=start_of(part(table, 550), form="vote", priors=priors))
     assert cold.scales.cell == pytest.approx(MOST * 0.25)
     assert warm.scales.pair == pytest.approx(cold.scales.pair, rel=1e-7)
     assert np.allclose(warm.se, cold.se, rtol=1e-8)

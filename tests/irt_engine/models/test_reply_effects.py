@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from irt_engine import Posterior, Priors, ResponseTable, fit
+from irt_engine import Posterior, Priors, ResponseTable, fit, fit_with_warm_start
 from irt_engine.fitting.design import Design, design
 from irt_engine.fitting.everyday import Form
 from irt_engine.fitting.expectations import CellEvaluator
@@ -21,7 +21,7 @@ from irt_engine.models.reply_effects import most_replies, replies_of
 from irt_engine.responses.cells import cells_of, compare
 from irt_engine.simulate import Truth, all_cells, draw_truth, draw_votes, some_cells
 from tests.environment import FULL
-from tests.irt_engine.cast import rebuilt, rows, small_board
+from tests.irt_engine.cast import rebuilt, rows, small_board, start_of
 
 FORMS = pytest.mark.parametrize("form", ["net", "vote"])
 WITHOUT = replace(Priors(), reply_sd=0.0)
@@ -284,11 +284,12 @@ def z_of(found: Posterior, truth: Truth) -> np.ndarray:
 def test_a_warm_fit_with_replies_ends_where_the_cold_one_does() -> None:
     _, votes = drawn(0.8, 5)
     part = {name: column[: len(votes) // 2] for name, column in rows(votes).items()}
-    half = fit(rebuilt(votes, part), form="vote")
-    cold, warm = fit(votes, form="vote"), fit(votes, form="vote", start=half)
+    half = start_of(rebuilt(votes, part), form="vote")
+    found, warm = fit_with_warm_start(votes, form="vote"), fit(votes, form="vote", start=half)
+    cold = found.posterior
     assert np.allclose(cold.ability, warm.ability, atol=1e-8)
     assert np.allclose(cold.se, warm.se, rtol=1e-8)
-    assert fit(votes, form="vote", start=cold).iterations < 5
+    assert fit(votes, form="vote", start=found.warm_start).iterations < 5
 
 
 def test_what_each_reply_is_worth_is_told_and_covered() -> None:

@@ -19,7 +19,7 @@ from irt_engine.information import pair_information
 from irt_engine.models.parameters import Point
 from irt_engine.simulate import Truth, all_cells, draw_truth, draw_votes
 from tests.environment import FULL
-from tests.irt_engine.cast import everything, observed_information, rebuilt, rows, small_board
+from tests.irt_engine.cast import everything, observed_information, rebuilt, rows, small_board, start_of
 
 FORMS = pytest.mark.parametrize("form", ["net", "vote"])
 TIERS = np.array([0, 0, 1, 1, 2])
@@ -147,7 +147,8 @@ def test_names_of_tiers_and_the_order_of_rows_do_not_matter(form: Form) -> None:
 def test_a_warm_fit_ends_where_a_cold_one_does_whatever_tiers_the_earlier_one_had(form: Form) -> None:
     table = small_board()
     cold = fit(table, form=form, tiers=[0, 0, 1, 1, 1])
-    for start in (cold, fit(table, form=form, tiers=[0, 1, 1, 1, 0]), fit(table, form=form)):
+    for tiers in ([0, 0, 1, 1, 1], [0, 1, 1, 1, 0], None):
+        start = start_of(table, form=form, tiers=tiers)
         warm = fit(table, form=form, tiers=[0, 0, 1, 1, 1], start=start)
         assert np.allclose(warm.covariance, cold.covariance, atol=1e-9)
         assert np.allclose(warm.tier_discrimination_se, cold.tier_discrimination_se, atol=1e-8)
@@ -158,7 +159,7 @@ def test_a_warm_fit_ends_where_a_cold_one_does_whatever_tiers_the_earlier_one_ha
 def test_a_fit_without_tiers_may_begin_with_one_that_has_them(form: Form) -> None:
     table = small_board()
     cold = fit(table, form=form)
-    warm = fit(table, form=form, start=fit(table, form=form, tiers=[0, 0, 1, 1, 1]))
+    warm = fit(table, form=form, start=start_of(table, form=form, tiers=[0, 0, 1, 1, 1]))
     assert warm.iterations < cold.iterations
     assert np.allclose(warm.covariance, cold.covariance, atol=1e-9)
 

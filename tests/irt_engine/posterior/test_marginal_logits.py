@@ -68,12 +68,6 @@ def test_bytes_from_before_there_were_units_are_read_as_what_a_fit_leaves() -> N
     assert without.marginal().ability == pytest.approx(without.ability)
 
 
-def test_a_fit_may_begin_with_a_board_in_marginal_logits() -> None:
-    warm = fit(votes(), form="vote", priors=PRIORS, start=board().marginal())
-    assert warm.ability == pytest.approx(board().ability, abs=1e-9)
-    assert warm.scales.unit == 1.0
-
-
 @pytest.mark.filterwarnings("ignore::irt_engine.EngineWarning")  # where a few votes do not tell the SDs
 def test_few_votes_and_many_put_a_board_on_one_scale() -> None:
     """Replies of SD 2, of which a ninth of single votes cannot tell how wide they are, some say .9 and some 2.8."""

@@ -14,8 +14,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from irt_engine import Comparison, EngineError, InvalidResponses, NotIdentified, Posterior, fit
-from irt_engine.posterior.posterior import Scales
+from irt_engine import (
+    Comparison,
+    EngineError,
+    InvalidResponses,
+    NotIdentified,
+    Posterior,
+    fit,
+    fit_with_warm_start,
+    read_warm_start,
+)
+from irt_engine.posterior.moments import Scales
 from tests.environment import FULL
 from tests.irt_engine.cast import small_board
 from tests.irt_engine.posteriors import made_up, random_board
@@ -98,7 +107,8 @@ def test_a_damaged_byte_is_refused_or_does_no_harm(place: int, value: int) -> No
     assert after.to_bytes() == WHOLE
 
 
-FITTED = fit(small_board(), form="vote").to_bytes()
+FOUND = fit_with_warm_start(small_board(), form="vote")
+FITTED = FOUND.posterior.to_bytes(FOUND.warm_start)
 
 
 @pytest.mark.parametrize("name", ["reply", "reply_se", "thresholds_se", "tier", "warm_z", "warm_reply", "head"])
@@ -129,28 +139,25 @@ def rewritten(data: bytes, words: Mapping[str, Any], change: Mapping[str, Any], 
 
 def test_bytes_of_earlier_releases_are_read() -> None:
     now = Posterior.from_bytes(FITTED)
-    assert Posterior.from_bytes(rewritten(FITTED, {}, {})).to_bytes() == FITTED
+    undigested = rewritten(FITTED, {}, {})
+    assert Posterior.from_bytes(undigested).to_bytes(read_warm_start(undigested)) == FITTED
     since = ("thresholds_se", "tier", "tier_discrimination", "tier_discrimination_se", "reply", "reply_se")
-    oldest = Posterior.from_bytes(rewritten(FITTED, {}, {}, (*since, "warm_reply")))
+    without = rewritten(FITTED, {}, {}, (*since, "warm_reply"))
+    oldest = Posterior.from_bytes(without)
     assert np.array_equal(oldest.ability, now.ability)
     assert oldest.reply.size == oldest.thresholds_se.size == 0
-    assert oldest.warm is not None
+    assert read_warm_start(without) is not None
 
 
 def test_where_a_fit_of_an_earlier_release_ended_the_next_one_begins() -> None:
     """It kept what cells said, where now is kept by how much that exceeds what they say at the mean."""
-    now = Posterior.from_bytes(FITTED)
-    assert now.warm is not None
-    kept = {
-        "warm_i_theta": now.warm.excess_theta,
-        "warm_cross": now.warm.excess_cross,
-        "warm_i_phi": now.warm.excess_phi,
-    }
+    now = FOUND.warm_start
+    kept = {"warm_i_theta": now.excess_theta, "warm_cross": now.excess_cross, "warm_i_phi": now.excess_phi}
     since = ("warm_excess_theta", "warm_excess_cross", "warm_excess_phi")
-    earlier = Posterior.from_bytes(rewritten(FITTED, {}, kept, since))
-    assert earlier.warm is not None
-    assert earlier.warm.excess_theta.size == 0
-    assert np.array_equal(earlier.warm.z, now.warm.z)
+    earlier = read_warm_start(rewritten(FITTED, {}, kept, since))
+    assert earlier is not None
+    assert earlier.excess_theta.size == 0
+    assert np.array_equal(earlier.z, now.z)
     cold, warm = fit(small_board(), form="vote"), fit(small_board(), form="vote", start=earlier)
     assert warm.iterations < cold.iterations
     assert np.allclose(warm.theta, cold.theta, rtol=0, atol=1e-9)

@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from irt_engine import Comparison, EngineError, Posterior
 from irt_engine.models.graded_response import category_probabilities
-from irt_engine.posterior.posterior import Scales
+from irt_engine.posterior.moments import Scales
 from irt_engine.posterior.prediction import theta_of_pairs, votes_of_rating
 from tests.irt_engine.posteriors import made_up, random_board
 
