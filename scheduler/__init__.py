@@ -9,10 +9,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from scheduler.campaign_simulation import simulate
     from scheduler.errors import InvalidRequest, InvalidState, NotSolvable, SchedulerError
     from scheduler.forecasting.forecast import Forecast, ForecastTerms, Range, forecast, unjudged_state
     from scheduler.forecasting.goals import AllAbilities, ForecastGoal, Neighbours, Separated
-    from scheduler.forecasting.simulation import simulate
     from scheduler.overlap import Overlap
     from scheduler.planner import decide, plan
     from scheduler.policies.baselines import BASELINES
@@ -43,7 +43,7 @@ _MODULES = {
     "errors": "InvalidRequest InvalidState NotSolvable SchedulerError",
     "forecasting.forecast": "Forecast ForecastTerms Range forecast unjudged_state",
     "forecasting.goals": "AllAbilities ForecastGoal Neighbours Separated",
-    "forecasting.simulation": "simulate",
+    "campaign_simulation": "simulate",
     "overlap": "Overlap",
     "planner": "decide plan",
     "policies.baselines": "BASELINES",

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 
 from evalsite.core.reasons import TEMPLATES
+from scheduler.campaign_simulation import simulate
 from scheduler.forecasting.forecast import Forecast, ForecastTerms, attainable, forecast, unjudged_state
 from scheduler.forecasting.goals import AllAbilities, ForecastGoal, Neighbours, Separated
-from scheduler.forecasting.simulation import simulate
 from scheduler.overlap import Overlap
 from scheduler.reasons import Reason
 from scheduler.state import CampaignState

@@ -19,15 +19,15 @@ _TINY = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class EvenAllocation:
-    """Every open item alike: policies `random` and `balanced`, and all others before the first fit."""
+    """Allocate votes evenly to open items: policies `random` and `balanced`, and all others before the first fit."""
 
     @property
     def selected_share(self) -> float:
-        """The share of votes whose prompt is chosen: none."""
+        """Return the share of votes whose prompt is chosen."""
         return 0.0
 
     def votes(self, ensemble: CampaignEnsemble, count: float) -> FloatArray:
-        """Return (D, N, K) the next votes."""
+        """Return the next votes; see `Allocation.votes`."""
         left = ensemble.room - ensemble.votes
         spread: FloatArray = left * (count / left.sum(axis=(1, 2), keepdims=True))
         return spread
@@ -35,17 +35,23 @@ class EvenAllocation:
 
 @dataclass(frozen=True, slots=True)
 class AdaptiveAllocation:
-    """The pairs that lower the target's variance most, on the most informative prompts: policy `adaptive`."""
+    """Allocate votes to the pairs that decrease the target's variance most, on the most informative prompts.
+
+    Parameters
+    ----------
+    design : AdaptiveDesign
+        Design of policy `adaptive`.
+    """
 
     design: AdaptiveDesign = field(default=DEFAULT_DESIGN)
 
     @property
     def selected_share(self) -> float:
-        """The share of votes whose prompt is chosen."""
+        """Return the share of votes whose prompt is chosen."""
         return 1.0 - self.design.floor
 
     def votes(self, ensemble: CampaignEnsemble, count: float) -> FloatArray:
-        """Return (D, N, K) the next votes."""
+        """Return the next votes; see `Allocation.votes`."""
         if ensemble.unfitted:
             return EvenAllocation().votes(ensemble, count)
         value = self._values(ensemble)
@@ -71,15 +77,15 @@ class AdaptiveAllocation:
 
 @dataclass(frozen=True, slots=True)
 class LeastCertainAllocation:
-    """The least certain pairs that a vote can inform, on the most informative prompts: policy `least_certain`."""
+    """Allocate votes to the least certain pairs that a vote can inform, on the most informative prompts."""
 
     @property
     def selected_share(self) -> float:
-        """The share of votes whose prompt is chosen."""
+        """Return the share of votes whose prompt is chosen."""
         return 1.0 - FLOOR
 
     def votes(self, ensemble: CampaignEnsemble, count: float) -> FloatArray:
-        """Return (D, N, K) the next votes."""
+        """Return the next votes; see `Allocation.votes`."""
         if ensemble.unfitted:
             return EvenAllocation().votes(ensemble, count)
         value = np.log1p(ensemble.typical * _across(ensemble, ensemble.covariance))

@@ -128,29 +128,41 @@ class CampaignEnsemble:
 
     @property
     def unfitted(self) -> bool:
-        """Whether there has been no fit yet, so that no policy knows what is best."""
+        """Return whether there is no fit yet, so that no policy can choose."""
         return not self.inputs.fitted and self.reliability == 0.0
 
     @property
     def pair_votes(self) -> FloatArray:
-        """The votes of each pair so far, (D, N)."""
+        """Return the votes (D, N) of each pair so far."""
         return class_sums(self.votes)
 
     @property
     def pair_variance(self) -> FloatArray:
-        """The variance tau^2 of the pairs' effects, as fitted, (D, 1)."""
+        """Return the estimated variance tau^2 (D, 1) of the pair effects."""
         variance: FloatArray = self._pair_sd**2
         return variance
 
     def advance(self, votes: FloatArray) -> None:
-        """Add votes (D, N, K), and fit."""
+        """Add votes, and fit.
+
+        Parameters
+        ----------
+        votes : ndarray of float, shape (D, N, K)
+            Votes on each pair and class of prompts.
+        """
         rounds = _FIRST_ROUNDS if self.unfitted else 1  # the first estimates are far from where all began
         self.votes = np.minimum(self.votes + votes, self.room)
         for _ in range(rounds):
             self._fit()
 
     def add_expected_votes(self, votes: FloatArray) -> None:
-        """Add votes (D, N, K) whose answers leave all abilities where they are."""
+        """Add votes whose answers do not move the abilities.
+
+        Parameters
+        ----------
+        votes : ndarray of float, shape (D, N, K)
+            Votes on each pair and class of prompts.
+        """
         self.votes = np.minimum(self.votes + votes, self.room)
         self._fit_scales()
 
@@ -186,7 +198,7 @@ class CampaignEnsemble:
 
     @property
     def vote_information(self) -> VoteInformation:
-        """The information of the next vote at the estimates, entry by entry."""
+        """Return the information of the next vote at the estimates, by entry."""
         return VoteInformation(
             *(interpolated(self._tables[:, entry], self._place) for entry in range(len(VoteInformation._fields)))
         )
@@ -213,9 +225,19 @@ class CampaignEnsemble:
         return centred(self.covariance_without_shared_replies(noisy=noisy) + self.shared_reply_covariance())
 
     def covariance_without_shared_replies(self, *, noisy: bool = True) -> FloatArray:
-        """Return (D, M, M) the covariance of the abilities if no reply were judged twice.
+        """Return the covariance of the abilities if every vote had new replies.
 
-        Prompts, the common width and the pairs' effects are eliminated.
+        Prompts, the common width and the pair effects are eliminated.
+
+        Parameters
+        ----------
+        noisy : bool
+            Include the noise of the estimated scales.
+
+        Returns
+        -------
+        ndarray of float, shape (D, M, M)
+            Covariance.
         """
         M, size = len(self.inputs.mean), self.size / self._crowding()
         alone = math.exp(-float(self.votes[0].sum()) / self.inputs.prompts)
@@ -230,10 +252,15 @@ class CampaignEnsemble:
         return inverse(S)[:, :M, :M]
 
     def shared_reply_covariance(self) -> FloatArray:
-        """Return (D, M, M) the variance that remains because votes meet on the same replies.
+        """Return the additional variance from votes on the same replies.
 
         Each vote counts as one on two new replies, whose effects are part of its noise. But n votes of a chatbot see
-        J (1 - e^(-n / J)) of its replies only, and average over no more effects than these.
+        only J (1 - e^(-n / J)) of its replies.
+
+        Returns
+        -------
+        ndarray of float, shape (D, M, M)
+            Covariance.
         """
         J, M = float(self.inputs.prompts), len(self.inputs.mean)
         n = np.maximum(chatbot_sums(self.pair_votes, self._ends, M), 1.0)

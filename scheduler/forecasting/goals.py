@@ -21,34 +21,71 @@ _TINY = 1e-12
 
 
 class ForecastGoal(Protocol):
-    """A frozen goal. `unit` names what it measures."""
+    """Describe a goal of a campaign; `unit` names its measure."""
 
     unit: ClassVar[str]
 
     @property
     def target(self) -> Target:
-        """The target that judgments are chosen for."""
+        """Return the target for which judgments are chosen."""
         ...
 
     def measure(self, ability: FloatArray, covariance: FloatArray) -> FloatArray:
-        """Return (D,) the measure of each campaign."""
+        """Return the measure of each campaign.
+
+        Parameters
+        ----------
+        ability : ndarray of float, shape (D, M)
+            Abilities.
+        covariance : ndarray of float, shape (D, M, M)
+            Their covariances.
+
+        Returns
+        -------
+        ndarray of float, shape (D,)
+            The measure.
+        """
         ...
 
     def shortfall(self, ability: FloatArray, covariance: FloatArray) -> FloatArray:
-        """Return (D,) the factor by which SEs are too large: the goal is met at 1 or less."""
+        """Return the factor by which standard errors are too large; the goal is met at 1 or less.
+
+        Parameters
+        ----------
+        ability : ndarray of float, shape (D, M)
+            Abilities.
+        covariance : ndarray of float, shape (D, M, M)
+            Their covariances.
+
+        Returns
+        -------
+        ndarray of float, shape (D,)
+            The factor.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class AllAbilities:
-    """Every ability minus the board's mean has an SE of at most `se`. Raise InvalidRequest unless it is positive."""
+    """Require a standard error of each ability minus the board's mean.
+
+    Parameters
+    ----------
+    se : float
+        Largest standard error, in units of ability.
+
+    Raises
+    ------
+    InvalidRequest
+        Unless it is positive.
+    """
 
     se: float
     unit: ClassVar[str] = "the largest SE"
 
     @property
     def target(self) -> Target:
-        """The target that judgments are chosen for."""
+        """Return the target for which judgments are chosen."""
         return LargestSETarget()
 
     def __post_init__(self) -> None:
@@ -67,14 +104,25 @@ class AllAbilities:
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Every difference between neighbours, in the estimated order, has an SE of at most `se`."""
+    """Require a standard error of each difference between neighbours in the estimated order.
+
+    Parameters
+    ----------
+    se : float
+        Largest standard error, in units of ability.
+
+    Raises
+    ------
+    InvalidRequest
+        Unless it is positive.
+    """
 
     se: float
     unit: ClassVar[str] = "the largest SE between neighbours"
 
     @property
     def target(self) -> Target:
-        """The target that judgments are chosen for."""
+        """Return the target for which judgments are chosen."""
         return LargestSETarget("neighbours")
 
     def __post_init__(self) -> None:
@@ -95,7 +143,14 @@ class Neighbours:
 
 @dataclass(frozen=True, slots=True)
 class Separated:
-    """A share of all pairs is separated: the interval of their difference at `level` excludes 0.
+    """Require that a share of all pairs is separated: the interval of their difference excludes 0.
+
+    Parameters
+    ----------
+    share : float
+        The share, above 0 and at most 1.
+    level : float
+        Probability of the intervals.
 
     Raises
     ------
@@ -109,7 +164,7 @@ class Separated:
 
     @property
     def target(self) -> Target:
-        """The target that judgments are chosen for."""
+        """Return the target for which judgments are chosen."""
         return DEFAULT_DESIGN.target
 
     def __post_init__(self) -> None:

@@ -68,7 +68,19 @@ class ForecastInputs:
 
 
 def forecast_inputs(state: CampaignState, priors: Priors) -> ForecastInputs:
-    """Return the inputs of a state. Judgments in flight are still to come.
+    """Return the inputs of a state's forecast. Judgments in progress are still to come.
+
+    Parameters
+    ----------
+    state : CampaignState
+        Where the campaign stands.
+    priors : Priors
+        Prior SDs.
+
+    Returns
+    -------
+    ForecastInputs
+        The inputs.
 
     Raises
     ------
@@ -134,9 +146,19 @@ def _before(state: CampaignState, priors: Priors, judged: FloatArray, room: Floa
 
 
 def open_votes(state: CampaignState) -> int:
-    """Return the number of votes that may still come in, those in flight among them.
+    """Return the number of votes that may still come in, with those in progress.
 
-    Which items without votes are in the overlap is not looked up: the overlap's share of them is taken.
+    For items without votes, the overlap's share is used instead of its draw.
+
+    Parameters
+    ----------
+    state : CampaignState
+        Where the campaign stands.
+
+    Returns
+    -------
+    int
+        The number.
     """
     judged, room = _votes(state, _classes(state, None))
     return round(float((room - judged).sum()))
@@ -192,7 +214,20 @@ def _begun(state: CampaignState) -> tuple[IntArray, IntArray]:
 
 
 def wanted_votes(state: CampaignState, items: IntArray) -> IntArray:
-    """Return (n,) the votes wanted of items (n,), by number."""
+    """Return the number of votes that each item should get.
+
+    Parameters
+    ----------
+    state : CampaignState
+        The state.
+    items : ndarray of int, shape (n,)
+        Numbers of the items.
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        Votes.
+    """
     low, high = (x.astype(np.int64) for x in np.triu_indices(len(state.chatbots), 1))
     pair, prompt = items // len(state.prompts), items % len(state.prompts)
     chosen = OverlapSample(state.overlap, state.chatbots, state.prompts).chosen(low[pair], high[pair], prompt)
@@ -200,7 +235,20 @@ def wanted_votes(state: CampaignState, items: IntArray) -> IntArray:
 
 
 def item_numbers(state: CampaignState, items: IntArray) -> IntArray:
-    """Return (n,) the numbers of items (n, 3), pair by pair and prompt by prompt."""
+    """Return the numbers of items, pair by pair and prompt by prompt.
+
+    Parameters
+    ----------
+    state : CampaignState
+        The state.
+    items : ndarray of int, shape (n, 3)
+        Items (a, b, prompt).
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        Numbers.
+    """
     number: IntArray = _pairs(items, len(state.chatbots)) * len(state.prompts) + items[:, 2]
     return number
 
@@ -213,9 +261,23 @@ def _pairs(items: IntArray, chatbots: int) -> IntArray:
 
 
 def drawn_abilities(inputs: ForecastInputs, draws: int, rng: np.random.Generator) -> FloatArray:
-    """Return (D, M) centred abilities drawn from what is known.
+    """Return centred abilities, drawn from the posterior or the prior.
 
-    Before the first fit the unit is drawn too: a board's unit is where its own prompts lie about 1.
+    Before the first fit the unit is drawn too, because a board's unit depends on its prompts.
+
+    Parameters
+    ----------
+    inputs : ForecastInputs
+        Where the campaigns stand.
+    draws : int
+        Number of campaigns D.
+    rng : Generator
+        Source of random numbers.
+
+    Returns
+    -------
+    ndarray of float, shape (D, M)
+        Abilities.
     """
     values, vectors = np.linalg.eigh(inputs.covariance)
     spread = vectors * np.sqrt(np.maximum(values, 0.0))

@@ -27,15 +27,26 @@ def information_at(
     table: FloatArray,  # (G, K) information on theta
     steps: FloatArray,  # (K,) where the classes lie among prompts, of mean square 1
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return the information of votes at each pair's place.
+    """Return the information of votes at each pair's place on the grid.
+
+    Parameters
+    ----------
+    votes : ndarray of float, shape (D, N, K)
+        Votes.
+    place : ndarray of float, shape (D, N)
+        Places of the pairs on the grid of theta.
+    table : ndarray of float, shape (G, K)
+        Information of a vote over the grid.
+    steps : ndarray of float, shape (K,)
+        Positions of the classes for the linear trend.
 
     Returns
     -------
-    theta : (D, N, K) float array
+    theta : ndarray of float, shape (D, N, K)
         Information of the next vote about theta.
-    known, typical, relative, steady : (D, N) float arrays
-        Information of all votes so far; the mean of theta over the classes; its relative variance over them; and what
-        is left of that variance without its linear trend.
+    known, typical, relative, steady : ndarray of float, shape (D, N)
+        Information of all votes; mean of theta over the classes; its relative variance; and that variance without its
+        linear trend.
     """
     D, N, _ = votes.shape
     theta, known, typical = np.empty((D, N, _K)), np.zeros((D, N)), np.zeros((D, N))
@@ -58,7 +69,22 @@ def information_at(
 
 @compiled
 def chatbot_sums(values: FloatArray, ends: IntArray, chatbots: int) -> FloatArray:
-    """Return (D, M) the sums of values (D, N) over the pairs of each chatbot."""
+    """Return sums over the pairs of each chatbot.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (D, N)
+        Values of the pairs.
+    ends : ndarray of int, shape (2, N)
+        The two chatbots of each pair.
+    chatbots : int
+        Number of chatbots M.
+
+    Returns
+    -------
+    ndarray of float, shape (D, M)
+        Sums.
+    """
     total = np.zeros((len(values), chatbots))
     for d in range(len(values)):
         for p in range(values.shape[1]):
@@ -76,9 +102,30 @@ def spread_over_classes(
     room: FloatArray,  # (D, N, K)
     size: float,  # prompts in a class
 ) -> FloatArray:
-    """(D, N, K): what is picked on the classes whose theta is largest, what is not on any, as far as there is room.
+    """Return votes by class of prompts, within the open items.
 
-    Where items get several votes, those of a pair get them in turn: none the next before all have this one.
+    Selected votes go to the classes with the largest information, the others to all classes. If items get several
+    votes, those of a pair get them in turn.
+
+    Parameters
+    ----------
+    wanted : ndarray of float, shape (D, N)
+        Votes of each pair.
+    picked : float
+        Share of votes whose prompt is selected.
+    theta : ndarray of float, shape (D, N, K)
+        Information of the next vote.
+    votes : ndarray of float, shape (D, N, K)
+        Votes so far.
+    room : ndarray of float, shape (D, N, K)
+        Open votes.
+    size : float
+        Prompts per class.
+
+    Returns
+    -------
+    ndarray of float, shape (D, N, K)
+        Votes.
     """
     D, N, _ = theta.shape
     given, order, open_ = np.empty((D, N, _K)), np.empty(_K, np.int64), np.empty(_K)
@@ -109,7 +156,15 @@ def spread_over_classes(
 
 @compiled
 def mix_classes(values: FloatArray, stay: float) -> None:
-    """A share of values (D, N, K) stays in its class, the rest goes to all alike; in place."""
+    """Keep a share of each class's values, and spread the rest over all classes, in place.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (D, N, K)
+        Values.
+    stay : float
+        Share that stays.
+    """
     D, N, _ = values.shape
     for d in range(D):
         for p in range(N):
@@ -133,8 +188,24 @@ def _order(values: FloatArray, order: IntArray) -> None:
 
 @compiled
 def votes_on_grid(votes: FloatArray, place: FloatArray, points: int) -> FloatArray:
-    """(D, G, K) votes (D, N, K) at the points of the grid between which their pairs lie, in shares: so that these times
-    a table is what all votes tell."""
+    """Return votes at the grid points around their pairs.
+
+    Their product with a table is the information of all votes.
+
+    Parameters
+    ----------
+    votes : ndarray of float, shape (D, N, K)
+        Votes.
+    place : ndarray of float, shape (D, N)
+        Places of the pairs on the grid.
+    points : int
+        Number of grid points G.
+
+    Returns
+    -------
+    ndarray of float, shape (D, G, K)
+        Votes at the grid points.
+    """
     D, N, _ = votes.shape
     total = np.zeros((D, points, _K))
     for d in range(D):
@@ -161,7 +232,33 @@ def add_board_information(
     S: FloatArray,  # (D, M + 1, M + 1)      out: what the votes add to the precision, prompts not yet in common
     common: FloatArray,  # (D, 2, M + 1, K)  out: sum f x L^-1 c, for A = L L'
 ) -> None:
-    """The precision of abilities and of the common width, the pairs' effects eliminated, added up pair by pair."""
+    """Add the precision of the abilities and of the common width, pair by pair, with the pair effects eliminated.
+
+    Parameters
+    ----------
+    votes : ndarray of float, shape (D, N, K)
+        Votes.
+    place : ndarray of float, shape (D, N)
+        Places of the pairs on the grid.
+    tables : ndarray of float, shape (G, 7, K)
+        Information of a vote over the grid.
+    ends : ndarray of int, shape (2, N)
+        The two chatbots of each pair.
+    roots : ndarray of float, shape (3, D, K)
+        Result of `cholesky_roots`.
+    size : float
+        Prompts per class.
+    alone : float
+        Weight of votes that are alone on their prompt.
+    noise : ndarray of float
+        Noise variance of the estimated scales.
+    pair_variance : ndarray of float, shape (D, 1)
+        Variance of the pair effects.
+    S : ndarray of float, shape (D, M, M)
+        Precision of the abilities; changed in place.
+    common : ndarray of float
+        Precision of the common width; changed in place.
+    """
     D, N, _ = votes.shape
     last = S.shape[1] - 1
     told, met, sums = np.empty((ENTRIES, _K)), np.empty((4, _K)), np.empty(3)

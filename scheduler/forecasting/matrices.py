@@ -11,12 +11,22 @@ _TINY = 1e-12
 
 
 def inverse(S: FloatArray) -> FloatArray:
-    """Return the inverses of positive definite matrices (D, n, n), by their Cholesky factors.
+    """Return the inverses of positive definite matrices, by Cholesky factors.
+
+    Parameters
+    ----------
+    S : ndarray of float, shape (D, n, n)
+        The matrices.
+
+    Returns
+    -------
+    ndarray of float, shape (D, n, n)
+        The inverses.
 
     Raises
     ------
     LinAlgError
-        Where a matrix is not positive definite: LAPACK leaves no inverse then.
+        If a matrix is not positive definite.
     """
     lower = np.empty_like(S)
     for one, found in zip(S, lower, strict=True):
@@ -31,25 +41,69 @@ def inverse(S: FloatArray) -> FloatArray:
 
 
 def centred(covariance: FloatArray) -> FloatArray:
-    """Return the covariance (..., M, M) of abilities minus their mean."""
+    """Return the covariance of abilities minus their mean.
+
+    Parameters
+    ----------
+    covariance : ndarray of float, shape (..., M, M)
+        Covariance of the abilities.
+
+    Returns
+    -------
+    ndarray of float, shape (..., M, M)
+        Covariance of the centred abilities.
+    """
     half = covariance - covariance.mean(axis=-1, keepdims=True)
     whole: FloatArray = half - half.mean(axis=-2, keepdims=True)
     return whole
 
 
 def without_mean(values: FloatArray) -> FloatArray:
-    """Return values (D, M) minus the mean of each campaign."""
+    """Return values minus the mean of each campaign.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (D, M)
+        Values.
+
+    Returns
+    -------
+    ndarray of float, shape (D, M)
+        Centred values.
+    """
     level: FloatArray = values - values.mean(axis=1, keepdims=True)
     return level
 
 
 def variances(covariance: FloatArray) -> FloatArray:
-    """Return (D, M) variances, never 0."""
+    """Return variances that are never 0.
+
+    Parameters
+    ----------
+    covariance : ndarray of float, shape (D, M, M)
+        Covariances.
+
+    Returns
+    -------
+    ndarray of float, shape (D, M)
+        Variances.
+    """
     variance: FloatArray = np.maximum(np.einsum("dmm->dm", covariance), _TINY)
     return variance
 
 
 def class_sums(values: FloatArray) -> FloatArray:
-    """Return (D, N) sums over the classes of (D, N, K), by a product: numpy adds few numbers at a time slowly."""
+    """Return sums over the classes by a matrix product, which is faster than numpy's sum of few numbers.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (D, N, K)
+        Values.
+
+    Returns
+    -------
+    ndarray of float, shape (D, N)
+        Sums.
+    """
     total: FloatArray = values @ np.ones(values.shape[-1])
     return total

@@ -15,25 +15,32 @@ _SLOPE, _SLOPE_WIDTH, _WIDTH = (VoteInformation._fields.index(name) for name in 
 def prompt_blocks(
     votes: FloatArray, place: FloatArray, tables: FloatArray, slope_sd: FloatArray, width_sd: float, size: float
 ) -> Blocks:
-    """Return the entries of a prompt's block A, each (D, K): slope, slope and width, width.
+    """Return the entries of a prompt's block A: slope, slope and width, width.
 
     Parameters
     ----------
-    votes : (D, N, K) float array
+    votes : ndarray of float, shape (D, N, K)
         Votes of each pair on each class.
-    place : (D, N) float array
+    place : ndarray of float, shape (D, N)
         Places of the pairs on the grid of theta.
-    tables : (G, 7, K) float array
+    tables : ndarray of float, shape (G, 7, K)
         Information of a vote over the grid.
-    slope_sd, width_sd : (D, 1) float array, float
-        SDs of the log discriminations and of the log tie widths.
+    slope_sd : ndarray of float, shape (D, 1)
+        SD of the log discriminations.
+    width_sd : float
+        SD of the log tie widths.
     size : float
         Prompts of a class.
+
+    Returns
+    -------
+    tuple of ndarray of float, shape (D, K)
+        The three entries.
 
     Raises
     ------
     LinAlgError
-        Where a block is not positive: with so many votes that floats see nothing else beside them.
+        If a block is not positive definite, because so many votes exceed the precision of floats.
     """
     of_prompt = votes_on_grid(votes, place, len(THETA_GRID)) / size
     slope, both, width = (
@@ -46,9 +53,19 @@ def prompt_blocks(
 
 
 def cholesky_roots(blocks: Blocks) -> FloatArray:
-    """Return (3, D, K) 1 / root of a, b / a, 1 / root of d - b^2 / a, for A = [[a, b], [b, d]] = L L'.
+    """Return 1 / root of a, b / a, and 1 / root of d - b^2 / a for A = [[a, b], [b, d]] = L L'.
 
-    They make L^-1 c, so that c A^-1 c' is a sum of squares.
+    They give L^-1 c, so that c A^-1 c' is a sum of squares.
+
+    Parameters
+    ----------
+    blocks : tuple of ndarray of float, shape (D, K)
+        The result of `prompt_blocks`.
+
+    Returns
+    -------
+    ndarray of float, shape (3, D, K)
+        The roots.
     """
     a, b, d = blocks
     return np.stack([1.0 / np.sqrt(a), b / a, 1.0 / np.sqrt(d - b * b / a)])

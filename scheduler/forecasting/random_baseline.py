@@ -44,7 +44,17 @@ class RandomBaseline:
 
 
 def random_baseline(state: CampaignState) -> RandomBaseline:
-    """Return the random baseline of a campaign; a few dozen matrix inversions, whatever has been judged.
+    """Return the random baseline of a campaign. It takes a few dozen matrix inversions.
+
+    Parameters
+    ----------
+    state : CampaignState
+        Where the campaign stands.
+
+    Returns
+    -------
+    RandomBaseline
+        The baseline.
 
     Raises
     ------

@@ -13,33 +13,43 @@ _BIAS = -0.6
 
 
 def slope_sd_bias(information: FloatArray, reliability: float) -> FloatArray:
-    """Return (D, 1) the bias of the estimated log SD of log discriminations.
+    """Return the bias of the estimated log SD of log discriminations.
 
     Parameters
     ----------
-    information : (D, 1) float array
-        Information on the log SD.
+    information : ndarray of float, shape (D, 1)
+        Information about the log SD.
     reliability : float
         Share of the variance of log discriminations that is known.
+
+    Returns
+    -------
+    ndarray of float, shape (D, 1)
+        The bias.
     """
     bias: FloatArray = _BIAS * (1.0 - reliability) ** 3 * information / (TIGHT**-2 + information)
     return bias
 
 
 def scale_deviation(now: FloatArray, before: FloatArray, width: float, *, fitted: bool) -> FloatArray:
-    """Return (D, 1) the SD of an estimated log scale about its present value.
+    """Return the SD of an estimated log scale around its present value.
 
-    Before a fit it is the SD of an estimate with this information, shrunk by the prior. After one it is what is
-    unknown of the scale and will become known.
+    Before a fit it is the SD of an estimate with this information, shrunk by the prior. After one it is the part of the
+    scale that is unknown and will become known.
 
     Parameters
     ----------
-    now, before : (D, 1) float arrays
-        Information on the log scale then, and at the present.
+    now, before : ndarray of float, shape (D, 1)
+        Information about the log scale then, and at present.
     width : float
         SD of the log scale's prior.
     fitted : bool
         Whether there is a fit.
+
+    Returns
+    -------
+    ndarray of float, shape (D, 1)
+        The SD.
     """
     prior = width**-2
     if not fitted:

@@ -21,9 +21,14 @@ _TINY = 1e-12
 
 
 class VoteInformation(NamedTuple):
-    """Fisher information of one more vote about (theta, log alpha, log t), entry by entry: each (D, N, K).
+    """Store the Fisher information of one more vote about (theta, log alpha, log t), by entry.
 
-    `alone` is as `theta`, for the only vote on its prompt: averaged over the prompt's discrimination.
+    Parameters
+    ----------
+    theta, theta_slope, theta_width, slope, slope_width, width : ndarray of float, shape (D, N, K)
+        The entries of the symmetric matrix.
+    alone : ndarray of float, shape (D, N, K)
+        As `theta`, for the only vote on its prompt: averaged over the prompt's discrimination.
     """
 
     theta: FloatArray
@@ -36,11 +41,26 @@ class VoteInformation(NamedTuple):
 
 
 def vote_tables(alpha: FloatArray, half_width: float, cell_sd: float, unknown: float) -> VoteInformation:
-    """I of one vote on prompts of discrimination alpha (K,), each entry (G, K); the cell's effect e integrated out.
+    """Return the information of one vote over the grid, with the cell effect integrated out.
 
-    With u = alpha theta and w = alpha t a vote has P(B) = sigma(u - w + e), P(A) = sigma(-u - w - e), and the rest are
-    ties. I = D' G D for the information G about (u, w), and D = d(u, w) / d(theta, log alpha, log t). `unknown` is the
-    SD of log alpha around each.
+    With u = alpha theta and w = alpha t a vote has P(B) = sigma(u - w + e) and P(A) = sigma(-u - w - e). I = D' G D for
+    the information G about (u, w), and D = d(u, w) / d(theta, log alpha, log t).
+
+    Parameters
+    ----------
+    alpha : ndarray of float, shape (K,)
+        Discriminations of the classes.
+    half_width : float
+        Half-width t of ties.
+    cell_sd : float
+        SD of the cell effect e, in logits.
+    unknown : float
+        SD of log alpha around each class.
+
+    Returns
+    -------
+    VoteInformation
+        Entries of shape (G, K).
     """
     u, w = THETA_GRID[:, None] * alpha, alpha * half_width
     uu, uw, ww = _of_vote(THETA_GRID[:, None], alpha, half_width, cell_sd, 0.0)
@@ -76,10 +96,24 @@ def _of_vote(
 
 
 def further_votes_factor(theta: FloatArray, alpha: FloatArray, inputs: ForecastInputs) -> FloatArray:
-    """Return (G, K) the information of an item's overlap votes together, over that of its first vote theta (G, K).
+    """Return the information of an item's overlap votes together, relative to its first vote.
 
-    Votes of an item share their cell's effect and both replies: after k of them the next has 1 / (1 + k i v)^2 of the
-    first one's information (see `belief`).
+    Votes of an item have the cell effect and both replies in common. After k of them the next has 1 / (1 + k i v)^2 of
+    the first one's information (see `belief`).
+
+    Parameters
+    ----------
+    theta : ndarray of float, shape (G, K)
+        Information of a first vote.
+    alpha : ndarray of float, shape (K,)
+        Discriminations of the classes.
+    inputs : ForecastInputs
+        Overlap and scales.
+
+    Returns
+    -------
+    ndarray of float, shape (G, K)
+        The factor.
     """
     overlap, shared = inputs.overlap, theta * (inputs.cell_sd / alpha) ** 2
     after = np.arange(1, overlap.votes)[:, None, None]
@@ -88,7 +122,20 @@ def further_votes_factor(theta: FloatArray, alpha: FloatArray, inputs: ForecastI
 
 
 def interpolated(table: FloatArray, place: FloatArray) -> FloatArray:
-    """Return (D, N, K) a table (G, K) over the grid, at places (D, N) between its points."""
+    """Return a table at places between its grid points.
+
+    Parameters
+    ----------
+    table : ndarray of float, shape (G, K)
+        The table.
+    place : ndarray of float, shape (D, N)
+        Places on the grid.
+
+    Returns
+    -------
+    ndarray of float, shape (D, N, K)
+        Values.
+    """
     left = place.astype(np.int64)
     part = (place - left)[..., None]
     found: FloatArray = table[left] + part * (table[left + 1] - table[left])

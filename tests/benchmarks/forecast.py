@@ -23,9 +23,9 @@ from pathlib import Path
 
 import numpy as np
 
+from scheduler.campaign_simulation import run
 from scheduler.forecasting.forecast import Forecast, ForecastTerms, forecast, unjudged_state
 from scheduler.forecasting.goals import AllAbilities, ForecastGoal, Neighbours, Separated
-from scheduler.forecasting.simulation import run
 from tests.benchmarks import workers
 from tests.benchmarks.report import Check, conclude, say, table
 

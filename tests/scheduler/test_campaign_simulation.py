@@ -10,10 +10,10 @@ import pytest
 
 from irt_engine.simulate import all_cells, draw_truth, draw_votes
 from scheduler import CampaignState, InvalidRequest, TargetSE
+from scheduler.campaign_simulation import GoalReachedRule, run, simulate, stopping_rule_of
 from scheduler.estimator import CAMPAIGN_PRIORS, estimate
 from scheduler.forecasting.forecast import ForecastTerms, forecast, unjudged_state
 from scheduler.forecasting.goals import AllAbilities, Neighbours, Separated
-from scheduler.forecasting.simulation import GoalReachedRule, run, simulate, stopping_rule_of
 from scheduler.overlap import Overlap
 from tests.environment import FULL
 from tests.scheduler.cast import CELLS, fresh, midway

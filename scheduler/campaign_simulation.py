@@ -33,7 +33,17 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class SimulatedCampaign:
-    """A simulated campaign: the judgments that it took from here, whether it reached its goal, and its last measure."""
+    """Store the result of a simulated campaign.
+
+    Parameters
+    ----------
+    judgments : int
+        Further judgments.
+    reached : bool
+        Whether the goal was reached.
+    measure : float
+        The goal's measure at the end.
+    """
 
     judgments: int
     reached: bool
@@ -42,7 +52,13 @@ class SimulatedCampaign:
 
 @dataclass(frozen=True, slots=True)
 class GoalReachedRule:
-    """A forecast's goal as a stopping rule."""
+    """Stop at a forecast's goal.
+
+    Parameters
+    ----------
+    goal : ForecastGoal
+        The goal.
+    """
 
     goal: ForecastGoal
     order: ClassVar[int] = 1
@@ -118,7 +134,29 @@ def simulate(
 def run(
     state: CampaignState, terms: ForecastTerms, *, votes: ResponseTable | None = None, seed: int
 ) -> SimulatedCampaign:
-    """Simulate one campaign from here to its stop. Raise as `simulate` does."""
+    """Simulate one campaign to its stop.
+
+    Parameters
+    ----------
+    state : CampaignState
+        Where the campaign stands.
+    terms : ForecastTerms
+        Goal, policy and limits.
+    votes : ResponseTable, optional
+        The votes so far.
+    seed : int
+        Seed of the simulation.
+
+    Returns
+    -------
+    SimulatedCampaign
+        The result.
+
+    Raises
+    ------
+    InvalidRequest
+        As `simulate`.
+    """
     forecast_inputs(state, terms.priors)
     if (state.posterior is not None or len(state.judged)) and (votes is None or len(votes) != len(state.judged)):
         raise InvalidRequest(
@@ -161,7 +199,18 @@ def _finished(state: CampaignState, terms: ForecastTerms, judgments: int) -> Sim
 
 
 def stopping_rule_of(goal: ForecastGoal) -> StoppingRule:
-    """Return the rule that stops a campaign with this goal."""
+    """Return the rule that stops a campaign with a goal.
+
+    Parameters
+    ----------
+    goal : ForecastGoal
+        The goal.
+
+    Returns
+    -------
+    StoppingRule
+        The rule.
+    """
     match goal:
         case AllAbilities(se):
             return TargetSE(se)
